@@ -1,0 +1,1 @@
+//! Starts servers and provisioner replicas, breaks them, and judges from outside.

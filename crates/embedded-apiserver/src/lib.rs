@@ -1,0 +1,1 @@
+//! A Kubernetes API server in the process, for tests, demos and small set-ups.

@@ -1,0 +1,1 @@
+//! A level-triggered Kubernetes controller runtime on deduplicating work queues.

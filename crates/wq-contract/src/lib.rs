@@ -1,0 +1,1 @@
+//! One test suite that any of the queues must pass.

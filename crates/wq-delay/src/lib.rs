@@ -1,0 +1,1 @@
+//! The wq-core work queue with adds that become due later.

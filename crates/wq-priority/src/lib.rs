@@ -1,0 +1,1 @@
+//! A wq-core backlog that orders by priority with ageing, and shares fairly between groups.
