@@ -1,2 +1,65 @@
-//! x
-fn main() {}
+//! The workspace's own commands: what `cargo xtask` prints, parses and dispatches. Each command is a file of its own.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the command line speaks on it")]
+
+mod stage;
+mod workspace;
+mod ci;
+mod arrows;
+mod tidy;
+mod demo;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// The workspace's own commands.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run all checks, or the named stages, in order: the same ones that the CI runs
+    Ci {
+        /// Stages to run; all of them when none is named
+        stages: Vec<String>,
+        /// Print one line a stage and exit
+        #[arg(long)]
+        list: bool,
+    },
+    /// Start a control plane and three provisioners, break them, and judge the outcome from outside
+    #[command(disable_help_flag = true)]
+    Demo {
+        /// Everything behind `demo` goes to the demo itself; `cargo xtask demo --help` shows it
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+    /// Check the dependency law and what every published crate must have (also a stage of `ci`)
+    Arrows,
+    /// Check the shape of the source files (also a stage of `ci`)
+    Tidy,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Ci { list: true, .. } => {
+            ci::list();
+            Ok(())
+        }
+        Command::Ci { stages, .. } => ci::run_stages(&stages),
+        Command::Demo { args } => demo::run(&args),
+        Command::Arrows => arrows::check(),
+        Command::Tidy => tidy::check(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The stages of `cargo xtask ci`, in the order in which they run: cheap and telling first.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::stage::{self, Group, Stage, Verdict};
+use crate::workspace::{Workspace, run};
+use crate::{arrows, demo, tidy};
+
+/// The newest actionlint; a Go module, so `go run` fetches and builds it.
+const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
+
+const STAGES: &[Stage] = &[
+    Stage { name: "fmt", asks: "is the code formatted?", group: Group::Static, run: fmt },
+    Stage {
+        name: "tidy",
+        asks: "has every file a first line, a size and a name of its own?",
+        group: Group::Static,
+        run: tidy,
+    },
+    Stage {
+        name: "arrows",
+        asks: "do dependencies point down, and is every published crate complete?",
+        group: Group::Static,
+        run: arrows,
+    },
+    Stage {
+        name: "workflows",
+        asks: "are the workflow files valid? (actionlint)",
+        group: Group::Static,
+        run: workflows,
+    },
+    Stage {
+        name: "clippy",
+        asks: "all targets, all features, warnings denied",
+        group: Group::Static,
+        run: clippy,
+    },
+    Stage {
+        name: "doc",
+        asks: "do all pages build and all links hold, the private ones too?",
+        group: Group::Static,
+        run: doc,
+    },
+    Stage {
+        name: "features",
+        asks: "does each published crate compile with no feature, each alone, and all?",
+        group: Group::Static,
+        run: features,
+    },
+    Stage {
+        name: "package",
+        asks: "does each published crate build from its own package?",
+        group: Group::Static,
+        run: package,
+    },
+    Stage {
+        name: "deny",
+        asks: "licences, bans and sources of all dependencies",
+        group: Group::Static,
+        run: deny,
+    },
+    Stage {
+        name: "test",
+        asks: "unit, integration and doc tests, and every example",
+        group: Group::Test,
+        run: test,
+    },
+    Stage {
+        name: "demo",
+        asks: "does the whole thing work, and does its judge see a planted wrong?",
+        group: Group::Demo,
+        run: run_demo,
+    },
+];
+
+/// Runs the named stages, or all.
+pub(crate) fn run_stages(names: &[String]) -> Result<()> {
+    let stages = stage::pick(STAGES, names)?;
+    stage::run_all(&stages, &Workspace::load()?)
+}
+
+/// Prints one line a stage.
+pub(crate) fn list() {
+    for stage in STAGES {
+        println!("{:<10} {}", stage.name, stage.asks);
+    }
+}
+
+fn fmt(workspace: &Workspace) -> Result<Verdict> {
+    run(workspace.cargo(&["fmt", "--all", "--check"]))?;
+    Ok(Verdict::Passed)
+}
+
+fn tidy(_: &Workspace) -> Result<Verdict> {
+    tidy::check()?;
+    Ok(Verdict::Passed)
+}
+
+fn arrows(_: &Workspace) -> Result<Verdict> {
+    arrows::check()?;
+    Ok(Verdict::Passed)
+}
+
+fn workflows(workspace: &Workspace) -> Result<Verdict> {
+    if !is_installed("go", "version") {
+        ensure!(
+            std::env::var_os("CI").is_none(),
+            "Go is not installed; install Go 1.26, actionlint is a Go module"
+        );
+        return Ok(Verdict::Skipped("Go is not installed, and actionlint is a Go module"));
+    }
+    run(workspace.program("go", &["run", ACTIONLINT]))?;
+    Ok(Verdict::Passed)
+}
+
+fn clippy(workspace: &Workspace) -> Result<Verdict> {
+    run(workspace.cargo(&[
+        "clippy",
+        "--locked",
+        "--workspace",
+        "--all-targets",
+        "--all-features",
+        "--",
+        "-Dwarnings",
+    ]))?;
+    Ok(Verdict::Passed)
+}
+
+fn doc(workspace: &Workspace) -> Result<Verdict> {
+    // Twice: a link from a public page to a private item is an error only in the first, one between private items only in the second.
+    for private in [None, Some("--document-private-items")] {
+        let mut command = workspace.cargo(&["doc", "--locked", "--workspace", "--no-deps", "--all-features"]);
+        command.args(private).env("RUSTDOCFLAGS", "-Dwarnings");
+        run(command)?;
+    }
+    Ok(Verdict::Passed)
+}
+
+fn features(workspace: &Workspace) -> Result<Verdict> {
+    for package in workspace.published() {
+        let check = |flags: &[&str]| {
+            let mut command = workspace.cargo(&["clippy", "--locked", "--quiet", "--package", &package.name]);
+            command.args(flags).args(["--", "-Dwarnings"]);
+            run(command)
+        };
+        check(&["--no-default-features"])?;
+        for feature in package.features.keys() {
+            check(&["--no-default-features", "--features", feature])?;
+        }
+        check(&["--all-features"])?;
+    }
+    Ok(Verdict::Passed)
+}
+
+fn package(workspace: &Workspace) -> Result<Verdict> {
+    let mut command = workspace.cargo(&["package", "--locked", "--workspace", "--allow-dirty", "--quiet"]);
+    for package in workspace.unpublished() {
+        command.args(["--exclude", &package.name]);
+    }
+    run(command)?;
+    Ok(Verdict::Passed)
+}
+
+fn deny(workspace: &Workspace) -> Result<Verdict> {
+    ensure!(
+        is_installed("cargo-deny", "--version"),
+        "cargo-deny is not installed; run `cargo install --locked cargo-deny`"
+    );
+    run(workspace.program("cargo-deny", &["--log-level", "error", "check", "bans", "licenses", "sources"]))?;
+    Ok(Verdict::Passed)
+}
+
+fn test(workspace: &Workspace) -> Result<Verdict> {
+    run(workspace.cargo(&["test", "--locked", "--workspace", "--all-features"]))?;
+    run(workspace.cargo(&["build", "--locked", "--quiet", "--workspace", "--all-features", "--examples"]))?;
+    for example in examples(workspace) {
+        let mut command = Command::new(&example);
+        command.current_dir(workspace.root()).stdout(Stdio::null());
+        run(command)?;
+    }
+    Ok(Verdict::Passed)
+}
+
+/// The example programs of the published crates, as `cargo build --examples` left them.
+fn examples(workspace: &Workspace) -> Vec<PathBuf> {
+    let folder = workspace.debug_dir().join("examples");
+    let targets = workspace.published().flat_map(|package| &package.targets);
+    targets.filter(|target| target.is_example()).map(|target| folder.join(&target.name)).collect()
+}
+
+fn run_demo(workspace: &Workspace) -> Result<Verdict> {
+    demo::build(workspace)?;
+    run(demo::command(workspace, &["--claims".into(), "200".into(), "--seed".into(), "1".into()]))?;
+    for wrong in ["duplicate", "orphan", "lose"] {
+        let args = ["--claims", "40", "--seed", "1", "--sabotage", wrong].map(Into::into);
+        let mut command = demo::command(workspace, &args);
+        println!("$ {} (must end with exit status 1)", crate::workspace::shown(&command));
+        let status = command.status().context("cannot start the demo")?;
+        if status.code() != Some(1) {
+            bail!("the demo with a planted `{wrong}` must end with exit status 1, and ended with {status}");
+        }
+    }
+    Ok(Verdict::Passed)
+}
+
+fn is_installed(program: &str, version: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg(version).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}

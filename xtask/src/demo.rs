@@ -1,0 +1,47 @@
+//! `cargo xtask demo`: builds the demo and the provisioner, then becomes the demo.
+
+use std::ffi::OsString;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::workspace::Workspace;
+
+/// Builds both programs and hands over to the demo, whose exit status is ours.
+pub(crate) fn run(args: &[OsString]) -> Result<()> {
+    let workspace = Workspace::load()?;
+    build(&workspace)?;
+    become_it(command(&workspace, args))
+}
+
+/// Builds the demo and the provisioner that it starts. Cargo shows its own progress, on stderr.
+pub(crate) fn build(workspace: &Workspace) -> Result<()> {
+    let packages = ["--package", "demo", "--package", "hostpath-provisioner"];
+    let mut command = workspace.cargo(&["build", "--locked", "--bins"]);
+    command.args(packages);
+    let status = command.status().context("cannot start cargo")?;
+    anyhow::ensure!(status.success(), "the demo does not build: cargo ended with {status}");
+    Ok(())
+}
+
+/// The built demo with `args`, told where the provisioner is.
+pub(crate) fn command(workspace: &Workspace, args: &[OsString]) -> Command {
+    let programs = workspace.debug_dir();
+    let mut command = Command::new(programs.join("demo"));
+    command.args(args).arg("--provisioner-bin").arg(programs.join("hostpath-provisioner"));
+    command
+}
+
+/// Replaces this process, so that Ctrl-C and the exit status are the demo's own.
+#[cfg(unix)]
+fn become_it(mut command: Command) -> Result<()> {
+    use std::os::unix::process::CommandExt;
+
+    let error = command.exec();
+    Err(error).with_context(|| format!("cannot start `{}`", crate::workspace::shown(&command)))
+}
+
+#[cfg(not(unix))]
+fn become_it(command: Command) -> Result<()> {
+    crate::workspace::run(command)
+}

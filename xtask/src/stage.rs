@@ -1,0 +1,138 @@
+//! A stage: a named, timed step of the CI with a budget shared by its group, and the table that ends a run.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail, ensure};
+
+use crate::workspace::Workspace;
+
+/// One check: its name on the command line, what it asks, and how it finds out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Stage {
+    pub(crate) name: &'static str,
+    pub(crate) asks: &'static str,
+    pub(crate) group: Group,
+    pub(crate) run: fn(&Workspace) -> Result<Verdict>,
+}
+
+/// What a stage that did not fail has to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Passed,
+    /// A tool is absent that a laptop may lack; never under `CI=true`.
+    Skipped(&'static str),
+}
+
+/// Stages that share one cap of wall time; past it the stage that is running fails when it ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    Static,
+    Test,
+    Demo,
+}
+
+impl Group {
+    /// The caps, on a machine with 2 cores and nothing built yet.
+    const fn cap(self) -> Duration {
+        Duration::from_secs(
+            60 * match self {
+                Self::Static => 10,
+                Self::Test | Self::Demo => 6,
+            },
+        )
+    }
+}
+
+/// The stages of `all` that `names` picks, in the order of `all`; all of them if it names none.
+///
+/// # Errors
+///
+/// A name that is no stage, with the names that are.
+pub(crate) fn pick(all: &[Stage], names: &[String]) -> Result<Vec<Stage>> {
+    for name in names {
+        ensure!(
+            all.iter().any(|stage| stage.name == name),
+            "there is no stage `{name}`; the stages are: {}",
+            all.iter().map(|stage| stage.name).collect::<Vec<_>>().join(" ")
+        );
+    }
+    let chosen = |stage: &&Stage| names.is_empty() || names.iter().any(|name| name == stage.name);
+    Ok(all.iter().filter(chosen).copied().collect())
+}
+
+/// Runs the stages in order, each to its end even when an earlier one failed, and prints the table.
+///
+/// # Errors
+///
+/// The names of the stages that failed.
+pub(crate) fn run_all(stages: &[Stage], workspace: &Workspace) -> Result<()> {
+    let mut rows: Vec<Row> = Vec::new();
+    for stage in stages {
+        println!("::group::{}", stage.name);
+        let clock = Clock::start();
+        let result = (stage.run)(workspace);
+        let took = clock.elapsed();
+        println!("::endgroup::");
+        let spent = took + rows.iter().filter(|row| row.group == stage.group).map(|row| row.took).sum();
+        let ended = match result {
+            Err(error) => Err(format!("{error:#}")),
+            Ok(_) if spent > stage.group.cap() => Err(format!(
+                "over its cap: {} of {} for the {:?} stages",
+                seconds(spent),
+                seconds(stage.group.cap()),
+                stage.group
+            )),
+            Ok(verdict) => Ok(verdict),
+        };
+        match &ended {
+            Ok(Verdict::Passed) => println!("stage {}: ok in {}\n", stage.name, seconds(took)),
+            Ok(Verdict::Skipped(why)) => println!("stage {}: skipped, {why}\n", stage.name),
+            Err(why) => println!("stage {}: FAILED in {}: {why}\n", stage.name, seconds(took)),
+        }
+        rows.push(Row { name: stage.name, group: stage.group, took, ended });
+    }
+    print_table(&rows);
+    let failed: Vec<_> = rows.iter().filter(|row| row.ended.is_err()).map(|row| row.name).collect();
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(" "));
+    }
+    Ok(())
+}
+
+struct Row {
+    name: &'static str,
+    group: Group,
+    took: Duration,
+    ended: Result<Verdict, String>,
+}
+
+fn print_table(rows: &[Row]) {
+    println!("{:<10} {:>8}  outcome", "stage", "time");
+    for row in rows {
+        let outcome = match &row.ended {
+            Ok(Verdict::Passed) => "ok".to_owned(),
+            Ok(Verdict::Skipped(why)) => format!("skipped: {why}"),
+            Err(why) => format!("FAILED: {}", why.lines().next().unwrap_or_default()),
+        };
+        println!("{:<10} {:>8}  {outcome}", row.name, seconds(row.took));
+    }
+    println!("{:<10} {:>8}", "total", seconds(rows.iter().map(|row| row.took).sum()));
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{:.1} s", duration.as_secs_f64())
+}
+
+/// The real clock: how long a stage took is what it measures.
+struct Clock(Instant);
+
+impl Clock {
+    #[expect(clippy::disallowed_methods, reason = "stages are timed by the real clock")]
+    fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.0.elapsed()
+    }
+}

@@ -1,0 +1,77 @@
+//! The shape of the source tree: every Rust file says what lives in it, stays readable in one sitting, and is not a drawer.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use crate::workspace::Workspace;
+
+/// A file beyond this many lines holds two ideas (tests and tables of cases excepted).
+const LINES_MAX: usize = 600;
+
+/// A thing without a home is a missing concept: it wants a name, not a drawer.
+const DRAWERS: &[&str] = &["util", "utils", "common", "helpers", "helper", "misc", "support"];
+
+/// Checks every Rust file under `crates` and `xtask`, and reports every violation at once.
+pub(crate) fn check() -> Result<()> {
+    let workspace = Workspace::load()?;
+    let mut files = Vec::new();
+    for folder in ["crates", "xtask"] {
+        collect(&workspace.root().join(folder), &mut files)?;
+    }
+    let mut wrong = Vec::new();
+    for file in &files {
+        let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+        let shown = file.strip_prefix(workspace.root()).unwrap_or(file);
+        for complaint in complaints(shown, &text) {
+            wrong.push(format!("{}: {complaint}", shown.display()));
+        }
+    }
+    if !wrong.is_empty() {
+        bail!("untidy files:\n  {}", wrong.join("\n  "));
+    }
+    println!("tidy: {} files", files.len());
+    Ok(())
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default();
+        if path.is_dir() && name != "target" {
+            collect(&path, files)?;
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(())
+}
+
+fn complaints(path: &Path, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let first = text.lines().next().unwrap_or_default();
+    let is_crate_page = path.ends_with("src/lib.rs");
+    let says_so = first.starts_with("//! ") || (is_crate_page && first.starts_with("#![doc"));
+    if !says_so {
+        found.push("the first line must be `//!` and say what lives here".to_owned());
+    }
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let parents = path.components().filter_map(|part| part.as_os_str().to_str());
+    if let Some(drawer) =
+        DRAWERS.iter().find(|drawer| stem == **drawer || parents.clone().any(|part| part == **drawer))
+    {
+        found.push(format!("`{drawer}` is a drawer: name the concept"));
+    }
+    let lines = text.lines().count();
+    let is_test = stem == "tests" || path.components().any(|part| part.as_os_str() == "tests");
+    if lines > LINES_MAX && !is_test {
+        found.push(format!("{lines} lines; at most {LINES_MAX}: which are the two ideas?"));
+    }
+    if let Some(number) = text.lines().position(|line| line.ends_with([' ', '\t'])) {
+        found.push(format!("line {} ends in white space", number + 1));
+    }
+    found
+}

@@ -1,0 +1,84 @@
+//! What cargo says of the workspace: its root, its packages, which of them are published, and commands on them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use cargo_metadata::{Metadata, MetadataCommand, Package};
+
+/// `cargo metadata` of this workspace, parsed once.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    metadata: Metadata,
+}
+
+impl Workspace {
+    pub(crate) fn load() -> Result<Self> {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+        let metadata = MetadataCommand::new()
+            .manifest_path(&manifest)
+            .other_options(vec!["--locked".to_owned()])
+            .exec()
+            .with_context(|| {
+                format!("cannot read {}; if Cargo.lock is out of date, run `cargo check`", manifest.display())
+            })?;
+        Ok(Self { metadata })
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.metadata.workspace_root.as_std_path()
+    }
+
+    /// Where cargo puts programs of the `dev` profile.
+    pub(crate) fn debug_dir(&self) -> PathBuf {
+        self.metadata.target_directory.as_std_path().join("debug")
+    }
+
+    pub(crate) fn packages(&self) -> Vec<&Package> {
+        self.metadata.workspace_packages()
+    }
+
+    pub(crate) fn published(&self) -> impl Iterator<Item = &Package> {
+        self.packages().into_iter().filter(|package| is_published(package))
+    }
+
+    pub(crate) fn unpublished(&self) -> impl Iterator<Item = &Package> {
+        self.packages().into_iter().filter(|package| !is_published(package))
+    }
+
+    /// The cargo that started us, at the root of the workspace.
+    pub(crate) fn cargo(&self, args: &[&str]) -> Command {
+        self.program(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()), args)
+    }
+
+    /// `program args…` at the root of the workspace.
+    pub(crate) fn program(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command.args(args).current_dir(self.root());
+        command
+    }
+}
+
+/// A package is published unless its manifest says `publish = false`.
+pub(crate) fn is_published(package: &Package) -> bool {
+    package.publish.as_ref().is_none_or(|registries| !registries.is_empty())
+}
+
+/// Prints the command, runs it to its end, and fails unless it exits with 0.
+pub(crate) fn run(mut command: Command) -> Result<()> {
+    let shown = shown(&command);
+    println!("$ {shown}");
+    let status = command.status().with_context(|| format!("cannot start `{shown}`"))?;
+    ensure!(status.success(), "`{shown}` ended with {status}");
+    Ok(())
+}
+
+/// The command as one would type it, with the variables set for it.
+pub(crate) fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or_else(|| command.get_program());
+    let vars = command
+        .get_envs()
+        .filter_map(|(key, value)| Some(format!("{}='{}'", key.to_string_lossy(), value?.to_string_lossy())));
+    let words = std::iter::once(program).chain(command.get_args());
+    vars.chain(words.map(|word| word.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
+}
