@@ -1,1 +1,32 @@
-//! A FIFO work queue that never hands one item to two workers and never forgets an add.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod queue;
+mod builder;
+mod add;
+mod added;
+mod get;
+mod guard;
+mod drained;
+mod snapshot;
+mod backlog;
+mod observer;
+mod hasher;
+mod state;
+mod shared;
+mod waiters;
+mod lock;
+mod parker;
+mod clock;
+
+pub use add::AddWait;
+pub use added::{Added, AddedAll, Rejected, RejectedReason};
+pub use backlog::{Backlog, Fifo, SlotId};
+pub use builder::{BuildError, Builder};
+pub use drained::{Drained, NotDrained};
+pub use get::{Get, GetBatch, GetOwned, GetTimeoutError, TryGetError};
+pub use guard::{OwnedProcessingGuard, ProcessingGuard};
+pub use hasher::{DefaultHasher, ItemHasher};
+pub use observer::Observer;
+pub use queue::WorkQueue;
+pub use snapshot::{Counts, Phase, Seen, Snapshot};

@@ -1,0 +1,314 @@
+//! Add: the ways to put an item into the queue.
+
+use std::fmt;
+use std::future::Future;
+use std::hash::{BuildHasher, Hash};
+use std::num::NonZeroUsize;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use crate::added::{Added, AddedAll, Rejected, RejectedReason};
+use crate::backlog::{Backlog, Fifo};
+use crate::hasher::ItemHash;
+use crate::queue::WorkQueue;
+use crate::shared::{Core, Shared};
+use crate::waiters::{Key, Wakes};
+
+impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
+    /// Adds an item, to be handed out once after this call.
+    ///
+    /// If it waits already, nothing changes; if it is being processed, it runs again afterwards. Never waits and never
+    /// refuses for want of capacity; after shutdown the item is dropped. The answer may be ignored.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics; the queue is then unchanged.
+    #[doc(alias = "Add")]
+    pub fn add(&self, item: T) -> Added {
+        self.add_with(item, B::Order::default())
+    }
+
+    /// As [`add`](Self::add), with an order that the backlog understands. Orders of adds that lead to one hand-out are
+    /// merged.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add), and if the backlog panics.
+    pub fn add_with(&self, item: T, order: B::Order) -> Added {
+        let hash = ItemHash::of(&item, &self.hasher);
+        let now = self.shared.now();
+        let mut item = Some(item);
+        let mut wakes = Wakes::new();
+        let mut core = self.shared.lock();
+        // Without a bound there is always an answer.
+        let added = core.state.add(&mut item, hash, order, false, now).unwrap_or(Added::ShutDown);
+        core.after_add(added, &mut wakes);
+        drop(core);
+        wakes.fire();
+        self.shared.observe(|observer| observer.added(added));
+        added
+    }
+
+    /// Adds an item unless the queue is full: as many items as its capacity are queued or will run again.
+    ///
+    /// An item that waits already needs no room. Without a capacity a queue is never full.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] hands the item back if there is no room, and after shutdown.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add).
+    pub fn try_add(&self, item: T) -> Result<Added, Rejected<T>> {
+        self.try_add_with(item, B::Order::default())
+    }
+
+    /// As [`try_add`](Self::try_add), with an order.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_add`](Self::try_add).
+    ///
+    /// # Panics
+    ///
+    /// As [`add_with`](Self::add_with).
+    pub fn try_add_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>> {
+        let hash = ItemHash::of(&item, &self.hasher);
+        let now = self.shared.now();
+        let mut item = Some(item);
+        let mut wakes = Wakes::new();
+        let mut core = self.shared.lock();
+        let answer = core.state.add(&mut item, hash, order, true, now);
+        let capacity = core.state.capacity();
+        if let Some(added) = answer {
+            core.after_add(added, &mut wakes);
+        }
+        drop(core);
+        wakes.fire();
+        match answer {
+            Some(added) => {
+                self.shared.observe(|observer| observer.added(added));
+                rejected_by_shutdown(added, item)
+            }
+            None => {
+                self.shared.observe(|observer| observer.refused());
+                rejected(item, full(capacity), Added::Merged)
+            }
+        }
+    }
+
+    /// Adds an item as soon as there is room, as [`try_add`](Self::try_add) understands it.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add), when called and when polled.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future dropped before it is ready has added nothing, and drops the item. A wake-up that it was given is passed
+    /// on.
+    pub fn add_wait(&self, item: T) -> AddWait<'_, T, B> {
+        self.add_wait_with(item, B::Order::default())
+    }
+
+    /// As [`add_wait`](Self::add_wait), with an order.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_wait`](Self::add_wait).
+    ///
+    /// # Panics
+    ///
+    /// As [`add_with`](Self::add_with).
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`add_wait`](Self::add_wait).
+    pub fn add_wait_with(&self, item: T, order: B::Order) -> AddWait<'_, T, B> {
+        let hash = ItemHash::of(&item, &self.hasher);
+        AddWait { shared: self.shared_ref(), hash, add: Some((Some(item), order)), key: None }
+    }
+
+    /// Adds items in their order under one lock, and then wakes. Otherwise as [`add`](Self::add) for each.
+    ///
+    /// The iterator is run before the lock is taken.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add); the items before the one at fault have then been added.
+    pub fn add_all(&self, items: impl IntoIterator<Item = T>) -> AddedAll {
+        self.add_all_with(items.into_iter().map(|item| (item, B::Order::default())))
+    }
+
+    /// As [`add_all`](Self::add_all), with an order for each item.
+    ///
+    /// # Panics
+    ///
+    /// As [`add_all`](Self::add_all), and if the backlog panics.
+    pub fn add_all_with(&self, items: impl IntoIterator<Item = (T, B::Order)>) -> AddedAll {
+        // What is not taken into the queue stays in this Vec, to be dropped after the lock.
+        let hashed = items.into_iter().map(|(item, order)| {
+            let hash = ItemHash::of(&item, &self.hasher);
+            (Some(item), hash, order)
+        });
+        let mut items: Vec<_> = hashed.collect();
+        let now = self.shared.now();
+        let mut all = AddedAll::default();
+        let mut answers = Vec::new();
+        let measured = now.is_some();
+        {
+            let mut sweep = Sweep { shared: self.shared_ref(), queued: 0, wakes: Wakes::new() };
+            let mut core = sweep.shared.lock();
+            for (item, hash, order) in &mut items {
+                let order = std::mem::take(order);
+                let added = core.state.add(item, *hash, order, false, now).unwrap_or(Added::ShutDown);
+                all.count(added);
+                if added == Added::Queued {
+                    sweep.queued += 1;
+                }
+                if measured {
+                    answers.push(added);
+                }
+            }
+            if core.state.has_work() {
+                core.getters.call_for(std::mem::take(&mut sweep.queued), &mut sweep.wakes);
+            }
+            sweep.queued = 0;
+        }
+        self.shared.observe(|observer| answers.iter().for_each(|&added| observer.added(added)));
+        all
+    }
+}
+
+/// The one wake-up sweep of a batch; also when an item in its middle panics.
+struct Sweep<'q, T, B: Backlog> {
+    shared: &'q Shared<T, B>,
+    queued: usize,
+    wakes: Wakes,
+}
+
+impl<T, B: Backlog> Drop for Sweep<'_, T, B> {
+    fn drop(&mut self) {
+        if self.queued > 0 {
+            let mut core = self.shared.lock();
+            if core.state.has_work() {
+                core.getters.call_for(self.queued, &mut self.wakes);
+            }
+        }
+    }
+}
+
+impl<T, B: Backlog> Core<T, B> {
+    #[inline]
+    fn after_add(&mut self, added: Added, wakes: &mut Wakes) {
+        if added == Added::Queued {
+            self.work_came(wakes);
+        }
+    }
+}
+
+const fn full(capacity: Option<NonZeroUsize>) -> RejectedReason {
+    match capacity {
+        Some(capacity) => RejectedReason::Full { capacity },
+        None => RejectedReason::ShutDown,
+    }
+}
+
+fn rejected_by_shutdown<T>(added: Added, item: Option<T>) -> Result<Added, Rejected<T>> {
+    match added {
+        Added::ShutDown => rejected(item, RejectedReason::ShutDown, added),
+        _ => Ok(added),
+    }
+}
+
+/// The item of a refused add was not taken, so it is here.
+fn rejected<T>(item: Option<T>, reason: RejectedReason, otherwise: Added) -> Result<Added, Rejected<T>> {
+    match item {
+        Some(item) => Err(Rejected::new(item, reason)),
+        None => Ok(otherwise),
+    }
+}
+
+/// The future of [`WorkQueue::add_wait`]. It holds no place in line until it is polled.
+///
+/// # Panics
+///
+/// When polled again after it was ready.
+#[must_use = "futures do nothing unless polled"]
+pub struct AddWait<'q, T, B: Backlog = Fifo> {
+    shared: &'q Shared<T, B>,
+    hash: ItemHash,
+    /// The item and its order; taken when the future is ready.
+    add: Option<(Option<T>, B::Order)>,
+    key: Option<Key>,
+}
+
+/// Nothing in it is ever pinned.
+impl<T, B: Backlog> Unpin for AddWait<'_, T, B> {}
+
+impl<T: Eq, B: Backlog> Future for AddWait<'_, T, B> {
+    type Output = Result<Added, Rejected<T>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let shared = this.shared;
+        let now = shared.now();
+        let mut fresh: Option<Waker> = None;
+        loop {
+            let mut wakes = Wakes::new();
+            let _left_waker; // Dropped after the lock.
+            let Some((item, order)) = this.add.as_mut() else {
+                panic!("AddWait was polled after it was ready");
+            };
+            let offered = order.clone();
+            let mut core = shared.lock();
+            match core.state.add(item, this.hash, offered, true, now) {
+                Some(added) => {
+                    core.after_add(added, &mut wakes);
+                    _left_waker = this.key.take().and_then(|key| core.adder_leaves(key, &mut wakes));
+                    drop(core);
+                    wakes.fire();
+                    shared.observe(|observer| observer.added(added));
+                    let item = this.add.take().and_then(|(item, _)| item);
+                    return Poll::Ready(rejected_by_shutdown(added, item));
+                }
+                None => {
+                    if this.key.as_ref().is_some_and(|key| core.adders.sleeps_with(key, context.waker())) {
+                        return Poll::Pending;
+                    }
+                    if let Some(waker) = fresh.take() {
+                        _left_waker = core.adders.sleep(&mut this.key, waker);
+                        drop(core);
+                        return Poll::Pending;
+                    }
+                    drop(core);
+                    fresh = Some(context.waker().clone());
+                }
+            }
+        }
+    }
+}
+
+impl<T, B: Backlog> Drop for AddWait<'_, T, B> {
+    fn drop(&mut self) {
+        if let Some(key) = self.key.take() {
+            let mut wakes = Wakes::new();
+            let mut core = self.shared.lock();
+            let waker = core.adder_leaves(key, &mut wakes);
+            drop(core);
+            wakes.fire();
+            drop(waker);
+        }
+    }
+}
+
+impl<T, B: Backlog> fmt::Debug for AddWait<'_, T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AddWait").field("is_in_line", &self.key.is_some()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,122 @@
+//! Backlog: the one extension point, which decides the order in which queued items come out; and [`Fifo`], the default.
+//!
+//! What an item is, whether it is queued and who holds it is not known here: that is `state`.
+
+use std::collections::VecDeque;
+use std::fmt;
+
+/// The queue's name for one of the items it holds: a small index, dense from zero, reused after the item has left.
+///
+/// A backlog may keep whatever it knows of an item in a `Vec` indexed by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SlotId(u32);
+
+impl SlotId {
+    /// The id with this index. Only the tests of a backlog need it; the queue makes its own.
+    #[must_use]
+    pub const fn from_index(index: u32) -> Self {
+        Self(index)
+    }
+
+    /// The index, dense from zero.
+    #[must_use]
+    pub const fn index(self) -> u32 {
+        self.0
+    }
+}
+
+/// The order in which queued items are handed out.
+///
+/// A backlog holds ids, never items. The queue pushes an id when its item becomes queued, and pops one for each
+/// item that it hands out; an id is in the backlog at most once. All methods run under the queue's lock: they must
+/// be quick, and must not call back into the queue.
+///
+/// A backlog that breaks the rules can keep an item from coming out, but cannot make the queue hand one item to two
+/// holders: an id that was popped though its item is not queued is skipped.
+///
+/// # Panics
+///
+/// A panic in a method reaches the caller of the queue. The queue stays usable and its own books stay right.
+#[doc(alias = "Queue")]
+pub trait Backlog {
+    /// What rides with an item from its add to its hand-out: a priority, a group, the reasons of the trigger. `()` for
+    /// [`Fifo`].
+    type Order: Clone + Default + Send;
+
+    /// Joins the order of a second add into the order held from the first, wherever both adds end in one hand-out: while
+    /// the item is queued, delayed, or marked to run again.
+    fn merge(held: &mut Self::Order, new: Self::Order);
+
+    /// Takes in an id that is not here.
+    fn push(&mut self, id: SlotId, order: Self::Order);
+
+    /// The item of an id that is here was added once more, with `order`: [`merge`](Self::merge) it into what is held,
+    /// and move the id if that changes its place.
+    #[doc(alias = "Touch")]
+    fn touch(&mut self, id: SlotId, order: &Self::Order);
+
+    /// Takes out the id whose turn it is, with its merged order. `None` exactly when nothing is here.
+    fn pop(&mut self) -> Option<(SlotId, Self::Order)>;
+
+    /// Takes out this id, wherever it is. `None` if it is not here.
+    fn remove(&mut self, id: SlotId) -> Option<Self::Order>;
+
+    /// How many ids are here.
+    fn len(&self) -> usize;
+
+    /// Whether no id is here.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Gives back memory that is not in use.
+    fn shrink(&mut self) {}
+}
+
+/// First in, first out: the item that has been queued for the longest time comes next.
+///
+/// `push`, `touch` and `pop` take constant time, `remove` looks through the ids.
+#[derive(Clone, Default)]
+pub struct Fifo {
+    ids: VecDeque<u32>,
+}
+
+impl Backlog for Fifo {
+    type Order = ();
+
+    #[inline]
+    fn merge(_held: &mut (), _new: ()) {}
+
+    #[inline]
+    fn push(&mut self, id: SlotId, _order: ()) {
+        self.ids.push_back(id.0);
+    }
+
+    #[inline]
+    fn touch(&mut self, _id: SlotId, _order: &()) {}
+
+    #[inline]
+    fn pop(&mut self) -> Option<(SlotId, ())> {
+        self.ids.pop_front().map(|index| (SlotId(index), ()))
+    }
+
+    fn remove(&mut self, id: SlotId) -> Option<()> {
+        let place = self.ids.iter().position(|&index| index == id.0)?;
+        self.ids.remove(place).map(|_| ())
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    fn shrink(&mut self) {
+        self.ids.shrink_to_fit();
+    }
+}
+
+impl fmt::Debug for Fifo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fifo").field("len", &self.ids.len()).finish()
+    }
+}

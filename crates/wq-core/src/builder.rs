@@ -1,0 +1,126 @@
+//! Builder: everything that is settled before a queue exists.
+
+use std::error::Error;
+use std::fmt;
+use std::marker::PhantomData;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use crate::backlog::{Backlog, Fifo};
+use crate::hasher::DefaultHasher;
+use crate::observer::Observer;
+use crate::queue::WorkQueue;
+use crate::shared::Shared;
+
+/// Settings of a queue to be; see [`WorkQueue::builder`].
+#[must_use = "a builder does nothing until build is called"]
+pub struct Builder<T, B = Fifo, S = DefaultHasher> {
+    name: Option<String>,
+    observer: Option<Box<dyn Observer>>,
+    backlog: B,
+    capacity: Option<usize>,
+    hasher: S,
+    item: PhantomData<fn() -> T>,
+}
+
+impl<T> Builder<T> {
+    pub(crate) fn new() -> Self {
+        Self {
+            name: None,
+            observer: None,
+            backlog: Fifo::default(),
+            capacity: None,
+            hasher: DefaultHasher::default(),
+            item: PhantomData,
+        }
+    }
+}
+
+impl<T, B: Backlog, S> Builder<T, B, S> {
+    /// A name to tell the queue from others, in `Debug` and in metrics. None by default.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Who is told of each event; give an `Arc` to keep hold of it. Nobody by default, and then no clock is read.
+    #[doc(alias = "MetricsProvider")]
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observer = Some(Box::new(observer));
+        self
+    }
+
+    /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
+    pub fn backlog<C: Backlog>(self, backlog: C) -> Builder<T, C, S> {
+        let Self { name, observer, backlog: _, capacity, hasher, item } = self;
+        Builder { name, observer, backlog, capacity, hasher, item }
+    }
+
+    /// How many items may be queued or marked to run again before [`try_add`](WorkQueue::try_add) refuses and
+    /// [`add_wait`](WorkQueue::add_wait) waits; [`add`](WorkQueue::add) does not ask. Unbounded by default.
+    pub const fn capacity(mut self, capacity: usize) -> Self {
+        self.capacity = Some(capacity);
+        self
+    }
+
+    /// What hashes items: [`DefaultHasher`] by default. Clones of it must hash alike.
+    pub fn hasher<H>(self, hasher: H) -> Builder<T, B, H> {
+        let Self { name, observer, backlog, capacity, hasher: _, item } = self;
+        Builder { name, observer, backlog, capacity, hasher, item }
+    }
+
+    /// The queue.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] names the setting at fault.
+    pub fn build(self) -> Result<WorkQueue<T, B, S>, BuildError> {
+        let capacity = match self.capacity {
+            None => None,
+            Some(capacity) => Some(NonZeroUsize::new(capacity).ok_or(BuildError::ZeroCapacity)?),
+        };
+        if !self.backlog.is_empty() {
+            return Err(BuildError::BacklogNotEmpty { len: self.backlog.len() });
+        }
+        let shared = Shared::new(self.name, self.observer, self.backlog, capacity);
+        Ok(WorkQueue { shared: Arc::new(shared), hasher: self.hasher })
+    }
+}
+
+impl<T, B: fmt::Debug, S> fmt::Debug for Builder<T, B, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("name", &self.name)
+            .field("backlog", &self.backlog)
+            .field("capacity", &self.capacity)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A setting that no queue can be built with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BuildError {
+    /// The capacity is zero.
+    ZeroCapacity,
+    /// The backlog holds ids that are not this queue's.
+    BacklogNotEmpty {
+        /// How many.
+        len: usize,
+    },
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ZeroCapacity => {
+                f.write_str("capacity is 0 but must be at least 1; leave it out for a queue without a bound")
+            }
+            Self::BacklogNotEmpty { len } => {
+                write!(f, "backlog holds {len} ids but must hold 0; give each queue a new one")
+            }
+        }
+    }
+}
+
+impl Error for BuildError {}

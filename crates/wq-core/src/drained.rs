@@ -1,0 +1,147 @@
+//! Drained: waiting until nothing is queued and nothing in flight.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use crate::backlog::{Backlog, Fifo};
+use crate::clock::Deadline;
+use crate::parker::block_on;
+use crate::queue::WorkQueue;
+use crate::shared::Shared;
+use crate::waiters::Key;
+
+impl<T, B: Backlog, S> WorkQueue<T, B, S> {
+    /// Waits until nothing is queued and nothing is in flight, and nothing is about to come back.
+    ///
+    /// Before shutdown that means: there was such a moment after the first poll. After shutdown it is final, so a
+    /// graceful end is [`shutdown`](Self::shutdown), then `drained().await`, with any number of others waiting for the
+    /// same. Somebody must go on getting items; a forgotten guard holds it up until [`abandon`](Self::abandon).
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: it only looks. A wait begun anew does not know of moments before it.
+    #[doc(alias = "ShutDownWithDrain")]
+    pub fn drained(&self) -> Drained<'_, T, B> {
+        Drained { shared: self.shared_ref(), key: None }
+    }
+
+    /// As [`drained`](Self::drained), blocking the thread, for at most this long.
+    ///
+    /// # Errors
+    ///
+    /// [`NotDrained`] says what is left.
+    pub fn drained_blocking(&self, timeout: Duration) -> Result<(), NotDrained<T>>
+    where
+        T: Clone,
+    {
+        let mut drained = self.drained();
+        if block_on(&mut drained, Deadline::after(timeout)).is_some() {
+            return Ok(());
+        }
+        let core = self.shared.lock();
+        let woken = drained.key.as_ref().is_some_and(|key| core.drainers.is_woken(key));
+        if woken || core.state.is_idle() {
+            // It came between the last look and now.
+            return Ok(());
+        }
+        Err(NotDrained { queued: core.state.counts().queued, in_flight: core.state.held() })
+    }
+}
+
+/// What was left when [`WorkQueue::drained_blocking`] gave up.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotDrained<T> {
+    /// How many items were queued.
+    pub queued: usize,
+    /// The items in the hands of guards, in no particular order.
+    pub in_flight: Vec<T>,
+}
+
+impl<T> NotDrained<T> {
+    /// For the layers above, which answer in the same words.
+    #[must_use]
+    pub const fn new(queued: usize, in_flight: Vec<T>) -> Self {
+        Self { queued, in_flight }
+    }
+}
+
+impl<T> fmt::Debug for NotDrained<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NotDrained")
+            .field("queued", &self.queued)
+            .field("in_flight", &self.in_flight.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Display for NotDrained<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { queued, in_flight } = self;
+        write!(
+            f,
+            "the queue was not drained in time: {queued} items are queued, {} in flight",
+            in_flight.len()
+        )
+    }
+}
+
+impl<T> Error for NotDrained<T> {}
+
+/// The future of [`WorkQueue::drained`]. It looks for the first time when it is first polled.
+#[must_use = "futures do nothing unless polled"]
+pub struct Drained<'q, T, B: Backlog = Fifo> {
+    shared: &'q Shared<T, B>,
+    key: Option<Key>,
+}
+
+impl<T, B: Backlog> Future for Drained<'_, T, B> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = &mut *self;
+        let mut fresh: Option<Waker> = None;
+        loop {
+            let _left_waker; // Dropped after the lock.
+            let mut core = this.shared.lock();
+            // A drainer is woken only by an idle moment, so having been woken is the proof that there was one.
+            let woken = this.key.as_ref().is_some_and(|key| core.drainers.is_woken(key));
+            if woken || core.state.is_idle() {
+                _left_waker = this.key.take().and_then(|key| core.drainers.leave(key).1);
+                drop(core);
+                return Poll::Ready(());
+            }
+            if this.key.as_ref().is_some_and(|key| core.drainers.sleeps_with(key, context.waker())) {
+                return Poll::Pending;
+            }
+            if let Some(waker) = fresh.take() {
+                _left_waker = core.drainers.sleep(&mut this.key, waker);
+                drop(core);
+                return Poll::Pending;
+            }
+            drop(core);
+            fresh = Some(context.waker().clone());
+        }
+    }
+}
+
+impl<T, B: Backlog> Drop for Drained<'_, T, B> {
+    fn drop(&mut self) {
+        if let Some(key) = self.key.take() {
+            let mut core = self.shared.lock();
+            let (_, waker) = core.drainers.leave(key);
+            drop(core);
+            drop(waker);
+        }
+    }
+}
+
+impl<T, B: Backlog> fmt::Debug for Drained<'_, T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Drained").field("is_in_line", &self.key.is_some()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,336 @@
+//! Get: the ways to be handed an item. All are one future; the blocking forms run it on the calling thread.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::num::NonZeroUsize;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use crate::backlog::{Backlog, Fifo};
+use crate::clock::Deadline;
+use crate::guard::{Holding, OwnedProcessingGuard, ProcessingGuard};
+use crate::parker::block_on;
+use crate::queue::WorkQueue;
+use crate::shared::{Core, Shared};
+use crate::state::Take;
+use crate::waiters::{Key, Wakes};
+
+/// Why there is no item at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum TryGetError {
+    /// Nothing is queued, or the queue is paused: later there may be.
+    Empty,
+    /// The queue is shut down and nothing is queued. What is being processed may still come back.
+    ShutDown,
+}
+
+impl fmt::Display for TryGetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Empty => "no item is ready to be handed out",
+            Self::ShutDown => "the queue is shut down and empty",
+        })
+    }
+}
+
+impl Error for TryGetError {}
+
+/// Why there was no item within a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum GetTimeoutError {
+    /// The time is over.
+    TimedOut,
+    /// The queue is shut down and nothing is queued.
+    ShutDown,
+}
+
+impl fmt::Display for GetTimeoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TimedOut => "no item became ready within the time-out",
+            Self::ShutDown => "the queue is shut down and empty",
+        })
+    }
+}
+
+impl Error for GetTimeoutError {}
+
+impl<T, B: Backlog, S> WorkQueue<T, B, S> {
+    /// Waits for the next item. `None`: the queue is shut down and nothing is queued.
+    ///
+    /// An item whose work is in progress may come back after somebody was told `None`; its holder is then handed it by
+    /// his own next `get`. So a worker ends when it is told `None` itself:
+    /// `while let Some(item) = queue.get().await { .. }`.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe. The item leaves the queue in the poll that returns it; a future dropped before has lost nothing but
+    /// its place in line, and if it was woken already it wakes the next in line.
+    ///
+    /// A future that has waited and is then neither polled nor dropped may keep a wake-up to itself; after a time
+    /// others are woken in its stead. Do not hold on to one.
+    #[doc(alias = "Get")]
+    pub fn get(&self) -> Get<'_, T, B> {
+        Get { wait: Wait { shared: self.shared_ref(), key: None } }
+    }
+
+    /// As [`get`](Self::get), with a future and a guard that borrow nothing.
+    ///
+    /// The future keeps the queue alive. It does not notice that all handles are gone, so shut the queue down.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`get`](Self::get).
+    pub fn get_owned(&self) -> GetOwned<T, B> {
+        GetOwned { wait: Wait { shared: Arc::clone(&self.shared), key: None } }
+    }
+
+    /// Waits until there is an item, and takes as many as there are, at most `max`, under one lock. An empty answer: the
+    /// queue is shut down and nothing is queued.
+    ///
+    /// All of them are then in the hands of the caller, also those that have to wait for their turn: take no more than
+    /// are worked on together.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`get`](Self::get).
+    pub fn get_batch(&self, max: NonZeroUsize) -> GetBatch<'_, T, B> {
+        GetBatch { wait: Wait { shared: self.shared_ref(), key: None }, max }
+    }
+
+    /// Takes the next item if there is one now.
+    ///
+    /// # Errors
+    ///
+    /// [`TryGetError`] says whether there can be one later.
+    pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError>
+    where
+        T: Clone,
+    {
+        answer(Holding::take(&*self.shared)).map(ProcessingGuard)
+    }
+
+    /// As [`try_get`](Self::try_get), with a guard that borrows nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`TryGetError`] says whether there can be one later.
+    pub fn try_get_owned(&self) -> Result<OwnedProcessingGuard<T, B>, TryGetError>
+    where
+        T: Clone,
+    {
+        answer(Holding::take(Arc::clone(&self.shared))).map(OwnedProcessingGuard)
+    }
+
+    /// As [`get`](Self::get), blocking the thread. Blocking and async getters wait in one line.
+    #[must_use = "dropping the guard says that the item is finished"]
+    pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>>
+    where
+        T: Clone,
+    {
+        match Holding::take(&*self.shared) {
+            Take::Got(holding) => Some(ProcessingGuard(holding)),
+            Take::Ended => None,
+            Take::Nothing => block_on(&mut self.get(), Deadline::NEVER).flatten(),
+        }
+    }
+
+    /// As [`get_blocking`](Self::get_blocking), for at most this long. With a zero time-out it takes what is there.
+    ///
+    /// # Errors
+    ///
+    /// [`GetTimeoutError`] says whether there can be an item later.
+    pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError>
+    where
+        T: Clone,
+    {
+        match block_on(&mut self.get(), Deadline::after(timeout)) {
+            Some(Some(guard)) => Ok(guard),
+            Some(None) => Err(GetTimeoutError::ShutDown),
+            None => Err(GetTimeoutError::TimedOut),
+        }
+    }
+}
+
+fn answer<G>(take: Take<G>) -> Result<G, TryGetError> {
+    match take {
+        Take::Got(guard) => Ok(guard),
+        Take::Nothing => Err(TryGetError::Empty),
+        Take::Ended => Err(TryGetError::ShutDown),
+    }
+}
+
+/// The future of [`WorkQueue::get`]. It holds nothing until it is polled, and may be polled again after it was ready: it
+/// then waits for another item.
+#[must_use = "futures do nothing unless polled"]
+pub struct Get<'q, T, B: Backlog = Fifo> {
+    wait: Wait<&'q Shared<T, B>, T, B>,
+}
+
+/// The future of [`WorkQueue::get_owned`]; otherwise as [`Get`].
+#[must_use = "futures do nothing unless polled"]
+pub struct GetOwned<T, B: Backlog = Fifo> {
+    wait: Wait<Arc<Shared<T, B>>, T, B>,
+}
+
+/// The future of [`WorkQueue::get_batch`]; otherwise as [`Get`].
+#[must_use = "futures do nothing unless polled"]
+pub struct GetBatch<'q, T, B: Backlog = Fifo> {
+    wait: Wait<&'q Shared<T, B>, T, B>,
+    max: NonZeroUsize,
+}
+
+impl<'q, T: Clone, B: Backlog> Future for Get<'q, T, B> {
+    type Output = Option<ProcessingGuard<'q, T, B>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.wait.poll_one(context).map(|held| held.map(ProcessingGuard))
+    }
+}
+
+impl<T: Clone, B: Backlog> Future for GetOwned<T, B> {
+    type Output = Option<OwnedProcessingGuard<T, B>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.wait.poll_one(context).map(|held| held.map(OwnedProcessingGuard))
+    }
+}
+
+impl<'q, T: Clone, B: Backlog> Future for GetBatch<'q, T, B> {
+    type Output = Vec<ProcessingGuard<'q, T, B>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let max = self.max;
+        self.wait.poll_batch(max, context)
+    }
+}
+
+/// A getter in line. `P` points to the queue.
+struct Wait<P, T, B>
+where
+    P: Deref<Target = Shared<T, B>>,
+    B: Backlog,
+{
+    shared: P,
+    /// The place in line, once there is one.
+    key: Option<Key>,
+}
+
+impl<P, T, B> Wait<P, T, B>
+where
+    P: Deref<Target = Shared<T, B>> + Clone,
+    B: Backlog,
+{
+    fn poll_one(&mut self, context: &Context<'_>) -> Poll<Option<Holding<P, T, B>>>
+    where
+        T: Clone,
+    {
+        let now = self.shared.now();
+        self.poll_with(context, |core| core.state.get(now)).map(|taken| {
+            let (got, wakes) = taken?;
+            Some(Holding::begin(self.shared.clone(), got, wakes))
+        })
+    }
+
+    /// Polls with this way to take from the state. `None`: shut down and empty.
+    ///
+    /// The taking comes first: if it panics (`Clone` of an item), this getter is still in line, and passes its wake-up
+    /// on when it is dropped.
+    fn poll_with<G>(
+        &mut self,
+        context: &Context<'_>,
+        mut take: impl FnMut(&mut Core<T, B>) -> Take<G>,
+    ) -> Poll<Option<(G, Wakes)>> {
+        // A waker is user code: cloned before the lock is taken, and only to go to sleep with.
+        let mut fresh: Option<Waker> = None;
+        loop {
+            let mut wakes = Wakes::new();
+            let _left_waker; // Dropped after the lock.
+            let mut core = self.shared.lock();
+            let taken = match take(&mut core) {
+                Take::Got(got) => Some(got),
+                Take::Ended => None,
+                Take::Nothing => {
+                    if self.key.as_ref().is_some_and(|key| core.getters.sleeps_with(key, context.waker())) {
+                        return Poll::Pending;
+                    }
+                    if let Some(waker) = fresh.take() {
+                        _left_waker = core.getters.sleep(&mut self.key, waker);
+                        drop(core);
+                        return Poll::Pending;
+                    }
+                    drop(core);
+                    fresh = Some(context.waker().clone());
+                    continue;
+                }
+            };
+            if taken.is_some() {
+                core.room_came(&mut wakes);
+            }
+            _left_waker = self.key.take().and_then(|key| core.getter_leaves(key, &mut wakes));
+            drop(core);
+            return Poll::Ready(taken.map(|got| (got, wakes)));
+        }
+    }
+}
+
+impl<'q, T: Clone, B: Backlog> Wait<&'q Shared<T, B>, T, B> {
+    fn poll_batch(
+        &mut self,
+        max: NonZeroUsize,
+        context: &Context<'_>,
+    ) -> Poll<Vec<ProcessingGuard<'q, T, B>>> {
+        let shared = self.shared;
+        let now = shared.now();
+        let mut batch = Vec::new();
+        let taken = self.poll_with(context, |core| core.state.get_batch(max, &mut batch, now));
+        taken.map(|taken| {
+            let waited: Vec<_> = batch.iter().map(|got| got.waited).collect();
+            let guards = batch.into_iter().map(|got| ProcessingGuard(Holding::new(shared, got))).collect();
+            if let Some(((), wakes)) = taken {
+                wakes.fire();
+            }
+            shared.observe(|observer| {
+                waited.iter().for_each(|waited| observer.got(waited.unwrap_or_default()))
+            });
+            guards
+        })
+    }
+}
+
+impl<P, T, B> Drop for Wait<P, T, B>
+where
+    P: Deref<Target = Shared<T, B>>,
+    B: Backlog,
+{
+    fn drop(&mut self) {
+        if let Some(key) = self.key.take() {
+            let mut wakes = Wakes::new();
+            let mut core = self.shared.lock();
+            let waker = core.getter_leaves(key, &mut wakes);
+            drop(core);
+            wakes.fire();
+            drop(waker);
+        }
+    }
+}
+
+macro_rules! debug {
+    ($name:literal, ($($generics:tt)*), $future:ty) => {
+        impl<$($generics)*> fmt::Debug for $future {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct($name).field("is_in_line", &self.wait.key.is_some()).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+debug!("Get", ('q, T, B: Backlog), Get<'q, T, B>);
+debug!("GetOwned", (T, B: Backlog), GetOwned<T, B>);
+debug!("GetBatch", ('q, T, B: Backlog), GetBatch<'q, T, B>);

@@ -1,0 +1,90 @@
+//! Hashing: the default hasher, and the 32-bit hash of an item that slots and guards carry.
+
+use std::fmt;
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::num::NonZeroU32;
+
+/// The hasher of a queue unless [`Builder::hasher`](crate::Builder::hasher) names another: fast, and seeded afresh in
+/// each process.
+///
+/// It resists accidental collisions. Where an adversary chooses the items, give the builder
+/// [`std::hash::RandomState`] instead.
+#[derive(Clone, Default)]
+pub struct DefaultHasher(hashbrown::DefaultHashBuilder);
+
+impl BuildHasher for DefaultHasher {
+    type Hasher = ItemHasher;
+
+    #[inline]
+    fn build_hasher(&self) -> ItemHasher {
+        ItemHasher(self.0.build_hasher())
+    }
+}
+
+impl fmt::Debug for DefaultHasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("DefaultHasher")
+    }
+}
+
+/// What [`DefaultHasher`] builds for each item.
+#[derive(Clone)]
+pub struct ItemHasher(<hashbrown::DefaultHashBuilder as BuildHasher>::Hasher);
+
+macro_rules! forward {
+    ($($write:ident: $number:ty),* $(,)?) => {$(
+        #[inline]
+        fn $write(&mut self, number: $number) {
+            self.0.$write(number);
+        }
+    )*};
+}
+
+impl Hasher for ItemHasher {
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0.finish()
+    }
+
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    forward! {
+        write_u8: u8, write_u16: u16, write_u32: u32, write_u64: u64, write_u128: u128, write_usize: usize,
+        write_i8: i8, write_i16: i16, write_i32: i32, write_i64: i64, write_i128: i128, write_isize: isize,
+    }
+}
+
+impl fmt::Debug for ItemHasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ItemHasher")
+    }
+}
+
+/// The hash of an item, folded to 32 bits and never zero, so that an empty slot costs no extra word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct ItemHash(NonZeroU32);
+
+impl ItemHash {
+    #[inline]
+    pub(crate) fn of<T: Hash + ?Sized, S: BuildHasher>(item: &T, hasher: &S) -> Self {
+        let hash = hasher.hash_one(item);
+        #[expect(clippy::cast_possible_truncation, reason = "both halves are folded into the lower one")]
+        let folded = (hash ^ (hash >> 32)) as u32;
+        Self(NonZeroU32::new(folded).unwrap_or(NonZeroU32::MIN))
+    }
+
+    /// The hash as the table wants it: it takes the bucket from the low bits and a tag from the seven highest.
+    #[inline]
+    pub(crate) fn spread(self) -> u64 {
+        let hash = u64::from(self.0.get());
+        hash << 32 | hash
+    }
+
+    #[cfg(test)]
+    pub(crate) fn from_raw(raw: u32) -> Self {
+        Self(NonZeroU32::new(raw).unwrap_or(NonZeroU32::MIN))
+    }
+}

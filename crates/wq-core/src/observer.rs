@@ -1,0 +1,80 @@
+//! Observer: what happens in a queue, told to somebody who counts it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::added::Added;
+
+/// Told of each event of a queue, after the event and outside the queue's lock: it may take its time and may call the
+/// queue. Events of several threads can reach it in another order than they happened in.
+///
+/// Feed counters and histograms with it. Gauges (depth, unfinished work) are to be read from
+/// [`WorkQueue::counts`](crate::WorkQueue::counts) and [`WorkQueue::snapshot`](crate::WorkQueue::snapshot) instead, where
+/// they agree with each other.
+///
+/// A queue with an observer reads the clock once in each operation; one without reads no clock.
+///
+/// # Panics
+///
+/// A panic in a method reaches the caller of the queue; the event has happened all the same. In a guard that is dropped
+/// by a panic it aborts the program.
+#[doc(alias = "MetricsProvider")]
+pub trait Observer: Send + Sync {
+    /// An add was made. [`Added::Queued`] and [`Added::Deferred`] are what client-go counts in its `adds` metric.
+    fn added(&self, added: Added) {
+        let _ = added;
+    }
+
+    /// An add was refused because the queue was full.
+    fn refused(&self) {}
+
+    /// An item was handed out, `waited` after its add. Upstream's `queue_duration`.
+    fn got(&self, waited: Duration) {
+        let _ = waited;
+    }
+
+    /// A guard ended its item, `worked` after it was handed out. Upstream's `work_duration`.
+    fn done(&self, worked: Duration) {
+        let _ = worked;
+    }
+
+    /// After `done`: the item had been added meanwhile and is queued again.
+    fn requeued(&self) {}
+
+    /// A queued item was taken out without being handed out: by `remove` or `shutdown_now`.
+    fn removed(&self) {}
+
+    /// An item was set up to be added later. Never called by this crate: the layers that delay and retry call it.
+    /// Upstream's `retries`.
+    fn retried(&self) {}
+}
+
+impl<O: Observer + ?Sized> Observer for Arc<O> {
+    fn added(&self, added: Added) {
+        (**self).added(added);
+    }
+
+    fn refused(&self) {
+        (**self).refused();
+    }
+
+    fn got(&self, waited: Duration) {
+        (**self).got(waited);
+    }
+
+    fn done(&self, worked: Duration) {
+        (**self).done(worked);
+    }
+
+    fn requeued(&self) {
+        (**self).requeued();
+    }
+
+    fn removed(&self) {
+        (**self).removed();
+    }
+
+    fn retried(&self) {
+        (**self).retried();
+    }
+}

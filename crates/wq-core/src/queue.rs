@@ -1,0 +1,260 @@
+//! WorkQueue: the handle, and the verbs that neither add nor get.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
+
+use crate::backlog::{Backlog, Fifo};
+use crate::builder::Builder;
+use crate::hasher::{DefaultHasher, ItemHash};
+use crate::shared::Shared;
+use crate::snapshot::{Counts, Snapshot};
+use crate::state::Finished;
+use crate::waiters::Wakes;
+
+/// A work queue: an item waits in it at most once, is in the hands of at most one guard, and no add is forgotten.
+///
+/// A clone is another handle to the same queue. The queue lives as long as a handle, an owned guard or an owned future
+/// does; dropping handles does not shut it down.
+///
+/// `T` is the key of the work, not the work itself: something small and cheap to clone (`Arc<str>`, an id). Its `Hash`
+/// decides, together with `Eq`, what is one item; `Eq` and `Clone` run under the queue's lock and must not call the
+/// queue. They may panic: the queue stays usable.
+#[doc(alias = "Interface")]
+#[doc(alias = "TypedInterface")]
+pub struct WorkQueue<T, B: Backlog = Fifo, S = DefaultHasher> {
+    pub(crate) shared: Arc<Shared<T, B>>,
+    pub(crate) hasher: S,
+}
+
+impl<T> WorkQueue<T> {
+    /// A queue without a bound, first in first out.
+    #[must_use]
+    #[doc(alias = "NewTyped")]
+    pub fn new() -> Self {
+        let shared = Shared::new(None, None, Fifo::default(), None);
+        Self { shared: Arc::new(shared), hasher: DefaultHasher::default() }
+    }
+
+    /// Begins the settings of a queue: name, observer, backlog, capacity, hasher.
+    #[doc(alias = "NewTypedWithConfig")]
+    #[doc(alias = "TypedQueueConfig")]
+    pub fn builder() -> Builder<T> {
+        Builder::new()
+    }
+}
+
+impl<T, B: Backlog, S> WorkQueue<T, B, S> {
+    pub(crate) fn shared_ref(&self) -> &Shared<T, B> {
+        &self.shared
+    }
+
+    /// The name given to the builder.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.shared.name.as_deref()
+    }
+
+    /// How many items are queued: neither those in flight nor those that will run again. Out of date as soon as it is
+    /// known.
+    #[must_use]
+    #[doc(alias = "Len")]
+    pub fn len(&self) -> usize {
+        self.counts().queued
+    }
+
+    /// Whether no item is queued. Items may be in flight.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many items are in the hands of guards.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.counts().in_flight
+    }
+
+    /// How many items are where, counted under one lock, in constant time.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.shared.lock().state.counts()
+    }
+
+    /// Clones everything that the queue holds, under one lock: takes time in proportion to the most items held lately.
+    ///
+    /// # Panics
+    ///
+    /// If `Clone` of an item panics.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot<T>
+    where
+        T: Clone,
+    {
+        let now = self.shared.now();
+        self.shared.lock().state.snapshot(now)
+    }
+
+    /// Stops handing out items until [`resume`](Self::resume) or shutdown: gets wait although items are queued. Adds and
+    /// guards go on. No effect after shutdown.
+    pub fn pause(&self) {
+        self.shared.lock().state.pause();
+    }
+
+    /// Ends a pause.
+    pub fn resume(&self) {
+        let mut wakes = Wakes::new();
+        let mut core = self.shared.lock();
+        core.state.resume();
+        let queued = core.state.counts().queued;
+        core.getters.call_for(queued, &mut wakes);
+        drop(core);
+        wakes.fire();
+    }
+
+    /// Whether hand-outs are paused.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.shared.lock().state.is_paused()
+    }
+
+    /// Whether the queue was shut down. It never comes back from that.
+    #[must_use]
+    #[doc(alias = "ShuttingDown")]
+    pub fn is_shutting_down(&self) -> bool {
+        self.shared.lock().state.is_shutting_down()
+    }
+
+    /// Takes no more items; what is queued, and what comes back from guards, is still handed out, and then every get
+    /// answers `None`. Ends a pause. Does not wait: see [`drained`](Self::drained).
+    #[doc(alias = "ShutDown")]
+    pub fn shutdown(&self) {
+        let mut wakes = Wakes::new();
+        let mut core = self.shared.lock();
+        core.state.shutdown();
+        core.getters.call_everybody(&mut wakes);
+        core.adders.call_everybody(&mut wakes);
+        drop(core);
+        wakes.fire();
+    }
+
+    /// Shuts down and hands back the work that nobody has begun: what was queued, in the order of the backlog, then what
+    /// would have run again. Guards in flight end without a requeue.
+    ///
+    /// # Panics
+    ///
+    /// If `Clone` of an item panics; the queue is then shut down, and holds its items still.
+    #[must_use = "these items will not be handed out any more"]
+    pub fn shutdown_now(&self) -> Vec<T>
+    where
+        T: Clone,
+    {
+        let mut wakes = Wakes::new();
+        let mut core = self.shared.lock();
+        core.state.shutdown();
+        core.getters.call_everybody(&mut wakes);
+        core.adders.call_everybody(&mut wakes);
+        let left = core.state.take_all();
+        core.idle_came(&mut wakes);
+        drop(core);
+        wakes.fire();
+        self.shared.observe(|observer| left.iter().for_each(|_| observer.removed()));
+        left
+    }
+
+    /// Gives back memory that is not in use. A queue does this by itself too, after a while of low occupancy.
+    pub fn shrink(&self) {
+        self.shared.lock().state.shrink();
+    }
+}
+
+impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
+    /// Whether the queue holds this item: queued or in flight.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[must_use]
+    pub fn contains<Q>(&self, item: &Q) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = ItemHash::of(item, &self.hasher);
+        self.shared.lock().state.phase(item, hash).is_some()
+    }
+
+    /// Takes a queued item out: it is not handed out for the adds made so far. `None` if it is not queued; one that is
+    /// being processed is left alone, together with its mark to run again.
+    ///
+    /// With [`Fifo`] it takes time in proportion to the items queued.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn remove<Q>(&self, item: &Q) -> Option<T>
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = ItemHash::of(item, &self.hasher);
+        let mut wakes = Wakes::new();
+        let mut core = self.shared.lock();
+        let removed = core.state.remove(item, hash);
+        if removed.is_some() {
+            core.room_came(&mut wakes);
+            core.idle_came(&mut wakes);
+        }
+        drop(core);
+        wakes.fire();
+        let (item, _order) = removed?;
+        self.shared.observe(|observer| observer.removed());
+        Some(item)
+    }
+
+    /// Ends the processing of an item whose guard was forgotten, as if the guard had ended now. Says whether somebody held
+    /// the item.
+    ///
+    /// If its holder is in truth still at work, the item can be in two hands from here on; that holder's guard has no
+    /// effect any more, neither on the item nor on its next holder.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn abandon<Q>(&self, item: &Q) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = ItemHash::of(item, &self.hasher);
+        let now = self.shared.now();
+        let mut wakes = Wakes::new();
+        let mut core = self.shared.lock();
+        let finished = core.state.abandon(item, hash, now);
+        core.after_finish(&finished, &mut wakes);
+        drop(core);
+        wakes.fire();
+        let was_held = !matches!(finished, Finished::Stale);
+        self.shared.end(finished);
+        was_held
+    }
+}
+
+impl<T, B: Backlog, S: Clone> Clone for WorkQueue<T, B, S> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared), hasher: self.hasher.clone() }
+    }
+}
+
+impl<T> Default for WorkQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T, B: Backlog, S> fmt::Debug for WorkQueue<T, B, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.shared.fmt(f)
+    }
+}

@@ -1,0 +1,172 @@
+//! Slab: the items of a queue, each in a slot with its hash, phase and generation. Free slots are linked through
+//! themselves.
+
+use crate::hasher::ItemHash;
+use crate::snapshot::Phase;
+
+/// The end of the free list, and one more than the highest index a slot can have.
+const NIL: u32 = u32::MAX;
+
+/// Phase and generation in one word. The generation is that of the hand-out in force; of a queued item it means
+/// nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Meta(u32);
+
+/// Generations count hand-outs of the whole queue and wrap at 2^30: a guard forgotten for that many hand-outs could be
+/// taken for a live one.
+const GENERATIONS: u32 = 1 << 30;
+
+impl Meta {
+    const PHASE_BITS: u32 = 2;
+
+    #[inline]
+    pub(super) const fn new(phase: Phase, generation: u32) -> Self {
+        let phase = match phase {
+            Phase::Queued => 0,
+            Phase::Processing => 1,
+            Phase::ProcessingDirty => 2,
+        };
+        Self(generation << Self::PHASE_BITS | phase)
+    }
+
+    #[inline]
+    pub(super) const fn phase(self) -> Phase {
+        match self.0 & 0b11 {
+            0 => Phase::Queued,
+            1 => Phase::Processing,
+            _ => Phase::ProcessingDirty,
+        }
+    }
+
+    #[inline]
+    pub(super) const fn generation(self) -> u32 {
+        self.0 >> Self::PHASE_BITS
+    }
+
+    #[inline]
+    pub(super) const fn with_phase(self, phase: Phase) -> Self {
+        Self::new(phase, self.generation())
+    }
+
+    #[inline]
+    pub(super) const fn next_generation(generation: u32) -> u32 {
+        (generation + 1) % GENERATIONS
+    }
+}
+
+/// One place of the slab: 16 bytes for a `u64` under `Fifo`, the hash being never zero.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Slot<T, O> {
+    /// The index of the next free slot, or `NIL`.
+    Free(u32),
+    Held {
+        item: T,
+        /// What the adds made while the item was processing have asked for; default in the other phases.
+        order: O,
+        hash: ItemHash,
+        meta: Meta,
+    },
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Slab<T, O> {
+    slots: Vec<Slot<T, O>>,
+    first_free: u32,
+}
+
+impl<T, O> Slab<T, O> {
+    pub(super) const fn new() -> Self {
+        Self { slots: Vec::new(), first_free: NIL }
+    }
+
+    /// The index that the next `insert` will use.
+    ///
+    /// # Panics
+    ///
+    /// When 2^32 - 1 items are held at once.
+    #[inline]
+    pub(super) fn next_index(&self) -> u32 {
+        if self.first_free != NIL {
+            return self.first_free;
+        }
+        let index = u32::try_from(self.slots.len()).unwrap_or(NIL);
+        assert!(index != NIL, "a queue holds at most 2^32 - 1 items at once");
+        index
+    }
+
+    /// Fills the slot that `next_index` named.
+    #[inline]
+    pub(super) fn insert(&mut self, held: Slot<T, O>) {
+        if let Some(slot) = self.slots.get_mut(self.first_free as usize) {
+            if let Slot::Free(next) = *slot {
+                self.first_free = next;
+            }
+            *slot = held;
+        } else {
+            self.slots.push(held);
+        }
+    }
+
+    #[inline]
+    pub(super) fn get(&self, index: u32) -> Option<&Slot<T, O>> {
+        self.slots.get(index as usize)
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, index: u32) -> Option<&mut Slot<T, O>> {
+        self.slots.get_mut(index as usize)
+    }
+
+    /// The hash of a held slot. The table asks only for those.
+    #[inline]
+    pub(super) fn spread_hash(&self, index: u32) -> u64 {
+        match self.get(index) {
+            Some(Slot::Held { hash, .. }) => hash.spread(),
+            _ => 0,
+        }
+    }
+
+    /// Frees a held slot and hands out what was in it, so that it can be dropped elsewhere.
+    #[inline]
+    pub(super) fn free(&mut self, index: u32) -> Option<T> {
+        let slot = self.slots.get_mut(index as usize)?;
+        if matches!(slot, Slot::Free(_)) {
+            return None;
+        }
+        match std::mem::replace(slot, Slot::Free(self.first_free)) {
+            Slot::Held { item, .. } => {
+                self.first_free = index;
+                Some(item)
+            }
+            Slot::Free(_) => None,
+        }
+    }
+
+    /// Held slots, by index.
+    pub(super) fn held(&self) -> impl Iterator<Item = (u32, &T, ItemHash, Meta)> {
+        (0..NIL).zip(&self.slots).filter_map(|(index, slot)| match slot {
+            Slot::Held { item, hash, meta, .. } => Some((index, item, *hash, *meta)),
+            Slot::Free(_) => None,
+        })
+    }
+
+    pub(super) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Gives back the free slots at the end, and links the others so that the lowest are used first: the high ones
+    /// then empty with time.
+    pub(super) fn shrink(&mut self) {
+        while matches!(self.slots.last(), Some(Slot::Free(_))) {
+            self.slots.pop();
+        }
+        self.slots.shrink_to_fit();
+        self.first_free = NIL;
+        for (index, slot) in (0..NIL).zip(&mut self.slots).rev() {
+            if let Slot::Free(next) = slot {
+                *next = self.first_free;
+                self.first_free = index;
+            }
+        }
+    }
+}

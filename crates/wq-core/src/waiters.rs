@@ -1,0 +1,271 @@
+//! Waiters: who sleeps until something comes, first in first out, and how many of them are woken. Pure: wakers go in and
+//! out, none is called, cloned or dropped in here.
+//!
+//! At most [`IN_FLIGHT`] waiters are woken and not yet there. One that arrives calls the next while there is something
+//! left, so a burst is spread without waking everybody for it. What keeps this from losing a wake-up:
+//!
+//! Invariant: while there is something to get and a waiter sleeps, at least one waiter is woken and on its way.
+
+use std::task::Waker;
+
+/// Two, not one: a chain of one stalls behind a preempted thread.
+const IN_FLIGHT: usize = 2;
+
+/// A waiter that is held and never polled keeps its wake-up. So that two such do not stall the rest, every so many
+/// calls that found all wake-ups in flight wake one more.
+const PRESSURE: u32 = 32;
+
+const NIL: u32 = u32::MAX;
+
+/// A place in the list, good until it is given to `leave`.
+#[derive(Debug)]
+pub(crate) struct Key(u32);
+
+enum Entry {
+    /// The next free entry.
+    Free(u32),
+    Asleep {
+        waker: Waker,
+        before: u32,
+        after: u32,
+    },
+    /// Woken, and not yet seen since.
+    Woken,
+}
+
+/// Wakers to be called once the lock is free. Dropped, it calls them too: a panic in one waker or elsewhere costs
+/// nobody else his wake-up.
+#[derive(Default)]
+#[must_use]
+pub(crate) struct Wakes {
+    /// Nearly always there is one at most; no memory is allocated for it.
+    one: Option<Waker>,
+    more: Vec<Waker>,
+}
+
+impl Wakes {
+    #[inline]
+    pub(crate) const fn new() -> Self {
+        Self { one: None, more: Vec::new() }
+    }
+
+    fn push(&mut self, waker: Waker) {
+        match self.one {
+            None => self.one = Some(waker),
+            Some(_) => self.more.push(waker),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn fire(mut self) {
+        self.call_all();
+    }
+
+    #[inline]
+    fn call_all(&mut self) {
+        if let Some(waker) = self.one.take() {
+            waker.wake();
+            while let Some(waker) = self.more.pop() {
+                waker.wake();
+            }
+        }
+    }
+}
+
+impl Drop for Wakes {
+    #[inline]
+    fn drop(&mut self) {
+        self.call_all();
+        // Only after a panic in the first waker.
+        while let Some(waker) = self.more.pop() {
+            waker.wake();
+        }
+    }
+}
+
+pub(crate) struct Waiters {
+    entries: Vec<Entry>,
+    first_free: u32,
+    first: u32,
+    last: u32,
+    asleep: usize,
+    woken: usize,
+    pressure: u32,
+}
+
+impl Waiters {
+    pub(crate) const fn new() -> Self {
+        Self { entries: Vec::new(), first_free: NIL, first: NIL, last: NIL, asleep: 0, woken: 0, pressure: 0 }
+    }
+
+    /// Whether this waiter was woken since it last slept.
+    pub(crate) fn is_woken(&self, key: &Key) -> bool {
+        matches!(self.entries.get(key.0 as usize), Some(Entry::Woken))
+    }
+
+    /// Whether this waiter is asleep with a waker that wakes the same task as this one.
+    pub(crate) fn sleeps_with(&self, key: &Key, waker: &Waker) -> bool {
+        match self.entries.get(key.0 as usize) {
+            Some(Entry::Asleep { waker: held, .. }) => held.will_wake(waker),
+            _ => false,
+        }
+    }
+
+    /// Puts a waiter to sleep: a new one at the end of the line. One that was woken for nothing goes back to its head.
+    /// The waker that this replaces is handed out.
+    pub(crate) fn sleep(&mut self, key: &mut Option<Key>, waker: Waker) -> Option<Waker> {
+        let Some(Key(index)) = *key else {
+            *key = Some(self.enter(waker));
+            return None;
+        };
+        let before_all = self.first;
+        match self.entries.get_mut(index as usize) {
+            Some(Entry::Asleep { waker: held, .. }) => Some(std::mem::replace(held, waker)),
+            Some(entry @ Entry::Woken) => {
+                *entry = Entry::Asleep { waker, before: NIL, after: before_all };
+                self.link(NIL, index, before_all);
+                self.asleep += 1;
+                self.woken -= 1;
+                None
+            }
+            Some(Entry::Free(_)) | None => Some(waker),
+        }
+    }
+
+    /// The waiter leaves the line: it got something, or gives up. Says whether it takes a wake-up with it that
+    /// somebody else may need, and hands out its waker.
+    pub(crate) fn leave(&mut self, key: Key) -> (bool, Option<Waker>) {
+        let Some(entry) = self.entries.get_mut(key.0 as usize) else { return (false, None) };
+        if matches!(entry, Entry::Free(_)) {
+            return (false, None);
+        }
+        let left = match std::mem::replace(entry, Entry::Free(self.first_free)) {
+            Entry::Asleep { waker, before, after } => {
+                self.unlink(before, after);
+                (false, Some(waker))
+            }
+            Entry::Woken => {
+                self.woken -= 1;
+                (true, None)
+            }
+            Entry::Free(_) => (false, None),
+        };
+        self.first_free = key.0;
+        if self.asleep == 0 && self.woken == 0 {
+            self.forget_entries();
+        }
+        left
+    }
+
+    /// Something came: wakes one waiter, unless enough are on their way.
+    #[inline]
+    pub(crate) fn call(&mut self, wakes: &mut Wakes) {
+        if self.asleep > 0 {
+            self.call_sleeper(wakes);
+        }
+    }
+
+    #[cold]
+    fn call_sleeper(&mut self, wakes: &mut Wakes) {
+        if self.woken < IN_FLIGHT {
+            self.wake_first(wakes);
+            return;
+        }
+        self.pressure += 1;
+        if self.pressure >= PRESSURE {
+            self.pressure = 0;
+            self.wake_first(wakes);
+        }
+    }
+
+    /// So many things came at once, or a waiter that arrived leaves so many: wakes as many waiters, unless enough are
+    /// on their way.
+    #[inline]
+    pub(crate) fn call_for(&mut self, things: usize, wakes: &mut Wakes) {
+        let mut left = things;
+        while left > 0 && self.asleep > 0 && self.woken < IN_FLIGHT {
+            self.wake_first(wakes);
+            left -= 1;
+        }
+    }
+
+    pub(crate) fn call_everybody(&mut self, wakes: &mut Wakes) {
+        while self.asleep > 0 {
+            self.wake_first(wakes);
+        }
+    }
+
+    fn enter(&mut self, waker: Waker) -> Key {
+        let before = self.last;
+        let entry = Entry::Asleep { waker, before, after: NIL };
+        let index = match self.entries.get_mut(self.first_free as usize) {
+            Some(place) => {
+                let index = self.first_free;
+                if let Entry::Free(next) = *place {
+                    self.first_free = next;
+                }
+                *place = entry;
+                index
+            }
+            None => {
+                let index = u32::try_from(self.entries.len()).unwrap_or(NIL);
+                assert!(index != NIL, "at most 2^32 - 1 waits at once on one queue");
+                self.entries.push(entry);
+                index
+            }
+        };
+        self.link(before, index, NIL);
+        self.asleep += 1;
+        Key(index)
+    }
+
+    fn wake_first(&mut self, wakes: &mut Wakes) {
+        let index = self.first;
+        let Some(entry) = self.entries.get_mut(index as usize) else { return };
+        if let Entry::Asleep { waker, before, after } = std::mem::replace(entry, Entry::Woken) {
+            self.unlink(before, after);
+            self.woken += 1;
+            wakes.push(waker);
+        }
+    }
+
+    /// Makes the neighbours of `index` point at it.
+    fn link(&mut self, before: u32, index: u32, after: u32) {
+        match self.entries.get_mut(before as usize) {
+            Some(Entry::Asleep { after, .. }) => *after = index,
+            _ => self.first = index,
+        }
+        match self.entries.get_mut(after as usize) {
+            Some(Entry::Asleep { before, .. }) => *before = index,
+            _ => self.last = index,
+        }
+    }
+
+    /// Makes the neighbours of one that left point at each other.
+    fn unlink(&mut self, before: u32, after: u32) {
+        match self.entries.get_mut(before as usize) {
+            Some(Entry::Asleep { after: link, .. }) => *link = after,
+            _ => self.first = after,
+        }
+        match self.entries.get_mut(after as usize) {
+            Some(Entry::Asleep { before: link, .. }) => *link = before,
+            _ => self.last = before,
+        }
+        self.asleep -= 1;
+    }
+
+    /// Nobody waits: the entries are all free, and more than a few are given back.
+    fn forget_entries(&mut self) {
+        self.entries.clear();
+        self.entries.shrink_to(64);
+        self.first_free = NIL;
+    }
+
+    #[cfg(test)]
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        (self.asleep, self.woken)
+    }
+}
+
+#[cfg(test)]
+mod tests;
