@@ -1,0 +1,154 @@
+//! `CacheConfig`: what one watch asks for, and what its cache is indexed by.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::api::{ListParams, WatchParams};
+
+type ValuesOf<K> = Arc<dyn Fn(&K) -> Vec<String> + Send + Sync>;
+type Transform<K> = Arc<dyn Fn(&mut K) + Send + Sync>;
+
+/// Shortest and longest time a watch may be asked to last.
+const WATCH_TIMES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(3600));
+
+/// What a cache watches and how it is indexed. Lists are always consistent reads (`resourceVersion` unset).
+///
+/// ```
+/// use k8s_openapi::api::core::v1::Pod;
+/// use reconciler::CacheConfig;
+///
+/// let config = CacheConfig::<Pod>::new()
+///     .labels("app=web")
+///     .index("node", |pod| pod.spec.iter().filter_map(|spec| spec.node_name.clone()).collect())
+///     .transform(|pod| pod.metadata.managed_fields = None);
+/// # let _ = config;
+/// ```
+pub struct CacheConfig<K> {
+    pub(crate) indexes: Vec<(Arc<str>, ValuesOf<K>)>,
+    pub(crate) transform: Option<Transform<K>>,
+    labels: Option<String>,
+    fields: Option<String>,
+    page_size: u32,
+    watch_time: Duration,
+}
+
+impl<K> CacheConfig<K> {
+    /// Everything of the kind, no index, pages of 500, watches of 290 s.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            indexes: Vec::new(),
+            transform: None,
+            labels: None,
+            fields: None,
+            page_size: 500,
+            watch_time: Duration::from_secs(290),
+        }
+    }
+
+    /// Lets [`Cache::by_index`](crate::Cache::by_index) find objects by any of these values. A second index
+    /// of one name takes the place of the first.
+    #[must_use]
+    #[doc(alias = "AddIndexers")]
+    #[doc(alias = "IndexField")]
+    pub fn index(
+        mut self,
+        name: impl Into<Arc<str>>,
+        values: impl Fn(&K) -> Vec<String> + Send + Sync + 'static,
+    ) -> Self {
+        let name = name.into();
+        self.indexes.retain(|(known, _)| *known != name);
+        self.indexes.push((name, Arc::new(values)));
+        self
+    }
+
+    /// Only objects that this label selector matches.
+    #[must_use]
+    pub fn labels(mut self, selector: impl Into<String>) -> Self {
+        self.labels = Some(selector.into());
+        self
+    }
+
+    /// Only objects that this field selector matches.
+    #[must_use]
+    pub fn fields(mut self, selector: impl Into<String>) -> Self {
+        self.fields = Some(selector.into());
+        self
+    }
+
+    /// Changes each object before it is stored: to drop what no reconcile reads. Names, uid and versions
+    /// must stay.
+    #[must_use]
+    #[doc(alias = "SetTransform")]
+    pub fn transform(mut self, transform: impl Fn(&mut K) + Send + Sync + 'static) -> Self {
+        self.transform = Some(Arc::new(transform));
+        self
+    }
+
+    /// Objects on one page of a list; 0 asks for all at once. 500 unless set, as client-go's pager.
+    #[must_use]
+    pub fn page_size(mut self, objects: u32) -> Self {
+        self.page_size = objects;
+        self
+    }
+
+    /// How long the server is asked to keep one watch open, in whole seconds from 1 s to 1 h. 290 s unless set.
+    ///
+    /// A connection that died without a sign is noticed 5 s after this time; so shorter is safer, at the
+    /// price of one cheap request each time.
+    #[must_use]
+    pub fn watch_time(mut self, time: Duration) -> Self {
+        self.watch_time = time.clamp(WATCH_TIMES.0, WATCH_TIMES.1);
+        self
+    }
+
+    /// Whether two caches with these configurations would hold the same, without looking into functions.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.indexes.is_empty() && self.transform.is_none() && self.labels.is_none() && self.fields.is_none()
+    }
+
+    pub(crate) fn list_params(&self, token: Option<String>) -> ListParams {
+        ListParams {
+            label_selector: self.labels.clone(),
+            field_selector: self.fields.clone(),
+            limit: (self.page_size > 0).then_some(self.page_size),
+            continue_token: token,
+            ..ListParams::default()
+        }
+    }
+
+    pub(crate) fn watch_params(&self) -> WatchParams {
+        WatchParams {
+            label_selector: self.labels.clone(),
+            field_selector: self.fields.clone(),
+            timeout: Some(u32::try_from(self.watch_time.as_secs()).unwrap_or(290)),
+            bookmarks: true,
+            send_initial_events: false,
+        }
+    }
+
+    /// How long a watch may stay without any event before it counts as dead.
+    pub(crate) fn idle_time(&self) -> Duration {
+        self.watch_time.saturating_add(Duration::from_secs(5))
+    }
+}
+
+impl<K> Default for CacheConfig<K> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<K> fmt::Debug for CacheConfig<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let indexes: Vec<&str> = self.indexes.iter().map(|(name, _)| &**name).collect();
+        f.debug_struct("CacheConfig")
+            .field("indexes", &indexes)
+            .field("labels", &self.labels)
+            .field("fields", &self.fields)
+            .field("page_size", &self.page_size)
+            .field("watch_time", &self.watch_time)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,112 @@
+//! `Change`: what became of one object, as sources see it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kube::Resource;
+
+use crate::ObjectKey;
+
+/// One object before and after a change. At least one side is there.
+///
+/// A deletion that happened while the watch was away is a change like any other: `old` is what was last
+/// seen. An object that was deleted and made again under its name comes as two changes, a deletion and an
+/// appearance, however the watch learned of it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Change<K> {
+    /// The object as it was; `None` if it appeared.
+    pub old: Option<Arc<K>>,
+    /// The object as it is; `None` if it is gone.
+    #[doc(alias = "tombstone")]
+    #[doc(alias = "DeletedFinalStateUnknown")]
+    pub new: Option<Arc<K>>,
+    /// Whether this only tells a new subscriber of what was there before it came.
+    pub initial: bool,
+}
+
+impl<K> Clone for Change<K> {
+    fn clone(&self) -> Self {
+        Self { old: self.old.clone(), new: self.new.clone(), initial: self.initial }
+    }
+}
+
+/// What happened, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ChangeKind {
+    /// The object is new to us.
+    Appeared,
+    /// The object has another version.
+    Changed,
+    /// The object is gone.
+    Vanished,
+}
+
+impl<K> Change<K> {
+    pub(crate) fn appeared(new: Arc<K>) -> Self {
+        Self { old: None, new: Some(new), initial: false }
+    }
+
+    pub(crate) fn changed(old: Arc<K>, new: Arc<K>) -> Self {
+        Self { old: Some(old), new: Some(new), initial: false }
+    }
+
+    pub(crate) fn vanished(old: Arc<K>) -> Self {
+        Self { old: Some(old), new: None, initial: false }
+    }
+
+    /// What happened.
+    pub fn kind(&self) -> ChangeKind {
+        match (&self.old, &self.new) {
+            (None, Some(_)) => ChangeKind::Appeared,
+            (_, None) => ChangeKind::Vanished,
+            (Some(_), Some(_)) => ChangeKind::Changed,
+        }
+    }
+
+    /// The newest state known: `new`, or what was last seen of an object that is gone.
+    pub fn object(&self) -> Option<&Arc<K>> {
+        self.new.as_ref().or(self.old.as_ref())
+    }
+
+    /// Both sides that are there, old first: for mappings that must follow an object that moved from one
+    /// owner to another.
+    pub fn both(&self) -> impl Iterator<Item = &Arc<K>> {
+        self.old.iter().chain(self.new.iter())
+    }
+}
+
+impl<K: Resource> Change<K> {
+    /// The object's key; `None` only for an object without a name, which no cache holds.
+    pub fn key(&self) -> Option<ObjectKey> {
+        self.object().and_then(|object| ObjectKey::of(&**object))
+    }
+
+    /// Whether the object appeared, vanished, began to be deleted, or has another `metadata.generation`:
+    /// a filter for controllers that must not wake for their own status writes.
+    ///
+    /// Kinds without a generation (claims, volumes, config maps) always pass.
+    #[doc(alias = "GenerationChangedPredicate")]
+    pub fn generation_changed(&self) -> bool {
+        match (&self.old, &self.new) {
+            (Some(old), Some(new)) => {
+                let (old, new) = (old.meta(), new.meta());
+                new.generation.is_none()
+                    || old.generation != new.generation
+                    || old.deletion_timestamp != new.deletion_timestamp
+            }
+            _ => true,
+        }
+    }
+}
+
+impl fmt::Display for ChangeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Appeared => "appeared",
+            Self::Changed => "changed",
+            Self::Vanished => "vanished",
+        })
+    }
+}

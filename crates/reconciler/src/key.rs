@@ -1,0 +1,93 @@
+//! What a reconcile is about: any hashable key, and `ObjectKey` for objects of the API.
+
+use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+/// What a reconciler may be keyed by: anything that can be compared, hashed, copied and shown.
+///
+/// Implemented for every type that fits. `Hash` and `Eq` run under the queue's lock: keep them plain.
+#[doc(alias = "Request")]
+pub trait Key: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static {}
+
+impl<T: Clone + Eq + Hash + fmt::Debug + Send + Sync + 'static> Key for T {}
+
+/// The name of an object, and its namespace if its kind has one. Cheap to clone.
+///
+/// Ordered by namespace, then name, as lists of the API are.
+///
+/// ```
+/// use reconciler::ObjectKey;
+///
+/// let claim = ObjectKey::namespaced("shop", "data-0");
+/// assert_eq!(claim.to_string(), "shop/data-0");
+/// assert_eq!(ObjectKey::cluster("node-7").namespace(), None);
+/// ```
+#[doc(alias = "NamespacedName")]
+#[doc(alias = "ObjectRef")]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectKey {
+    namespace: Option<Arc<str>>,
+    name: Arc<str>,
+}
+
+impl ObjectKey {
+    /// The key of an object in a namespace.
+    pub fn namespaced(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
+        Self { namespace: Some(namespace.into()), name: name.into() }
+    }
+
+    /// The key of an object of a kind without namespaces.
+    pub fn cluster(name: impl Into<Arc<str>>) -> Self {
+        Self { namespace: None, name: name.into() }
+    }
+
+    /// The key in an object's metadata; `None` if it has no name (an object that was never stored).
+    ///
+    /// An empty namespace is none at all, as on the wire.
+    pub fn from_meta(meta: &ObjectMeta) -> Option<Self> {
+        let name = meta.name.as_deref().filter(|name| !name.is_empty())?;
+        let namespace = meta.namespace.as_deref().filter(|namespace| !namespace.is_empty());
+        Some(Self { namespace: namespace.map(Arc::from), name: name.into() })
+    }
+
+    /// The key of an object, see [`ObjectKey::from_meta`].
+    pub fn of<K: kube::Resource>(object: &K) -> Option<Self> {
+        Self::from_meta(object.meta())
+    }
+
+    /// The object's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The object's namespace; `None` for kinds without.
+    pub fn namespace(&self) -> Option<&str> {
+        self.namespace.as_deref()
+    }
+
+    /// The lowest key of a namespace, where a range over it begins.
+    pub(crate) fn first_in(namespace: &str) -> Self {
+        Self::namespaced(namespace, "")
+    }
+}
+
+impl fmt::Display for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.namespace {
+            Some(namespace) => write!(f, "{namespace}/{}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}
+
+impl fmt::Debug for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.to_string(), f)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! The whole retry policy: what became of a run, and which attempt it was, decide what the queue is told.
+//!
+//! Pure: no queue, no clock, no key.
+//!
+//! | the run ended with | attempts left | the key | its failures |
+//! | --- | --- | --- | --- |
+//! | `Action::await_change()` | | waits for a change | cleared |
+//! | `Action::requeue(d)` | | runs again after `d`, at least `min_requeue` | cleared |
+//! | an error | yes | runs again when the limiter says | one more |
+//! | `Failure::retry_after(e, d)` | yes | runs again after `d`, at least `min_requeue` | one more |
+//! | a panic, or its time was up | yes | as for an error | one more |
+//! | any of these four | no | parked until it changes | cleared |
+//! | `Failure::terminal(e)` | | parked until it changes | cleared |
+//!
+//! In every row a change that came during the run makes the key run again at once: the queue sees to that.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use crate::Action;
+use crate::failure::Then;
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// It went well.
+    Done(Action),
+    /// It returned a failure.
+    Failed(Then),
+    /// It panicked.
+    Panicked,
+    /// The controller's time-out came first.
+    TimedOut,
+}
+
+/// The numbers of one controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Policy {
+    /// Runs in a row that may fail before the key is parked; `None`: any number.
+    pub(crate) max_attempts: Option<NonZeroU32>,
+    /// No key runs again on its own wish sooner than this.
+    pub(crate) min_requeue: Duration,
+}
+
+/// What the queue is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// Clear the failures; run again when a source names the key.
+    Rest,
+    /// Clear the failures; run again after this time.
+    Requeue(Duration),
+    /// Count a failure; run again when the limiter says.
+    Retry,
+    /// Count a failure; run again after this time.
+    RetryAfter(Duration),
+    /// Clear the failures; run again only when a source names the key.
+    Park(Parked),
+}
+
+/// Why a key is parked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Parked {
+    /// The reconciler called the failure terminal.
+    Terminal,
+    /// As many runs in a row failed as the controller allows.
+    Exhausted,
+}
+
+/// Decides. `attempt` is 0 for the first run after a success, a park or a start.
+pub(crate) fn decide(ended: Ended, attempt: u32, policy: &Policy) -> Verdict {
+    let then = match ended {
+        Ended::Done(action) => {
+            return match action.requeue_after() {
+                None => Verdict::Rest,
+                Some(after) => Verdict::Requeue(after.max(policy.min_requeue)),
+            };
+        }
+        Ended::Failed(then) => then,
+        Ended::Panicked | Ended::TimedOut => Then::Retry,
+    };
+    let exhausted = policy.max_attempts.is_some_and(|max| attempt.saturating_add(1) >= max.get());
+    match then {
+        Then::GiveUp => Verdict::Park(Parked::Terminal),
+        _ if exhausted => Verdict::Park(Parked::Exhausted),
+        Then::Retry => Verdict::Retry,
+        Then::RetryAfter(after) => Verdict::RetryAfter(after.max(policy.min_requeue)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

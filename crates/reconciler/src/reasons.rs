@@ -1,0 +1,143 @@
+//! Why a key runs: the sources that named it since its last run, and what they saw, merged into a few bits.
+//!
+//! Reasons explain a run, they do not carry its content: a reconcile reads the state itself.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::ChangeKind;
+
+/// Sources beyond this many share the last bit.
+const SOURCES: usize = 32;
+
+/// The merged reasons of one run: one bit for each source and each kind of change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Reasons {
+    appeared: u32,
+    changed: u32,
+    vanished: u32,
+    named: u32,
+    requeued: bool,
+    retried: bool,
+    carried: bool,
+}
+
+/// Which source, counted within its controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SourceNumber(u32);
+
+impl SourceNumber {
+    pub(crate) fn new(index: usize) -> Self {
+        let last = SOURCES.saturating_sub(1);
+        Self(u32::try_from(index.min(last)).unwrap_or(0))
+    }
+
+    fn bit(self) -> u32 {
+        1_u32.checked_shl(self.0).unwrap_or(0)
+    }
+}
+
+/// One reason why a key runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reason<'a> {
+    /// The named source saw an object change.
+    Change {
+        /// The source's name.
+        source: &'a str,
+        /// What happened.
+        kind: ChangeKind,
+    },
+    /// The named source named the key itself: a stream or a handle.
+    Named {
+        /// The source's name.
+        source: &'a str,
+    },
+    /// An earlier run asked to run again after a time.
+    #[doc(alias = "RequeueAfter")]
+    Requeued,
+    /// An earlier run failed.
+    Retried,
+    /// An earlier term of leadership in this process left the key undone.
+    CarriedOver,
+}
+
+impl Reasons {
+    pub(crate) fn change(source: SourceNumber, kind: ChangeKind) -> Self {
+        let mut reasons = Self::default();
+        match kind {
+            ChangeKind::Appeared => reasons.appeared = source.bit(),
+            ChangeKind::Changed => reasons.changed = source.bit(),
+            ChangeKind::Vanished => reasons.vanished = source.bit(),
+        }
+        reasons
+    }
+
+    pub(crate) fn named(source: SourceNumber) -> Self {
+        Self { named: source.bit(), ..Self::default() }
+    }
+
+    pub(crate) fn requeued() -> Self {
+        Self { requeued: true, ..Self::default() }
+    }
+
+    pub(crate) fn retried() -> Self {
+        Self { retried: true, ..Self::default() }
+    }
+
+    pub(crate) fn carried() -> Self {
+        Self { carried: true, ..Self::default() }
+    }
+
+    pub(crate) fn has_retried(self) -> bool {
+        self.retried
+    }
+
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.appeared |= other.appeared;
+        self.changed |= other.changed;
+        self.vanished |= other.vanished;
+        self.named |= other.named;
+        self.requeued |= other.requeued;
+        self.retried |= other.retried;
+        self.carried |= other.carried;
+    }
+
+    /// The reasons in a fixed order, with the sources' names.
+    pub(crate) fn iter<'a>(self, sources: &'a [Arc<str>]) -> impl Iterator<Item = Reason<'a>> + use<'a> {
+        let changes = [
+            (ChangeKind::Appeared, self.appeared),
+            (ChangeKind::Changed, self.changed),
+            (ChangeKind::Vanished, self.vanished),
+        ];
+        let changes = changes.into_iter().flat_map(move |(kind, bits)| {
+            named(bits, sources).map(move |source| Reason::Change { source, kind })
+        });
+        changes
+            .chain(named(self.named, sources).map(|source| Reason::Named { source }))
+            .chain(self.requeued.then_some(Reason::Requeued))
+            .chain(self.retried.then_some(Reason::Retried))
+            .chain(self.carried.then_some(Reason::CarriedOver))
+    }
+}
+
+/// The names of the sources whose bits are set. The last bit may stand for several: they are all named.
+fn named(bits: u32, sources: &[Arc<str>]) -> impl Iterator<Item = &str> {
+    let names = sources.iter().enumerate();
+    names.filter(move |(index, _)| bits & SourceNumber::new(*index).bit() != 0).map(|(_, name)| &**name)
+}
+
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Change { source, kind } => write!(f, "{source} {kind}"),
+            Self::Named { source } => write!(f, "named by {source}"),
+            Self::Requeued => f.write_str("requeued"),
+            Self::Retried => f.write_str("retried"),
+            Self::CarriedOver => f.write_str("carried over"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! `Source`: what names keys to a controller: a cache through a mapping, a stream, a handle.
+
+use std::fmt;
+use std::sync::Arc;
+
+use futures::stream::{BoxStream, Stream, StreamExt as _};
+use kube::Resource;
+use tokio::sync::Mutex as AsyncMutex;
+
+use crate::cache::Subscription;
+use crate::reasons::{Reasons, SourceNumber};
+use crate::{Cache, Change, Key, Kind, ObjectKey};
+
+/// What names keys to a controller. Made by a [`Cache`] ([`objects`](Cache::objects), [`owners`](Cache::owners),
+/// [`trigger`](Cache::trigger)) or from a stream.
+#[doc(alias = "EventHandler")]
+pub struct Source<Q> {
+    pub(crate) name: Arc<str>,
+    pub(crate) feed: Feed<Q>,
+}
+
+/// Takes in keys, with the reason and whether they only tell of what was there at the start.
+pub(crate) type Intake<Q> = Arc<dyn Fn(Q, Reasons, bool) + Send + Sync>;
+
+pub(crate) enum Feed<Q> {
+    /// Attaches an intake to a cache until the subscription is dropped; as often as there are terms.
+    Cache(Arc<dyn Fn(SourceNumber, Intake<Q>) -> Subscription + Send + Sync>),
+    /// Read by one term at a time.
+    Stream(Arc<AsyncMutex<BoxStream<'static, Q>>>),
+}
+
+impl<Q: Key> Source<Q> {
+    /// The keys of a stream, in order. It is read only while the controller's workers run; a key that was
+    /// read and not yet worked on when a term of leadership ends is carried over into the next.
+    #[doc(alias = "Channel")]
+    pub fn stream(name: impl Into<Arc<str>>, keys: impl Stream<Item = Q> + Send + 'static) -> Self {
+        Self { name: name.into(), feed: Feed::Stream(Arc::new(AsyncMutex::new(keys.boxed()))) }
+    }
+
+    /// The source's name in [`Request::reasons`](crate::Request::reasons) and logs.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same source under another name.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
+        self.name = name.into();
+        self
+    }
+}
+
+impl<Q> fmt::Debug for Source<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let feed = match &self.feed {
+            Feed::Cache(_) => "cache",
+            Feed::Stream(_) => "stream",
+        };
+        f.debug_struct("Source").field("name", &self.name).field("feed", &feed).finish()
+    }
+}
+
+impl<K: Kind> Cache<K> {
+    /// A source that names the keys `map` makes of each change, and of each object there at the start.
+    ///
+    /// Every change is shown, whatever its origin: also a deletion that happened while the watch was away.
+    /// Look at both sides of a change if an object can move from one key to another. `map` runs in the
+    /// watch's own task: keep it quick. If it panics, the change is counted and passed over.
+    #[doc(alias = "EnqueueRequestsFromMapFunc")]
+    #[doc(alias = "Watches")]
+    pub fn trigger<Q, M, I>(&self, map: M) -> Source<Q>
+    where
+        Q: Key,
+        M: Fn(&Change<K>) -> I + Send + Sync + 'static,
+        I: IntoIterator<Item = Q>,
+    {
+        let cache = self.clone();
+        let map = Arc::new(map);
+        let attach = move |number: SourceNumber, intake: Intake<Q>| {
+            let map = Arc::clone(&map);
+            cache.subscribe(Arc::new(move |change: &Change<K>| {
+                for key in map(change) {
+                    intake(key, Reasons::change(number, change.kind()), change.initial);
+                }
+            }))
+        };
+        Source { name: self.name().into(), feed: Feed::Cache(Arc::new(attach)) }
+    }
+
+    /// A source that names each object that changes.
+    #[doc(alias = "EnqueueRequestForObject")]
+    #[doc(alias = "For")]
+    pub fn objects(&self) -> Source<ObjectKey> {
+        self.trigger(Change::key)
+    }
+
+    /// A source that names the owner of each object that changes: the controller of kind `P` in its owner
+    /// references, in the object's namespace. After a change of owner it names both.
+    #[doc(alias = "EnqueueRequestForOwner")]
+    #[doc(alias = "Owns")]
+    pub fn owners<P>(&self) -> Source<ObjectKey>
+    where
+        P: Resource,
+        P::DynamicType: Default,
+    {
+        let dynamic = P::DynamicType::default();
+        let kind = P::kind(&dynamic).into_owned();
+        let group = P::group(&dynamic).into_owned();
+        self.trigger(move |change: &Change<K>| {
+            let mut owners: Vec<ObjectKey> =
+                change.both().filter_map(|object| owner(&**object, &group, &kind)).collect();
+            owners.dedup();
+            owners
+        })
+    }
+}
+
+/// The object's controller, if it is of this kind, in any version. Owners live in their objects' namespace
+/// or have none; which of the two is the owner's kind's secret, so an owner without namespace is named by
+/// mapping with [`Cache::trigger`] instead.
+fn owner<K: Resource>(object: &K, group: &str, kind: &str) -> Option<ObjectKey> {
+    let meta = object.meta();
+    let owners = meta.owner_references.iter().flatten();
+    let owner = owners
+        .filter(|owner| owner.controller == Some(true) && owner.kind == kind)
+        .find(|owner| owner.api_version.rsplit_once('/').map_or("", |(group, _)| group) == group)?;
+    match meta.namespace.as_deref().filter(|namespace| !namespace.is_empty()) {
+        Some(namespace) => Some(ObjectKey::namespaced(namespace, owner.name.as_str())),
+        None => Some(ObjectKey::cluster(owner.name.as_str())),
+    }
+}

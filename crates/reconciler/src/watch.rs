@@ -1,0 +1,252 @@
+//! The watch of one cache: sends the requests that `protocol` decides on, and feeds the cache with what
+//! `decode` makes of the answers. Each watch fails, pauses and heals alone.
+
+mod decode;
+mod protocol;
+
+use std::convert::Infallible;
+use std::pin::pin;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use kube::Error;
+use tokio::time::{Instant, sleep, timeout};
+
+pub(crate) use decode::Reader;
+
+use crate::cache::store::Relist;
+use crate::{Cache, Kind, ObjectKey};
+use decode::{Decoded, Steps, WatchStep};
+use protocol::{Fault, Next, OnBackwards, Protocol};
+
+/// A page of a list, or the first sign of a watch, must come within this time.
+const ANSWER_TIME: Duration = Duration::from_secs(60);
+
+/// Keeps one cache current. Does nothing until it runs.
+#[derive(Debug)]
+pub(crate) struct WatchLoop<K> {
+    cache: Cache<K>,
+    reader: Reader<K>,
+    protocol: Protocol,
+    /// Decode object by object, since an answer did not decode as a whole.
+    tolerant: bool,
+    relist: Option<(Relist<K>, Undecoded)>,
+}
+
+/// Objects of the list in progress that did not decode.
+type Undecoded = usize;
+
+impl<K: Kind> WatchLoop<K> {
+    pub(crate) fn new(cache: Cache<K>, reader: Reader<K>) -> Self {
+        Self { cache, reader, protocol: Protocol::new(), tolerant: false, relist: None }
+    }
+
+    /// Runs until dropped.
+    pub(crate) async fn run(mut self) -> Infallible {
+        let cache = self.cache.clone();
+        let mut watching = pin!(async move {
+            loop {
+                let pause = self.step().await;
+                if !pause.is_zero() {
+                    sleep(pause).await;
+                }
+            }
+        });
+        loop {
+            // Newcomers are greeted in this task too, between two steps of the watch, so that they miss
+            // nothing and hear nothing twice.
+            tokio::select! {
+                biased;
+                () = cache.arrival() => cache.greet(),
+                never = &mut watching => return never,
+            }
+        }
+    }
+
+    /// One request, and a watch to its end. Returns the pause before the next.
+    async fn step(&mut self) -> Duration {
+        match self.protocol.next().clone() {
+            Next::List { token } => self.list(token).await,
+            Next::Watch { version } => self.watch(&version).await,
+        }
+    }
+
+    async fn list(&mut self, token: Option<String>) -> Duration {
+        if token.is_none() {
+            self.relist = None;
+        }
+        let params = self.cache.config().list_params(token);
+        let page = match timeout(ANSWER_TIME, self.reader.list(self.tolerant, &params)).await {
+            Ok(Ok(page)) => page,
+            Ok(Err(error)) => return self.failed(&error),
+            Err(_) => return self.unanswered("list"),
+        };
+        let (mut relist, mut undecoded) = self.relist.take().unwrap_or_else(|| (Relist::new(), 0));
+        for object in page.objects {
+            match self.entering(object) {
+                Ok(entering) => self.cache.relist_object(&mut relist, entering),
+                Err(key) => {
+                    undecoded += 1;
+                    if let Some(key) = key {
+                        relist.undecodable(key);
+                    }
+                }
+            }
+        }
+        if let Some(token) = page.token {
+            self.relist = Some((relist, undecoded));
+            self.protocol.page(token);
+            return Duration::ZERO;
+        }
+        let Some(version) = page.version else {
+            self.cache.failed("the list has no resourceVersion");
+            return self.protocol.failed(Fault::Undecodable, fastrand::u64(..));
+        };
+        self.tolerant = undecoded > 0;
+        self.complete(relist, version)
+    }
+
+    /// The last page is in.
+    fn complete(&mut self, relist: Relist<K>, version: String) -> Duration {
+        if let Err((backwards, relist)) = self.cache.commit(relist, false) {
+            let key = crate::hostile::loggable(&backwards.key.to_string());
+            let objects = backwards.objects;
+            match self.protocol.listed_backwards(fastrand::u64(..)) {
+                OnBackwards::ListAgain(pause) => {
+                    self.cache.failed(&format!("the list shows {objects} objects older than known, {key} first"));
+                    return pause;
+                }
+                OnBackwards::Believe => {
+                    tracing::warn!(watch = %self.cache.name(), objects, key,
+                        "the cluster went back in time (restored from a backup?): its older objects are taken over");
+                    // Believed lists are always taken over.
+                    let _ = self.cache.commit(relist, true);
+                }
+            }
+        }
+        self.protocol.listed(version);
+        Duration::ZERO
+    }
+
+    async fn watch(&mut self, version: &str) -> Duration {
+        let params = self.cache.config().watch_params();
+        let mut steps: Steps<K> =
+            match timeout(ANSWER_TIME, self.reader.watch(self.tolerant, &params, version)).await {
+                Ok(Ok(steps)) => steps,
+                Ok(Err(error)) => return self.failed(&error),
+                Err(_) => return self.unanswered("watch"),
+            };
+        let began = Instant::now();
+        let idle = self.cache.config().idle_time();
+        let mut progressed = false;
+        loop {
+            // A watch that stands counts as healthy even when nothing happens.
+            let next = timeout(if progressed { idle } else { SETTLE_TIME.min(idle) }, steps.next()).await;
+            let step = match next {
+                Ok(Some(Ok(step))) => step,
+                Ok(Some(Err(error))) => return self.failed(&error),
+                Ok(None) => {
+                    let pause = self.protocol.ended(progressed, began.elapsed(), fastrand::u64(..));
+                    if !pause.is_zero() {
+                        self.cache.failed("the server closes the watch at once");
+                    }
+                    return pause;
+                }
+                Err(_) if !progressed && began.elapsed() < idle => {
+                    self.protocol.progressed(None);
+                    self.cache.healthy();
+                    progressed = true;
+                    continue;
+                }
+                Err(_) => {
+                    self.cache.failed("the watch is silent for longer than it should last");
+                    return self.protocol.ended(true, began.elapsed(), 0);
+                }
+            };
+            match step {
+                WatchStep::Applied(object) => {
+                    let version = self.version(&object);
+                    match self.entering(object) {
+                        Ok(entering) => self.cache.apply(entering),
+                        // It is there, but not to be read: a list must not take it for vanished, but the
+                        // watch has nothing to say about it.
+                        Err(_) => {}
+                    }
+                    self.protocol.progressed(version.as_deref());
+                }
+                WatchStep::Deleted(object) => {
+                    let version = self.version(&object);
+                    match &object {
+                        Ok(object) => self.cache.delete(object.meta()),
+                        Err(undecodable) => self.cache.delete(&undecodable.meta),
+                    }
+                    self.protocol.progressed(version.as_deref());
+                }
+                WatchStep::Bookmark(version) => self.protocol.progressed(Some(&version)),
+                WatchStep::Refused(status) => return self.failed(&Error::Api(status)),
+            }
+            progressed = true;
+            self.cache.healthy();
+        }
+    }
+
+    fn version(&self, object: &Decoded<K>) -> Option<String> {
+        match object {
+            Ok(object) => object.meta().resource_version.clone(),
+            Err(undecodable) => undecodable.meta.resource_version.clone(),
+        }
+    }
+
+    /// An object made ready for the store; or, counted and logged, the key of one that cannot be.
+    fn entering(&self, object: Decoded<K>) -> Result<crate::cache::store::Entering<K>, Option<ObjectKey>> {
+        match object {
+            Ok(object) => self.cache.prepare(object).map_err(|(key, error)| {
+                self.cache.skipped(key.as_ref(), error);
+                key
+            }),
+            Err(undecodable) => {
+                let key = ObjectKey::from_meta(&undecodable.meta);
+                self.cache.skipped(key.as_ref(), &undecodable.error);
+                Err(key)
+            }
+        }
+    }
+
+    fn failed(&mut self, error: &Error) -> Duration {
+        let fault = fault(error);
+        if fault == Fault::Undecodable && !self.tolerant {
+            // Once more, object by object; a watch goes on from the last version seen.
+            self.tolerant = true;
+            if matches!(self.protocol.next(), Next::List { .. }) {
+                self.protocol.restart();
+            }
+            return Duration::ZERO;
+        }
+        self.cache.failed(&error.to_string());
+        self.protocol.failed(fault, fastrand::u64(..))
+    }
+
+    fn unanswered(&mut self, verb: &str) -> Duration {
+        self.cache.failed(&format!("no answer to {verb} within {ANSWER_TIME:?}"));
+        self.protocol.failed(Fault::Unreachable, fastrand::u64(..))
+    }
+}
+
+/// A watch that stands this long is healthy, even if nothing happened in it.
+const SETTLE_TIME: Duration = Duration::from_secs(1);
+
+fn fault(error: &Error) -> Fault {
+    match error {
+        Error::Api(status) => {
+            let asked = status.details.as_ref().map(|details| details.retry_after_seconds).filter(|asked| *asked > 0);
+            match status.code {
+                410 => Fault::Expired,
+                504 if status.message.contains("Too large resource version") => Fault::Expired,
+                429 | 500..=599 => Fault::Busy(asked.map(|seconds| Duration::from_secs(u64::from(seconds)))),
+                _ => Fault::Refused,
+            }
+        }
+        Error::SerdeError(_) | Error::FromUtf8(_) => Fault::Undecodable,
+        _ => Fault::Unreachable,
+    }
+}

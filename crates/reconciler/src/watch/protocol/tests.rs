@@ -1,0 +1,103 @@
+//! Tests of the list-and-watch protocol.
+
+use super::*;
+
+fn watching(version: &str) -> Protocol {
+    let mut protocol = Protocol::new();
+    protocol.listed(version.to_owned());
+    protocol.progressed(None);
+    protocol
+}
+
+fn next_is_list(protocol: &Protocol) -> bool {
+    *protocol.next() == Next::List { token: None }
+}
+
+#[test]
+fn pages_follow_each_other_then_the_watch_begins_at_the_lists_version() {
+    let mut protocol = Protocol::new();
+    assert!(next_is_list(&protocol));
+    protocol.page("t1".into());
+    assert_eq!(*protocol.next(), Next::List { token: Some("t1".into()) });
+    protocol.listed("7".into());
+    assert_eq!(*protocol.next(), Next::Watch { version: "7".into() });
+}
+
+#[test]
+fn a_failed_page_restarts_the_whole_list() {
+    let mut protocol = Protocol::new();
+    protocol.page("t1".into());
+    assert_eq!(protocol.failed(Fault::Expired, 0), Duration::ZERO);
+    assert!(next_is_list(&protocol));
+}
+
+#[test]
+fn a_watch_that_ends_after_progress_is_opened_again_at_once_from_its_last_version() {
+    let mut protocol = watching("7");
+    protocol.progressed(Some("9"));
+    assert_eq!(protocol.ended(true, Duration::ZERO, 0), Duration::ZERO);
+    assert_eq!(*protocol.next(), Next::Watch { version: "9".into() });
+}
+
+#[test]
+fn a_watch_that_is_always_closed_at_once_is_opened_later_and_later() {
+    let mut protocol = watching("7");
+    let pauses: Vec<u64> =
+        (0..9).map(|_| u64::try_from(protocol.ended(false, Duration::ZERO, 0).as_millis()).unwrap()).collect();
+    assert_eq!(pauses, [125, 250, 500, 1000, 2000, 4000, 8000, 15000, 15000]);
+    assert_eq!(protocol.ended(false, SHORT_WATCH, 0), Duration::ZERO, "a quiet watch is no failure");
+}
+
+#[test]
+fn the_random_part_stays_in_the_upper_half() {
+    for random in [0, 1, u64::MAX, 124_999_999, 125_000_000] {
+        let pause = watching("7").ended(false, Duration::ZERO, random);
+        assert!(pause >= FIRST_PAUSE / 2 && pause <= FIRST_PAUSE, "{pause:?}");
+    }
+}
+
+#[test]
+fn an_expired_version_lists_at_once_the_first_time_and_later_with_pauses() {
+    let mut protocol = watching("7");
+    assert_eq!(protocol.failed(Fault::Expired, 0), Duration::ZERO);
+    assert!(next_is_list(&protocol));
+    protocol.listed("8".into());
+    assert!(protocol.failed(Fault::Expired, 0) > Duration::ZERO, "no progress since: do not list in a loop");
+    protocol.listed("9".into());
+    protocol.progressed(Some("10"));
+    assert_eq!(protocol.failed(Fault::Expired, 0), Duration::ZERO);
+}
+
+#[test]
+fn refused_starts_lead_to_a_list_but_a_server_that_is_down_or_busy_does_not() {
+    let mut protocol = watching("7");
+    for _ in 0..20 {
+        protocol.failed(Fault::Unreachable, 0);
+        protocol.failed(Fault::Busy(None), 0);
+    }
+    assert_eq!(*protocol.next(), Next::Watch { version: "7".into() });
+    protocol.failed(Fault::Refused, 0);
+    protocol.failed(Fault::Refused, 0);
+    assert_eq!(*protocol.next(), Next::Watch { version: "7".into() });
+    protocol.failed(Fault::Refused, 0);
+    assert!(next_is_list(&protocol));
+}
+
+#[test]
+fn the_time_a_busy_server_asks_for_is_kept_within_bounds() {
+    let asked = |seconds| watching("7").failed(Fault::Busy(Some(Duration::from_secs(seconds))), 0);
+    assert_eq!(asked(5), Duration::from_secs(5));
+    assert_eq!(asked(1_000_000), LONGEST_PAUSE);
+    assert_eq!(asked(0), FIRST_PAUSE / 2);
+}
+
+#[test]
+fn a_list_that_goes_backwards_is_believed_only_when_it_insists() {
+    let mut protocol = watching("7");
+    protocol.restart();
+    assert!(matches!(protocol.listed_backwards(0), OnBackwards::ListAgain(_)));
+    assert!(matches!(protocol.listed_backwards(0), OnBackwards::ListAgain(_)));
+    assert_eq!(protocol.listed_backwards(0), OnBackwards::Believe);
+    protocol.listed("3".into());
+    assert!(matches!(protocol.listed_backwards(0), OnBackwards::ListAgain(_)), "the count starts anew");
+}
