@@ -205,7 +205,7 @@ impl<T, B: Backlog> Drop for Sweep<'_, T, B> {
 
 impl<T, B: Backlog> Core<T, B> {
     #[inline]
-    fn after_add(&mut self, added: Added, wakes: &mut Wakes) {
+    pub(crate) fn after_add(&mut self, added: Added, wakes: &mut Wakes) {
         if added == Added::Queued {
             self.work_came(wakes);
         }

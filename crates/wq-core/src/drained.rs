@@ -42,13 +42,15 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         if block_on(&mut drained, Deadline::after(timeout)).is_some() {
             return Ok(());
         }
+        let mut in_flight = Vec::new();
         let core = self.shared.lock();
         let woken = drained.key.as_ref().is_some_and(|key| core.drainers.is_woken(key));
         if woken || core.state.is_idle() {
             // It came between the last look and now.
             return Ok(());
         }
-        Err(NotDrained { queued: core.state.counts().queued, in_flight: core.state.held() })
+        core.state.see_in_flight(&mut in_flight);
+        Err(NotDrained { queued: core.state.counts().queued, in_flight })
     }
 }
 

@@ -96,8 +96,9 @@ where
         let shared = self.shared.clone();
         let now = shared.now();
         let mut wakes = Wakes::new();
+        let finished;
         let mut core = shared.lock();
-        let finished = core.state.done(self.ticket, now);
+        finished = core.state.done(self.ticket, now);
         core.after_finish(&finished, &mut wakes);
         let take = core.state.get(now);
         if let Take::Got(_) = take {

@@ -93,7 +93,15 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         T: Clone,
     {
         let now = self.shared.now();
-        self.shared.lock().state.snapshot(now)
+        let mut items = Vec::new();
+        let core = self.shared.lock();
+        core.state.see(&mut items, now);
+        Snapshot {
+            items,
+            counts: core.state.counts(),
+            is_paused: core.state.is_paused(),
+            is_shutting_down: core.state.is_shutting_down(),
+        }
     }
 
     /// Stops handing out items until [`resume`](Self::resume) or shutdown: gets wait although items are queued. Adds and
@@ -151,11 +159,12 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         T: Clone,
     {
         let mut wakes = Wakes::new();
+        let mut left = Vec::new();
         let mut core = self.shared.lock();
         core.state.shutdown();
         core.getters.call_everybody(&mut wakes);
         core.adders.call_everybody(&mut wakes);
-        let left = core.state.take_all();
+        core.state.take_all(&mut left);
         core.idle_came(&mut wakes);
         drop(core);
         wakes.fire();

@@ -19,7 +19,7 @@ use hashbrown::hash_table::Entry;
 use crate::added::Added;
 use crate::backlog::{Backlog, SlotId};
 use crate::hasher::ItemHash;
-use crate::snapshot::{Counts, Phase, Seen, Snapshot};
+use crate::snapshot::{Counts, Phase, Seen};
 use slab::{Meta, Slab, Slot};
 
 /// Ids in a row that a backlog may pop wrongly before a get gives up: a backlog that lies may not hold the lock for ever.
@@ -379,20 +379,20 @@ impl<T, B: Backlog> State<T, B> {
         Some((item, order))
     }
 
-    /// Takes out what is queued, in its order, and clones of what would have run again; guards in flight then end
-    /// without a requeue.
-    pub(crate) fn take_all(&mut self) -> Vec<T>
+    /// Takes out what is queued, in its order, and clones of what would have run again, into `taken`, which is empty
+    /// before; guards in flight then end without a requeue. If a clone panics nothing has changed.
+    pub(crate) fn take_all(&mut self, taken: &mut Vec<T>)
     where
         T: Clone,
     {
-        // The clones first: if one panics, nothing has changed.
-        let mut again: Vec<(u32, T)> = Vec::with_capacity(self.run_again);
+        taken.reserve(self.queued + self.run_again);
+        let mut again: Vec<u32> = Vec::with_capacity(self.run_again);
         for (index, item, _, meta) in self.slab.held() {
             if meta.phase() == Phase::ProcessingDirty {
-                again.push((index, item.clone()));
+                taken.push(item.clone());
+                again.push(index);
             }
         }
-        let mut taken = Vec::with_capacity(self.queued + again.len());
         let mut wrong_pops = 0;
         while wrong_pops < MAX_WRONG_POPS
             && let Some((id, _)) = self.backlog.pop()
@@ -407,7 +407,8 @@ impl<T, B: Backlog> State<T, B> {
             let lost: Vec<u32> = self.slab.held().map(|(index, ..)| index).collect();
             taken.extend(lost.into_iter().filter_map(|index| self.take_queued(index)));
         }
-        for (index, item) in again {
+        taken.rotate_left(again.len());
+        for index in again {
             if let Some(Slot::Held { order, meta, .. }) = self.slab.get_mut(index) {
                 *order = B::Order::default();
                 *meta = meta.with_phase(Phase::Processing);
@@ -415,38 +416,33 @@ impl<T, B: Backlog> State<T, B> {
                 if let Some(stamp) = self.stamps.get_mut(index as usize) {
                     stamp.added = None;
                 }
-                taken.push(item);
             }
         }
-        taken
     }
 
-    pub(crate) fn snapshot(&self, now: Option<Instant>) -> Snapshot<T>
+    /// Clones everything into `items`.
+    pub(crate) fn see(&self, items: &mut Vec<Seen<T>>, now: Option<Instant>)
     where
         T: Clone,
     {
         let age = |since: Option<Instant>| Some(now?.saturating_duration_since(since?));
-        let items = self.slab.held().map(|(index, item, _, meta)| {
+        items.reserve(self.table.len());
+        for (index, item, _, meta) in self.slab.held() {
             let stamp = self.stamps.get(index as usize).copied().unwrap_or_default();
             let phase = meta.phase();
             let processing = if phase == Phase::Queued { None } else { age(stamp.got) };
-            Seen { item: item.clone(), phase, waiting: age(stamp.added), processing }
-        });
-        Snapshot {
-            items: items.collect(),
-            counts: self.counts(),
-            is_paused: self.paused,
-            is_shutting_down: self.shutting_down,
+            items.push(Seen { item: item.clone(), phase, waiting: age(stamp.added), processing });
         }
     }
 
-    /// The items in flight.
-    pub(crate) fn held(&self) -> Vec<T>
+    /// Clones the items in flight into `items`.
+    pub(crate) fn see_in_flight(&self, items: &mut Vec<T>)
     where
         T: Clone,
     {
+        items.reserve(self.in_flight);
         let in_hand = self.slab.held().filter(|(_, _, _, meta)| meta.phase() != Phase::Queued);
-        in_hand.map(|(_, item, _, _)| item.clone()).collect()
+        in_hand.for_each(|(_, item, _, _)| items.push(item.clone()));
     }
 
     /// Gives back memory that is not in use.

@@ -49,6 +49,10 @@ impl Wakes {
         Self { one: None, more: Vec::new() }
     }
 
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.one.is_none() && self.more.is_empty()
+    }
+
     fn push(&mut self, waker: Waker) {
         match self.one {
             None => self.one = Some(waker),
