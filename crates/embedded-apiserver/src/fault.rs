@@ -1,0 +1,20 @@
+//! Faults on request: the plan that says when which one happens, the pure decision, and what each looks like on the wire.
+//!
+//! ```text
+//! FaultPlan (rules, seed) ──► decide(user, request) ──► Decision { delay, fault } ──► answer | cut body | silence
+//! ```
+
+mod answer;
+mod control;
+mod decide;
+mod matching;
+mod plan;
+mod watch;
+
+pub use control::Faults;
+pub use decide::{Decider, Decision, Injection};
+pub use matching::Match;
+pub use plan::{Chance, Fault, FaultPlan, Rule};
+
+pub(crate) use answer::response;
+pub(crate) use watch::FaultyWatch;

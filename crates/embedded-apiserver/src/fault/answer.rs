@@ -1,0 +1,122 @@
+//! What a fault that answers looks like: the bodies and headers of the real kube-apiserver, marked by one header of ours.
+
+use super::plan::Fault;
+use crate::body::Body;
+use crate::request_info::{RequestInfo, Verb};
+use crate::status::json_response;
+use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use serde_json::{Value, json};
+
+/// Says on the wire which answers are injected; its value is the fault's word.
+const FAULT_HEADER: HeaderName = HeaderName::from_static("x-embedded-fault");
+
+/// The answer of a fault that answers instead of the API; `None` for faults that do something else.
+///
+/// Bodies follow `k8s.io/apimachinery/pkg/api/errors` (`NewConflict`, `NewForbidden`, `NewTooManyRequests`,
+/// `NewInternalError`, `NewServiceUnavailable`, `NewTimeoutError`, `NewResourceExpired`).
+pub(crate) fn response(fault: &Fault, user: &str, request: &RequestInfo) -> Option<Response<Body>> {
+    let qualified = qualified(request);
+    let name = request.name.as_deref().unwrap_or_default();
+    let (code, reason, message, details, retry_after) = match fault {
+        Fault::Conflict => {
+            let message = format!(
+                "Operation cannot be fulfilled on {qualified} \"{name}\": the object has been modified; \
+                 please apply your changes to the latest version and try again"
+            );
+            (409, "Conflict", message, about(request), None)
+        }
+        Fault::Forbidden => {
+            let scope = match &request.namespace {
+                Some(namespace) => format!(" in the namespace \"{namespace}\""),
+                None => " at the cluster scope".to_owned(),
+            };
+            let message = format!(
+                "{qualified} {}is forbidden: User \"{user}\" cannot {} resource \"{}\" in API group \"{}\"{scope}",
+                if name.is_empty() { String::new() } else { format!("\"{name}\" ") },
+                request.verb,
+                request.resource,
+                request.group,
+            );
+            (403, "Forbidden", message, about(request), None)
+        }
+        Fault::TooManyRequests { retry_after_s } => {
+            let message = "Too many requests, please try again later.".to_owned();
+            (429, "TooManyRequests", message, json!({ "retryAfterSeconds": retry_after_s }), Some(*retry_after_s))
+        }
+        Fault::InternalError => {
+            let why = "etcdserver: request timed out";
+            let details = json!({ "causes": [{ "message": why }] });
+            (500, "InternalError", format!("Internal error occurred: {why}"), details, None)
+        }
+        Fault::Unavailable => {
+            let message = "the server is currently unable to handle the request".to_owned();
+            (503, "ServiceUnavailable", message, Value::Null, None)
+        }
+        Fault::GatewayTimeout => {
+            let message = "Timeout: request did not complete within the allotted timeout".to_owned();
+            (504, "Timeout", message, json!({}), None)
+        }
+        Fault::Expired if request.verb == Verb::Watch => return Some(expired_event(fault)),
+        Fault::Expired => (410, "Expired", "The resourceVersion for the provided list is too old.".to_owned(), Value::Null, None),
+        _ => return None,
+    };
+    let mut response = json_response(status_code(code), status(code, reason, &message, details).to_string());
+    mark(&mut response, fault);
+    if let Some(seconds) = retry_after {
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    }
+    Some(response)
+}
+
+/// A watch whose history is gone opens with 200, says so in one ERROR event, and ends.
+fn expired_event(fault: &Fault) -> Response<Body> {
+    let object = status(410, "Expired", "The resourceVersion for the provided watch is too old.", Value::Null);
+    let line = format!("{}\n", json!({ "type": "ERROR", "object": object }));
+    let mut response = json_response(StatusCode::OK, line);
+    mark(&mut response, fault);
+    response
+}
+
+fn mark(response: &mut Response<Body>, fault: &Fault) {
+    response.headers_mut().insert(FAULT_HEADER, HeaderValue::from_static(fault.as_str()));
+}
+
+fn status(code: u16, reason: &str, message: &str, details: Value) -> Value {
+    let mut status = json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "code": code,
+    });
+    if !details.is_null() {
+        status["details"] = details;
+    }
+    status
+}
+
+fn status_code(code: u16) -> StatusCode {
+    StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+/// `leases.coordination.k8s.io`, without the subresource.
+fn qualified(request: &RequestInfo) -> String {
+    if request.group.is_empty() {
+        request.resource.clone()
+    } else {
+        format!("{}.{}", request.resource, request.group)
+    }
+}
+
+fn about(request: &RequestInfo) -> Value {
+    let mut details = json!({ "kind": request.resource });
+    if let Some(name) = &request.name {
+        details["name"] = name.as_str().into();
+    }
+    if !request.group.is_empty() {
+        details["group"] = request.group.as_str().into();
+    }
+    details
+}

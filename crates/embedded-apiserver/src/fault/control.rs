@@ -1,0 +1,212 @@
+//! The live faults of a server: the plan in force, who is cut off, and the watches that can be cut now.
+
+use super::decide::{Decider, Decision};
+use super::matching::Match;
+use super::plan::FaultPlan;
+use crate::request_info::RequestInfo;
+use parking_lot::Mutex;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// Handle on the faults of a running server: cheap to clone; every change takes effect at once.
+///
+/// ```
+/// # use embedded_apiserver::{Fault, FaultPlan, Faults, Match, Rule};
+/// # fn example(faults: &Faults) {
+/// faults.set_plan(FaultPlan::seeded(7).rule(Rule::new(Match::any(), Fault::Conflict).percent(10)));
+/// faults.partition("replica-1");
+/// faults.cut_watches(&Match::any().resource("leases"));
+/// faults.heal("replica-1");
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Faults {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    decider: Mutex<Decider>,
+    partitioned: watch::Sender<BTreeSet<String>>,
+    watches: Mutex<LiveWatches>,
+}
+
+#[derive(Default)]
+struct LiveWatches {
+    next: u64,
+    live: BTreeMap<u64, LiveWatch>,
+}
+
+struct LiveWatch {
+    user: Arc<str>,
+    request: RequestInfo,
+    order: watch::Sender<Order>,
+}
+
+/// What a live watch has been told to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Flow,
+    /// A regular end.
+    Cut,
+    /// The connection goes.
+    Drop,
+    /// No byte more.
+    Stall,
+}
+
+impl Faults {
+    /// Faults by this plan.
+    pub(crate) fn new(plan: FaultPlan) -> Self {
+        let (partitioned, _) = watch::channel(plan.partitioned.clone());
+        Self {
+            shared: Arc::new(Shared {
+                decider: Mutex::new(Decider::new(plan)),
+                partitioned,
+                watches: Mutex::default(),
+            }),
+        }
+    }
+
+    /// Puts another plan in force. Calls are counted from the start; who is partitioned is what the new plan says.
+    /// Faults that are under way stay.
+    pub fn set_plan(&self, plan: FaultPlan) {
+        let partitioned = plan.partitioned.clone();
+        let old = std::mem::replace(&mut *self.shared.decider.lock(), Decider::new(plan));
+        drop(old);
+        self.shared.partitioned.send_replace(partitioned);
+    }
+
+    /// No faults from now on.
+    pub fn clear(&self) {
+        self.set_plan(FaultPlan::none());
+    }
+
+    /// The plan in force, with those who are partitioned now.
+    #[must_use]
+    pub fn plan(&self) -> FaultPlan {
+        let plan = self.shared.decider.lock().plan().clone();
+        FaultPlan { partitioned: self.shared.partitioned.borrow().clone(), ..plan }
+    }
+
+    /// Cuts a user off, as a network that loses its packets: requests hang unapplied, answers and watch events are
+    /// held back, no connection is closed. After [`heal`](Self::heal) what still waits goes through.
+    pub fn partition(&self, user: impl Into<String>) {
+        self.shared.partitioned.send_modify(|users| drop(users.insert(user.into())));
+    }
+
+    /// Ends the partition of a user.
+    pub fn heal(&self, user: &str) {
+        self.shared.partitioned.send_modify(|users| drop(users.remove(user)));
+    }
+
+    /// Ends the live watches that meet this condition, as a server does that restarts in order. Returns how many.
+    pub fn cut_watches(&self, which: &Match) -> usize {
+        self.order(which, Order::Cut)
+    }
+
+    /// Drops the connections of the live watches that meet this condition. Returns how many.
+    pub fn drop_watches(&self, which: &Match) -> usize {
+        self.order(which, Order::Drop)
+    }
+
+    /// Silences the live watches that meet this condition for good: no events, no bookmarks, no end, until they are
+    /// cut or dropped. Returns how many.
+    pub fn stall_watches(&self, which: &Match) -> usize {
+        self.order(which, Order::Stall)
+    }
+
+    /// How many watches meet this condition now.
+    #[must_use]
+    pub fn live_watches(&self, which: &Match) -> usize {
+        let watches = self.shared.watches.lock();
+        watches.live.values().filter(|live| which.admits(&live.user, &live.request)).count()
+    }
+
+    fn order(&self, which: &Match, order: Order) -> usize {
+        let told: Vec<_> = {
+            let watches = self.shared.watches.lock();
+            let met = watches.live.values().filter(|live| which.admits(&live.user, &live.request));
+            met.map(|live| live.order.clone()).collect()
+        };
+        // Outside the lock: sending wakes the watches.
+        for live in &told {
+            live.send_replace(order);
+        }
+        told.len()
+    }
+
+    pub(crate) fn decide(&self, user: &str, request: &RequestInfo, resumes: bool) -> Decision {
+        self.shared.decider.lock().decide(user, request, resumes)
+    }
+
+    /// Waits while `user` is cut off.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing is lost when the future is dropped.
+    pub(crate) async fn connected(&self, user: &str) {
+        if !self.shared.partitioned.borrow().contains(user) {
+            return;
+        }
+        let mut partitioned = self.shared.partitioned.subscribe();
+        // An error would mean that the sender is gone, and `self` holds it.
+        let _ = partitioned.wait_for(|users| !users.contains(user)).await;
+    }
+
+    /// Notes a live watch until the guard is dropped.
+    pub(super) fn register(&self, user: &Arc<str>, request: RequestInfo) -> Registered {
+        let (order, orders) = watch::channel(Order::Flow);
+        let mut watches = self.shared.watches.lock();
+        let id = watches.next;
+        watches.next += 1;
+        watches.live.insert(id, LiveWatch { user: Arc::clone(user), request, order });
+        drop(watches);
+        let partitioned = self.shared.partitioned.subscribe();
+        Registered { faults: self.clone(), id, user: Arc::clone(user), orders, partitioned }
+    }
+}
+
+impl fmt::Debug for Faults {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Faults").field("plan", &self.plan()).finish_non_exhaustive()
+    }
+}
+
+/// A live watch's end of the orders.
+pub(super) struct Registered {
+    faults: Faults,
+    id: u64,
+    user: Arc<str>,
+    orders: watch::Receiver<Order>,
+    partitioned: watch::Receiver<BTreeSet<String>>,
+}
+
+impl Registered {
+    pub(super) fn order(&self) -> Order {
+        *self.orders.borrow()
+    }
+
+    pub(super) fn is_partitioned(&self) -> bool {
+        self.partitioned.borrow().contains(&*self.user)
+    }
+
+    /// Waits until the order or the partitions change; forever if they never do.
+    pub(super) async fn changed(&mut self) {
+        let gone = tokio::select! {
+            changed = self.orders.changed() => changed.is_err(),
+            changed = self.partitioned.changed() => changed.is_err(),
+        };
+        if gone {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        let gone = self.faults.shared.watches.lock().live.remove(&self.id);
+        drop(gone);
+    }
+}

@@ -1,0 +1,180 @@
+//! `/embedded/...`: the request log and the faults for other processes. Opt-in; not logged, not faulted.
+//!
+//! | path | answers |
+//! | --- | --- |
+//! | `GET /embedded/healthz` | `ok`, without a token |
+//! | `GET /embedded/requests` | counters; with `since_unix_us`, `from` or `newest` also entries |
+//! | `GET /embedded/faults` | the plan in force |
+//! | `PUT /embedded/faults` | takes a plan, puts it in force |
+//!
+//! Parameters of `requests`, each repeatable where it makes sense: `user`, `verb`, `resource`, `except` (resource),
+//! `kind=writes|reads`, `since_unix_us=N` (wall time), `from=SEQ`, `newest=N`, `limit=N` (the first N entries).
+
+use crate::body::Body;
+use crate::fault::FaultPlan;
+use crate::pipeline::Pipeline;
+use crate::request_info::Verb;
+use crate::request_log::{Entry, Outcome, RequestLog, Selection};
+use crate::status::json_response;
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use serde_json::{Value, json};
+use std::time::{Duration, SystemTime};
+
+pub(crate) const PREFIX: &str = "/embedded/";
+pub(crate) const HEALTH: &str = "/embedded/healthz";
+
+pub(crate) fn healthy() -> Response<Body> {
+    Response::new(Body::full("ok"))
+}
+
+pub(crate) fn answer(pipeline: &Pipeline, request: &Request<Bytes>) -> Response<Body> {
+    let path = request.uri().path().strip_prefix(PREFIX).unwrap_or_default();
+    match (request.method(), path) {
+        (&Method::GET, "requests") => {
+            let query = request.uri().query().unwrap_or_default();
+            match requests(&pipeline.log, query) {
+                Ok(answer) => json_response(StatusCode::OK, answer.to_string()),
+                Err((code, why)) => refused(code, &why),
+            }
+        }
+        (&Method::GET, "faults") => match serde_json::to_vec(&pipeline.faults.plan()) {
+            Ok(plan) => json_response(StatusCode::OK, plan),
+            Err(error) => refused(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
+        },
+        (&Method::PUT, "faults") => match serde_json::from_slice::<FaultPlan>(request.body()) {
+            Ok(plan) => {
+                pipeline.faults.set_plan(plan);
+                json_response(StatusCode::OK, "{}")
+            }
+            Err(error) => refused(StatusCode::BAD_REQUEST, &format!("the fault plan is refused: {error}")),
+        },
+        (_, "requests" | "faults") => {
+            refused(StatusCode::METHOD_NOT_ALLOWED, "requests answers GET, faults answers GET and PUT")
+        }
+        _ => refused(StatusCode::NOT_FOUND, "there are /embedded/healthz, /embedded/requests and /embedded/faults"),
+    }
+}
+
+fn refused(code: StatusCode, why: &str) -> Response<Body> {
+    let body = json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": why,
+        "code": code.as_u16(),
+    });
+    json_response(code, body.to_string())
+}
+
+/// Which entries are asked for.
+enum Wanted {
+    None,
+    Since(SystemTime),
+    From(u64),
+    Newest(usize),
+}
+
+fn requests(log: &RequestLog, query: &str) -> Result<Value, (StatusCode, String)> {
+    let mut selection = log.all();
+    let mut wanted = Wanted::None;
+    let mut limit = usize::MAX;
+    for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+        let number = || {
+            value.parse::<u64>().map_err(|_| {
+                (StatusCode::BAD_REQUEST, format!("{key} is {value:?}; it must be a whole number"))
+            })
+        };
+        match &*key {
+            "user" => selection = selection.by(value),
+            "resource" => selection = selection.resource(value),
+            "except" => selection = selection.except_resource(value),
+            "verb" => selection = selection.verb(verb(&value)?),
+            "kind" => selection = kind(selection, &value)?,
+            "since_unix_us" => wanted = Wanted::Since(wall(number()?)),
+            "from" => wanted = Wanted::From(number()?),
+            "newest" => wanted = Wanted::Newest(usize::try_from(number()?).unwrap_or(usize::MAX)),
+            "limit" => limit = usize::try_from(number()?).unwrap_or(usize::MAX),
+            _ => return Err((StatusCode::BAD_REQUEST, format!("unknown parameter {key:?}"))),
+        }
+    }
+    let mut answer = json!({ "now_unix_us": unix_us(SystemTime::now()) });
+    let gone = |forgotten: crate::request_log::Forgotten| (StatusCode::GONE, forgotten.to_string());
+    let entries = match wanted {
+        Wanted::None => None,
+        Wanted::Since(since) => Some(selection.entries_since_wall(since).map_err(gone)?),
+        Wanted::From(seq) => {
+            let (entries, next) = selection.entries_from(seq).map_err(gone)?;
+            answer["next"] = next.into();
+            Some(entries)
+        }
+        Wanted::Newest(count) => {
+            let mut entries = selection.entries();
+            entries.drain(..entries.len().saturating_sub(count));
+            Some(entries)
+        }
+    };
+    if let Some(entries) = entries {
+        answer["entries"] = entries.iter().take(limit).map(entry).collect();
+    }
+    answer["counts"] = selection.rows().into_iter().map(|(series, counts)| {
+        let mut row = json!(series);
+        if let (Value::Object(row), Value::Object(counts)) = (&mut row, json!(counts)) {
+            row.extend(counts);
+        }
+        row
+    }).collect();
+    Ok(answer)
+}
+
+fn verb(word: &str) -> Result<Verb, (StatusCode, String)> {
+    Verb::ALL.into_iter().find(|verb| verb.as_str() == word).ok_or_else(|| {
+        let words = Verb::ALL.map(Verb::as_str).join(", ");
+        (StatusCode::BAD_REQUEST, format!("verb is {word:?}; it must be one of {words}"))
+    })
+}
+
+fn kind(selection: Selection, word: &str) -> Result<Selection, (StatusCode, String)> {
+    match word {
+        "writes" => Ok(selection.writes()),
+        "reads" => Ok(selection.reads()),
+        _ => Err((StatusCode::BAD_REQUEST, format!("kind is {word:?}; it must be writes or reads"))),
+    }
+}
+
+fn entry(entry: &Entry) -> Value {
+    let request = &entry.request;
+    json!({
+        "seq": entry.seq,
+        "wall_unix_us": unix_us(entry.wall),
+        "user": entry.user,
+        "verb": request.verb,
+        "group": request.group,
+        "resource": request.resource,
+        "subresource": request.subresource,
+        "namespace": request.namespace,
+        "name": request.name,
+        "path": request.path,
+        "status": entry.status(),
+        "outcome": match entry.outcome {
+            Outcome::Pending => "pending",
+            Outcome::Answered(_) => "answered",
+            Outcome::Disconnected => "disconnected",
+            Outcome::Abandoned => "abandoned",
+        },
+        "took_us": entry.took.map(|took| u64::try_from(took.as_micros()).unwrap_or(u64::MAX)),
+        "fault": entry.fault,
+    })
+}
+
+fn unix_us(wall: SystemTime) -> u64 {
+    let since = wall.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// A time that the system cannot express is in the far future: no entry is that new.
+fn wall(unix_us: u64) -> SystemTime {
+    let since = Duration::from_micros(unix_us);
+    SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or_else(SystemTime::now)
+}

@@ -1,0 +1,163 @@
+//! The way of a request to the API: who asks, the log, the faults. Each has its own file; here is their order.
+
+use crate::body::{Body, Disconnected};
+use crate::fault::{self, Fault, Faults, FaultyWatch, Injection};
+use crate::identity::ClientName;
+use crate::introspection;
+use crate::request_info::{RequestInfo, Verb};
+use crate::request_log::{Outcome, Recording, RequestLog};
+use crate::status;
+use crate::tokens::{ANONYMOUS, Tokens};
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use std::future::{Future, pending};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// What stands in front of the API.
+#[derive(Debug)]
+pub(crate) struct Pipeline {
+    pub(crate) log: RequestLog,
+    pub(crate) tokens: Tokens,
+    pub(crate) faults: Faults,
+    pub(crate) introspection: bool,
+    /// Whether a listener may be reached from other machines.
+    #[cfg_attr(not(feature = "listen"), expect(dead_code, reason = "only a listener asks"))]
+    pub(crate) allow_non_loopback: bool,
+}
+
+impl Pipeline {
+    /// Serves one request; `api` answers it unless a layer does.
+    ///
+    /// # Errors
+    ///
+    /// [`Disconnected`] if a fault drops the connection.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped future is a client that went away: the log says so, and `api` may or may not have been applied.
+    pub(crate) async fn serve<F, Fut>(&self, request: Request<Bytes>, api: F) -> Result<Response<Body>, Disconnected>
+    where
+        F: FnOnce(Request<Bytes>) -> Fut + Send + 'static,
+        Fut: Future<Output = Response<Body>> + Send + 'static,
+    {
+        if self.introspection && request.uri().path() == introspection::HEALTH {
+            return Ok(introspection::healthy());
+        }
+        let info = RequestInfo::of(request.method(), request.uri());
+        let authenticated = match request.extensions().get::<ClientName>() {
+            Some(client) => Ok(Arc::clone(&client.0)),
+            None => self.tokens.authenticate(request.headers()),
+        };
+        let Ok(user) = authenticated else {
+            self.log.arrived(&Arc::from(ANONYMOUS), &info).finish(Outcome::Answered(401));
+            return Ok(unauthorized());
+        };
+        if self.introspection && request.uri().path().starts_with(introspection::PREFIX) {
+            return Ok(introspection::answer(self, &request));
+        }
+        let mut recording = self.log.arrived(&user, &info);
+        let answer = self.under_faults(request, &user, &info, &mut recording, api).await;
+        recording.finish(match &answer {
+            Ok(response) => Outcome::Answered(response.status().as_u16()),
+            Err(_) => Outcome::Disconnected,
+        });
+        answer
+    }
+
+    async fn under_faults<F, Fut>(
+        &self,
+        mut request: Request<Bytes>,
+        user: &Arc<str>,
+        info: &RequestInfo,
+        recording: &mut Recording,
+        api: F,
+    ) -> Result<Response<Body>, Disconnected>
+    where
+        F: FnOnce(Request<Bytes>) -> Fut + Send + 'static,
+        Fut: Future<Output = Response<Body>> + Send + 'static,
+    {
+        request.extensions_mut().insert(ClientName(Arc::clone(user)));
+        self.faults.connected(user).await;
+        let decision = self.faults.decide(user, info, resumes(info, request.uri().query().unwrap_or_default()));
+        if let Some(word) = decision.word() {
+            recording.faulted(word);
+        }
+        if !decision.delay.is_zero() {
+            sleep(decision.delay).await;
+        }
+        let injected = decision.fault;
+        match injected.as_ref().map(|injection| &injection.fault) {
+            Some(Fault::NeverAnswer) => return pending().await,
+            Some(Fault::DropBefore) => return Err(Disconnected::new()),
+            Some(Fault::ApplyLate { after_ms }) => {
+                let after = Duration::from_millis(*after_ms);
+                // In a task of its own: it is applied even if the client gives up before.
+                tokio::spawn(async move {
+                    sleep(after).await;
+                    drop(api(request).await);
+                });
+                return pending().await;
+            }
+            Some(fault) => {
+                if let Some(response) = fault::response(fault, user, info) {
+                    self.faults.connected(user).await;
+                    return Ok(response);
+                }
+            }
+            None => {}
+        }
+        let response = api(request).await;
+        match injected.as_ref().map(|injection| &injection.fault) {
+            Some(Fault::DropAfter) => return Err(Disconnected::new()),
+            Some(Fault::ApplyNeverAnswer) => return pending().await,
+            _ => {}
+        }
+        self.faults.connected(user).await;
+        Ok(self.with_watch_faults(response, user, info, injected))
+    }
+
+    fn with_watch_faults(
+        &self,
+        response: Response<Body>,
+        user: &Arc<str>,
+        info: &RequestInfo,
+        injected: Option<Injection>,
+    ) -> Response<Body> {
+        if !response.body().is_stream() {
+            return response;
+        }
+        response.map(|body| FaultyWatch::wrap(body, &self.faults, user, info.clone(), injected))
+    }
+}
+
+/// Whether the request names a point in the past: a watch from a version, a page of a list, a list of an exact version.
+fn resumes(info: &RequestInfo, query: &str) -> bool {
+    let mut from = false;
+    let mut exact = false;
+    for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+        match &*key {
+            "resourceVersion" => from = !matches!(&*value, "" | "0"),
+            "resourceVersionMatch" => exact = value == "Exact",
+            "continue" if !value.is_empty() => return true,
+            // The initial events make a fresh start.
+            "sendInitialEvents" if value != "false" => return false,
+            _ => {}
+        }
+    }
+    from && (info.verb == Verb::Watch || exact)
+}
+
+fn unauthorized() -> Response<Body> {
+    let body = serde_json::json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": "Unauthorized",
+        "reason": "Unauthorized",
+        "code": 401,
+    });
+    status::json_response(StatusCode::UNAUTHORIZED, body.to_string())
+}
