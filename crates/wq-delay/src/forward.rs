@@ -1,0 +1,335 @@
+//! The verbs of the core queue, forwarded by hand. Each means what it means there; those that look at queued items first
+//! move what is due.
+
+use crate::queue::{DelayingQueue, ImmediateAdd};
+use std::borrow::Borrow;
+use std::fmt;
+use std::future::Future;
+use std::hash::{BuildHasher, Hash};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use wq_core::{Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Rejected, Snapshot};
+
+impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
+    /// Adds an item, to be handed out once after this call. If it is delayed too, the builder's
+    /// [`immediate_add`](crate::Builder::immediate_add) says what becomes of that.
+    ///
+    /// Otherwise as [`wq_core::WorkQueue::add`]. With [`ImmediateAdd::Defer`] an add that joins a waiting request is
+    /// [`Added::Merged`].
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[doc(alias = "Add")]
+    pub fn add(&self, item: T) -> Added {
+        self.add_with(item, B::Order::default())
+    }
+
+    /// As [`add`](Self::add), with an order for the backlog.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add), and if the backlog panics.
+    pub fn add_with(&self, item: T, order: B::Order) -> Added {
+        self.add_now(item, order)
+    }
+
+    /// Adds an item unless the queue is full. Delayed items take no room.
+    ///
+    /// With [`ImmediateAdd::Merge`] an item that a worker takes in this very moment may run a second time for the request
+    /// that was merged.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] hands the item back if there is no room, and after shutdown.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add).
+    pub fn try_add(&self, item: T) -> Result<Added, Rejected<T>>
+    where
+        T: Clone,
+    {
+        self.try_add_with(item, B::Order::default())
+    }
+
+    /// As [`try_add`](Self::try_add), with an order for the backlog.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_add`](Self::try_add).
+    ///
+    /// # Panics
+    ///
+    /// As [`add_with`](Self::add_with).
+    pub fn try_add_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>>
+    where
+        T: Clone,
+    {
+        let order = match self.joins_delayed(&item, order) {
+            Ok(()) => return Ok(Added::Merged),
+            Err(order) => order,
+        };
+        self.shared.move_due(&self.core, None);
+        let taken_along = self.to_take_along(&item);
+        let added = self.core.try_add_with(item, order)?;
+        self.merge_taken(taken_along);
+        Ok(added)
+    }
+
+    /// Adds an item as soon as there is room, as [`try_add`](Self::try_add) understands it.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add), when called and when polled.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future dropped before it is ready has added nothing and changed no deadline; it drops the item.
+    pub fn add_wait(&self, item: T) -> AddWait<'_, T, B, S>
+    where
+        T: Clone,
+    {
+        self.add_wait_with(item, B::Order::default())
+    }
+
+    /// As [`add_wait`](Self::add_wait), with an order for the backlog.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_wait`](Self::add_wait).
+    ///
+    /// # Panics
+    ///
+    /// As [`add_with`](Self::add_with).
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`add_wait`](Self::add_wait).
+    pub fn add_wait_with(&self, item: T, order: B::Order) -> AddWait<'_, T, B, S>
+    where
+        T: Clone,
+    {
+        let order = match self.joins_delayed(&item, order) {
+            Ok(()) => return AddWait { queue: self, core: None, taken_along: None },
+            Err(order) => order,
+        };
+        self.shared.move_due(&self.core, None);
+        let taken_along = self.to_take_along(&item);
+        AddWait { queue: self, core: Some(self.core.add_wait_with(item, order)), taken_along }
+    }
+
+    /// Adds items in their order, under one lock if [`ImmediateAdd::Keep`] is the policy. Otherwise as
+    /// [`add`](Self::add) for each.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add); the items before the one at fault have then been added.
+    pub fn add_all(&self, items: impl IntoIterator<Item = T>) -> AddedAll {
+        self.add_all_with(items.into_iter().map(|item| (item, B::Order::default())))
+    }
+
+    /// As [`add_all`](Self::add_all), with an order for each item.
+    ///
+    /// # Panics
+    ///
+    /// As [`add_all`](Self::add_all), and if the backlog panics.
+    pub fn add_all_with(&self, items: impl IntoIterator<Item = (T, B::Order)>) -> AddedAll {
+        if self.shared.immediate_add == ImmediateAdd::Keep {
+            return self.core.add_all_with(items);
+        }
+        let mut all = AddedAll::default();
+        for (item, order) in items {
+            match self.add_now(item, order) {
+                Added::Queued => all.queued += 1,
+                Added::Deferred => all.deferred += 1,
+                Added::ShutDown => all.shut_down += 1,
+                // Also what may be added to this enum: the item waits, together with an earlier add.
+                _ => all.merged += 1,
+            }
+        }
+        all
+    }
+
+    /// Whether the item is queued or in flight. A delayed item that is not due is not: see
+    /// [`deadline`](Self::deadline).
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[must_use]
+    pub fn contains<Q>(&self, item: &Q) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.shared.move_due(&self.core, None);
+        self.core.contains(item)
+    }
+
+    /// Takes a queued item out. `None` if it is not queued; one that is in flight or delayed is left alone: see
+    /// [`cancel`](Self::cancel).
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn remove<Q>(&self, item: &Q) -> Option<T>
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.shared.move_due(&self.core, None);
+        self.core.remove(item)
+    }
+
+    /// Ends the processing of an item whose guard was forgotten, as [`wq_core::WorkQueue::abandon`].
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn abandon<Q>(&self, item: &Q) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.core.abandon(item)
+    }
+
+    /// How many items are queued, those that are due among them: neither those in flight nor those delayed.
+    #[must_use]
+    #[doc(alias = "Len")]
+    pub fn len(&self) -> usize {
+        self.counts().queued
+    }
+
+    /// Whether no item is queued. Items may be in flight or delayed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many items are where, counted under one lock. See [`delayed_len`](Self::delayed_len) for the rest.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.shared.move_due(&self.core, None);
+        self.core.counts()
+    }
+
+    /// Clones everything that is queued or in flight.
+    ///
+    /// # Panics
+    ///
+    /// If `Clone` of an item panics.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot<T>
+    where
+        T: Clone,
+    {
+        self.shared.move_due(&self.core, None);
+        self.core.snapshot()
+    }
+
+    /// What an add with [`ImmediateAdd::Defer`] does first: joins a waiting request, or gets its order back.
+    fn joins_delayed(&self, item: &T, order: B::Order) -> Result<(), B::Order> {
+        if self.shared.immediate_add != ImmediateAdd::Defer {
+            return Err(order);
+        }
+        let hash = self.hasher.hash_one(item);
+        self.settled(|pending, _| pending.heap.merge_into(hash, item, order, B::merge))
+    }
+
+    fn to_take_along(&self, item: &T) -> Option<(u64, T)>
+    where
+        T: Clone,
+    {
+        (self.shared.immediate_add == ImmediateAdd::Merge).then(|| (self.hasher.hash_one(item), item.clone()))
+    }
+
+    fn merge_taken(&self, taken_along: Option<(u64, T)>) {
+        if let Some((hash, item)) = taken_along {
+            self.take_along(hash, &item);
+        }
+    }
+}
+
+impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
+    /// The name given to the builder.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.core.name()
+    }
+
+    /// How many items are in the hands of guards.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.core.in_flight()
+    }
+
+    /// Stops handing out items until [`resume`](Self::resume) or shutdown. Items go on becoming due.
+    pub fn pause(&self) {
+        self.core.pause();
+    }
+
+    /// Ends a pause.
+    pub fn resume(&self) {
+        self.core.resume();
+    }
+
+    /// Whether hand-outs are paused.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.core.is_paused()
+    }
+
+    /// Whether the queue was shut down.
+    #[must_use]
+    #[doc(alias = "ShuttingDown")]
+    pub fn is_shutting_down(&self) -> bool {
+        self.core.is_shutting_down()
+    }
+}
+
+impl<T: Eq, B: Backlog, S> DelayingQueue<T, B, S> {
+    /// Gives back memory that is not in use. A queue does this by itself too, after a while of low occupancy.
+    pub fn shrink(&self) {
+        self.shared.lock().heap.shrink();
+        self.core.shrink();
+    }
+}
+
+/// The future of [`DelayingQueue::add_wait`].
+#[must_use = "futures do nothing unless polled"]
+pub struct AddWait<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
+    queue: &'q DelayingQueue<T, B, S>,
+    /// `None`: the add has joined a delayed one.
+    core: Option<wq_core::AddWait<'q, T, B>>,
+    taken_along: Option<(u64, T)>,
+}
+
+/// Nothing in it is ever pinned.
+impl<T, B: Backlog, S> Unpin for AddWait<'_, T, B, S> {}
+
+impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Future for AddWait<'_, T, B, S> {
+    type Output = Result<Added, Rejected<T>>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.get_mut();
+        let Some(core) = &mut this.core else { return Poll::Ready(Ok(Added::Merged)) };
+        let added = std::task::ready!(Pin::new(core).poll(context));
+        let taken_along = this.taken_along.take();
+        if added.is_ok() {
+            this.queue.merge_taken(taken_along);
+        }
+        Poll::Ready(added)
+    }
+}
+
+impl<T, B: Backlog, S> fmt::Debug for AddWait<'_, T, B, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AddWait").field("core", &self.core).finish_non_exhaustive()
+    }
+}

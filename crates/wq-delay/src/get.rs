@@ -1,0 +1,357 @@
+//! The getters: a core getter that keeps time while it waits. The blocking forms run the same futures on the calling
+//! thread, parked by the timer.
+
+use crate::parking::thread_waker;
+use crate::queue::DelayingQueue;
+use crate::shared::Shared;
+use crate::tick::Tick;
+use crate::timekeeper::{WatchId, Watcher};
+use std::borrow::Borrow;
+use std::fmt;
+use std::future::Future;
+use std::hash::{BuildHasher, Hash};
+use std::num::NonZeroUsize;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+use wq_core::{
+    Backlog, DefaultHasher, Fifo, GetTimeoutError, OwnedProcessingGuard, ProcessingGuard, TryGetError,
+    WorkQueue,
+};
+
+/// A poll looks again at once this often when its timer says that the time has come; then it yields.
+const LOOKS: u32 = 4;
+
+impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
+    /// Waits for the next item. `None`: the queue is shut down and nothing is queued.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe, as [`wq_core::WorkQueue::get`]: a dropped future loses its place in line, and no item. If it kept
+    /// the time, another getter does from then on. A future that is neither polled nor dropped while it keeps the time
+    /// makes items up to 5 ms late, once; after that another getter keeps it. If all waiting getters but
+    /// it and one like it are gone, nobody does: do not hold on to one.
+    #[doc(alias = "Get")]
+    pub fn get(&self) -> Get<'_, T, B, S> {
+        Get { queue: self, post: Post::new(&*self.shared, Watcher::Getter), core: self.core.get() }
+    }
+
+    /// As [`get`](Self::get), with a future and a guard that borrow nothing.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`get`](Self::get).
+    pub fn get_owned(&self) -> GetOwned<T, B, S>
+    where
+        S: Clone,
+    {
+        GetOwned {
+            post: Post::new(Arc::clone(&self.shared), Watcher::Getter),
+            core: self.core.get_owned(),
+            queue: self.clone(),
+        }
+    }
+
+    /// Waits until there is an item, and takes as many as there are, at most `max`. An empty answer: the queue is shut
+    /// down and nothing is queued.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`get`](Self::get).
+    pub fn get_batch(&self, max: NonZeroUsize) -> GetBatch<'_, T, B, S> {
+        GetBatch {
+            queue: self,
+            post: Post::new(&*self.shared, Watcher::Getter),
+            core: self.core.get_batch(max),
+        }
+    }
+
+    /// Takes the next item if there is one now.
+    ///
+    /// # Errors
+    ///
+    /// [`TryGetError`] says whether there can be one later.
+    pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError>
+    where
+        T: Clone,
+    {
+        self.shared.move_due(&self.core, None);
+        self.core.try_get()
+    }
+
+    /// As [`try_get`](Self::try_get), with a guard that borrows nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`TryGetError`] says whether there can be one later.
+    pub fn try_get_owned(&self) -> Result<OwnedProcessingGuard<T, B>, TryGetError>
+    where
+        T: Clone,
+    {
+        self.shared.move_due(&self.core, None);
+        self.core.try_get_owned()
+    }
+
+    /// As [`get`](Self::get), blocking the thread. Blocking and async getters wait in one line.
+    #[must_use = "dropping the guard says that the item is finished"]
+    pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>>
+    where
+        T: Clone,
+    {
+        let mut post = Post::new(&*self.shared, Watcher::Getter);
+        block_on(&mut self.core.get(), &mut post, &self.core, None).flatten()
+    }
+
+    /// As [`get_blocking`](Self::get_blocking), for at most this long by the queue's timer. With a zero time-out it takes
+    /// what is there.
+    ///
+    /// # Errors
+    ///
+    /// [`GetTimeoutError`] says whether there can be an item later.
+    pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError>
+    where
+        T: Clone,
+    {
+        let deadline = self.shared.now().after(timeout);
+        let mut post = Post::new(&*self.shared, Watcher::Getter);
+        match block_on(&mut self.core.get(), &mut post, &self.core, Some(deadline)) {
+            Some(Some(guard)) => Ok(guard),
+            Some(None) => Err(GetTimeoutError::ShutDown),
+            None => Err(GetTimeoutError::TimedOut),
+        }
+    }
+
+    /// Keeps time, and does nothing else, until the queue is shut down. Optional: waiting getters keep time by
+    /// themselves. It spares them the work, and queues due items while all workers are busy, which is what an observer's
+    /// `queue_duration` is then measured from.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: dropped, it hands the job to a waiting getter.
+    pub fn keep_time(&self) -> KeepTime<'_, T, B, S> {
+        KeepTime { queue: self, post: Post::new(&*self.shared, Watcher::Dedicated) }
+    }
+}
+
+/// The future of [`DelayingQueue::get`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Get<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
+    queue: &'q DelayingQueue<T, B, S>,
+    post: Post<&'q Shared<T, B>, T, B>,
+    core: wq_core::Get<'q, T, B>,
+}
+
+/// The future of [`DelayingQueue::get_owned`]; otherwise as [`Get`].
+#[must_use = "futures do nothing unless polled"]
+pub struct GetOwned<T, B: Backlog = Fifo, S = DefaultHasher> {
+    queue: DelayingQueue<T, B, S>,
+    post: Post<Arc<Shared<T, B>>, T, B>,
+    core: wq_core::GetOwned<T, B>,
+}
+
+/// The future of [`DelayingQueue::get_batch`]; otherwise as [`Get`].
+#[must_use = "futures do nothing unless polled"]
+pub struct GetBatch<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
+    queue: &'q DelayingQueue<T, B, S>,
+    post: Post<&'q Shared<T, B>, T, B>,
+    core: wq_core::GetBatch<'q, T, B>,
+}
+
+/// The future of [`DelayingQueue::keep_time`].
+#[must_use = "futures do nothing unless polled"]
+pub struct KeepTime<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
+    queue: &'q DelayingQueue<T, B, S>,
+    post: Post<&'q Shared<T, B>, T, B>,
+}
+
+macro_rules! getter {
+    ($name:literal, ($($lifetime:lifetime)?), $future:ty, $output:ty) => {
+        /// Nothing in it is ever pinned.
+        impl<$($lifetime,)? T, B: Backlog, S> Unpin for $future {}
+
+        impl<$($lifetime,)? T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for $future {
+            type Output = $output;
+
+            fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+                let Self { queue, post, core } = self.get_mut();
+                let queue: &DelayingQueue<T, B, S> = (*queue).borrow();
+                poll_getter(core, post, &queue.core, context)
+            }
+        }
+
+        impl<$($lifetime,)? T, B: Backlog, S> fmt::Debug for $future {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct($name).field("core", &self.core).field("post", &self.post).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+getter!("Get", ('q), Get<'q, T, B, S>, Option<ProcessingGuard<'q, T, B>>);
+getter!("GetOwned", (), GetOwned<T, B, S>, Option<OwnedProcessingGuard<T, B>>);
+getter!("GetBatch", ('q), GetBatch<'q, T, B, S>, Vec<ProcessingGuard<'q, T, B>>);
+
+impl<T, B: Backlog, S> Unpin for KeepTime<'_, T, B, S> {}
+
+impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Future for KeepTime<'_, T, B, S> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Self { queue, post } = self.get_mut();
+        let shared = &*queue.shared;
+        // Ready once the queue is shut down; everybody on a post is woken then.
+        let mut ended = std::future::poll_fn(|_| match shared.lock().is_shut_down {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        });
+        poll_getter(&mut ended, post, &queue.core, context)
+    }
+}
+
+impl<T, B: Backlog, S> fmt::Debug for KeepTime<'_, T, B, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeepTime").field("post", &self.post).finish_non_exhaustive()
+    }
+}
+
+/// Moves what is due, asks the core getter, and if that waits keeps time as far as it is on duty.
+fn poll_getter<F, P, T, B, S>(
+    getter: &mut F,
+    post: &mut Post<P, T, B>,
+    core: &WorkQueue<T, B, S>,
+    context: &mut Context<'_>,
+) -> Poll<F::Output>
+where
+    F: Future + Unpin,
+    P: Deref<Target = Shared<T, B>>,
+    T: Hash + Eq,
+    B: Backlog,
+    S: BuildHasher,
+{
+    for _ in 0..LOOKS {
+        post.shared.move_due(core, post.id);
+        if let Poll::Ready(output) = Pin::new(&mut *getter).poll(context) {
+            post.leave();
+            return Poll::Ready(output);
+        }
+        if !post.shared.tasks_keep_time {
+            return Poll::Pending;
+        }
+        let until = post.report(context.waker());
+        if post.poll_sleep(until, context).is_pending() {
+            return Poll::Pending;
+        }
+    }
+    context.waker().wake_by_ref();
+    Poll::Pending
+}
+
+/// The same on the calling thread, until `deadline`; looks at least once.
+fn block_on<F, P, T, B, S>(
+    getter: &mut F,
+    post: &mut Post<P, T, B>,
+    core: &WorkQueue<T, B, S>,
+    deadline: Option<Tick>,
+) -> Option<F::Output>
+where
+    F: Future + Unpin,
+    P: Deref<Target = Shared<T, B>>,
+    T: Hash + Eq,
+    B: Backlog,
+    S: BuildHasher,
+{
+    let waker = thread_waker();
+    let mut context = Context::from_waker(&waker);
+    loop {
+        post.shared.move_due(core, post.id);
+        if let Poll::Ready(output) = Pin::new(&mut *getter).poll(&mut context) {
+            post.leave();
+            return Some(output);
+        }
+        if deadline.is_some_and(|deadline| deadline.is_due(post.shared.now())) {
+            return None;
+        }
+        let until = post.report(&waker);
+        let until = [until, deadline].into_iter().flatten().min().filter(|until| *until != Tick::NEVER);
+        // Nothing that could use up the unpark may stand between the report and the park.
+        post.shared.timer.park_until(until.map(|until| post.shared.line.instant(until)));
+    }
+}
+
+type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A getter's place among the timekeepers, and the sleep it has begun there. `P` points to the queue.
+struct Post<P, T, B>
+where
+    P: Deref<Target = Shared<T, B>>,
+    B: Backlog,
+{
+    shared: P,
+    watcher: Watcher,
+    id: Option<WatchId>,
+    sleep: Option<(Tick, Sleep)>,
+}
+
+impl<P, T, B> Post<P, T, B>
+where
+    P: Deref<Target = Shared<T, B>>,
+    B: Backlog,
+{
+    fn new(shared: P, watcher: Watcher) -> Self {
+        Self { shared, watcher, id: None, sleep: None }
+    }
+
+    fn report(&mut self, waker: &Waker) -> Option<Tick> {
+        self.shared.report(&mut self.id, self.watcher, waker)
+    }
+
+    /// Sleeps until then. A sleep that was begun for the same instant goes on.
+    fn poll_sleep(&mut self, until: Option<Tick>, context: &mut Context<'_>) -> Poll<()> {
+        let Some(until) = until else {
+            self.sleep = None;
+            return Poll::Pending;
+        };
+        if self.sleep.as_ref().is_none_or(|(begun_for, _)| *begun_for != until) {
+            let instant = self.shared.line.instant(until);
+            self.sleep = Some((until, self.shared.timer.sleep_until(instant)));
+        }
+        let Some((_, sleep)) = &mut self.sleep else { return Poll::Pending };
+        let polled = sleep.as_mut().poll(context);
+        if polled.is_ready() {
+            self.sleep = None;
+        }
+        polled
+    }
+
+    fn leave(&mut self) {
+        self.sleep = None;
+        if let Some(id) = self.id.take() {
+            self.shared.leave(id);
+        }
+    }
+}
+
+impl<P, T, B> Drop for Post<P, T, B>
+where
+    P: Deref<Target = Shared<T, B>>,
+    B: Backlog,
+{
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl<P, T, B> fmt::Debug for Post<P, T, B>
+where
+    P: Deref<Target = Shared<T, B>>,
+    B: Backlog,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Post")
+            .field("is_waiting", &self.id.is_some())
+            .field("is_keeping_time", &self.sleep.is_some())
+            .finish_non_exhaustive()
+    }
+}

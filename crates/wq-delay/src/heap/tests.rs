@@ -1,0 +1,265 @@
+//! `DelayHeap` against a sorted vector, and its rules one by one.
+
+use super::{DelayHeap, Inserted, NONE, SMALL, SecondAdd, Slot, Waiting};
+use crate::tick::Tick;
+use proptest::prelude::*;
+
+type Heap = DelayHeap<u32, u32>;
+
+/// Few distinct hashes, so that lookups meet collisions.
+fn hash(item: u32) -> u64 {
+    u64::from(item % 7).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+fn insert(heap: &mut Heap, item: u32, deadline: u64, policy: SecondAdd) -> Inserted {
+    heap.insert(hash(item), item, 1, Tick(deadline), policy, |held, new| *held += new).0
+}
+
+fn pop(heap: &mut Heap, now: u64) -> Option<(u32, u64)> {
+    heap.pop_due(Tick(now)).map(|waiting| (waiting.item, waiting.deadline.0))
+}
+
+/// What must hold between the heap array, the slab and the table after every operation.
+fn check(heap: &Heap) {
+    assert_eq!(heap.table.len(), heap.nodes.len());
+    for (at, node) in heap.nodes.iter().enumerate() {
+        if at > 0 {
+            assert!(!node.before(&heap.nodes[(at - 1) / super::ARITY]), "a child is before its parent");
+        }
+        match &heap.slots[node.slot as usize] {
+            Slot::Held { position, item, hash, .. } => {
+                assert_eq!(*position as usize, at);
+                assert_eq!(heap.find(*hash, item), Some(node.slot));
+            }
+            Slot::Free { .. } => panic!("a node names a free slot"),
+        }
+    }
+    let mut free = 0;
+    let mut next = heap.first_free;
+    while next != NONE {
+        free += 1;
+        next = match &heap.slots[next as usize] {
+            Slot::Free { next } => *next,
+            Slot::Held { .. } => panic!("the free list names a held slot"),
+        };
+    }
+    assert_eq!(free + heap.nodes.len(), heap.slots.len());
+}
+
+#[test]
+fn equal_deadlines_come_out_in_insertion_order() {
+    let mut heap = Heap::new();
+    for item in 0..100 {
+        insert(&mut heap, item, 5, SecondAdd::Earliest);
+    }
+    let order: Vec<u32> = std::iter::from_fn(|| pop(&mut heap, 5)).map(|(item, _)| item).collect();
+    assert_eq!(order, (0..100).collect::<Vec<_>>());
+}
+
+#[test]
+fn nothing_is_due_before_its_deadline() {
+    let mut heap = Heap::new();
+    insert(&mut heap, 1, 10, SecondAdd::Earliest);
+    assert_eq!(pop(&mut heap, 9), None);
+    assert_eq!(pop(&mut heap, 10), Some((1, 10)));
+}
+
+#[test]
+fn never_is_never_due() {
+    let mut heap = Heap::new();
+    insert(&mut heap, 1, u64::MAX, SecondAdd::Earliest);
+    assert_eq!(pop(&mut heap, u64::MAX), None);
+    assert_eq!(heap.len(), 1);
+}
+
+#[test]
+fn a_second_add_moves_the_deadline_as_the_policy_says() {
+    for (policy, second, expected) in [
+        (SecondAdd::Earliest, 5, 5),
+        (SecondAdd::Earliest, 15, 10),
+        (SecondAdd::Latest, 5, 10),
+        (SecondAdd::Latest, 15, 15),
+        (SecondAdd::Replace, 5, 5),
+        (SecondAdd::Replace, 15, 15),
+    ] {
+        let mut heap = Heap::new();
+        insert(&mut heap, 1, 10, policy);
+        let inserted = insert(&mut heap, 1, second, policy);
+        assert_eq!(inserted == Inserted::Kept, expected == 10, "{policy:?} {second}");
+        assert_eq!(
+            heap.pop_due(Tick(100)),
+            Some(Waiting { item: 1, order: 2, deadline: Tick(expected) }),
+            "{policy:?} {second}"
+        );
+    }
+}
+
+#[test]
+fn sequence_numbers_that_run_out_are_renewed_in_order() {
+    let mut heap = Heap::new();
+    heap.next_sequence = u32::MAX - 5;
+    for item in 0..20 {
+        insert(&mut heap, item, 7, SecondAdd::Earliest);
+        check(&heap);
+    }
+    assert!(heap.next_sequence < 100);
+    let order: Vec<u32> = std::iter::from_fn(|| pop(&mut heap, 7)).map(|(item, _)| item).collect();
+    assert_eq!(order, (0..20).collect::<Vec<_>>());
+}
+
+#[test]
+fn memory_of_a_single_peak_is_given_back() {
+    let mut heap = Heap::new();
+    for item in 0..100_000 {
+        let spread = u64::from(item).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        heap.insert(spread, item, 1, Tick(u64::from(item)), SecondAdd::Earliest, |_, _| {});
+    }
+    assert!(heap.capacity() >= 100_000);
+    while pop(&mut heap, u64::MAX - 1).is_some() {}
+    assert!(heap.capacity() <= 2 * SMALL, "still holds room for {}", heap.capacity());
+    check(&heap);
+}
+
+#[test]
+fn take_all_hands_out_everything_in_order() {
+    let mut heap = Heap::new();
+    for (item, deadline) in [(1, 30), (2, 10), (3, u64::MAX), (4, 10)] {
+        insert(&mut heap, item, deadline, SecondAdd::Earliest);
+    }
+    let all: Vec<u32> = heap.take_all().into_iter().map(|waiting| waiting.item).collect();
+    assert_eq!(all, [2, 4, 1, 3]);
+    assert!(heap.is_empty());
+    insert(&mut heap, 1, 5, SecondAdd::Earliest);
+    check(&heap);
+}
+
+#[derive(Debug, Clone)]
+enum Op {
+    Insert(u32, u64),
+    Remove(u32),
+    Postpone(u32, u64),
+    PopDue(u64),
+    MergeInto(u32),
+    Shrink,
+    TakeAll,
+    JumpSequence,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let item = 0..40u32;
+    let time = prop_oneof![9 => 0..50u64, 1 => Just(u64::MAX)];
+    prop_oneof![
+        10 => (item.clone(), time.clone()).prop_map(|(item, at)| Op::Insert(item, at)),
+        3 => item.clone().prop_map(Op::Remove),
+        3 => (item.clone(), time.clone()).prop_map(|(item, at)| Op::Postpone(item, at)),
+        6 => time.prop_map(Op::PopDue),
+        1 => item.prop_map(Op::MergeInto),
+        1 => Just(Op::Shrink),
+        1 => Just(Op::TakeAll),
+        1 => Just(Op::JumpSequence),
+    ]
+}
+
+/// The naive heap: a vector of (deadline, insertion number, item, order).
+#[derive(Default)]
+struct Sorted {
+    entries: Vec<(u64, u64, u32, u32)>,
+    insertions: u64,
+}
+
+impl Sorted {
+    fn at(&mut self, item: u32) -> Option<&mut (u64, u64, u32, u32)> {
+        self.entries.iter_mut().find(|entry| entry.2 == item)
+    }
+
+    fn insert(&mut self, item: u32, at: u64, policy: SecondAdd) -> Inserted {
+        self.insertions += 1;
+        let number = self.insertions;
+        let Some(entry) = self.at(item) else {
+            self.entries.push((at, number, item, 1));
+            return Inserted::New;
+        };
+        entry.3 += 1;
+        let new = match policy {
+            SecondAdd::Earliest => at.min(entry.0),
+            SecondAdd::Latest => at.max(entry.0),
+            SecondAdd::Replace => at,
+        };
+        if new == entry.0 {
+            return Inserted::Kept;
+        }
+        (entry.0, entry.1) = (new, number);
+        Inserted::Moved
+    }
+
+    fn take(&mut self, item: u32) -> Option<(u32, u32, u64)> {
+        let at = self.entries.iter().position(|entry| entry.2 == item)?;
+        let (deadline, _, item, order) = self.entries.remove(at);
+        Some((item, order, deadline))
+    }
+
+    fn pop_due(&mut self, now: u64) -> Option<(u32, u32, u64)> {
+        self.entries.sort_unstable();
+        let &(deadline, _, item, _) = self.entries.first()?;
+        if deadline > now || deadline == u64::MAX { None } else { self.take(item) }
+    }
+}
+
+fn plain(waiting: Waiting<u32, u32>) -> (u32, u32, u64) {
+    (waiting.item, waiting.order, waiting.deadline.0)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn behaves_like_a_sorted_vector(
+        ops in prop::collection::vec(op(), 0..150),
+        policy in prop::sample::select(vec![SecondAdd::Earliest, SecondAdd::Latest, SecondAdd::Replace]),
+    ) {
+        let mut heap = Heap::new();
+        let mut sorted = Sorted::default();
+        for op in ops {
+            match op {
+                Op::Insert(item, at) => {
+                    prop_assert_eq!(insert(&mut heap, item, at, policy), sorted.insert(item, at, policy));
+                }
+                Op::Remove(item) => {
+                    prop_assert_eq!(heap.remove(hash(item), &item).map(plain), sorted.take(item));
+                }
+                Op::Postpone(item, until) => {
+                    sorted.insertions += 1;
+                    let number = sorted.insertions;
+                    let waits = sorted.at(item).map(|entry| {
+                        if entry.0 < until {
+                            (entry.0, entry.1) = (until, number);
+                        }
+                    });
+                    prop_assert_eq!(heap.postpone(hash(item), &item, Tick(until)), waits.is_some());
+                }
+                Op::PopDue(now) => {
+                    prop_assert_eq!(heap.pop_due(Tick(now)).map(plain), sorted.pop_due(now));
+                }
+                Op::MergeInto(item) => {
+                    let merged = heap.merge_into(hash(item), &item, 3, |held, new| *held += new).is_ok();
+                    prop_assert_eq!(merged, sorted.at(item).map(|entry| entry.3 += 3).is_some());
+                }
+                Op::Shrink => heap.shrink(),
+                Op::TakeAll => {
+                    let mut all: Vec<_> = sorted.entries.drain(..).collect();
+                    all.sort_unstable();
+                    let all: Vec<_> = all.into_iter().map(|(at, _, item, order)| (item, order, at)).collect();
+                    prop_assert_eq!(heap.take_all().into_iter().map(plain).collect::<Vec<_>>(), all);
+                }
+                Op::JumpSequence => heap.next_sequence = heap.next_sequence.max(u32::MAX - 3),
+            }
+            check(&heap);
+            prop_assert_eq!(heap.len(), sorted.entries.len());
+            prop_assert_eq!(heap.earliest().map(|at| at.0), sorted.entries.iter().map(|entry| entry.0).min());
+            for item in 0..40 {
+                let waits = sorted.at(item).map(|entry| entry.0);
+                prop_assert_eq!(heap.deadline(hash(item), &item).map(|at| at.0), waits);
+            }
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! `DelayingQueue`: the handle, and the verbs that have to do with time. The verbs of the core queue are in `forward`.
+
+use crate::after::After;
+use crate::builder::Builder;
+use crate::heap::Inserted;
+use crate::scheduled::Scheduled;
+use crate::shared::{Pending, Shared};
+use crate::tick::Tick;
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use wq_core::{Added, Backlog, DefaultHasher, Fifo, WorkQueue};
+
+/// What happens when an item that waits for its deadline is added without a delay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum ImmediateAdd {
+    /// Both count, as in client-go: the item runs now, and once more at its deadline. No request is ever lost.
+    #[default]
+    Keep,
+    /// One run, now: the add takes the waiting request with it. A deadline that was set only once is gone then.
+    Merge,
+    /// One run, later: the add joins the waiting request. An event can then wait as long as the longest delay.
+    Defer,
+}
+
+/// A work queue whose items may be added now or for later.
+///
+/// All that [`wq_core::WorkQueue`] promises holds: an item is queued at most once, is in the hands of at most one guard,
+/// and no add is forgotten. On top of that an item waits for at most one deadline, never comes out before it, and due
+/// items come out in the order of their deadlines, equal ones in the order of adding.
+///
+/// No thread or task of its own keeps the time: the getters that wait do. Items become due while nobody waits, but it
+/// is the next call that looks which queues them, the getters' and [`len`](Self::len) alike.
+///
+/// A clone is another handle to the same queue. `Hash` and `Eq` of items run under the queue's locks and must not call
+/// the queue; they may panic.
+#[doc(alias = "DelayingInterface")]
+#[doc(alias = "TypedDelayingInterface")]
+pub struct DelayingQueue<T, B: Backlog = Fifo, S = DefaultHasher> {
+    pub(crate) core: WorkQueue<T, B, S>,
+    pub(crate) hasher: S,
+    pub(crate) shared: Arc<Shared<T, B>>,
+}
+
+impl<T> DelayingQueue<T> {
+    /// Begins the settings of a queue. A [`timer`](Builder::timer) must be among them.
+    #[doc(alias = "NewTypedDelayingQueue")]
+    #[doc(alias = "TypedDelayingQueueConfig")]
+    pub fn builder() -> Builder<T> {
+        Builder::new()
+    }
+}
+
+impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
+    /// Adds an item once this delay is over. A delay of zero is [`add`](Self::add); one beyond 584 years never ends.
+    ///
+    /// An item that waits already keeps one deadline: the earlier of the two, unless the builder's
+    /// [`second_add`](Builder::second_add) says otherwise. Never waits.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[doc(alias = "AddAfter")]
+    pub fn add_after(&self, item: T, delay: Duration) -> Scheduled {
+        self.add_after_with(item, delay, B::Order::default())
+    }
+
+    /// As [`add_after`](Self::add_after), with an order for the backlog. Orders of adds that lead to one hand-out are
+    /// merged.
+    ///
+    /// # Panics
+    ///
+    /// As [`add_after`](Self::add_after), and if the backlog panics.
+    pub fn add_after_with(&self, item: T, delay: Duration, order: B::Order) -> Scheduled {
+        if delay.is_zero() {
+            self.tell_retried();
+            return Scheduled::Now(self.add_with(item, order));
+        }
+        let now = self.shared.now();
+        self.schedule(item, order, now.after(delay), now)
+    }
+
+    /// Adds an item once the timer's clock shows this instant; at once if it does already. Otherwise as
+    /// [`add_after`](Self::add_after).
+    ///
+    /// # Panics
+    ///
+    /// As [`add_after`](Self::add_after).
+    pub fn add_at(&self, item: T, deadline: Instant) -> Scheduled {
+        self.add_at_with(item, deadline, B::Order::default())
+    }
+
+    /// As [`add_at`](Self::add_at), with an order for the backlog.
+    ///
+    /// # Panics
+    ///
+    /// As [`add_after_with`](Self::add_after_with).
+    pub fn add_at_with(&self, item: T, deadline: Instant, order: B::Order) -> Scheduled {
+        let now = self.shared.now();
+        self.schedule(item, order, self.shared.line.tick(deadline), now)
+    }
+
+    /// Takes a delayed item out: it does not come out at its deadline. `None` if it is not delayed, or was due already.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn cancel<Q>(&self, item: &Q) -> Option<T>
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hasher.hash_one(item);
+        self.settled(|pending, after| {
+            let removed = pending.heap.remove(hash, item);
+            self.shared.changed(pending, &self.core, after);
+            removed
+        })
+        .map(|waiting| waiting.item)
+    }
+
+    /// Sees to it that a delayed item is not due before this instant: a later deadline stays. False if the item is not
+    /// delayed, or was due already.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn postpone<Q>(&self, item: &Q, until: Instant) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hasher.hash_one(item);
+        let until = self.shared.line.tick(until);
+        self.settled(|pending, after| {
+            let waits = pending.heap.postpone(hash, item, until);
+            self.shared.changed(pending, &self.core, after);
+            waits
+        })
+    }
+
+    /// When a delayed item will be due. `None` if it is not delayed, or was due already.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[must_use]
+    pub fn deadline<Q>(&self, item: &Q) -> Option<Instant>
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hasher.hash_one(item);
+        let deadline = self.settled(|pending, _| pending.heap.deadline(hash, item))?;
+        Some(self.shared.line.instant(deadline))
+    }
+
+    /// How many items wait for their deadline.
+    #[must_use]
+    pub fn delayed_len(&self) -> usize {
+        self.settled(|pending, _| pending.heap.len())
+    }
+
+    /// When the next item will be due. `None` if none is delayed, or none will ever be due.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        let earliest = self.settled(|pending, _| pending.earliest())?;
+        (earliest != Tick::NEVER).then(|| self.shared.line.instant(earliest))
+    }
+
+    /// Takes no more items, now or for later. What is queued, or due already, is still handed out. The items whose
+    /// deadline has not come are dropped from the queue and handed back, in the order of their deadlines; a second call
+    /// has none.
+    #[doc(alias = "ShutDown")]
+    pub fn shutdown(&self) -> Vec<T> {
+        let delayed = self.end_delays();
+        self.core.shutdown();
+        delayed
+    }
+
+    /// Shuts down and hands back all work that nobody has begun: what was queued, in the order of the backlog, then what
+    /// would have run again, then what was delayed, in the order of the deadlines. Guards in flight end without a
+    /// requeue.
+    ///
+    /// # Panics
+    ///
+    /// If `Clone` of an item panics.
+    #[must_use = "these items will not be handed out any more"]
+    pub fn shutdown_now(&self) -> Vec<T>
+    where
+        T: Clone,
+    {
+        let delayed = self.end_delays();
+        let mut left = self.core.shutdown_now();
+        left.extend(delayed);
+        left
+    }
+
+    fn end_delays(&self) -> Vec<T> {
+        let (delayed, watchers) = self.settled(|pending, after| {
+            pending.is_shut_down = true;
+            let delayed = pending.heap.take_all();
+            self.shared.changed(pending, &self.core, after);
+            (delayed, pending.keepers.everybody())
+        });
+        let mut after = After::new();
+        after.wake(watchers);
+        delayed.into_iter().map(|waiting| waiting.item).collect()
+    }
+
+    /// Runs a step under the lock, after what was due has been moved.
+    pub(crate) fn settled<R>(&self, step: impl FnOnce(&mut Pending<T, B>, &mut After) -> R) -> R {
+        self.shared.move_due(&self.core, None);
+        let mut after = After::new();
+        let mut pending = self.shared.lock();
+        step(&mut pending, &mut after)
+    }
+
+    fn schedule(&self, item: T, order: B::Order, deadline: Tick, now: Tick) -> Scheduled {
+        self.tell_retried();
+        if deadline.is_due(now) {
+            return Scheduled::Now(self.add_with(item, order));
+        }
+        let hash = self.hasher.hash_one(&item);
+        let _duplicate; // Dropped after the lock.
+        let mut after = After::new();
+        let mut pending = self.shared.lock();
+        if pending.is_shut_down {
+            _duplicate = Some(item);
+            return Scheduled::ShutDown;
+        }
+        let before = pending.earliest();
+        let policy = self.shared.second_add;
+        let (inserted, duplicate) = pending.heap.insert(hash, item, order, deadline, policy, B::merge);
+        _duplicate = duplicate;
+        self.shared.gained(&mut pending, before, now, &mut after);
+        match inserted {
+            Inserted::New => Scheduled::Delayed,
+            Inserted::Moved => Scheduled::Moved,
+            Inserted::Kept => Scheduled::Kept,
+        }
+    }
+
+    /// Counts a delayed add in upstream's `retries`, as client-go does: also one without a delay, none after shutdown.
+    fn tell_retried(&self) {
+        if let Some(observer) = &self.shared.observer
+            && !self.core.is_shutting_down()
+        {
+            observer.retried();
+        }
+    }
+
+    /// An add without a delay, as the policy has it.
+    pub(crate) fn add_now(&self, item: T, order: B::Order) -> Added {
+        match self.shared.immediate_add {
+            ImmediateAdd::Keep => self.core.add_with(item, order),
+            ImmediateAdd::Merge => {
+                let hash = self.hasher.hash_one(&item);
+                self.shared.move_due(&self.core, None);
+                let mut after = After::new();
+                let mut notices = self.core.notices();
+                let mut pending = self.shared.lock();
+                let Some(waiting) = pending.heap.remove(hash, &item) else {
+                    return self.core.add_quietly(item, order, &mut notices);
+                };
+                let added = self.core.add_quietly(waiting.item, waiting.order, &mut notices);
+                self.core.add_quietly(item, order, &mut notices);
+                self.shared.changed(&mut pending, &self.core, &mut after);
+                added
+            }
+            ImmediateAdd::Defer => {
+                let hash = self.hasher.hash_one(&item);
+                let merged = self.settled(|pending, _| pending.heap.merge_into(hash, &item, order, B::merge));
+                match merged {
+                    Ok(()) => Added::Merged,
+                    Err(order) => self.core.add_with(item, order),
+                }
+            }
+        }
+    }
+
+    /// After a bounded add that went through: with [`ImmediateAdd::Merge`] the waiting request is taken along.
+    pub(crate) fn take_along(&self, hash: u64, item: &T) {
+        self.shared.move_due(&self.core, None);
+        let mut after = After::new();
+        let mut notices = self.core.notices();
+        let mut pending = self.shared.lock();
+        if let Some(waiting) = pending.heap.remove(hash, item) {
+            self.core.add_quietly(waiting.item, waiting.order, &mut notices);
+            self.shared.changed(&mut pending, &self.core, &mut after);
+        }
+    }
+}
+
+impl<T, B: Backlog, S: Clone> Clone for DelayingQueue<T, B, S> {
+    fn clone(&self) -> Self {
+        Self { core: self.core.clone(), hasher: self.hasher.clone(), shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<T, B: Backlog, S> fmt::Debug for DelayingQueue<T, B, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let delayed = self.shared.lock().heap.len();
+        f.debug_struct("DelayingQueue")
+            .field("core", &self.core)
+            .field("delayed", &delayed)
+            .field("timer", &self.shared.timer)
+            .finish_non_exhaustive()
+    }
+}

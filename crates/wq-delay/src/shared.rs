@@ -1,0 +1,246 @@
+//! `Shared`: what all handles and futures of one queue have in common, and how due items move to the core queue.
+//!
+//! Lock order: `pending`, then the core queue's own lock. A due item moves while both are held, so nobody sees it in
+//! neither or in both. The timer, wakers, observers and drops of items run outside.
+
+use crate::after::After;
+use crate::heap::{DelayHeap, SecondAdd};
+use crate::queue::ImmediateAdd;
+use crate::tick::{Tick, TimeLine};
+use crate::timekeeper::{RESERVE_LAG, Timekeepers, WatchId, Watcher};
+use crate::timer::Timer;
+use parking_lot::{Mutex, MutexGuard};
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hash};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Waker;
+use wq_core::{Backlog, Notices, Observer, WorkQueue};
+
+/// Items moved under one hold of the lock: a flood of due items may not keep adders out for long.
+const BATCH: usize = 128;
+
+/// How many lags a deadline may be missed by before an adder calls others to the duty.
+const OVERDUE_LAGS: u32 = 4;
+
+pub(crate) struct Shared<T, B: Backlog> {
+    pending: Mutex<Pending<T, B>>,
+    /// The heap's earliest deadline, so that getters of a queue in which nothing is due take no lock for it. Written
+    /// under the lock.
+    earliest: AtomicU64,
+    pub(crate) timer: Box<dyn Timer>,
+    pub(crate) line: TimeLine,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) second_add: SecondAdd,
+    pub(crate) immediate_add: ImmediateAdd,
+    pub(crate) drain_awaits_delayed: bool,
+    /// Whether async getters keep time. If not, blocking ones do.
+    pub(crate) tasks_keep_time: bool,
+}
+
+/// Everything under the lock.
+pub(crate) struct Pending<T, B: Backlog> {
+    pub(crate) heap: DelayHeap<T, B::Order>,
+    pub(crate) keepers: Timekeepers,
+    pub(crate) drainers: Drainers,
+    pub(crate) is_shut_down: bool,
+    /// How often the heap became non-empty: a drainer sees by it whether it was empty all the while.
+    pub(crate) fills: u64,
+}
+
+/// Those who wait until nothing is delayed.
+#[derive(Debug, Default)]
+pub(crate) struct Drainers {
+    /// Without a waker: woken, but not because of an idle moment. Not in here: has seen its idle moment.
+    sleeping: BTreeMap<u64, Option<Waker>>,
+    next_id: u64,
+}
+
+impl<T, B: Backlog> Shared<T, B> {
+    pub(crate) fn new(settings: Settings) -> Self {
+        let Settings { timer, observer, second_add, immediate_add, drain_awaits_delayed, tasks_keep_time } =
+            settings;
+        let line = TimeLine::starting(timer.now());
+        let pending = Pending {
+            heap: DelayHeap::new(),
+            keepers: Timekeepers::default(),
+            drainers: Drainers::default(),
+            is_shut_down: false,
+            fills: 0,
+        };
+        Self {
+            pending: Mutex::new(pending),
+            earliest: AtomicU64::new(Tick::NEVER.0),
+            timer,
+            line,
+            observer,
+            second_add,
+            immediate_add,
+            drain_awaits_delayed,
+            tasks_keep_time,
+        }
+    }
+}
+
+/// What the builder settles.
+pub(crate) struct Settings {
+    pub(crate) timer: Box<dyn Timer>,
+    pub(crate) observer: Option<Arc<dyn Observer>>,
+    pub(crate) second_add: SecondAdd,
+    pub(crate) immediate_add: ImmediateAdd,
+    pub(crate) drain_awaits_delayed: bool,
+    pub(crate) tasks_keep_time: bool,
+}
+
+impl<T, B: Backlog> Shared<T, B> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Pending<T, B>> {
+        self.pending.lock()
+    }
+
+    pub(crate) fn now(&self) -> Tick {
+        self.line.tick(self.timer.now())
+    }
+
+    /// Whether something is due. Reads the clock only if something is delayed.
+    pub(crate) fn due_now(&self) -> Option<Tick> {
+        let earliest = Tick(self.earliest.load(Ordering::Acquire));
+        if earliest == Tick::NEVER {
+            return None;
+        }
+        let now = self.now();
+        earliest.is_due(now).then_some(now)
+    }
+
+    /// A waiting getter no longer waits.
+    pub(crate) fn leave(&self, id: WatchId) {
+        let mut after = After::new();
+        let _left_waker; // Dropped after the lock.
+        let mut pending = self.lock();
+        let earliest = pending.earliest();
+        let (waker, successor) = pending.keepers.leave(id, earliest);
+        _left_waker = waker;
+        after.wake(successor);
+    }
+
+    /// A getter is about to wait: until when should it sleep at most?
+    pub(crate) fn report(&self, id: &mut Option<WatchId>, watcher: Watcher, waker: &Waker) -> Option<Tick> {
+        let waker = waker.clone();
+        let _left_waker; // Dropped after the lock.
+        let mut pending = self.lock();
+        let earliest = pending.earliest();
+        let (until, replaced) = pending.keepers.report(id, watcher, waker, earliest);
+        _left_waker = replaced;
+        until
+    }
+}
+
+impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
+    /// Moves all that is due to the core queue, in the order of the deadlines. `by` is the waiting getter that looks, if
+    /// it is one.
+    pub(crate) fn move_due<S: BuildHasher>(&self, core: &WorkQueue<T, B, S>, by: Option<WatchId>) {
+        while let Some(now) = self.due_now() {
+            let mut after = After::new();
+            let mut notices = core.notices();
+            let mut pending = self.lock();
+            self.move_batch(&mut pending, core, now, by, &mut after, &mut notices);
+        }
+    }
+
+    /// One hold of the lock.
+    pub(crate) fn move_batch<S: BuildHasher>(
+        &self,
+        pending: &mut Pending<T, B>,
+        core: &WorkQueue<T, B, S>,
+        now: Tick,
+        by: Option<WatchId>,
+        after: &mut After,
+        notices: &mut Notices<'_, T, B>,
+    ) {
+        let missed = pending.earliest().is_some_and(|earliest| earliest.after(RESERVE_LAG).is_due(now));
+        for _ in 0..BATCH {
+            let Some(waiting) = pending.heap.pop_due(now) else { break };
+            core.add_quietly(waiting.item, waiting.order, notices);
+        }
+        self.changed(pending, core, after);
+        if missed && by.is_some_and(|id| pending.keepers.is_reserve(id)) {
+            let earliest = pending.earliest();
+            after.wake(pending.keepers.relieve_keeper(earliest));
+        }
+    }
+
+    /// To be called before the lock is let go whenever the heap may have lost items.
+    pub(crate) fn changed<S: BuildHasher>(
+        &self,
+        pending: &mut Pending<T, B>,
+        core: &WorkQueue<T, B, S>,
+        after: &mut After,
+    ) {
+        self.publish(pending);
+        if pending.heap.is_empty() && !pending.drainers.sleeping.is_empty() {
+            let is_idle = core.counts().is_idle();
+            after.wake(pending.drainers.emptied(is_idle));
+        }
+    }
+
+    /// To be called before the lock is let go whenever the heap may have gained an item.
+    pub(crate) fn gained(
+        &self,
+        pending: &mut Pending<T, B>,
+        before: Option<Tick>,
+        now: Tick,
+        after: &mut After,
+    ) {
+        if before.is_none() {
+            pending.fills += 1;
+        }
+        self.publish(pending);
+        let earliest = pending.earliest();
+        if let Some(earliest) = earliest
+            && earliest != Tick::NEVER
+            && before.is_none_or(|before| earliest < before)
+        {
+            after.wake(pending.keepers.earlier(earliest).into_iter().flatten());
+        }
+        if before.is_some_and(|before| before.after(RESERVE_LAG * OVERDUE_LAGS).is_due(now)) {
+            after.wake(pending.keepers.relieve_both(earliest).into_iter().flatten());
+        }
+    }
+
+    fn publish(&self, pending: &Pending<T, B>) {
+        let earliest = pending.earliest().unwrap_or(Tick::NEVER);
+        self.earliest.store(earliest.0, Ordering::Release);
+    }
+}
+
+impl<T, B: Backlog> Pending<T, B> {
+    pub(crate) fn earliest(&self) -> Option<Tick> {
+        self.heap.earliest()
+    }
+}
+
+impl Drainers {
+    /// Waits (on) for the heap to become empty. Hands out a waker that is no longer needed.
+    pub(crate) fn sleep(&mut self, id: &mut Option<u64>, waker: Waker) -> Option<Waker> {
+        let id = *id.get_or_insert_with(|| {
+            self.next_id += 1;
+            self.next_id
+        });
+        self.sleeping.insert(id, Some(waker)).flatten()
+    }
+
+    /// Whether this one has seen the heap empty and the core idle in one moment.
+    pub(crate) fn has_seen(&self, id: u64) -> bool {
+        !self.sleeping.contains_key(&id)
+    }
+
+    pub(crate) fn leave(&mut self, id: u64) -> Option<Waker> {
+        self.sleeping.remove(&id).flatten()
+    }
+
+    fn emptied(&mut self, is_idle: bool) -> Vec<Waker> {
+        if is_idle {
+            return std::mem::take(&mut self.sleeping).into_values().flatten().collect();
+        }
+        self.sleeping.values_mut().filter_map(Option::take).collect()
+    }
+}
