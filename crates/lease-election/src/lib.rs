@@ -1,1 +1,42 @@
-//! Leader election on a Kubernetes Lease that is safe under every assumption it states, and says which they are.
+//! Leader election on a Kubernetes Lease: the crate's page, its modules in reading order, its names.
+//!
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod config;
+mod clock;
+mod version;
+mod record;
+mod observation;
+mod decide;
+mod candidate;
+mod store;
+mod memory_store;
+#[cfg(feature = "kube")]
+mod kube_store;
+mod feed;
+mod driver;
+mod leadership;
+mod elector;
+mod liveness;
+mod status;
+mod error;
+
+pub use clock::{BootClock, Clock, Moment, Sleep, TokioClock};
+pub use config::{Config, ConfigBuilder, MAX_LEASE};
+pub use decide::{Step, decide};
+pub use elector::{LeaderElector, Outcome, StopHandle};
+pub use error::{ConfigError, StoreError};
+#[cfg(feature = "kube")]
+pub use kube_store::KubeLeaseStore;
+pub use leadership::{Ending, Leadership, Loss, Lost, VerifyError};
+pub use liveness::{Liveness, NotLive};
+pub use memory_store::{Fault, MemoryLeaseStore, Verb};
+pub use observation::Observation;
+pub use record::{Record, StoredLease};
+pub use status::{Failures, Losses, Stats, Status};
+pub use store::{LeaseEvent, LeaseEvents, LeaseStore};
+pub use version::{FenceToken, Version};
+
+/// The annotation in which a Lease keeps [`Record::write_id`].
+pub const WRITE_ANNOTATION: &str = "lease-election.wq-rs.dev/write";

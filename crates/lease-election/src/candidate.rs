@@ -1,0 +1,611 @@
+//! Candidate: the protocol of one elector as a state machine. Plain data in, plain data out: no clock, no I/O, no waiting. The driver does what it says.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::clock::Moment;
+use crate::config::Config;
+use crate::decide::{Step, decide, runs_out};
+use crate::error::StoreError;
+use crate::leadership::Loss;
+use crate::observation::Observation;
+use crate::record::{Record, StoredLease, to_micros};
+use crate::store::LeaseEvent;
+use crate::version::{FenceToken, Version, compare_resource_versions};
+
+/// What a write is for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Purpose {
+    Acquire,
+    Renew,
+    Release,
+}
+
+/// A write as it is sent.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Write {
+    pub(crate) serial: u64,
+    pub(crate) purpose: Purpose,
+    /// The version it is conditional on; `None` creates.
+    pub(crate) base: Option<Version>,
+    pub(crate) record: Record,
+    /// The instant before it was sent: from here its hold counts.
+    pub(crate) sent: Moment,
+}
+
+/// A read that is under way: what was known when it was sent.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Read {
+    changes: u64,
+    sent: Moment,
+}
+
+/// What to do now.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Action {
+    Read,
+    Write(Purpose),
+    Wait(Moment),
+}
+
+/// What an input meant.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[must_use]
+pub(crate) enum News {
+    Nothing,
+    Acquired(Tenure),
+    /// The term goes on until then.
+    Renewed(Moment),
+    /// The term is over.
+    Ended(Loss),
+    /// The lease was given back.
+    Released,
+}
+
+/// A term, as the protocol sees it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Tenure {
+    pub(crate) fence: FenceToken,
+    pub(crate) acquire_time: Timestamp,
+    /// When the last successful write was sent.
+    pub(crate) sent: Moment,
+    /// `sent` and the hold.
+    pub(crate) until: Moment,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Role {
+    Standby,
+    Leading(Tenure),
+    /// The work has ended; the lease is to be given back.
+    Leaving,
+}
+
+/// What a version of the Lease means to the one who wrote the one before it.
+enum Verdict {
+    /// Known already.
+    Same,
+    /// Older than what is known.
+    Older,
+    /// A write of ours, whose fate was unknown until now.
+    Ours(Write),
+    /// Our record, on an object whose labels or annotations changed.
+    Touched,
+    /// Somebody else's.
+    Foreign,
+}
+
+/// Writes whose fate is unknown are remembered up to this number; an older one that is applied after all is then taken for a stranger's, and waited for.
+const MAX_PENDING: usize = 64;
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Candidate {
+    config: Config,
+    /// The first part of every write's id: no other elector has it.
+    writer: String,
+    serial: u64,
+    random: u64,
+    role: Role,
+    observation: Observation,
+    /// How often the observation changed.
+    changes: u64,
+    /// The record of our last write that is known to have been applied.
+    own: Option<Record>,
+    /// Writes that may or may not have been applied, oldest first.
+    pending: Vec<Write>,
+    must_read: bool,
+    read_not_before: Moment,
+    write_not_before: Moment,
+    last_heard: Moment,
+    /// Failed requests in a row while not leading.
+    failures: u32,
+}
+
+const ORIGIN: Moment = Moment::from_origin(Duration::ZERO);
+
+impl Candidate {
+    pub(crate) fn new(config: &Config, seed: u64) -> Self {
+        let mut candidate = Self {
+            config: config.clone(),
+            writer: String::new(),
+            serial: 0,
+            random: seed,
+            role: Role::Standby,
+            observation: Observation::Unknown,
+            changes: 0,
+            own: None,
+            pending: Vec::new(),
+            must_read: false,
+            read_not_before: ORIGIN,
+            write_not_before: ORIGIN,
+            last_heard: ORIGIN,
+            failures: 0,
+        };
+        candidate.writer = format!("{:016x}", candidate.draw());
+        candidate
+    }
+
+    pub(crate) fn writer(&self) -> &str {
+        &self.writer
+    }
+
+    pub(crate) fn observation(&self) -> &Observation {
+        &self.observation
+    }
+
+    pub(crate) fn is_leading(&self) -> bool {
+        matches!(self.role, Role::Leading(_))
+    }
+
+    /// When the term ends by itself.
+    pub(crate) fn deadline(&self) -> Option<Moment> {
+        match &self.role {
+            Role::Leading(tenure) => Some(tenure.until),
+            _ => None,
+        }
+    }
+
+    /// Whether an acquisition may have been applied that is not known yet.
+    pub(crate) fn may_have_acquired(&self) -> bool {
+        self.pending.iter().any(|write| write.purpose == Purpose::Acquire)
+    }
+
+    /// What to do now. `watching`: changes are being told.
+    pub(crate) fn action(&self, now: Moment, watching: bool) -> Action {
+        if self.must_read || self.observation == Observation::Unknown {
+            return at(self.read_not_before, now, Action::Read);
+        }
+        match &self.role {
+            Role::Leading(tenure) => {
+                let due = tenure.sent.after(self.config.renew_interval()).max(self.write_not_before);
+                at(due, now, Action::Write(Purpose::Renew))
+            }
+            Role::Leaving => at(self.write_not_before, now, Action::Write(Purpose::Release)),
+            Role::Standby => {
+                let free = match decide(&self.observation, &self.config, now) {
+                    Step::Read => return at(self.read_not_before, now, Action::Read),
+                    Step::Create | Step::TakeOver => now,
+                    Step::WaitUntil(moment) => moment,
+                };
+                let acquire = free.max(self.write_not_before);
+                if now >= acquire {
+                    return Action::Write(Purpose::Acquire);
+                }
+                let interval = self.config.renew_interval();
+                let patience = if watching {
+                    interval.saturating_mul(3)
+                } else {
+                    interval.saturating_add(fraction(interval / 2, self.random))
+                };
+                let read = self.last_heard.after(patience).max(self.read_not_before);
+                if now >= read { Action::Read } else { Action::Wait(acquire.min(read)) }
+            }
+        }
+    }
+
+    /// Ends a term whose hold has run out. Every other input does this first.
+    pub(crate) fn tick(&mut self, now: Moment) -> News {
+        match &self.role {
+            Role::Leading(tenure) if now >= tenure.until => self.lose(Loss::Expired),
+            _ => News::Nothing,
+        }
+    }
+
+    pub(crate) fn begin_read(&mut self, now: Moment) -> Read {
+        Read { changes: self.changes, sent: now }
+    }
+
+    /// Prepares a write; from here on its fate is unknown.
+    pub(crate) fn begin_write(&mut self, now: Moment, wall: Timestamp, purpose: Purpose) -> Write {
+        self.serial = self.serial.saturating_add(1);
+        let id = format!("{}.{}", self.writer, self.serial);
+        let wall = self.next_time(wall);
+        let held = match &self.observation {
+            Observation::Present { lease, .. } => Some(lease),
+            _ => None,
+        };
+        let record = match (purpose, held) {
+            (Purpose::Renew, Some(lease)) => {
+                Record { renew_time: Some(wall), write_id: Some(id), ..lease.record.clone() }
+            }
+            (Purpose::Release, Some(lease)) => lease.record.released(wall, id),
+            (_, held) => Record {
+                holder: self.config.identity().to_owned(),
+                lease_duration_seconds: i32::try_from(self.config.lease_duration().as_secs())
+                    .unwrap_or(i32::MAX),
+                acquire_time: Some(wall),
+                renew_time: Some(wall),
+                leader_transitions: held.map_or(0, |lease| lease.record.leader_transitions.saturating_add(1)),
+                strategy: String::new(),
+                preferred_holder: String::new(),
+                write_id: Some(id),
+            },
+        };
+        let base = held.map(|lease| lease.version.clone());
+        let write = Write { serial: self.serial, purpose, base, record, sent: now };
+        if self.pending.len() >= MAX_PENDING {
+            self.pending.remove(0);
+        }
+        self.pending.push(write.clone());
+        write
+    }
+
+    /// The answer to a read.
+    pub(crate) fn read(
+        &mut self,
+        now: Moment,
+        read: Read,
+        answer: Result<Option<StoredLease>, StoreError>,
+    ) -> News {
+        let expired = self.tick(now);
+        let undisturbed = read.changes == self.changes;
+        let news = match answer {
+            Ok(found) => {
+                self.failures = 0;
+                self.must_read = false;
+                self.last_heard = now;
+                self.read_not_before = read.sent;
+                match found {
+                    Some(lease) => self.see(now, lease, undisturbed),
+                    None if undisturbed => self.see_absent(now, None),
+                    None => {
+                        // Something newer was told meanwhile: which of the two is later, only another read can say.
+                        self.must_read = true;
+                        self.read_not_before = read.sent.after(self.config.pace());
+                        News::Nothing
+                    }
+                }
+            }
+            Err(error) => {
+                self.read_not_before = self.next_attempt(now, read.sent, &error);
+                News::Nothing
+            }
+        };
+        self.settle(expired, news)
+    }
+
+    /// The answer to a write.
+    pub(crate) fn wrote(
+        &mut self,
+        now: Moment,
+        write: &Write,
+        answer: Result<StoredLease, StoreError>,
+    ) -> News {
+        let expired = self.tick(now);
+        let news = match answer {
+            Ok(lease) => {
+                self.failures = 0;
+                self.last_heard = now;
+                self.see(now, lease, false)
+            }
+            Err(error) => {
+                match &error {
+                    // Certainly not applied.
+                    StoreError::Rejected { .. } | StoreError::TooManyRequests { .. } => {
+                        self.pending.retain(|pending| pending.serial != write.serial);
+                    }
+                    StoreError::NotFound => self.pending.retain(|pending| pending.serial != write.serial),
+                    // Somebody else wrote, or this very write was applied and sent twice on its way: what stands there now tells.
+                    StoreError::Conflict => self.must_read = true,
+                    // May be applied, now or later. A leader simply renews again, on the same version: only one of the two can succeed.
+                    _ => self.must_read |= !self.is_leading(),
+                }
+                self.write_not_before = self.next_attempt(now, write.sent, &error);
+                if !matches!(error, StoreError::Conflict) {
+                    self.read_not_before = self.read_not_before.max(self.write_not_before);
+                }
+                if error == StoreError::NotFound && self.observation.version() == write.base.as_ref() {
+                    self.see_absent(now, None)
+                } else {
+                    News::Nothing
+                }
+            }
+        };
+        self.settle(expired, news)
+    }
+
+    /// An event of the watch.
+    pub(crate) fn heard(&mut self, now: Moment, event: LeaseEvent) -> News {
+        let expired = self.tick(now);
+        self.last_heard = now;
+        let news = match event {
+            LeaseEvent::Changed(lease) => self.see(now, lease, false),
+            LeaseEvent::Alive => News::Nothing,
+            LeaseEvent::Deleted(None) => {
+                self.must_read = true;
+                News::Nothing
+            }
+            LeaseEvent::Deleted(Some(last)) => {
+                let known = self.observation.version();
+                let order = known.and_then(|known| {
+                    compare_resource_versions(&last.version.resource_version, &known.resource_version)
+                });
+                match order {
+                    Some(std::cmp::Ordering::Less) => News::Nothing,
+                    None if known.is_some_and(|known| known.uid != last.version.uid) => {
+                        self.must_read = true;
+                        News::Nothing
+                    }
+                    _ => self.see_absent(now, Some(last)),
+                }
+            }
+        };
+        self.settle(expired, news)
+    }
+
+    /// The watch broke: what happened meanwhile must be read.
+    pub(crate) fn distrust(&mut self) {
+        if !self.is_leading() {
+            self.must_read = true;
+        }
+    }
+
+    /// The term is over for a reason that the protocol did not see.
+    pub(crate) fn abdicate(&mut self) {
+        self.role = Role::Standby;
+    }
+
+    /// The work has ended within its term: from now on the lease is to be given back.
+    pub(crate) fn leave(&mut self) {
+        self.role = Role::Leaving;
+        self.write_not_before = ORIGIN;
+        self.read_not_before = ORIGIN;
+    }
+
+    /// Takes in a version of the Lease. `undisturbed`: from a read during which nothing else was learnt, so that an older version means that the
+    /// server went back.
+    fn see(&mut self, now: Moment, lease: StoredLease, undisturbed: bool) -> News {
+        match self.judge(&lease) {
+            Verdict::Same => News::Nothing,
+            Verdict::Older if !undisturbed => News::Nothing,
+            Verdict::Older => {
+                self.replace(now, lease, false);
+                self.lose_if_leading(Loss::Rewound)
+            }
+            Verdict::Touched => {
+                if let Observation::Present { lease: known, .. } = &mut self.observation {
+                    known.version = lease.version;
+                    self.changes = self.changes.wrapping_add(1);
+                }
+                News::Nothing
+            }
+            Verdict::Ours(write) => self.applied(now, lease, &write),
+            Verdict::Foreign => {
+                let loss = self.classify(&lease);
+                let mine = self.own.as_ref() == Some(&lease.record);
+                self.replace(now, lease, mine);
+                self.lose_if_leading(loss)
+            }
+        }
+    }
+
+    fn judge(&self, lease: &StoredLease) -> Verdict {
+        if let Observation::Present { lease: known, .. } = &self.observation {
+            if known.version == lease.version {
+                return Verdict::Same;
+            }
+            let order =
+                compare_resource_versions(&lease.version.resource_version, &known.version.resource_version);
+            if order == Some(std::cmp::Ordering::Less) {
+                return Verdict::Older;
+            }
+            if known.record == lease.record && known.version.uid == lease.version.uid {
+                return Verdict::Touched;
+            }
+        }
+        match self.pending.iter().find(|write| write.record == lease.record) {
+            // A renewal or release that made a new object is none: the Lease it was meant for is gone.
+            Some(write) if write.base.as_ref().is_none_or(|base| base.uid == lease.version.uid) => {
+                Verdict::Ours(write.clone())
+            }
+            _ => Verdict::Foreign,
+        }
+    }
+
+    /// A write of ours turns out to have been applied.
+    fn applied(&mut self, now: Moment, lease: StoredLease, write: &Write) -> News {
+        let until = write.sent.after(self.config.hold());
+        let version = lease.version.clone();
+        let transitions = lease.record.leader_transitions;
+        self.own = Some(lease.record.clone());
+        self.must_read = false;
+        self.write_not_before = ORIGIN;
+        // Whether somebody acts under it is for the role to say; the observation is for the time after.
+        self.replace(now, lease, true);
+        match (&mut self.role, write.purpose) {
+            (Role::Standby, Purpose::Acquire) if now < until => {
+                let tenure = Tenure {
+                    fence: FenceToken {
+                        uid: version.uid,
+                        resource_version: version.resource_version,
+                        transitions,
+                    },
+                    acquire_time: write.record.acquire_time.unwrap_or(Timestamp::UNIX_EPOCH),
+                    sent: write.sent,
+                    until,
+                };
+                self.role = Role::Leading(tenure.clone());
+                News::Acquired(tenure)
+            }
+            (Role::Leading(tenure), Purpose::Renew) => {
+                tenure.sent = tenure.sent.max(write.sent);
+                tenure.until = tenure.until.max(until);
+                News::Renewed(tenure.until)
+            }
+            (Role::Leaving, Purpose::Release) => {
+                self.role = Role::Standby;
+                News::Released
+            }
+            _ => News::Nothing,
+        }
+    }
+
+    /// Takes in that there is no Lease; with its last state if that is known.
+    fn see_absent(&mut self, now: Moment, last: Option<StoredLease>) -> News {
+        if matches!(self.observation, Observation::Absent { .. }) {
+            return News::Nothing;
+        }
+        let told = last.is_some();
+        if let Some(last) = last
+            && matches!(self.judge(&last), Verdict::Foreign)
+        {
+            let mine = self.own.as_ref() == Some(&last.record);
+            self.replace(now, last, mine);
+        }
+        let free_at = match &self.observation {
+            Observation::Present { lease, mine: false, jitter, .. }
+                if !lease.record.is_free() && self.config.wait_after_deletion() =>
+            {
+                if told {
+                    runs_out(&self.observation, &self.config).unwrap_or(now)
+                } else {
+                    // The holder may have renewed unseen before the deletion, but not after this moment.
+                    let patience =
+                        lease.record.patience(self.config.lease_duration(), self.config.foreign_lease_cap());
+                    now.after(patience).after(*jitter)
+                }
+            }
+            _ => now,
+        };
+        self.observation = Observation::Absent { free_at };
+        self.changes = self.changes.wrapping_add(1);
+        self.pending.retain(|write| write.base.is_none());
+        self.lose_if_leading(Loss::Deleted)
+    }
+
+    /// Replaces the observation, and forgets the writes that can no longer be applied.
+    fn replace(&mut self, now: Moment, lease: StoredLease, mine: bool) {
+        let jitter = self.draw();
+        self.pending.retain(|write| write.base.as_ref() == Some(&lease.version));
+        if !mine {
+            // News of others: an attempt that had to wait for its turn may be made at once.
+            self.write_not_before = ORIGIN;
+        }
+        self.observation = Observation::Present {
+            lease,
+            since: now,
+            mine,
+            jitter: fraction(self.config.takeover_jitter(), jitter),
+        };
+        self.changes = self.changes.wrapping_add(1);
+    }
+
+    fn classify(&self, lease: &StoredLease) -> Loss {
+        let replaced = self.observation.version().is_some_and(|known| known.uid != lease.version.uid);
+        if replaced {
+            Loss::Replaced
+        } else if lease.record.is_free() {
+            Loss::Released
+        } else if lease.record.holder == self.config.identity() {
+            Loss::ForeignWrite
+        } else {
+            Loss::TakenOver { by: lease.record.holder.clone() }
+        }
+    }
+
+    /// A term that expired before an input stays over, whatever the input brought.
+    fn settle(&mut self, expired: News, news: News) -> News {
+        if expired == News::Nothing {
+            return news;
+        }
+        self.role = Role::Standby;
+        expired
+    }
+
+    fn lose_if_leading(&mut self, loss: Loss) -> News {
+        match self.role {
+            Role::Standby => News::Nothing,
+            Role::Leading(_) | Role::Leaving => self.lose(loss),
+        }
+    }
+
+    fn lose(&mut self, loss: Loss) -> News {
+        self.role = Role::Standby;
+        News::Ended(loss)
+    }
+
+    /// When to try again after a failure: a leader at its pace, a standby ever more slowly, and both no sooner than the server asked for.
+    fn next_attempt(&mut self, now: Moment, sent: Moment, error: &StoreError) -> Moment {
+        let pace = self.config.pace();
+        let asked = match error {
+            StoreError::TooManyRequests { retry_after } => retry_after.unwrap_or_default(),
+            _ => Duration::ZERO,
+        };
+        match &self.role {
+            Role::Leading(tenure) => {
+                // One last attempt before the end, whatever was asked for.
+                let last = tenure.until.before(self.config.request_timeout());
+                sent.after(pace).max(now.after(asked).min(last))
+            }
+            Role::Leaving => sent.after(pace.min(Duration::from_millis(100))),
+            Role::Standby => {
+                self.failures = self.failures.saturating_add(1);
+                let doubled = pace.saturating_mul(1 << self.failures.saturating_sub(1).min(3));
+                let draw = self.draw();
+                let wait = doubled.saturating_add(fraction(doubled / 4, draw));
+                sent.after(wait).max(now.after(asked.min(self.config.lease_duration())))
+            }
+        }
+    }
+
+    /// The time to write: the wall clock's, to the microsecond, and later than in our last write, so that no two writes are equal.
+    fn next_time(&self, wall: Timestamp) -> Timestamp {
+        let wall = to_micros(wall);
+        let last = self
+            .pending
+            .iter()
+            .map(|write| &write.record)
+            .chain(&self.own)
+            .filter_map(|record| record.renew_time)
+            .max();
+        match last {
+            Some(last) if last >= wall => {
+                last.checked_add(SignedDuration::from_micros(1)).unwrap_or(Timestamp::MAX)
+            }
+            _ => wall,
+        }
+    }
+
+    /// The next number of a splitmix64 sequence (Steele, Lea, Flood 2014).
+    fn draw(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+fn at(due: Moment, now: Moment, action: Action) -> Action {
+    if now >= due { action } else { Action::Wait(due) }
+}
+
+/// A part of `whole`, chosen by `draw`.
+fn fraction(whole: Duration, draw: u64) -> Duration {
+    let nanos = whole.as_nanos().saturating_mul(u128::from(draw % 1024)) / 1024;
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,405 @@
+//! Config: names and durations of one election, checked once. Whoever holds a `Config` holds one that is safe to run.
+
+use std::time::Duration;
+
+use crate::error::{ConfigError, shown};
+
+/// The longest lease an elector asks for, and the least cap on what it grants to others: 10 minutes.
+///
+/// One bound for both, because a candidate that grants less than a leader relies on takes the lease from under it.
+pub const MAX_LEASE: Duration = Duration::from_secs(600);
+
+/// A checked configuration. Made by [`Config::builder`].
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[doc(alias = "LeaderElectionConfig")]
+pub struct Config {
+    namespace: String,
+    name: String,
+    identity: String,
+    lease_duration: Duration,
+    renew_interval: Duration,
+    request_timeout: Duration,
+    stop_margin: Duration,
+    drift_ppm: u32,
+    hold: Duration,
+    takeover_jitter: Duration,
+    drain_timeout: Duration,
+    foreign_lease_cap: Duration,
+    release_on_stop: bool,
+    wait_after_deletion: bool,
+}
+
+impl Config {
+    /// Begins a configuration for the Lease `namespace/name`, with 15 s leases, renewals every 2 s, 3 s for a request and 2 s to stop.
+    pub fn builder(namespace: impl Into<String>, name: impl Into<String>) -> ConfigBuilder {
+        ConfigBuilder {
+            namespace: namespace.into(),
+            name: name.into(),
+            identity: None,
+            lease_duration: Duration::from_secs(15),
+            renew_interval: Duration::from_secs(2),
+            request_timeout: Duration::from_secs(3),
+            stop_margin: Duration::from_secs(2),
+            drift_ppm: 500,
+            takeover_jitter: Duration::from_millis(200),
+            drain_timeout: Duration::from_secs(30),
+            foreign_lease_cap: MAX_LEASE,
+            release_on_stop: true,
+            wait_after_deletion: true,
+        }
+    }
+
+    /// The Lease's namespace.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+    /// The Lease's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// Who this candidate is, as written into the Lease.
+    pub fn identity(&self) -> &str {
+        &self.identity
+    }
+    /// How long a lease is.
+    pub fn lease_duration(&self) -> Duration {
+        self.lease_duration
+    }
+    /// From the sending of one successful renewal to the next renewal.
+    pub fn renew_interval(&self) -> Duration {
+        self.renew_interval
+    }
+    /// How long one request may take.
+    pub fn request_timeout(&self) -> Duration {
+        self.request_timeout
+    }
+    /// What the work is given to stop in after its term has ended.
+    pub fn stop_margin(&self) -> Duration {
+        self.stop_margin
+    }
+    /// For how long after a successful renewal was *sent* the leader may act: the lease, less what two clocks may drift apart, less the stop margin.
+    ///
+    /// `lease_duration * (1 - rho) / (1 + rho) - stop_margin`, where rho is the clock drift.
+    pub fn hold(&self) -> Duration {
+        self.hold
+    }
+    /// The longest random wait of a candidate on top of an expired lease.
+    pub fn takeover_jitter(&self) -> Duration {
+        self.takeover_jitter
+    }
+    /// How long the work may go on after a stop was asked for.
+    pub fn drain_timeout(&self) -> Duration {
+        self.drain_timeout
+    }
+    /// The longest lease granted to others, whatever they write.
+    pub fn foreign_lease_cap(&self) -> Duration {
+        self.foreign_lease_cap
+    }
+    /// Whether the lease is given back when the work has ended.
+    pub fn release_on_stop(&self) -> bool {
+        self.release_on_stop
+    }
+    /// Whether a candidate waits for the rest of the lease of a leader whose Lease object was deleted.
+    pub fn wait_after_deletion(&self) -> bool {
+        self.wait_after_deletion
+    }
+    /// How many renewals that time out one after the other a term survives.
+    pub fn attempts_per_hold(&self) -> u32 {
+        attempts(self.hold, self.renew_interval, self.request_timeout)
+    }
+    /// From the start of a failed attempt to the start of the next.
+    pub(crate) fn pace(&self) -> Duration {
+        self.renew_interval / 2
+    }
+}
+
+/// A configuration in the making. Each method replaces one value; [`build`](Self::build) checks them all.
+#[derive(Clone, Debug)]
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct ConfigBuilder {
+    namespace: String,
+    name: String,
+    identity: Option<String>,
+    lease_duration: Duration,
+    renew_interval: Duration,
+    request_timeout: Duration,
+    stop_margin: Duration,
+    drift_ppm: u32,
+    takeover_jitter: Duration,
+    drain_timeout: Duration,
+    foreign_lease_cap: Duration,
+    release_on_stop: bool,
+    wait_after_deletion: bool,
+}
+
+impl ConfigBuilder {
+    /// Who this candidate is. Must differ between processes, also between two lives of one pod.
+    ///
+    /// Default: the host's name (in Kubernetes, the pod's) and 64 random bits.
+    #[doc(alias = "Identity")]
+    pub fn identity(mut self, identity: impl Into<String>) -> Self {
+        self.identity = Some(identity.into());
+        self
+    }
+
+    /// How long a lease is: whole seconds (that is what a Lease can store), at most [`MAX_LEASE`]. Default 15 s.
+    #[doc(alias = "LeaseDuration")]
+    pub fn lease_duration(mut self, lease_duration: Duration) -> Self {
+        self.lease_duration = lease_duration;
+        self
+    }
+
+    /// From the sending of one successful renewal to the next renewal. Failed renewals are repeated twice as often. Default 2 s.
+    #[doc(alias = "RetryPeriod")]
+    pub fn renew_interval(mut self, renew_interval: Duration) -> Self {
+        self.renew_interval = renew_interval;
+        self
+    }
+
+    /// How long one request may take. Three times the slowest usual one is a good value. Default 3 s.
+    pub fn request_timeout(mut self, request_timeout: Duration) -> Self {
+        self.request_timeout = request_timeout;
+        self
+    }
+
+    /// What the work is given to stop in, after its term has ended and before anybody else may take the lease. Default 2 s.
+    pub fn stop_margin(mut self, stop_margin: Duration) -> Self {
+        self.stop_margin = stop_margin;
+        self
+    }
+
+    /// How far the rate of a clock may be off, in millionths, at most 100000. Default 500, the bound NTP keeps.
+    pub fn clock_drift_ppm(mut self, ppm: u32) -> Self {
+        self.drift_ppm = ppm;
+        self
+    }
+
+    /// The longest random wait of a candidate on top of an expired lease, so that not all write at once. None after a release. Default 200 ms.
+    pub fn takeover_jitter(mut self, takeover_jitter: Duration) -> Self {
+        self.takeover_jitter = takeover_jitter;
+        self
+    }
+
+    /// How long the work may go on after a stop was asked for, while the lease is still renewed. Work that takes longer is dropped, and then the
+    /// lease is not given back but runs out. Default 30 s.
+    pub fn drain_timeout(mut self, drain_timeout: Duration) -> Self {
+        self.drain_timeout = drain_timeout;
+        self
+    }
+
+    /// The longest lease granted to others, whatever they write; at least [`MAX_LEASE`], which is the default.
+    /// Raise it if a candidate of another make uses longer leases.
+    pub fn foreign_lease_cap(mut self, cap: Duration) -> Self {
+        self.foreign_lease_cap = cap;
+        self
+    }
+
+    /// Whether the lease is given back when the work has ended, so that another candidate starts at once. Default true.
+    #[doc(alias = "ReleaseOnCancel")]
+    pub fn release_on_stop(mut self, release: bool) -> Self {
+        self.release_on_stop = release;
+        self
+    }
+
+    /// Whether a candidate that sees the Lease of a live leader deleted waits until that leader's lease has run out. Default true.
+    ///
+    /// With `false` deleting the Lease forces an election at once, and the old leader works on until it notices (a renewal later at most, if it can reach the server).
+    pub fn wait_after_deletion(mut self, wait: bool) -> Self {
+        self.wait_after_deletion = wait;
+        self
+    }
+
+    /// Short terms for fast fail-over: 5 s leases, renewals each second, 0.9 s for a request and 1 s to stop.
+    ///
+    /// For three candidates this costs about as many requests as client-go's defaults do.
+    pub fn fast(mut self) -> Self {
+        self.lease_duration = Duration::from_secs(5);
+        self.renew_interval = Duration::from_secs(1);
+        self.request_timeout = Duration::from_millis(900);
+        self.stop_margin = Duration::from_secs(1);
+        self
+    }
+
+    /// Checks everything.
+    ///
+    /// # Errors
+    /// Names the first value that cannot be used, its bound with the numbers, and a remedy. In particular two renewals that time out must fit into
+    /// the [hold](Config::hold): `renew_interval + 2 * max(request_timeout, renew_interval / 2) <= hold`.
+    pub fn build(self) -> Result<Config, ConfigError> {
+        check_name("namespace", &self.namespace, 63, false)?;
+        check_name("name", &self.name, 253, true)?;
+        let identity = self.identity.clone().unwrap_or_else(default_identity);
+        check_identity(&identity)?;
+        self.check_ranges()?;
+
+        let hold = hold(self.lease_duration, self.drift_ppm, self.stop_margin);
+        if attempts(hold, self.renew_interval, self.request_timeout) < 2 {
+            let attempt = self.request_timeout.max(self.renew_interval / 2);
+            let need = self.renew_interval.saturating_add(attempt.saturating_mul(2));
+            return Err(ConfigError {
+                field: "renew_interval",
+                value: format!("{:?}", self.renew_interval),
+                bound: format!(
+                    "renew_interval {:?} + 2 attempts of {attempt:?} (the longer of request_timeout {:?} and half a renew_interval) is {need:?} and must \
+                     not exceed the hold of {hold:?} (lease_duration {:?}, less {} ppm of clock drift, less stop_margin {:?})",
+                    self.renew_interval,
+                    self.request_timeout,
+                    self.lease_duration,
+                    self.drift_ppm,
+                    self.stop_margin
+                ),
+                remedy: "shorten renew_interval, request_timeout or stop_margin, or lengthen lease_duration",
+            });
+        }
+        let config = Config {
+            namespace: self.namespace,
+            name: self.name,
+            identity,
+            lease_duration: self.lease_duration,
+            renew_interval: self.renew_interval,
+            request_timeout: self.request_timeout,
+            stop_margin: self.stop_margin,
+            drift_ppm: self.drift_ppm,
+            hold,
+            takeover_jitter: self.takeover_jitter,
+            drain_timeout: self.drain_timeout,
+            foreign_lease_cap: self.foreign_lease_cap,
+            release_on_stop: self.release_on_stop,
+            wait_after_deletion: self.wait_after_deletion,
+        };
+        if config.attempts_per_hold() < 3 {
+            tracing::warn!(
+                attempts = config.attempts_per_hold(),
+                hold = ?hold,
+                "fewer than three timed-out renewals fit into the hold: a short outage of the API server ends the term"
+            );
+        }
+        Ok(config)
+    }
+
+    fn check_ranges(&self) -> Result<(), ConfigError> {
+        if self.lease_duration.subsec_nanos() != 0
+            || self.lease_duration.is_zero()
+            || self.lease_duration > MAX_LEASE
+        {
+            return Err(range(
+                "lease_duration",
+                self.lease_duration,
+                format!("a lease is a whole number of seconds, from 1s to {MAX_LEASE:?}"),
+                "round it to whole seconds within these bounds",
+            ));
+        }
+        let least = Duration::from_millis(10);
+        for (field, value) in [
+            ("renew_interval", self.renew_interval),
+            ("request_timeout", self.request_timeout),
+            ("stop_margin", self.stop_margin),
+        ] {
+            if value < least || value >= self.lease_duration {
+                return Err(range(
+                    field,
+                    value,
+                    format!(
+                        "must be at least {least:?} and shorter than lease_duration {:?}",
+                        self.lease_duration
+                    ),
+                    "choose a value between the two",
+                ));
+            }
+        }
+        if self.drift_ppm > 100_000 {
+            return Err(ConfigError {
+                field: "clock_drift_ppm",
+                value: self.drift_ppm.to_string(),
+                bound: "at most 100000 (10 %)".into(),
+                remedy: "repair the clock, or use a longer lease and a longer stop_margin",
+            });
+        }
+        if self.takeover_jitter > self.lease_duration {
+            return Err(range(
+                "takeover_jitter",
+                self.takeover_jitter,
+                format!("at most lease_duration {:?}", self.lease_duration),
+                "use some hundred milliseconds",
+            ));
+        }
+        if self.foreign_lease_cap < MAX_LEASE {
+            return Err(range(
+                "foreign_lease_cap",
+                self.foreign_lease_cap,
+                format!("at least {MAX_LEASE:?}, the longest lease a candidate of this crate asks for"),
+                "leave it at its default",
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn range(field: &'static str, value: Duration, bound: String, remedy: &'static str) -> ConfigError {
+    ConfigError { field, value: format!("{value:?}"), bound, remedy }
+}
+
+/// `lease * (1 - rho) / (1 + rho) - margin` in whole nanoseconds, rounded down.
+fn hold(lease: Duration, drift_ppm: u32, margin: Duration) -> Duration {
+    let drift = u128::from(drift_ppm);
+    let nanos = lease.as_nanos().saturating_mul(1_000_000 - drift.min(1_000_000)) / (1_000_000 + drift);
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX)).saturating_sub(margin)
+}
+
+/// How many attempts fit between the first renewal and the end of the hold, if each takes its whole time-out.
+fn attempts(hold: Duration, renew_interval: Duration, request_timeout: Duration) -> u32 {
+    let attempt = request_timeout.max(renew_interval / 2).as_nanos().max(1);
+    let room = hold.saturating_sub(renew_interval).as_nanos();
+    u32::try_from(room / attempt).unwrap_or(u32::MAX)
+}
+
+/// DNS-1123: what Kubernetes accepts as a name, checked before a URL is built of it.
+fn check_name(field: &'static str, value: &str, longest: usize, dots: bool) -> Result<(), ConfigError> {
+    let label = |text: &str| {
+        !text.is_empty()
+            && !text.starts_with('-')
+            && !text.ends_with('-')
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
+    };
+    let fine = value.len() <= longest && if dots { value.split('.').all(label) } else { label(value) };
+    if fine {
+        return Ok(());
+    }
+    let kind = if dots { "subdomain (labels joined by dots)" } else { "label" };
+    Err(ConfigError {
+        field,
+        value: format!("\"{}\"", shown(value)),
+        bound: format!(
+            "a DNS-1123 {kind}: a-z, 0-9 and '-', starting and ending with a letter or digit, at most {longest} bytes"
+        ),
+        remedy: "use the name as it stands in the manifest",
+    })
+}
+
+fn check_identity(identity: &str) -> Result<(), ConfigError> {
+    if !identity.trim().is_empty() && identity.len() <= 253 && !identity.chars().any(char::is_control) {
+        return Ok(());
+    }
+    Err(ConfigError {
+        field: "identity",
+        value: format!("\"{}\"", shown(identity)),
+        bound: format!("not blank, at most 253 bytes (it has {}), no control characters", identity.len()),
+        remedy: "use the pod's name and something random, or leave it out",
+    })
+}
+
+/// The host's name and 64 random bits, so that no two processes share one.
+fn default_identity() -> String {
+    let uname = rustix::system::uname();
+    let host: String = uname
+        .nodename()
+        .to_string_lossy()
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_'))
+        .take(200)
+        .collect();
+    format!("{host}_{:016x}", fastrand::u64(..))
+}
+
+#[cfg(test)]
+mod tests;

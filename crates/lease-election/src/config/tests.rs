@@ -1,0 +1,122 @@
+//! What a configuration accepts, and what it says when it does not.
+
+use super::*;
+
+fn builder() -> ConfigBuilder {
+    Config::builder("prod", "my-operator")
+}
+
+const fn secs(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[test]
+fn defaults_are_those_of_the_documentation() {
+    let config = builder().build().unwrap();
+    assert_eq!(config.lease_duration(), secs(15));
+    assert_eq!(config.renew_interval(), secs(2));
+    assert_eq!(config.request_timeout(), secs(3));
+    assert_eq!(config.stop_margin(), secs(2));
+    assert_eq!(config.attempts_per_hold(), 3);
+    // 15 s * 0.9995 / 1.0005 - 2 s.
+    assert_eq!(config.hold(), Duration::from_nanos(12_985_007_496));
+
+    let fast = builder().fast().build().unwrap();
+    assert_eq!((fast.lease_duration(), fast.renew_interval()), (secs(5), secs(1)));
+    assert_eq!(fast.request_timeout(), Duration::from_millis(900));
+    assert_eq!(fast.stop_margin(), secs(1));
+    assert_eq!(fast.attempts_per_hold(), 3);
+}
+
+#[test]
+fn default_identities_differ() {
+    let (a, b) = (builder().build().unwrap(), builder().build().unwrap());
+    assert_ne!(a.identity(), b.identity());
+}
+
+#[test]
+fn v6_a_configuration_that_could_act_past_its_lease_is_refused_with_the_numbers() {
+    let error = builder().renew_interval(secs(10)).request_timeout(secs(5)).build().unwrap_err();
+    assert_eq!(error.field, "renew_interval");
+    let text = error.to_string();
+    for number in ["10s", "5s", "20s", "12.985007496s", "15s", "500 ppm", "2s"] {
+        assert!(text.contains(number), "{number} is not in: {text}");
+    }
+    // client-go's 15/14/10, 2.9/2.8/2, 1.9/1.8/1 and 1/0.9/0.7 as far as they can be said here.
+    for (lease, renew, timeout) in
+        [(15_000, 10_000, 4_000), (2_900, 2_000, 800), (1_900, 1_000, 800), (1_000, 700, 200)]
+    {
+        let millis = Duration::from_millis;
+        let result = builder()
+            .lease_duration(millis(lease))
+            .renew_interval(millis(renew))
+            .request_timeout(millis(timeout))
+            .stop_margin(millis(50))
+            .build();
+        assert!(result.is_err(), "{lease}/{renew}/{timeout} was accepted");
+    }
+}
+
+#[test]
+fn the_inequality_is_exact() {
+    // hold = 15 s - 1 s without drift; 2 + 2 * 6 = 14.
+    let just = builder().clock_drift_ppm(0).stop_margin(secs(1)).request_timeout(secs(6));
+    assert!(just.clone().build().is_ok());
+    assert!(just.request_timeout(secs(6) + Duration::from_nanos(1)).build().is_err());
+}
+
+#[test]
+fn v9_leases_of_a_fraction_of_a_second_are_refused() {
+    for lease in [0, 900, 1_500, 14_999, 600_001] {
+        let error = builder().fast().lease_duration(Duration::from_millis(lease)).build().unwrap_err();
+        assert_eq!(error.field, "lease_duration", "{lease} ms");
+    }
+    assert_eq!(builder().lease_duration(Duration::MAX).build().unwrap_err().field, "lease_duration");
+    assert_eq!(builder().lease_duration(secs(1 << 31)).build().unwrap_err().field, "lease_duration");
+}
+
+#[test]
+fn upstream_config_validation_cases() {
+    // client-go accepts 15/2/1 and rejects an empty identity.
+    let upstream = builder().lease_duration(secs(15)).request_timeout(secs(2)).renew_interval(secs(1));
+    assert!(upstream.clone().identity("foo").build().is_ok());
+    assert_eq!(upstream.identity("").build().unwrap_err().field, "identity");
+}
+
+#[test]
+fn every_value_out_of_range_is_named() {
+    let cases: Vec<(&str, ConfigBuilder)> = vec![
+        ("renew_interval", builder().renew_interval(Duration::ZERO)),
+        ("renew_interval", builder().renew_interval(Duration::from_nanos(1))),
+        ("renew_interval", builder().renew_interval(Duration::MAX)),
+        ("request_timeout", builder().request_timeout(Duration::ZERO)),
+        ("request_timeout", builder().request_timeout(Duration::MAX)),
+        ("stop_margin", builder().stop_margin(Duration::ZERO)),
+        ("stop_margin", builder().stop_margin(secs(15))),
+        ("clock_drift_ppm", builder().clock_drift_ppm(100_001)),
+        ("clock_drift_ppm", builder().clock_drift_ppm(u32::MAX)),
+        ("takeover_jitter", builder().takeover_jitter(secs(16))),
+        ("foreign_lease_cap", builder().foreign_lease_cap(secs(60))),
+        ("identity", builder().identity(" \t ")),
+        ("identity", builder().identity("a\nb")),
+        ("identity", builder().identity("x".repeat(254))),
+    ];
+    for (field, case) in cases {
+        let error = case.build().unwrap_err();
+        assert_eq!(error.field, field);
+        assert!(!error.to_string().contains('\n'), "{error}");
+    }
+}
+
+#[test]
+fn names_are_dns_1123_before_a_url_is_built_of_them() {
+    for bad in ["", "A", "../x", "a/b", "a?b", "%2f", "-a", "a-", "a..b", ".a", "a_b", "ä", "a b"] {
+        assert_eq!(Config::builder("ns", bad).build().unwrap_err().field, "name", "{bad:?}");
+        assert_eq!(Config::builder(bad, "n").build().unwrap_err().field, "namespace", "{bad:?}");
+    }
+    assert!(Config::builder("ns", "a.b-c.d").build().is_ok());
+    assert_eq!(Config::builder("a.b", "n").build().unwrap_err().field, "namespace");
+    assert!(Config::builder("n".repeat(63), "n".repeat(253)).build().is_ok());
+    assert_eq!(Config::builder("n".repeat(64), "n").build().unwrap_err().field, "namespace");
+    assert_eq!(Config::builder("n", "n".repeat(254)).build().unwrap_err().field, "name");
+}

@@ -1,0 +1,54 @@
+//! decide: what a candidate that does not lead does about what it knows. Pure: the whole take-over rule on one page.
+
+use crate::clock::Moment;
+use crate::config::Config;
+use crate::observation::Observation;
+
+/// What a candidate that does not lead does next.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Step {
+    /// Read the Lease.
+    Read,
+    /// Make the Lease, with this candidate as its holder.
+    Create,
+    /// Write this candidate into the Lease, on condition that it is still the version observed.
+    TakeOver,
+    /// Do nothing before this moment, unless news comes.
+    WaitUntil(Moment),
+}
+
+/// The take-over rule.
+///
+/// - A Lease that is absent is made; after the deletion of a live holder's Lease not before that holder's lease has run out.
+/// - A Lease without a holder is free at once, whatever its times say.
+/// - So is one that this elector wrote itself: nothing runs under it any more.
+/// - Any other is taken when its record has been seen unchanged for as long as *it* says (zero or less: a whole lease of ours; never longer than the
+///   cap), and a little random wait. Its holder counts from an earlier moment, the sending of its renewal, and for a shorter time.
+#[must_use]
+pub fn decide(observation: &Observation, config: &Config, now: Moment) -> Step {
+    match observation {
+        Observation::Unknown => Step::Read,
+        Observation::Absent { free_at } if now < *free_at => Step::WaitUntil(*free_at),
+        Observation::Absent { .. } => Step::Create,
+        Observation::Present { lease, mine, .. } if lease.record.is_free() || *mine => Step::TakeOver,
+        Observation::Present { .. } => match runs_out(observation, config) {
+            Some(moment) if now < moment => Step::WaitUntil(moment),
+            _ => Step::TakeOver,
+        },
+    }
+}
+
+/// When the observed lease of another holder may be taken.
+pub(crate) fn runs_out(observation: &Observation, config: &Config) -> Option<Moment> {
+    match observation {
+        Observation::Present { lease, since, jitter, .. } => {
+            let patience = lease.record.patience(config.lease_duration(), config.foreign_lease_cap());
+            Some(since.after(patience).after(*jitter))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,502 @@
+//! Driver: one campaign and one term. It sends what the candidate says, feeds it the answers, runs the work beside it, and keeps the order
+//! stop, join, release. All decisions about the lease are the candidate's.
+
+use std::any::Any;
+use std::future::Future;
+use std::sync::{Arc, PoisonError};
+
+use futures::future::BoxFuture;
+use tokio::sync::{OwnedMutexGuard, watch};
+use tokio::task::{JoinError, JoinHandle};
+
+use crate::candidate::{Action, Candidate, News, Read, Tenure, Write};
+use crate::clock::Moment;
+use crate::elector::{Outcome, Shared};
+use crate::error::{StoreError, shown};
+use crate::feed::{Feed, FeedNews};
+use crate::leadership::{Leadership, Loss, Term, TermParts};
+use crate::observation::Observation;
+use crate::record::StoredLease;
+
+/// How a run ended.
+pub(crate) enum Ended<R> {
+    With(Outcome<R>),
+    Panicked(Box<dyn Any + Send>),
+}
+
+/// The answer to the request under way.
+enum Reply {
+    Read(Read, Result<Option<StoredLease>, StoreError>),
+    Written(Write, Result<StoredLease, StoreError>),
+}
+
+/// What ended the wait for the work.
+enum Interrupt<R> {
+    Joined(Result<R, JoinError>),
+    Overran,
+    Lost,
+}
+
+pub(crate) struct Driver {
+    shared: Arc<Shared>,
+    candidate: OwnedMutexGuard<Candidate>,
+    feed: Feed,
+    request: Option<BoxFuture<'static, Reply>>,
+    stop: StopSignal,
+}
+
+/// Asked to stop by a handle, or abandoned by the caller of `run`.
+struct StopSignal {
+    stop: watch::Receiver<bool>,
+    abandoned: watch::Receiver<()>,
+}
+
+impl StopSignal {
+    fn is_set(&self) -> bool {
+        *self.stop.borrow() || self.abandoned.has_changed().is_err()
+    }
+
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    async fn wait(&mut self) {
+        tokio::select! {
+            biased;
+            _ = self.stop.wait_for(|stopped| *stopped) => {}
+            _ = self.abandoned.changed() => {}
+        }
+    }
+}
+
+impl Driver {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        candidate: OwnedMutexGuard<Candidate>,
+        abandoned: watch::Receiver<()>,
+    ) -> Self {
+        let feed = Feed::new(
+            Arc::clone(&shared.store),
+            Arc::clone(&shared.clock),
+            shared.config.request_timeout(),
+            shared.config.pace(),
+        );
+        let stop = StopSignal { stop: shared.stop.subscribe(), abandoned };
+        Self { shared, candidate, feed, request: None, stop }
+    }
+
+    pub(crate) async fn run<F, Fut, R>(mut self, work: F) -> Ended<R>
+    where
+        F: FnOnce(Leadership) -> Fut + Send + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: Send + 'static,
+    {
+        match self.campaign().await {
+            Some(tenure) => self.lead(tenure, work).await,
+            None => Ended::With(Outcome::NeverLed),
+        }
+    }
+
+    /// Until this elector leads, or is stopped.
+    async fn campaign(&mut self) -> Option<Tenure> {
+        while !self.stop.is_set() {
+            let news = tokio::select! {
+                biased;
+                () = self.stop.wait() => break,
+                news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.request) => news,
+            };
+            if let News::Acquired(tenure) = news {
+                return Some(tenure);
+            }
+        }
+        self.give_up().await;
+        None
+    }
+
+    /// Stopped before it led: an acquisition that may have been applied is looked for and given back, so that nobody waits a whole lease for nobody.
+    async fn give_up(&mut self) {
+        if self.request.is_none() && !self.candidate.may_have_acquired() {
+            return;
+        }
+        let clock = Arc::clone(&self.shared.clock);
+        let mut timeout =
+            clock.sleep_until(clock.now().after(self.shared.config.request_timeout().saturating_mul(2)));
+        while self.request.is_some() || self.candidate.may_have_acquired() {
+            if self.request.is_none() {
+                let now = clock.now();
+                let read = self.candidate.begin_read(now);
+                self.request = Some(send_read(&self.shared, read));
+            }
+            let reply = tokio::select! {
+                biased;
+                reply = reply(&mut self.request) => reply,
+                () = &mut timeout => return,
+            };
+            let was_read = matches!(reply, Reply::Read(_, Ok(_)));
+            if let News::Acquired(_) = absorb(&self.shared, &mut self.candidate, reply) {
+                if self.shared.config.release_on_stop() {
+                    let until = self.candidate.deadline().unwrap_or(clock.now());
+                    self.release(until).await;
+                } else {
+                    self.candidate.abdicate();
+                }
+                return;
+            }
+            if was_read {
+                return;
+            }
+        }
+    }
+
+    async fn lead<F, Fut, R>(mut self, tenure: Tenure, work: F) -> Ended<R>
+    where
+        F: FnOnce(Leadership) -> Fut + Send + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: Send + 'static,
+    {
+        let shared = Arc::clone(&self.shared);
+        let config = &shared.config;
+        let term = Term::begin(TermParts {
+            fence: tenure.fence.clone(),
+            identity: config.identity().to_owned(),
+            writer: self.candidate.writer().to_owned(),
+            acquire_time: tenure.acquire_time,
+            valid_until: tenure.until,
+            clock: Arc::clone(&shared.clock),
+            store: Arc::clone(&shared.store),
+            request_timeout: config.request_timeout(),
+        });
+        tracing::info!(lease = config.name(), namespace = config.namespace(), fence = %tenure.fence, "leading");
+        shared.counters.count(|stats| &mut stats.terms);
+        *shared.term.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&term));
+        self.note_lease_end(tenure.sent);
+
+        let leadership = Leadership::of(Arc::clone(&term));
+        let mut work: JoinHandle<R> = tokio::spawn(async move { work(leadership).await });
+        let interrupt = self.accompany(&term, &mut work).await;
+
+        let joined = match interrupt {
+            Interrupt::Joined(joined) => {
+                let until = self.candidate.deadline();
+                let in_term = term.is_valid();
+                term.end(Loss::Finished);
+                self.work_ended();
+                if let (true, Some(until), true) = (in_term, until, config.release_on_stop()) {
+                    self.release(until).await;
+                }
+                self.candidate.abdicate();
+                return match joined {
+                    Ok(result) if in_term => Ended::With(Outcome::Finished(result)),
+                    joined => after_loss(joined),
+                };
+            }
+            Interrupt::Overran => {
+                tracing::warn!(
+                    lease = config.name(),
+                    "the work outlived the drain time-out and is dropped; the lease is not given back"
+                );
+                term.end(Loss::Overran);
+                work.abort();
+                work.await
+            }
+            Interrupt::Lost => {
+                let margin = shared.clock.sleep_until(shared.clock.now().after(config.stop_margin()));
+                tokio::select! {
+                    biased;
+                    joined = &mut work => joined,
+                    () = margin => {
+                        tracing::warn!(lease = config.name(), "the work outlived its term by the stop margin and is dropped");
+                        work.abort();
+                        work.await
+                    }
+                }
+            }
+        };
+        let loss = term.loss();
+        tracing::warn!(lease = config.name(), loss = ?loss_kind(&loss), "no longer leading");
+        shared.counters.lost(&loss);
+        self.candidate.abdicate();
+        self.work_ended();
+        after_loss(joined)
+    }
+
+    /// Renews while the work goes on.
+    async fn accompany<R>(&mut self, term: &Arc<Term>, work: &mut JoinHandle<R>) -> Interrupt<R> {
+        let clock = Arc::clone(&self.shared.clock);
+        let mut drained_by: Option<Moment> = None;
+        loop {
+            let mut renewed = None;
+            tokio::select! {
+                biased;
+                joined = &mut *work => return Interrupt::Joined(joined),
+                () = self.stop.wait(), if drained_by.is_none() => {
+                    drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
+                    term.request_stop();
+                }
+                () = sleep_until(&clock, drained_by) => return Interrupt::Overran,
+                // Ended by `verify_remote`, or found to be expired by whoever asked first.
+                _ = term.lost() => return Interrupt::Lost,
+                news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.request) => match news {
+                    News::Renewed(until) => renewed = Some(until),
+                    News::Ended(loss) => {
+                        term.end(loss);
+                        return Interrupt::Lost;
+                    }
+                    _ => {}
+                },
+            }
+            if let Some(until) = renewed {
+                if !term.extend(until) {
+                    return Interrupt::Lost;
+                }
+                self.shared.counters.count(|stats| &mut stats.renewals);
+                self.note_lease_end(until.before(self.shared.config.hold()));
+            }
+        }
+    }
+
+    /// Gives the lease back, within what is left of the hold and not longer than two requests may take.
+    async fn release(&mut self, until: Moment) {
+        let clock = Arc::clone(&self.shared.clock);
+        let budget = clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
+        let mut timeout = clock.sleep_until(until.min(budget));
+        // An answer under way is waited for first: the release is conditional on the version it brings.
+        while self.request.is_some() {
+            tokio::select! {
+                biased;
+                () = &mut timeout => break,
+                reply = reply(&mut self.request) => {
+                    let _ = absorb(&self.shared, &mut self.candidate, reply);
+                }
+            }
+        }
+        let mut released = false;
+        if self.request.is_none() && self.candidate.is_leading() {
+            self.candidate.leave();
+            released = tokio::select! {
+                biased;
+                () = &mut timeout => false,
+                news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.request) => news == News::Released,
+            };
+        }
+        let counters = &self.shared.counters;
+        if released {
+            counters.count(|stats| &mut stats.releases);
+            tracing::info!(lease = self.shared.config.name(), "lease given back");
+        } else {
+            counters.count(|stats| &mut stats.failed_releases);
+            tracing::warn!(
+                lease = self.shared.config.name(),
+                "the lease could not be given back in time, it runs out"
+            );
+        }
+    }
+
+    /// Tells the health check when the lease of the running work runs out.
+    fn note_lease_end(&self, sent: Moment) {
+        self.shared.work.set(Some(sent.after(self.shared.config.lease_duration())));
+    }
+
+    fn work_ended(&self) {
+        self.shared.work.set(None);
+        *self.shared.term.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.shared.counters.watching(false);
+    }
+}
+
+fn after_loss<R>(joined: Result<R, JoinError>) -> Ended<R> {
+    match joined {
+        Ok(result) => Ended::With(Outcome::Lost(result)),
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => Ended::Panicked(panic),
+            Err(_) => Ended::With(Outcome::Aborted),
+        },
+    }
+}
+
+/// A loss as it may stand in a log line: the other's identity is its own choice.
+fn loss_kind(loss: &Loss) -> Loss {
+    match loss {
+        Loss::TakenOver { by } => Loss::TakenOver { by: shown(by) },
+        other => other.clone(),
+    }
+}
+
+async fn sleep_until(clock: &Arc<dyn crate::clock::Clock>, deadline: Option<Moment>) {
+    match deadline {
+        Some(deadline) => clock.sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The answer to the request under way; never, if there is none.
+///
+/// # Cancel safety
+/// The request stays under way.
+async fn reply(request: &mut Option<BoxFuture<'static, Reply>>) -> Reply {
+    match request {
+        Some(pending) => {
+            let reply = pending.await;
+            *request = None;
+            reply
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// One thing after the other until something happened that matters: sends what is due, takes in answers and events, minds the deadline.
+///
+/// # Cancel safety
+/// Requests and the watch stay under way.
+async fn turn(
+    shared: &Arc<Shared>,
+    candidate: &mut Candidate,
+    feed: &mut Feed,
+    request: &mut Option<BoxFuture<'static, Reply>>,
+) -> News {
+    loop {
+        let now = shared.clock.now();
+        let news = candidate.tick(now);
+        if news != News::Nothing {
+            return news;
+        }
+        let wake = if request.is_some() {
+            candidate.deadline()
+        } else {
+            match candidate.action(now, feed.is_open()) {
+                Action::Wait(until) => {
+                    Some(candidate.deadline().map_or(until, |deadline| until.min(deadline)))
+                }
+                Action::Read => {
+                    let read = candidate.begin_read(now);
+                    *request = Some(send_read(shared, read));
+                    continue;
+                }
+                Action::Write(purpose) => {
+                    let write = candidate.begin_write(now, shared.clock.wall(), purpose);
+                    *request = Some(send_write(shared, candidate, write, now));
+                    continue;
+                }
+            }
+        };
+        let known = *candidate.observation() != Observation::Unknown;
+        let from = candidate.observation().version().cloned();
+        let news = tokio::select! {
+            biased;
+            reply = reply(request) => {
+                let silent = matches!(reply, Reply::Read(_, Ok(_))) && feed.is_open();
+                let before = candidate.observation().version().cloned();
+                let news = absorb(shared, candidate, reply);
+                if silent && !candidate.is_leading() && candidate.observation().version() != before.as_ref() {
+                    // The read told what the watch had not.
+                    feed.restart();
+                    shared.counters.watching(false);
+                }
+                news
+            }
+            told = feed.next(known, from.as_ref()) => match told {
+                FeedNews::Opened => {
+                    shared.counters.count(|stats| &mut stats.watches);
+                    shared.counters.watching(true);
+                    News::Nothing
+                }
+                FeedNews::Event(event) => {
+                    let news = candidate.heard(shared.clock.now(), event);
+                    note_leader(shared, candidate);
+                    news
+                }
+                FeedNews::Closed(error) => {
+                    shared.counters.watching(false);
+                    if let Some(error) = error {
+                        tracing::debug!(lease = shared.config.name(), %error, "the watch broke");
+                        candidate.distrust();
+                    }
+                    News::Nothing
+                }
+            },
+            () = sleep_until(&shared.clock, wake) => News::Nothing,
+        };
+        if news != News::Nothing {
+            return news;
+        }
+    }
+}
+
+fn send_read(shared: &Arc<Shared>, read: Read) -> BoxFuture<'static, Reply> {
+    shared.counters.count(|stats| &mut stats.reads);
+    let store = Arc::clone(&shared.store);
+    let timeout = shared.config.request_timeout();
+    Box::pin(async move {
+        let answer = tokio::time::timeout(timeout, store.get()).await;
+        Reply::Read(read, answer.unwrap_or_else(|_| Err(no_answer())))
+    })
+}
+
+fn send_write(
+    shared: &Arc<Shared>,
+    candidate: &Candidate,
+    write: Write,
+    now: Moment,
+) -> BoxFuture<'static, Reply> {
+    let store = Arc::clone(&shared.store);
+    let timeout = shared.config.request_timeout();
+    let timeout = candidate.deadline().map_or(timeout, |deadline| timeout.min(deadline.since(now)));
+    Box::pin(async move {
+        let call = async {
+            match &write.base {
+                None => store.create(&write.record).await,
+                Some(base) => store.update(base, &write.record).await,
+            }
+        };
+        let answer = tokio::time::timeout(timeout, call).await;
+        Reply::Written(write, answer.unwrap_or_else(|_| Err(no_answer())))
+    })
+}
+
+fn no_answer() -> StoreError {
+    StoreError::unknown("no answer within the request time-out")
+}
+
+/// Feeds an answer to the candidate, and counts it.
+fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Reply) -> News {
+    let now = shared.clock.now();
+    let leading = candidate.is_leading();
+    let error = match &reply {
+        Reply::Read(_, answer) => answer.as_ref().err(),
+        Reply::Written(_, answer) => answer.as_ref().err(),
+    };
+    match error {
+        Some(error) => {
+            shared.counters.failed(leading, error);
+            if matches!(reply, Reply::Written(..)) {
+                shared.counters.count(|stats| &mut stats.slow_path);
+            }
+            tracing::debug!(lease = shared.config.name(), leading, %error, "a request failed");
+        }
+        None => shared.counters.succeeded(),
+    }
+    let news = match reply {
+        Reply::Read(read, answer) => candidate.read(now, read, answer),
+        Reply::Written(write, answer) => candidate.wrote(now, &write, answer),
+    };
+    note_leader(shared, candidate);
+    news
+}
+
+/// Tells observers who holds the lease, if that changed.
+fn note_leader(shared: &Shared, candidate: &Candidate) {
+    let holder = candidate.observation().holder();
+    let changed = shared.leader.send_if_modified(|known| {
+        let differs = known.as_deref() != holder;
+        if differs {
+            *known = holder.map(str::to_owned);
+        }
+        differs
+    });
+    if changed {
+        shared.counters.count(|stats| &mut stats.transitions);
+    }
+}

@@ -1,0 +1,273 @@
+//! LeaderElector: what a program holds to campaign, to stop and to look on. The campaign itself is the driver's.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::Stream;
+use tokio::sync::{Mutex as RunLock, watch};
+
+use crate::candidate::Candidate;
+use crate::clock::{BootClock, Clock};
+use crate::config::Config;
+use crate::driver::{self, Driver};
+use crate::leadership::{Leadership, Term};
+use crate::liveness::{Liveness, WorkLease};
+use crate::status::{Counters, Stats, Status};
+use crate::store::LeaseStore;
+
+/// How a campaign ended.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Outcome<R> {
+    /// The work ended while its term went on, by itself or after a stop; the lease was given back.
+    Finished(R),
+    /// The term ended first, then the work.
+    Lost(R),
+    /// The term ended, or the drain time-out passed, and the work did not return within its margin: it was dropped. The lease was not given back.
+    Aborted,
+    /// The elector was stopped before it led.
+    NeverLed,
+}
+
+/// Campaigns for one Lease, and runs work while it leads. A cheap handle: clones are the same elector.
+#[derive(Clone)]
+pub struct LeaderElector {
+    shared: Arc<Shared>,
+}
+
+/// What the handle, the driver and the health check share.
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    pub(crate) store: Arc<dyn LeaseStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) counters: Counters,
+    pub(crate) leader: watch::Sender<Option<String>>,
+    pub(crate) stop: watch::Sender<bool>,
+    pub(crate) work: Arc<WorkLease>,
+    pub(crate) term: Mutex<Option<Arc<Term>>>,
+    /// The knowledge of the lease, kept from one campaign to the next; locked by the one that runs.
+    pub(crate) candidate: Arc<RunLock<Candidate>>,
+}
+
+impl LeaderElector {
+    /// An elector that does nothing until it is run.
+    #[doc(alias = "NewLeaderElector")]
+    pub fn new(store: impl LeaseStore + 'static, config: Config) -> Self {
+        Self::assemble(Arc::new(store), config, Arc::new(BootClock), fastrand::u64(..))
+    }
+
+    /// The same with a clock of your own, [`TokioClock`](crate::TokioClock) for tests under paused time, and a `seed` for its random waits and the
+    /// names of its writes. Two electors of one test need two seeds.
+    pub fn with_clock(
+        store: impl LeaseStore + 'static,
+        config: Config,
+        clock: impl Clock,
+        seed: u64,
+    ) -> Self {
+        Self::assemble(Arc::new(store), config, Arc::new(clock), seed)
+    }
+
+    fn assemble(store: Arc<dyn LeaseStore>, config: Config, clock: Arc<dyn Clock>, seed: u64) -> Self {
+        let candidate = Candidate::new(&config, seed);
+        Self {
+            shared: Arc::new(Shared {
+                config,
+                store,
+                clock,
+                counters: Counters::default(),
+                leader: watch::Sender::new(None),
+                stop: watch::Sender::new(false),
+                work: Arc::default(),
+                term: Mutex::new(None),
+                candidate: Arc::new(RunLock::new(candidate)),
+            }),
+        }
+    }
+
+    /// Campaigns until it leads, runs `work` in a task of its own while another renews the lease, and gives the lease back when the work has ended.
+    ///
+    /// The order at the end is always the same: the work is told, the work ends, then the lease is given back, by a write conditional on this
+    /// elector's own last one. When the term is lost, [`Leadership::lost`] fires, the work has the stop margin to return, and is then dropped at its next await.
+    /// Work that blocks its thread cannot be dropped: `run` waits for it, because nothing may start while it goes on.
+    ///
+    /// After a stop ([`StopHandle::stop`]) the lease is renewed while the work winds up, for at most the drain time-out.
+    /// Requests that fail are repeated for ever; see [`status`](Self::status). A second `run` of the same elector waits for the first.
+    ///
+    /// # Panics
+    /// If the work panics, the lease is given back and the panic goes on here.
+    ///
+    /// # Cancel safety
+    /// Dropping the future stops the campaign as [`StopHandle::stop`] would, in the background: the work is told, joined, and the lease given back.
+    #[doc(alias = "RunOrDie")]
+    pub async fn run<F, Fut, R>(&self, work: F) -> Outcome<R>
+    where
+        F: FnOnce(Leadership) -> Fut + Send + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: Send + 'static,
+    {
+        // The receiver of this signal sees its sender dropped if the caller drops this future.
+        let (abandoned, watch_abandoned) = watch::channel(());
+        let candidate = Arc::clone(&self.shared.candidate);
+        let shared = Arc::clone(&self.shared);
+        let driver = tokio::spawn(async move {
+            let candidate = candidate.lock_owned().await;
+            Driver::new(shared, candidate, watch_abandoned).run(work).await
+        });
+        let ended = driver.await;
+        drop(abandoned);
+        match ended {
+            Ok(driver::Ended::With(outcome)) => outcome,
+            Ok(driver::Ended::Panicked(panic)) => std::panic::resume_unwind(panic),
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The runtime is shutting down, and drops this future next.
+                Err(_) => std::future::pending().await,
+            },
+        }
+    }
+
+    /// Campaigns again after each term, until it is stopped. `work` is called once for each term, never while an earlier call's future lives.
+    ///
+    /// After work that returned by itself it waits one renew interval, so that others have a chance and nothing spins.
+    ///
+    /// # Panics
+    /// If the work panics, the lease is given back and the panic goes on here.
+    ///
+    /// # Cancel safety
+    /// As [`run`](Self::run).
+    pub async fn run_forever<F, Fut>(&self, mut work: F)
+    where
+        F: FnMut(Leadership) -> Fut,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        loop {
+            // The closure stays here and need not be Send: the driver is sent the future it makes.
+            let (lead, led) = tokio::sync::oneshot::channel::<Leadership>();
+            let (give, given) = tokio::sync::oneshot::channel::<Fut>();
+            let run = self.run(move |leadership| async move {
+                if lead.send(leadership).is_ok()
+                    && let Ok(future) = given.await
+                {
+                    future.await;
+                }
+            });
+            let make = async {
+                if let Ok(leadership) = led.await {
+                    let _ = give.send(work(leadership));
+                }
+            };
+            let (outcome, ()) = futures::future::join(run, make).await;
+            if self.is_stopped() {
+                return;
+            }
+            if matches!(outcome, Outcome::Finished(())) {
+                let until = self.shared.clock.now().after(self.shared.config.renew_interval());
+                let mut stop = self.shared.stop.subscribe();
+                tokio::select! {
+                    biased;
+                    _ = stop.wait_for(|stopped| *stopped) => return,
+                    () = self.shared.clock.sleep_until(until) => {}
+                }
+            }
+        }
+    }
+
+    /// A handle that stops this elector, for good.
+    #[must_use]
+    pub fn stop_handle(&self) -> StopHandle {
+        StopHandle { stop: self.shared.stop.clone() }
+    }
+
+    /// Whether a stop was asked for.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        *self.shared.stop.borrow()
+    }
+
+    /// Whether this elector leads now, by the clock. For effects ask the [`Leadership`] instead: it cannot mistake one term for the next.
+    #[doc(alias = "IsLeader")]
+    #[must_use]
+    pub fn is_leader(&self) -> bool {
+        let term = self.shared.term.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        term.is_some_and(|term| term.is_valid())
+    }
+
+    /// Who was last seen to hold the lease, this elector included. For display only.
+    #[doc(alias = "GetLeader")]
+    #[must_use]
+    pub fn leader(&self) -> Option<String> {
+        self.shared.leader.borrow().clone()
+    }
+
+    /// The leader as of now and every change that this elector sees while it runs, in order; quick changes may be told as one.
+    ///
+    /// The stream ends when the elector and its clones are dropped.
+    #[doc(alias = "OnNewLeader")]
+    pub fn observe(&self) -> impl Stream<Item = Option<String>> + Send + Unpin + use<> {
+        let mut receiver = self.shared.leader.subscribe();
+        receiver.mark_changed();
+        Box::pin(futures::stream::unfold(receiver, |mut receiver| async move {
+            receiver.changed().await.ok()?;
+            let leader = receiver.borrow_and_update().clone();
+            Some((leader, receiver))
+        }))
+    }
+
+    /// A snapshot of what the elector is doing.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let mut status = self.shared.counters.status();
+        status.leading = self.is_leader();
+        status.leader = self.leader();
+        status
+    }
+
+    /// A snapshot of its counters, for a metrics endpoint.
+    #[must_use]
+    pub fn stats(&self) -> Stats {
+        self.shared.counters.stats()
+    }
+
+    /// A health check for a liveness endpoint, with 20 s of tolerance.
+    #[must_use]
+    pub fn liveness(&self) -> Liveness {
+        let config = &self.shared.config;
+        Liveness {
+            lease: format!("{}/{}", config.namespace(), config.name()),
+            work: Arc::clone(&self.shared.work),
+            clock: Arc::clone(&self.shared.clock),
+            tolerance: Duration::from_secs(20),
+        }
+    }
+
+    /// The configuration it was made with.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.shared.config
+    }
+}
+
+impl fmt::Debug for LeaderElector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeaderElector")
+            .field("config", &self.shared.config)
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Stops a [`LeaderElector`], for good.
+#[derive(Clone, Debug)]
+pub struct StopHandle {
+    stop: watch::Sender<bool>,
+}
+
+impl StopHandle {
+    /// Asks for the stop: [`Leadership::ending`] fires, the lease is renewed while the work winds up, and is given back when the work has ended.
+    /// Returns at once; `run` returns when all of it is done. More calls change nothing.
+    pub fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+}

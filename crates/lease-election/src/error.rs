@@ -1,0 +1,96 @@
+//! Errors: what can be wrong with a configuration, and how a store says that a call failed.
+
+use std::fmt;
+use std::time::Duration;
+
+/// A configuration that cannot be run, with the field, its value, the bound it breaks and the remedy.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct ConfigError {
+    /// The builder's method that set the offending value.
+    pub field: &'static str,
+    /// The value, as text, cut to 256 bytes.
+    pub value: String,
+    /// What it must satisfy, with the numbers.
+    pub bound: String,
+    /// What to do.
+    pub remedy: &'static str,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} = {} is not usable: {}; {}", self.field, self.value, self.bound, self.remedy)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// Why a call to a [`LeaseStore`](crate::LeaseStore) failed, told apart by what the elector may conclude from it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// There is no such Lease (update).
+    NotFound,
+    /// The version is not current any more (update), or the Lease exists already (create).
+    Conflict,
+    /// The server refused, and certainly did not apply the write: bad request, no permission, invalid object, no such namespace.
+    Rejected {
+        /// HTTP status.
+        code: u16,
+        /// The server's words.
+        message: String,
+    },
+    /// The server is overloaded and did not look at the request.
+    TooManyRequests {
+        /// How long it asks to be left alone.
+        retry_after: Option<Duration>,
+    },
+    /// The version asked for is too old to watch from.
+    Expired,
+    /// Nobody knows whether the write was applied: no answer in time, a broken connection, a server error.
+    Unknown {
+        /// What is known.
+        message: String,
+    },
+}
+
+impl StoreError {
+    /// An [`Unknown`](Self::Unknown) with this message.
+    #[must_use]
+    pub fn unknown(message: impl Into<String>) -> Self {
+        Self::Unknown { message: message.into() }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotFound => f.write_str("the lease does not exist"),
+            Self::Conflict => f.write_str("the lease changed since it was read"),
+            Self::Rejected { code, message } => write!(f, "refused with status {code}: {}", shown(message)),
+            Self::TooManyRequests { retry_after: None } => f.write_str("too many requests"),
+            Self::TooManyRequests { retry_after: Some(after) } => {
+                write!(f, "too many requests, retry after {after:?}")
+            }
+            Self::Expired => f.write_str("the version to watch from is too old"),
+            Self::Unknown { message } => write!(f, "no certain answer: {}", shown(message)),
+        }
+    }
+}
+
+impl std::error::Error for StoreError {}
+
+/// Text of others as it may stand in a message or a log line: control characters escaped, cut at 256 bytes.
+pub(crate) fn shown(text: &str) -> String {
+    let mut out = String::new();
+    for piece in
+        text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+    {
+        if out.len() + piece.len() > 256 {
+            out.push('…');
+            break;
+        }
+        out.push_str(&piece);
+    }
+    out
+}

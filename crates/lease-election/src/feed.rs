@@ -1,0 +1,106 @@
+//! Feed: the watch of one campaign, opened again whenever it ends. What the events mean is the candidate's.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+
+use crate::clock::{Clock, Sleep};
+use crate::error::StoreError;
+use crate::store::{LeaseEvent, LeaseEvents, LeaseStore};
+use crate::version::Version;
+
+pub(crate) struct Feed {
+    store: Arc<dyn LeaseStore>,
+    clock: Arc<dyn Clock>,
+    request_timeout: Duration,
+    least_pause: Duration,
+    failures: u32,
+    state: State,
+}
+
+enum State {
+    /// To be opened as soon as the candidate knows where from.
+    Ready,
+    Opening(BoxFuture<'static, Result<LeaseEvents, StoreError>>),
+    Open(LeaseEvents),
+    Pausing(Sleep),
+}
+
+/// What a feed tells.
+pub(crate) enum FeedNews {
+    Opened,
+    Event(LeaseEvent),
+    /// The watch ended, in the usual way or by an error; it will be opened again.
+    Closed(Option<StoreError>),
+}
+
+impl Feed {
+    pub(crate) fn new(
+        store: Arc<dyn LeaseStore>,
+        clock: Arc<dyn Clock>,
+        request_timeout: Duration,
+        least_pause: Duration,
+    ) -> Self {
+        Self { store, clock, request_timeout, least_pause, failures: 0, state: State::Ready }
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open(_))
+    }
+
+    /// Gives up a watch that was found to be behind.
+    pub(crate) fn restart(&mut self) {
+        self.state = State::Ready;
+    }
+
+    /// The next thing the watch tells. `from`: the version known now, if there is a Lease; `known`: whether anything is known at all.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing: its progress is kept in the feed.
+    pub(crate) async fn next(&mut self, known: bool, from: Option<&Version>) -> FeedNews {
+        loop {
+            match &mut self.state {
+                State::Ready if !known => std::future::pending().await,
+                State::Ready => {
+                    let store = Arc::clone(&self.store);
+                    let from = from.cloned();
+                    let timeout = self.request_timeout;
+                    self.state = State::Opening(Box::pin(async move {
+                        tokio::time::timeout(timeout, store.watch(from.as_ref())).await.unwrap_or_else(|_| {
+                            Err(StoreError::unknown("the watch did not open within the request time-out"))
+                        })
+                    }));
+                }
+                State::Opening(opening) => match opening.await {
+                    Ok(events) => {
+                        self.state = State::Open(events);
+                        return FeedNews::Opened;
+                    }
+                    Err(error) => return self.close(Some(error)),
+                },
+                State::Open(events) => match events.next().await {
+                    Some(Ok(event)) => {
+                        self.failures = 0;
+                        return FeedNews::Event(event);
+                    }
+                    Some(Err(error)) => return self.close(Some(error)),
+                    None => return self.close(None),
+                },
+                State::Pausing(pause) => {
+                    pause.await;
+                    self.state = State::Ready;
+                }
+            }
+        }
+    }
+
+    /// Pauses before the next attempt: briefly at first, up to 16 times as long after failures in a row.
+    fn close(&mut self, error: Option<StoreError>) -> FeedNews {
+        self.failures = self.failures.saturating_add(1).min(5);
+        let pause = self.least_pause.saturating_mul(1 << self.failures.saturating_sub(1));
+        self.state = State::Pausing(self.clock.sleep_until(self.clock.now().after(pause)));
+        FeedNews::Closed(error)
+    }
+}

@@ -1,0 +1,81 @@
+//! The record inside a Lease object, field by field as client-go's `leaselock.go` has it. Reading trusts nothing and fails on nothing.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use kube::api::DynamicObject;
+use serde_json::{Map, Value};
+
+use crate::WRITE_ANNOTATION;
+use crate::record::{Record, to_micros};
+
+/// Reads what is there. A field of a wrong type counts as absent, but a holder of a wrong type is still a holder.
+pub(super) fn read(object: &DynamicObject) -> Record {
+    let spec = object.data.get("spec").and_then(Value::as_object);
+    let field = |name: &str| spec.and_then(|spec| spec.get(name)).filter(|value| !value.is_null());
+    let text = |name: &str| field(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let number = |name: &str| {
+        let value = field(name).and_then(Value::as_i64).unwrap_or(0);
+        i32::try_from(value).unwrap_or(if value < 0 { i32::MIN } else { i32::MAX })
+    };
+    let time = |name: &str| {
+        field(name).and_then(Value::as_str).and_then(|text| text.parse::<Timestamp>().ok()).map(to_micros)
+    };
+    Record {
+        holder: match field("holderIdentity") {
+            None => String::new(),
+            Some(Value::String(holder)) => holder.clone(),
+            Some(other) => other.to_string(),
+        },
+        lease_duration_seconds: number("leaseDurationSeconds"),
+        acquire_time: time("acquireTime"),
+        renew_time: time("renewTime"),
+        leader_transitions: number("leaseTransitions"),
+        strategy: text("strategy"),
+        preferred_holder: text("preferredHolder"),
+        write_id: object
+            .metadata
+            .annotations
+            .as_ref()
+            .and_then(|annotations| annotations.get(WRITE_ANNOTATION))
+            .cloned(),
+    }
+}
+
+/// Writes the record into the object and leaves all else in it alone.
+pub(super) fn write(object: &mut DynamicObject, record: &Record) {
+    if !object.data.is_object() {
+        object.data = Value::Object(Map::new());
+    }
+    if let Some(data) = object.data.as_object_mut() {
+        let spec = data.entry("spec").or_insert_with(|| Value::Object(Map::new()));
+        if !spec.is_object() {
+            *spec = Value::Object(Map::new());
+        }
+        if let Some(spec) = spec.as_object_mut() {
+            spec.insert("holderIdentity".into(), record.holder.clone().into());
+            spec.insert("leaseDurationSeconds".into(), record.lease_duration_seconds.into());
+            spec.insert("acquireTime".into(), time(record.acquire_time));
+            spec.insert("renewTime".into(), time(record.renew_time));
+            spec.insert("leaseTransitions".into(), record.leader_transitions.into());
+            for (name, value) in
+                [("strategy", &record.strategy), ("preferredHolder", &record.preferred_holder)]
+            {
+                if value.is_empty() {
+                    spec.remove(name);
+                } else {
+                    spec.insert(name.into(), value.clone().into());
+                }
+            }
+        }
+    }
+    let annotations = object.metadata.annotations.get_or_insert_default();
+    match &record.write_id {
+        Some(id) => annotations.insert(WRITE_ANNOTATION.to_owned(), id.clone()),
+        None => annotations.remove(WRITE_ANNOTATION),
+    };
+}
+
+/// Six fraction digits, no more and no less: a MicroTime with any other number is refused by the server.
+fn time(time: Option<Timestamp>) -> Value {
+    time.and_then(|time| serde_json::to_value(MicroTime(time)).ok()).unwrap_or(Value::Null)
+}

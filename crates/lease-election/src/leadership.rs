@@ -1,0 +1,401 @@
+//! Leadership: what the work of one term holds. Valid until the term ends, and never again. How terms begin and end is the driver's.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use crate::clock::{Clock, Moment};
+use crate::error::StoreError;
+use crate::store::LeaseStore;
+use crate::version::FenceToken;
+
+/// Why a term is over.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Loss {
+    /// The hold ran out without a successful renewal.
+    Expired,
+    /// Another candidate holds the lease.
+    TakenOver {
+        /// Its identity.
+        by: String,
+    },
+    /// Somebody emptied the lease.
+    Released,
+    /// The Lease object is gone.
+    Deleted,
+    /// The Lease object was deleted and made again.
+    Replaced,
+    /// Somebody changed the record while it still names this identity: another process that uses it, or a person.
+    ForeignWrite,
+    /// The server went back to an older state of the Lease.
+    Rewound,
+    /// The work has ended, and with it the term.
+    Finished,
+    /// The work went on after a stop for longer than the drain time-out.
+    Overran,
+}
+
+/// What the work is to do now.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Ending {
+    /// A stop was asked for: the term goes on, wind up within the drain time-out.
+    StopRequested,
+    /// The term is over: have no more effects.
+    Lost(Loss),
+}
+
+/// The term is over; what was asked for did not happen, or may not be relied on.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Lost(pub Loss);
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Loss::Expired => f.write_str("the term is over: no renewal succeeded in time"),
+            Loss::TakenOver { by } => {
+                write!(f, "the term is over: {} holds the lease", crate::error::shown(by))
+            }
+            Loss::Released => f.write_str("the term is over: somebody emptied the lease"),
+            Loss::Deleted => f.write_str("the term is over: the lease was deleted"),
+            Loss::Replaced => f.write_str("the term is over: the lease was deleted and made again"),
+            Loss::ForeignWrite => f.write_str("the term is over: somebody else wrote the lease"),
+            Loss::Rewound => f.write_str("the term is over: the server went back to an older state"),
+            Loss::Finished => f.write_str("the term is over: its work has ended"),
+            Loss::Overran => f.write_str("the term is over: its work took too long to stop"),
+        }
+    }
+}
+
+impl std::error::Error for Lost {}
+
+/// Why [`Leadership::verify_remote`] could not confirm the term.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// The term is over.
+    Lost(Lost),
+    /// The server did not answer. The term may go on; this call does not vouch for it.
+    Unanswered(StoreError),
+}
+
+impl fmt::Display for VerifyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost(lost) => lost.fmt(f),
+            Self::Unanswered(error) => write!(f, "the term could not be verified: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for VerifyError {}
+
+/// One term, seen from the work. Clones are the same term.
+///
+/// A term that is over stays over for every clone, also if the same process leads again: that is another term, with another `Leadership`.
+#[derive(Clone)]
+pub struct Leadership {
+    term: Arc<Term>,
+}
+
+impl Leadership {
+    pub(crate) fn of(term: Arc<Term>) -> Self {
+        Self { term }
+    }
+
+    /// Whether the term goes on, by a clock that counts suspend. `false` is final.
+    ///
+    /// Ask right before each effect. True until the hold has run out, also after a stop was asked for.
+    #[doc(alias = "IsLeader")]
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        self.term.is_valid()
+    }
+
+    /// [`is_valid`](Self::is_valid) for use with `?`.
+    ///
+    /// # Errors
+    /// [`Lost`] if the term is over.
+    pub fn ensure(&self) -> Result<(), Lost> {
+        if self.is_valid() { Ok(()) } else { Err(Lost(self.term.loss())) }
+    }
+
+    /// For how long the term is certain if no renewal succeeds; zero if it is over.
+    #[must_use]
+    pub fn remaining(&self) -> Duration {
+        self.term.remaining()
+    }
+
+    /// Why the term is over, if it is.
+    #[must_use]
+    pub fn loss(&self) -> Option<Loss> {
+        (!self.is_valid()).then(|| self.term.loss())
+    }
+
+    /// Waits until the term is over. A requested stop alone does not end it: see [`ending`](Self::ending).
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub async fn lost(&self) -> Loss {
+        self.term.lost().await
+    }
+
+    /// Waits until the work is to wind up: because a stop was asked for (the term goes on, the lease is renewed) or because the term is over.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    #[doc(alias = "ctx.Done")]
+    pub async fn ending(&self) -> Ending {
+        let mut stop = self.term.stop.subscribe();
+        tokio::select! {
+            biased;
+            loss = self.term.lost() => Ending::Lost(loss),
+            () = wait_true(&mut stop) => Ending::StopRequested,
+        }
+    }
+
+    /// Whether a stop was asked for.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        *self.term.stop.borrow()
+    }
+
+    /// The name of this term, for receivers that refuse older ones.
+    #[must_use]
+    pub fn fence(&self) -> FenceToken {
+        self.term.fence.clone()
+    }
+
+    /// Asks the server whether the term goes on: for use right before something dangerous. One linearizable read.
+    ///
+    /// Definitive news ends the term.
+    ///
+    /// # Errors
+    /// [`VerifyError::Lost`] if the term is over, [`VerifyError::Unanswered`] if the server could not be asked within the request time-out.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub async fn verify_remote(&self) -> Result<(), VerifyError> {
+        let term = &self.term;
+        self.ensure().map_err(VerifyError::Lost)?;
+        let answer = match tokio::time::timeout(term.request_timeout, term.store.get()).await {
+            Ok(answer) => answer,
+            Err(_) => Err(StoreError::unknown("no answer within the request time-out")),
+        };
+        match answer {
+            Err(error) => {
+                self.ensure().map_err(VerifyError::Lost)?;
+                Err(VerifyError::Unanswered(error))
+            }
+            Ok(None) => {
+                term.end(Loss::Deleted);
+                Err(VerifyError::Lost(Lost(term.loss())))
+            }
+            Ok(Some(lease)) => {
+                let record = &lease.record;
+                let loss = if lease.version.uid != term.fence.uid {
+                    Some(Loss::Replaced)
+                } else if record.holder.is_empty() {
+                    Some(Loss::Released)
+                } else if record.holder != term.identity {
+                    Some(Loss::TakenOver { by: record.holder.clone() })
+                } else if record.acquire_time != Some(term.acquire_time)
+                    || !record.write_id.as_ref().is_some_and(|id| term.wrote(id))
+                {
+                    Some(Loss::ForeignWrite)
+                } else {
+                    None
+                };
+                if let Some(loss) = loss {
+                    term.end(loss);
+                }
+                self.ensure().map_err(VerifyError::Lost)
+            }
+        }
+    }
+
+    /// Runs `future` for as long as the term goes on, and drops it when the term is over.
+    ///
+    /// What it has sent by then may still arrive: give the receiver the [`fence`](Self::fence).
+    ///
+    /// # Errors
+    /// [`Lost`] if the term ended first, or was over before; the future is then not polled again.
+    ///
+    /// # Cancel safety
+    /// As cancel safe as `future`.
+    pub async fn guard<F: Future>(&self, future: F) -> Result<F::Output, Lost> {
+        tokio::select! {
+            biased;
+            loss = self.term.lost() => Err(Lost(loss)),
+            output = future => Ok(output),
+        }
+    }
+}
+
+impl fmt::Debug for Leadership {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Leadership")
+            .field("fence", &self.term.fence)
+            .field("remaining", &self.remaining())
+            .finish_non_exhaustive()
+    }
+}
+
+async fn wait_true(flag: &mut watch::Receiver<bool>) {
+    if flag.wait_for(|set| *set).await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// The state of one term that its clones share with the driver.
+pub(crate) struct Term {
+    fence: FenceToken,
+    identity: String,
+    writer: String,
+    acquire_time: Timestamp,
+    /// Nanoseconds of the clock up to which the term is valid; 0 = over. Only ever raised while it is neither 0 nor reached.
+    valid_until: AtomicU64,
+    loss: watch::Sender<Option<Loss>>,
+    stop: watch::Sender<bool>,
+    clock: Arc<dyn Clock>,
+    store: Arc<dyn LeaseStore>,
+    request_timeout: Duration,
+}
+
+/// What a [`Term`] is made of.
+pub(crate) struct TermParts {
+    pub(crate) fence: FenceToken,
+    pub(crate) identity: String,
+    pub(crate) writer: String,
+    pub(crate) acquire_time: Timestamp,
+    pub(crate) valid_until: Moment,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) store: Arc<dyn LeaseStore>,
+    pub(crate) request_timeout: Duration,
+}
+
+impl Term {
+    pub(crate) fn begin(parts: TermParts) -> Arc<Self> {
+        Arc::new(Self {
+            fence: parts.fence,
+            identity: parts.identity,
+            writer: parts.writer,
+            acquire_time: parts.acquire_time,
+            valid_until: AtomicU64::new(parts.valid_until.to_nanos()),
+            loss: watch::Sender::new(None),
+            stop: watch::Sender::new(false),
+            clock: parts.clock,
+            store: parts.store,
+            request_timeout: parts.request_timeout,
+        })
+    }
+
+    /// Whether `id` names a write of the elector that began this term.
+    fn wrote(&self, id: &str) -> bool {
+        id.strip_prefix(self.writer.as_str()).is_some_and(|rest| rest.starts_with('.'))
+    }
+
+    /// Time-aware, and a latch: whoever finds the term expired ends it, so that a renewal which is noted at the same instant cannot revive it.
+    pub(crate) fn is_valid(&self) -> bool {
+        let mut until = self.valid_until.load(Ordering::SeqCst);
+        loop {
+            if until == 0 {
+                return false;
+            }
+            if self.clock.now().to_nanos() < until {
+                return true;
+            }
+            match self.valid_until.compare_exchange(until, 0, Ordering::SeqCst, Ordering::SeqCst) {
+                Ok(_) => {
+                    self.note(Loss::Expired);
+                    return false;
+                }
+                Err(seen) => until = seen,
+            }
+        }
+    }
+
+    /// Moves the end of the term out to `until`. `false` if the term is over.
+    #[must_use]
+    pub(crate) fn extend(&self, until: Moment) -> bool {
+        loop {
+            if !self.is_valid() {
+                return false;
+            }
+            let held = self.valid_until.load(Ordering::SeqCst);
+            let longer = held.max(until.to_nanos());
+            if held == 0 {
+                return false;
+            }
+            if self.clock.now().to_nanos() >= held {
+                continue;
+            }
+            if self.valid_until.compare_exchange(held, longer, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
+                return true;
+            }
+        }
+    }
+
+    /// Ends the term, if it is not over already.
+    pub(crate) fn end(&self, loss: Loss) {
+        let held = self.valid_until.swap(0, Ordering::SeqCst);
+        if held != 0 {
+            let expired = self.clock.now().to_nanos() >= held;
+            self.note(if expired { Loss::Expired } else { loss });
+        }
+    }
+
+    fn note(&self, loss: Loss) {
+        self.loss.send_if_modified(|slot| {
+            let first = slot.is_none();
+            if first {
+                *slot = Some(loss);
+            }
+            first
+        });
+    }
+
+    pub(crate) fn request_stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    pub(crate) fn loss(&self) -> Loss {
+        // Between the swap that ends a term and the note of its reason another thread may ask: it hears the reason of the swap it can see.
+        self.loss.borrow().clone().unwrap_or(Loss::Expired)
+    }
+
+    pub(crate) fn remaining(&self) -> Duration {
+        if !self.is_valid() {
+            return Duration::ZERO;
+        }
+        Moment::from_nanos(self.valid_until.load(Ordering::SeqCst)).since(self.clock.now())
+    }
+
+    pub(crate) async fn lost(&self) -> Loss {
+        let mut loss = self.loss.subscribe();
+        loop {
+            if !self.is_valid() {
+                // The one who ended it notes the reason right after.
+                return match loss.wait_for(Option::is_some).await {
+                    Ok(noted) => noted.clone().unwrap_or(Loss::Expired),
+                    Err(_) => Loss::Expired,
+                };
+            }
+            let until = Moment::from_nanos(self.valid_until.load(Ordering::SeqCst));
+            tokio::select! {
+                biased;
+                _ = loss.changed() => {}
+                () = self.clock.sleep_until(until) => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

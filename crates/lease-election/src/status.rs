@@ -1,0 +1,165 @@
+//! Status and Stats: what an elector can tell about itself, and the counters behind it. Plain data out; nothing here decides.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use crate::error::StoreError;
+use crate::leadership::Loss;
+
+/// What an elector is doing now.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Status {
+    /// Whether this elector leads, by the clock (`leader_election_master_status`).
+    pub leading: bool,
+    /// Who was last seen to hold the lease, this elector included. For display.
+    pub leader: Option<String>,
+    /// Why the elector gets nowhere: the last failure, if the last request failed; cut to 256 bytes, control characters escaped.
+    pub blocked: Option<String>,
+    /// Whether the watch is open; without it the elector polls.
+    pub watching: bool,
+}
+
+/// Failed requests by reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Failures {
+    /// The lease had changed, or existed already.
+    pub conflict: u64,
+    /// The server said no: permissions, validation, no such namespace.
+    pub rejected: u64,
+    /// The server was overloaded.
+    pub too_many_requests: u64,
+    /// No certain answer: time-outs, broken connections, server errors.
+    pub unknown: u64,
+    /// Anything else.
+    pub other: u64,
+}
+
+impl Failures {
+    fn count(&mut self, error: &StoreError) {
+        let counter = match error {
+            StoreError::Conflict => &mut self.conflict,
+            StoreError::Rejected { .. } => &mut self.rejected,
+            StoreError::TooManyRequests { .. } => &mut self.too_many_requests,
+            StoreError::Unknown { .. } => &mut self.unknown,
+            _ => &mut self.other,
+        };
+        *counter = counter.saturating_add(1);
+    }
+
+    /// The sum of all.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        [self.rejected, self.too_many_requests, self.unknown, self.other]
+            .iter()
+            .fold(self.conflict, |sum, n| sum.saturating_add(*n))
+    }
+}
+
+/// Ended terms by reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Losses {
+    /// The hold ran out.
+    pub expired: u64,
+    /// Another candidate took the lease.
+    pub taken_over: u64,
+    /// The Lease was deleted, or deleted and made again.
+    pub deleted: u64,
+    /// Somebody wrote the lease who should not: emptied it, changed it, or set the server back.
+    pub foreign_write: u64,
+    /// The work took longer to stop than the drain time-out.
+    pub overran: u64,
+}
+
+/// Counters since the elector was made. They never go back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
+pub struct Stats {
+    /// Terms begun.
+    pub terms: u64,
+    /// Terms that ended otherwise than by the end of their work.
+    pub losses: Losses,
+    /// Renewals that succeeded.
+    pub renewals: u64,
+    /// Reads of the lease.
+    pub reads: u64,
+    /// Renewals and acquisitions after which the lease had to be read again (`leader_election_slowpath_total`).
+    #[doc(alias = "leader_election_slowpath_total")]
+    pub slow_path: u64,
+    /// Failed requests while leading.
+    pub renew_failures: Failures,
+    /// Failed requests while not leading.
+    pub acquire_failures: Failures,
+    /// Changes of the holder seen.
+    pub transitions: u64,
+    /// Leases given back.
+    pub releases: u64,
+    /// Leases that could not be given back in time.
+    pub failed_releases: u64,
+    /// Times the watch was opened.
+    pub watches: u64,
+}
+
+/// The counters of one elector.
+#[derive(Debug, Default)]
+pub(crate) struct Counters(Mutex<(Stats, Status)>);
+
+impl Counters {
+    fn with<R>(&self, change: impl FnOnce(&mut Stats, &mut Status) -> R) -> R {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (stats, status) = &mut *held;
+        change(stats, status)
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        self.with(|stats, _| *stats)
+    }
+
+    /// The status but for `leading` and `leader`, which are not kept here.
+    pub(crate) fn status(&self) -> Status {
+        self.with(|_, status| status.clone())
+    }
+
+    pub(crate) fn count(&self, counter: impl FnOnce(&mut Stats) -> &mut u64) {
+        self.with(|stats, _| {
+            let counter = counter(stats);
+            *counter = counter.saturating_add(1);
+        });
+    }
+
+    pub(crate) fn failed(&self, leading: bool, error: &StoreError) {
+        self.with(|stats, status| {
+            let failures = if leading { &mut stats.renew_failures } else { &mut stats.acquire_failures };
+            failures.count(error);
+            // A lost race is the other's success, not a fault.
+            if *error != StoreError::Conflict {
+                status.blocked = Some(error.to_string());
+            }
+        });
+    }
+
+    pub(crate) fn succeeded(&self) {
+        self.with(|_, status| status.blocked = None);
+    }
+
+    pub(crate) fn watching(&self, open: bool) {
+        self.with(|_, status| status.watching = open);
+    }
+
+    pub(crate) fn lost(&self, loss: &Loss) {
+        self.with(|stats, _| {
+            let losses = &mut stats.losses;
+            let counter = match loss {
+                Loss::Expired => &mut losses.expired,
+                Loss::TakenOver { .. } => &mut losses.taken_over,
+                Loss::Deleted | Loss::Replaced => &mut losses.deleted,
+                Loss::Released | Loss::ForeignWrite | Loss::Rewound => &mut losses.foreign_write,
+                Loss::Overran => &mut losses.overran,
+                Loss::Finished => return,
+            };
+            *counter = counter.saturating_add(1);
+        });
+    }
+}
