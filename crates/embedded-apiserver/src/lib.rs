@@ -1,1 +1,50 @@
 //! A Kubernetes API server in the process, for tests, demos and small set-ups.
+
+mod server;
+mod builder;
+mod service;
+mod pipeline;
+mod request_info;
+mod request_log;
+mod tokens;
+mod fault;
+mod introspection;
+mod kubeconfig;
+#[cfg(feature = "actors")]
+mod actors;
+#[cfg(feature = "actors")]
+mod binder;
+#[cfg(feature = "listen")]
+mod listen;
+#[cfg(feature = "client")]
+mod client;
+mod identity;
+mod body;
+mod kind;
+mod registry;
+mod builtin;
+mod route;
+mod query;
+mod media;
+mod rest;
+mod discovery;
+mod selector;
+mod patch;
+mod metadata;
+mod names;
+mod stored;
+mod store;
+mod status;
+mod clock;
+
+pub use crate::body::{Body, Disconnected};
+pub use crate::builder::Builder;
+pub use crate::identity::ClientName;
+pub use crate::kind::{InvalidKind, Kind};
+pub use crate::fault::{Chance, Decider, Decision, Fault, FaultPlan, Faults, Injection, Match, Rule};
+#[cfg(feature = "listen")]
+pub use crate::listen::{ListenError, Listener};
+pub use crate::request_info::{RequestInfo, Verb};
+pub use crate::request_log::{Counts, Entry, Forgotten, Outcome, RequestLog, Selection, Series};
+pub use crate::server::EmbeddedApiServer;
+pub use crate::service::ApiService;

@@ -165,7 +165,7 @@ async fn accept(socket: TcpListener, service: ApiService, mut stopped: watch::Re
     loop {
         tokio::select! {
             biased;
-            _ = stopped.wait_for(|stopped| *stopped) => break,
+            () = stop(&mut stopped) => break,
             Some(_) = connections.join_next() => {}
             accepted = socket.accept() => match accepted {
                 Ok((stream, _)) => {
@@ -185,6 +185,11 @@ async fn accept(socket: TcpListener, service: ApiService, mut stopped: watch::Re
     }
 }
 
+/// Waits until the listener stops; a listener that is gone has stopped.
+async fn stop(stopped: &mut watch::Receiver<bool>) {
+    let _ = stopped.wait_for(|stopped| *stopped).await;
+}
+
 async fn serve(stream: TcpStream, service: ApiService, mut stopped: watch::Receiver<bool>) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection keeps Nagle's delay");
@@ -201,7 +206,7 @@ async fn serve(stream: TcpStream, service: ApiService, mut stopped: watch::Recei
         biased;
         ended = connection.as_mut() => Some(ended),
         () = dropped.notified() => return,
-        _ = stopped.wait_for(|stopped| *stopped) => None,
+        () = stop(&mut stopped) => None,
     };
     let ended = match ended {
         Some(ended) => ended,
@@ -235,9 +240,7 @@ async fn answer(
     if !response.body().is_stream() {
         return Ok(response);
     }
-    let until_stop = async move {
-        let _ = stopped.wait_for(|stopped| *stopped).await;
-    };
+    let until_stop = async move { stop(&mut stopped).await };
     Ok(response.map(|body| {
         let chunks = body.into_stream().take_until(Box::pin(until_stop));
         Body::stream(chunks.inspect(move |chunk| {

@@ -1,0 +1,123 @@
+//! The body of an answer: all bytes at once, or a stream of chunks (a watch: one chunk is one event line).
+
+use std::error::Error;
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use futures::Stream;
+use http_body::{Frame, SizeHint};
+
+/// The connection was dropped before the answer, or the rest of it, could be sent.
+///
+/// The embedded server itself never drops a connection; a fault plan does. A listener that gets this error closes
+/// the socket without another byte; an in-process client sees it as a transport error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Disconnected;
+
+impl Disconnected {
+    /// The error, for layers that drop connections on purpose.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
+impl Default for Disconnected {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Display for Disconnected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the server dropped the connection")
+    }
+}
+
+impl Error for Disconnected {}
+
+/// What the server answers with: an [`http_body::Body`] of [`Bytes`].
+///
+/// A watch answers with a stream in which one chunk is one whole event line, the newline included.
+pub struct Body(Kind);
+
+enum Kind {
+    Full(Option<Bytes>),
+    Stream(Pin<Box<dyn Stream<Item = Result<Bytes, Disconnected>> + Send>>),
+}
+
+impl Body {
+    /// A body without bytes.
+    #[must_use]
+    pub const fn empty() -> Self {
+        Self(Kind::Full(None))
+    }
+
+    /// A body whose bytes are known.
+    #[must_use]
+    pub fn full(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        Self(Kind::Full((!bytes.is_empty()).then_some(bytes)))
+    }
+
+    /// A body that comes in chunks, and ends, or fails with [`Disconnected`].
+    #[must_use]
+    pub fn stream(stream: impl Stream<Item = Result<Bytes, Disconnected>> + Send + 'static) -> Self {
+        Self(Kind::Stream(Box::pin(stream)))
+    }
+
+    /// Whether the bytes are not all known yet: a watch.
+    #[must_use]
+    pub const fn is_stream(&self) -> bool {
+        matches!(self.0, Kind::Stream(_))
+    }
+
+    /// The chunks of this body as a stream.
+    #[must_use]
+    pub fn into_stream(self) -> Pin<Box<dyn Stream<Item = Result<Bytes, Disconnected>> + Send>> {
+        match self.0 {
+            Kind::Full(bytes) => Box::pin(futures::stream::iter(bytes.map(Ok))),
+            Kind::Stream(stream) => stream,
+        }
+    }
+}
+
+impl fmt::Debug for Body {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Full(bytes) => {
+                f.debug_struct("Body").field("len", &bytes.as_ref().map_or(0, Bytes::len)).finish()
+            }
+            Kind::Stream(_) => f.debug_struct("Body").field("stream", &true).finish(),
+        }
+    }
+}
+
+impl http_body::Body for Body {
+    type Data = Bytes;
+    type Error = Disconnected;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Disconnected>>> {
+        match &mut self.0 {
+            Kind::Full(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Kind::Stream(stream) => stream.as_mut().poll_next(cx).map_ok(Frame::data),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self.0, Kind::Full(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Kind::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64)),
+            Kind::Stream(_) => SizeHint::default(),
+        }
+    }
+}

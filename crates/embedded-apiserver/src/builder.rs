@@ -1,0 +1,166 @@
+//! How a server is set up: seed, clock, history window, bookmarks, namespaces.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+
+use crate::clock::{self, Clock};
+use crate::fault::{FaultPlan, Faults};
+use crate::pipeline::Pipeline;
+use crate::request_log::{self, RequestLog};
+use crate::server::{Core, EmbeddedApiServer, Options};
+use crate::tokens::Tokens;
+
+/// Sets up an [`EmbeddedApiServer`]; from [`EmbeddedApiServer::builder`].
+#[derive(Debug, Clone)]
+#[must_use = "a builder does nothing until `build` is called"]
+pub struct Builder {
+    seed: Option<u64>,
+    start_time: Option<Timestamp>,
+    history: usize,
+    bookmark_interval: Duration,
+    namespaces: Vec<String>,
+    check_namespaces: bool,
+    tokens: Tokens,
+    faults: FaultPlan,
+    request_log_capacity: usize,
+    introspection: bool,
+    allow_non_loopback: bool,
+    volume_binder: bool,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            seed: None,
+            start_time: None,
+            history: 16_384,
+            bookmark_interval: Duration::from_secs(60),
+            namespaces: Vec::new(),
+            check_namespaces: true,
+            tokens: Tokens::default(),
+            faults: FaultPlan::none(),
+            request_log_capacity: request_log::DEFAULT_CAPACITY,
+            introspection: false,
+            allow_non_loopback: false,
+            volume_binder: false,
+        }
+    }
+}
+
+impl Builder {
+    /// Seeds uids and the suffixes of `generateName`. Without a seed, both differ from run to run.
+    ///
+    /// Together with [`start_time`](Self::start_time) and tokio's paused clock, two runs that send the same requests
+    /// in the same order get the same bytes.
+    pub const fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// The wall time of the server at its start; from there it follows tokio's clock. Default: now.
+    ///
+    /// Times that cannot be written as RFC 3339 (years beyond 9999) are clamped.
+    pub fn start_time(mut self, time: SystemTime) -> Self {
+        self.start_time = Some(clock::from_system(time));
+        self
+    }
+
+    /// How many changes of each kind are kept for watches that resume and for pages of an older list
+    /// (default 16384). A watch from before the window gets 410 Expired and must list again.
+    ///
+    /// 0 keeps none: then a watch can only follow live, and falls behind at the first delay.
+    #[doc(alias = "etcd compaction")]
+    #[doc(alias = "watch cache size")]
+    pub const fn history(mut self, changes: usize) -> Self {
+        self.history = changes;
+        self
+    }
+
+    /// How often a watch that asked for bookmarks gets one (default 60 s, as kube-apiserver). Zero: only the one
+    /// that ends the initial events.
+    pub const fn bookmark_interval(mut self, interval: Duration) -> Self {
+        self.bookmark_interval = interval;
+        self
+    }
+
+    /// A namespace that exists from the start, beside `default`, `kube-system`, `kube-public` and `kube-node-lease`.
+    pub fn namespace(mut self, name: impl Into<String>) -> Self {
+        self.namespaces.push(name.into());
+        self
+    }
+
+    /// Whether creating an object in a namespace that does not exist is refused with 404, as the real server does
+    /// (default `true`). `false` saves tests that care about something else the creation of namespaces.
+    pub const fn check_namespaces(mut self, check: bool) -> Self {
+        self.check_namespaces = check;
+        self
+    }
+
+    /// A bearer token and the user it stands for. With the first token, requests over a socket that carry none, or a
+    /// wrong one, are answered 401; clients in this process need none.
+    pub fn token(mut self, user: &str, token: impl Into<String>) -> Self {
+        self.tokens.insert(user, token.into());
+        self
+    }
+
+    /// The faults in force from the start (default: none). [`EmbeddedApiServer::faults`] changes them later.
+    pub fn faults(mut self, plan: FaultPlan) -> Self {
+        self.faults = plan;
+        self
+    }
+
+    /// How many entries the request log keeps (default 65536, at least 1). Its counters never drop.
+    pub const fn request_log_capacity(mut self, entries: usize) -> Self {
+        self.request_log_capacity = entries;
+        self
+    }
+
+    /// Whether other processes may read the request log and change the faults under `/embedded/` (default `false`):
+    /// `GET /embedded/healthz`, `GET /embedded/requests`, `GET` and `PUT /embedded/faults`.
+    pub const fn introspection(mut self, introspection: bool) -> Self {
+        self.introspection = introspection;
+        self
+    }
+
+    /// Whether a listener may be given an address that other machines can reach (default `false`). This server has
+    /// no transport security and no permissions: whoever reaches it may do everything.
+    pub const fn allow_non_loopback(mut self, allow: bool) -> Self {
+        self.allow_non_loopback = allow;
+        self
+    }
+
+    /// Whether the server does the part of Kubernetes' persistent volume controllers (default `false`): claims are
+    /// annotated with their provisioner and bound, volumes become Bound and Released, and both get and lose their
+    /// protection finalizers.
+    #[cfg(feature = "actors")]
+    #[doc(alias = "persistentvolume-binder-controller")]
+    pub const fn volume_binder(mut self, binder: bool) -> Self {
+        self.volume_binder = binder;
+        self
+    }
+
+    /// Builds the server. Nothing runs until a request comes.
+    #[must_use]
+    pub fn build(self) -> EmbeddedApiServer {
+        let clock = Clock::starting_at(self.start_time.unwrap_or_else(|| clock::from_system(SystemTime::now())));
+        let rng = self.seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
+        let options = Options {
+            history: self.history,
+            bookmark_interval: self.bookmark_interval,
+            check_namespaces: self.check_namespaces,
+            protect_volumes: self.volume_binder,
+        };
+        let pipeline = Pipeline {
+            log: RequestLog::new(self.request_log_capacity),
+            tokens: self.tokens,
+            faults: Faults::new(self.faults),
+            introspection: self.introspection,
+            allow_non_loopback: self.allow_non_loopback,
+        };
+        let core = Core::new(options, pipeline, clock, rng);
+        core.create_namespaces(self.namespaces);
+        EmbeddedApiServer::from_core(Arc::new(core))
+    }
+}

@@ -1,0 +1,323 @@
+//! What each built-in kind fills in, and what it refuses. Pure: objects in, objects and causes out.
+
+use jiff::Timestamp;
+use k8s_openapi::ByteString;
+use serde_json::{Value, json};
+
+use crate::builtin::Builtin;
+use crate::clock;
+use crate::kind::Kind;
+use crate::metadata::{self, Object};
+use crate::names;
+use crate::status::Cause;
+
+/// Fills in what a new or changed object leaves out.
+pub(crate) fn default(builtin: Builtin, object: &mut Object) {
+    match builtin {
+        Builtin::Claim => fill(object, "spec", &[("volumeMode", json!("Filesystem"))]),
+        Builtin::Volume => fill(
+            object,
+            "spec",
+            &[("volumeMode", json!("Filesystem")), ("persistentVolumeReclaimPolicy", json!("Retain"))],
+        ),
+        Builtin::StorageClass => {
+            object.entry("reclaimPolicy").or_insert_with(|| "Delete".into());
+            object.entry("volumeBindingMode").or_insert_with(|| "Immediate".into());
+        }
+        Builtin::Pod => fill(
+            object,
+            "spec",
+            &[
+                ("restartPolicy", json!("Always")),
+                ("terminationGracePeriodSeconds", json!(30)),
+                ("dnsPolicy", json!("ClusterFirst")),
+                ("schedulerName", json!("default-scheduler")),
+                ("securityContext", json!({})),
+                ("enableServiceLinks", json!(true)),
+            ],
+        ),
+        Builtin::Secret => {
+            object.entry("type").or_insert_with(|| "Opaque".into());
+            if let Some(Value::Object(plain)) = object.remove("stringData") {
+                let data = object.entry("data").or_insert_with(|| json!({}));
+                for (key, text) in plain {
+                    let bytes = text.as_str().unwrap_or_default().as_bytes().to_vec();
+                    data[key] = serde_json::to_value(ByteString(bytes)).unwrap_or_default();
+                }
+            }
+        }
+        Builtin::Namespace => {
+            let name = metadata::text(object, "name").to_owned();
+            let labels = metadata::of(object).entry("labels").or_insert_with(|| json!({}));
+            labels["kubernetes.io/metadata.name"] = name.into();
+        }
+        Builtin::ConfigMap
+        | Builtin::Endpoints
+        | Builtin::Event
+        | Builtin::EventV1
+        | Builtin::Lease
+        | Builtin::Service
+        | Builtin::ServiceAccount => {}
+    }
+}
+
+/// What only creation sets: the first status.
+pub(crate) fn prepare_create(builtin: Builtin, object: &mut Object, now: Timestamp, protect_volumes: bool) {
+    let pending = json!({ "phase": "Pending" });
+    match builtin {
+        Builtin::Claim => {
+            object.insert("status".to_owned(), pending);
+            if protect_volumes {
+                add_finalizer(object, "kubernetes.io/pvc-protection");
+            }
+        }
+        Builtin::Volume => {
+            let status = json!({ "phase": "Pending", "lastPhaseTransitionTime": clock::seconds(now) });
+            object.insert("status".to_owned(), status);
+            if protect_volumes {
+                add_finalizer(object, "kubernetes.io/pv-protection");
+            }
+        }
+        Builtin::Pod => drop(object.insert("status".to_owned(), pending)),
+        Builtin::Namespace => {
+            object.insert("status".to_owned(), json!({ "phase": "Active" }));
+            object.insert("spec".to_owned(), json!({ "finalizers": ["kubernetes"] }));
+        }
+        Builtin::Service => drop(object.insert("status".to_owned(), json!({ "loadBalancer": {} }))),
+        _ => {}
+    }
+}
+
+/// A volume's status remembers when its phase changed.
+pub(crate) fn prepare_status(builtin: Builtin, object: &mut Object, old: &Object, now: Timestamp) {
+    if builtin != Builtin::Volume {
+        return;
+    }
+    let member = |object: &Object, name: &str| object.get("status").and_then(|s| s.get(name)).cloned();
+    let same_time = member(object, "lastPhaseTransitionTime") == member(old, "lastPhaseTransitionTime");
+    let missing = member(object, "lastPhaseTransitionTime").is_none();
+    if member(object, "phase") != member(old, "phase") && (same_time || missing) {
+        fill(object, "status", &[]);
+        if let Some(Value::Object(status)) = object.get_mut("status") {
+            status.insert("lastPhaseTransitionTime".to_owned(), clock::seconds(now).into());
+        }
+    }
+}
+
+fn add_finalizer(object: &mut Object, finalizer: &str) {
+    let finalizers = metadata::of(object).entry("finalizers").or_insert_with(|| json!([]));
+    if let Value::Array(finalizers) = finalizers
+        && !finalizers.iter().any(|f| f == finalizer)
+    {
+        finalizers.push(finalizer.into());
+    }
+}
+
+fn fill(object: &mut Object, member: &str, defaults: &[(&str, Value)]) {
+    let target = object.entry(member).or_insert_with(|| json!({}));
+    if let Value::Object(target) = target {
+        for (name, value) in defaults {
+            target.entry(*name).or_insert_with(|| value.clone());
+        }
+    }
+}
+
+/// What is wrong with the name, by the kind's own rule.
+pub(crate) fn wrong_name(kind: &Kind, name: &str) -> Option<&'static str> {
+    match kind.builtin {
+        Some(Builtin::Namespace | Builtin::Service) => names::wrong_label(name),
+        _ => names::wrong_subdomain(name),
+    }
+}
+
+/// What is wrong with an object, old or new.
+pub(crate) fn check(builtin: Builtin, object: &Object, causes: &mut Vec<Cause>) {
+    match builtin {
+        Builtin::Claim => {
+            check_access_modes(object, causes);
+            if at(object, "spec.resources.requests.storage").is_none() {
+                causes.push(Cause::required("spec.resources[storage]", ""));
+            }
+        }
+        Builtin::Volume => check_volume(object, causes),
+        Builtin::StorageClass => {
+            if text(object, "provisioner").is_empty() {
+                causes.push(Cause::required("provisioner", ""));
+            }
+            one_of(object, "reclaimPolicy", &["Delete", "Retain"], causes);
+            one_of(object, "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"], causes);
+        }
+        Builtin::Lease => {
+            let positive = |path: &str, least: i64, why: &str, causes: &mut Vec<Cause>| {
+                if let Some(value) = at(object, path).and_then(Value::as_i64)
+                    && value < least
+                {
+                    causes.push(Cause::invalid(path, &value.to_string(), why));
+                }
+            };
+            positive("spec.leaseDurationSeconds", 1, "must be greater than 0", causes);
+            positive("spec.leaseTransitions", 0, "must be greater than or equal to 0", causes);
+        }
+        Builtin::ConfigMap | Builtin::Secret => check_data(object, causes),
+        Builtin::Event | Builtin::EventV1 => check_event(builtin, object, causes),
+        Builtin::Pod => check_pod(object, causes),
+        Builtin::Endpoints | Builtin::Namespace | Builtin::Service | Builtin::ServiceAccount => {}
+    }
+}
+
+/// What may not change.
+pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, causes: &mut Vec<Cause>) {
+    let mut keep = |members: &[&str], why: &str| {
+        for member in members {
+            if object.get(*member) != old.get(*member) {
+                causes.push(Cause::forbidden(*member, why));
+            }
+        }
+    };
+    match builtin {
+        Builtin::StorageClass => {
+            let why = "updates to this field are forbidden";
+            keep(&["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"], why);
+        }
+        Builtin::ConfigMap | Builtin::Secret => {
+            if old.get("immutable") == Some(&Value::Bool(true)) {
+                let why = "field is immutable when `immutable` is set";
+                keep(&["immutable", "data", "binaryData"], why);
+            }
+            if builtin == Builtin::Secret {
+                keep(&["type"], "field is immutable");
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The value at a path of member names.
+pub(crate) fn at<'a>(object: &'a Object, path: &str) -> Option<&'a Value> {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    let value = object.get(first)?;
+    let value = rest.map_or(Some(value), |rest| rest.split('.').try_fold(value, |value, part| value.get(part)));
+    value.filter(|value| !value.is_null())
+}
+
+fn text<'a>(object: &'a Object, path: &str) -> &'a str {
+    at(object, path).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn one_of(object: &Object, path: &str, supported: &[&str], causes: &mut Vec<Cause>) {
+    if let Some(value) = at(object, path).and_then(Value::as_str)
+        && !supported.contains(&value)
+    {
+        causes.push(Cause::unsupported(path, value, supported));
+    }
+}
+
+fn check_access_modes(object: &Object, causes: &mut Vec<Cause>) {
+    const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+    let modes = at(object, "spec.accessModes").and_then(Value::as_array);
+    if modes.is_none_or(Vec::is_empty) {
+        causes.push(Cause::required("spec.accessModes", "at least 1 access mode is required"));
+    }
+    for mode in modes.into_iter().flatten().filter_map(Value::as_str) {
+        if !MODES.contains(&mode) {
+            causes.push(Cause::unsupported("spec.accessModes", mode, &MODES));
+        }
+    }
+}
+
+fn check_volume(object: &Object, causes: &mut Vec<Cause>) {
+    const NOT_SOURCES: [&str; 9] = [
+        "accessModes",
+        "capacity",
+        "claimRef",
+        "mountOptions",
+        "nodeAffinity",
+        "persistentVolumeReclaimPolicy",
+        "storageClassName",
+        "volumeAttributesClassName",
+        "volumeMode",
+    ];
+    check_access_modes(object, causes);
+    if at(object, "spec.capacity.storage").is_none() {
+        causes.push(Cause::required("spec.capacity", ""));
+    }
+    one_of(object, "spec.persistentVolumeReclaimPolicy", &["Delete", "Recycle", "Retain"], causes);
+    let members = object.get("spec").and_then(Value::as_object).into_iter().flatten();
+    let sources = members.filter(|(name, value)| !NOT_SOURCES.contains(&name.as_str()) && !value.is_null());
+    match sources.count() {
+        0 => causes.push(Cause::required("spec", "must specify a volume type")),
+        1 => {}
+        _ => causes.push(Cause::forbidden("spec", "may not specify more than 1 volume type")),
+    }
+}
+
+fn check_data(object: &Object, causes: &mut Vec<Cause>) {
+    const MAX: usize = 1024 * 1024;
+    let mut size = 0_usize;
+    for member in ["data", "binaryData"] {
+        for (key, value) in object.get(member).and_then(Value::as_object).into_iter().flatten() {
+            if let Some(why) = names::wrong_data_key(key) {
+                causes.push(Cause::invalid(format!("{member}[{key}]"), key, why));
+            }
+            size = size.saturating_add(key.len()).saturating_add(value.as_str().unwrap_or_default().len());
+        }
+    }
+    if size > MAX {
+        causes.push(Cause::too_long("", MAX));
+    }
+}
+
+fn check_event(builtin: Builtin, object: &Object, causes: &mut Vec<Cause>) {
+    let (involved, new) = match builtin {
+        Builtin::EventV1 => ("regarding.namespace", true),
+        _ => ("involvedObject.namespace", at(object, "eventTime").is_some()),
+    };
+    let of_object = text(object, involved);
+    let namespace = metadata::text(object, "namespace");
+    // Events about objects of cluster scope are kept in `default` (and, by old clients, in kube-system).
+    let fits =
+        if of_object.is_empty() { matches!(namespace, "default" | "kube-system") } else { of_object == namespace };
+    if !fits {
+        causes.push(Cause::invalid("involvedObject.namespace", of_object, "does not match event.namespace"));
+    }
+    if !new {
+        return;
+    }
+    let reporter = if builtin == Builtin::EventV1 { "reportingController" } else { "reportingComponent" };
+    for (member, field) in
+        [(reporter, "reportingController"), ("reportingInstance", "reportingInstance"), ("action", "action")]
+    {
+        if text(object, member).is_empty() {
+            causes.push(Cause::required(field, ""));
+        }
+    }
+    if at(object, "eventTime").is_none() {
+        causes.push(Cause::required("eventTime", ""));
+    }
+    if text(object, "reason").is_empty() {
+        causes.push(Cause::required("reason", ""));
+    }
+    if !matches!(text(object, "type"), "Normal" | "Warning") {
+        causes.push(Cause::invalid("type", text(object, "type"), "has invalid value"));
+    }
+    let note = if builtin == Builtin::EventV1 { "note" } else { "message" };
+    for (member, max) in [("reason", 128), ("action", 128), (note, 1024), ("reportingInstance", 128)] {
+        if text(object, member).len() > max {
+            causes.push(Cause::too_long(member, max));
+        }
+    }
+}
+
+fn check_pod(object: &Object, causes: &mut Vec<Cause>) {
+    let containers = at(object, "spec.containers").and_then(Value::as_array);
+    if containers.is_none_or(Vec::is_empty) {
+        causes.push(Cause::required("spec.containers", ""));
+    }
+    for (index, container) in containers.into_iter().flatten().enumerate() {
+        for member in ["name", "image"] {
+            if container.get(member).and_then(Value::as_str).unwrap_or_default().is_empty() {
+                causes.push(Cause::required(format!("spec.containers[{index}].{member}"), ""));
+            }
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! A kind of object: its names, its scope, its subresources, and which rules of the real server hold for it.
+
+use std::any::TypeId;
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::builtin::Builtin;
+
+/// A kind that the server serves: what discovery says about it, and what the server must know to store it.
+///
+/// ```
+/// use embedded_apiserver::Kind;
+///
+/// let widgets = Kind::namespaced("example.com", "v1", "Widget", "widgets")
+///     .status(true)
+///     .short_name("wd")
+///     .selectable_field("spec.color");
+/// assert_eq!(widgets.api_version(), "example.com/v1");
+/// ```
+#[derive(Debug, Clone)]
+#[doc(alias = "CustomResourceDefinition")]
+pub struct Kind {
+    group: String,
+    version: String,
+    kind: String,
+    plural: String,
+    singular: String,
+    namespaced: bool,
+    status: bool,
+    short_names: Vec<String>,
+    categories: Vec<String>,
+    selectable: Vec<String>,
+    pub(crate) builtin: Option<Builtin>,
+    /// The table its objects are in: two versions of one kind, and the two groups of Event, share one.
+    pub(crate) storage: Arc<str>,
+    /// `"apiVersion":"v1","kind":"Pod",`: every answer begins with it.
+    pub(crate) prefix: Arc<str>,
+}
+
+/// Why a kind cannot be registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct InvalidKind {
+    field: &'static str,
+    value: String,
+    why: String,
+}
+
+impl fmt::Display for InvalidKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot register a kind with {} {:?}: {}", self.field, self.value, self.why)
+    }
+}
+
+impl std::error::Error for InvalidKind {}
+
+impl Kind {
+    /// A custom kind whose objects live in namespaces. It has no status subresource unless [`status`](Self::status)
+    /// says so.
+    #[must_use]
+    pub fn namespaced(group: &str, version: &str, kind: &str, plural: &str) -> Self {
+        Self::new(group, version, kind, plural, true)
+    }
+
+    /// A custom kind of cluster scope.
+    #[must_use]
+    pub fn cluster_scoped(group: &str, version: &str, kind: &str, plural: &str) -> Self {
+        Self::new(group, version, kind, plural, false)
+    }
+
+    /// The names and the scope of a Rust type. The type does not tell whether there is a status subresource: off,
+    /// until [`status`](Self::status) turns it on.
+    #[cfg(feature = "client")]
+    #[must_use]
+    pub fn of<K>() -> Self
+    where
+        K: kube::Resource<DynamicType = ()>,
+        K::Scope: 'static,
+    {
+        let namespaced = TypeId::of::<K::Scope>() != TypeId::of::<k8s_openapi::ClusterResourceScope>();
+        Self::new(&K::group(&()), &K::version(&()), &K::kind(&()), &K::plural(&()), namespaced)
+    }
+
+    /// Every served version of a custom resource definition: scope, status subresource, short names and selectable
+    /// fields as it says. Its schemas are not enforced.
+    #[must_use]
+    pub fn of_definition(
+        definition: &k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    ) -> Vec<Self> {
+        let spec = &definition.spec;
+        let versions = spec.versions.iter().filter(|v| v.served);
+        versions
+            .map(|version| {
+                let namespaced = spec.scope != "Cluster";
+                let mut kind =
+                    Self::new(&spec.group, &version.name, &spec.names.kind, &spec.names.plural, namespaced);
+                kind.status = version.subresources.as_ref().is_some_and(|s| s.status.is_some());
+                kind.singular = spec.names.singular.clone().unwrap_or(kind.singular);
+                kind.short_names = spec.names.short_names.clone().unwrap_or_default();
+                kind.categories = spec.names.categories.clone().unwrap_or_default();
+                let fields = version.selectable_fields.iter().flatten();
+                kind.selectable =
+                    fields.map(|f| f.json_path.trim_start_matches('.').to_owned()).collect();
+                kind
+            })
+            .collect()
+    }
+
+    fn new(group: &str, version: &str, kind: &str, plural: &str, namespaced: bool) -> Self {
+        let prefix = prefix(group, version, kind);
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+            plural: plural.to_owned(),
+            singular: kind.to_lowercase(),
+            namespaced,
+            status: false,
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            selectable: Vec::new(),
+            builtin: None,
+            storage: format!("{group}/{plural}").into(),
+            prefix,
+        }
+    }
+
+    pub(crate) fn built_in(mut self, builtin: Builtin) -> Self {
+        self.builtin = Some(builtin);
+        self
+    }
+
+    pub(crate) fn stored_as(mut self, storage: &str) -> Self {
+        self.storage = storage.into();
+        self
+    }
+
+    /// Whether `status` is a subresource: then writes to the object leave the status alone, and writes to
+    /// `.../status` leave the rest alone.
+    #[must_use]
+    pub fn status(mut self, has_subresource: bool) -> Self {
+        self.status = has_subresource;
+        self
+    }
+
+    /// A short name for discovery (`kubectl get wd`).
+    #[must_use]
+    pub fn short_name(mut self, name: &str) -> Self {
+        self.short_names.push(name.to_owned());
+        self
+    }
+
+    /// A field that field selectors may name, as a path of member names: `spec.color`.
+    #[must_use]
+    #[doc(alias = "selectableFields")]
+    pub fn selectable_field(mut self, path: &str) -> Self {
+        self.selectable.push(path.trim_start_matches('.').to_owned());
+        self
+    }
+
+    /// The API group; empty for core.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        &self.group
+    }
+
+    /// The version within the group.
+    #[must_use]
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The kind's name, as in `kind: Pod`.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        &self.kind
+    }
+
+    /// The resource's name, as in the path.
+    #[must_use]
+    pub fn plural(&self) -> &str {
+        &self.plural
+    }
+
+    /// The resource's name for one object.
+    #[must_use]
+    pub fn singular(&self) -> &str {
+        &self.singular
+    }
+
+    /// `v1`, `storage.k8s.io/v1`.
+    #[must_use]
+    pub fn api_version(&self) -> String {
+        api_version(&self.group, &self.version)
+    }
+
+    /// Whether its objects live in namespaces.
+    #[must_use]
+    pub const fn is_namespaced(&self) -> bool {
+        self.namespaced
+    }
+
+    /// Whether `status` is a subresource.
+    #[must_use]
+    pub const fn has_status(&self) -> bool {
+        self.status
+    }
+
+    /// Short names for discovery.
+    #[must_use]
+    pub fn short_names(&self) -> &[String] {
+        &self.short_names
+    }
+
+    pub(crate) fn categories(&self) -> &[String] {
+        &self.categories
+    }
+
+    /// The paths that field selectors may name, beside `metadata.name` and `metadata.namespace`.
+    pub(crate) fn selectable(&self) -> &[String] {
+        &self.selectable
+    }
+
+    /// `pods`, `leases.coordination.k8s.io`: how errors name the resource.
+    pub(crate) fn qualified_plural(&self) -> String {
+        if self.group.is_empty() { self.plural.clone() } else { format!("{}.{}", self.plural, self.group) }
+    }
+
+    /// `Pod`, `Lease.coordination.k8s.io`: how errors name the kind.
+    pub(crate) fn qualified_kind(&self) -> String {
+        if self.group.is_empty() { self.kind.clone() } else { format!("{}.{}", self.kind, self.group) }
+    }
+
+    pub(crate) fn check(&self) -> Result<(), InvalidKind> {
+        let bad = |field, value: &str, why: &str| {
+            Err(InvalidKind { field, value: value.to_owned(), why: why.to_owned() })
+        };
+        let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if self.builtin.is_none() && !self.group.contains('.') {
+            return bad("group", &self.group, "the group of a custom kind is a domain name, as example.com");
+        }
+        if !self.group.chars().all(|c| lower(c) || c == '.') {
+            return bad("group", &self.group, "only lower case letters, digits, dashes and dots");
+        }
+        if self.version.is_empty() || !self.version.chars().all(lower) {
+            return bad("version", &self.version, "lower case letters, digits and dashes, as v1alpha1");
+        }
+        if self.plural.is_empty() || !self.plural.chars().all(lower) {
+            return bad("plural", &self.plural, "lower case letters, digits and dashes, as widgets");
+        }
+        if self.kind.is_empty() || !self.kind.chars().all(|c| c.is_ascii_alphanumeric()) {
+            return bad("kind", &self.kind, "letters and digits, as Widget");
+        }
+        Ok(())
+    }
+
+    /// The value of a selectable field in an object, as selectors compare it: absent is the empty string.
+    pub(crate) fn field(object: &Value, path: &str) -> String {
+        let found = path.split('.').try_fold(object, |value, part| value.get(part));
+        match found {
+            Some(Value::String(text)) => text.clone(),
+            Some(Value::Bool(flag)) => flag.to_string(),
+            Some(Value::Number(number)) => number.to_string(),
+            _ => String::new(),
+        }
+    }
+}
+
+pub(crate) fn api_version(group: &str, version: &str) -> String {
+    if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+}
+
+fn prefix(group: &str, version: &str, kind: &str) -> Arc<str> {
+    let version = Value::from(api_version(group, version));
+    let kind = Value::from(kind);
+    format!("\"apiVersion\":{version},\"kind\":{kind},").into()
+}

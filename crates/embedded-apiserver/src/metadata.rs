@@ -1,0 +1,143 @@
+//! `metadata` of an object while a request works on it: what the server sets, keeps and refuses.
+
+use fastrand::Rng;
+use serde_json::{Map, Value};
+
+use crate::names;
+use crate::status::Cause;
+
+/// An object as members; apiVersion and kind are taken off.
+pub(crate) type Object = Map<String, Value>;
+
+const EMPTY: &str = "";
+
+/// The metadata's member as text; absent is empty.
+pub(crate) fn text<'a>(object: &'a Object, member: &str) -> &'a str {
+    get(object, member).and_then(Value::as_str).unwrap_or(EMPTY)
+}
+
+pub(crate) fn get<'a>(object: &'a Object, member: &str) -> Option<&'a Value> {
+    object.get("metadata")?.get(member).filter(|value| !value.is_null())
+}
+
+pub(crate) fn of(object: &mut Object) -> &mut Object {
+    if !object.get("metadata").is_some_and(Value::is_object) {
+        object.insert("metadata".to_owned(), Value::Object(Map::new()));
+    }
+    match object.get_mut("metadata") {
+        Some(Value::Object(metadata)) => metadata,
+        _ => unreachable!("metadata was made an object above"),
+    }
+}
+
+pub(crate) fn set(object: &mut Object, member: &str, value: impl Into<Value>) {
+    of(object).insert(member.to_owned(), value.into());
+}
+
+/// Sets a member to what it is in another object, or removes it.
+pub(crate) fn copy(from: &Object, to: &mut Object, member: &str) {
+    match get(from, member) {
+        Some(value) => set(to, member, value.clone()),
+        None => drop(of(to).remove(member)),
+    }
+}
+
+pub(crate) fn finalizers(object: &Object) -> Vec<&str> {
+    get(object, "finalizers").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+pub(crate) fn is_being_deleted(object: &Object) -> bool {
+    get(object, "deletionTimestamp").is_some()
+}
+
+pub(crate) fn generation(object: &Object) -> i64 {
+    get(object, "generation").and_then(Value::as_i64).unwrap_or(0)
+}
+
+/// Takes off what is never stored (field ownership is not tracked) and what means nothing when empty.
+pub(crate) fn normalize(object: &mut Object) {
+    let metadata = of(object);
+    metadata.remove("managedFields");
+    metadata.remove("selfLink");
+    metadata.retain(|_, value| match value {
+        Value::Null => false,
+        Value::String(text) => !text.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        _ => true,
+    });
+}
+
+/// A random uid of version 4, from the seeded generator.
+pub(crate) fn new_uid(rng: &mut Rng) -> String {
+    let bits = rng.u128(..) & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
+    let hex = format!("{bits:032x}");
+    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+    format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
+}
+
+/// A name for `generateName`: as k8s.io/apiserver/pkg/storage/names, the base cut to 58 bytes, and five characters
+/// that make no words.
+pub(crate) fn generate_name(base: &str, rng: &mut Rng) -> String {
+    const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+    let mut end = base.len().min(58);
+    while !base.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut name = base.get(..end).unwrap_or_default().to_owned();
+    for _ in 0..5 {
+        name.push(rng.choice(ALPHABET).map_or('x', |byte| char::from(*byte)));
+    }
+    name
+}
+
+/// What is wrong with labels, annotations, finalizers and owner references.
+pub(crate) fn check(object: &Object, causes: &mut Vec<Cause>) {
+    let members = |member: &str| get(object, member).and_then(Value::as_object).into_iter().flatten();
+    for (key, value) in members("labels") {
+        if let Some(why) = names::wrong_qualified_name(key) {
+            causes.push(Cause::invalid("metadata.labels", key, why));
+        }
+        let value = value.as_str().unwrap_or_default();
+        if let Some(why) = names::wrong_label_value(value) {
+            causes.push(Cause::invalid("metadata.labels", value, why));
+        }
+    }
+    let mut size = 0_usize;
+    for (key, value) in members("annotations") {
+        if let Some(why) = names::wrong_qualified_name(&key.to_lowercase()) {
+            causes.push(Cause::invalid("metadata.annotations", key, why));
+        }
+        size = size.saturating_add(key.len()).saturating_add(value.as_str().unwrap_or_default().len());
+    }
+    if size > 256 * 1024 {
+        causes.push(Cause::too_long("metadata.annotations", 256 * 1024));
+    }
+    for finalizer in finalizers(object) {
+        if let Some(why) = names::wrong_qualified_name(finalizer) {
+            causes.push(Cause::invalid("metadata.finalizers", finalizer, why));
+        }
+    }
+    let owners = get(object, "ownerReferences").and_then(Value::as_array).into_iter().flatten();
+    let mut controllers = 0;
+    for (at, owner) in owners.enumerate() {
+        for member in ["apiVersion", "kind", "name", "uid"] {
+            if owner.get(member).and_then(Value::as_str).unwrap_or_default().is_empty() {
+                let field = format!("metadata.ownerReferences[{at}].{member}");
+                causes.push(Cause::required(field, &format!("{member} must not be empty")));
+            }
+        }
+        controllers += i32::from(owner.get("controller").and_then(Value::as_bool).unwrap_or(false));
+    }
+    if controllers > 1 {
+        let why = "Only one reference can have Controller set to true";
+        causes.push(Cause::invalid("metadata.ownerReferences", &controllers.to_string(), why));
+    }
+}
+
+/// The types that every object's metadata has; custom kinds have no schema that would check them.
+pub(crate) fn decode(metadata: &Value) -> Result<(), String> {
+    serde_json::from_value::<k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta>(metadata.clone())
+        .map(drop)
+        .map_err(|error| error.to_string())
+}

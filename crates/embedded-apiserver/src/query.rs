@@ -1,0 +1,175 @@
+//! The query of a request: options of lists, watches and writes, read as apimachinery reads them.
+
+use std::time::Duration;
+
+use crate::status::{Cause, Status};
+
+/// The pairs of a query, decoded.
+#[derive(Debug, Default)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    pub(crate) fn parse(query: &str) -> Self {
+        Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
+    }
+
+    /// The first value of an option.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.get(name).unwrap_or_default()
+    }
+
+    /// As `Convert_Slice_string_To_bool`: anything but `false` and `0` is true.
+    pub(crate) fn flag(&self, name: &str) -> bool {
+        self.get(name).is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
+    }
+
+    fn number(&self, name: &str) -> Result<Option<i64>, Status> {
+        match self.get(name) {
+            None | Some("") => Ok(None),
+            Some(value) => value.parse().map(Some).map_err(|_| {
+                Status::bad_request(format!("strconv.ParseInt: parsing {value:?}: invalid syntax (option {name})"))
+            }),
+        }
+    }
+
+    /// `dryRun`: absent or All.
+    pub(crate) fn dry_run(&self, options: &'static str) -> Result<bool, Status> {
+        let values = self.0.iter().filter(|(key, _)| key == "dryRun").map(|(_, value)| value.as_str());
+        check_dry_run(values, options)
+    }
+
+    pub(crate) fn field_validation(&self, options: &'static str) -> Result<FieldValidation, Status> {
+        match self.text("fieldValidation") {
+            "" | "Warn" => Ok(FieldValidation::Warn),
+            "Strict" => Ok(FieldValidation::Strict),
+            "Ignore" => Ok(FieldValidation::Ignore),
+            other => {
+                let cause = Cause::unsupported("fieldValidation", other, &["Ignore", "Strict", "Warn"]);
+                Err(Status::invalid_options(options, &cause))
+            }
+        }
+    }
+}
+
+pub(crate) fn check_dry_run<'a>(
+    values: impl Iterator<Item = &'a str>,
+    options: &'static str,
+) -> Result<bool, Status> {
+    let mut dry_run = false;
+    for value in values {
+        if value != "All" {
+            let cause = Cause::unsupported("dryRun", value, &["All"]);
+            return Err(Status::invalid_options(options, &cause));
+        }
+        dry_run = true;
+    }
+    Ok(dry_run)
+}
+
+/// What becomes of members that a built-in kind does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FieldValidation {
+    Ignore,
+    Warn,
+    Strict,
+}
+
+/// `resourceVersionMatch`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Match {
+    Exact,
+    NotOlderThan,
+}
+
+/// Options of a list or a watch.
+#[derive(Debug)]
+pub(crate) struct ListOptions {
+    pub(crate) labels: String,
+    pub(crate) fields: String,
+    /// As sent: empty, `0`, or a revision.
+    pub(crate) version: String,
+    pub(crate) version_match: Option<Match>,
+    /// Nothing for all.
+    pub(crate) limit: Option<usize>,
+    pub(crate) continuation: String,
+    pub(crate) bookmarks: bool,
+    pub(crate) initial_events: Option<bool>,
+    /// Nothing for the server's own choice.
+    pub(crate) timeout: Option<Duration>,
+}
+
+impl ListOptions {
+    pub(crate) fn parse(query: &Query) -> Result<Self, Status> {
+        let version_match = match query.text("resourceVersionMatch") {
+            "" => None,
+            "Exact" => Some(Match::Exact),
+            "NotOlderThan" => Some(Match::NotOlderThan),
+            other => {
+                let cause = Cause::unsupported("resourceVersionMatch", other, &["Exact", "NotOlderThan"]);
+                return Err(Status::invalid_options("ListOptions", &cause));
+            }
+        };
+        let seconds = query.number("timeoutSeconds")?.filter(|seconds| *seconds != 0);
+        Ok(Self {
+            labels: query.text("labelSelector").to_owned(),
+            fields: query.text("fieldSelector").to_owned(),
+            version: query.text("resourceVersion").to_owned(),
+            version_match,
+            limit: query.number("limit")?.and_then(|limit| usize::try_from(limit).ok()).filter(|l| *l > 0),
+            continuation: query.text("continue").to_owned(),
+            bookmarks: query.flag("allowWatchBookmarks"),
+            // As strconv.ParseBool; what it cannot read counts as false.
+            initial_events: query
+                .get("sendInitialEvents")
+                .map(|value| matches!(value, "1" | "t" | "T" | "TRUE" | "true" | "True")),
+            // A negative time-out has passed at once.
+            timeout: seconds.map(|seconds| Duration::from_secs(u64::try_from(seconds).unwrap_or(0))),
+        })
+    }
+
+    /// The rules of a list (`ValidateListOptions`).
+    pub(crate) fn check_list(&self) -> Result<(), Status> {
+        let wrong = |cause| Err(Status::invalid_options("ListOptions", &cause));
+        if self.initial_events.is_some() {
+            return wrong(Cause::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+        }
+        if self.version_match.is_some() {
+            if !self.continuation.is_empty() {
+                let why = "resourceVersionMatch is forbidden when continue is provided";
+                return wrong(Cause::forbidden("resourceVersionMatch", why));
+            }
+            if self.version.is_empty() {
+                let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+                return wrong(Cause::forbidden("resourceVersionMatch", why));
+            }
+            if self.version_match == Some(Match::Exact) && self.version == "0" {
+                let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+                return wrong(Cause::forbidden("resourceVersionMatch", why));
+            }
+        }
+        if !self.continuation.is_empty() && !matches!(self.version.as_str(), "" | "0") {
+            return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+        }
+        Ok(())
+    }
+
+    /// The rules of a watch.
+    pub(crate) fn check_watch(&self) -> Result<(), Status> {
+        let wrong = |cause| Err(Status::invalid_options("ListOptions", &cause));
+        match (self.initial_events, self.version_match) {
+            (None, Some(_)) => {
+                let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+                wrong(Cause::forbidden("resourceVersionMatch", why))
+            }
+            (Some(_), Some(Match::NotOlderThan)) | (None, None) => Ok(()),
+            (Some(_), _) => {
+                let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+                wrong(Cause::forbidden("resourceVersionMatch", why))
+            }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! Which kinds are served now.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::builtin;
+use crate::kind::Kind;
+
+/// The kinds, by group, version and plural.
+#[derive(Debug)]
+pub(crate) struct Registry {
+    kinds: BTreeMap<(String, String, String), Arc<Kind>>,
+}
+
+impl Registry {
+    pub(crate) fn with_builtin_kinds() -> Self {
+        let mut registry = Self { kinds: BTreeMap::new() };
+        for kind in builtin::kinds() {
+            registry.insert(kind);
+        }
+        registry
+    }
+
+    /// Adds a kind, or replaces what was known about it; its objects stay.
+    pub(crate) fn insert(&mut self, kind: Kind) {
+        let key = (kind.group().to_owned(), kind.version().to_owned(), kind.plural().to_owned());
+        self.kinds.insert(key, Arc::new(kind));
+    }
+
+    pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Kind>> {
+        self.kinds.get(&(group.to_owned(), version.to_owned(), plural.to_owned())).cloned()
+    }
+
+    /// All kinds of one group and version.
+    pub(crate) fn of_version(&self, group: &str, version: &str) -> impl Iterator<Item = &Arc<Kind>> {
+        self.kinds.values().filter(move |k| k.group() == group && k.version() == version)
+    }
+
+    /// The groups with their versions, in order; the core group's name is empty.
+    pub(crate) fn groups(&self) -> BTreeMap<&str, Vec<&str>> {
+        let mut groups: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for kind in self.kinds.values() {
+            let versions = groups.entry(kind.group()).or_default();
+            if !versions.contains(&kind.version()) {
+                versions.push(kind.version());
+            }
+        }
+        groups
+    }
+}

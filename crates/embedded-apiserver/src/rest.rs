@@ -1,0 +1,177 @@
+//! One request: which verb on which object, and in which form the answer goes out.
+
+mod decode;
+mod delete;
+mod list;
+mod watch;
+mod write;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
+
+use crate::body::Body;
+use crate::builtin;
+use crate::discovery;
+use crate::kind::Kind;
+use crate::media;
+use crate::query::Query;
+use crate::route::{self, Route, Target};
+use crate::server::Core;
+use crate::status::{Status, json_response};
+use crate::stored::{Form, Key, Stored};
+
+pub(crate) use crate::rest::write::create_object;
+
+/// Answers one request whose body has been read.
+pub(crate) async fn serve(core: &Arc<Core>, request: Request<Bytes>) -> Response<Body> {
+    match answer(core, request).await {
+        Ok(response) => response,
+        Err(status) => status.into_response(),
+    }
+}
+
+async fn answer(core: &Arc<Core>, request: Request<Bytes>) -> Result<Response<Body>, Status> {
+    let route = route::route(request.uri().path(), &core.registry.read());
+    if matches!(route, Route::Nothing) {
+        return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n"));
+    }
+    let Route::Objects(target) = route else {
+        return discovery::answer(core, &route, &request);
+    };
+    let query = Query::parse(request.uri().query().unwrap_or_default());
+    let form = media::accepted(request.headers())?;
+    if let Some(subresource) = &target.subresource {
+        check_subresource(&target.kind, subresource)?;
+    }
+    let name = target.name.clone();
+    match (request.method(), name) {
+        (&Method::GET, Some(name)) => get(core, &target, &name, &query, form).await,
+        (&Method::GET, None) if query.flag("watch") => watch::watch(core, &target, &query, form).await,
+        (&Method::GET, None) => list::list(core, &target, &query, form).await,
+        (&Method::POST, None) if target.kind.is_namespaced() == target.namespace.is_some() => {
+            write::create(core, &target, &query, &request)?.into_response(&target.kind, form)
+        }
+        (&Method::PUT, Some(name)) => {
+            write::replace(core, &target, &name, &query, &request)?.into_response(&target.kind, form)
+        }
+        (&Method::PATCH, Some(name)) => {
+            write::patch(core, &target, &name, &query, &request)?.into_response(&target.kind, form)
+        }
+        (&Method::DELETE, Some(name)) if target.subresource.is_none() => {
+            delete::delete(core, &target, &name, &query, &request, form)
+        }
+        (&Method::DELETE, None) if target.kind.is_namespaced() == target.namespace.is_some() => {
+            // The real server has no deletecollection of namespaces.
+            if target.kind.builtin == Some(builtin::Builtin::Namespace) {
+                return Err(Status::method_not_allowed());
+            }
+            delete::delete_collection(core, &target, &query, &request, form)
+        }
+        _ => Err(Status::method_not_allowed()),
+    }
+}
+
+fn check_subresource(kind: &Kind, subresource: &str) -> Result<(), Status> {
+    let served = match subresource {
+        "status" => kind.has_status(),
+        "finalize" => kind.builtin == Some(builtin::Builtin::Namespace),
+        _ => false,
+    };
+    if served {
+        return Ok(());
+    }
+    if builtin::is_known_subresource(kind, subresource) {
+        let what = format!("the subresource {}/{subresource}", kind.qualified_plural());
+        return Err(Status::not_implemented(&what));
+    }
+    Err(Status::no_such_resource())
+}
+
+/// What a write answers with.
+#[derive(Debug)]
+struct Written {
+    object: Arc<Stored>,
+    created: bool,
+    /// For the client's `Warning` headers.
+    warnings: Vec<String>,
+}
+
+impl Written {
+    fn into_response(self, kind: &Kind, form: Form) -> Result<Response<Body>, Status> {
+        let code = if self.created { StatusCode::CREATED } else { StatusCode::OK };
+        let mut response = json_response(code, self.object.to_bytes(kind, form));
+        for warning in self.warnings {
+            // A member's name may hold what a header may not.
+            if let Ok(value) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
+                response.headers_mut().append(header::WARNING, value);
+            }
+        }
+        Ok(response)
+    }
+}
+
+fn key_of(target: &Target, name: &str) -> Key {
+    Key::new(target.namespace.as_deref().unwrap_or_default(), name)
+}
+
+async fn get(
+    core: &Core,
+    target: &Target,
+    name: &str,
+    query: &Query,
+    form: Form,
+) -> Result<Response<Body>, Status> {
+    check_path_name(name)?;
+    let version = query.get("resourceVersion").unwrap_or_default();
+    let revision = parse_version(version).map_err(|why| Status::unknown(why.0))?;
+    wait_for(core, revision).await?;
+    let found = core.store.get(&target.kind.storage, &key_of(target, name));
+    let object = found.ok_or_else(|| Status::not_found(&target.kind, name))?;
+    Ok(json_response(StatusCode::OK, object.to_bytes(&target.kind, form)))
+}
+
+fn check_path_name(name: &str) -> Result<(), Status> {
+    match crate::names::wrong_path_segment(name) {
+        Some(why) => Err(Status::bad_request(format!("Invalid value: {name:?}: [{why}]"))),
+        None => Ok(()),
+    }
+}
+
+/// Not a revision: each verb answers that with another code.
+#[derive(Debug)]
+struct WrongVersion(String);
+
+/// A resourceVersion as sent: empty and `0` are 0.
+fn parse_version(version: &str) -> Result<u64, WrongVersion> {
+    if version.is_empty() {
+        return Ok(0);
+    }
+    let plain = version.bytes().all(|byte| byte.is_ascii_digit());
+    let number = plain.then(|| version.parse().ok()).flatten();
+    number.ok_or_else(|| WrongVersion(format!("Invalid value: {version:?}: strconv.ParseUint: invalid syntax")))
+}
+
+/// How long a read waits for a revision that has not been written yet.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+async fn wait_for(core: &Core, revision: u64) -> Result<(), Status> {
+    if revision <= core.store.revision() {
+        return Ok(());
+    }
+    let mut newest = core.store.newest();
+    match tokio::time::timeout(PATIENCE, newest.wait_for(|reached| *reached >= revision)).await {
+        Ok(_) => Ok(()),
+        Err(_) => Err(Status::revision_too_large(revision, core.store.revision())),
+    }
+}
+
+pub(crate) fn text(code: StatusCode, body: &'static str) -> Response<Body> {
+    let mut response = Response::new(Body::full(body));
+    *response.status_mut() = code;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    response.headers_mut().insert(header::CONTENT_TYPE, plain);
+    response
+}

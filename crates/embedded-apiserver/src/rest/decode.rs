@@ -1,0 +1,182 @@
+//! From the bytes of a request to an object that may be worked on.
+
+use serde_json::Value;
+
+use crate::builtin::rules;
+use crate::kind::Kind;
+use crate::metadata::{self, Object};
+use crate::query::FieldValidation;
+use crate::status::{Cause, Status};
+
+/// An object from outside: its own apiVersion and kind are checked and taken off.
+#[derive(Debug)]
+pub(crate) struct Decoded {
+    pub(crate) object: Object,
+    pub(crate) warnings: Vec<String>,
+}
+
+pub(crate) fn json(kind: &Kind, bytes: &[u8]) -> Result<Value, Status> {
+    serde_json::from_slice(bytes).map_err(|error| cannot_be_handled(kind, &error.to_string()))
+}
+
+fn cannot_be_handled(kind: &Kind, why: &str) -> Status {
+    let (version, kind) = (kind.version(), kind.kind());
+    Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
+}
+
+/// Decodes the body of a create or an update.
+pub(crate) fn object(kind: &Kind, value: Value, validation: FieldValidation) -> Result<Decoded, Status> {
+    let object = match value {
+        Value::Null => Object::new(),
+        Value::Object(object) => object,
+        _ => return Err(cannot_be_handled(kind, "json: cannot unmarshal into an object")),
+    };
+    if kind.builtin.is_none() {
+        for member in ["kind", "apiVersion"] {
+            if object.get(member).and_then(Value::as_str).unwrap_or_default().is_empty() {
+                return Err(Status::bad_request(format!("Object '{member}' is missing in the body")));
+            }
+        }
+    }
+    check_types(kind, &object)?;
+    let (object, unknown) = canonical(kind, object).map_err(|wrong| match wrong {
+        Wrong::Type(why) => cannot_be_handled(kind, &why),
+        Wrong::Time(name, cause) => Status::invalid(kind, &name, &[cause]),
+    })?;
+    let warnings = match validation {
+        FieldValidation::Ignore => Vec::new(),
+        FieldValidation::Warn => unknown,
+        FieldValidation::Strict if unknown.is_empty() => unknown,
+        FieldValidation::Strict => {
+            let why = format!("strict decoding error: {}", unknown.join(", "));
+            return Err(cannot_be_handled(kind, &why));
+        }
+    };
+    Ok(Decoded { object, warnings })
+}
+
+/// Decodes what a patch made of an object: wrong types are then the patch's fault.
+pub(crate) fn patched(kind: &Kind, name: &str, value: Value, validation: FieldValidation) -> Result<Decoded, Status> {
+    let Value::Object(object) = value else {
+        return Err(Status::invalid(kind, name, &[Cause::invalid("patch", "", "the result is no object")]));
+    };
+    check_types(kind, &object)?;
+    let (object, unknown) = canonical(kind, object).map_err(|wrong| {
+        let cause = match wrong {
+            Wrong::Type(why) => Cause::invalid("patch", "", &why),
+            Wrong::Time(_, cause) => cause,
+        };
+        Status::invalid(kind, name, &[cause])
+    })?;
+    match validation {
+        FieldValidation::Strict if !unknown.is_empty() => {
+            let cause = Cause::invalid("patch", "", &format!("strict decoding error: {}", unknown.join(", ")));
+            Err(Status::invalid(kind, name, &[cause]))
+        }
+        FieldValidation::Ignore => Ok(Decoded { object, warnings: Vec::new() }),
+        FieldValidation::Warn | FieldValidation::Strict => Ok(Decoded { object, warnings: unknown }),
+    }
+}
+
+fn check_types(kind: &Kind, object: &Object) -> Result<(), Status> {
+    let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
+    let (version, name) = (says("apiVersion"), says("kind"));
+    if !version.is_empty() && version != kind.api_version() {
+        let expected = kind.api_version();
+        let why = format!(
+            "the API version in the data ({version}) does not match the expected API version ({expected})"
+        );
+        return Err(Status::bad_request(why));
+    }
+    if !name.is_empty() && name != kind.kind() {
+        let why = format!("the kind in the data ({name}) does not match the expected kind ({})", kind.kind());
+        return Err(Status::bad_request(why));
+    }
+    Ok(())
+}
+
+enum Wrong {
+    Type(String),
+    Time(String, Cause),
+}
+
+/// The object's one form, and which members of it the kind does not know.
+fn canonical(kind: &Kind, mut object: Object) -> Result<(Object, Vec<String>), Wrong> {
+    object.remove("apiVersion");
+    object.remove("kind");
+    if object.get("metadata").is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
+        return Err(Wrong::Type("metadata is no object".to_owned()));
+    }
+    let mut unknown = Vec::new();
+    let Some(builtin) = kind.builtin else {
+        if let Some(metadata) = object.get("metadata").filter(|metadata| metadata.is_object()) {
+            metadata::decode(metadata).map_err(Wrong::Type)?;
+        }
+        for value in object.values_mut() {
+            shorten_numbers(value);
+        }
+        metadata::normalize(&mut object);
+        return Ok((object, unknown));
+    };
+    for path in builtin.micro_times() {
+        if let Some(Value::String(time)) = rules::at(&object, path)
+            && !has_six_digits(time)
+        {
+            let why = "cannot be parsed as \"2006-01-02T15:04:05.000000Z07:00\"";
+            let name = metadata::text(&object, "name").to_owned();
+            return Err(Wrong::Time(name, Cause::invalid(*path, time, why)));
+        }
+    }
+    let sent = Value::Object(object.clone());
+    let mut object = builtin.canonical(object).map_err(|error| Wrong::Type(error.to_string()))?;
+    find_unknown(&sent, &Value::Object(object.clone()), "", &mut unknown);
+    metadata::normalize(&mut object);
+    Ok((object, unknown))
+}
+
+/// Go's `time.RFC3339` with microseconds takes exactly six digits of a second, and any zone.
+fn has_six_digits(time: &str) -> bool {
+    let fraction = time.split_once('.').map_or("", |(_, fraction)| fraction);
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    digits == 6
+}
+
+/// Go writes a float that is whole without a fraction.
+fn shorten_numbers(value: &mut Value) {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    match value {
+        Value::Number(number) => {
+            if let Some(float) = number.as_f64().filter(|_| number.is_f64())
+                && float.fract() == 0.0
+                && float.abs() <= EXACT
+                && let Ok(whole) = format!("{float:.0}").parse::<i64>()
+            {
+                *value = whole.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(shorten_numbers),
+        Value::Object(members) => members.values_mut().for_each(shorten_numbers),
+        _ => {}
+    }
+}
+
+/// Members that were sent and are not there after decoding.
+fn find_unknown(sent: &Value, known: &Value, path: &str, unknown: &mut Vec<String>) {
+    match (sent, known) {
+        (Value::Object(sent), Value::Object(known)) => {
+            for (name, value) in sent.iter().filter(|(_, value)| !value.is_null()) {
+                let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+                match known.get(name) {
+                    Some(known) => find_unknown(value, known, &path, unknown),
+                    None => unknown.push(format!("unknown field \"{path}\"")),
+                }
+            }
+        }
+        (Value::Array(sent), Value::Array(known)) => {
+            for (at, (sent, known)) in sent.iter().zip(known).enumerate() {
+                find_unknown(sent, known, &format!("{path}[{at}]"), unknown);
+            }
+        }
+        _ => {}
+    }
+}

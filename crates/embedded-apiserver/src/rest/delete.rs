@@ -1,0 +1,292 @@
+//! Deletes: preconditions, finalizers, grace; one object or a collection.
+
+use std::sync::Arc;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use http::{Request, Response, StatusCode};
+use jiff::{SignedDuration, Timestamp};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::body::Body;
+use crate::builtin::{Builtin, rules};
+use crate::clock;
+use crate::kind::Kind;
+use crate::media;
+use crate::metadata::{self, Object};
+use crate::query::{ListOptions, Query, check_dry_run};
+use crate::rest::write::{holds_content, shown};
+use crate::rest::{check_path_name, key_of};
+use crate::route::Target;
+use crate::selector::Selector;
+use crate::server::Core;
+use crate::status::{self, Cause, Status, json_response};
+use crate::store::Inner;
+use crate::stored::{Form, Key, Stored};
+
+/// `metav1.DeleteOptions`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct DeleteOptions {
+    grace_period_seconds: Option<i64>,
+    propagation_policy: Option<String>,
+    orphan_dependents: Option<bool>,
+    dry_run: Option<Vec<String>>,
+    preconditions: Option<Preconditions>,
+    ignore_store_read_error_with_cluster_breaking_potential: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Preconditions {
+    uid: Option<String>,
+    resource_version: Option<String>,
+}
+
+impl DeleteOptions {
+    /// From the body, or from the query if there is none.
+    fn parse(query: &Query, request: &Request<Bytes>) -> Result<Self, Status> {
+        let bad = |why: String| Status::bad_request(format!("DeleteOptions: {why}"));
+        let options: Self = if request.body().is_empty() {
+            let text = |name: &str| query.get(name).filter(|value| !value.is_empty());
+            let seconds = text("gracePeriodSeconds").map(str::parse).transpose();
+            Self {
+                grace_period_seconds: seconds.map_err(|_| bad("gracePeriodSeconds is no integer".to_owned()))?,
+                propagation_policy: text("propagationPolicy").map(str::to_owned),
+                orphan_dependents: query.get("orphanDependents").map(|_| query.flag("orphanDependents")),
+                dry_run: query.dry_run("DeleteOptions")?.then(|| vec!["All".to_owned()]),
+                preconditions: None,
+                ignore_store_read_error_with_cluster_breaking_potential: query
+                    .get("ignoreStoreReadErrorWithClusterBreakingPotential")
+                    .map(|_| query.flag("ignoreStoreReadErrorWithClusterBreakingPotential")),
+            }
+        } else {
+            media::require_json(request.headers())?;
+            let options: Option<Self> =
+                serde_json::from_slice(request.body()).map_err(|error| bad(error.to_string()))?;
+            options.unwrap_or_default()
+        };
+        options.check()?;
+        Ok(options)
+    }
+
+    fn check(&self) -> Result<(), Status> {
+        let wrong = |cause| Err(Status::invalid_options("DeleteOptions", &cause));
+        if self.ignore_store_read_error_with_cluster_breaking_potential == Some(true) {
+            return Err(Status::not_implemented("ignoreStoreReadErrorWithClusterBreakingPotential"));
+        }
+        if self.orphan_dependents.is_some() && self.propagation_policy.is_some() {
+            let why = "orphanDependents and deletionPropagation cannot be both set";
+            return wrong(Cause::invalid("propagationPolicy", "", why));
+        }
+        if let Some(policy) = &self.propagation_policy
+            && !matches!(policy.as_str(), "Background" | "Foreground" | "Orphan")
+        {
+            let supported = ["Background", "Foreground", "Orphan"];
+            return wrong(Cause::unsupported("propagationPolicy", policy, &supported));
+        }
+        if self.grace_period_seconds.is_some_and(|seconds| seconds < 0) {
+            let why = "must be greater than or equal to 0";
+            return wrong(Cause::invalid("gracePeriodSeconds", "", why));
+        }
+        self.is_dry_run().map(drop)
+    }
+
+    fn is_dry_run(&self) -> Result<bool, Status> {
+        check_dry_run(self.dry_run.iter().flatten().map(String::as_str), "DeleteOptions")
+    }
+
+    /// The finalizer that makes a garbage collector deal with the dependents first.
+    fn waits_for(&self) -> Option<&'static str> {
+        match (self.propagation_policy.as_deref(), self.orphan_dependents) {
+            (Some("Foreground"), _) => Some("foregroundDeletion"),
+            (Some("Orphan"), _) | (None, Some(true)) => Some("orphan"),
+            _ => None,
+        }
+    }
+}
+
+/// What a delete did.
+enum Deleted {
+    /// It is gone; this was its last version.
+    Gone(Arc<Stored>),
+    /// It is still there, marked.
+    Held(Arc<Stored>),
+}
+
+pub(super) fn delete(
+    core: &Core,
+    target: &Target,
+    name: &str,
+    query: &Query,
+    request: &Request<Bytes>,
+    form: Form,
+) -> Result<Response<Body>, Status> {
+    let kind = &target.kind;
+    check_path_name(name)?;
+    let options = DeleteOptions::parse(query, request)?;
+    if kind.builtin == Some(Builtin::Namespace) && matches!(name, "default" | "kube-public" | "kube-system") {
+        return Err(Status::forbidden(kind, name, "this namespace may not be deleted", None));
+    }
+    let key = key_of(target, name);
+    let now = core.clock.now();
+    let deleted = core.store.write(&kind.storage, |inner| delete_one(inner, kind, &key, &options, now))?;
+    let answers_object = kind.builtin.is_some_and(Builtin::delete_answers_object);
+    Ok(match deleted {
+        Deleted::Gone(last) if !answers_object => {
+            json_response(StatusCode::OK, status::deleted(kind, name, &last.uid).to_string())
+        }
+        Deleted::Gone(object) | Deleted::Held(object) => {
+            json_response(StatusCode::OK, object.to_bytes(kind, form))
+        }
+    })
+}
+
+/// Deletes what matches, one after the other, in one go; answers with the list of what was there.
+pub(super) fn delete_collection(
+    core: &Core,
+    target: &Target,
+    query: &Query,
+    request: &Request<Bytes>,
+    form: Form,
+) -> Result<Response<Body>, Status> {
+    let kind = &target.kind;
+    let options = DeleteOptions::parse(query, request)?;
+    let list = ListOptions::parse(query)?;
+    if list.limit.is_some() || !list.continuation.is_empty() {
+        return Err(Status::not_implemented("limit and continue of a deletecollection"));
+    }
+    let selector = Selector::parse(kind, &list.labels, &list.fields)?;
+    let now = core.clock.now();
+    let (objects, revision) = core.store.write(&kind.storage, |inner| {
+        let snapshot = inner.state.snapshot(&kind.storage, target.namespace.as_deref(), None, None);
+        let mut objects = snapshot.map_err(|_| Status::internal("the newest revision is gone"))?.objects;
+        objects.retain(|object| selector.matches(object));
+        for object in &objects {
+            delete_one(inner, kind, &object.key, &options, now)?;
+        }
+        Ok((objects, inner.state.revision()))
+    })?;
+    let mut body = BytesMut::new();
+    let head = match form {
+        Form::Full => json!({ "apiVersion": kind.api_version(), "kind": format!("{}List", kind.kind()) }),
+        Form::Metadata => json!({ "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList" }),
+    };
+    let head = head.to_string();
+    body.put_slice(head.strip_suffix('}').unwrap_or(&head).as_bytes());
+    body.put_slice(format!(",\"metadata\":{{\"resourceVersion\":\"{revision}\"}},\"items\":[").as_bytes());
+    for (at, object) in objects.iter().enumerate() {
+        if at > 0 {
+            body.put_u8(b',');
+        }
+        object.write_item(kind, form, &mut body);
+    }
+    body.put_slice(b"]}");
+    Ok(json_response(StatusCode::OK, body.freeze()))
+}
+
+fn delete_one(
+    inner: &mut Inner,
+    kind: &Kind,
+    key: &Key,
+    options: &DeleteOptions,
+    now: Timestamp,
+) -> Result<Deleted, Status> {
+    let name = &key.name;
+    let found = inner.state.get(&kind.storage, key).cloned();
+    let current = found.ok_or_else(|| Status::not_found(kind, name))?;
+    if let Some(wanted) = &options.preconditions {
+        check_preconditions(kind, name, wanted, &current)?;
+    }
+    let dry_run = options.is_dry_run()?;
+    let old = shown(kind, &current);
+    let mut new = old.clone();
+    if let Some(finalizer) = options.waits_for() {
+        let mut finalizers = metadata::finalizers(&old);
+        if !finalizers.contains(&finalizer) && !metadata::is_being_deleted(&old) {
+            finalizers.push(finalizer);
+            let finalizers = Value::from(finalizers);
+            metadata::set(&mut new, "finalizers", finalizers);
+        }
+    }
+    let grace = grace_period(kind, &old, options);
+    let held = !metadata::finalizers(&new).is_empty() || grace > 0 || holds_content(kind, &new);
+    if !held {
+        let last = Arc::new(current.at_revision(kind, inner.state.next_revision()));
+        if !dry_run {
+            inner.state.remove(&kind.storage, Arc::clone(&last));
+        }
+        return Ok(Deleted::Gone(last));
+    }
+    mark(kind, &mut new, grace, now);
+    if new == old {
+        return Ok(Deleted::Held(current));
+    }
+    let revision = if dry_run { current.revision } else { inner.state.next_revision() };
+    let mut object = if crate::builtin::event::is_events_v1(kind) {
+        crate::builtin::event::from_events_v1(new)
+    } else {
+        new
+    };
+    let stored = Arc::new(Stored::new(kind, key.clone(), revision, &mut object));
+    if !dry_run {
+        inner.state.put(&kind.storage, Arc::clone(&stored));
+    }
+    Ok(Deleted::Held(stored))
+}
+
+fn check_preconditions(
+    kind: &Kind,
+    name: &str,
+    wanted: &Preconditions,
+    current: &Stored,
+) -> Result<(), Status> {
+    let revision = current.revision.to_string();
+    let pairs =
+        [("UID", &wanted.uid, current.uid.as_str()), ("ResourceVersion", &wanted.resource_version, &revision)];
+    for (what, wanted, is) in pairs {
+        if let Some(wanted) = wanted
+            && wanted != is
+        {
+            let why = format!(
+                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {is}"
+            );
+            return Err(Status::conflict(kind, name, &why));
+        }
+    }
+    Ok(())
+}
+
+/// Seconds that a kubelet gets to stop a pod: only one that was given to a node, and may be running.
+fn grace_period(kind: &Kind, old: &Object, options: &DeleteOptions) -> i64 {
+    if kind.builtin != Some(Builtin::Pod) {
+        return 0;
+    }
+    let at = |path: &str| rules::at(old, path);
+    let on_node = at("spec.nodeName").and_then(Value::as_str).is_some_and(|node| !node.is_empty());
+    let ended = at("status.phase").is_some_and(|phase| phase == "Failed" || phase == "Succeeded");
+    if !on_node || ended {
+        return 0;
+    }
+    let own = at("spec.terminationGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(30);
+    let asked = options.grace_period_seconds.unwrap_or(own);
+    // A second delete can only shorten what the first one gave.
+    let given = metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64);
+    given.map_or(asked, |given| given.min(asked))
+}
+
+fn mark(kind: &Kind, object: &mut Object, grace: i64, now: Timestamp) {
+    let first = !metadata::is_being_deleted(object);
+    let given = metadata::get(object, "deletionGracePeriodSeconds").and_then(Value::as_i64);
+    if first || given.is_some_and(|given| grace < given) {
+        let end = now.saturating_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX);
+        metadata::set(object, "deletionTimestamp", clock::seconds(end));
+        metadata::set(object, "deletionGracePeriodSeconds", grace);
+    }
+    if first && metadata::generation(object) > 0 {
+        metadata::set(object, "generation", metadata::generation(object).saturating_add(1));
+    }
+    if first && kind.builtin == Some(Builtin::Namespace) {
+        object.insert("status".to_owned(), json!({ "phase": "Terminating" }));
+    }
+}

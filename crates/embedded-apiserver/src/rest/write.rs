@@ -1,0 +1,470 @@
+//! Create, update and patch: an object from outside meets the one that is stored, under the store's lock.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Request;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::builtin::{Builtin, event, rules};
+use crate::clock;
+use crate::kind::Kind;
+use crate::media;
+use crate::metadata::{self, Object};
+use crate::patch::Patch;
+use crate::query::{FieldValidation, Query};
+use crate::rest::decode::{self, Decoded};
+use crate::rest::{Written, check_path_name, key_of, parse_version};
+use crate::route::Target;
+use crate::server::Core;
+use crate::status::{Cause, Status};
+use crate::store::Inner;
+use crate::stored::{Key, Stored};
+
+/// The largest object that etcd takes, by its default.
+const MAX_OBJECT: usize = 3 * 512 * 1024;
+const STALE: &str = "the object has been modified; please apply your changes to the latest version and try again";
+
+pub(super) fn create(
+    core: &Core,
+    target: &Target,
+    query: &Query,
+    request: &Request<Bytes>,
+) -> Result<Written, Status> {
+    let kind = &target.kind;
+    media::require_json(request.headers())?;
+    let dry_run = query.dry_run("CreateOptions")?;
+    let validation = query.field_validation("CreateOptions")?;
+    let value = decode::json(kind, request.body())?;
+    let Decoded { object, warnings } = decode::object(kind, value, validation)?;
+    let object = create_object(core, kind, target.namespace.as_deref(), Value::Object(object), dry_run)?;
+    Ok(Written { object, created: true, warnings })
+}
+
+/// Creates an object whose types have been checked.
+pub(crate) fn create_object(
+    core: &Core,
+    kind: &Kind,
+    namespace: Option<&str>,
+    object: Value,
+    dry_run: bool,
+) -> Result<Arc<Stored>, Status> {
+    let Value::Object(object) = object else { return Err(Status::bad_request("an object is no JSON object")) };
+    let now = core.clock.now();
+    core.store.write(&kind.storage, |inner| insert(core, inner, kind, namespace, object, now, dry_run))
+}
+
+fn insert(
+    core: &Core,
+    inner: &mut Inner,
+    kind: &Kind,
+    namespace: Option<&str>,
+    mut object: Object,
+    now: Timestamp,
+    dry_run: bool,
+) -> Result<Arc<Stored>, Status> {
+    if !matches!(metadata::text(&object, "resourceVersion"), "" | "0") {
+        return Err(Status::unknown("resourceVersion should not be set on objects to be created"));
+    }
+    set_namespace(&mut object, namespace)?;
+    for member in
+        ["uid", "resourceVersion", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "creationTimestamp"]
+    {
+        metadata::of(&mut object).remove(member);
+    }
+    let table = Arc::clone(&kind.storage);
+    let place = namespace.unwrap_or_default();
+    let base = metadata::text(&object, "generateName").to_owned();
+    if metadata::text(&object, "name").is_empty() && !base.is_empty() {
+        // As the real server: some tries to find a free name before the client is told.
+        let taken = |inner: &Inner, name: &str| inner.state.get(&table, &Key::new(place, name)).is_some();
+        let mut name = metadata::generate_name(&base, &mut inner.rng);
+        for _ in 0..7 {
+            if !taken(inner, &name) {
+                break;
+            }
+            name = metadata::generate_name(&base, &mut inner.rng);
+        }
+        metadata::set(&mut object, "name", name);
+    }
+    let name = metadata::text(&object, "name").to_owned();
+    if let Some(namespace) = namespace {
+        check_namespace(core, inner, kind, namespace, &name)?;
+    }
+    metadata::set(&mut object, "uid", metadata::new_uid(&mut inner.rng));
+    metadata::set(&mut object, "creationTimestamp", clock::seconds(now));
+    if kind.builtin.map_or(true, Builtin::has_generation) {
+        metadata::set(&mut object, "generation", 1);
+    }
+    if kind.has_status() {
+        object.remove("status");
+    }
+    if let Some(builtin) = kind.builtin {
+        rules::default(builtin, &mut object);
+        rules::prepare_create(builtin, &mut object, now, core.options.protect_volumes);
+    }
+    let mut causes = Vec::new();
+    if name.is_empty() {
+        causes.push(Cause::required("metadata.name", "name or generateName is required"));
+    } else if let Some(why) = rules::wrong_name(kind, &name) {
+        causes.push(Cause::invalid("metadata.name", &name, why));
+    }
+    check(kind, &object, None, &mut causes);
+    if !causes.is_empty() {
+        return Err(Status::invalid(kind, &name, &causes));
+    }
+    let key = Key::new(place, &name);
+    if inner.state.get(&table, &key).is_some() {
+        return Err(Status::already_exists(kind, &name));
+    }
+    put(inner, kind, key, object, 0, dry_run)
+}
+
+/// The namespace in the object is the one in the path, or is filled in from there.
+fn set_namespace(object: &mut Object, namespace: Option<&str>) -> Result<(), Status> {
+    let Some(namespace) = namespace else {
+        metadata::of(object).remove("namespace");
+        return Ok(());
+    };
+    let said = metadata::text(object, "namespace");
+    if !said.is_empty() && said != namespace {
+        return Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    metadata::set(object, "namespace", namespace);
+    Ok(())
+}
+
+/// The admission plugin NamespaceLifecycle: nothing new in a namespace that is not there, or going away.
+fn check_namespace(core: &Core, inner: &Inner, kind: &Kind, namespace: &str, name: &str) -> Result<(), Status> {
+    let Some(namespaces) = core.registry.read().find("", "v1", "namespaces") else { return Ok(()) };
+    let Some(found) = inner.state.get(&namespaces.storage, &Key::new("", namespace)) else {
+        return if core.options.check_namespaces { Err(Status::not_found(&namespaces, namespace)) } else { Ok(()) };
+    };
+    if metadata::is_being_deleted(&found.object()) {
+        let why =
+            format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let cause = ("NamespaceTerminating", "metadata.namespace".to_owned());
+        return Err(Status::forbidden(kind, name, &why, Some(cause)));
+    }
+    Ok(())
+}
+
+fn check(kind: &Kind, object: &Object, old: Option<&Object>, causes: &mut Vec<Cause>) {
+    metadata::check(object, causes);
+    if let Some(builtin) = kind.builtin {
+        rules::check(builtin, object, causes);
+        if let Some(old) = old {
+            rules::check_update(builtin, object, old, causes);
+        }
+    }
+}
+
+/// Writes an object down at the next revision; in a dry run, at the one it has.
+fn put(
+    inner: &mut Inner,
+    kind: &Kind,
+    key: Key,
+    object: Object,
+    old_revision: u64,
+    dry_run: bool,
+) -> Result<Arc<Stored>, Status> {
+    let mut object = if event::is_events_v1(kind) { event::from_events_v1(object) } else { object };
+    let revision = if dry_run { old_revision } else { inner.state.next_revision() };
+    let stored = Arc::new(Stored::new(kind, key, revision, &mut object));
+    if stored.size() > MAX_OBJECT {
+        return Err(Status::unknown("etcdserver: request is too large"));
+    }
+    if !dry_run {
+        inner.state.put(&kind.storage, Arc::clone(&stored));
+    }
+    Ok(stored)
+}
+
+/// The stored object in the form that `kind` shows.
+pub(super) fn shown(kind: &Kind, stored: &Stored) -> Object {
+    if event::is_events_v1(kind) { event::to_events_v1(stored.object()) } else { stored.object() }
+}
+
+pub(super) fn replace(
+    core: &Core,
+    target: &Target,
+    name: &str,
+    query: &Query,
+    request: &Request<Bytes>,
+) -> Result<Written, Status> {
+    let kind = &target.kind;
+    check_path_name(name)?;
+    media::require_json(request.headers())?;
+    let validation = query.field_validation("UpdateOptions")?;
+    let dry_run = query.dry_run("UpdateOptions")?;
+    let value = decode::json(kind, request.body())?;
+    let decoded = decode::object(kind, value, validation)?;
+    let said = metadata::text(&decoded.object, "name");
+    if said.is_empty() {
+        let why = format!("the name of the object ({name} based on URL) was undeterminable: name must be provided");
+        return Err(Status::bad_request(why));
+    }
+    if said != name {
+        let why = format!("the name of the object ({said}) does not match the name on the URL ({name})");
+        return Err(Status::bad_request(why));
+    }
+    // Said here, before the object is looked for.
+    let version = metadata::text(&decoded.object, "resourceVersion");
+    parse_version(version).map_err(|why| Status::unknown(why.0))?;
+    update(core, target, name, Edit::Replace(decoded), dry_run)
+}
+
+pub(super) fn patch(
+    core: &Core,
+    target: &Target,
+    name: &str,
+    query: &Query,
+    request: &Request<Bytes>,
+) -> Result<Written, Status> {
+    let kind = &target.kind;
+    check_path_name(name)?;
+    if target.subresource.as_deref() == Some("finalize") {
+        return Err(Status::method_not_allowed());
+    }
+    let patch_type = media::patch_type(request.headers(), kind.builtin.is_some())?;
+    let validation = query.field_validation("PatchOptions")?;
+    let dry_run = query.dry_run("PatchOptions")?;
+    if query.get("force").is_some() && patch_type != media::PatchType::Apply {
+        let cause = Cause::forbidden("force", "may not be specified for non-apply patch");
+        return Err(Status::invalid_options("PatchOptions", &cause));
+    }
+    let patch = Patch::parse(patch_type, request.body())?;
+    update(core, target, name, Edit::Patch { patch, validation }, dry_run)
+}
+
+/// What is to become of an object.
+enum Edit {
+    Replace(Decoded),
+    Patch { patch: Patch, validation: FieldValidation },
+}
+
+fn update(core: &Core, target: &Target, name: &str, edit: Edit, dry_run: bool) -> Result<Written, Status> {
+    let kind = &target.kind;
+    let key = key_of(target, name);
+    let now = core.clock.now();
+    core.store.write(&kind.storage, |inner| {
+        let Some(current) = inner.state.get(&kind.storage, &key).cloned() else {
+            let creates = kind.builtin.is_some_and(Builtin::creates_on_update) && target.subresource.is_none();
+            let Edit::Replace(Decoded { mut object, warnings }) = edit else {
+                return Err(Status::not_found(kind, name));
+            };
+            if !creates {
+                return Err(Status::not_found(kind, name));
+            }
+            let uid = metadata::text(&object, "uid");
+            if !uid.is_empty() {
+                let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: ");
+                return Err(Status::conflict(kind, name, &why));
+            }
+            metadata::of(&mut object).remove("resourceVersion");
+            let namespace = target.namespace.as_deref();
+            let object = insert(core, inner, kind, namespace, object, now, dry_run)?;
+            return Ok(Written { object, created: true, warnings });
+        };
+        let old = shown(kind, &current);
+        let (new, warnings) = edited(kind, name, edit, &old)?;
+        let edited = Edited { kind, target, name, current: &current, old: &old, now };
+        let object = edited.store(inner, new, dry_run)?;
+        Ok(Written { object, created: false, warnings })
+    })
+}
+
+/// The new object as the client wants it.
+fn edited(kind: &Kind, name: &str, edit: Edit, old: &Object) -> Result<(Object, Vec<String>), Status> {
+    let decoded = match edit {
+        Edit::Replace(decoded) => {
+            let uid = metadata::text(&decoded.object, "uid");
+            let existing = metadata::text(old, "uid");
+            if !uid.is_empty() && uid != existing {
+                let why =
+                    format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {existing}");
+                return Err(Status::conflict(kind, name, &why));
+            }
+            decoded
+        }
+        Edit::Patch { patch, validation } => {
+            let mut document = old.clone();
+            document.insert("apiVersion".to_owned(), kind.api_version().into());
+            document.insert("kind".to_owned(), kind.kind().into());
+            let mut document = Value::Object(document);
+            patch.apply(&mut document)?;
+            decode::patched(kind, name, document, validation)?
+        }
+    };
+    Ok((decoded.object, decoded.warnings))
+}
+
+/// An update between its two versions.
+struct Edited<'a> {
+    kind: &'a Kind,
+    target: &'a Target,
+    name: &'a str,
+    current: &'a Stored,
+    old: &'a Object,
+    now: Timestamp,
+}
+
+impl Edited<'_> {
+    fn store(&self, inner: &mut Inner, mut new: Object, dry_run: bool) -> Result<Arc<Stored>, Status> {
+        let Self { kind, old, current, .. } = *self;
+        self.check_version(&new)?;
+        set_namespace(&mut new, self.target.namespace.as_deref())?;
+        self.keep_system_metadata(&mut new);
+        self.split_status(&mut new);
+        if let Some(builtin) = kind.builtin {
+            rules::default(builtin, &mut new);
+        }
+        metadata::normalize(&mut new);
+        let mut causes = Vec::new();
+        self.check_metadata(&new, &mut causes);
+        check(kind, &new, Some(old), &mut causes);
+        if !causes.is_empty() {
+            return Err(Status::invalid(kind, self.name, &causes));
+        }
+        metadata::copy(old, &mut new, "resourceVersion");
+        if new == *old {
+            return inner.state.get(&kind.storage, &current.key).cloned().ok_or_else(|| {
+                // Cannot happen: the lock is held since it was found.
+                Status::not_found(kind, self.name)
+            });
+        }
+        if self.bumps_generation(&new) {
+            metadata::set(&mut new, "generation", metadata::generation(old).saturating_add(1));
+        }
+        if is_released(kind, &new) {
+            let answer = Stored::new(kind, current.key.clone(), current.revision, &mut to_stored(kind, new));
+            if !dry_run {
+                // As etcd's event: what was there before, at the revision of the removal.
+                let last = current.at_revision(kind, inner.state.next_revision());
+                inner.state.remove(&kind.storage, Arc::new(last));
+            }
+            return Ok(Arc::new(answer));
+        }
+        put(inner, kind, current.key.clone(), new, current.revision, dry_run)
+    }
+
+    fn check_version(&self, new: &Object) -> Result<(), Status> {
+        let (kind, name) = (self.kind, self.name);
+        let version = metadata::text(new, "resourceVersion");
+        match parse_version(version).map_err(|why| Status::unknown(why.0))? {
+            0 if kind.builtin.is_some_and(Builtin::updates_unconditionally) => Ok(()),
+            0 => {
+                let why = "must be specified for an update";
+                Err(Status::invalid(kind, name, &[Cause::invalid("metadata.resourceVersion", version, why)]))
+            }
+            seen if seen == self.current.revision => Ok(()),
+            _ => Err(Status::conflict(kind, name, STALE)),
+        }
+    }
+
+    /// What no client can change is put back, as `rest.BeforeUpdate` does.
+    fn keep_system_metadata(&self, new: &mut Object) {
+        let old = self.old;
+        metadata::copy(old, new, "creationTimestamp");
+        metadata::copy(old, new, "generation");
+        for member in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+            let absent = metadata::get(new, member).is_none();
+            if absent || (member == "deletionTimestamp" && metadata::is_being_deleted(old)) {
+                metadata::copy(old, new, member);
+            }
+        }
+    }
+
+    /// A write to the object leaves its status alone; a write to a subresource, everything else.
+    fn split_status(&self, new: &mut Object) {
+        let (kind, old) = (self.kind, self.old);
+        let keep = |new: &mut Object, member: &str| match old.get(member) {
+            Some(value) => drop(new.insert(member.to_owned(), value.clone())),
+            None => drop(new.remove(member)),
+        };
+        match self.target.subresource.as_deref() {
+            None => {
+                if kind.has_status() {
+                    keep(new, "status");
+                }
+                if kind.builtin == Some(Builtin::Namespace) {
+                    // Its finalizers are the only spec, and have a subresource of their own.
+                    keep(new, "spec");
+                }
+            }
+            Some(subresource) => {
+                let own = if subresource == "finalize" { "spec" } else { "status" };
+                let kept: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
+                for member in kept {
+                    // Built-in kinds take changes of metadata along, custom kinds do not.
+                    let open = member == "metadata" && kind.builtin.is_some();
+                    if member != own && !open {
+                        keep(new, &member);
+                    }
+                }
+                match kind.builtin {
+                    Some(Builtin::Pod) => metadata::copy(old, new, "ownerReferences"),
+                    Some(builtin) => rules::prepare_status(builtin, new, old, self.now),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    fn check_metadata(&self, new: &Object, causes: &mut Vec<Cause>) {
+        let old = self.old;
+        for member in ["name", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+            if metadata::get(new, member) != metadata::get(old, member) {
+                let value = metadata::get(new, member).map(Value::to_string).unwrap_or_default();
+                let field = format!("metadata.{member}");
+                causes.push(Cause::invalid(field, value.trim_matches('"'), "field is immutable"));
+            }
+        }
+        if metadata::is_being_deleted(old) {
+            let before = metadata::finalizers(old);
+            let added: Vec<_> =
+                metadata::finalizers(new).into_iter().filter(|f| !before.contains(f)).collect();
+            if !added.is_empty() {
+                let why = format!(
+                    "no new finalizers can be added if the object is being deleted, found new finalizers {added:?}"
+                );
+                causes.push(Cause::forbidden("metadata.finalizers", &why));
+            }
+        }
+    }
+
+    fn bumps_generation(&self, new: &Object) -> bool {
+        let differs = |member: &str| new.get(member) != self.old.get(member);
+        match self.kind.builtin {
+            Some(builtin) => builtin.has_generation() && differs("spec"),
+            None => {
+                let names = new.keys().chain(self.old.keys());
+                names
+                    .filter(|name| *name != "metadata" && !(self.kind.has_status() && *name == "status"))
+                    .any(|name| differs(name))
+            }
+        }
+    }
+}
+
+fn to_stored(kind: &Kind, object: Object) -> Object {
+    if event::is_events_v1(kind) { event::from_events_v1(object) } else { object }
+}
+
+/// Whether an object that is being deleted has nothing left that holds it.
+pub(super) fn is_released(kind: &Kind, object: &Object) -> bool {
+    let waits = metadata::get(object, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;
+    metadata::is_being_deleted(object)
+        && metadata::finalizers(object).is_empty()
+        && !waits
+        && !holds_content(kind, object)
+}
+
+/// A namespace is held by the finalizers in its spec until it is empty.
+pub(super) fn holds_content(kind: &Kind, object: &Object) -> bool {
+    kind.builtin == Some(Builtin::Namespace)
+        && rules::at(object, "spec.finalizers").and_then(Value::as_array).is_some_and(|f| !f.is_empty())
+}

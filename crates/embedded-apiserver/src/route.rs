@@ -1,0 +1,99 @@
+//! From a path to what it names: pure, but for the registry that says which kinds there are.
+
+use std::sync::Arc;
+
+use crate::kind::Kind;
+use crate::registry::Registry;
+
+/// What a path names.
+#[derive(Debug, Clone)]
+pub(crate) enum Route {
+    /// `/version`, `/livez` ...: the path itself.
+    Plain(&'static str),
+    /// `/api`
+    Core,
+    /// `/apis`
+    Groups,
+    /// `/apis/GROUP`
+    Group(String),
+    /// `/api/v1`, `/apis/GROUP/VERSION`
+    Resources { group: String, version: String },
+    /// Objects.
+    Objects(Target),
+    /// Below a served group and version, but no resource of it.
+    NoSuchResource,
+    /// Nothing.
+    Nothing,
+}
+
+/// A collection or an object of a kind.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    pub(crate) kind: Arc<Kind>,
+    /// Nothing: all namespaces, or cluster scope.
+    pub(crate) namespace: Option<String>,
+    pub(crate) name: Option<String>,
+    pub(crate) subresource: Option<String>,
+}
+
+/// Reads a path, percent signs and all.
+pub(crate) fn route(path: &str, registry: &Registry) -> Route {
+    let decoded = percent_encoding::percent_decode_str(path).decode_utf8_lossy();
+    let Some(path) = decoded.strip_prefix('/') else { return Route::Nothing };
+    // One slash at the end is forgiven.
+    let path = path.strip_suffix('/').unwrap_or(path);
+    let segments: Vec<&str> = path.split('/').collect();
+    match segments[..] {
+        ["version"] => Route::Plain("/version"),
+        ["healthz"] => Route::Plain("/healthz"),
+        ["livez"] => Route::Plain("/livez"),
+        ["readyz"] => Route::Plain("/readyz"),
+        ["api"] => Route::Core,
+        ["apis"] => Route::Groups,
+        ["apis", group] => Route::Group(group.to_owned()),
+        ["api", version] => Route::Resources { group: String::new(), version: version.to_owned() },
+        ["apis", group, version] => Route::Resources { group: group.to_owned(), version: version.to_owned() },
+        ["api", version, ref rest @ ..] => objects(registry, "", version, rest),
+        ["apis", group, version, ref rest @ ..] => objects(registry, group, version, rest),
+        _ => Route::Nothing,
+    }
+}
+
+fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Route {
+    if registry.of_version(group, version).next().is_none() || rest.iter().any(|segment| segment.is_empty()) {
+        return Route::Nothing;
+    }
+    let target = |namespace: Option<&str>, plural: &str, name: Option<&str>, subresource: Option<&str>| {
+        let kind = registry.find(group, version, plural)?;
+        // A kind of cluster scope has no path below a namespace; an object in a namespace none outside of one.
+        let fits = match (kind.is_namespaced(), namespace) {
+            (true, None) => name.is_none(),
+            (true, Some(_)) | (false, None) => true,
+            (false, Some(_)) => false,
+        };
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        fits.then(|| Target {
+            kind,
+            namespace: owned(namespace),
+            name: owned(name),
+            subresource: owned(subresource),
+        })
+    };
+    let found = match *rest {
+        ["namespaces", name, subresource @ ("status" | "finalize")] if group.is_empty() => {
+            target(None, "namespaces", Some(name), Some(subresource))
+        }
+        ["namespaces"] if group.is_empty() => target(None, "namespaces", None, None),
+        ["namespaces", name] if group.is_empty() => target(None, "namespaces", Some(name), None),
+        ["namespaces", namespace, plural] => target(Some(namespace), plural, None, None),
+        ["namespaces", namespace, plural, name] => target(Some(namespace), plural, Some(name), None),
+        ["namespaces", namespace, plural, name, subresource] => {
+            target(Some(namespace), plural, Some(name), Some(subresource))
+        }
+        [plural] => target(None, plural, None, None),
+        [plural, name] => target(None, plural, Some(name), None),
+        [plural, name, subresource] => target(None, plural, Some(name), Some(subresource)),
+        _ => None,
+    };
+    found.map_or(Route::NoSuchResource, Route::Objects)
+}

@@ -1,0 +1,193 @@
+//! The server's handle, and what it owns.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::RwLock;
+use serde_json::json;
+
+use crate::builder::Builder;
+use crate::clock::Clock;
+use crate::fault::Faults;
+use crate::kind::{InvalidKind, Kind};
+use crate::pipeline::Pipeline;
+use crate::registry::Registry;
+use crate::request_log::RequestLog;
+use crate::service::ApiService;
+use crate::store::Store;
+
+/// Switches that hold for the life of a server.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    /// How many changes of each table are kept.
+    pub(crate) history: usize,
+    pub(crate) bookmark_interval: Duration,
+    pub(crate) check_namespaces: bool,
+    /// Claims and volumes get their protection finalizers at creation (the admission plugin
+    /// StorageObjectInUseProtection): only with an actor that takes them away again.
+    pub(crate) protect_volumes: bool,
+}
+
+/// The state of a server, shared by its handles, clients, connections and actors.
+#[derive(Debug)]
+pub(crate) struct Core {
+    pub(crate) options: Options,
+    /// Log, tokens and faults: what a request passes before the API.
+    pub(crate) pipeline: Pipeline,
+    pub(crate) clock: Clock,
+    pub(crate) registry: RwLock<Registry>,
+    pub(crate) store: Store,
+}
+
+impl Core {
+    pub(crate) fn new(options: Options, pipeline: Pipeline, clock: Clock, rng: fastrand::Rng) -> Self {
+        let store = Store::new(options.history, rng);
+        Self { options, pipeline, clock, registry: RwLock::new(Registry::with_builtin_kinds()), store }
+    }
+
+    /// The namespaces that exist on every cluster, and the ones asked for. A name that is no name is left out here
+    /// and reported by the first request that uses it.
+    pub(crate) fn create_namespaces(&self, more: Vec<String>) {
+        let Some(kind) = self.registry.read().find("", "v1", "namespaces") else { return };
+        let always = ["default", "kube-node-lease", "kube-public", "kube-system"].map(str::to_owned);
+        for name in always.into_iter().chain(more) {
+            let object = json!({ "metadata": { "name": name } });
+            if let Err(refused) = crate::rest::create_object(self, &kind, None, object, false) {
+                tracing::debug!(namespace = %name, ?refused, "a namespace was not created at start");
+            }
+        }
+    }
+}
+
+/// A Kubernetes API server in this process. A cheap handle: clones share one server.
+#[derive(Debug, Clone)]
+#[doc(alias = "envtest")]
+#[doc(alias = "fake client")]
+pub struct EmbeddedApiServer(Arc<Shared>);
+
+/// What lives as long as somebody outside holds the server or a client of it.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    /// Before `core`: they stop first.
+    #[cfg(feature = "actors")]
+    actors: crate::actors::Actors,
+    pub(crate) core: Arc<Core>,
+}
+
+impl Shared {
+    /// Called before a request from outside is served, inside a tokio context.
+    pub(crate) fn start_actors(&self) {
+        #[cfg(feature = "actors")]
+        self.actors.start(&self.core);
+    }
+}
+
+impl Default for EmbeddedApiServer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl EmbeddedApiServer {
+    /// A server with the defaults of [`Builder`].
+    #[must_use]
+    pub fn new() -> Self {
+        Self::builder().build()
+    }
+
+    /// Sets up a server.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+
+    pub(crate) fn from_core(core: Arc<Core>) -> Self {
+        Self(Arc::new(Shared {
+            #[cfg(feature = "actors")]
+            actors: crate::actors::Actors::new(core.options.protect_volumes),
+            core,
+        }))
+    }
+
+    pub(crate) fn core(&self) -> &Arc<Core> {
+        &self.0.core
+    }
+
+    /// The server as a tower service of HTTP requests: paths and queries as kube-apiserver's.
+    #[must_use]
+    pub fn service(&self) -> ApiService {
+        ApiService::new(Arc::clone(&self.0))
+    }
+
+    /// Serves a custom kind by the names and the scope of its Rust type, without a status subresource.
+    ///
+    /// For one with a status subresource: `register_kind(Kind::of::<K>().status(true))`, or
+    /// [`register_definition`](Self::register_definition) with the type's own definition, which says it.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidKind`] if its names cannot be served.
+    #[cfg(feature = "client")]
+    pub fn register<K>(&self) -> Result<(), InvalidKind>
+    where
+        K: kube::Resource<DynamicType = ()>,
+        K::Scope: 'static,
+    {
+        self.register_kind(Kind::of::<K>())
+    }
+
+    /// Serves a custom kind from now on. Registering it again replaces what was known about it; its objects stay.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidKind`] if its names cannot be served, or would shadow a kind that is built in.
+    pub fn register_kind(&self, kind: Kind) -> Result<(), InvalidKind> {
+        kind.check()?;
+        self.core().registry.write().insert(kind);
+        Ok(())
+    }
+
+    /// Serves all versions of a custom resource definition (`MyKind::crd()` with kube's derive).
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidKind`] if its names cannot be served.
+    pub fn register_definition(
+        &self,
+        definition: &k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+    ) -> Result<(), InvalidKind> {
+        Kind::of_definition(definition).into_iter().try_for_each(|kind| self.register_kind(kind))
+    }
+
+    /// Every request that came, with counts.
+    #[must_use]
+    pub fn requests(&self) -> RequestLog {
+        self.core().pipeline.log.clone()
+    }
+
+    /// The faults in force, to look at and to change.
+    #[must_use]
+    pub fn faults(&self) -> Faults {
+        self.core().pipeline.faults.clone()
+    }
+
+    /// A kubeconfig (YAML) with which kube, client-go and kubectl reach the server at `url` as `user`, with the
+    /// user's token if the builder was given one. It holds the token: write it where only its reader can read it.
+    #[must_use]
+    pub fn kubeconfig(&self, url: &str, user: &str) -> String {
+        crate::kubeconfig::kubeconfig(url, user, self.core().pipeline.tokens.token_of(user))
+    }
+
+    /// Forgets the history up to now: a watch that resumes from before, and a page of an older list, get 410 Expired.
+    /// Watches that have seen everything go on.
+    #[doc(alias = "etcd compaction")]
+    pub fn compact(&self) {
+        self.core().store.compact();
+    }
+
+    /// The newest revision: the resource version of a list made now.
+    #[must_use]
+    #[doc(alias = "resourceVersion")]
+    pub fn revision(&self) -> u64 {
+        self.core().store.revision()
+    }
+}

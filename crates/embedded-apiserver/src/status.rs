@@ -1,0 +1,272 @@
+//! `metav1.Status`: what the server says when it does not answer with an object.
+
+use http::{Response, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::body::Body;
+use crate::kind::Kind;
+
+/// One thing that is wrong with an object: `causes` of an Invalid status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Cause {
+    reason: &'static str,
+    field: String,
+    message: String,
+}
+
+impl Cause {
+    pub(crate) fn required(field: impl Into<String>, why: &str) -> Self {
+        let message = if why.is_empty() { "Required value".to_owned() } else { format!("Required value: {why}") };
+        Self { reason: "FieldValueRequired", field: field.into(), message }
+    }
+
+    pub(crate) fn invalid(field: impl Into<String>, value: &str, why: &str) -> Self {
+        Self {
+            reason: "FieldValueInvalid",
+            field: field.into(),
+            message: format!("Invalid value: {value:?}: {why}"),
+        }
+    }
+
+    pub(crate) fn forbidden(field: impl Into<String>, why: &str) -> Self {
+        Self { reason: "FieldValueForbidden", field: field.into(), message: format!("Forbidden: {why}") }
+    }
+
+    pub(crate) fn unsupported(field: impl Into<String>, value: &str, supported: &[&str]) -> Self {
+        let supported = supported.iter().map(|s| format!("{s:?}")).collect::<Vec<_>>().join(", ");
+        Self {
+            reason: "FieldValueNotSupported",
+            field: field.into(),
+            message: format!("Unsupported value: {value:?}: supported values: {supported}"),
+        }
+    }
+
+    pub(crate) fn too_long(field: impl Into<String>, max: usize) -> Self {
+        Self {
+            reason: "FieldValueTooLong",
+            field: field.into(),
+            message: format!("Too long: may not be more than {max} bytes"),
+        }
+    }
+
+    fn text(&self) -> String {
+        format!("{}: {}", self.field, self.message)
+    }
+}
+
+/// A failure, as the API says it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Status {
+    code: u16,
+    reason: &'static str,
+    message: String,
+    details: Option<Value>,
+    retry_after: Option<u32>,
+    /// `metadata.continue` of an expired list: a token that goes on at the newest revision.
+    continuation: Option<String>,
+}
+
+impl Status {
+    fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self { code, reason, message: message.into(), details: None, retry_after: None, continuation: None }
+    }
+
+    fn about(mut self, kind: &Kind, name: &str) -> Self {
+        let mut details = json!({ "kind": kind.plural() });
+        if !name.is_empty() {
+            details["name"] = name.into();
+        }
+        if !kind.group().is_empty() {
+            details["group"] = kind.group().into();
+        }
+        self.details = Some(details);
+        self
+    }
+
+    pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
+        Self::new(404, "NotFound", format!("{} \"{name}\" not found", kind.qualified_plural())).about(kind, name)
+    }
+
+    /// A path that names no resource of the group.
+    pub(crate) fn no_such_resource() -> Self {
+        let mut status = Self::new(404, "NotFound", "the server could not find the requested resource");
+        status.details = Some(json!({}));
+        status
+    }
+
+    pub(crate) fn already_exists(kind: &Kind, name: &str) -> Self {
+        Self::new(409, "AlreadyExists", format!("{} \"{name}\" already exists", kind.qualified_plural()))
+            .about(kind, name)
+    }
+
+    pub(crate) fn conflict(kind: &Kind, name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", kind.qualified_plural());
+        Self::new(409, "Conflict", message).about(kind, name)
+    }
+
+    pub(crate) fn forbidden(kind: &Kind, name: &str, why: &str, cause: Option<(&str, String)>) -> Self {
+        let message = format!("{} \"{name}\" is forbidden: {why}", kind.qualified_plural());
+        let mut status = Self::new(403, "Forbidden", message).about(kind, name);
+        if let (Some(details), Some((reason, field))) = (&mut status.details, cause) {
+            details["causes"] = json!([{ "reason": reason, "message": why, "field": field }]);
+        }
+        status
+    }
+
+    pub(crate) fn invalid(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
+        let what = match causes {
+            [one] => one.text(),
+            many => format!("[{}]", many.iter().map(Cause::text).collect::<Vec<_>>().join(", ")),
+        };
+        let message = format!("{} \"{name}\" is invalid: {what}", kind.qualified_kind());
+        let mut status = Self::new(422, "Invalid", message).about(kind, name);
+        if let Some(details) = &mut status.details {
+            details["kind"] = kind.kind().into();
+            details["causes"] = causes
+                .iter()
+                .map(|c| json!({ "reason": c.reason, "message": c.message, "field": c.field }))
+                .collect();
+        }
+        status
+    }
+
+    /// Options of a list, watch or delete that contradict each other.
+    pub(crate) fn invalid_options(options: &str, cause: &Cause) -> Self {
+        let message = format!("{options}.meta.k8s.io \"\" is invalid: {}", cause.text());
+        let mut status = Self::new(422, "Invalid", message);
+        status.details = Some(json!({
+            "group": "meta.k8s.io",
+            "kind": options,
+            "causes": [{ "reason": cause.reason, "message": cause.message, "field": cause.field }],
+        }));
+        status
+    }
+
+    /// A patch that is well formed and cannot be applied to this object.
+    pub(crate) fn unprocessable(why: &str) -> Self {
+        let mut status = Self::new(422, "Invalid", "the server rejected our request due to an error in our request");
+        status.details = Some(json!({ "causes": [{ "reason": "UnexpectedServerResponse", "message": why }] }));
+        status
+    }
+
+    pub(crate) fn bad_request(why: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", why)
+    }
+
+    pub(crate) fn method_not_allowed() -> Self {
+        let mut status =
+            Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+        status.details = Some(json!({}));
+        status
+    }
+
+    pub(crate) fn not_acceptable(accepted: &str) -> Self {
+        let message = format!("only the following media types are accepted: {accepted}");
+        Self::new(406, "NotAcceptable", message)
+    }
+
+    pub(crate) fn unsupported_media_type(accepted: &str) -> Self {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {accepted}"
+        );
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    pub(crate) fn too_large(limit: usize) -> Self {
+        Self::new(413, "RequestEntityTooLarge", format!("Request entity too large: limit is {limit}"))
+    }
+
+    /// What the real server answers for errors it has no reason for.
+    pub(crate) fn unknown(why: impl Into<String>) -> Self {
+        Self::new(500, "", why)
+    }
+
+    pub(crate) fn internal(why: &str) -> Self {
+        let mut status = Self::new(500, "InternalError", format!("Internal error occurred: {why}"));
+        status.details = Some(json!({ "causes": [{ "message": why }] }));
+        status
+    }
+
+    /// What this server does not implement, though the real one does: said aloud, never ignored.
+    pub(crate) fn not_implemented(what: &str) -> Self {
+        Self::new(501, "NotImplemented", format!("embedded-apiserver does not implement {what}"))
+    }
+
+    /// A watch from, or a list at, a revision whose history is gone.
+    pub(crate) fn expired(why: impl Into<String>) -> Self {
+        Self::new(410, "Expired", why)
+    }
+
+    /// A page of a list that is too old, with a token that goes on inconsistently.
+    pub(crate) fn expired_continue(continuation: String) -> Self {
+        let mut status = Self::expired(
+            "The provided continue parameter is too old to display a consistent list result. You can start a new \
+             list without the continue parameter, or use the continue token in this response to retrieve the \
+             remainder of the results. Continuing with the provided token results in an inconsistent list - objects \
+             that were created, modified, or deleted between the time the first chunk was returned and now may show \
+             up in the list.",
+        );
+        status.continuation = Some(continuation);
+        status
+    }
+
+    /// A read that asks for a revision that has not been written yet.
+    pub(crate) fn revision_too_large(asked: u64, current: u64) -> Self {
+        let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+        let mut status = Self::new(504, "Timeout", message);
+        status.details = Some(json!({
+            "causes": [{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }],
+            "retryAfterSeconds": 1,
+        }));
+        status.retry_after = Some(1);
+        status
+    }
+
+    pub(crate) fn to_json(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "code": self.code,
+        });
+        if !self.reason.is_empty() {
+            status["reason"] = self.reason.into();
+        }
+        if let Some(details) = &self.details {
+            status["details"] = details.clone();
+        }
+        if let Some(token) = &self.continuation {
+            status["metadata"]["continue"] = token.as_str().into();
+        }
+        status
+    }
+
+    pub(crate) fn into_response(self) -> Response<Body> {
+        let code = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = json_response(code, self.to_json().to_string());
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}
+
+/// The Status that says that a delete succeeded.
+pub(crate) fn deleted(kind: &Kind, name: &str, uid: &str) -> Value {
+    let mut details = json!({ "name": name, "kind": kind.plural(), "uid": uid });
+    if !kind.group().is_empty() {
+        details["group"] = kind.group().into();
+    }
+    json!({ "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details })
+}
+
+pub(crate) fn json_response(code: StatusCode, json: impl Into<bytes::Bytes>) -> Response<Body> {
+    let mut response = Response::new(Body::full(json));
+    *response.status_mut() = code;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+    headers.insert(header::CACHE_CONTROL, header::HeaderValue::from_static("no-cache, private"));
+    response
+}

@@ -1,0 +1,1 @@
+//! The state on its own: history, snapshots of the past, compaction.

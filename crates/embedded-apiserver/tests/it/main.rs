@@ -1,0 +1,4 @@
+//! The public API, mostly through `kube::Client` as users reach it.
+
+mod objects;
+mod wire;
