@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Notify;
 
 /// How many entries are kept unless the builder says otherwise. An entry takes about 400 bytes.
-pub const DEFAULT_CAPACITY: usize = 65_536;
+pub(crate) const DEFAULT_CAPACITY: usize = 65_536;
 
 /// Different (user, verb, resource) triples that are counted apart; a client that invents resources beyond that number
 /// is counted under the resource `(other)`.

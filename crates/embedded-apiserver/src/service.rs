@@ -42,7 +42,7 @@ impl ApiService {
     }
 
     /// A service for an actor of the server itself: it does not keep the server alive.
-    #[expect(dead_code, reason = "the first actor is not wired up yet")]
+    #[cfg(feature = "actors")]
     pub(crate) fn for_actor(core: Arc<Core>, name: &str) -> Self {
         Self { core, shared: None, client: Some(ClientName::new(name)) }
     }

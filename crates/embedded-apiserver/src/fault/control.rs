@@ -93,12 +93,16 @@ impl Faults {
     /// Cuts a user off, as a network that loses its packets: requests hang unapplied, answers and watch events are
     /// held back, no connection is closed. After [`heal`](Self::heal) what still waits goes through.
     pub fn partition(&self, user: impl Into<String>) {
-        self.shared.partitioned.send_modify(|users| drop(users.insert(user.into())));
+        self.shared.partitioned.send_modify(|users| {
+            users.insert(user.into());
+        });
     }
 
     /// Ends the partition of a user.
     pub fn heal(&self, user: &str) {
-        self.shared.partitioned.send_modify(|users| drop(users.remove(user)));
+        self.shared.partitioned.send_modify(|users| {
+            users.remove(user);
+        });
     }
 
     /// Ends the live watches that meet this condition, as a server does that restarts in order. Returns how many.

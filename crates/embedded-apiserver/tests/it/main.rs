@@ -1,4 +1,10 @@
 //! The public API, mostly through `kube::Client` as users reach it.
 
+#[cfg(feature = "actors")]
+mod binder;
+mod faults;
+#[cfg(feature = "listen")]
+mod listener;
 mod objects;
+mod request_log;
 mod wire;
