@@ -447,7 +447,7 @@ impl<T, B: Backlog> State<T, B> {
 
     /// Gives back memory that is not in use.
     pub(crate) fn shrink(&mut self) {
-        self.slab.shrink();
+        self.slab.shrink(self.table.len().saturating_mul(2).max(SHRINK_FROM / 16));
         let slab = &self.slab;
         self.table.shrink_to_fit(|&index| slab.spread_hash(index));
         self.stamps.truncate(self.slab.slots());

@@ -9,7 +9,7 @@ const NIL: u32 = u32::MAX;
 
 /// Phase and generation in one word. The generation is that of the hand-out in force; of a queued item it means
 /// nothing.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 pub(super) struct Meta(u32);
 
 /// Generations count hand-outs of the whole queue and wrap at 2^30: a guard forgotten for that many hand-outs could be
@@ -55,7 +55,6 @@ impl Meta {
 }
 
 /// One place of the slab: 16 bytes for a `u64` under `Fifo`, the hash being never zero.
-#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Slot<T, O> {
     /// The index of the next free slot, or `NIL`.
     Free(u32),
@@ -68,15 +67,19 @@ pub(super) enum Slot<T, O> {
     },
 }
 
-#[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Slab<T, O> {
     slots: Vec<Slot<T, O>>,
     first_free: u32,
+    /// Slots from here on are not linked when they become free, so that the end of the slab empties and can be given
+    /// back; `NIL` when the slab is as small as it should be.
+    retire_from: u32,
+    /// How many free slots are not linked.
+    retired: usize,
 }
 
 impl<T, O> Slab<T, O> {
     pub(super) const fn new() -> Self {
-        Self { slots: Vec::new(), first_free: NIL }
+        Self { slots: Vec::new(), first_free: NIL, retire_from: NIL, retired: 0 }
     }
 
     /// The index that the next `insert` will use.
@@ -85,7 +88,10 @@ impl<T, O> Slab<T, O> {
     ///
     /// When 2^32 - 1 items are held at once.
     #[inline]
-    pub(super) fn next_index(&self) -> u32 {
+    pub(super) fn next_index(&mut self) -> u32 {
+        if self.first_free == NIL && self.retired > 0 {
+            self.link_all();
+        }
         if self.first_free != NIL {
             return self.first_free;
         }
@@ -135,7 +141,11 @@ impl<T, O> Slab<T, O> {
         }
         match std::mem::replace(slot, Slot::Free(self.first_free)) {
             Slot::Held { item, .. } => {
-                self.first_free = index;
+                if index < self.retire_from {
+                    self.first_free = index;
+                } else {
+                    self.retired += 1;
+                }
                 Some(item)
             }
             Slot::Free(_) => None,
@@ -154,18 +164,29 @@ impl<T, O> Slab<T, O> {
         self.slots.len()
     }
 
-    /// Gives back the free slots at the end, and links the others so that the lowest are used first: the high ones
-    /// then empty with time.
-    pub(super) fn shrink(&mut self) {
+    /// Gives back the free slots at the end. If that leaves more than `enough` slots, the high ones are used no more once
+    /// they are free, unless the low ones run out.
+    pub(super) fn shrink(&mut self, enough: usize) {
         while matches!(self.slots.last(), Some(Slot::Free(_))) {
             self.slots.pop();
         }
         self.slots.shrink_to_fit();
+        self.link_all();
+        if self.slots.len() > enough {
+            self.retire_from = u32::try_from(enough).unwrap_or(NIL);
+        }
+    }
+
+    /// Links all free slots, so that the lowest are used first.
+    #[cold]
+    fn link_all(&mut self) {
         self.first_free = NIL;
-        for (index, slot) in (0..NIL).zip(&mut self.slots).rev() {
+        self.retire_from = NIL;
+        self.retired = 0;
+        for (place, slot) in self.slots.iter_mut().enumerate().rev() {
             if let Slot::Free(next) = slot {
                 *next = self.first_free;
-                self.first_free = index;
+                self.first_free = u32::try_from(place).unwrap_or(NIL);
             }
         }
     }

@@ -1,1 +1,264 @@
-//! Tests of the state.
+//! Tests of the state: random steps with the books checked after each, and the rules that the shell cannot show.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::slab::{Meta, Slot};
+use super::*;
+use crate::backlog::Fifo;
+
+type Queue = State<u64, Fifo>;
+
+fn new() -> Queue {
+    State::new(Fifo::default(), None)
+}
+
+/// Small on purpose: different items share hashes.
+fn hash(item: u64) -> ItemHash {
+    ItemHash::from_raw(u32::try_from(item % 3).unwrap())
+}
+
+impl Queue {
+    fn put(&mut self, item: u64) -> Added {
+        self.add(&mut Some(item), hash(item), (), false, None).unwrap()
+    }
+
+    fn next(&mut self) -> Got<u64, ()> {
+        match self.get(None) {
+            Take::Got(got) => got,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The invariant of the type, counted anew.
+    fn check(&self) {
+        let mut counts = Counts::default();
+        for (index, item, hash, meta) in self.slab.held() {
+            match meta.phase() {
+                Phase::Queued => counts.queued += 1,
+                Phase::Processing => counts.in_flight += 1,
+                Phase::ProcessingDirty => {
+                    counts.in_flight += 1;
+                    counts.to_run_again += 1;
+                }
+            }
+            assert_eq!(self.find(item, hash).map(|(index, _)| index), Some(index), "the table finds {item}");
+        }
+        assert_eq!(self.counts(), counts);
+        assert_eq!(self.table.len(), counts.queued + counts.in_flight);
+        let mut ids = self.backlog.clone();
+        let mut popped = 0;
+        while let Some((id, ())) = ids.pop() {
+            let slot = self.slab.get(id.index());
+            assert!(matches!(slot, Some(Slot::Held { meta, .. }) if meta.phase() == Phase::Queued));
+            popped += 1;
+        }
+        assert_eq!(popped, counts.queued);
+        assert!(!(self.paused && self.shutting_down));
+    }
+}
+
+#[test]
+fn a_slot_of_a_number_takes_two_words() {
+    assert_eq!(size_of::<Slot<u64, ()>>(), 16);
+    assert_eq!(size_of::<Slot<std::sync::Arc<str>, ()>>(), 24);
+}
+
+#[test]
+fn phase_and_generation_share_a_word() {
+    let last = Meta::next_generation(u32::MAX >> 2);
+    assert_eq!(last, 0, "generations wrap");
+    for phase in [Phase::Queued, Phase::Processing, Phase::ProcessingDirty] {
+        let meta = Meta::new(phase, (1 << 30) - 1);
+        assert_eq!((meta.phase(), meta.generation()), (phase, (1 << 30) - 1));
+        assert_eq!(meta.with_phase(Phase::Queued).generation(), (1 << 30) - 1);
+    }
+}
+
+#[test]
+fn only_the_ticket_in_force_ends_a_hand_out() {
+    let mut state = new();
+    state.put(1);
+    let old = state.next().ticket;
+    assert!(matches!(state.abandon(&1, hash(1), None), Finished::Left { item: 1, .. }));
+    assert!(matches!(state.done(old, None), Finished::Stale), "the slot is free");
+    state.put(2);
+    assert!(matches!(state.done(old, None), Finished::Stale), "the slot holds a queued item");
+    let new = state.next().ticket;
+    assert_eq!(old.slot, new.slot);
+    assert!(matches!(state.done(old, None), Finished::Stale), "the slot is in other hands");
+    state.put(2);
+    assert!(matches!(state.done(old, None), Finished::Stale));
+    assert!(matches!(state.done(new, None), Finished::Requeued { .. }));
+    assert!(matches!(state.done(new, None), Finished::Stale), "once");
+    state.check();
+}
+
+#[test]
+fn times_are_measured_from_the_first_add_and_from_the_hand_out() {
+    let start = crate::clock::now();
+    let at = |seconds| Some(start + Duration::from_secs(seconds));
+    let mut state = new();
+    let add = |state: &mut Queue, second| state.add(&mut Some(1), hash(1), (), false, at(second));
+    add(&mut state, 0);
+    add(&mut state, 1);
+    let Take::Got(got) = state.get(at(5)) else { panic!("queued") };
+    assert_eq!(got.waited, Some(Duration::from_secs(5)));
+    add(&mut state, 7);
+    add(&mut state, 8);
+    let mut seen = Vec::new();
+    state.see(&mut seen, at(9));
+    assert_eq!(seen[0].waiting, Some(Duration::from_secs(2)));
+    assert_eq!(seen[0].processing, Some(Duration::from_secs(4)));
+    let Finished::Requeued { worked } = state.done(got.ticket, at(10)) else { panic!("added again") };
+    assert_eq!(worked, Some(Duration::from_secs(5)));
+    let Take::Got(got) = state.get(at(11)) else { panic!("queued") };
+    assert_eq!(got.waited, Some(Duration::from_secs(4)), "the rest of the running work counts");
+    // A clock that goes back is no reason to panic.
+    let Finished::Left { worked, .. } = state.done(got.ticket, at(3)) else { panic!("not added again") };
+    assert_eq!(worked, Some(Duration::ZERO));
+}
+
+#[test]
+fn memory_comes_back_after_a_while_of_low_occupancy() {
+    const MANY: u64 = 100_000;
+    let hasher = crate::hasher::DefaultHasher::default();
+    let hash = |item: u64| ItemHash::of(&item, &hasher);
+    let mut state = new();
+    let cycle = |state: &mut Queue, item: u64| {
+        let _ = state.add(&mut Some(item), hash(item), (), false, None);
+        let got = state.next();
+        let _ = state.done(got.ticket, None);
+    };
+    for item in 0..MANY {
+        let _ = state.add(&mut Some(item), hash(item), (), false, None);
+    }
+    for _ in 0..MANY {
+        let got = state.next();
+        let _ = state.done(got.ticket, None);
+    }
+    assert_eq!(state.slab.slots(), 100_000, "kept for reuse");
+    let _ = state.add(&mut Some(MANY), hash(MANY), (), false, None);
+    for item in 0..2 * MANY {
+        cycle(&mut state, item);
+    }
+    assert!(state.slab.slots() < 1000, "{} slots", state.slab.slots());
+    assert!(state.table.capacity() < 10_000);
+    assert_eq!(state.counts().queued, 1);
+}
+
+#[test]
+fn shrink_gives_back_what_is_free_and_keeps_what_is_held() {
+    let mut state = new();
+    for item in 0..10 {
+        state.put(item);
+    }
+    let tickets: Vec<_> = (0..10).map(|_| state.next().ticket).collect();
+    for ticket in tickets.iter().filter(|ticket| ticket.slot != 4) {
+        let _ = state.done(*ticket, None);
+    }
+    state.shrink();
+    state.check();
+    assert_eq!(state.slab.slots(), 5);
+    state.put(20);
+    assert_eq!(state.next().ticket.slot, 0, "low slots come first");
+    assert!(matches!(state.done(tickets[4], None), Finished::Left { item: 4, .. }));
+    state.check();
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Add(u64),
+    AddBounded(u64),
+    Get,
+    Batch(usize),
+    Done(usize),
+    Abandon(u64),
+    Remove(u64),
+    Pause,
+    Resume,
+    Shrink,
+    Shutdown,
+    TakeAll,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => (0_u64..9).prop_map(Step::Add),
+        3 => (0_u64..9).prop_map(Step::AddBounded),
+        8 => Just(Step::Get),
+        2 => (1_usize..4).prop_map(Step::Batch),
+        8 => (0_usize..64).prop_map(Step::Done),
+        2 => (0_u64..9).prop_map(Step::Abandon),
+        2 => (0_u64..9).prop_map(Step::Remove),
+        1 => Just(Step::Pause),
+        2 => Just(Step::Resume),
+        1 => Just(Step::Shrink),
+        1 => Just(Step::TakeAll),
+        1 => Just(Step::Shutdown),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Every ticket ever given is used again and again: at most one of them may have an effect on an item.
+    #[test]
+    fn the_books_are_right_after_every_step(steps in prop::collection::vec(step(), 0..200)) {
+        let mut state = State::new(Fifo::default(), NonZeroUsize::new(4));
+        let mut tickets = Vec::new();
+        for step in steps {
+            match step {
+                Step::Add(item) => _ = state.put(item),
+                Step::AddBounded(item) => {
+                    let depth = state.counts().depth();
+                    let held = state.phase(&item, hash(item));
+                    let added = state.add(&mut Some(item), hash(item), (), true, None);
+                    let full = depth >= 4 && !matches!(held, Some(Phase::Queued | Phase::ProcessingDirty));
+                    prop_assert_eq!(added.is_none(), full && !state.shutting_down);
+                }
+                Step::Get => {
+                    let queued = state.queued;
+                    match state.get(None) {
+                        Take::Got(got) => tickets.push(got.ticket),
+                        Take::Nothing => prop_assert!(!state.shutting_down && (state.paused || queued == 0)),
+                        Take::Ended => prop_assert!(state.shutting_down && queued == 0),
+                    }
+                }
+                Step::Batch(max) => {
+                    let mut batch = Vec::new();
+                    let expected = if state.paused { 0 } else { max.min(state.queued) };
+                    let _ = state.get_batch(NonZeroUsize::new(max).unwrap(), &mut batch, None);
+                    prop_assert_eq!(batch.len(), expected);
+                    tickets.extend(batch.into_iter().map(|got| got.ticket));
+                }
+                Step::Done(which) => {
+                    if !tickets.is_empty() {
+                        let before = state.in_flight;
+                        let ended = !matches!(state.done(tickets[which % tickets.len()], None), Finished::Stale);
+                        prop_assert_eq!(state.in_flight, before - usize::from(ended));
+                    }
+                }
+                Step::Abandon(item) => _ = state.abandon(&item, hash(item), None),
+                Step::Remove(item) => {
+                    let was = state.phase(&item, hash(item));
+                    let removed = state.remove(&item, hash(item));
+                    prop_assert_eq!(removed.is_some(), was == Some(Phase::Queued));
+                }
+                Step::Pause => state.pause(),
+                Step::Resume => state.resume(),
+                Step::Shrink => state.shrink(),
+                Step::Shutdown => state.shutdown(),
+                Step::TakeAll => {
+                    let depth = state.counts().depth();
+                    let mut taken = Vec::new();
+                    state.take_all(&mut taken);
+                    prop_assert_eq!(taken.len(), depth);
+                    prop_assert_eq!(state.counts().depth(), 0);
+                }
+            }
+            state.check();
+        }
+    }
+}

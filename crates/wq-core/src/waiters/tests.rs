@@ -1,1 +1,160 @@
-//! Tests of the line of waiters.
+//! Tests of the line of waiters: random steps against a plain list.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Wake;
+
+use proptest::prelude::*;
+
+use super::*;
+
+#[derive(Default)]
+struct Count(AtomicUsize);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl Count {
+    fn waker(self: &Arc<Self>) -> Waker {
+        Waker::from(Arc::clone(self))
+    }
+
+    fn get(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Enter,
+    /// Goes to sleep again, woken or not.
+    Sleep(usize),
+    Leave(usize),
+    Call,
+    CallFor(usize),
+    Everybody,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let which = || 0_usize..16;
+    prop_oneof![
+        6 => Just(Step::Enter),
+        3 => which().prop_map(Step::Sleep),
+        4 => which().prop_map(Step::Leave),
+        6 => Just(Step::Call),
+        1 => (0_usize..4).prop_map(Step::CallFor),
+        1 => Just(Step::Everybody),
+    ]
+}
+
+struct Waiter {
+    key: Option<Key>,
+    count: Arc<Count>,
+    id: usize,
+    /// Wakes expected so far.
+    woken: usize,
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_line_is_a_line(steps in prop::collection::vec(step(), 0..200)) {
+        let mut waiters = Waiters::new();
+        let mut all: Vec<Waiter> = Vec::new();
+        // The ids of sleepers in line, and of the woken.
+        let mut asleep: VecDeque<usize> = VecDeque::new();
+        let mut woken: Vec<usize> = Vec::new();
+        let mut pressure = 0;
+        for (id, step) in steps.into_iter().enumerate() {
+            let mut expected = 0;
+            let mut wakes = Wakes::new();
+            match step {
+                Step::Enter => {
+                    let mut waiter = Waiter { key: None, count: Arc::default(), id, woken: 0 };
+                    prop_assert!(waiters.sleep(&mut waiter.key, waiter.count.waker()).is_none());
+                    asleep.push_back(id);
+                    all.push(waiter);
+                }
+                Step::Sleep(which) if !all.is_empty() => {
+                    let which = which % all.len();
+                    let waiter = &mut all[which];
+                    let was_woken = woken.contains(&waiter.id);
+                    prop_assert_eq!(waiters.is_woken(waiter.key.as_ref().unwrap()), was_woken);
+                    let replaced = waiters.sleep(&mut waiter.key, waiter.count.waker());
+                    prop_assert_eq!(replaced.is_none(), was_woken);
+                    if was_woken {
+                        woken.retain(|id| *id != waiter.id);
+                        asleep.push_front(waiter.id);
+                    }
+                    prop_assert!(waiters.sleeps_with(waiter.key.as_ref().unwrap(), &waiter.count.waker()));
+                }
+                Step::Leave(which) if !all.is_empty() => {
+                    let mut waiter = all.remove(which % all.len());
+                    let (was_woken, waker) = waiters.leave(waiter.key.take().unwrap());
+                    prop_assert_eq!(was_woken, woken.contains(&waiter.id));
+                    prop_assert_eq!(waker.is_none(), was_woken);
+                    woken.retain(|id| *id != waiter.id);
+                    asleep.retain(|id| *id != waiter.id);
+                }
+                Step::Sleep(_) | Step::Leave(_) => {}
+                Step::Call => {
+                    waiters.call(&mut wakes);
+                    if !asleep.is_empty() {
+                        if woken.len() < IN_FLIGHT {
+                            expected = 1;
+                        } else {
+                            pressure += 1;
+                            if pressure == PRESSURE {
+                                pressure = 0;
+                                expected = 1;
+                            }
+                        }
+                    }
+                }
+                Step::CallFor(things) => {
+                    waiters.call_for(things, &mut wakes);
+                    expected = things.min(asleep.len()).min(IN_FLIGHT.saturating_sub(woken.len()));
+                }
+                Step::Everybody => {
+                    waiters.call_everybody(&mut wakes);
+                    expected = asleep.len();
+                }
+            }
+            for id in asleep.drain(..expected) {
+                woken.push(id);
+                all.iter_mut().filter(|waiter| waiter.id == id).for_each(|waiter| waiter.woken += 1);
+            }
+            prop_assert_eq!(wakes.is_empty(), expected == 0);
+            wakes.fire();
+            prop_assert_eq!(waiters.counts(), (asleep.len(), woken.len()));
+            for waiter in &all {
+                prop_assert_eq!(waiter.count.get(), waiter.woken, "waiter {}", waiter.id);
+            }
+            prop_assert!(waiters.entries.len() <= 200);
+        }
+        for waiter in all {
+            waiters.leave(waiter.key.unwrap());
+        }
+        prop_assert_eq!(waiters.entries.len(), 0, "no entry is left when nobody waits");
+    }
+}
+
+#[test]
+fn wakes_that_are_dropped_are_called() {
+    let count = Arc::new(Count::default());
+    let mut waiters = Waiters::new();
+    let mut keys = [None, None, None];
+    for key in &mut keys {
+        waiters.sleep(key, count.waker());
+    }
+    let mut wakes = Wakes::new();
+    waiters.call_everybody(&mut wakes);
+    assert_eq!(count.get(), 0);
+    drop(wakes);
+    assert_eq!(count.get(), 3);
+}

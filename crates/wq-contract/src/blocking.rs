@@ -1,0 +1,73 @@
+//! Blocking: the promises about blocking getters, as a macro that calls them by name.
+
+/// Makes tests of the blocking getters of one kind of queue of `u64`; `queue` is an expression for a new queue. Call it in
+/// a module of its own.
+///
+/// ```text
+/// wq_contract::blocking_contract_tests! { queue: WorkQueue::<u64>::new() }
+/// ```
+#[macro_export]
+macro_rules! blocking_contract_tests {
+    (queue: $queue:expr $(,)?) => {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        use std::thread;
+        use std::time::Duration;
+        use $crate::wq_core::GetTimeoutError;
+
+        const LONG: Duration = Duration::from_secs(60);
+
+        #[test]
+        fn what_is_there_comes_at_once() {
+            let queue = $queue;
+            queue.add(1);
+            queue.add(2);
+            assert_eq!(*queue.get_blocking().unwrap().item(), 1);
+            assert_eq!(*queue.get_timeout(Duration::ZERO).unwrap().item(), 2);
+            assert_eq!(queue.get_timeout(Duration::ZERO).unwrap_err(), GetTimeoutError::TimedOut);
+            queue.shutdown();
+            assert_eq!(queue.get_timeout(LONG).unwrap_err(), GetTimeoutError::ShutDown);
+            assert!(queue.get_blocking().is_none());
+        }
+
+        #[test]
+        fn a_time_out_longer_than_any_clock_waits() {
+            let queue = $queue;
+            thread::scope(|scope| {
+                let waiting = scope.spawn(|| *queue.get_timeout(Duration::MAX).unwrap().item());
+                queue.add(5);
+                assert_eq!(waiting.join().unwrap(), 5);
+            });
+        }
+
+        #[test]
+        fn shutdown_ends_all_workers_and_the_drain() {
+            let queue = $queue;
+            let sum = AtomicU64::new(0);
+            thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        while let Some(item) = queue.get_blocking() {
+                            sum.fetch_add(*item.item(), Ordering::SeqCst);
+                        }
+                    });
+                }
+                for item in 1..=1000 {
+                    queue.add(item);
+                }
+                queue.shutdown();
+                queue.drained_blocking(LONG).unwrap();
+                assert_eq!(sum.load(Ordering::SeqCst), 500_500);
+            });
+        }
+
+        #[test]
+        fn a_drain_that_takes_too_long_says_what_is_left() {
+            let queue = $queue;
+            queue.add(1);
+            queue.add(2);
+            let guard = queue.get_blocking().unwrap();
+            let left = queue.drained_blocking(Duration::ZERO).unwrap_err();
+            assert_eq!((left.queued, left.in_flight.as_slice()), (1, &[*guard.item()][..]));
+        }
+    };
+}

@@ -1,0 +1,276 @@
+//! Cancel: what a dropped wait may lose, and how wake-ups travel. Futures are polled by hand.
+
+use std::num::NonZeroUsize;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use wq_contract::wakes::Wakes;
+use wq_core::{Get, RejectedReason, WorkQueue};
+
+/// A getter in line, with the count of its wakes.
+struct Waiting<'q> {
+    get: Get<'q, u32>,
+    wakes: Arc<Wakes>,
+}
+
+impl<'q> Waiting<'q> {
+    fn on(queue: &'q WorkQueue<u32>) -> Self {
+        let mut waiting = Self { get: queue.get(), wakes: Wakes::new() };
+        assert!(waiting.wakes.poll(&mut waiting.get).is_pending());
+        waiting
+    }
+
+    fn is_woken(&self) -> bool {
+        self.wakes.count() > 0
+    }
+
+    /// The item it is handed, done at once.
+    fn take(&mut self) -> Option<u32> {
+        match self.wakes.poll(&mut self.get) {
+            Poll::Ready(guard) => guard.map(|guard| *guard.item()),
+            Poll::Pending => None,
+        }
+    }
+}
+
+fn many(queue: &WorkQueue<u32>, count: usize) -> Vec<Waiting<'_>> {
+    (0..count).map(|_| Waiting::on(queue)).collect()
+}
+
+fn woken(line: &[Waiting<'_>]) -> Vec<bool> {
+    line.iter().map(Waiting::is_woken).collect()
+}
+
+#[test]
+fn getters_are_woken_in_the_order_in_which_they_began_to_wait() {
+    let queue = WorkQueue::new();
+    let mut line = many(&queue, 3);
+    queue.add(1);
+    assert_eq!(woken(&line), [true, false, false]);
+    assert_eq!(line[0].take(), Some(1));
+    queue.add(2);
+    assert_eq!(woken(&line), [true, true, false]);
+}
+
+#[test]
+fn at_most_two_are_woken_and_each_wakes_the_next() {
+    let queue = WorkQueue::new();
+    let mut line = many(&queue, 5);
+    for item in 0..5 {
+        queue.add(item);
+    }
+    assert_eq!(woken(&line), [true, true, false, false, false]);
+    for item in 0..5_u32 {
+        assert_eq!(line[item as usize].take(), Some(item));
+        let expected: Vec<bool> = (0..5).map(|other| other <= item + 2).collect();
+        assert_eq!(woken(&line), expected);
+    }
+}
+
+#[test]
+fn a_batch_of_adds_wakes_two() {
+    let queue = WorkQueue::new();
+    let mut line = many(&queue, 4);
+    queue.add_all(0..4);
+    assert_eq!(woken(&line), [true, true, false, false]);
+    assert_eq!(line[1].take(), Some(0));
+    assert_eq!(woken(&line), [true, true, true, false]);
+}
+
+#[test]
+fn a_woken_get_that_is_dropped_wakes_the_next_while_items_remain() {
+    let queue = WorkQueue::new();
+    let mut line = many(&queue, 4);
+    queue.add(1);
+    drop(line.remove(0));
+    assert_eq!(woken(&line), [true, false, false]);
+    drop(line.remove(0));
+    assert_eq!(woken(&line), [true, false]);
+    // Somebody else takes the item: then there is nothing to pass on.
+    queue.try_get().unwrap().done();
+    drop(line.remove(0));
+    assert_eq!(woken(&line), [false]);
+}
+
+#[test]
+fn a_woken_get_that_finds_nothing_keeps_its_place_in_line() {
+    let queue = WorkQueue::new();
+    let mut line = many(&queue, 2);
+    queue.add(1);
+    queue.try_get().unwrap().done();
+    assert_eq!(line[0].take(), None);
+    queue.add(2);
+    assert_eq!(line[0].wakes.count(), 2);
+    assert!(!line[1].is_woken());
+}
+
+#[test]
+fn an_item_that_comes_back_wakes_a_getter() {
+    let queue = WorkQueue::new();
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    let mut line = many(&queue, 1);
+    queue.add(1);
+    assert!(!line[0].is_woken());
+    drop(guard);
+    assert!(line[0].is_woken());
+    assert_eq!(line[0].take(), Some(1));
+}
+
+#[test]
+fn getters_that_are_held_but_not_polled_do_not_stall_the_rest_for_ever() {
+    let queue = WorkQueue::new();
+    let line = many(&queue, 4);
+    queue.add(0);
+    queue.add(1);
+    for item in 2..33 {
+        queue.add(item);
+    }
+    assert_eq!(woken(&line), [true, true, false, false]);
+    queue.add(33);
+    assert_eq!(woken(&line), [true, true, true, false], "the 32nd add that found two on their way");
+}
+
+#[test]
+fn a_getter_polled_by_another_task_wakes_that_task() {
+    let queue = WorkQueue::<u32>::new();
+    let (first, second) = (Wakes::new(), Wakes::new());
+    let mut get = queue.get();
+    assert!(first.poll(&mut get).is_pending());
+    assert!(second.poll(&mut get).is_pending());
+    queue.add(1);
+    assert_eq!((first.count(), second.count()), (0, 1));
+    assert!(second.poll(&mut get).is_ready());
+}
+
+#[test]
+fn a_get_can_be_polled_again_for_the_next_item() {
+    let queue = WorkQueue::<u32>::new();
+    let wakes = Wakes::new();
+    let mut get = queue.get();
+    queue.add_all([1, 2]);
+    assert!(wakes.poll(&mut get).is_ready());
+    assert!(wakes.poll(&mut get).is_ready());
+    assert!(wakes.poll(&mut get).is_pending());
+    queue.shutdown();
+    assert!(matches!(wakes.poll(&mut get), Poll::Ready(None)));
+    assert!(matches!(wakes.poll(&mut get), Poll::Ready(None)));
+}
+
+#[test]
+fn a_batch_takes_what_is_there_up_to_its_bound() {
+    let queue = WorkQueue::<u32>::new();
+    let wakes = Wakes::new();
+    let three = NonZeroUsize::new(3).unwrap();
+    let mut batch = queue.get_batch(three);
+    assert!(wakes.poll(&mut batch).is_pending());
+    queue.add_all([1, 2, 3, 4]);
+    assert_eq!(wakes.count(), 1);
+    let Poll::Ready(guards) = wakes.poll(&mut batch) else { panic!("items are there") };
+    assert_eq!(guards.iter().map(|guard| *guard.item()).collect::<Vec<_>>(), [1, 2, 3]);
+    queue.shutdown();
+    assert_eq!(pollster::block_on(queue.get_batch(three)).len(), 1);
+    assert_eq!(pollster::block_on(queue.get_batch(three)).len(), 0);
+    drop(guards);
+    assert!(queue.counts().is_idle());
+}
+
+#[test]
+fn a_pause_swallows_no_wake_up() {
+    let queue = WorkQueue::new();
+    let mut line = many(&queue, 3);
+    queue.add(1);
+    queue.pause();
+    queue.add(2);
+    assert_eq!(line[0].take(), None, "paused");
+    queue.resume();
+    assert_eq!((line[0].wakes.count(), line[1].wakes.count()), (2, 1));
+    assert_eq!((line[0].take(), line[1].take()), (Some(1), Some(2)));
+}
+
+#[test]
+fn an_add_that_waits_is_woken_by_room_and_passes_it_on_when_dropped() {
+    let queue = WorkQueue::<u32>::builder().capacity(1).build().unwrap();
+    queue.add(0);
+    let (first, second) = (Wakes::new(), Wakes::new());
+    let mut dropped = queue.add_wait(1);
+    let mut next = queue.add_wait(2);
+    assert!(first.poll(&mut dropped).is_pending());
+    assert!(second.poll(&mut next).is_pending());
+    queue.try_get().unwrap().done();
+    assert_eq!((first.count(), second.count()), (1, 0));
+    drop(dropped);
+    assert_eq!(second.count(), 1);
+    assert!(matches!(second.poll(&mut next), Poll::Ready(Ok(_))));
+    assert_eq!(*queue.try_get().unwrap().item(), 2);
+}
+
+#[test]
+fn an_add_that_waits_is_handed_back_by_shutdown() {
+    let queue = WorkQueue::<u32>::builder().capacity(1).build().unwrap();
+    queue.add(0);
+    let wakes = Wakes::new();
+    let mut add = queue.add_wait(1);
+    assert!(wakes.poll(&mut add).is_pending());
+    queue.shutdown();
+    assert_eq!(wakes.count(), 1);
+    let Poll::Ready(Err(rejected)) = wakes.poll(&mut add) else { panic!("shut down") };
+    assert_eq!((*rejected.item(), rejected.reason()), (1, RejectedReason::ShutDown));
+}
+
+#[test]
+fn a_drain_that_is_dropped_does_not_disturb_another() {
+    let queue = WorkQueue::<u32>::new();
+    queue.add(1);
+    let (first, second) = (Wakes::new(), Wakes::new());
+    let (mut one, mut other) = (queue.drained(), queue.drained());
+    assert!(first.poll(&mut one).is_pending());
+    assert!(second.poll(&mut other).is_pending());
+    drop(one);
+    queue.try_get().unwrap().done();
+    assert_eq!((first.count(), second.count()), (0, 1));
+    assert!(second.poll(&mut other).is_ready());
+}
+
+#[test]
+fn a_waker_that_panics_costs_nobody_else_his_wake_up() {
+    struct Panics;
+    impl std::task::Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("the panic that this test wants");
+        }
+    }
+    let queue = WorkQueue::<u32>::new();
+    let panics = Waker::from(Arc::new(Panics));
+    let mut bad = queue.get();
+    assert!(Pin::new(&mut bad).as_mut().poll_with(&panics).is_pending());
+    let mut line = many(&queue, 3);
+    let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| queue.shutdown()));
+    assert!(result.is_err());
+    assert_eq!(woken(&line), [true, true, true]);
+    assert!(line.iter_mut().all(|waiting| waiting.take().is_none()));
+}
+
+/// Polls with this waker.
+trait PollWith: Future {
+    fn poll_with(self: Pin<&mut Self>, waker: &Waker) -> Poll<Self::Output> {
+        self.poll(&mut Context::from_waker(waker))
+    }
+}
+
+impl<F: Future> PollWith for F {}
+
+#[test]
+fn tokio_time_outs_lose_nothing() {
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let queue = WorkQueue::<u32>::new();
+        let second = std::time::Duration::from_secs(1);
+        assert!(tokio::time::timeout(second, queue.get()).await.is_err());
+        queue.add(1);
+        let guard = tokio::time::timeout(second, queue.get()).await.unwrap().unwrap();
+        assert_eq!(*guard.item(), 1);
+    });
+}

@@ -1,0 +1,114 @@
+//! Observe: which event is told when, and ages in snapshots.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use wq_core::{Added, Observer, WorkQueue};
+
+#[derive(Default)]
+struct Log(Mutex<Vec<String>>);
+
+impl Log {
+    fn note(&self, event: impl Into<String>) {
+        self.0.lock().unwrap().push(event.into());
+    }
+
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+impl Observer for Log {
+    fn added(&self, added: Added) {
+        self.note(format!("added {added:?}"));
+    }
+
+    fn refused(&self) {
+        self.note("refused");
+    }
+
+    fn got(&self, _waited: Duration) {
+        self.note("got");
+    }
+
+    fn done(&self, _worked: Duration) {
+        self.note("done");
+    }
+
+    fn requeued(&self) {
+        self.note("requeued");
+    }
+
+    fn removed(&self) {
+        self.note("removed");
+    }
+}
+
+fn observed() -> (Arc<Log>, WorkQueue<u32>) {
+    let log = Arc::new(Log::default());
+    let queue = WorkQueue::builder().observer(Arc::clone(&log)).capacity(2).build().unwrap();
+    (log, queue)
+}
+
+#[test]
+fn each_event_is_told_once() {
+    let (log, queue) = observed();
+    queue.add(1);
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    queue.add(1);
+    guard.done();
+    assert_eq!(log.take(), ["added Queued", "added Merged", "got", "added Deferred", "done", "requeued"]);
+    queue.add_all([1, 2]);
+    let _ = queue.try_add(3);
+    queue.remove(&2);
+    assert_eq!(log.take(), ["added Merged", "added Queued", "refused", "removed"]);
+    let guard = queue.try_get().unwrap();
+    std::mem::forget(guard);
+    queue.abandon(&1);
+    queue.abandon(&1);
+    assert_eq!(log.take(), ["got", "done"]);
+    let mut notices = queue.notices();
+    queue.add_quietly(5, (), &mut notices);
+    assert_eq!(log.take(), [""; 0]);
+    drop(notices);
+    let guard = queue.try_get().unwrap();
+    queue.add(6);
+    guard.done_and_get().unwrap().done();
+    assert_eq!(log.take(), ["added Queued", "got", "added Queued", "got", "done", "done"]);
+    queue.add(7);
+    drop(queue.shutdown_now());
+    queue.add(8);
+    assert_eq!(log.take(), ["added Queued", "removed", "added ShutDown"]);
+}
+
+#[test]
+fn a_batch_is_told_item_by_item() {
+    let (log, queue) = observed();
+    queue.add_all([1, 2]);
+    log.take();
+    let batch = pollster::block_on(queue.get_batch(std::num::NonZeroUsize::MAX));
+    assert_eq!(log.take(), ["got", "got"]);
+    drop(batch);
+    assert_eq!(log.take(), ["done", "done"]);
+}
+
+#[test]
+fn a_snapshot_of_an_observed_queue_knows_ages() {
+    let (_log, queue) = observed();
+    queue.add_all([1, 2]);
+    let guard = queue.try_get().unwrap();
+    queue.add(1);
+    let mut snapshot = queue.snapshot();
+    snapshot.items.sort_by_key(|seen| seen.item);
+    let [one, two] = &snapshot.items[..] else { panic!("two items") };
+    assert!(one.processing.is_some() && one.waiting.is_some());
+    assert!(two.processing.is_none() && two.waiting.is_some());
+    assert_eq!(snapshot.longest(), one.processing);
+    assert_eq!(snapshot.unfinished(), one.processing);
+    guard.done();
+    queue.remove(&1);
+    queue.remove(&2);
+    let empty = queue.snapshot();
+    assert_eq!((empty.longest(), empty.unfinished()), (Some(Duration::ZERO), Some(Duration::ZERO)));
+}

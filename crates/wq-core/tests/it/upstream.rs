@@ -1,0 +1,290 @@
+//! Upstream: the cases of client-go's queue_test.go, as they are or, where we differ on purpose, with our rule.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use wq_contract::wakes::Wakes;
+use wq_core::{Added, TryGetError, WorkQueue};
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// How a test ends its queue: client-go's two ways.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    ShutDown,
+    ShutDownWithDrain,
+}
+
+fn end(queue: &WorkQueue<String>, end: End) {
+    queue.shutdown();
+    if end == End::ShutDownWithDrain {
+        queue.drained_blocking(LONG).unwrap();
+    }
+}
+
+/// TestBasic.
+#[test]
+fn fifty_producers_and_ten_consumers_end_without_the_item_added_too_late() {
+    for how in [End::ShutDown, End::ShutDownWithDrain] {
+        let queue = WorkQueue::<String>::new();
+        let seen = AtomicUsize::new(0);
+        thread::scope(|scope| {
+            for _ in 0..10 {
+                scope.spawn(|| {
+                    while let Some(item) = queue.get_blocking() {
+                        assert_ne!(item.item(), "added after shutdown");
+                        seen.fetch_add(1, Ordering::SeqCst);
+                    }
+                });
+            }
+            thread::scope(|producers| {
+                for producer in 0..50 {
+                    let queue = &queue;
+                    producers.spawn(move || {
+                        for _ in 0..50 {
+                            queue.add(producer.to_string());
+                        }
+                    });
+                }
+            });
+            end(&queue, how);
+            assert_eq!(queue.add("added after shutdown".into()), Added::ShutDown);
+        });
+        assert_eq!(queue.len(), 0);
+        assert!((50..=2500).contains(&seen.into_inner()));
+    }
+}
+
+/// TestAddWhileProcessing.
+#[test]
+fn items_added_again_by_their_worker_run_once_more() {
+    for how in [End::ShutDown, End::ShutDownWithDrain] {
+        let queue = WorkQueue::<String>::new();
+        let runs = Mutex::new(std::collections::HashMap::<String, usize>::new());
+        thread::scope(|scope| {
+            for _ in 0..10 {
+                scope.spawn(|| {
+                    while let Some(item) = queue.get_blocking() {
+                        let run = {
+                            let mut runs = runs.lock().unwrap();
+                            let run = runs.entry(item.item().clone()).or_default();
+                            *run += 1;
+                            *run
+                        };
+                        if run == 1 {
+                            queue.add(item.item().clone());
+                        }
+                    }
+                });
+            }
+            for item in 0..50 {
+                queue.add(item.to_string());
+            }
+            // Before shutdown, so that no re-add is refused.
+            queue.drained_blocking(LONG).unwrap();
+            end(&queue, how);
+        });
+        assert_eq!(queue.len(), 0);
+        let runs = runs.into_inner().unwrap();
+        assert_eq!(runs.len(), 50);
+        assert!(runs.values().all(|&runs| runs == 2), "{runs:?}");
+    }
+}
+
+/// TestLen.
+#[test]
+fn len_counts_distinct_items() {
+    let queue = WorkQueue::new();
+    queue.add("foo");
+    assert_eq!(queue.len(), 1);
+    queue.add("bar");
+    assert_eq!(queue.len(), 2);
+    queue.add("foo");
+    assert_eq!(queue.len(), 2);
+}
+
+/// TestReinsert.
+#[test]
+fn an_item_added_in_flight_comes_back_once() {
+    let queue = WorkQueue::new();
+    queue.add("foo");
+    let item = queue.try_get().unwrap();
+    queue.add("foo");
+    item.done();
+    let item = queue.try_get().unwrap();
+    assert_eq!(*item.item(), "foo");
+    item.done();
+    assert_eq!(queue.len(), 0);
+}
+
+/// TestCollapse.
+#[test]
+fn two_adds_before_a_get_collapse() {
+    let queue = WorkQueue::new();
+    queue.add("bar");
+    queue.add("bar");
+    queue.try_get().unwrap().done();
+    assert_eq!(queue.len(), 0);
+    assert_eq!(queue.try_get().unwrap_err(), TryGetError::Empty);
+}
+
+/// TestCollapseWhileProcessing.
+#[test]
+fn two_adds_in_flight_collapse_and_wait_for_done() {
+    let queue = WorkQueue::new();
+    queue.add("foo");
+    let item = queue.try_get().unwrap();
+    queue.add("foo");
+    queue.add("foo");
+    let wakes = Wakes::new();
+    let mut second_worker = queue.get();
+    assert!(wakes.poll(&mut second_worker).is_pending());
+    assert_eq!(wakes.count(), 0);
+    item.done();
+    assert_eq!(wakes.count(), 1);
+    let std::task::Poll::Ready(Some(again)) = wakes.poll(&mut second_worker) else { panic!("not woken") };
+    assert_eq!(queue.len(), 0);
+    again.done();
+    assert_eq!(queue.len(), 0);
+    assert!(queue.counts().is_idle());
+}
+
+/// TestQueueDrainageUsingShutDownWithDrain.
+#[test]
+fn a_drain_waits_for_all_in_flight() {
+    let queue = WorkQueue::new();
+    queue.add("foo");
+    queue.add("bar");
+    let (first, second) = (queue.try_get().unwrap(), queue.try_get().unwrap());
+    queue.shutdown();
+    let wakes = Wakes::new();
+    let mut drained = queue.drained();
+    assert!(wakes.poll(&mut drained).is_pending());
+    assert_eq!(queue.try_get().unwrap_err(), TryGetError::ShutDown);
+    first.done();
+    assert!(wakes.poll(&mut drained).is_pending());
+    second.done();
+    assert!(wakes.poll(&mut drained).is_ready());
+}
+
+/// TestNoQueueDrainageUsingShutDown.
+#[test]
+fn shutdown_does_not_wait() {
+    let queue = WorkQueue::new();
+    queue.add("foo");
+    queue.add("bar");
+    let _held = (queue.try_get().unwrap(), queue.try_get().unwrap());
+    queue.shutdown();
+    assert_eq!(queue.counts().in_flight, 2);
+}
+
+/// TestForceQueueShutdownUsingShutDown. Here nobody has to be released: who no longer wants to wait drops the future, or
+/// waits with a time-out.
+#[test]
+fn a_drain_is_given_up_by_dropping_it() {
+    let queue = WorkQueue::new();
+    queue.add("foo");
+    let item = queue.try_get().unwrap();
+    queue.shutdown();
+    let wakes = Wakes::new();
+    let mut given_up = queue.drained();
+    assert!(wakes.poll(&mut given_up).is_pending());
+    drop(given_up);
+    let left = queue.drained_blocking(Duration::ZERO).unwrap_err();
+    assert_eq!(left.in_flight, ["foo"]);
+    assert_eq!(left.to_string(), "the queue was not drained in time: 0 items are queued, 1 in flight");
+    item.done();
+    assert_eq!(wakes.count(), 0);
+    queue.drained_blocking(Duration::ZERO).unwrap();
+}
+
+/// TestQueueDrainageUsingShutDownWithDrainWithDirtyItem.
+#[test]
+fn a_drain_waits_for_an_item_that_runs_again() {
+    let queue = WorkQueue::new();
+    queue.add("foo");
+    let item = queue.try_get().unwrap();
+    queue.add("foo");
+    queue.shutdown();
+    let wakes = Wakes::new();
+    let mut drained = queue.drained();
+    assert!(wakes.poll(&mut drained).is_pending());
+    assert_eq!(queue.try_get().unwrap_err(), TryGetError::ShutDown);
+    item.done();
+    assert!(wakes.poll(&mut drained).is_pending());
+    let again = queue.try_get().unwrap();
+    assert!(wakes.poll(&mut drained).is_pending());
+    again.done();
+    assert_eq!(queue.try_get().unwrap_err(), TryGetError::ShutDown);
+    assert!(wakes.poll(&mut drained).is_ready());
+}
+
+/// TestGarbageCollection.
+#[test]
+fn an_item_that_was_done_is_not_kept_alive() {
+    let queue = WorkQueue::new();
+    let item = Arc::new(17_u8);
+    let weak = Arc::downgrade(&item);
+    queue.add(item);
+    let guard = queue.try_get().unwrap();
+    assert!(weak.upgrade().is_some());
+    guard.done();
+    assert!(weak.upgrade().is_none());
+}
+
+/// Upstream returns at once when items are queued and none is in flight (D1).
+#[test]
+fn a_drain_with_items_queued_and_none_in_flight_waits() {
+    let queue = WorkQueue::new();
+    queue.add(1);
+    queue.add(2);
+    queue.shutdown();
+    let wakes = Wakes::new();
+    let mut drained = queue.drained();
+    assert!(wakes.poll(&mut drained).is_pending());
+    queue.try_get().unwrap().done();
+    assert!(wakes.poll(&mut drained).is_pending(), "between two items of one worker");
+    queue.try_get().unwrap().done();
+    assert!(wakes.poll(&mut drained).is_ready());
+}
+
+/// Before shutdown an idle moment ends a drain even if work came after it.
+#[test]
+fn a_drain_before_shutdown_ends_with_a_moment_that_was_seen() {
+    let queue = WorkQueue::new();
+    queue.add(1);
+    let wakes = Wakes::new();
+    let mut drained = queue.drained();
+    assert!(wakes.poll(&mut drained).is_pending());
+    queue.try_get().unwrap().done();
+    queue.add(2);
+    assert_eq!(wakes.count(), 1);
+    assert!(wakes.poll(&mut drained).is_ready());
+    let mut anew = queue.drained();
+    assert!(wakes.poll(&mut anew).is_pending(), "a wait begun anew does not know of it");
+}
+
+/// Removing and abandoning the last item are ends of the work too.
+#[test]
+fn a_drain_ends_when_the_last_item_is_taken_out() {
+    let queue = WorkQueue::new();
+    let wakes = Wakes::new();
+    for take_out in [
+        (|queue| assert_eq!(queue.remove(&1), Some(1))) as fn(&WorkQueue<i32>),
+        |queue| {
+            std::mem::forget(queue.try_get().unwrap());
+            assert!(queue.abandon(&1));
+        },
+        |queue| assert_eq!(queue.shutdown_now(), [1]),
+    ] {
+        queue.add(1);
+        let mut drained = queue.drained();
+        assert!(wakes.poll(&mut drained).is_pending());
+        let before = wakes.count();
+        take_out(&queue);
+        assert_eq!(wakes.count(), before + 1);
+        assert!(wakes.poll(&mut drained).is_ready());
+    }
+}
