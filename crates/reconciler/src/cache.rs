@@ -75,7 +75,6 @@ struct Subscribers<K> {
 
 pub(crate) struct Shared<K> {
     name: Arc<str>,
-    url: String,
     config: CacheConfig<K>,
     store: RwLock<Store<K>>,
     subscribers: Mutex<Subscribers<K>>,
@@ -163,15 +162,13 @@ impl std::error::Error for UnknownIndex {}
 
 impl<K: Kind> Cache<K> {
     pub(crate) fn new(api: Api<K>, config: CacheConfig<K>) -> (Self, WatchLoop<K>) {
-        let url = api.resource_url().to_owned();
-        let name = url.trim_start_matches("/apis/").trim_start_matches("/api/");
+        let name = api.resource_url().trim_start_matches("/apis/").trim_start_matches("/api/");
         let shared = Shared {
             name: name.into(),
             store: RwLock::new(Store::new(config.indexes.len())),
             subscribers: Mutex::new(Subscribers { greeted: Vec::new(), waiting: Vec::new() }),
             arrived: Notify::new(),
             status: watch::Sender::new(CacheStatus::default()),
-            url,
             config,
         };
         let cache = Self { shared: Arc::new(shared) };
@@ -264,10 +261,6 @@ impl<K> Cache<K> {
         }
         let error = self.shared.status.borrow().degraded.as_ref().map(|degraded| Arc::clone(&degraded.error));
         Err(SyncTimeout { watch: Arc::clone(&self.shared.name), after: longest, error })
-    }
-
-    pub(crate) fn url(&self) -> &str {
-        &self.shared.url
     }
 
     /// Calls `on_change` for every object held, then for every change, in order, from the watch's own task,

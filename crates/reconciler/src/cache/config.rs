@@ -103,11 +103,6 @@ impl<K> CacheConfig<K> {
         self
     }
 
-    /// Whether two caches with these configurations would hold the same, without looking into functions.
-    pub(crate) fn is_plain(&self) -> bool {
-        self.indexes.is_empty() && self.transform.is_none() && self.labels.is_none() && self.fields.is_none()
-    }
-
     pub(crate) fn list_params(&self, token: Option<String>) -> ListParams {
         ListParams {
             label_selector: self.labels.clone(),

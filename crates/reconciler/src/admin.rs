@@ -1,0 +1,192 @@
+//! The admin server: `/metrics` in the text format of Prometheus, `/livez`, `/readyz`. What is written is in
+//! `collector`.
+
+mod collector;
+
+use std::fmt;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use prometheus_client::registry::Registry;
+use tokio::task::AbortHandle;
+
+use crate::manager::View;
+use collector::ManagerCollector;
+
+/// Where OpenMetrics text is declared.
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Metrics and health of a manager over HTTP, and metrics of yours beside them.
+///
+/// Bound when made, so that a port in use is known before anything starts; serves while the manager runs.
+///
+/// | path | answers 200 |
+/// | --- | --- |
+/// | `/metrics` | always, with the names of client-go and controller-runtime |
+/// | `/livez` | unless the election is stuck: this process holds the lease and does not come to renew it |
+/// | `/readyz` | when every cache is complete; standbys are ready too |
+///
+/// Plain HTTP without authentication: bind it where only scrapers and probes come.
+pub struct AdminServer {
+    listener: TcpListener,
+    address: SocketAddr,
+    registry: Registry,
+}
+
+/// The admin server could not be started.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct AdminError {
+    /// Where it was to listen.
+    pub address: SocketAddr,
+    /// What the system said.
+    pub error: io::Error,
+}
+
+impl fmt::Display for AdminError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { address, error } = self;
+        match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                write!(f, "the admin address {address} is in use: choose another port, or 0 for a free one")
+            }
+            io::ErrorKind::PermissionDenied => {
+                write!(f, "the admin address {address} is not allowed: choose a port above 1023")
+            }
+            _ => write!(f, "the admin address {address} cannot be used: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for AdminError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+impl AdminServer {
+    /// Binds an address; port 0 takes a free one, see [`local_addr`](Self::local_addr).
+    ///
+    /// # Errors
+    ///
+    /// [`AdminError`], which names the address.
+    pub fn bind(address: SocketAddr) -> Result<Self, AdminError> {
+        let listener = TcpListener::bind(address).map_err(|error| AdminError { address, error })?;
+        Self::on(listener).map_err(|error| AdminError { address, error })
+    }
+
+    /// Serves on a listener that is bound already.
+    ///
+    /// # Errors
+    ///
+    /// If it has no address or cannot be made non-blocking.
+    pub fn on(listener: TcpListener) -> io::Result<Self> {
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Ok(Self { listener, address, registry: Registry::default() })
+    }
+
+    /// Metrics of yours, to be served with the manager's.
+    #[must_use]
+    pub fn registry(mut self, registry: Registry) -> Self {
+        self.registry = registry;
+        self
+    }
+
+    /// Where it listens.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until what it returns is dropped.
+    pub(crate) fn start(mut self, view: &View) -> Result<Serving, AdminError> {
+        self.registry.register_collector(Box::new(ManagerCollector::new(view.clone())));
+        let shared = Arc::new(Shared { registry: self.registry, view: view.clone() });
+        let router = Router::new()
+            .route("/metrics", get(metrics))
+            .route("/livez", get(livez))
+            .route("/healthz", get(livez))
+            .route("/readyz", get(readyz))
+            .with_state(shared);
+        let address = self.address;
+        let listener = tokio::net::TcpListener::from_std(self.listener)
+            .map_err(|error| AdminError { address, error })?;
+        tracing::info!(%address, "the admin server listens");
+        let task = tokio::spawn(async move {
+            if let Err(error) = axum::serve(listener, router).await {
+                tracing::error!(%error, "the admin server ended");
+            }
+        });
+        Ok(Serving { task: task.abort_handle() })
+    }
+}
+
+impl fmt::Debug for AdminServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AdminServer").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// The task that serves. Ends when dropped.
+#[derive(Debug)]
+pub(crate) struct Serving {
+    task: AbortHandle,
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+struct Shared {
+    registry: Registry,
+    view: View,
+}
+
+async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
+    let mut text = String::new();
+    match prometheus_client::encoding::text::encode(&mut text, &shared.registry) {
+        Ok(()) => ([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+async fn livez(State(shared): State<Arc<Shared>>) -> Response {
+    #[cfg(feature = "election")]
+    if let Some(elector) = &shared.view.elector
+        && let Err(not_live) = elector.liveness().check()
+    {
+        return (StatusCode::SERVICE_UNAVAILABLE, format!("[-]election {not_live}\n")).into_response();
+    }
+    let _ = shared;
+    "ok\n".into_response()
+}
+
+async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
+    let mut ready = true;
+    let mut text = String::new();
+    for watch in &*shared.view.watches {
+        let status = watch.status();
+        ready &= status.synced;
+        let mark = if status.synced { "[+]" } else { "[-]" };
+        text.push_str(mark);
+        text.push_str(watch.name());
+        match &status.degraded {
+            Some(degraded) => {
+                text.push_str(" degraded: ");
+                text.push_str(&degraded.error);
+            }
+            None => text.push_str(if status.synced { " complete" } else { " not complete" }),
+        }
+        text.push('\n');
+    }
+    let code = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (code, text).into_response()
+}

@@ -1,0 +1,70 @@
+//! `Noted`: a backlog that also carries the reasons of each queued key. The order of keys is the inner backlog's.
+
+use wq_core::{Backlog, SlotId};
+
+use crate::reasons::Reasons;
+
+/// What rides on a key: the inner backlog's order, and why the key runs.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Note<O> {
+    pub(crate) order: O,
+    pub(crate) reasons: Reasons,
+}
+
+/// A backlog and the reasons beside it, by slot.
+#[derive(Debug, Default)]
+pub(crate) struct Noted<B> {
+    inner: B,
+    reasons: Vec<Reasons>,
+}
+
+impl<B> Noted<B> {
+    fn reasons(&mut self, id: SlotId) -> &mut Reasons {
+        let index = id.index() as usize;
+        if self.reasons.len() <= index {
+            self.reasons.resize(index + 1, Reasons::default());
+        }
+        // Just made long enough.
+        &mut self.reasons[index]
+    }
+}
+
+impl<B: Backlog> Backlog for Noted<B> {
+    type Order = Note<B::Order>;
+
+    fn merge(held: &mut Self::Order, new: Self::Order) {
+        B::merge(&mut held.order, new.order);
+        held.reasons.merge(new.reasons);
+    }
+
+    fn push(&mut self, id: SlotId, note: Self::Order) {
+        *self.reasons(id) = note.reasons;
+        self.inner.push(id, note.order);
+    }
+
+    fn touch(&mut self, id: SlotId, note: &Self::Order) {
+        self.reasons(id).merge(note.reasons);
+        self.inner.touch(id, &note.order);
+    }
+
+    fn pop(&mut self) -> Option<(SlotId, Self::Order)> {
+        let (id, order) = self.inner.pop()?;
+        Some((id, Note { order, reasons: std::mem::take(self.reasons(id)) }))
+    }
+
+    fn remove(&mut self, id: SlotId) -> Option<Self::Order> {
+        let order = self.inner.remove(id)?;
+        Some(Note { order, reasons: std::mem::take(self.reasons(id)) })
+    }
+
+    fn len(&self) -> usize {
+        self.inner.len()
+    }
+
+    fn shrink(&mut self) {
+        self.inner.shrink();
+        let used = self.reasons.iter().rposition(|reasons| *reasons != Reasons::default());
+        self.reasons.truncate(used.map_or(0, |index| index + 1));
+        self.reasons.shrink_to_fit();
+    }
+}

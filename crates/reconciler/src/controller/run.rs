@@ -1,0 +1,203 @@
+//! A controller in one term: its queue, its sources attached to it, its workers; and their end.
+
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, FutureExt as _};
+use futures::stream::StreamExt as _;
+use parking_lot::Mutex;
+use tokio::task::JoinSet;
+
+use super::Controller;
+use crate::cache::Subscription;
+use crate::hostile::loggable;
+use crate::metrics::ControllerMetrics;
+use crate::queue::{Queue, QueueCounts};
+use crate::reasons::{Reasons, SourceNumber};
+use crate::report::ControllerReport;
+use crate::source::{Feed, Intake};
+use crate::term::{InTerm, Term};
+use crate::worker::{Work, work};
+use crate::Reconciler;
+
+/// How the last term of a controller ended.
+#[derive(Debug, Default)]
+pub(crate) struct Ended(Mutex<(Vec<String>, usize)>);
+
+/// A controller as its manager sees it.
+pub(crate) trait Managed: InTerm {
+    fn name(&self) -> &str;
+    fn workers(&self) -> usize;
+    fn metrics(&self) -> &ControllerMetrics;
+    /// What the queue holds; `None` while no term runs.
+    fn counts(&self) -> Option<QueueCounts>;
+    fn parked(&self) -> usize;
+    fn report(&self) -> ControllerReport;
+}
+
+impl<R: Reconciler> Managed for Controller<R> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn workers(&self) -> usize {
+        self.workers.get()
+    }
+
+    fn metrics(&self) -> &ControllerMetrics {
+        &self.metrics
+    }
+
+    fn counts(&self) -> Option<QueueCounts> {
+        self.inbox.queue().map(|queue| queue.counts())
+    }
+
+    fn parked(&self) -> usize {
+        self.parked.len()
+    }
+
+    fn report(&self) -> ControllerReport {
+        let (abandoned, not_started) = self.ended.0.lock().clone();
+        let metrics = &self.metrics;
+        ControllerReport {
+            name: self.name.to_string(),
+            reconciles: metrics.reconciles(),
+            errors: metrics.errors.get(),
+            panics: metrics.panics.get(),
+            timeouts: metrics.timeouts.get(),
+            terminal: metrics.terminal_errors.get(),
+            exhausted: metrics.exhausted.get(),
+            abandoned,
+            not_started,
+        }
+    }
+}
+
+impl<R: Reconciler> InTerm for Controller<R> {
+    fn run(self: Arc<Self>, term: Term) -> BoxFuture<'static, ()> {
+        async move { self.run_term(term).await }.boxed()
+    }
+}
+
+impl<R: Reconciler> Controller<R> {
+    async fn run_term(&self, term: Term) {
+        self.parked.clear();
+        let queue = Queue::new(&self.name, self.limiter.clone(), Arc::clone(&self.metrics));
+        // However this future ends, dropped too: what is queued goes back to the inbox.
+        let closing = Closing { controller: self, queue: queue.clone() };
+        self.inbox.open(queue.clone());
+        let mut feeders = JoinSet::new();
+        let subscriptions = self.attach(&queue, &term, &mut feeders);
+        let shared = Arc::new(Work {
+            name: Arc::clone(&self.name),
+            reconciler: Arc::clone(&self.reconciler),
+            queue: queue.clone(),
+            term: term.clone(),
+            policy: self.policy,
+            timeout: self.timeout,
+            sources: self.sources.iter().map(|source| Arc::clone(&source.name)).collect(),
+            metrics: Arc::clone(&self.metrics),
+            parked: Arc::clone(&self.parked),
+            inbox: Arc::clone(&self.inbox),
+            dropped: Mutex::new(Vec::new()),
+            returned: Mutex::new(Vec::new()),
+        });
+        let mut workers = JoinSet::new();
+        for _ in 0..self.workers.get() {
+            workers.spawn(work(Arc::clone(&shared)));
+        }
+        loop {
+            tokio::select! {
+                biased;
+                () = term.stopping.cancelled() => break,
+                Some(joined) = workers.join_next() => self.mend(joined.is_err(), &shared, &mut workers),
+            }
+        }
+        drop(subscriptions);
+        feeders.shutdown().await;
+        let mut left = queue.stop();
+        tokio::select! {
+            biased;
+            () = async { while workers.join_next().await.is_some() {} } => {}
+            () = term.abort.cancelled() => workers.shutdown().await,
+        }
+        left.append(&mut shared.returned.lock());
+        let abandoned = std::mem::take(&mut *shared.dropped.lock());
+        *self.ended.0.lock() =
+            (abandoned.iter().map(|key| loggable(&format!("{key:?}"))).collect(), left.len());
+        abandoned.iter().for_each(|key| self.limiter.forget(key));
+        closing.end(left);
+    }
+
+    /// A worker ended before its time: only the destructor of user code can have panicked it. Its key is
+    /// tried again as after any failure, and another worker takes its place.
+    fn mend(&self, panicked: bool, shared: &Arc<Work<R>>, workers: &mut JoinSet<()>) {
+        if !panicked {
+            return;
+        }
+        tracing::error!(controller = %self.name, "a worker panicked outside of a reconcile, and is replaced");
+        self.metrics.panics.up();
+        for key in std::mem::take(&mut *shared.dropped.lock()) {
+            shared.queue.retry(key);
+        }
+        workers.spawn(work(Arc::clone(shared)));
+    }
+
+    /// Attaches every source to the queue.
+    fn attach(&self, queue: &Queue<R::Key>, term: &Term, feeders: &mut JoinSet<()>) -> Vec<Subscription> {
+        let mut subscriptions = Vec::new();
+        for (index, source) in self.sources.iter().enumerate() {
+            let number = SourceNumber::new(index);
+            match &source.feed {
+                Feed::Cache(attach) => {
+                    let queue = queue.clone();
+                    // Refused after the end of the term: the next one is shown everything anew.
+                    let intake: Intake<R::Key> = Arc::new(move |key, reasons, _initial| {
+                        queue.add(key, reasons);
+                    });
+                    subscriptions.push(attach(number, intake));
+                }
+                Feed::Stream(stream) => {
+                    let (stream, stopping) = (Arc::clone(stream), term.stopping.clone());
+                    let inbox = Arc::clone(&self.inbox);
+                    feeders.spawn(async move {
+                        let mut stream = stream.lock().await;
+                        loop {
+                            tokio::select! {
+                                biased;
+                                () = stopping.cancelled() => return,
+                                next = stream.next() => match next {
+                                    Some(key) => inbox.add(key, Reasons::named(number)),
+                                    None => return,
+                                },
+                            }
+                        }
+                    });
+                }
+            }
+        }
+        subscriptions
+    }
+}
+
+/// Closes the inbox when a term ends, in whatever way.
+struct Closing<'a, R: Reconciler> {
+    controller: &'a Controller<R>,
+    queue: Queue<R::Key>,
+}
+
+impl<R: Reconciler> Closing<'_, R> {
+    fn end(self, left: Vec<R::Key>) {
+        for key in &left {
+            self.controller.limiter.forget(key);
+        }
+        self.controller.inbox.close(left);
+        // Nothing is left for the drop.
+    }
+}
+
+impl<R: Reconciler> Drop for Closing<'_, R> {
+    fn drop(&mut self) {
+        let left = self.queue.stop();
+        self.controller.inbox.close(left);
+    }
+}

@@ -1,0 +1,75 @@
+//! `ManagerError`: why a manager could not be built or run.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::SyncTimeout;
+
+/// Why a manager could not be built, or ended by itself.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ManagerError {
+    /// Two controllers or tasks have one name, which is their label in metrics.
+    DuplicateName {
+        /// The name.
+        name: Arc<str>,
+    },
+    /// A name is no metric label: empty, longer than 63 bytes, or with characters other than letters, digits,
+    /// `-`, `_` and `.`.
+    BadName {
+        /// The name, made fit for a line.
+        name: String,
+    },
+    /// The drain grace does not fit into the time that the election leaves to work that stops.
+    GraceTooLong {
+        /// The manager's drain grace.
+        grace: Duration,
+        /// The election's drain time-out.
+        drain_timeout: Duration,
+    },
+    /// A cache was not complete in time.
+    CacheSync(SyncTimeout),
+    /// The admin server could not be started.
+    #[cfg(feature = "admin")]
+    Admin(crate::admin::AdminError),
+}
+
+impl fmt::Display for ManagerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DuplicateName { name } => {
+                write!(f, "two controllers or tasks are called {name:?}: give each its own name")
+            }
+            Self::BadName { name } => write!(
+                f,
+                "{name:?} cannot name a controller or task: use 1 to 63 letters, digits, '-', '_' or '.'"
+            ),
+            Self::GraceTooLong { grace, drain_timeout } => write!(
+                f,
+                "the drain grace of {grace:?} must be shorter than the election's drain time-out of \
+                 {drain_timeout:?}: lower the first or raise the second"
+            ),
+            Self::CacheSync(timeout) => timeout.fmt(f),
+            #[cfg(feature = "admin")]
+            Self::Admin(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ManagerError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::CacheSync(timeout) => Some(timeout),
+            #[cfg(feature = "admin")]
+            Self::Admin(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<SyncTimeout> for ManagerError {
+    fn from(timeout: SyncTimeout) -> Self {
+        Self::CacheSync(timeout)
+    }
+}

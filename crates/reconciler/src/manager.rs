@@ -1,0 +1,281 @@
+//! `Manager`: the caches, the controllers and the leader's tasks of one program, and the order in which they
+//! start and stop. Settings are in `builder`, terms of leadership in `lead`.
+
+mod builder;
+mod lead;
+
+use std::any::{Any, TypeId};
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use kube::Api;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use builder::ManagerBuilder;
+
+use crate::controller::Managed;
+use crate::hostile::loggable;
+use crate::leader_task::{LeaderTask, NamedTask};
+use crate::request::CachesByType;
+use crate::{
+    BoxError, Cache, CacheConfig, CacheStatus, Controller, Kind, ManagerError, Reconciler, Report, SyncTimeout,
+};
+use builder::Settings;
+
+/// Runs the controllers of a program.
+///
+/// Start: caches, until all are complete; then the election, if there is one; then the workers.
+/// Stop: nothing new starts; runs that go on are asked to end, and dropped after the grace; then the lease is
+/// given back; then the caches stop. When the lease is lost the workers stop at once, and the manager
+/// campaigns again: no process exit.
+///
+/// See the [crate's page](crate) for a whole program.
+#[must_use = "a manager does nothing until it runs"]
+pub struct Manager {
+    settings: Settings,
+    watches: Vec<Box<dyn Watched>>,
+    by_type: CachesByType,
+    plain: HashMap<(TypeId, String), Box<dyn Any + Send + Sync>>,
+    controllers: Vec<Arc<dyn Managed>>,
+    tasks: Vec<(Arc<str>, Arc<NamedTask>)>,
+}
+
+/// A cache and its watch, of whatever kind.
+pub(crate) trait Watched: Send + Sync {
+    fn start(&mut self, tasks: &mut JoinSet<()>);
+    fn synced(&self, longest: Duration) -> BoxFuture<'_, Result<(), SyncTimeout>>;
+    fn view(&self) -> Arc<dyn WatchView>;
+}
+
+/// What metrics and health see of a cache.
+pub(crate) trait WatchView: Send + Sync {
+    fn name(&self) -> &str;
+    fn status(&self) -> CacheStatus;
+}
+
+impl<K: Kind> WatchView for Cache<K> {
+    fn name(&self) -> &str {
+        Self::name(self)
+    }
+
+    fn status(&self) -> CacheStatus {
+        Self::status(self)
+    }
+}
+
+struct OneWatch<K> {
+    cache: Cache<K>,
+    watch: Option<crate::watch::WatchLoop<K>>,
+}
+
+impl<K: Kind> Watched for OneWatch<K> {
+    fn start(&mut self, tasks: &mut JoinSet<()>) {
+        if let Some(watch) = self.watch.take() {
+            tasks.spawn(async move { match watch.run().await {} });
+        }
+    }
+
+    fn synced(&self, longest: Duration) -> BoxFuture<'_, Result<(), SyncTimeout>> {
+        self.cache.await_synced_within(longest).boxed()
+    }
+
+    fn view(&self) -> Arc<dyn WatchView> {
+        Arc::new(self.cache.clone())
+    }
+}
+
+/// What the admin server sees of a manager that runs.
+#[derive(Clone)]
+pub(crate) struct View {
+    pub(crate) controllers: Arc<[Arc<dyn Managed>]>,
+    pub(crate) watches: Arc<[Arc<dyn WatchView>]>,
+    #[cfg(feature = "election")]
+    pub(crate) elector: Option<lease_election::LeaderElector>,
+}
+
+impl fmt::Debug for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View")
+            .field("controllers", &self.controllers.len())
+            .field("watches", &self.watches.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Manager {
+    /// Begins a manager: 2 min for the caches, 10 s of grace, no election.
+    #[doc(alias = "NewManager")]
+    pub fn builder() -> ManagerBuilder {
+        ManagerBuilder::new()
+    }
+
+    fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            watches: Vec::new(),
+            by_type: CachesByType::default(),
+            plain: HashMap::new(),
+            controllers: Vec::new(),
+            tasks: Vec::new(),
+        }
+    }
+
+    /// The cache of everything that `api` covers: a kind, in all namespaces or in one. Asked for again, it is
+    /// the same cache, with one watch.
+    #[doc(alias = "GetInformer")]
+    pub fn cache<K: Kind>(&mut self, api: Api<K>) -> Cache<K> {
+        let id = (TypeId::of::<K>(), api.resource_url().to_owned());
+        if let Some(cache) = self.plain.get(&id).and_then(|cache| cache.downcast_ref::<Cache<K>>()) {
+            return cache.clone();
+        }
+        let cache = self.cache_with(api, CacheConfig::new());
+        self.plain.insert(id, Box::new(cache.clone()));
+        cache
+    }
+
+    /// A cache of its own, with indexes, selectors or a transform. The first cache of a kind is the one that
+    /// [`Request::cache`](crate::Request::cache) gives.
+    pub fn cache_with<K: Kind>(&mut self, api: Api<K>, config: CacheConfig<K>) -> Cache<K> {
+        let (cache, watch) = Cache::new(api, config);
+        self.by_type.add(cache.clone());
+        self.watches.push(Box::new(OneWatch { cache: cache.clone(), watch: Some(watch) }));
+        cache
+    }
+
+    /// Adds a controller. Its sources must come from this manager's caches, or they will not move.
+    #[doc(alias = "Add")]
+    pub fn add<R: Reconciler>(&mut self, controller: Controller<R>) {
+        self.controllers.push(Arc::new(controller));
+    }
+
+    /// Adds a task that runs beside the controllers in each term: started with the workers, asked to end and
+    /// joined with them. A task that fails or panics is started again, later and later; one that returns
+    /// `Ok` rests until the next term.
+    #[doc(alias = "Runnable")]
+    pub fn leader_task<F, Fut>(&mut self, name: impl Into<Arc<str>>, task: F)
+    where
+        F: Fn(LeaderTask) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        let name = name.into();
+        self.tasks.push((Arc::clone(&name), Arc::new(NamedTask::new(name, task))));
+    }
+
+    /// Runs until `shutdown` completes, and stops in order.
+    ///
+    /// # Errors
+    ///
+    /// A [`ManagerError`] if a name is bad or used twice, the admin server cannot be started, or a cache is
+    /// not complete in time. Once the workers have begun nothing but `shutdown` ends it.
+    ///
+    /// # Panics
+    ///
+    /// Never by user code, whose panics are caught.
+    ///
+    /// # Cancel safety
+    ///
+    /// Dropping the future aborts the workers and the caches. With an election the term winds up in the
+    /// background, and the lease is given back.
+    #[doc(alias = "Start")]
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<Report, ManagerError> {
+        let stop = CancellationToken::new();
+        let running = pin!(self.run_until(stop.clone()));
+        let stopping = async {
+            shutdown.await;
+            stop.cancel();
+            std::future::pending().await
+        };
+        tokio::select! {
+            biased;
+            ended = running => ended,
+            never = stopping => never,
+        }
+    }
+
+    async fn run_until(mut self, stop: CancellationToken) -> Result<Report, ManagerError> {
+        self.check_names()?;
+        let view = self.view();
+        #[cfg(feature = "admin")]
+        let _admin = match self.settings.admin.take() {
+            Some(admin) => Some(admin.start(&view).map_err(ManagerError::Admin)?),
+            None => None,
+        };
+        // Aborted when this future ends or is dropped. Last of all: runs read caches until they end.
+        let mut watching = JoinSet::new();
+        for watch in &mut self.watches {
+            watch.start(&mut watching);
+        }
+        let synced = futures::future::try_join_all(
+            self.watches.iter().map(|watch| watch.synced(self.settings.sync_timeout)),
+        );
+        tokio::select! {
+            biased;
+            () = stop.cancelled() => {}
+            synced = synced => {
+                synced?;
+            }
+        }
+        let began = Instant::now();
+        let mut report = if stop.is_cancelled() { Report::default() } else { self.lead(&stop).await };
+        watching.shutdown().await;
+        report.controllers = view.controllers.iter().map(|controller| controller.report()).collect();
+        tracing::info!(terms = report.terms, ran = ?began.elapsed(), stop_took = ?report.stop_took, "stopped");
+        Ok(report)
+    }
+
+    fn check_names(&self) -> Result<(), ManagerError> {
+        let mut known = HashSet::new();
+        let controllers = self.controllers.iter().map(|controller| controller.name());
+        for name in controllers.chain(self.tasks.iter().map(|(name, _)| &**name)) {
+            let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+            if name.is_empty() || name.len() > 63 || !name.chars().all(fits) {
+                return Err(ManagerError::BadName { name: loggable(name) });
+            }
+            if !known.insert(name) {
+                return Err(ManagerError::DuplicateName { name: name.into() });
+            }
+        }
+        Ok(())
+    }
+
+    fn view(&self) -> View {
+        View {
+            controllers: self.controllers.iter().map(Arc::clone).collect(),
+            watches: self.watches.iter().map(|watch| watch.view()).collect(),
+            #[cfg(feature = "election")]
+            elector: self.settings.elector.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for Manager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let controllers: Vec<&str> = self.controllers.iter().map(|controller| controller.name()).collect();
+        f.debug_struct("Manager")
+            .field("settings", &self.settings)
+            .field("caches", &self.watches.len())
+            .field("controllers", &controllers)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Waits for blocking work that runs left behind, at most this long. Returns how much still goes on.
+async fn settle(tracker: &TaskTracker, longest: Option<Duration>) -> usize {
+    tracker.close();
+    match longest {
+        None => tracker.wait().await,
+        Some(longest) => {
+            let _ = tokio::time::timeout(longest, tracker.wait()).await;
+        }
+    }
+    tracker.len()
+}

@@ -1,0 +1,98 @@
+//! `ManagerBuilder`: what is settled before a manager exists.
+
+use std::time::Duration;
+
+use crate::{Manager, ManagerError};
+
+/// The settings of a manager.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) sync_timeout: Duration,
+    pub(crate) grace: Duration,
+    pub(crate) loss_grace: Duration,
+    #[cfg(feature = "election")]
+    pub(crate) elector: Option<lease_election::LeaderElector>,
+    #[cfg(feature = "admin")]
+    pub(crate) admin: Option<crate::admin::AdminServer>,
+}
+
+/// Makes a [`Manager`].
+#[derive(Debug)]
+#[must_use = "a builder does nothing until build is called"]
+pub struct ManagerBuilder {
+    settings: Settings,
+}
+
+impl ManagerBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            settings: Settings {
+                sync_timeout: Duration::from_secs(120),
+                grace: Duration::from_secs(10),
+                loss_grace: Duration::from_millis(100),
+                #[cfg(feature = "election")]
+                elector: None,
+                #[cfg(feature = "admin")]
+                admin: None,
+            },
+        }
+    }
+
+    /// How long the caches may take to be complete. 2 min unless set, as controller-runtime.
+    #[doc(alias = "CacheSyncTimeout")]
+    pub fn sync_timeout(mut self, longest: Duration) -> Self {
+        self.settings.sync_timeout = longest;
+        self
+    }
+
+    /// How long runs may go on after a stop was asked for, before they are dropped. 10 s unless set.
+    #[doc(alias = "GracefulShutdownTimeout")]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.settings.grace = grace;
+        self
+    }
+
+    /// How long runs may go on after the lease was lost, before they are dropped: time to notice, not to
+    /// finish. 100 ms unless set; never more than half of the election's stop margin.
+    #[cfg(feature = "election")]
+    pub fn loss_grace(mut self, grace: Duration) -> Self {
+        self.settings.loss_grace = grace;
+        self
+    }
+
+    /// Work only while this elector leads. The manager runs it, and stops it at its own stop.
+    #[cfg(feature = "election")]
+    #[doc(alias = "LeaderElection")]
+    pub fn election(mut self, elector: lease_election::LeaderElector) -> Self {
+        self.settings.elector = Some(elector);
+        self
+    }
+
+    /// Serves metrics and health.
+    #[cfg(feature = "admin")]
+    #[doc(alias = "HealthProbeBindAddress")]
+    pub fn admin(mut self, server: crate::admin::AdminServer) -> Self {
+        self.settings.admin = Some(server);
+        self
+    }
+
+    /// The manager.
+    ///
+    /// # Errors
+    ///
+    /// [`ManagerError::GraceTooLong`] if the grace is not shorter than the election's drain time-out: work
+    /// could be cut off by the election before it is by the manager, and the lease would not be given back.
+    pub fn build(self) -> Result<Manager, ManagerError> {
+        #[cfg_attr(not(feature = "election"), expect(unused_mut, reason = "changed only by an election"))]
+        let mut settings = self.settings;
+        #[cfg(feature = "election")]
+        if let Some(elector) = &settings.elector {
+            let drain_timeout = elector.config().drain_timeout();
+            if settings.grace >= drain_timeout {
+                return Err(ManagerError::GraceTooLong { grace: settings.grace, drain_timeout });
+            }
+            settings.loss_grace = settings.loss_grace.min(elector.config().stop_margin() / 2);
+        }
+        Ok(Manager::new(settings))
+    }
+}

@@ -1,0 +1,146 @@
+//! The terms of a manager: one until the stop without an election; with one, a term for each time this
+//! process leads, and a campaign after each.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::{Manager, settle};
+use crate::Report;
+use crate::request::{CachesByType, Scope};
+use crate::term::{self, Grace, InTerm, Term, TermEnd};
+
+impl Manager {
+    /// Runs the workers, term by term, until the stop.
+    pub(super) async fn lead(&mut self, stop: &CancellationToken) -> Report {
+        let caches = Arc::new(std::mem::take(&mut self.by_type));
+        #[cfg(feature = "election")]
+        if let Some(elector) = self.settings.elector.clone() {
+            return self.lead_elected(&elector, &caches, stop).await;
+        }
+        self.lead_alone(caches, stop).await
+    }
+
+    fn grace(&self) -> Grace {
+        Grace { stop: self.settings.grace, lost: self.settings.loss_grace }
+    }
+
+    fn members(&self) -> Vec<Arc<dyn InTerm>> {
+        let controllers = self.controllers.iter().map(|controller| {
+            let member: Arc<dyn InTerm> = Arc::clone(controller) as _;
+            member
+        });
+        let tasks = self.tasks.iter().map(|(_, task)| {
+            let member: Arc<dyn InTerm> = Arc::clone(task) as _;
+            member
+        });
+        controllers.chain(tasks).collect()
+    }
+
+    async fn lead_alone(&self, caches: Arc<CachesByType>, stop: &CancellationToken) -> Report {
+        let tracker = TaskTracker::new();
+        let scope = Scope {
+            caches,
+            tracker: tracker.clone(),
+            #[cfg(feature = "election")]
+            leadership: None,
+        };
+        let end = async {
+            stop.cancelled().await;
+            TermEnd::Stop
+        };
+        let never_lost = std::future::pending();
+        let stop_took = term::run(self.members(), Term::new(scope), end, never_lost, self.grace()).await;
+        let unfinished_tasks = settle(&tracker, Some(self.settings.grace)).await;
+        Report { terms: 1, stop_took, unfinished_tasks, ..Report::default() }
+    }
+
+    #[cfg(feature = "election")]
+    async fn lead_elected(
+        &self,
+        elector: &lease_election::LeaderElector,
+        caches: &Arc<CachesByType>,
+        stop: &CancellationToken,
+    ) -> Report {
+        use std::time::Duration;
+
+        use lease_election::{Ending, Outcome};
+
+        use crate::report::Release;
+
+        let mut report = Report::default();
+        let campaign = async {
+            loop {
+                // One tracker a term. Also past the elector's patience nothing starts before it is empty.
+                let tracker = TaskTracker::new();
+                let (members, grace) = (self.members(), self.grace());
+                let (caches, work_tracker) = (Arc::clone(caches), tracker.clone());
+                let outcome = elector
+                    .run(move |leadership| async move {
+                        tracing::info!(fence = %leadership.fence(), "leading: the workers start");
+                        let scope = Scope {
+                            caches,
+                            tracker: work_tracker.clone(),
+                            leadership: Some(leadership.clone()),
+                        };
+                        let end = async {
+                            match leadership.ending().await {
+                                Ending::StopRequested => TermEnd::Stop,
+                                ending => {
+                                    tracing::warn!(?ending, "the lease is lost: the workers stop");
+                                    TermEnd::Lost
+                                }
+                            }
+                        };
+                        let lost = async {
+                            leadership.lost().await;
+                        };
+                        let stop_took = term::run(members, Term::new(scope), end, lost, grace).await;
+                        // The elector is the one whose patience ends: then the lease is not given back.
+                        settle(&work_tracker, None).await;
+                        stop_took
+                    })
+                    .await;
+                let count = |report: &mut Report, stop_took: Duration| {
+                    report.terms = report.terms.saturating_add(1);
+                    report.stop_took = stop_took;
+                };
+                report.release = Some(match outcome {
+                    Outcome::Finished(stop_took) => {
+                        count(&mut report, stop_took);
+                        Release::GivenBack
+                    }
+                    Outcome::Lost(stop_took) => {
+                        count(&mut report, stop_took);
+                        report.lost_terms = report.lost_terms.saturating_add(1);
+                        Release::Lost
+                    }
+                    Outcome::NeverLed => Release::NotLeading,
+                    _ => {
+                        count(&mut report, Duration::ZERO);
+                        report.lost_terms = report.lost_terms.saturating_add(1);
+                        Release::Kept
+                    }
+                });
+                if elector.is_stopped() {
+                    report.unfinished_tasks = settle(&tracker, Some(Duration::ZERO)).await;
+                    return;
+                }
+                settle(&tracker, None).await;
+                tracing::info!("campaigning again");
+            }
+        };
+        let stopper = async {
+            stop.cancelled().await;
+            elector.stop_handle().stop();
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            biased;
+            () = campaign => {}
+            () = stopper => {}
+        }
+        report
+    }
+}

@@ -1,0 +1,40 @@
+//! The keys that were given up until they change, and why.
+
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+
+use crate::{Key, Parked};
+
+/// Parked keys. A key leaves when it runs again.
+pub(crate) struct ParkedKeys<K> {
+    keys: Mutex<HashMap<K, Parked>>,
+}
+
+impl<K: Key> ParkedKeys<K> {
+    pub(crate) fn new() -> Self {
+        Self { keys: Mutex::new(HashMap::new()) }
+    }
+
+    pub(crate) fn insert(&self, key: K, reason: Parked) {
+        self.keys.lock().insert(key, reason);
+    }
+
+    pub(crate) fn remove(&self, key: &K) {
+        let removed = self.keys.lock().remove_entry(key);
+        drop(removed);
+    }
+
+    pub(crate) fn clear(&self) {
+        let cleared = std::mem::take(&mut *self.keys.lock());
+        drop(cleared);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.keys.lock().len()
+    }
+
+    pub(crate) fn list(&self) -> Vec<(K, Parked)> {
+        self.keys.lock().iter().map(|(key, reason)| (key.clone(), *reason)).collect()
+    }
+}

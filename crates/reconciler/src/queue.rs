@@ -1,0 +1,172 @@
+//! The queue of one controller in one term: wq-ratelimit's, with the reasons of each key, and the verdicts of
+//! `outcome` turned into its verbs.
+
+use std::collections::hash_map::RandomState;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use wq_delay::{Added, DelayingQueue, Fifo, Observer, OwnedProcessingGuard, TokioTimer};
+
+use crate::Key;
+use crate::backlog::{Note, Noted};
+use crate::limiter::{Limiter, RateLimiter};
+use crate::metrics::ControllerMetrics;
+use crate::outcome::Verdict;
+use crate::reasons::Reasons;
+
+type Backlog = Noted<Fifo>;
+// Names come from tenants: std's keyed hash, not a fast one.
+type Inner<K> = DelayingQueue<K, Backlog, RandomState>;
+
+/// A handle: clones are the same queue.
+pub(crate) struct Queue<K: Key> {
+    inner: Inner<K>,
+    limiter: Limiter<K>,
+}
+
+/// What a queue holds, counted in one moment.
+#[derive(Debug, Clone, Copy, Default)]
+#[cfg_attr(not(feature = "admin"), expect(dead_code, reason = "ages are read by the admin server"))]
+pub(crate) struct QueueCounts {
+    /// Keys ready to run, or to run again when their present run ends.
+    pub(crate) depth: usize,
+    /// Keys that wait for their time.
+    pub(crate) delayed: usize,
+    /// The ages of all runs that go on, summed.
+    pub(crate) unfinished: Option<Duration>,
+    /// The age of the oldest run that goes on.
+    pub(crate) longest: Option<Duration>,
+}
+
+/// A key in the hands of a worker.
+pub(crate) struct Held<K: Key> {
+    guard: OwnedProcessingGuard<K, Backlog>,
+    attempt: u32,
+}
+
+impl<K: Key> Queue<K> {
+    pub(crate) fn new(name: &str, limiter: Limiter<K>, metrics: Arc<ControllerMetrics>) -> Self {
+        let timer = TokioTimer::current().expect("terms run in a tokio runtime");
+        let inner = DelayingQueue::builder()
+            .name(name)
+            .timer(timer)
+            .observer(ObserverOf(metrics))
+            .backlog(Backlog::default())
+            .hasher(RandomState::new())
+            .build()
+            .expect("tokio's timer wakes tasks");
+        Self { inner, limiter }
+    }
+
+    /// Adds a key. `false` if the queue has been stopped.
+    pub(crate) fn add(&self, key: K, reasons: Reasons) -> bool {
+        self.inner.add_with(key, Note { order: (), reasons }) != Added::ShutDown
+    }
+
+    /// Adds a key when the limiter says.
+    pub(crate) fn retry(&self, key: K) {
+        let mut limiter = self.limiter.clone();
+        let delay = limiter.next_delay(&key, std::time::Instant::now());
+        self.inner.add_after(key, delay);
+    }
+
+    /// The next key; `None` when the queue has been stopped.
+    ///
+    /// # Cancel safety
+    ///
+    /// No key is lost when the future is dropped.
+    pub(crate) async fn get(&self) -> Option<Held<K>> {
+        let guard = self.inner.get_owned().await?;
+        let attempt = self.limiter.num_requeues(guard.item());
+        Some(Held { guard, attempt })
+    }
+
+    /// Hands out nothing more. Returns what waited to run, also after a delay.
+    pub(crate) fn stop(&self) -> Vec<K> {
+        self.inner.shutdown_now()
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.inner.is_shutting_down()
+    }
+
+    pub(crate) fn counts(&self) -> QueueCounts {
+        let delayed = self.inner.delayed_len();
+        let snapshot = self.inner.snapshot();
+        QueueCounts {
+            depth: snapshot.counts.depth(),
+            delayed,
+            unfinished: snapshot.unfinished(),
+            longest: snapshot.longest(),
+        }
+    }
+}
+
+impl<K: Key> Held<K> {
+    pub(crate) fn key(&self) -> &K {
+        self.guard.item()
+    }
+
+    pub(crate) fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    pub(crate) fn reasons(&self) -> Reasons {
+        self.guard.order().reasons
+    }
+
+    /// Ends the run.
+    pub(crate) fn finish(self, queue: &Queue<K>, verdict: Verdict) {
+        let key = self.key().clone();
+        // What an earlier run asked for is replaced by what this one says.
+        queue.inner.cancel(&key);
+        match verdict {
+            Verdict::Rest | Verdict::Park(_) => queue.limiter.forget(&key),
+            Verdict::Requeue(after) => {
+                queue.limiter.forget(&key);
+                queue.inner.add_after_with(key, after, Note { order: (), reasons: Reasons::requeued() });
+            }
+            Verdict::Retry => queue.retry(key),
+            Verdict::RetryAfter(after) => {
+                queue.inner.add_after(key, after);
+            }
+        }
+        self.guard.done();
+    }
+}
+
+impl<K: Key> Clone for Queue<K> {
+    fn clone(&self) -> Self {
+        Self { inner: self.inner.clone(), limiter: self.limiter.clone() }
+    }
+}
+
+impl<K: Key> fmt::Debug for Queue<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").finish_non_exhaustive()
+    }
+}
+
+/// Feeds the counters and histograms of a controller.
+struct ObserverOf(Arc<ControllerMetrics>);
+
+impl Observer for ObserverOf {
+    fn added(&self, added: Added) {
+        if matches!(added, Added::Queued | Added::Deferred) {
+            self.0.adds.up();
+        }
+    }
+
+    fn got(&self, waited: Duration) {
+        self.0.queue_duration.saw(waited);
+    }
+
+    fn done(&self, worked: Duration) {
+        self.0.work_duration.saw(worked);
+    }
+
+    fn retried(&self) {
+        self.0.retries.up();
+    }
+}

@@ -1,0 +1,139 @@
+//! One worker: takes a key, runs the reconciler on it, tells the queue what `outcome` decided.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use parking_lot::Mutex;
+use tokio::time::{Instant, timeout};
+use tracing::Instrument as _;
+
+use crate::hostile::loggable;
+use crate::inbox::Inbox;
+use crate::metrics::ControllerMetrics;
+use crate::outcome::{Ended, Policy, Verdict, decide};
+use crate::parked::ParkedKeys;
+use crate::queue::Queue;
+use crate::term::Term;
+use crate::{Reconciler, Request};
+
+/// What the workers of one controller share in one term.
+pub(crate) struct Work<R: Reconciler> {
+    pub(crate) name: Arc<str>,
+    pub(crate) reconciler: Arc<R>,
+    pub(crate) queue: Queue<R::Key>,
+    pub(crate) term: Term,
+    pub(crate) policy: Policy,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) sources: Arc<[Arc<str>]>,
+    pub(crate) metrics: Arc<ControllerMetrics>,
+    pub(crate) parked: Arc<ParkedKeys<R::Key>>,
+    pub(crate) inbox: Arc<Inbox<R::Key>>,
+    /// Keys whose run was dropped before its end.
+    pub(crate) dropped: Mutex<Vec<R::Key>>,
+    /// Keys that were taken too late to be run.
+    pub(crate) returned: Mutex<Vec<R::Key>>,
+}
+
+/// Runs keys until the queue is shut down.
+pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
+    while let Some(held) = work.queue.get().await {
+        if !work.term.may_start() {
+            work.returned.lock().push(held.key().clone());
+            continue;
+        }
+        let running = Running::begin(&work, held.key().clone());
+        work.parked.remove(held.key());
+        let attempt = held.attempt();
+        let cancellation = work.term.stopping.child_token();
+        let request = Request {
+            key: held.key().clone(),
+            attempt,
+            reasons: held.reasons(),
+            sources: Arc::clone(&work.sources),
+            cancellation: cancellation.clone(),
+            scope: work.term.scope.clone(),
+        };
+        let span = tracing::info_span!("reconcile", controller = %work.name,
+            key = loggable(&format!("{:?}", request.key)), attempt);
+        let began = Instant::now();
+        let ended = one_run(&work, request, attempt).instrument(span).await;
+        // Whatever the run handed its token to learns that it is over.
+        cancellation.cancel();
+        let verdict = decide(ended, attempt, &work.policy);
+        work.metrics.ended(ended, verdict, began.elapsed());
+        if let Verdict::Park(reason) = verdict {
+            work.parked.insert(held.key().clone(), reason);
+        }
+        running.end();
+        held.finish(&work.queue, verdict);
+    }
+}
+
+/// The run itself, with its panics and its time-out.
+async fn one_run<R: Reconciler>(work: &Work<R>, request: Request<R::Key>, attempt: u32) -> Ended {
+    let cancellation = request.cancellation.clone();
+    let run = AssertUnwindSafe(async { work.reconciler.reconcile(request).await }).catch_unwind();
+    let result = match work.timeout {
+        None => run.await,
+        Some(longest) => match timeout(longest, run).await {
+            Ok(result) => result,
+            Err(_) => {
+                cancellation.cancel();
+                tracing::warn!(timeout = ?longest, "a reconcile took too long and was dropped");
+                return Ended::TimedOut;
+            }
+        },
+    };
+    match result {
+        Ok(Ok(action)) => Ended::Done(action),
+        Ok(Err(failure)) => {
+            let error = loggable(&failure.to_string());
+            // The first, and then ever fewer, of a key that keeps failing.
+            if failure.is_terminal() {
+                tracing::warn!(error, "a reconcile failed for good");
+            } else if attempt.saturating_add(1).is_power_of_two() {
+                tracing::warn!(error, "a reconcile failed");
+            } else {
+                tracing::debug!(error, "a reconcile failed");
+            }
+            Ended::Failed(failure.then())
+        }
+        Err(panic) => {
+            let said = panic.downcast_ref::<&str>().copied();
+            let said = said.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+            let panic = loggable(said.unwrap_or("not a text"));
+            tracing::error!(panic, "a reconcile panicked");
+            Ended::Panicked
+        }
+    }
+}
+
+/// Notes a key whose run is dropped before its end: aborted, or by a panic while its future was dropped.
+struct Running<'a, R: Reconciler> {
+    work: &'a Work<R>,
+    key: Option<R::Key>,
+}
+
+impl<'a, R: Reconciler> Running<'a, R> {
+    fn begin(work: &'a Work<R>, key: R::Key) -> Self {
+        work.metrics.active_workers.fetch_add(1, Ordering::Relaxed);
+        Self { work, key: Some(key) }
+    }
+
+    fn end(mut self) {
+        self.key = None;
+    }
+}
+
+impl<R: Reconciler> Drop for Running<'_, R> {
+    fn drop(&mut self) {
+        self.work.metrics.active_workers.fetch_sub(1, Ordering::Relaxed);
+        if let Some(key) = self.key.take() {
+            self.work.inbox.keep(key.clone());
+            self.work.dropped.lock().push(key);
+        }
+    }
+}
