@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::{Result, bail};
+use cargo_metadata::semver::VersionReq;
 use cargo_metadata::{DependencyKind, Package};
 
 use crate::workspace::{Workspace, is_published};
+
+#[cfg(test)]
+mod tests;
 
 /// Who may depend on whom among the published crates, dev-dependencies excepted. Everything that is not written here is forbidden.
 const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
@@ -39,7 +43,7 @@ pub(crate) fn check() -> Result<()> {
         packages.iter().map(|package| (package.name.as_str(), *package)).collect();
     let mut wrong = Vec::new();
     for package in &packages {
-        arrows_of(package, &ours, &mut wrong);
+        wrong.extend(arrows_of(package, &ours).into_iter().filter_map(violation));
         if is_published(package) {
             completeness_of(package, &mut wrong);
         }
@@ -55,46 +59,64 @@ pub(crate) fn check() -> Result<()> {
     Ok(())
 }
 
-fn arrows_of(package: &Package, ours: &BTreeMap<&str, &Package>, wrong: &mut Vec<String>) {
-    let name = package.name.as_str();
-    let allowed = lookup(MAY_DEPEND_ON, name);
-    if is_published(package) && allowed.is_none() {
-        wrong
-            .push(format!("{name} is published, and xtask/src/arrows.rs does not say what it may depend on"));
+/// One line of a manifest's dependencies, as far as the law is about it.
+#[derive(Debug, Clone, Copy)]
+struct Arrow<'a> {
+    from: &'a str,
+    from_published: bool,
+    to: &'a str,
+    /// Whether the target is published, if it is one of ours.
+    to_ours: Option<bool>,
+    dev: bool,
+    versioned: bool,
+    optional: bool,
+}
+
+fn arrows_of<'a>(package: &'a Package, ours: &BTreeMap<&str, &Package>) -> Vec<Arrow<'a>> {
+    let arrow = |dependency: &'a cargo_metadata::Dependency| Arrow {
+        from: &package.name,
+        from_published: is_published(package),
+        to: &dependency.name,
+        to_ours: ours.get(dependency.name.as_str()).map(|package| is_published(package)),
+        dev: dependency.kind == DependencyKind::Development,
+        versioned: dependency.req != VersionReq::STAR,
+        optional: dependency.optional,
+    };
+    package.dependencies.iter().map(arrow).collect()
+}
+
+/// What is wrong with an arrow, if anything.
+fn violation(arrow: Arrow<'_>) -> Option<String> {
+    let Arrow { from, to, .. } = arrow;
+    if arrow.dev {
+        return (arrow.to_ours.is_some() && arrow.versioned)
+            .then(|| format!("{from}: the dev-dependency {to} must be a path without a version"));
     }
-    for dependency in &package.dependencies {
-        let target = dependency.name.as_str();
-        if lookup(NEVER, name).is_some_and(|never| never.contains(&target))
-            && dependency.kind != DependencyKind::Development
-        {
-            wrong.push(format!("{name} must not depend on {target}"));
-        }
-        let Some(below) = ours.get(target) else { continue };
-        if dependency.kind == DependencyKind::Development {
-            if dependency.req != cargo_metadata::semver::VersionReq::STAR {
-                wrong.push(format!("{name}: the dev-dependency {target} must be a path without a version"));
-            }
-            continue;
-        }
-        if !is_published(package) {
-            continue;
-        }
-        if !is_published(below) {
-            wrong.push(format!("{name} is published and depends on {target}, which is not"));
-        } else if !allowed.is_some_and(|allowed| allowed.contains(&target)) {
-            wrong.push(format!("{name} must not depend on {target}: the arrow does not point down"));
-        }
-        if OPTIONAL.contains(&(name, target)) && !dependency.optional {
-            wrong.push(format!("{name} may depend on {target} only behind a feature"));
-        }
-        if dependency.req == cargo_metadata::semver::VersionReq::STAR {
-            wrong.push(format!("{name} depends on {target} without a version, so it cannot be published"));
-        }
+    if lookup(NEVER, from).is_some_and(|never| never.contains(&to)) {
+        return Some(format!("{from} must not depend on {to}"));
     }
+    let to_published = arrow.to_ours?;
+    if !arrow.from_published {
+        return None;
+    }
+    if !to_published {
+        return Some(format!("{from} is published and depends on {to}, which is not"));
+    }
+    if !lookup(MAY_DEPEND_ON, from).is_some_and(|allowed| allowed.contains(&to)) {
+        return Some(format!("{from} must not depend on {to}: the arrow does not point down"));
+    }
+    if OPTIONAL.contains(&(from, to)) && !arrow.optional {
+        return Some(format!("{from} may depend on {to} only behind a feature"));
+    }
+    (!arrow.versioned).then(|| format!("{from} depends on {to} without a version, so it cannot be published"))
 }
 
 fn completeness_of(package: &Package, wrong: &mut Vec<String>) {
     let name = package.name.as_str();
+    if lookup(MAY_DEPEND_ON, name).is_none() {
+        wrong
+            .push(format!("{name} is published, and xtask/src/arrows.rs does not say what it may depend on"));
+    }
     let folder = package.manifest_path.parent().map(|path| path.as_std_path().to_owned()).unwrap_or_default();
     if folder.file_name().is_none_or(|file_name| file_name != name) {
         wrong.push(format!("{name} lives in a folder of another name"));

@@ -6,6 +6,9 @@ use anyhow::{Result, bail, ensure};
 
 use crate::workspace::Workspace;
 
+#[cfg(test)]
+mod tests;
+
 /// One check: its name on the command line, what it asks, and how it finds out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stage {

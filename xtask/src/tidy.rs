@@ -7,6 +7,9 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::Workspace;
 
+#[cfg(test)]
+mod tests;
+
 /// A file beyond this many lines holds two ideas (tests and tables of cases excepted).
 const LINES_MAX: usize = 600;
 

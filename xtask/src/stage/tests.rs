@@ -1,0 +1,31 @@
+//! Which stages a command line picks.
+
+use super::{Group, Stage, Verdict, pick};
+
+const ALL: &[Stage] = &[stage("fmt"), stage("test"), stage("demo")];
+
+const fn stage(name: &'static str) -> Stage {
+    Stage { name, asks: "?", group: Group::Static, run: |_| Ok(Verdict::Passed) }
+}
+
+fn picked(names: &[&str]) -> Result<Vec<&'static str>, String> {
+    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+    let stages = pick(ALL, &names).map_err(|error| error.to_string())?;
+    Ok(stages.iter().map(|stage| stage.name).collect())
+}
+
+#[test]
+fn no_name_picks_all() {
+    assert_eq!(picked(&[]), Ok(vec!["fmt", "test", "demo"]));
+}
+
+#[test]
+fn names_pick_in_the_order_of_the_stages() {
+    assert_eq!(picked(&["demo", "fmt"]), Ok(vec!["fmt", "demo"]));
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_the_known_ones() {
+    let error = picked(&["fmt", "tset"]).unwrap_err();
+    assert_eq!(error, "there is no stage `tset`; the stages are: fmt test demo");
+}
