@@ -1,0 +1,248 @@
+//! The command line: flags, their bounds, and one clear line for whatever is out of them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+
+#[cfg(test)]
+mod tests;
+
+/// Exit status for flags or surroundings that do not fit.
+pub(crate) const BAD_INPUT: u8 = 2;
+
+/// What to do.
+#[derive(Debug)]
+pub(crate) enum Command {
+    Run(Options),
+    Serve(ServeOptions),
+    Leash(LeashOptions),
+}
+
+/// Three replicas of a storage provisioner on an API server of their own: they elect a leader, provision volumes, lose their leader to
+/// SIGKILL, hand over on SIGTERM, and finish. Then a judge who reads only the server and the disk says whether anything was lost, made
+/// twice or left over.
+///
+/// Exit status: 0 all well; 1 something lost, duplicated, orphaned, or a fail-over did not happen; 2 bad input; 130 after Ctrl-C.
+#[derive(Debug, Parser)]
+#[command(
+    name = "demo",
+    bin_name = "cargo xtask demo",
+    version,
+    subcommand_negates_reqs = true,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
+struct Cli {
+    #[command(flatten)]
+    run: RunArgs,
+    #[command(subcommand)]
+    hidden: Option<Hidden>,
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    /// Claims to create: 20 to 20000.
+    #[arg(long, value_name = "N", default_value = "500", value_parser = |s: &str| bounded(s, 20, 20_000))]
+    claims: u64,
+    /// Provisioner replicas, 3 to 9: one is killed, one is stopped, and the rest must finish the work. None is restarted.
+    #[arg(long, value_name = "N", default_value = "3", value_parser = |s: &str| bounded(s, 3, 9))]
+    replicas: u64,
+    /// Share of the replicas' API requests that fail, in percent: 0 to 30.
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = |s: &str| bounded(s, 0, 30))]
+    faults: u64,
+    /// Repeats a plan: names, pace, faults, deletions. Without it a new one is drawn, and printed.
+    #[arg(long, value_name = "SEED")]
+    seed: Option<u64>,
+    /// Claims created per second: 1 to 500.
+    #[arg(long, value_name = "PER_SECOND", default_value = "25", value_parser = |s: &str| bounded(s, 1, 500))]
+    rate: u64,
+    /// The whole run must end within this time, 10s to 2h; otherwise it fails and says what is stuck [default: 60s + 3 x claims / rate].
+    #[arg(long, value_name = "DURATION", value_parser = |s: &str| span(s, Duration::from_secs(10), Duration::from_secs(7200)))]
+    timeout: Option<Duration>,
+    /// Loopback port of the API server; 0 picks a free one.
+    #[arg(long, value_name = "PORT", default_value = "0", value_parser = |s: &str| bounded(s, 0, 65_535))]
+    port: u64,
+    /// Plants a wrong outcome after the work, behind everybody's back: the verdict must then be exit status 1.
+    #[arg(long, value_name = "WHAT")]
+    sabotage: Option<Sabotage>,
+    /// Leaves the server up and the files in place when all is done, until Ctrl-C.
+    #[arg(long)]
+    keep: bool,
+    /// Prints one JSON document on stdout and nothing else there; what happens meanwhile goes to stderr.
+    #[arg(long)]
+    json: bool,
+    /// The provisioner's binary; `cargo xtask demo` builds it and fills this in.
+    #[arg(long, value_name = "PATH", hide = true, required = true)]
+    provisioner_bin: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Hidden {
+    /// The API server, in a process of its own; ends when its stdin does.
+    #[command(hide = true)]
+    Serve(ServeOptions),
+    /// Runs a program that is killed when this process's parent ends.
+    #[command(hide = true)]
+    Leash(LeashOptions),
+}
+
+/// What [`crate::serve`] needs.
+#[derive(Debug, Args)]
+pub(crate) struct ServeOptions {
+    /// The run's folder: kubeconfigs go there, and it is removed should the parent die.
+    #[arg(long)]
+    pub(crate) dir: PathBuf,
+    #[arg(long)]
+    pub(crate) port: u16,
+    #[arg(long)]
+    pub(crate) seed: u64,
+    #[arg(long)]
+    pub(crate) faults: u8,
+    /// The users whose requests may fail.
+    #[arg(long = "replica")]
+    pub(crate) replicas: Vec<String>,
+}
+
+/// What [`crate::process::leash`] needs.
+#[derive(Debug, Args)]
+pub(crate) struct LeashOptions {
+    /// The process id whose end ends the program.
+    #[arg(long)]
+    pub(crate) parent: i32,
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    pub(crate) program: Vec<OsString>,
+}
+
+/// A wrong outcome, planted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Sabotage {
+    /// A second volume and directory for a claim that has one.
+    Duplicate,
+    /// A directory for a claim that never was.
+    Orphan,
+    /// A bound claim's directory is taken away.
+    Lose,
+}
+
+/// A checked request to run the demo.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) claims: usize,
+    pub(crate) replicas: usize,
+    /// Percent.
+    pub(crate) faults: u8,
+    pub(crate) seed: u64,
+    /// Claims per second.
+    pub(crate) rate: u32,
+    pub(crate) timeout: Duration,
+    pub(crate) port: u16,
+    pub(crate) sabotage: Option<Sabotage>,
+    pub(crate) keep: bool,
+    pub(crate) json: bool,
+    pub(crate) provisioner: PathBuf,
+}
+
+/// Reads the command line. Help and version are printed here; so is the one line about a flag that does not fit.
+pub(crate) fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Command, ExitCode> {
+    let parsed =
+        Cli::command().try_get_matches_from(args).and_then(|mut m| Cli::from_arg_matches_mut(&mut m));
+    let cli = parsed.map_err(|error| match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        _ => refuse(&one_line(&error.to_string())),
+    })?;
+    match cli.hidden {
+        Some(Hidden::Serve(options)) => Ok(Command::Serve(options)),
+        Some(Hidden::Leash(options)) => Ok(Command::Leash(options)),
+        None => checked(cli.run).map(Command::Run).map_err(|why| refuse(&why)),
+    }
+}
+
+/// Says on stderr why nothing was started, and gives the exit status for that.
+#[expect(clippy::print_stderr, reason = "the one place that refuses")]
+pub(crate) fn refuse(why: &str) -> ExitCode {
+    eprintln!("demo: {why}");
+    ExitCode::from(BAD_INPUT)
+}
+
+/// What spans several flags: the binary is there, and the time limit leaves room for the pace.
+fn checked(args: RunArgs) -> Result<Options, String> {
+    let writing = Duration::from_secs(args.claims.div_ceil(args.rate));
+    let timeout =
+        args.timeout.unwrap_or_else(|| Duration::from_secs(60).saturating_add(writing.saturating_mul(3)));
+    let least = writing.saturating_add(Duration::from_secs(10));
+    if timeout < least {
+        return Err(format!(
+            "--timeout {}: creating {} claims at {} per second alone takes {}; give at least {}, or raise --rate",
+            humantime::format_duration(timeout),
+            args.claims,
+            args.rate,
+            humantime::format_duration(writing),
+            humantime::format_duration(least),
+        ));
+    }
+    let provisioner = args.provisioner_bin.unwrap_or_default();
+    match std::fs::metadata(&provisioner) {
+        Ok(file) if file.is_file() => {}
+        Ok(_) => {
+            return Err(format!(
+                "--provisioner-bin {}: is no file; build it: cargo build -p hostpath-provisioner",
+                provisioner.display()
+            ));
+        }
+        Err(error) => {
+            return Err(format!(
+                "--provisioner-bin {}: {error}; build it: cargo build -p hostpath-provisioner",
+                provisioner.display()
+            ));
+        }
+    }
+    // Bounds above make every conversion exact.
+    Ok(Options {
+        claims: usize::try_from(args.claims).unwrap_or(usize::MAX),
+        replicas: usize::try_from(args.replicas).unwrap_or(usize::MAX),
+        faults: u8::try_from(args.faults).unwrap_or(u8::MAX),
+        seed: args.seed.unwrap_or_else(|| u64::from(fastrand::u32(..))),
+        rate: u32::try_from(args.rate).unwrap_or(u32::MAX),
+        timeout,
+        port: u16::try_from(args.port).unwrap_or(u16::MAX),
+        sabotage: args.sabotage,
+        keep: args.keep,
+        json: args.json,
+        provisioner,
+    })
+}
+
+fn bounded(text: &str, least: u64, most: u64) -> Result<u64, String> {
+    let out = || format!("must be a whole number from {least} to {most}");
+    let value: u64 = text.trim().parse().map_err(|_| out())?;
+    if (least..=most).contains(&value) { Ok(value) } else { Err(out()) }
+}
+
+fn span(text: &str, least: Duration, most: Duration) -> Result<Duration, String> {
+    let out = || {
+        let (least, most) = (humantime::format_duration(least), humantime::format_duration(most));
+        format!("must be a duration from {least} to {most}, such as 90s")
+    };
+    let value = humantime::parse_duration(text).map_err(|_| out())?;
+    if (least..=most).contains(&value) { Ok(value) } else { Err(out()) }
+}
+
+/// Folds clap's paragraphs into one line.
+fn one_line(error: &str) -> String {
+    let kept: Vec<&str> = error
+        .lines()
+        .map(str::trim)
+        .filter(|line| {
+            !line.is_empty() && !line.starts_with("Usage:") && !line.starts_with("For more information")
+        })
+        .map(|line| line.trim_start_matches("error: "))
+        .collect();
+    format!("{} (see cargo xtask demo --help)", kept.join("; "))
+}

@@ -1,1 +1,0 @@
-//! Starts servers and provisioner replicas, breaks them, and judges from outside.

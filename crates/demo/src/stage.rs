@@ -1,0 +1,228 @@
+//! All that a run starts and writes, in one place, so that it can be taken away again whatever happened.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
+
+use crate::births::Births;
+use crate::cli::Options;
+use crate::failover::Ending;
+use crate::obstacle::Obstacle;
+use crate::plan::Plan;
+use crate::process::Child;
+use crate::record::Record;
+use crate::replica::{self, Replica};
+use crate::serve::{self, Answer};
+
+/// A server process that does not say where it listens within this time is broken.
+const READY: Duration = Duration::from_secs(20);
+/// A provisioner that was told to stop has drained and released its lease well before this.
+const STOP: Duration = Duration::from_secs(8);
+
+/// The run's folder and processes. Dropping it kills and removes too, only less gently than [`Stage::clear`].
+#[derive(Debug)]
+pub(crate) struct Stage {
+    // Fields drop in this order: processes before the folder they write into.
+    pub(crate) replicas: Vec<Replica>,
+    server: Option<Child>,
+    dir: TempDir,
+    /// Where the server listens.
+    pub(crate) url: String,
+}
+
+/// Something about the surroundings does not fit: exit status 2, not 1.
+#[derive(Debug)]
+pub(crate) struct Refusal(pub(crate) String);
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl Stage {
+    /// Makes the run's folder.
+    pub(crate) fn new() -> Result<Self, Refusal> {
+        let parent = std::env::temp_dir();
+        let refused = |error: std::io::Error| {
+            Refusal(format!(
+                "cannot make a folder in {}: {error}; point TMPDIR at one that can be written to",
+                parent.display()
+            ))
+        };
+        let dir = tempfile::Builder::new().prefix("wq-demo-").tempdir_in(&parent).map_err(refused)?;
+        for folder in [root_in(dir.path()), later_in(dir.path())] {
+            fs::create_dir(folder).map_err(refused)?;
+        }
+        Ok(Self { replicas: Vec::new(), server: None, dir, url: String::new() })
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The provisioner's root.
+    pub(crate) fn root(&self) -> PathBuf {
+        root_in(self.dir.path())
+    }
+
+    /// Starts the server's process and waits until it listens.
+    pub(crate) async fn serve(&mut self, options: &Options) -> anyhow::Result<()> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("serve").arg("--dir").arg(self.dir.path());
+        for (flag, value) in [
+            ("--port", u64::from(options.port)),
+            ("--seed", options.seed),
+            ("--faults", u64::from(options.faults)),
+        ] {
+            command.arg(flag).arg(value.to_string());
+        }
+        for i in 0..options.replicas {
+            command.arg("--replica").arg(replica::name(i));
+        }
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let log = self.dir.path().join("server.log");
+        let child = Child::start("server", command, log).context("starting the server's process")?;
+        let child = self.server.insert(child);
+        let stdout = child.pipes().stdout.take().context("the server's process has no stdout")?;
+        let mut line = String::new();
+        let said = tokio::time::timeout(READY, BufReader::new(stdout).read_line(&mut line)).await;
+        match said.map(|_| serde_json::from_str(&line)) {
+            Ok(Ok(Answer::Ready { url })) => self.url = url,
+            Ok(Ok(Answer::Refused { why })) => bail!(Refusal(why)),
+            Ok(Err(_)) => bail!("the server's process ended without a word; its log:\n{}", child.tail()),
+            Err(_) => {
+                bail!("the server's process was not ready within {READY:?}; its log:\n{}", child.tail())
+            }
+        }
+        Ok(())
+    }
+
+    /// A client for one of the server's users.
+    pub(crate) async fn client(&self, user: &str) -> anyhow::Result<Client> {
+        let path = serve::kubeconfig(self.dir.path(), user);
+        let file = Kubeconfig::read_from(&path)?;
+        let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
+        Client::try_from(config).with_context(|| format!("a client from {}", path.display()))
+    }
+
+    /// Lays out the disk: a watched folder for each namespace, or a plain file in its place for now. Nobody works there yet.
+    pub(crate) fn lay_out(
+        &self,
+        plan: &Plan,
+        record: &Arc<Record>,
+    ) -> anyhow::Result<(Births, Vec<Option<Obstacle>>)> {
+        let root = self.root();
+        let names = plan.namespaces.iter().map(|namespace| namespace.name.clone()).collect();
+        let mut births =
+            Births::of(&root, names, Arc::clone(record)).context("watching the disk with inotify")?;
+        let mut obstacles = Vec::new();
+        for namespace in &plan.namespaces {
+            let place = root.join(&namespace.name);
+            if namespace.blocked {
+                let obstacle = Obstacle::put(place.clone(), later_in(self.dir.path()).join(&namespace.name))?;
+                births.add(obstacle.folder(), &place)?;
+                obstacles.push(Some(obstacle));
+            } else {
+                fs::create_dir(&place)?;
+                births.add(&place, &place)?;
+                obstacles.push(None);
+            }
+        }
+        Ok((births, obstacles))
+    }
+
+    /// Starts all replicas.
+    pub(crate) fn replicate(&mut self, options: &Options) -> anyhow::Result<()> {
+        for i in 0..options.replicas {
+            let name = replica::name(i);
+            let replica = Replica::start(&name, &options.provisioner, self.dir.path(), &self.root());
+            self.replicas.push(replica.with_context(|| format!("starting {name}"))?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn replica(&mut self, name: &str) -> Option<&mut Replica> {
+        self.replicas.iter_mut().find(|replica| replica.process.name == name)
+    }
+
+    /// A process that ended although nobody told it to, in words.
+    pub(crate) fn unexpected(&mut self) -> Option<String> {
+        let replicas = self
+            .replicas
+            .iter_mut()
+            .filter(|replica| replica.told.is_none())
+            .map(|replica| &mut replica.process);
+        replicas.chain(self.server.as_mut()).find_map(|process| {
+            let status = process.ended()?;
+            Some(format!("{} ended by itself ({status}); its log:\n{}", process.name, process.tail()))
+        })
+    }
+
+    /// Tells every replica still running to stop and waits for that; those that do not end well are named.
+    pub(crate) async fn stop_replicas(&mut self) -> Vec<(String, String)> {
+        for replica in &mut self.replicas {
+            if replica.told.is_none() {
+                replica.tell(Ending::Handover);
+            }
+        }
+        let mut bad = Vec::new();
+        for Replica { process, told } in &mut self.replicas {
+            match process.wait(STOP).await {
+                Some(status) if status.success() || *told == Some(Ending::Crash) => {}
+                Some(status) => {
+                    bad.push((process.name.clone(), format!("ended with {status} after SIGTERM")))
+                }
+                None => {
+                    process.end().await;
+                    bad.push((process.name.clone(), format!("had not ended {STOP:?} after SIGTERM")));
+                }
+            }
+        }
+        bad
+    }
+
+    /// The last lines of every log.
+    pub(crate) fn tails(&self) -> Vec<(String, String)> {
+        let replicas = self.replicas.iter().map(|replica| &replica.process);
+        replicas.chain(self.server.as_ref()).map(|process| (process.name.clone(), process.tail())).collect()
+    }
+
+    /// Ends every process and removes every file. Says what could not be removed.
+    pub(crate) async fn clear(mut self) -> Result<(), String> {
+        for replica in &mut self.replicas {
+            replica.process.end().await;
+        }
+        if let Some(mut server) = self.server.take() {
+            // The end of its stdin is its word to go.
+            drop(server.pipes().stdin.take());
+            server.wait(Duration::from_secs(3)).await;
+            server.end().await;
+        }
+        let path = self.dir.path().to_owned();
+        match self.dir.close() {
+            Err(error) if path.exists() => Err(format!("cannot remove {}: {error}", path.display())),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn root_in(dir: &Path) -> PathBuf {
+    dir.join("root")
+}
+
+/// Folders that will take the place of plain files; on the same file system as the root.
+fn later_in(dir: &Path) -> PathBuf {
+    dir.join("later")
+}

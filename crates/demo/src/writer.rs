@@ -1,0 +1,209 @@
+//! The writer: creates, annotates, relabels and deletes claims as the plan says, at a pace.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, bail};
+use futures::{StreamExt, TryStreamExt, stream};
+use k8s_openapi::api::core::v1::{Namespace, PersistentVolumeClaim};
+use k8s_openapi::api::storage::v1::StorageClass;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client};
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Interval, MissedTickBehavior};
+
+use crate::obstacle::Obstacle;
+use crate::plan::{CLASS, Plan, Step};
+use crate::record::{Creation, Record};
+use crate::replica::PROVISIONER;
+
+/// Deletions under way at once.
+const DELETING: usize = 8;
+
+/// A wish to the writer.
+#[derive(Debug)]
+pub(crate) enum Wish {
+    /// Create so many claims at once, whatever the pace, and answer when they exist.
+    Burst(usize, oneshot::Sender<()>),
+    /// The hand-over was asked for: the claims held back may follow.
+    Rest,
+}
+
+/// Who writes.
+#[derive(Clone)]
+pub(crate) struct Writer {
+    client: Client,
+    plan: Arc<Plan>,
+    record: Arc<Record>,
+    rng: fastrand::Rng,
+}
+
+impl fmt::Debug for Writer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").finish_non_exhaustive()
+    }
+}
+
+/// When the next claim may be created.
+struct Pace {
+    ticks: Interval,
+    wishes: mpsc::Receiver<Wish>,
+    /// Claims still to be created at once, and who waits for that.
+    burst: usize,
+    answer: Option<oneshot::Sender<()>>,
+    /// No more than this many are created before [`Wish::Rest`].
+    most: usize,
+}
+
+impl Pace {
+    fn new(rate: u32, wishes: mpsc::Receiver<Wish>, most: usize) -> Self {
+        let mut ticks =
+            tokio::time::interval(Duration::from_secs(1).checked_div(rate).unwrap_or(Duration::from_secs(1)));
+        // A writer that fell behind catches up, so that the pace is the one asked for.
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
+        Self { ticks, wishes, burst: 0, answer: None, most }
+    }
+
+    /// Waits until the next claim may be created, of which `made` exist.
+    async fn next(&mut self, made: usize) {
+        loop {
+            if self.burst > 0 {
+                self.burst = self.burst.saturating_sub(1);
+                return;
+            }
+            if let Some(answer) = self.answer.take() {
+                let _ = answer.send(());
+            }
+            tokio::select! {
+                biased;
+                Some(wish) = self.wishes.recv() => match wish {
+                    Wish::Burst(count, answer) => (self.burst, self.answer) = (count, Some(answer)),
+                    Wish::Rest => self.most = usize::MAX,
+                },
+                _ = self.ticks.tick(), if made < self.most => return,
+            }
+        }
+    }
+}
+
+impl Writer {
+    pub(crate) fn new(client: Client, plan: Arc<Plan>, record: Arc<Record>, seed: u64) -> Self {
+        Self { client, plan, record, rng: fastrand::Rng::with_seed(seed) }
+    }
+
+    /// Installs the storage class and the namespaces.
+    pub(crate) async fn install(&self) -> anyhow::Result<()> {
+        let class: StorageClass = serde_json::from_value(json!({
+            "metadata": {"name": CLASS},
+            "provisioner": PROVISIONER,
+            "reclaimPolicy": "Delete",
+            "volumeBindingMode": "Immediate",
+            "parameters": {"subdir": "${namespace}"},
+        }))?;
+        Api::all(self.client.clone())
+            .create(&PostParams::default(), &class)
+            .await
+            .context("installing the storage class")?;
+        for namespace in &self.plan.namespaces {
+            let object: Namespace = serde_json::from_value(json!({"metadata": {"name": namespace.name}}))?;
+            let made = Api::all(self.client.clone()).create(&PostParams::default(), &object).await;
+            made.with_context(|| format!("creating the namespace {}", namespace.name))?;
+        }
+        Ok(())
+    }
+
+    /// Works through the plan. `obstacles` has one entry for each namespace.
+    pub(crate) async fn write(
+        mut self,
+        rate: u32,
+        wishes: mpsc::Receiver<Wish>,
+        obstacles: Vec<Option<Obstacle>>,
+    ) -> anyhow::Result<()> {
+        let plan = Arc::clone(&self.plan);
+        let mut pace = Pace::new(rate, wishes, plan.before_handover);
+        let mut made = 0_usize;
+        for step in &plan.steps {
+            match *step {
+                Step::Create(index) => {
+                    pace.next(made).await;
+                    self.create(index).await?;
+                    made = made.saturating_add(1);
+                }
+                Step::Annotate(index) => {
+                    let value = self.rng.u32(..).to_string();
+                    self.change(index, &json!({"metadata": {"annotations": {"demo.wq-rs.dev/note": value}}}))
+                        .await?;
+                }
+                Step::Relabel(index) => {
+                    let value = self.rng.u32(..).to_string();
+                    self.change(index, &json!({"metadata": {"labels": {"demo.wq-rs.dev/tier": value}}}))
+                        .await?;
+                }
+                Step::Unblock(index) => {
+                    let obstacle =
+                        obstacles.get(index).and_then(Option::as_ref).context("no obstacle to lift")?;
+                    obstacle.lift().with_context(|| {
+                        format!("taking the file out of the way of {}", self.namespace(index))
+                    })?;
+                }
+            }
+        }
+        if let Some(answer) = pace.answer.take() {
+            let _ = answer.send(());
+        }
+        Ok(())
+    }
+
+    /// Deletes the claims that the plan names.
+    pub(crate) async fn delete(&self) -> anyhow::Result<()> {
+        stream::iter(&self.plan.deletions)
+            .map(Ok)
+            .try_for_each_concurrent(DELETING, |&index| self.delete_one(index))
+            .await
+    }
+
+    async fn delete_one(&self, index: usize) -> anyhow::Result<()> {
+        let (api, name) = self.claim(index)?;
+        api.delete(name, &DeleteParams::default()).await.with_context(|| format!("deleting {name}"))?;
+        self.record.deleted(index);
+        Ok(())
+    }
+
+    async fn create(&self, index: usize) -> anyhow::Result<()> {
+        let Some(claim) = self.plan.claims.get(index) else { bail!("the plan has no claim {index}") };
+        let object: PersistentVolumeClaim = serde_json::from_value(json!({
+            "metadata": {"name": claim.name, "labels": {"app.kubernetes.io/part-of": "wq-demo"}},
+            "spec": {
+                "accessModes": ["ReadWriteOnce"],
+                "storageClassName": CLASS,
+                "resources": {"requests": {"storage": format!("{}Mi", claim.mebibytes)}},
+            },
+        }))?;
+        let (api, name) = self.claim(index)?;
+        let at = Instant::now();
+        let made =
+            api.create(&PostParams::default(), &object).await.with_context(|| format!("creating {name}"))?;
+        let uid = made.metadata.uid.with_context(|| format!("{name} was created without a UID"))?;
+        self.record.created(Creation { index, uid, at, deleted: false });
+        Ok(())
+    }
+
+    async fn change(&self, index: usize, patch: &serde_json::Value) -> anyhow::Result<()> {
+        let (api, name) = self.claim(index)?;
+        api.patch(name, &PatchParams::default(), &Patch::Merge(patch))
+            .await
+            .with_context(|| format!("changing {name}"))?;
+        Ok(())
+    }
+
+    fn claim(&self, index: usize) -> anyhow::Result<(Api<PersistentVolumeClaim>, &str)> {
+        let Some(claim) = self.plan.claims.get(index) else { bail!("the plan has no claim {index}") };
+        Ok((Api::namespaced(self.client.clone(), self.namespace(claim.namespace)), &claim.name))
+    }
+
+    fn namespace(&self, index: usize) -> &str {
+        self.plan.namespaces.get(index).map_or("", |namespace| &namespace.name)
+    }
+}
