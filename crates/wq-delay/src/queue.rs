@@ -171,6 +171,13 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         (earliest != Tick::NEVER).then(|| self.shared.line.instant(earliest))
     }
 
+    /// Queues what is due. All getters and all verbs that look at queued items do this first; only
+    /// [`ProcessingGuard::done_and_get`](wq_core::ProcessingGuard::done_and_get), which belongs to the queue below, does
+    /// not: a worker that lives on it alone calls this now and then, or somebody runs [`keep_time`](Self::keep_time).
+    pub fn move_due(&self) {
+        self.shared.move_due(&self.core, None);
+    }
+
     /// Takes no more items, now or for later. What is queued, or due already, is still handed out. The items whose
     /// deadline has not come are dropped from the queue and handed back, in the order of their deadlines; a second call
     /// has none.
@@ -292,6 +299,14 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             self.core.add_quietly(waiting.item, waiting.order, &mut notices);
             self.shared.changed(&mut pending, &self.core, &mut after);
         }
+    }
+}
+
+impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
+    /// The present, by the queue's timer.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.shared.timer.now()
     }
 }
 

@@ -1,0 +1,151 @@
+//! `Builder`: everything that is settled before a rate limiting queue exists.
+
+use crate::control::Control;
+use crate::limiter::RateLimiter;
+use crate::queue::{Inner, RateLimitingQueue};
+use crate::windows::Windows;
+use parking_lot::Mutex;
+use std::fmt;
+use std::sync::Arc;
+use wq_delay::{
+    Backlog, BuildError, DefaultHasher, DelayingQueue, Fifo, ImmediateAdd, Observer, SecondAdd, Timer,
+};
+
+/// In place of a limiter until [`Builder::limiter`] names one. No queue can be built with it.
+#[derive(Debug, Clone, Copy)]
+pub struct NoLimiter(());
+
+/// Settings of a queue to be; see [`RateLimitingQueue::builder`].
+#[must_use = "a builder does nothing until build is called"]
+pub struct Builder<T, L = NoLimiter, B = Fifo, S = DefaultHasher> {
+    queue: wq_delay::Builder<T, B, S>,
+    hasher: S,
+    limiter: L,
+    count_early_attempts: bool,
+}
+
+impl<T> Builder<T> {
+    pub(crate) fn new() -> Self {
+        let hasher = DefaultHasher::default();
+        Self {
+            queue: DelayingQueue::builder().hasher(hasher.clone()),
+            hasher,
+            limiter: NoLimiter(()),
+            count_early_attempts: false,
+        }
+    }
+}
+
+impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
+    /// What says how long a failed item waits. [`controller_default`](crate::controller_default) gives client-go's.
+    pub fn limiter<M: RateLimiter<T>>(self, limiter: M) -> Builder<T, M, B, S> {
+        let Self { queue, hasher, limiter: _, count_early_attempts } = self;
+        Builder { queue, hasher, limiter, count_early_attempts }
+    }
+
+    /// Counts an attempt that ends while its item is still backing off, as client-go does: events then drive a failing
+    /// item's back-off up. Off by default.
+    pub fn count_early_attempts(mut self, count: bool) -> Self {
+        self.count_early_attempts = count;
+        self
+    }
+
+    /// The clock of the queue, and of its limiter. There is no default.
+    #[doc(alias = "Clock")]
+    pub fn timer(mut self, timer: impl Timer + 'static) -> Self {
+        self.queue = self.queue.timer(timer);
+        self
+    }
+
+    /// A name to tell the queue from others, in `Debug` and in metrics. None by default.
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.queue = self.queue.name(name);
+        self
+    }
+
+    /// Who is told of each event. Nobody by default.
+    #[doc(alias = "MetricsProvider")]
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.queue = self.queue.observer(observer);
+        self
+    }
+
+    /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
+    pub fn backlog<C: Backlog>(self, backlog: C) -> Builder<T, L, C, S> {
+        let Self { queue, hasher, limiter, count_early_attempts } = self;
+        Builder { queue: queue.backlog(backlog), hasher, limiter, count_early_attempts }
+    }
+
+    /// The bound of [`try_add`](RateLimitingQueue::try_add) and [`add_wait`](RateLimitingQueue::add_wait), in queued
+    /// items. Unbounded by default.
+    pub fn capacity(mut self, capacity: usize) -> Self {
+        self.queue = self.queue.capacity(capacity);
+        self
+    }
+
+    /// What hashes items in the queue: [`DefaultHasher`] by default. Clones of it must hash alike. A limiter that stores
+    /// items has a hasher of its own.
+    pub fn hasher<H: Clone>(self, hasher: H) -> Builder<T, L, B, H> {
+        let Self { queue, hasher: _, limiter, count_early_attempts } = self;
+        Builder { queue: queue.hasher(hasher.clone()), hasher, limiter, count_early_attempts }
+    }
+
+    /// Which deadline a delayed item keeps when it is added with a delay once more. [`SecondAdd::Earliest`] by default.
+    pub fn second_add(mut self, policy: SecondAdd) -> Self {
+        self.queue = self.queue.second_add(policy);
+        self
+    }
+
+    /// What becomes of the deadline when a delayed item is added without a delay. [`ImmediateAdd::Keep`] by default;
+    /// [`ImmediateAdd::Defer`] makes back-off strict: no event brings a failed item back before its time.
+    pub fn immediate_add(mut self, policy: ImmediateAdd) -> Self {
+        self.queue = self.queue.immediate_add(policy);
+        self
+    }
+
+    /// Whether [`drained`](RateLimitingQueue::drained) waits for delayed items too. It does by default.
+    pub fn drain_awaits_delayed(mut self, awaits: bool) -> Self {
+        self.queue = self.queue.drain_awaits_delayed(awaits);
+        self
+    }
+}
+
+impl<T, L: RateLimiter<T>, B: Backlog, S: Clone> Builder<T, L, B, S> {
+    /// The queue, for async and blocking getters.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] names the setting at fault: no timer, or one that cannot wake tasks.
+    pub fn build(self) -> Result<RateLimitingQueue<T, L, B, S>, BuildError> {
+        self.finish(wq_delay::Builder::build)
+    }
+
+    /// The queue, for blocking getters: they alone keep time, so any timer will do.
+    ///
+    /// # Errors
+    ///
+    /// [`BuildError`] names the setting at fault.
+    pub fn build_blocking(self) -> Result<RateLimitingQueue<T, L, B, S>, BuildError> {
+        self.finish(wq_delay::Builder::build_blocking)
+    }
+
+    fn finish(
+        self,
+        build: impl FnOnce(wq_delay::Builder<T, B, S>) -> Result<DelayingQueue<T, B, S>, BuildError>,
+    ) -> Result<RateLimitingQueue<T, L, B, S>, BuildError> {
+        let Self { queue, hasher, limiter, count_early_attempts } = self;
+        let control = Control { limiter, windows: Windows::new(hasher), count_early_attempts };
+        let inner = Inner { queue: build(queue)?, control: Mutex::new(control) };
+        Ok(RateLimitingQueue { inner: Arc::new(inner) })
+    }
+}
+
+impl<T, L: fmt::Debug, B: fmt::Debug, S> fmt::Debug for Builder<T, L, B, S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Builder")
+            .field("queue", &self.queue)
+            .field("limiter", &self.limiter)
+            .field("count_early_attempts", &self.count_early_attempts)
+            .finish_non_exhaustive()
+    }
+}

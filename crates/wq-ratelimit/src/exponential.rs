@@ -1,0 +1,116 @@
+//! `ExponentialBackoff`: each failure of an item doubles its wait.
+
+use crate::invalid_limit::InvalidLimit;
+use crate::limiter::RateLimiter;
+use crate::records::{DEFAULT_MAX_ITEMS, MIN_IDLE, Records};
+use std::hash::{BuildHasher, Hash};
+use std::time::{Duration, Instant};
+use wq_delay::DefaultHasher;
+
+/// Per item: `min(base * 2^n, max)` after `n` attempts, in whole nanoseconds, saturating (client-go's formula, without its
+/// floating point).
+///
+/// The record of an item that was not asked about for twice `max` (at least ten minutes) is forgotten; at most 262 144
+/// items are remembered. [`bounded`](Self::bounded) sets other bounds.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use wq_ratelimit::{ExponentialBackoff, RateLimiter};
+///
+/// let mut backoff = ExponentialBackoff::new(Duration::from_millis(5), Duration::from_millis(15))?;
+/// let now = Instant::now();
+/// let delays: Vec<u128> = (0..4).map(|_| backoff.next_delay(&"a", now).as_millis()).collect();
+/// assert_eq!(delays, [5, 10, 15, 15]);
+/// # Ok::<(), wq_ratelimit::InvalidLimit>(())
+/// ```
+#[derive(Debug, Clone)]
+#[doc(alias = "TypedItemExponentialFailureRateLimiter")]
+#[doc(alias = "ItemExponentialFailureRateLimiter")]
+pub struct ExponentialBackoff<T, S = DefaultHasher> {
+    base: Duration,
+    max: Duration,
+    attempts: Records<T, u32, S>,
+}
+
+impl<T> ExponentialBackoff<T> {
+    /// Waits `base` after the first attempt, and `max` at most.
+    ///
+    /// # Errors
+    ///
+    /// If `base` is zero (which would be no wait at all), or larger than `max`.
+    pub fn new(base: Duration, max: Duration) -> Result<Self, InvalidLimit> {
+        if base.is_zero() {
+            return Err(InvalidLimit::new("base", base, "at least 1ns"));
+        }
+        if base > max {
+            return Err(InvalidLimit::new("base", base, format!("at most max, which is {max:?}")));
+        }
+        Ok(Self::checked(base, max))
+    }
+
+    pub(crate) fn checked(base: Duration, max: Duration) -> Self {
+        let idle = max.saturating_mul(2).max(MIN_IDLE);
+        Self { base, max, attempts: Records::new(DefaultHasher::default(), idle, DEFAULT_MAX_ITEMS) }
+    }
+}
+
+impl<T, S: Clone> ExponentialBackoff<T, S> {
+    /// What hashes items. To be called before the first use: it forgets all records.
+    #[must_use]
+    pub fn hasher<H: Clone>(self, hasher: H) -> ExponentialBackoff<T, H> {
+        let Self { base, max, attempts } = self;
+        ExponentialBackoff { base, max, attempts: attempts.with_hasher(hasher) }
+    }
+
+    /// Remembers at most `max_items` items (2 at least), each for at least `idle` after its last attempt if there are not
+    /// too many. An idle time below `max` is raised to it: a back-off that is under way is not to be cut short.
+    #[must_use]
+    pub fn bounded(mut self, max_items: usize, idle: Duration) -> Self {
+        self.attempts.bound(max_items, idle.max(self.max));
+        self
+    }
+
+    /// How many items are remembered.
+    #[must_use]
+    pub fn tracked(&self) -> usize {
+        self.attempts.len()
+    }
+}
+
+impl<T: Hash + Eq + Clone, S: BuildHasher + Clone> RateLimiter<T> for ExponentialBackoff<T, S> {
+    fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
+        let attempts = self.attempts.entry(item, now, |_| false);
+        let before = *attempts;
+        *attempts = before.saturating_add(1);
+        doubled(self.base, before).min(self.max)
+    }
+
+    fn forget(&mut self, item: &T) {
+        self.attempts.remove(item);
+    }
+
+    fn num_requeues(&self, item: &T) -> u32 {
+        self.attempts.get(item).copied().unwrap_or(0)
+    }
+
+    fn take_discarded(&mut self) -> Vec<T> {
+        self.attempts.take_discarded()
+    }
+}
+
+const NANOS_PER_SECOND: u128 = 1_000_000_000;
+
+/// `base * 2^times`, or the longest duration if that is longer.
+fn doubled(base: Duration, times: u32) -> Duration {
+    let nanos = base.as_nanos();
+    if times >= nanos.leading_zeros() {
+        return Duration::MAX;
+    }
+    let nanos = nanos << times;
+    let seconds = u64::try_from(nanos / NANOS_PER_SECOND);
+    let rest = u32::try_from(nanos % NANOS_PER_SECOND);
+    match (seconds, rest) {
+        (Ok(seconds), Ok(rest)) => Duration::new(seconds, rest),
+        _ => Duration::MAX,
+    }
+}

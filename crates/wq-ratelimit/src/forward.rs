@@ -1,0 +1,357 @@
+//! The verbs of the queues below, forwarded by hand. Each means what it means there.
+
+use crate::queue::RateLimitingQueue;
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash};
+use std::time::{Duration, Instant};
+use wq_delay::{
+    AddWait, Added, AddedAll, Backlog, Counts, Drained, NotDrained, Rejected, Scheduled, Snapshot,
+};
+
+impl<T: Hash + Eq + Clone, L, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L, B, S> {
+    /// Adds an item, to be handed out once after this call. If it is delayed too, the builder's
+    /// [`immediate_add`](crate::Builder::immediate_add) says what becomes of that.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[doc(alias = "Add")]
+    pub fn add(&self, item: T) -> Added {
+        self.inner.queue.add(item)
+    }
+
+    /// As [`add`](Self::add), with an order for the backlog.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item, or the backlog, panics.
+    pub fn add_with(&self, item: T, order: B::Order) -> Added {
+        self.inner.queue.add_with(item, order)
+    }
+
+    /// Adds an item unless the queue is full. Delayed items take no room.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] hands the item back if there is no room, and after shutdown.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn try_add(&self, item: T) -> Result<Added, Rejected<T>> {
+        self.inner.queue.try_add(item)
+    }
+
+    /// As [`try_add`](Self::try_add), with an order for the backlog.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] hands the item back if there is no room, and after shutdown.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item, or the backlog, panics.
+    pub fn try_add_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>> {
+        self.inner.queue.try_add_with(item, order)
+    }
+
+    /// Adds an item as soon as there is room, as [`try_add`](Self::try_add) understands it.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future dropped before it is ready has added nothing; it drops the item.
+    pub fn add_wait(&self, item: T) -> AddWait<'_, T, B, S> {
+        self.inner.queue.add_wait(item)
+    }
+
+    /// As [`add_wait`](Self::add_wait), with an order for the backlog.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item, or the backlog, panics.
+    ///
+    /// # Cancel safety
+    ///
+    /// A future dropped before it is ready has added nothing; it drops the item.
+    pub fn add_wait_with(&self, item: T, order: B::Order) -> AddWait<'_, T, B, S> {
+        self.inner.queue.add_wait_with(item, order)
+    }
+
+    /// Adds items in their order, under one lock if [`ImmediateAdd::Keep`](wq_delay::ImmediateAdd::Keep) is the policy.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn add_all(&self, items: impl IntoIterator<Item = T>) -> AddedAll {
+        self.inner.queue.add_all(items)
+    }
+
+    /// As [`add_all`](Self::add_all), with an order for each item.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn add_all_with(&self, items: impl IntoIterator<Item = (T, B::Order)>) -> AddedAll {
+        self.inner.queue.add_all_with(items)
+    }
+
+    /// Adds an item once this delay is over, whatever the limiter would say. Counts no attempt.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[doc(alias = "AddAfter")]
+    pub fn add_after(&self, item: T, delay: Duration) -> Scheduled {
+        self.inner.queue.add_after(item, delay)
+    }
+
+    /// As [`add_after`](Self::add_after), with an order for the backlog.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item, or the backlog, panics.
+    pub fn add_after_with(&self, item: T, delay: Duration, order: B::Order) -> Scheduled {
+        self.inner.queue.add_after_with(item, delay, order)
+    }
+
+    /// Adds an item once the timer's clock shows this instant; at once if it does already. Counts no attempt.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn add_at(&self, item: T, deadline: Instant) -> Scheduled {
+        self.inner.queue.add_at(item, deadline)
+    }
+
+    /// As [`add_at`](Self::add_at), with an order for the backlog.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item, or the backlog, panics.
+    pub fn add_at_with(&self, item: T, deadline: Instant, order: B::Order) -> Scheduled {
+        self.inner.queue.add_at_with(item, deadline, order)
+    }
+
+    /// Takes a delayed item out: it does not come out at its deadline. Its attempts stay counted.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn cancel<Q>(&self, item: &Q) -> Option<T>
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.inner.queue.cancel(item)
+    }
+
+    /// Sees to it that a delayed item is not due before this instant. False if it is not delayed.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn postpone<Q>(&self, item: &Q, until: Instant) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.inner.queue.postpone(item, until)
+    }
+
+    /// When a delayed item will be due. `None` if it is not delayed, or was due already.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[must_use]
+    pub fn deadline<Q>(&self, item: &Q) -> Option<Instant>
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.inner.queue.deadline(item)
+    }
+
+    /// How many items wait for their deadline.
+    #[must_use]
+    pub fn delayed_len(&self) -> usize {
+        self.inner.queue.delayed_len()
+    }
+
+    /// When the next item will be due. `None` if none is delayed, or none will ever be due.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.inner.queue.next_deadline()
+    }
+
+    /// Queues what is due; see [`wq_delay::DelayingQueue::move_due`].
+    pub fn move_due(&self) {
+        self.inner.queue.move_due();
+    }
+
+    /// Whether the item is queued or in flight.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[must_use]
+    pub fn contains<Q>(&self, item: &Q) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.inner.queue.contains(item)
+    }
+
+    /// Takes a queued item out. `None` if it is not queued; one that is in flight or delayed is left alone.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn remove<Q>(&self, item: &Q) -> Option<T>
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.inner.queue.remove(item)
+    }
+
+    /// Ends the processing of an item whose guard was forgotten, as if the guard had ended now. Says whether somebody held
+    /// the item; that holder's guard has no effect any more.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn abandon<Q>(&self, item: &Q) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.inner.queue.abandon(item)
+    }
+
+    /// How many items are queued, those that are due among them: neither those in flight nor those delayed.
+    #[must_use]
+    #[doc(alias = "Len")]
+    pub fn len(&self) -> usize {
+        self.inner.queue.len()
+    }
+
+    /// Whether no item is queued. Items may be in flight or delayed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.inner.queue.is_empty()
+    }
+
+    /// How many items are where, counted under one lock. See [`delayed_len`](Self::delayed_len) for the rest.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        self.inner.queue.counts()
+    }
+
+    /// Clones everything that is queued or in flight.
+    #[must_use]
+    pub fn snapshot(&self) -> Snapshot<T> {
+        self.inner.queue.snapshot()
+    }
+
+    /// Takes no more items, now or for later. What is queued is still handed out; items whose deadline has not come are
+    /// dropped from the queue and handed back, in the order of their deadlines.
+    #[doc(alias = "ShutDown")]
+    pub fn shutdown(&self) -> Vec<T> {
+        self.inner.queue.shutdown()
+    }
+
+    /// Shuts down and hands back all work that nobody has begun: queued, to run again, delayed. Guards in flight end
+    /// without a requeue.
+    #[must_use = "these items will not be handed out any more"]
+    pub fn shutdown_now(&self) -> Vec<T> {
+        self.inner.queue.shutdown_now()
+    }
+}
+
+impl<T, L, B: Backlog, S> RateLimitingQueue<T, L, B, S> {
+    /// The present, by the queue's timer.
+    #[must_use]
+    pub fn now(&self) -> Instant {
+        self.inner.queue.now()
+    }
+
+    /// The name given to the builder.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        self.inner.queue.name()
+    }
+
+    /// How many items are in the hands of guards.
+    #[must_use]
+    pub fn in_flight(&self) -> usize {
+        self.inner.queue.in_flight()
+    }
+
+    /// Stops handing out items until [`resume`](Self::resume) or shutdown. Items go on becoming due.
+    pub fn pause(&self) {
+        self.inner.queue.pause();
+    }
+
+    /// Ends a pause.
+    pub fn resume(&self) {
+        self.inner.queue.resume();
+    }
+
+    /// Whether hand-outs are paused.
+    #[must_use]
+    pub fn is_paused(&self) -> bool {
+        self.inner.queue.is_paused()
+    }
+
+    /// Whether the queue was shut down.
+    #[must_use]
+    #[doc(alias = "ShuttingDown")]
+    pub fn is_shutting_down(&self) -> bool {
+        self.inner.queue.is_shutting_down()
+    }
+
+    /// Waits until nothing is queued, in flight or (unless the builder's
+    /// [`drain_awaits_delayed`](crate::Builder::drain_awaits_delayed) says otherwise) delayed, all in one moment.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: it only looks.
+    #[doc(alias = "ShutDownWithDrain")]
+    pub fn drained(&self) -> Drained<'_, T, B, S> {
+        self.inner.queue.drained()
+    }
+
+    /// As [`drained`](Self::drained), blocking the thread, for at most this long by the queue's timer.
+    ///
+    /// # Errors
+    ///
+    /// [`NotDrained`] says what is left.
+    pub fn drained_blocking(&self, timeout: Duration) -> Result<(), NotDrained<T>>
+    where
+        T: Clone,
+    {
+        self.inner.queue.drained_blocking(timeout)
+    }
+
+    /// Gives back memory that is not in use.
+    pub fn shrink(&self)
+    where
+        T: Eq,
+    {
+        self.inner.queue.shrink();
+    }
+}

@@ -1,0 +1,178 @@
+//! The getters: those of the delaying queue, with guards that can finish.
+
+use crate::guard::{OwnedProcessingGuard, ProcessingGuard};
+use crate::limiter::RateLimiter;
+use crate::queue::{Ending, RateLimitingQueue};
+use std::fmt;
+use std::future::Future;
+use std::hash::{BuildHasher, Hash};
+use std::num::NonZeroUsize;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use wq_delay::{Backlog, DefaultHasher, Fifo, GetTimeoutError, KeepTime, TryGetError};
+
+impl<T, L, B, S> RateLimitingQueue<T, L, B, S>
+where
+    T: Hash + Eq + Clone + Send,
+    L: RateLimiter<T> + Send,
+    B: Backlog + Send,
+    S: BuildHasher + Send + Sync,
+{
+    /// Waits for the next item. `None`: the queue is shut down and nothing is queued.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe, as [`wq_delay::DelayingQueue::get`].
+    #[doc(alias = "Get")]
+    pub fn get(&self) -> Get<'_, T, B, S> {
+        Get { queue: &*self.inner, get: self.inner.queue.get() }
+    }
+
+    /// As [`get`](Self::get), with a future and a guard that borrow nothing.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`get`](Self::get).
+    pub fn get_owned(&self) -> GetOwned<T, B, S>
+    where
+        T: 'static,
+        L: 'static,
+        B: 'static,
+        S: Clone + 'static,
+    {
+        GetOwned { queue: self.ending(), get: self.inner.queue.get_owned() }
+    }
+
+    /// Waits until there is an item, and takes as many as there are, at most `max`. An empty answer: the queue is shut
+    /// down and nothing is queued.
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`get`](Self::get).
+    pub fn get_batch(&self, max: NonZeroUsize) -> GetBatch<'_, T, B, S> {
+        GetBatch { queue: &*self.inner, get: self.inner.queue.get_batch(max) }
+    }
+
+    /// Takes the next item if there is one now.
+    ///
+    /// # Errors
+    ///
+    /// [`TryGetError`] says whether there can be one later.
+    pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError> {
+        self.inner.queue.try_get().map(|held| ProcessingGuard { queue: &*self.inner, held })
+    }
+
+    /// As [`try_get`](Self::try_get), with a guard that borrows nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`TryGetError`] says whether there can be one later.
+    pub fn try_get_owned(&self) -> Result<OwnedProcessingGuard<T, B>, TryGetError>
+    where
+        T: 'static,
+        L: 'static,
+        B: 'static,
+        S: 'static,
+    {
+        self.inner.queue.try_get_owned().map(|held| OwnedProcessingGuard { queue: self.ending(), held })
+    }
+
+    /// As [`get`](Self::get), blocking the thread.
+    #[must_use = "dropping the guard ends the work on the item"]
+    pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>> {
+        self.inner.queue.get_blocking().map(|held| ProcessingGuard { queue: &*self.inner, held })
+    }
+
+    /// As [`get_blocking`](Self::get_blocking), for at most this long by the queue's timer.
+    ///
+    /// # Errors
+    ///
+    /// [`GetTimeoutError`] says whether there can be an item later.
+    pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError> {
+        self.inner.queue.get_timeout(timeout).map(|held| ProcessingGuard { queue: &*self.inner, held })
+    }
+
+    /// Keeps time, and does nothing else, until the queue is shut down; see [`wq_delay::DelayingQueue::keep_time`].
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: dropped, it hands the job to a waiting getter.
+    pub fn keep_time(&self) -> KeepTime<'_, T, B, S> {
+        self.inner.queue.keep_time()
+    }
+
+    fn ending(&self) -> Arc<dyn Ending<T, B> + Send + Sync>
+    where
+        T: 'static,
+        L: 'static,
+        B: 'static,
+        S: 'static,
+    {
+        Arc::clone(&self.inner) as Arc<dyn Ending<T, B> + Send + Sync>
+    }
+}
+
+/// The future of [`RateLimitingQueue::get`].
+#[must_use = "futures do nothing unless polled"]
+pub struct Get<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
+    queue: &'q (dyn Ending<T, B> + Send + Sync + 'q),
+    get: wq_delay::Get<'q, T, B, S>,
+}
+
+/// The future of [`RateLimitingQueue::get_owned`].
+#[must_use = "futures do nothing unless polled"]
+pub struct GetOwned<T, B: Backlog = Fifo, S = DefaultHasher> {
+    queue: Arc<dyn Ending<T, B> + Send + Sync>,
+    get: wq_delay::GetOwned<T, B, S>,
+}
+
+/// The future of [`RateLimitingQueue::get_batch`].
+#[must_use = "futures do nothing unless polled"]
+pub struct GetBatch<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
+    queue: &'q (dyn Ending<T, B> + Send + Sync + 'q),
+    get: wq_delay::GetBatch<'q, T, B, S>,
+}
+
+impl<'q, T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for Get<'q, T, B, S> {
+    type Output = Option<ProcessingGuard<'q, T, B>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let held = ready!(Pin::new(&mut self.get).poll(context));
+        Poll::Ready(held.map(|held| ProcessingGuard { queue: self.queue, held }))
+    }
+}
+
+impl<T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for GetOwned<T, B, S> {
+    type Output = Option<OwnedProcessingGuard<T, B>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let held = ready!(Pin::new(&mut self.get).poll(context));
+        Poll::Ready(held.map(|held| OwnedProcessingGuard { queue: Arc::clone(&self.queue), held }))
+    }
+}
+
+impl<'q, T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for GetBatch<'q, T, B, S> {
+    type Output = Vec<ProcessingGuard<'q, T, B>>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let held = ready!(Pin::new(&mut self.get).poll(context));
+        let queue = self.queue;
+        Poll::Ready(held.into_iter().map(|held| ProcessingGuard { queue, held }).collect())
+    }
+}
+
+macro_rules! debug {
+    ($name:literal, ($($generics:tt)*), $future:ty) => {
+        impl<$($generics)*> fmt::Debug for $future {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct($name).field("get", &self.get).finish_non_exhaustive()
+            }
+        }
+    };
+}
+
+debug!("Get", ('q, T, B: Backlog, S), Get<'q, T, B, S>);
+debug!("GetOwned", (T, B: Backlog, S), GetOwned<T, B, S>);
+debug!("GetBatch", ('q, T, B: Backlog, S), GetBatch<'q, T, B, S>);

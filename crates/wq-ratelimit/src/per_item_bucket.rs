@@ -1,0 +1,88 @@
+//! `PerItemBucket`: a token bucket for each item.
+
+use crate::invalid_limit::InvalidLimit;
+use crate::limiter::RateLimiter;
+use crate::rate::Rate;
+use crate::records::{DEFAULT_MAX_ITEMS, MIN_IDLE, Records};
+use std::hash::{BuildHasher, Hash};
+use std::time::{Duration, Instant};
+use wq_delay::DefaultHasher;
+
+/// Per item: a bucket as [`TokenBucket`](crate::TokenBucket). [`forget`](RateLimiter::forget) fills it again.
+///
+/// A bucket that is full, or was not used for its time to fill (at least ten minutes) and owes nothing, is forgotten,
+/// which changes nothing; beyond 262 144 items the least used are forgotten too, and begin with a full bucket.
+#[derive(Debug, Clone)]
+pub struct PerItemBucket<T, S = DefaultHasher> {
+    rate: Rate,
+    /// Where the time line of the buckets begins: at the first use.
+    start: Option<Instant>,
+    buckets: Records<T, ItemBucket, S>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct ItemBucket {
+    full_at: u64,
+    attempts: u32,
+}
+
+impl<T> PerItemBucket<T> {
+    /// For each item `tokens` per `per`, and `burst` at once.
+    ///
+    /// # Errors
+    ///
+    /// If one of them is zero, or a bucket would take more than 584 years to fill.
+    pub fn new(tokens: u32, per: Duration, burst: u32) -> Result<Self, InvalidLimit> {
+        let rate = Rate::new(tokens, per, burst)?;
+        let idle = rate.depth().max(MIN_IDLE);
+        let buckets = Records::new(DefaultHasher::default(), idle, DEFAULT_MAX_ITEMS);
+        Ok(Self { rate, start: None, buckets })
+    }
+}
+
+impl<T, S: Clone> PerItemBucket<T, S> {
+    /// What hashes items. To be called before the first use: it forgets all buckets.
+    #[must_use]
+    pub fn hasher<H: Clone>(self, hasher: H) -> PerItemBucket<T, H> {
+        let Self { rate, start, buckets } = self;
+        PerItemBucket { rate, start, buckets: buckets.with_hasher(hasher) }
+    }
+
+    /// Remembers at most `max_items` items (2 at least). Beyond them an item begins with a full bucket.
+    #[must_use]
+    pub fn bounded(mut self, max_items: usize) -> Self {
+        let idle = self.buckets.idle();
+        self.buckets.bound(max_items, idle);
+        self
+    }
+
+    /// How many items are remembered.
+    #[must_use]
+    pub fn tracked(&self) -> usize {
+        self.buckets.len()
+    }
+}
+
+impl<T: Hash + Eq + Clone, S: BuildHasher + Clone> RateLimiter<T> for PerItemBucket<T, S> {
+    fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
+        let start = *self.start.get_or_insert(now);
+        let tick = u64::try_from(now.saturating_duration_since(start).as_nanos()).unwrap_or(u64::MAX);
+        let bucket = self.buckets.entry(item, now, |bucket| bucket.full_at > tick);
+        let (full_at, wait) = self.rate.take(bucket.full_at, tick);
+        bucket.full_at = full_at;
+        bucket.attempts = bucket.attempts.saturating_add(1);
+        wait
+    }
+
+    fn forget(&mut self, item: &T) {
+        self.buckets.remove(item);
+    }
+
+    fn num_requeues(&self, item: &T) -> u32 {
+        self.buckets.get(item).map_or(0, |bucket| bucket.attempts)
+    }
+
+    fn take_discarded(&mut self) -> Vec<T> {
+        self.buckets.take_discarded()
+    }
+}
