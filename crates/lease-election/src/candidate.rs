@@ -39,6 +39,8 @@ pub(crate) struct Write {
 pub(crate) struct Read {
     changes: u64,
     sent: Moment,
+    /// Sent because nothing had been heard for a while, not because something is known to have changed.
+    pub(crate) routine: bool,
 }
 
 /// What to do now.
@@ -213,7 +215,7 @@ impl Candidate {
     }
 
     pub(crate) fn begin_read(&mut self, now: Moment) -> Read {
-        Read { changes: self.changes, sent: now }
+        Read { changes: self.changes, sent: now, routine: !self.must_read }
     }
 
     /// Prepares a write; from here on its fate is unknown.
@@ -489,6 +491,7 @@ impl Candidate {
             _ => now,
         };
         self.observation = Observation::Absent { free_at };
+        self.write_not_before = ORIGIN;
         self.changes = self.changes.wrapping_add(1);
         self.pending.retain(|write| write.base.is_none());
         self.lose_if_leading(Loss::Deleted)
@@ -561,7 +564,7 @@ impl Candidate {
             Role::Leaving => sent.after(pace.min(Duration::from_millis(100))),
             Role::Standby => {
                 self.failures = self.failures.saturating_add(1);
-                let doubled = pace.saturating_mul(1 << self.failures.saturating_sub(1).min(3));
+                let doubled = pace.saturating_mul(1 << self.failures.saturating_sub(1).min(2));
                 let draw = self.draw();
                 let wait = doubled.saturating_add(fraction(doubled / 4, draw));
                 sent.after(wait).max(now.after(asked.min(self.config.lease_duration())))

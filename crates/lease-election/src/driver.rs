@@ -387,7 +387,7 @@ async fn turn(
         let news = tokio::select! {
             biased;
             reply = reply(request) => {
-                let silent = matches!(reply, Reply::Read(_, Ok(_))) && feed.is_open();
+                let silent = matches!(&reply, Reply::Read(read, Ok(_)) if read.routine) && feed.is_open();
                 let before = candidate.observation().version().cloned();
                 let news = absorb(shared, candidate, reply);
                 if silent && !candidate.is_leading() && candidate.observation().version() != before.as_ref() {

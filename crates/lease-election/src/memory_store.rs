@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::error::StoreError;
 use crate::record::{Record, StoredLease};
@@ -66,7 +67,7 @@ struct Server {
     revision: u64,
     objects: u64,
     lease: Option<StoredLease>,
-    history: VecDeque<(u64, LeaseEvent)>,
+    history: VecDeque<(u64, Instant, LeaseEvent)>,
 }
 
 /// One Lease in memory. Clones are the same Lease; [`client`](Self::client) names who asks.
@@ -238,7 +239,7 @@ impl Server {
         if self.history.len() >= HISTORY {
             self.history.pop_front();
         }
-        self.history.push_back((self.revision, event));
+        self.history.push_back((self.revision, Instant::now(), event));
     }
 
     fn update(&mut self, version: &Version, record: Record) -> Result<StoredLease, StoreError> {
@@ -253,10 +254,10 @@ impl Server {
     }
 
     /// The first event after a revision; an error if it is forgotten.
-    fn after(&self, revision: u64) -> Result<Option<(u64, LeaseEvent)>, StoreError> {
+    fn after(&self, revision: u64) -> Result<Option<(u64, Instant, LeaseEvent)>, StoreError> {
         match self.history.front() {
-            Some((first, _)) if *first > revision.saturating_add(1) => Err(StoreError::Expired),
-            _ => Ok(self.history.iter().find(|(at, _)| *at > revision).cloned()),
+            Some((first, ..)) if *first > revision.saturating_add(1) => Err(StoreError::Expired),
+            _ => Ok(self.history.iter().find(|(at, ..)| *at > revision).cloned()),
         }
     }
 }
@@ -317,31 +318,39 @@ impl Cursor {
         loop {
             self.woken.mark_unchanged();
             let found = self.store.locked(|server| server.after(self.after));
-            let event = match found {
+            let (written, event) = match found {
                 Err(error) => return Some((Err(error), self)),
                 Ok(None) => {
                     self.woken.changed().await.ok()?;
                     continue;
                 }
-                Ok(Some((at, event))) => {
-                    self.after = at;
-                    event
+                Ok(Some((revision, written, event))) => {
+                    self.after = revision;
+                    (written, event)
                 }
             };
             match self.store.fault(Verb::Event) {
                 Fault::Lost | Fault::AnswerLost => {}
                 Fault::Slow { before, after } => {
-                    tokio::time::sleep(before.saturating_add(after)).await;
+                    arrive(written, before.saturating_add(after)).await;
                     return Some((Ok(event), self));
                 }
                 Fault::Late(after) => {
-                    tokio::time::sleep(after).await;
+                    arrive(written, after).await;
                     return Some((Ok(event), self));
                 }
                 Fault::Refused(error) | Fault::AppliedBut(error) => return Some((Err(error), self)),
                 Fault::None => return Some((Ok(event), self)),
             }
         }
+    }
+}
+
+/// Waits until an event that was written at `written` has been on its way for `travel`.
+async fn arrive(written: Instant, travel: Duration) {
+    match written.checked_add(travel) {
+        Some(arrival) => tokio::time::sleep_until(arrival).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -1,1 +1,411 @@
-//! (tests)
+//! The protocol, step by step, without a clock or a server: call sequences of client-go's tests, and what any input may not do.
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn config(identity: &str) -> Config {
+    Config::builder("ns", "lease").fast().identity(identity).takeover_jitter(Duration::ZERO).build().unwrap()
+}
+
+const WALL: Timestamp = Timestamp::UNIX_EPOCH;
+
+fn at_ms(millis: u64) -> Moment {
+    Moment::from_origin(Duration::from_millis(10_000 + millis))
+}
+
+/// A candidate and the one lease it talks to, one call at a time.
+struct Bench {
+    candidate: Candidate,
+    lease: Option<StoredLease>,
+    revision: u64,
+    calls: Vec<&'static str>,
+}
+
+impl Bench {
+    fn new(identity: &str) -> Self {
+        Self { candidate: Candidate::new(&config(identity), 1), lease: None, revision: 0, calls: Vec::new() }
+    }
+
+    fn put(&mut self, record: Record) -> StoredLease {
+        self.revision += 1;
+        let lease = StoredLease { version: Version::new("u", self.revision.to_string()), record };
+        self.lease = Some(lease.clone());
+        lease
+    }
+
+    fn carry_out(&mut self, write: &Write) -> Result<StoredLease, StoreError> {
+        match (&write.base, &self.lease) {
+            (None, Some(_)) => Err(StoreError::Conflict),
+            (Some(_), None) => Err(StoreError::NotFound),
+            (Some(base), Some(lease)) if *base != lease.version => Err(StoreError::Conflict),
+            _ => Ok(self.put(write.record.clone())),
+        }
+    }
+
+    /// Does what is due at `now`, until nothing is; the write that is sent with `fault` fails so (and is not carried out).
+    fn settle(&mut self, now: Moment, mut fault: Option<StoreError>) -> Vec<News> {
+        let mut all = Vec::new();
+        for _ in 0..20 {
+            let news = match self.candidate.action(now, true) {
+                Action::Wait(_) => break,
+                Action::Read => {
+                    self.calls.push("get");
+                    let read = self.candidate.begin_read(now);
+                    self.candidate.read(now, read, Ok(self.lease.clone()))
+                }
+                Action::Write(purpose) => {
+                    let write = self.candidate.begin_write(now, WALL, purpose);
+                    self.calls.push(if write.base.is_some() { "update" } else { "create" });
+                    let answer = match fault.take() {
+                        Some(error) => Err(error),
+                        None => self.carry_out(&write),
+                    };
+                    self.candidate.wrote(now, &write, answer)
+                }
+            };
+            if news != News::Nothing {
+                all.push(news);
+            }
+        }
+        all
+    }
+
+    fn held_by(&mut self, holder: &str, seconds: i32) {
+        self.put(Record { holder: holder.into(), lease_duration_seconds: seconds, ..Record::default() });
+    }
+}
+
+#[test]
+fn upstream_acquire_from_no_object() {
+    let mut bench = Bench::new("baz");
+    let news = bench.settle(at_ms(0), None);
+    assert_eq!(bench.calls, ["get", "create"]);
+    assert!(matches!(&news[..], [News::Acquired(tenure)] if tenure.fence.transitions == 0));
+    let record = bench.lease.unwrap().record;
+    assert_eq!((record.holder.as_str(), record.leader_transitions), ("baz", 0));
+    assert_eq!(record.lease_duration_seconds, 5);
+}
+
+#[test]
+fn upstream_acquire_from_unled_object_counts_a_transition() {
+    let mut bench = Bench::new("baz");
+    bench.put(Record::default());
+    bench.settle(at_ms(0), None);
+    assert_eq!(bench.calls, ["get", "update"]);
+    assert_eq!(bench.lease.unwrap().record.leader_transitions, 1);
+}
+
+#[test]
+fn upstream_acquire_from_led_object_after_its_duration() {
+    let mut bench = Bench::new("baz");
+    bench.held_by("bing", 3);
+    assert!(bench.settle(at_ms(0), None).is_empty());
+    assert_eq!(bench.calls, ["get"]);
+    assert_eq!(bench.candidate.observation().holder(), Some("bing"));
+    assert!(bench.settle(at_ms(2999), None).is_empty());
+    assert!(matches!(&bench.settle(at_ms(3000), None)[..], [News::Acquired(_)]));
+}
+
+#[test]
+fn upstream_do_not_acquire_from_led_acked_object() {
+    let mut bench = Bench::new("baz");
+    bench.held_by("bing", 5);
+    bench.settle(at_ms(0), None);
+    for tick in 1..10 {
+        bench.held_by("bing", 5);
+        let lease = bench.lease.clone().map(|mut lease| {
+            lease.record.renew_time = Timestamp::from_second(tick).ok();
+            lease
+        });
+        let now = at_ms(u64::try_from(tick).unwrap() * 2000);
+        assert_eq!(bench.candidate.heard(now, LeaseEvent::Changed(lease.unwrap())), News::Nothing);
+        assert!(matches!(bench.candidate.action(now, true), Action::Wait(_)));
+    }
+    assert_eq!(bench.calls, ["get"]);
+}
+
+#[test]
+fn upstream_fast_path_one_update_per_renewal_and_a_read_after_a_conflict() {
+    // client-go: get, create, update, update; and after a conflict get, update.
+    let mut bench = Bench::new("baz");
+    for now in [0, 1000, 2000] {
+        bench.settle(at_ms(now), None);
+    }
+    assert_eq!(bench.calls, ["get", "create", "update", "update"]);
+    assert_eq!(bench.settle(at_ms(3000), Some(StoreError::Conflict)), []);
+    assert_eq!(bench.calls[4..], ["update", "get"]);
+    // The conflict was none of a foreign holder: the renewal is repeated at the pace.
+    assert!(matches!(&bench.settle(at_ms(3500), None)[..], [News::Renewed(_)]));
+    assert_eq!(bench.calls[6..], ["update"]);
+}
+
+#[test]
+fn upstream_renew_already_acquired_object_keeps_acquire_time_and_transitions() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    let first = bench.lease.clone().unwrap().record;
+    assert!(
+        matches!(&bench.settle(at_ms(1000), None)[..], [News::Renewed(until)] if *until == at_ms(1000).after(config("baz").hold()))
+    );
+    let second = bench.lease.unwrap().record;
+    assert_eq!(first.acquire_time, second.acquire_time);
+    assert_eq!(first.leader_transitions, second.leader_transitions);
+    assert!(first.renew_time < second.renew_time, "strictly later although the wall clock stands still");
+}
+
+#[test]
+fn upstream_release_empties_the_holder_and_keeps_the_transitions() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    bench.candidate.leave();
+    let write = bench.candidate.begin_write(at_ms(1), WALL, Purpose::Release);
+    let answer = bench.carry_out(&write);
+    assert_eq!(bench.candidate.wrote(at_ms(2), &write, answer), News::Released);
+    let record = bench.lease.unwrap().record;
+    assert_eq!(
+        (record.holder.as_str(), record.leader_transitions, record.lease_duration_seconds),
+        ("", 0, 1)
+    );
+}
+
+#[test]
+fn upstream_release_retries_on_conflict_if_the_record_is_still_ours() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    // A renewal was applied, and its answer lost.
+    let renewal = bench.candidate.begin_write(at_ms(1000), WALL, Purpose::Renew);
+    let _ = bench.carry_out(&renewal);
+    assert_eq!(bench.candidate.wrote(at_ms(1900), &renewal, Err(StoreError::unknown("lost"))), News::Nothing);
+    bench.candidate.leave();
+    bench.calls.clear();
+    // What is due while it leaves: a release that meets the conflict, a read, a release.
+    let mut released = false;
+    for step in 0..20 {
+        let now = at_ms(1900 + step * 50);
+        match bench.candidate.action(now, true) {
+            Action::Read => {
+                bench.calls.push("get");
+                let read = bench.candidate.begin_read(now);
+                let _ = bench.candidate.read(now, read, Ok(bench.lease.clone()));
+            }
+            Action::Write(purpose) => {
+                bench.calls.push("update");
+                let write = bench.candidate.begin_write(now, WALL, purpose);
+                let answer = bench.carry_out(&write);
+                released = bench.candidate.wrote(now, &write, answer) == News::Released;
+            }
+            Action::Wait(_) => {}
+        }
+        if released {
+            break;
+        }
+    }
+    assert!(released);
+    assert_eq!(bench.calls, ["update", "get", "update"]);
+}
+
+#[test]
+fn the_hold_counts_from_the_sending_also_of_the_acquisition() {
+    let mut bench = Bench::new("baz");
+    let read = bench.candidate.begin_read(at_ms(0));
+    let _ = bench.candidate.read(at_ms(0), read, Ok(None));
+    let write = bench.candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
+    let answer = bench.carry_out(&write);
+    let News::Acquired(tenure) = bench.candidate.wrote(at_ms(800), &write, answer) else { panic!() };
+    assert_eq!(tenure.until, at_ms(0).after(config("baz").hold()));
+}
+
+#[test]
+fn an_acquisition_found_after_its_hold_is_no_term_and_needs_no_wait() {
+    let mut bench = Bench::new("baz");
+    let read = bench.candidate.begin_read(at_ms(0));
+    let _ = bench.candidate.read(at_ms(0), read, Ok(None));
+    let write = bench.candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
+    let _ = bench.carry_out(&write);
+    let _ = bench.candidate.wrote(at_ms(900), &write, Err(StoreError::unknown("lost")));
+    let late = at_ms(4500);
+    let read = bench.candidate.begin_read(late);
+    assert_eq!(bench.candidate.read(late, read, Ok(bench.lease.clone())), News::Nothing);
+    assert_eq!(bench.candidate.action(late, true), Action::Write(Purpose::Acquire));
+    assert!(matches!(&bench.settle(late, None)[..], [News::Acquired(_)]));
+}
+
+#[test]
+fn a_renewal_applied_after_the_term_makes_no_term() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    let renewal = bench.candidate.begin_write(at_ms(1000), WALL, Purpose::Renew);
+    assert_eq!(bench.candidate.tick(at_ms(6000)), News::Ended(Loss::Expired));
+    let answer = bench.carry_out(&renewal);
+    assert_eq!(bench.candidate.wrote(at_ms(6001), &renewal, answer), News::Nothing);
+    assert!(!bench.candidate.is_leading());
+}
+
+#[test]
+fn older_events_change_nothing() {
+    let mut bench = Bench::new("baz");
+    bench.held_by("bing", 5);
+    let old = bench.lease.clone().unwrap();
+    bench.settle(at_ms(0), None);
+    bench.settle(at_ms(5000), None);
+    assert!(bench.candidate.is_leading());
+    assert_eq!(bench.candidate.heard(at_ms(5001), LeaseEvent::Changed(old.clone())), News::Nothing);
+    assert_eq!(bench.candidate.heard(at_ms(5002), LeaseEvent::Deleted(Some(old))), News::Nothing);
+    assert!(bench.candidate.is_leading());
+}
+
+#[test]
+fn a_read_that_was_overtaken_by_news_ends_no_term() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    let before = bench.lease.clone();
+    let read = bench.candidate.begin_read(at_ms(500));
+    let renewal = bench.candidate.begin_write(at_ms(501), WALL, Purpose::Renew);
+    let lease = bench.carry_out(&renewal).unwrap();
+    assert!(matches!(bench.candidate.heard(at_ms(502), LeaseEvent::Changed(lease)), News::Renewed(_)));
+    assert_eq!(bench.candidate.read(at_ms(503), read, Ok(before)), News::Nothing);
+    assert!(bench.candidate.is_leading());
+}
+
+#[test]
+fn a_leader_honours_retry_after_but_tries_once_before_the_end() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    let asked = StoreError::TooManyRequests { retry_after: Some(Duration::from_secs(60)) };
+    bench.settle(at_ms(1000), Some(asked));
+    let hold = config("baz").hold();
+    let last = at_ms(0).after(hold).before(Duration::from_millis(900));
+    assert_eq!(bench.candidate.action(at_ms(2000), true), Action::Wait(last));
+    assert!(matches!(&bench.settle(last, None)[..], [News::Renewed(_)]));
+}
+
+#[test]
+fn the_memory_of_unanswered_writes_is_bounded() {
+    let mut bench = Bench::new("baz");
+    let read = bench.candidate.begin_read(at_ms(0));
+    let _ = bench.candidate.read(at_ms(0), read, Ok(None));
+    for n in 0..1000 {
+        let _ = bench.candidate.begin_write(at_ms(n), WALL, Purpose::Acquire);
+    }
+    assert_eq!(bench.candidate.pending.len(), MAX_PENDING);
+}
+
+/// Anything a server, an operator or an enemy may put into a lease.
+fn records() -> impl Strategy<Value = Record> {
+    let text = prop_oneof![Just(String::new()), Just("a".to_owned()), Just("b".to_owned()), ".{0,8}"];
+    let time = prop_oneof![
+        Just(None),
+        Just(Some(Timestamp::MAX)),
+        Just(Some(Timestamp::MIN)),
+        (0i64..1000).prop_map(|s| Timestamp::from_second(s).ok())
+    ];
+    (text.clone(), any::<i32>(), time.clone(), time, any::<i32>(), text.clone(), proptest::option::of(text))
+        .prop_map(|(holder, seconds, acquire_time, renew_time, transitions, strategy, write_id)| Record {
+            holder,
+            lease_duration_seconds: seconds,
+            acquire_time,
+            renew_time,
+            leader_transitions: transitions,
+            strategy: strategy.clone(),
+            preferred_holder: strategy,
+            write_id,
+        })
+}
+
+fn leases() -> impl Strategy<Value = StoredLease> {
+    let uid = prop_oneof![Just("u"), Just("w"), Just("")];
+    let version = prop_oneof!["[0-9]{0,3}", ".{0,4}"];
+    (uid, version, records())
+        .prop_map(|(uid, rv, record)| StoredLease { version: Version::new(uid, rv), record })
+}
+
+#[derive(Clone, Debug)]
+enum Input {
+    Read(Option<StoredLease>),
+    Event(StoredLease),
+    Deleted(Option<StoredLease>),
+    Write(Result<StoredLease, StoreError>),
+    Applied,
+    Pass(u64),
+}
+
+fn errors() -> impl Strategy<Value = StoreError> {
+    prop_oneof![
+        Just(StoreError::Conflict),
+        Just(StoreError::NotFound),
+        Just(StoreError::Expired),
+        Just(StoreError::unknown("x")),
+        Just(StoreError::TooManyRequests { retry_after: Some(Duration::MAX) }),
+        Just(StoreError::Rejected { code: 403, message: String::new() }),
+    ]
+}
+
+fn inputs() -> impl Strategy<Value = Input> {
+    prop_oneof![
+        proptest::option::of(leases()).prop_map(Input::Read),
+        leases().prop_map(Input::Event),
+        proptest::option::of(leases()).prop_map(Input::Deleted),
+        leases().prop_map(|lease| Input::Write(Ok(lease))),
+        errors().prop_map(|error| Input::Write(Err(error))),
+        Just(Input::Applied),
+        (0u64..8000).prop_map(Input::Pass),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    /// Whatever the server says: no panic; a term begins only with a write of ours, within its hold, and is never extended beyond a hold from a sending.
+    #[test]
+    fn no_content_panics_or_makes_a_leader(script in proptest::collection::vec(inputs(), 1..40)) {
+        let mut candidate = Candidate::new(&config("a"), 3);
+        let hold = config("a").hold();
+        let mut now = at_ms(0);
+        let mut sent = now;
+        let mut revision = 2000u64;
+        for input in script {
+            now = now.after(Duration::from_millis(1));
+            let applied = matches!(input, Input::Applied);
+            let news = match input {
+                Input::Pass(millis) => {
+                    now = now.after(Duration::from_millis(millis));
+                    candidate.tick(now)
+                }
+                Input::Read(lease) => {
+                    let read = candidate.begin_read(now);
+                    candidate.read(now, read, Ok(lease))
+                }
+                Input::Event(lease) => candidate.heard(now, LeaseEvent::Changed(lease)),
+                Input::Deleted(lease) => candidate.heard(now, LeaseEvent::Deleted(lease)),
+                Input::Write(answer) => {
+                    let purpose = if candidate.is_leading() { Purpose::Renew } else { Purpose::Acquire };
+                    let write = candidate.begin_write(now, Timestamp::MAX, purpose);
+                    candidate.wrote(now, &write, answer)
+                }
+                Input::Applied => {
+                    let purpose = if candidate.is_leading() { Purpose::Renew } else { Purpose::Acquire };
+                    let write = candidate.begin_write(now, WALL, purpose);
+                    sent = now;
+                    revision += 1;
+                    let uid = write.base.as_ref().map_or("u", |base| base.uid.as_str());
+                    let lease = StoredLease { version: Version::new(uid, revision.to_string()), record: write.record.clone() };
+                    candidate.wrote(now, &write, Ok(lease))
+                }
+            };
+            match news {
+                News::Acquired(tenure) => {
+                    prop_assert!(applied);
+                    prop_assert!(tenure.until <= sent.after(hold));
+                }
+                News::Renewed(until) => prop_assert!(applied && until <= sent.after(hold)),
+                _ => {}
+            }
+            if let Some(deadline) = candidate.deadline() {
+                prop_assert!(deadline <= sent.after(hold));
+            }
+            let _ = candidate.action(now, true);
+            let _ = candidate.action(now, false);
+        }
+    }
+}

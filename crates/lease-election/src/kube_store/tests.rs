@@ -1,1 +1,138 @@
-//! (tests)
+//! What a Lease says on the wire: client-go's fixtures both ways, and everything else that may stand there.
+
+use jiff::Timestamp;
+use kube::api::DynamicObject;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::WRITE_ANNOTATION;
+
+fn object(value: Value) -> DynamicObject {
+    serde_json::from_value(value).unwrap()
+}
+
+fn lease(spec: Value) -> DynamicObject {
+    object(json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "l", "namespace": "ns", "uid": "u", "resourceVersion": "5"},
+        "spec": spec,
+    }))
+}
+
+fn time(text: &str) -> Option<Timestamp> {
+    Some(text.parse().unwrap())
+}
+
+#[test]
+fn upstream_record_round_trip() {
+    // TestLeaseSpecToLeaderElectionRecordRoundTrip and TestLeaseConversion: all seven fields, both ways.
+    let spec = json!({
+        "acquireTime": "2015-10-21T07:28:00.000001Z", "holderIdentity": "id", "leaseDurationSeconds": 15,
+        "leaseTransitions": 3, "preferredHolder": "other", "renewTime": "2015-10-21T07:29:00.123456Z",
+        "strategy": "OldestEmulationVersion",
+    });
+    let before = lease(spec.clone());
+    let record = spec::read(&before);
+    assert_eq!(record.holder, "id");
+    assert_eq!(record.lease_duration_seconds, 15);
+    assert_eq!(record.leader_transitions, 3);
+    assert_eq!(record.acquire_time, time("2015-10-21T07:28:00.000001Z"));
+    assert_eq!(record.renew_time, time("2015-10-21T07:29:00.123456Z"));
+    let mut after = lease(json!({}));
+    spec::write(&mut after, &record);
+    assert_eq!(after.data["spec"], spec);
+}
+
+#[test]
+fn times_have_exactly_six_fraction_digits() {
+    let mut object = lease(json!({}));
+    let record = Record { renew_time: time("2026-01-02T03:04:05.999999999Z"), ..Record::default() };
+    spec::write(&mut object, &record);
+    assert_eq!(object.data["spec"]["renewTime"], "2026-01-02T03:04:05.999999Z");
+    assert_eq!(object.data["spec"]["acquireTime"], Value::Null);
+    let record = Record { renew_time: time("2026-01-02T03:04:05Z"), ..Record::default() };
+    spec::write(&mut object, &record);
+    assert_eq!(object.data["spec"]["renewTime"], "2026-01-02T03:04:05.000000Z");
+}
+
+#[test]
+fn a_release_is_written_as_client_go_writes_it() {
+    let mut object = lease(json!({"strategy": "x/y", "preferredHolder": "z", "leaseTransitions": 4}));
+    let released = spec::read(&object).released(time("2026-01-02T03:04:05Z").unwrap(), "w.1".into());
+    spec::write(&mut object, &released);
+    assert_eq!(
+        object.data["spec"],
+        json!({
+            "holderIdentity": "", "leaseDurationSeconds": 1, "leaseTransitions": 4,
+            "acquireTime": "2026-01-02T03:04:05.000000Z", "renewTime": "2026-01-02T03:04:05.000000Z",
+        })
+    );
+}
+
+#[test]
+fn a_write_keeps_labels_annotations_owners_and_unknown_fields() {
+    // Upstream's TestLabelUpdate and TestUpdateWithNilLabelsOnLease: what is not ours stays.
+    let mut object = object(json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "l", "uid": "u", "resourceVersion": "5", "labels": {"a": "b"}, "annotations": {"c": "d"},
+                     "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "q"}]},
+        "spec": {"holderIdentity": "x", "fromTheFuture": 7},
+    }));
+    spec::write(
+        &mut object,
+        &Record { holder: "y".into(), write_id: Some("w.2".into()), ..Record::default() },
+    );
+    let value = serde_json::to_value(&object).unwrap();
+    assert_eq!(value["metadata"]["labels"], json!({"a": "b"}));
+    assert_eq!(value["metadata"]["annotations"], json!({"c": "d", WRITE_ANNOTATION: "w.2"}));
+    assert_eq!(value["metadata"]["ownerReferences"][0]["name"], "p");
+    assert_eq!(value["metadata"]["resourceVersion"], "5");
+    assert_eq!(value["metadata"]["uid"], "u");
+    assert_eq!(value["spec"]["fromTheFuture"], 7);
+    assert_eq!(value["spec"]["holderIdentity"], "y");
+    assert_eq!(spec::read(&object).write_id.as_deref(), Some("w.2"));
+}
+
+#[test]
+fn anything_may_stand_in_a_lease() {
+    for nothing in
+        [json!(null), json!({}), json!([]), json!("x"), json!({"holderIdentity": null, "renewTime": null})]
+    {
+        let record = spec::read(&lease(nothing));
+        assert!(record.is_free());
+        assert_eq!(record, Record::default());
+    }
+    let odd = spec::read(&lease(json!({
+        "holderIdentity": {"a": 1}, "leaseDurationSeconds": 4_294_967_296_u64, "leaseTransitions": -5_000_000_000_i64,
+        "renewTime": "yesterday", "acquireTime": 7, "strategy": [],
+    })));
+    assert!(!odd.is_free(), "a holder that cannot be read is a holder");
+    assert_eq!((odd.lease_duration_seconds, odd.leader_transitions), (i32::MAX, i32::MIN));
+    assert_eq!((odd.renew_time, odd.acquire_time), (None, None));
+    assert_eq!(spec::read(&lease(json!({"leaseDurationSeconds": 1e300}))).lease_duration_seconds, 0);
+    assert_eq!(spec::read(&lease(json!({"leaseDurationSeconds": "15"}))).lease_duration_seconds, 0);
+}
+
+#[test]
+fn an_object_without_uid_or_version_is_no_answer() {
+    for missing in ["uid", "resourceVersion"] {
+        let mut value = serde_json::to_value(lease(json!({}))).unwrap();
+        value["metadata"].as_object_mut().unwrap().remove(missing);
+        assert!(matches!(decode(&object(value)), Err(StoreError::Unknown { .. })));
+    }
+}
+
+#[test]
+fn statuses_say_whether_a_write_may_have_been_applied() {
+    let status = |code: u16| from_status(&Status { code, ..Status::default() });
+    assert_eq!(status(404), StoreError::NotFound);
+    assert_eq!(status(409), StoreError::Conflict);
+    assert_eq!(status(410), StoreError::Expired);
+    assert_eq!(status(429), StoreError::TooManyRequests { retry_after: None });
+    for code in [400, 401, 403, 405, 413, 415, 422] {
+        assert!(matches!(status(code), StoreError::Rejected { code: c, .. } if c == code));
+    }
+    for code in [0, 408, 500, 502, 503, 504, 599] {
+        assert!(matches!(status(code), StoreError::Unknown { .. }), "{code}");
+    }
+}

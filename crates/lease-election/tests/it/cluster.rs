@@ -1,0 +1,143 @@
+//! A cluster for tests: one lease in memory, clients whose link can be cut, and electors that log when they lead.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use lease_election::{
+    Config, ConfigBuilder, Ending, Fault, FenceToken, LeaderElector, Leadership, MemoryLeaseStore, Outcome,
+    StoreError, TokioClock, Verb,
+};
+use tokio::time::Instant;
+
+pub(crate) const LEASE: Duration = Duration::from_secs(5);
+
+pub(crate) fn fast(identity: &str) -> ConfigBuilder {
+    Config::builder("ns", "lease").fast().identity(identity)
+}
+
+type Script = Arc<Mutex<HashMap<(String, Verb), Fault>>>;
+
+/// One lease, and what happens to whose calls.
+#[derive(Clone)]
+pub(crate) struct Cluster {
+    pub(crate) store: MemoryLeaseStore,
+    script: Script,
+    seeds: Arc<Mutex<u64>>,
+    pub(crate) requests: Arc<Mutex<HashMap<(String, Verb), u64>>>,
+}
+
+impl Cluster {
+    pub(crate) fn new() -> Self {
+        let script = Script::default();
+        let requests: Arc<Mutex<HashMap<(String, Verb), u64>>> = Arc::default();
+        let (faults, counts) = (Arc::clone(&script), Arc::clone(&requests));
+        let store = MemoryLeaseStore::new().with_faults(move |client, verb| {
+            *counts.lock().unwrap().entry((client.to_owned(), verb)).or_default() += 1;
+            faults.lock().unwrap().get(&(client.to_owned(), verb)).cloned().unwrap_or_default()
+        });
+        Self { store, script, seeds: Arc::new(Mutex::new(1)), requests }
+    }
+
+    /// From now on this happens to these calls of this client.
+    pub(crate) fn set(&self, client: &str, verbs: &[Verb], fault: Fault) {
+        let mut script = self.script.lock().unwrap();
+        for verb in verbs {
+            script.insert((client.to_owned(), *verb), fault.clone());
+        }
+    }
+
+    pub(crate) fn cut(&self, client: &str) {
+        self.set(client, &[Verb::Get, Verb::Create, Verb::Update, Verb::Watch, Verb::Event], Fault::Lost);
+    }
+
+    pub(crate) fn heal(&self, client: &str) {
+        self.script.lock().unwrap().retain(|(name, _), _| name != client);
+    }
+
+    pub(crate) fn elector(&self, config: ConfigBuilder) -> LeaderElector {
+        let config = config.build().unwrap();
+        let client = self.store.client(config.identity());
+        let mut seeds = self.seeds.lock().unwrap();
+        *seeds += 1;
+        LeaderElector::with_clock(client, config, TokioClock::new(), *seeds)
+    }
+
+    pub(crate) fn requests_of(&self, client: &str, verb: Verb) -> u64 {
+        self.requests.lock().unwrap().get(&(client.to_owned(), verb)).copied().unwrap_or(0)
+    }
+
+    pub(crate) fn holder(&self) -> String {
+        self.store.lease().map(|lease| lease.record.holder).unwrap_or_default()
+    }
+}
+
+/// A refusal that is certain, for watches that are to be without permission.
+pub(crate) fn forbidden() -> Fault {
+    Fault::Refused(StoreError::Rejected { code: 403, message: "no".into() })
+}
+
+/// One elector that runs in the background with polite work: it winds up when told, after `wind_up`.
+pub(crate) struct Replica {
+    pub(crate) elector: LeaderElector,
+    pub(crate) terms: Arc<Mutex<Vec<Led>>>,
+    pub(crate) run: tokio::task::JoinHandle<Outcome<Ending>>,
+}
+
+/// A term as its work saw it.
+#[derive(Clone, Debug)]
+pub(crate) struct Led {
+    pub(crate) leadership: Leadership,
+    pub(crate) began: Instant,
+    pub(crate) told: Option<(Instant, Ending)>,
+    pub(crate) ended: Option<Instant>,
+}
+
+impl Replica {
+    pub(crate) fn start(elector: LeaderElector, wind_up: Duration) -> Self {
+        let terms: Arc<Mutex<Vec<Led>>> = Arc::default();
+        let log = Arc::clone(&terms);
+        let running = elector.clone();
+        let run = tokio::spawn(async move {
+            running
+                .run(move |leadership| async move {
+                    log.lock().unwrap().push(Led {
+                        leadership: leadership.clone(),
+                        began: Instant::now(),
+                        told: None,
+                        ended: None,
+                    });
+                    let ending = leadership.ending().await;
+                    log.lock().unwrap().last_mut().unwrap().told = Some((Instant::now(), ending.clone()));
+                    tokio::time::sleep(wind_up).await;
+                    log.lock().unwrap().last_mut().unwrap().ended = Some(Instant::now());
+                    ending
+                })
+                .await
+        });
+        Self { elector, terms, run }
+    }
+
+    pub(crate) fn last(&self) -> Led {
+        self.terms.lock().unwrap().last().cloned().expect("it led")
+    }
+
+    pub(crate) fn fence(&self) -> FenceToken {
+        self.last().leadership.fence()
+    }
+
+    /// Waits until it leads, and says since when.
+    pub(crate) async fn leads(&self) -> Instant {
+        for _ in 0..200_000 {
+            if let Some(led) = self.terms.lock().unwrap().last() {
+                return led.began;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        panic!("it never led");
+    }
+}
+
+pub(crate) async fn sleep_ms(millis: u64) {
+    tokio::time::sleep(Duration::from_millis(millis)).await;
+}

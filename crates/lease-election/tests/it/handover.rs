@@ -1,0 +1,138 @@
+//! How long nobody leads: after a release, after a crash, with and without a watch.
+
+use std::time::Duration;
+
+use futures::StreamExt;
+use lease_election::{Ending, Fault, Outcome, Verb};
+
+use crate::cluster::{Cluster, LEASE, Replica, fast, forbidden, sleep_ms};
+
+const MS: Duration = Duration::from_millis(1);
+
+#[tokio::test(start_paused = true)]
+async fn after_a_release_the_next_one_leads_within_one_event_and_one_write() {
+    for phase in [0, 137, 990] {
+        let cluster = Cluster::new();
+        // An event takes 8 ms, a write 4 ms.
+        cluster.set("b", &[Verb::Event], Fault::Slow { before: 8 * MS, after: Duration::ZERO });
+        cluster.set("b", &[Verb::Update], Fault::Slow { before: 2 * MS, after: 2 * MS });
+        let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+        a.leads().await;
+        let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
+        sleep_ms(3000 + phase).await;
+
+        let asked = tokio::time::Instant::now();
+        a.elector.stop_handle().stop();
+        let took = b.leads().await - asked;
+        assert!(took <= 13 * MS, "took {took:?}");
+        assert_eq!((&mut a.run).await.unwrap(), Outcome::Finished(Ending::StopRequested));
+        assert!(b.fence() > a.last().leadership.fence());
+        assert!(!a.last().leadership.is_valid());
+        assert_eq!(a.elector.stats().releases, 1);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_crash_the_next_one_leads_within_a_lease_and_the_jitter() {
+    for phase in [1, 250, 999] {
+        let cluster = Cluster::new();
+        let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+        a.leads().await;
+        let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
+        sleep_ms(3000 + phase).await;
+        cluster.cut("a");
+        let cut = tokio::time::Instant::now();
+        let took = b.leads().await - cut;
+        assert!(took <= LEASE + 202 * MS, "took {took:?}");
+        assert!(took >= LEASE - 1001 * MS, "took {took:?}");
+        assert!(!a.last().leadership.is_valid());
+        let (told, ending) = a.last().told.unwrap();
+        assert!(matches!(ending, Ending::Lost(_)));
+        assert!(told < b.last().began);
+        a.run.abort();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_without_permission_to_watch_polls() {
+    let cluster = Cluster::new();
+    cluster.set("b", &[Verb::Watch], forbidden());
+    let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+    a.leads().await;
+    let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
+    sleep_ms(10_000).await;
+    assert!(!b.elector.status().watching);
+    assert!(b.elector.status().blocked.is_none() || b.elector.status().blocked.unwrap().contains("403"));
+    let polls = cluster.requests_of("b", Verb::Get);
+    assert!((6..=14).contains(&polls), "{polls} reads in 10 s at an interval of 1 to 1.5 s");
+    let asked = tokio::time::Instant::now();
+    a.elector.stop_handle().stop();
+    let took = b.leads().await - asked;
+    assert!(took <= 1502 * MS, "took {took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_watch_is_noticed_after_three_renew_intervals() {
+    let cluster = Cluster::new();
+    cluster.set("b", &[Verb::Event], Fault::Lost);
+    let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+    a.leads().await;
+    let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
+    sleep_ms(20_000).await;
+    assert!(b.terms.lock().unwrap().is_empty(), "it saw the renewals by reading");
+    let reads = cluster.requests_of("b", Verb::Get);
+    assert!((5..=8).contains(&reads), "{reads}");
+    assert!(b.elector.stats().watches > 1, "a watch that is behind is opened again");
+    a.run.abort();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watching_standby_asks_next_to_nothing() {
+    let cluster = Cluster::new();
+    let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+    a.leads().await;
+    let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
+    sleep_ms(60_000).await;
+    assert_eq!(cluster.requests_of("b", Verb::Get), 1);
+    assert_eq!(cluster.requests_of("b", Verb::Watch), 1);
+    assert_eq!(cluster.requests_of("b", Verb::Update), 0);
+    let renewals = cluster.requests_of("a", Verb::Update);
+    assert!((58..=61).contains(&renewals), "{renewals}");
+    assert_eq!(a.elector.stats().slow_path, 0);
+    drop((a, b));
+}
+
+#[tokio::test(start_paused = true)]
+async fn fifty_standbys_do_not_storm_a_released_lease() {
+    let cluster = Cluster::new();
+    let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+    a.leads().await;
+    let standbys: Vec<Replica> =
+        (0..50).map(|n| Replica::start(cluster.elector(fast(&format!("s{n}"))), Duration::ZERO)).collect();
+    sleep_ms(3000).await;
+    cluster.requests.lock().unwrap().clear();
+    a.elector.stop_handle().stop();
+    sleep_ms(1000).await;
+    assert_eq!(standbys.iter().filter(|s| s.elector.is_leader()).count(), 1);
+    let requests = cluster.requests.lock().unwrap();
+    let calls: u64 = requests.iter().filter(|((_, verb), _)| *verb != Verb::Event).map(|(_, n)| n).sum();
+    assert!(calls <= 110, "{calls} requests: each standby tries once and reads once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn observers_are_told_each_leader_in_order() {
+    let cluster = Cluster::new();
+    let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+    let mut seen = a.elector.observe();
+    assert_eq!(seen.next().await, Some(None));
+    assert_eq!(seen.next().await, Some(Some("a".into())));
+    let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
+    sleep_ms(2000).await;
+    assert_eq!(b.elector.leader(), Some("a".into()));
+    assert!(!b.elector.is_leader() && a.elector.is_leader());
+    a.elector.stop_handle().stop();
+    assert_eq!(seen.next().await, Some(None));
+    b.leads().await;
+    assert_eq!(b.elector.leader(), Some("b".into()));
+    assert!(b.elector.status().leading);
+}

@@ -1,0 +1,186 @@
+//! The work of a term: how it is told, joined, dropped, and what becomes of the lease.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use lease_election::{Ending, Loss, Outcome, VerifyError};
+use tokio::time::Instant;
+
+use crate::cluster::{Cluster, Replica, fast, sleep_ms};
+
+const MS: Duration = Duration::from_millis(1);
+
+#[tokio::test(start_paused = true)]
+async fn work_that_ends_by_itself_gives_the_lease_back() {
+    let cluster = Cluster::new();
+    let elector = cluster.elector(fast("a"));
+    let outcome = elector.run(async |leadership| leadership.is_valid()).await;
+    assert_eq!(outcome, Outcome::Finished(true));
+    assert_eq!(cluster.holder(), "");
+    let record = cluster.store.lease().unwrap().record;
+    assert_eq!((record.lease_duration_seconds, record.leader_transitions), (1, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stopped_elector_never_leads() {
+    let cluster = Cluster::new();
+    let elector = cluster.elector(fast("a"));
+    elector.stop_handle().stop();
+    assert_eq!(elector.run(async |_| ()).await, Outcome::NeverLed);
+    assert!(cluster.store.lease().is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lease_is_renewed_while_the_work_winds_up() {
+    let cluster = Cluster::new();
+    let a = Replica::start(cluster.elector(fast("a")), 20_000 * MS);
+    a.leads().await;
+    let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
+    sleep_ms(1500).await;
+    a.elector.stop_handle().stop();
+    sleep_ms(19_000).await;
+    assert!(a.last().leadership.is_valid(), "four leases later");
+    assert!(a.last().leadership.is_stopping());
+    assert!(b.terms.lock().unwrap().is_empty());
+    let began = b.leads().await;
+    assert!(began >= a.last().ended.unwrap());
+    assert!(began - a.last().ended.unwrap() < 5 * MS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_that_outlives_the_drain_time_out_is_dropped_and_the_lease_runs_out() {
+    let cluster = Cluster::new();
+    let a = Replica::start(cluster.elector(fast("a").drain_timeout(2000 * MS)), 60_000 * MS);
+    a.leads().await;
+    let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
+    sleep_ms(1500).await;
+    a.elector.stop_handle().stop();
+    let asked = Instant::now();
+    let leadership = a.last().leadership;
+    assert_eq!(a.run.await.unwrap(), Outcome::Aborted);
+    assert_eq!(asked.elapsed().as_millis() / 10, 200);
+    assert_eq!(leadership.loss(), Some(Loss::Overran));
+    assert_eq!(cluster.holder(), "a", "not given back");
+    assert_eq!(a.elector.stats().releases, 0);
+    assert_eq!(a.elector.stats().losses.overran, 1);
+    let took = b.leads().await - asked;
+    assert!(took > 6000 * MS, "took {took:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_in_the_work_gives_the_lease_back_and_goes_on() {
+    let cluster = Cluster::new();
+    let elector = cluster.elector(fast("a"));
+    let running = elector.clone();
+    let run = tokio::spawn(async move {
+        let _: Outcome<()> = running.run(|_| async { panic!("oh") }).await;
+    });
+    assert!(run.await.unwrap_err().is_panic());
+    assert_eq!(cluster.holder(), "");
+    // And the elector can be used again.
+    assert_eq!(elector.run(async |_| 7).await, Outcome::Finished(7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn dropping_run_stops_in_the_background_in_the_usual_order() {
+    let cluster = Cluster::new();
+    let elector = cluster.elector(fast("a"));
+    let told = Arc::new(AtomicU32::new(0));
+    let seen = Arc::clone(&told);
+    let run = elector.run(move |leadership| async move {
+        if leadership.ending().await == Ending::StopRequested {
+            seen.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    assert!(tokio::time::timeout(1000 * MS, run).await.is_err());
+    assert_eq!(cluster.holder(), "a");
+    sleep_ms(10).await;
+    assert_eq!(told.load(Ordering::SeqCst), 1);
+    assert_eq!(cluster.holder(), "");
+    assert!(!elector.is_stopped(), "it may be run again");
+    assert_eq!(elector.run(async |_| 7).await, Outcome::Finished(7));
+}
+
+#[tokio::test(start_paused = true)]
+async fn run_forever_campaigns_again_and_never_has_two_terms() {
+    let cluster = Cluster::new();
+    let a = cluster.elector(fast("a"));
+    let alive = Arc::new(AtomicU32::new(0));
+    let terms = Arc::new(AtomicU32::new(0));
+    let (count, live) = (Arc::clone(&terms), Arc::clone(&alive));
+    let running = a.clone();
+    let run = tokio::spawn(async move {
+        running
+            .run_forever(move |leadership| {
+                let (count, live) = (Arc::clone(&count), Arc::clone(&live));
+                async move {
+                    assert_eq!(live.fetch_add(1, Ordering::SeqCst), 0);
+                    count.fetch_add(1, Ordering::SeqCst);
+                    leadership.ending().await;
+                    live.fetch_sub(1, Ordering::SeqCst);
+                }
+            })
+            .await;
+    });
+    for _ in 0..3 {
+        sleep_ms(3000).await;
+        cluster.cut("a");
+        sleep_ms(8000).await;
+        assert_eq!(alive.load(Ordering::SeqCst), 0);
+        cluster.heal("a");
+        sleep_ms(3000).await;
+    }
+    assert_eq!(terms.load(Ordering::SeqCst), 4);
+    assert_eq!(a.stats().losses.expired, 3);
+    a.stop_handle().stop();
+    run.await.unwrap();
+    assert_eq!(cluster.holder(), "");
+}
+
+#[tokio::test(start_paused = true)]
+async fn guarded_work_is_dropped_when_the_term_ends_but_not_when_a_stop_is_asked_for() {
+    let cluster = Cluster::new();
+    let a = Replica::start(cluster.elector(fast("a")), 3000 * MS);
+    a.leads().await;
+    let leadership = a.last().leadership;
+    let short = leadership.clone();
+    let long = tokio::spawn(async move { leadership.guard(std::future::pending::<()>()).await });
+    a.elector.stop_handle().stop();
+    assert_eq!(short.guard(async { tokio::time::sleep(500 * MS).await }).await, Ok(()));
+    a.run.await.unwrap();
+    assert_eq!(long.await.unwrap().unwrap_err().0, Loss::Finished);
+    assert!(short.guard(async {}).await.is_err(), "over before it began");
+    assert_eq!(short.remaining(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn verify_remote_asks_the_server_and_ends_a_lost_term() {
+    let cluster = Cluster::new();
+    // Its own watch tells it nothing, so that only the question can.
+    cluster.set("a", &[lease_election::Verb::Watch], crate::cluster::forbidden());
+    let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+    a.leads().await;
+    let leadership = a.last().leadership;
+    leadership.verify_remote().await.unwrap();
+    sleep_ms(1500).await;
+    leadership.verify_remote().await.unwrap();
+
+    cluster.set("a", &[lease_election::Verb::Get], lease_election::Fault::Lost);
+    let asked = Instant::now();
+    assert!(matches!(leadership.verify_remote().await, Err(VerifyError::Unanswered(_))));
+    assert_eq!(asked.elapsed().as_millis() / 10, 90);
+    assert!(leadership.is_valid());
+
+    cluster.heal("a");
+    let mut record = cluster.store.lease().unwrap().record;
+    record.holder = "b".into();
+    cluster.store.overwrite(record);
+    let lost = leadership.verify_remote().await.unwrap_err();
+    assert!(
+        matches!(lost, VerifyError::Lost(ref lost) if lost.0 == Loss::TakenOver { by: "b".into() }),
+        "{lost}"
+    );
+    assert!(!leadership.is_valid());
+    assert!(matches!(a.run.await.unwrap(), Outcome::Lost(Ending::Lost(Loss::TakenOver { .. }))));
+}
