@@ -29,9 +29,11 @@ fn main() -> io::Result<()> {
         queue.shutdown();
     });
     let runs = runs.into_inner().unwrap_or_default();
-    let mut out = io::stdout().lock();
-    for (file, runs) in &runs {
-        writeln!(out, "{file}: worked on {runs} times for 1000 changes")?;
-    }
-    writeln!(out, "{:?}", queue.counts())
+    let total: usize = runs.values().sum();
+    writeln!(
+        io::stdout(),
+        "10000 changes of {} files led to {total} runs; left: {:?}",
+        runs.len(),
+        queue.counts()
+    )
 }

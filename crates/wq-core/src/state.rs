@@ -4,7 +4,11 @@
 //! User code that runs in here: `Eq` and `Clone` of items, and the backlog. Each may panic; none then leaves the books
 //! wrong. `Drop` of an item never runs in here: what is no longer needed is handed out, or left with the caller.
 
+mod batch;
+mod view;
 mod slab;
+mod stamps;
+mod occupancy;
 #[cfg(test)]
 mod tests;
 
@@ -19,14 +23,13 @@ use hashbrown::hash_table::Entry;
 use crate::added::Added;
 use crate::backlog::{Backlog, SlotId};
 use crate::hasher::ItemHash;
-use crate::snapshot::{Counts, Phase, Seen};
+use crate::snapshot::Phase;
+use occupancy::Occupancy;
 use slab::{Meta, Slab, Slot};
+use stamps::Stamps;
 
 /// Ids in a row that a backlog may pop wrongly before a get gives up: a backlog that lies may not hold the lock for ever.
 const MAX_WRONG_POPS: usize = 64;
-
-/// Below this number of slots nothing is given back by itself.
-const SHRINK_FROM: usize = 1024;
 
 /// What a guard must show to end its hand-out: done hashes and compares nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,14 +70,6 @@ pub(crate) enum Finished<T> {
     Stale,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Stamp {
-    /// When the add was made that the item waits for.
-    added: Option<Instant>,
-    /// When the item was handed out.
-    got: Option<Instant>,
-}
-
 /// Invariant: an item is in `table` exactly when its slot is held, and its id is in `backlog` exactly when its phase is
 /// `Queued`; `queued`, `in_flight` and `run_again` count the phases.
 pub(crate) struct State<T, B: Backlog> {
@@ -90,11 +85,8 @@ pub(crate) struct State<T, B: Backlog> {
     /// Invariant: never true together with `shutting_down`.
     paused: bool,
     shutting_down: bool,
-    /// By slot; empty in a queue that nobody measures.
-    stamps: Vec<Stamp>,
-    /// The most items held at once, and the items that left, since memory was last looked at.
-    peak: usize,
-    left: usize,
+    stamps: Stamps,
+    occupancy: Occupancy,
 }
 
 impl<T, B: Backlog> State<T, B> {
@@ -110,44 +102,9 @@ impl<T, B: Backlog> State<T, B> {
             capacity,
             paused: false,
             shutting_down: false,
-            stamps: Vec::new(),
-            peak: 0,
-            left: 0,
+            stamps: Stamps::default(),
+            occupancy: Occupancy::default(),
         }
-    }
-
-    #[inline]
-    pub(crate) fn counts(&self) -> Counts {
-        Counts { queued: self.queued, in_flight: self.in_flight, to_run_again: self.run_again }
-    }
-
-    #[inline]
-    pub(crate) fn is_idle(&self) -> bool {
-        self.queued == 0 && self.in_flight == 0
-    }
-
-    /// Whether a get would be handed an item.
-    #[inline]
-    pub(crate) fn has_work(&self) -> bool {
-        self.queued > 0 && !self.paused
-    }
-
-    /// Whether an add that respects the capacity would be let in. Always, without a capacity.
-    #[inline]
-    pub(crate) fn has_room(&self) -> bool {
-        self.capacity.is_none_or(|capacity| self.queued + self.run_again < capacity.get())
-    }
-
-    pub(crate) fn capacity(&self) -> Option<NonZeroUsize> {
-        self.capacity
-    }
-
-    pub(crate) fn is_shutting_down(&self) -> bool {
-        self.shutting_down
-    }
-
-    pub(crate) fn is_paused(&self) -> bool {
-        self.paused
     }
 
     pub(crate) fn pause(&mut self) {
@@ -208,8 +165,8 @@ impl<T, B: Backlog> State<T, B> {
                 self.slab.insert(Slot::Held { item, order: B::Order::default(), hash, meta });
                 place.insert(index);
                 self.queued += 1;
-                self.peak = self.peak.max(self.table.len());
-                self.stamp_added(index, now);
+                self.occupancy.entered(self.table.len());
+                self.stamps.added(index, now);
                 Some(Added::Queued)
             }
         }
@@ -234,7 +191,7 @@ impl<T, B: Backlog> State<T, B> {
                 *order = new;
                 *meta = meta.with_phase(Phase::ProcessingDirty);
                 self.run_again += 1;
-                self.stamp_added(index, now);
+                self.stamps.added(index, now);
                 Some(Added::Deferred)
             }
         }
@@ -279,39 +236,8 @@ impl<T, B: Backlog> State<T, B> {
         let ticket = Ticket { slot: index, generation, hash: *hash };
         self.queued -= 1;
         self.in_flight += 1;
-        let waited = now.map(|now| {
-            let stamp = self.stamp(index);
-            stamp.got = Some(now);
-            stamp.added.take().map_or(Duration::ZERO, |added| now.saturating_duration_since(added))
-        });
+        let waited = self.stamps.got(index, now);
         Some(Got { item, order, ticket, waited })
-    }
-
-    /// Hands out up to `max` items into `batch`, which is empty before and, unless the answer is `Got`, after.
-    pub(crate) fn get_batch(
-        &mut self,
-        max: NonZeroUsize,
-        batch: &mut Vec<Got<T, B::Order>>,
-        now: Option<Instant>,
-    ) -> Take<()>
-    where
-        T: Clone,
-    {
-        let mut taken = Taken { state: self, batch, committed: false };
-        while taken.batch.len() < max.get() {
-            match taken.state.get(now) {
-                Take::Got(got) => taken.batch.push(got),
-                Take::Nothing | Take::Ended => break,
-            }
-        }
-        taken.committed = true;
-        if !taken.batch.is_empty() {
-            Take::Got(())
-        } else if taken.state.shutting_down {
-            Take::Ended
-        } else {
-            Take::Nothing
-        }
     }
 
     /// Ends a hand-out. Only the ticket of the hand-out in force has an effect.
@@ -330,10 +256,10 @@ impl<T, B: Backlog> State<T, B> {
                 self.in_flight -= 1;
                 self.run_again -= 1;
                 self.queued += 1;
-                Finished::Requeued { worked: self.worked(index, now) }
+                Finished::Requeued { worked: self.stamps.done(index, now) }
             }
             Phase::Processing => {
-                let worked = self.worked(index, now);
+                let worked = self.stamps.done(index, now);
                 let Some(item) = self.forget(index, ticket.hash) else { return Finished::Stale };
                 self.in_flight -= 1;
                 Finished::Left { item, worked }
@@ -352,15 +278,6 @@ impl<T, B: Backlog> State<T, B> {
             Some((slot, meta)) => self.done(Ticket { slot, generation: meta.generation(), hash }, now),
             None => Finished::Stale,
         }
-    }
-
-    /// Where an item is.
-    pub(crate) fn phase<Q>(&self, item: &Q, hash: ItemHash) -> Option<Phase>
-    where
-        T: Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        self.find(item, hash).map(|(_, meta)| meta.phase())
     }
 
     /// Takes a queued item out.
@@ -413,48 +330,20 @@ impl<T, B: Backlog> State<T, B> {
                 *order = B::Order::default();
                 *meta = meta.with_phase(Phase::Processing);
                 self.run_again -= 1;
-                if let Some(stamp) = self.stamps.get_mut(index as usize) {
-                    stamp.added = None;
-                }
+                self.stamps.waits_no_more(index);
             }
         }
     }
 
-    /// Clones everything into `items`.
-    pub(crate) fn see(&self, items: &mut Vec<Seen<T>>, now: Option<Instant>)
-    where
-        T: Clone,
-    {
-        let age = |since: Option<Instant>| Some(now?.saturating_duration_since(since?));
-        items.reserve(self.table.len());
-        for (index, item, _, meta) in self.slab.held() {
-            let stamp = self.stamps.get(index as usize).copied().unwrap_or_default();
-            let phase = meta.phase();
-            let processing = if phase == Phase::Queued { None } else { age(stamp.got) };
-            items.push(Seen { item: item.clone(), phase, waiting: age(stamp.added), processing });
-        }
-    }
-
-    /// Clones the items in flight into `items`.
-    pub(crate) fn see_in_flight(&self, items: &mut Vec<T>)
-    where
-        T: Clone,
-    {
-        items.reserve(self.in_flight);
-        let in_hand = self.slab.held().filter(|(_, _, _, meta)| meta.phase() != Phase::Queued);
-        in_hand.for_each(|(_, item, _, _)| items.push(item.clone()));
-    }
-
     /// Gives back memory that is not in use.
     pub(crate) fn shrink(&mut self) {
-        self.slab.shrink(self.table.len().saturating_mul(2).max(SHRINK_FROM / 16));
+        let held = self.table.len();
+        self.slab.shrink(Occupancy::enough(held));
         let slab = &self.slab;
         self.table.shrink_to_fit(|&index| slab.spread_hash(index));
-        self.stamps.truncate(self.slab.slots());
-        self.stamps.shrink_to_fit();
+        self.stamps.shrink(self.slab.slots());
         self.backlog.shrink();
-        self.peak = self.table.len();
-        self.left = 0;
+        self.occupancy.begin(held);
     }
 
     #[inline]
@@ -489,49 +378,11 @@ impl<T, B: Backlog> State<T, B> {
             entry.remove();
         }
         let item = self.slab.free(index);
-        if let Some(stamp) = self.stamps.get_mut(index as usize) {
-            *stamp = Stamp::default();
-        }
-        self.left += 1;
-        if self.left >= SHRINK_FROM {
-            self.look_at_memory();
-        }
-        item
-    }
-
-    /// Gives memory back when, for as many departures as a quarter of the slots, at most an eighth of them was used.
-    #[cold]
-    fn look_at_memory(&mut self) {
-        let slots = self.slab.slots();
-        if self.left < slots / 4 {
-            return;
-        }
-        if slots >= SHRINK_FROM && self.peak < slots / 8 {
+        self.stamps.left(index);
+        if self.occupancy.left(self.table.len(), self.slab.slots()) {
             self.shrink();
         }
-        self.peak = self.table.len();
-        self.left = 0;
-    }
-
-    #[inline]
-    fn stamp_added(&mut self, index: u32, now: Option<Instant>) {
-        if now.is_some() {
-            self.stamp(index).added = now;
-        }
-    }
-
-    fn worked(&mut self, index: u32, now: Option<Instant>) -> Option<Duration> {
-        let now = now?;
-        let got = self.stamp(index).got.take();
-        Some(got.map_or(Duration::ZERO, |got| now.saturating_duration_since(got)))
-    }
-
-    fn stamp(&mut self, index: u32) -> &mut Stamp {
-        let index = index as usize;
-        if self.stamps.len() <= index {
-            self.stamps.resize(index + 1, Stamp::default());
-        }
-        &mut self.stamps[index]
+        item
     }
 }
 
@@ -546,31 +397,6 @@ impl<B: Backlog> Drop for Popped<'_, B> {
     fn drop(&mut self) {
         if let Some(order) = self.order.take() {
             self.backlog.push(self.id, order);
-        }
-    }
-}
-
-/// A batch being taken: when a clone panics, those before it are queued again. The clones made stay in `batch`, to be
-/// dropped outside the lock.
-struct Taken<'a, T, B: Backlog> {
-    state: &'a mut State<T, B>,
-    batch: &'a mut Vec<Got<T, B::Order>>,
-    committed: bool,
-}
-
-impl<T, B: Backlog> Drop for Taken<'_, T, B> {
-    fn drop(&mut self) {
-        if self.committed {
-            return;
-        }
-        for got in self.batch.iter_mut() {
-            let index = got.ticket.slot;
-            if let Some(Slot::Held { meta, .. }) = self.state.slab.get_mut(index) {
-                self.state.backlog.push(SlotId::from_index(index), mem::take(&mut got.order));
-                *meta = Meta::new(Phase::Queued, 0);
-                self.state.in_flight -= 1;
-                self.state.queued += 1;
-            }
         }
     }
 }

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::slab::{Meta, Slot};
 use super::*;
 use crate::backlog::Fifo;
+use crate::snapshot::Counts;
 
 type Queue = State<u64, Fifo>;
 

@@ -1,0 +1,77 @@
+//! View: what can be seen of the state without changing it.
+
+use std::borrow::Borrow;
+use std::num::NonZeroUsize;
+use std::time::Instant;
+
+use super::State;
+use crate::backlog::Backlog;
+use crate::hasher::ItemHash;
+use crate::snapshot::{Counts, Phase, Seen};
+
+impl<T, B: Backlog> State<T, B> {
+    #[inline]
+    pub(crate) fn counts(&self) -> Counts {
+        Counts { queued: self.queued, in_flight: self.in_flight, to_run_again: self.run_again }
+    }
+
+    #[inline]
+    pub(crate) fn is_idle(&self) -> bool {
+        self.queued == 0 && self.in_flight == 0
+    }
+
+    /// Whether a get would be handed an item.
+    #[inline]
+    pub(crate) fn has_work(&self) -> bool {
+        self.queued > 0 && !self.paused
+    }
+
+    /// Whether an add that respects the capacity would be let in. Always, without a capacity.
+    #[inline]
+    pub(crate) fn has_room(&self) -> bool {
+        self.capacity.is_none_or(|capacity| self.queued + self.run_again < capacity.get())
+    }
+
+    pub(crate) fn capacity(&self) -> Option<NonZeroUsize> {
+        self.capacity
+    }
+
+    pub(crate) fn is_shutting_down(&self) -> bool {
+        self.shutting_down
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// Where an item is.
+    pub(crate) fn phase<Q>(&self, item: &Q, hash: ItemHash) -> Option<Phase>
+    where
+        T: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        self.find(item, hash).map(|(_, meta)| meta.phase())
+    }
+
+    /// Clones everything into `items`.
+    pub(crate) fn see(&self, items: &mut Vec<Seen<T>>, now: Option<Instant>)
+    where
+        T: Clone,
+    {
+        items.reserve(self.table.len());
+        for (index, item, _, meta) in self.slab.held() {
+            let (waiting, processing) = self.stamps.ages(index, now);
+            items.push(Seen { item: item.clone(), phase: meta.phase(), waiting, processing });
+        }
+    }
+
+    /// Clones the items in flight into `items`.
+    pub(crate) fn see_in_flight(&self, items: &mut Vec<T>)
+    where
+        T: Clone,
+    {
+        items.reserve(self.in_flight);
+        let in_hand = self.slab.held().filter(|(_, _, _, meta)| meta.phase() != Phase::Queued);
+        in_hand.for_each(|(_, item, _, _)| items.push(item.clone()));
+    }
+}
