@@ -1,6 +1,6 @@
 //! `Noted`: a backlog that also carries the reasons of each queued key. The order of keys is the inner backlog's.
 
-use wq_core::{Backlog, SlotId};
+use wq_ratelimit::{Backlog, SlotId};
 
 use crate::reasons::Reasons;
 

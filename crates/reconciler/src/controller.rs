@@ -10,7 +10,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::limiter::RateLimiter;
+use wq_ratelimit::RateLimiter;
 
 use crate::inbox::{Handle, Inbox};
 use crate::limiter::Limiter;

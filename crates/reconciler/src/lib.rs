@@ -43,7 +43,8 @@ pub use change::{Change, ChangeKind};
 pub use reasons::Reason;
 pub use cache::{Cache, CacheConfig, CacheStatus, Degraded, Kind, SyncTimeout, UnknownIndex};
 pub use inbox::Handle;
-pub use limiter::RateLimiter;
+#[doc(no_inline)]
+pub use wq_ratelimit::RateLimiter;
 pub use leader_task::LeaderTask;
 pub use report::{ControllerReport, Report};
 #[cfg(feature = "election")]

@@ -1,10 +1,12 @@
 //! The limiter of a controller: any, behind a lock, so that it outlives the queues of its terms. And the standard one.
 
+use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use wq_ratelimit::{ExponentialBackoff, Jittered, RateLimiter};
 
 use crate::Key;
 
@@ -16,8 +18,29 @@ impl<K: Key> Limiter<K> {
         Self(Arc::new(Mutex::new(limiter)))
     }
 
+    /// What a controller has that sets none: each key alone, 5 ms doubling to 5 min, up to 10 % longer by
+    /// chance. No bucket over all keys: one key's trouble is no other's.
+    pub(crate) fn standard() -> Self {
+        let backoff = ExponentialBackoff::new(Duration::from_millis(5), Duration::from_secs(300))
+            .expect("5 ms is not zero, and less than 5 min")
+            // Names come from tenants: std's keyed hash, not a fast one.
+            .hasher(RandomState::new());
+        Self::new(Jittered::new(backoff, 10).expect("10 is between 1 and 100"))
+    }
+
+    /// Forgets the failures of a key.
     pub(crate) fn forget(&self, key: &K) {
-        self.0.lock().forget(key);
+        self.with(|limiter| limiter.forget(key));
+    }
+
+    /// Runs under the lock, and drops outside of it what the limiter dropped.
+    fn with<A>(&self, ask: impl FnOnce(&mut (dyn RateLimiter<K> + Send)) -> A) -> A {
+        let mut limiter = self.0.lock();
+        let answer = ask(&mut *limiter);
+        let discarded = limiter.take_discarded();
+        drop(limiter);
+        drop(discarded);
+        answer
     }
 }
 
@@ -35,23 +58,14 @@ impl<K> fmt::Debug for Limiter<K> {
 
 impl<K: Key> RateLimiter<K> for Limiter<K> {
     fn next_delay(&mut self, key: &K, now: Instant) -> Duration {
-        self.0.lock().next_delay(key, now)
+        self.with(|limiter| limiter.next_delay(key, now))
     }
 
     fn forget(&mut self, key: &K) {
-        self.0.lock().forget(key);
+        self.with(|limiter| limiter.forget(key));
     }
 
     fn num_requeues(&self, key: &K) -> u32 {
         self.0.lock().num_requeues(key)
     }
 }
-
-pub trait RateLimiter<K> { fn next_delay(&mut self, key: &K, now: Instant) -> Duration; fn forget(&mut self, key: &K); fn num_requeues(&self, key: &K) -> u32; }
-struct Exp<K>(std::collections::HashMap<K, u32>);
-impl<K: Key> RateLimiter<K> for Exp<K> {
- fn next_delay(&mut self, key: &K, _: Instant) -> Duration { let n = self.0.entry(key.clone()).or_default(); let d = Duration::from_millis(5).saturating_mul(1 << (*n).min(20)).min(Duration::from_secs(300)); *n += 1; d }
- fn forget(&mut self, key: &K) { self.0.remove(key); }
- fn num_requeues(&self, key: &K) -> u32 { self.0.get(key).copied().unwrap_or(0) }
-}
-impl<K: Key> Limiter<K> { pub(crate) fn standard() -> Self { Self::new(Exp(Default::default())) } }

@@ -6,18 +6,21 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use wq_delay::{Added, DelayingQueue, Fifo, Observer, OwnedProcessingGuard, TokioTimer};
+use tokio::time::Instant;
+use wq_ratelimit::{
+    Added, Fifo, Observer, Outcome, OwnedProcessingGuard, RateLimiter as _, RateLimitingQueue, TokioTimer,
+};
 
 use crate::Key;
 use crate::backlog::{Note, Noted};
-use crate::limiter::{Limiter, RateLimiter};
+use crate::limiter::Limiter;
 use crate::metrics::ControllerMetrics;
 use crate::outcome::Verdict;
 use crate::reasons::Reasons;
 
 type Backlog = Noted<Fifo>;
 // Names come from tenants: std's keyed hash, not a fast one.
-type Inner<K> = DelayingQueue<K, Backlog, RandomState>;
+type Inner<K> = RateLimitingQueue<K, Limiter<K>, Backlog, RandomState>;
 
 /// A handle: clones are the same queue.
 pub(crate) struct Queue<K: Key> {
@@ -42,14 +45,14 @@ pub(crate) struct QueueCounts {
 /// A key in the hands of a worker.
 pub(crate) struct Held<K: Key> {
     guard: OwnedProcessingGuard<K, Backlog>,
-    attempt: u32,
 }
 
 impl<K: Key> Queue<K> {
     pub(crate) fn new(name: &str, limiter: Limiter<K>, metrics: Arc<ControllerMetrics>) -> Self {
         let timer = TokioTimer::current().expect("terms run in a tokio runtime");
-        let inner = DelayingQueue::builder()
+        let inner = RateLimitingQueue::builder()
             .name(name)
+            .limiter(limiter.clone())
             .timer(timer)
             .observer(ObserverOf(metrics))
             .backlog(Backlog::default())
@@ -66,9 +69,7 @@ impl<K: Key> Queue<K> {
 
     /// Adds a key when the limiter says.
     pub(crate) fn retry(&self, key: K) {
-        let mut limiter = self.limiter.clone();
-        let delay = limiter.next_delay(&key, std::time::Instant::now());
-        self.inner.add_after(key, delay);
+        self.inner.add_rate_limited(key);
     }
 
     /// The next key; `None` when the queue has been stopped.
@@ -78,8 +79,7 @@ impl<K: Key> Queue<K> {
     /// No key is lost when the future is dropped.
     pub(crate) async fn get(&self) -> Option<Held<K>> {
         let guard = self.inner.get_owned().await?;
-        let attempt = self.limiter.num_requeues(guard.item());
-        Some(Held { guard, attempt })
+        Some(Held { guard })
     }
 
     /// Hands out nothing more. Returns what waited to run, also after a delay.
@@ -109,7 +109,7 @@ impl<K: Key> Held<K> {
     }
 
     pub(crate) fn attempt(&self) -> u32 {
-        self.attempt
+        self.guard.num_requeues()
     }
 
     pub(crate) fn reasons(&self) -> Reasons {
@@ -118,21 +118,26 @@ impl<K: Key> Held<K> {
 
     /// Ends the run.
     pub(crate) fn finish(self, queue: &Queue<K>, verdict: Verdict) {
-        let key = self.key().clone();
-        // What an earlier run asked for is replaced by what this one says.
-        queue.inner.cancel(&key);
-        match verdict {
-            Verdict::Rest | Verdict::Park(_) => queue.limiter.forget(&key),
+        let key = self.key();
+        // What an earlier run asked for is replaced by what this one says. (The queue itself remembers until
+        // when a failed key has to wait.)
+        drop(queue.inner.cancel(key));
+        let outcome = match verdict {
+            Verdict::Rest => Outcome::Success,
             Verdict::Requeue(after) => {
-                queue.limiter.forget(&key);
-                queue.inner.add_after_with(key, after, Note { order: (), reasons: Reasons::requeued() });
+                let note = Note { order: (), reasons: Reasons::requeued() };
+                queue.inner.add_after_with(key.clone(), after, note);
+                Outcome::Success
             }
-            Verdict::Retry => queue.retry(key),
+            Verdict::Retry => Outcome::Retry,
             Verdict::RetryAfter(after) => {
-                queue.inner.add_after(key, after);
+                // The queue's `RetryAfter` does not count the failure.
+                queue.limiter.clone().next_delay(key, Instant::now().into_std());
+                Outcome::RetryAfter(after)
             }
-        }
-        self.guard.done();
+            Verdict::Park(_) => Outcome::GiveUp,
+        };
+        self.guard.finish(outcome);
     }
 }
 

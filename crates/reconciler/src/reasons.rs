@@ -18,7 +18,6 @@ pub(crate) struct Reasons {
     vanished: u32,
     named: u32,
     requeued: bool,
-    retried: bool,
     carried: bool,
 }
 
@@ -81,16 +80,8 @@ impl Reasons {
         Self { requeued: true, ..Self::default() }
     }
 
-    pub(crate) fn retried() -> Self {
-        Self { retried: true, ..Self::default() }
-    }
-
     pub(crate) fn carried() -> Self {
         Self { carried: true, ..Self::default() }
-    }
-
-    pub(crate) fn has_retried(self) -> bool {
-        self.retried
     }
 
     pub(crate) fn merge(&mut self, other: Self) {
@@ -99,7 +90,6 @@ impl Reasons {
         self.vanished |= other.vanished;
         self.named |= other.named;
         self.requeued |= other.requeued;
-        self.retried |= other.retried;
         self.carried |= other.carried;
     }
 
@@ -116,7 +106,6 @@ impl Reasons {
         changes
             .chain(named(self.named, sources).map(|source| Reason::Named { source }))
             .chain(self.requeued.then_some(Reason::Requeued))
-            .chain(self.retried.then_some(Reason::Retried))
             .chain(self.carried.then_some(Reason::CarriedOver))
     }
 }

@@ -57,7 +57,7 @@ impl<K> Request<K> {
     /// Why the key runs: everything that named it since its last run, merged. For logs and metrics; a run that
     /// does more or less by its reasons breaks when one of them is lost in a crash.
     pub fn reasons(&self) -> impl Iterator<Item = Reason<'_>> {
-        let retried = (self.attempt > 0 && !self.reasons.has_retried()).then_some(Reason::Retried);
+        let retried = (self.attempt > 0).then_some(Reason::Retried);
         self.reasons.iter(&self.sources).chain(retried)
     }
 

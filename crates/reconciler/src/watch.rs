@@ -108,17 +108,21 @@ impl<K: Kind> WatchLoop<K> {
 
     /// The last page is in.
     fn complete(&mut self, relist: Relist<K>, version: String) -> Duration {
-        if let Err((backwards, relist)) = self.cache.commit(relist, false) {
-            let key = crate::hostile::loggable(&backwards.key.to_string());
-            let objects = backwards.objects;
+        let refused = if self.protocol.is_backwards(&version) {
+            Some(relist)
+        } else {
+            // The second line of defence: a list may call itself new and show what is old.
+            self.cache.commit(relist, false).err().map(|(_, relist)| relist)
+        };
+        if let Some(relist) = refused {
             match self.protocol.listed_backwards(fastrand::u64(..)) {
                 OnBackwards::ListAgain(pause) => {
-                    self.cache.failed(&format!("the list shows {objects} objects older than known, {key} first"));
+                    self.cache.failed("the list is older than what was seen before");
                     return pause;
                 }
                 OnBackwards::Believe => {
-                    tracing::warn!(watch = %self.cache.name(), objects, key,
-                        "the cluster went back in time (restored from a backup?): its older objects are taken over");
+                    tracing::warn!(watch = %self.cache.name(),
+                        "the cluster went back in time (restored from a backup?): its older state is taken over");
                     // Believed lists are always taken over.
                     let _ = self.cache.commit(relist, true);
                 }

@@ -13,12 +13,12 @@ fn merging_keeps_every_source_and_kind_once() {
     reasons.merge(Reasons::change(SourceNumber::new(1), ChangeKind::Vanished));
     reasons.merge(Reasons::change(SourceNumber::new(0), ChangeKind::Appeared));
     reasons.merge(Reasons::named(SourceNumber::new(1)));
-    reasons.merge(Reasons::retried());
+    reasons.merge(Reasons::carried());
     assert_eq!(shown(reasons, &["claims", "volumes"]), [
         "claims appeared",
         "volumes vanished",
         "named by volumes",
-        "retried"
+        "carried over"
     ]);
 }
 

@@ -15,7 +15,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const SHORT_WATCH: Duration = Duration::from_secs(1);
 /// This many refused starts of a watch in a row, and the version is suspected: list again.
 const REFUSED_STARTS: u32 = 3;
-/// This many lists in a row that show older objects, and they are believed: the cluster was restored.
+/// This many older lists in a row, and they are believed: the cluster was restored.
 const BACKWARD_LISTS: u32 = 3;
 
 /// The next request.
@@ -42,7 +42,7 @@ pub(crate) enum Fault {
     Undecodable,
 }
 
-/// What to do with a complete list that shows older objects than are held.
+/// What to do with a complete list that is older than what was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OnBackwards {
     /// Drop it, pause, list again.
@@ -59,13 +59,15 @@ pub(crate) struct Protocol {
     failures: u32,
     /// Refused starts of a watch since the last one that began.
     refused: u32,
-    /// Lists in a row that showed older objects.
+    /// Lists in a row that were older than what was seen.
     backwards: u32,
+    /// The highest version seen, of a list, an event or a bookmark.
+    newest: Option<u64>,
 }
 
 impl Protocol {
     pub(crate) fn new() -> Self {
-        Self { next: Next::List { token: None }, failures: 0, refused: 0, backwards: 0 }
+        Self { next: Next::List { token: None }, failures: 0, refused: 0, backwards: 0, newest: None }
     }
 
     /// The request to send now.
@@ -80,6 +82,8 @@ impl Protocol {
 
     /// The last page came, was taken over, and holds for this version.
     pub(crate) fn listed(&mut self, version: String) {
+        // Also downwards, if it was believed.
+        self.newest = version.parse().ok();
         self.next = Next::Watch { version };
         self.backwards = 0;
         self.refused = 0;
@@ -87,7 +91,13 @@ impl Protocol {
         // must not be listed without a pause.
     }
 
-    /// The last page came, but shows older objects than are held.
+    /// Whether a list of this version comes from a server that lags behind what was seen (or from a cluster
+    /// that was restored). Versions that are no numbers are taken as they come.
+    pub(crate) fn is_backwards(&self, version: &str) -> bool {
+        matches!((version.parse::<u64>(), self.newest), (Ok(version), Some(newest)) if version < newest)
+    }
+
+    /// The last page came, but is older than what was seen.
     pub(crate) fn listed_backwards(&mut self, random: u64) -> OnBackwards {
         self.backwards = self.backwards.saturating_add(1);
         if self.backwards >= BACKWARD_LISTS {
@@ -102,6 +112,7 @@ impl Protocol {
         self.failures = 0;
         self.refused = 0;
         if let Some(new) = version.filter(|version| !version.is_empty()) {
+            self.newest = self.newest.max(new.parse().ok());
             self.next = Next::Watch { version: new.to_owned() };
         }
     }

@@ -94,10 +94,13 @@ fn the_time_a_busy_server_asks_for_is_kept_within_bounds() {
 #[test]
 fn a_list_that_goes_backwards_is_believed_only_when_it_insists() {
     let mut protocol = watching("7");
+    protocol.progressed(Some("10"));
+    assert!(protocol.is_backwards("9") && !protocol.is_backwards("10") && !protocol.is_backwards("x"));
     protocol.restart();
     assert!(matches!(protocol.listed_backwards(0), OnBackwards::ListAgain(_)));
     assert!(matches!(protocol.listed_backwards(0), OnBackwards::ListAgain(_)));
     assert_eq!(protocol.listed_backwards(0), OnBackwards::Believe);
     protocol.listed("3".into());
+    assert!(!protocol.is_backwards("3"));
     assert!(matches!(protocol.listed_backwards(0), OnBackwards::ListAgain(_)), "the count starts anew");
 }
