@@ -68,6 +68,9 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// his own next `get`. So a worker ends when it is told `None` itself:
     /// `while let Some(item) = queue.get().await { .. }`.
     ///
+    /// A get that finds an item is ready at once and counts in no runtime's cooperative budget: a task whose work never
+    /// waits should yield now and then.
+    ///
     /// # Cancel safety
     ///
     /// Cancel safe. The item leaves the queue in the poll that returns it; a future dropped before has lost nothing but

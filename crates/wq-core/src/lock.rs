@@ -9,12 +9,15 @@ use std::hint;
 use std::sync::OnceLock;
 use std::thread;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
 use crate::clock;
 
 /// How long each polite try waits, in nanoseconds. Shorter tries were slower in the middle and in the tail.
 const TRIES: [u32; 3] = [4_300, 8_600, 17_200];
+
+/// Unlocks when dropped, on unwind too; there is no poison.
+pub(crate) type LockGuard<'a, T> = parking_lot::MutexGuard<'a, T>;
 
 pub(crate) struct Lock<T>(Mutex<T>);
 
@@ -24,7 +27,7 @@ impl<T> Lock<T> {
     }
 
     #[inline]
-    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+    pub(crate) fn lock(&self) -> LockGuard<'_, T> {
         match self.0.try_lock() {
             Some(guard) => guard,
             None => self.lock_contended(),
@@ -33,7 +36,7 @@ impl<T> Lock<T> {
 
     #[cold]
     #[inline(never)]
-    fn lock_contended(&self) -> MutexGuard<'_, T> {
+    fn lock_contended(&self) -> LockGuard<'_, T> {
         let pauses = pauses_per_microsecond();
         if pauses > 0 {
             for nanoseconds in TRIES {

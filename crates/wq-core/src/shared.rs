@@ -6,11 +6,9 @@ use std::num::NonZeroUsize;
 use std::task::Waker;
 use std::time::Instant;
 
-use parking_lot::MutexGuard;
-
 use crate::backlog::Backlog;
 use crate::clock;
-use crate::lock::Lock;
+use crate::lock::{Lock, LockGuard};
 use crate::observer::Observer;
 use crate::state::{Finished, State, Ticket};
 use crate::waiters::{Key, Waiters, Wakes};
@@ -51,7 +49,7 @@ impl<T, B: Backlog> Shared<T, B> {
     /// Locks the queue. What is to be dropped or woken after the lock is declared before this call, so that it is also
     /// in the case of a panic.
     #[inline]
-    pub(crate) fn lock(&self) -> MutexGuard<'_, Core<T, B>> {
+    pub(crate) fn lock(&self) -> LockGuard<'_, Core<T, B>> {
         self.core.lock()
     }
 
