@@ -1,0 +1,148 @@
+//! The program put together: two controllers, three caches and a sweep under one manager.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::storage::v1::StorageClass;
+use kube::{Api, Client, Resource};
+use lease_election::LeaderElector;
+use reconciler::{AdminServer, BoxError, CacheConfig, Change, Controller, Manager};
+
+use crate::claims::{ClaimReconciler, changed};
+use crate::config::Settings;
+use crate::context::{BY_UID, Caches, Context, Parts};
+use crate::directory::Root;
+use crate::events::Events;
+use crate::metrics::Metrics;
+use crate::names::volume_name;
+use crate::sweep;
+use crate::us::Us;
+use crate::volumes::VolumeReconciler;
+
+/// What the program is put together from.
+pub struct Assembly<'a> {
+    /// Checked flags.
+    pub settings: &'a Settings,
+    /// For everything but the election.
+    pub client: Client,
+    /// Without one it works at once: for tests, and for nobody else.
+    pub elector: Option<LeaderElector>,
+    /// Where directories go.
+    pub root: Root,
+    /// Where Events go.
+    pub events: Events,
+    /// What is counted.
+    pub metrics: Metrics,
+    /// Serves metrics and health, if given.
+    pub admin: Option<AdminServer>,
+}
+
+impl fmt::Debug for Assembly<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Assembly").field("settings", self.settings).field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+/// Puts the program together. Nothing runs yet.
+///
+/// # Errors
+/// When numbers do not fit together that the flags' checks let pass.
+pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
+    let Assembly { settings, client, elector, root, events, metrics, admin } = assembly;
+    let mut builder = Manager::builder().grace(settings.drain_grace).loss_grace(settings.stop_margin / 2);
+    if let Some(elector) = elector {
+        builder = builder.election(elector);
+    }
+    if let Some(admin) = admin {
+        builder = builder.admin(admin);
+    }
+    let mut manager = builder.build()?;
+    let caches = Caches {
+        claims: manager.cache_with(Api::all(client.clone()), slim().index(BY_UID, uid_of::<PersistentVolumeClaim>)),
+        volumes: manager.cache_with(Api::all(client.clone()), slim::<PersistentVolume>()),
+        classes: manager.cache_with(Api::all(client.clone()), slim::<StorageClass>()),
+    };
+    let us = Us {
+        provisioner: settings.provisioner.clone(),
+        storage_class: settings.storage_class.clone(),
+        root: root.path().to_path_buf(),
+    };
+    let context = Arc::new(Context::new(Parts {
+        us,
+        owner: settings.owner(),
+        identity: settings.election.identity().to_owned(),
+        root,
+        client,
+        caches: caches.clone(),
+        limits: settings.limits,
+        events,
+        metrics,
+    }));
+    let limiter = settings.retries.limiter()?;
+
+    let class = settings.storage_class.clone();
+    let pending = caches.claims.clone();
+    let mut claims = Controller::new("claims", ClaimReconciler::new(Arc::clone(&context)))
+        .source(caches.claims.trigger(claims_to_look_at))
+        // A claim that waits for its class looks again when the class comes or changes.
+        .source(caches.classes.trigger(move |change: &Change<StorageClass>| {
+            let ours = change.object().is_some_and(|object| object.metadata.name.as_ref() == Some(&class));
+            let all = if ours { pending.list() } else { Vec::new() };
+            all.iter().filter(|claim| is_unbound(claim)).filter_map(|claim| claim.metadata.uid.clone()).collect::<Vec<_>>()
+        }))
+        .workers(settings.workers)
+        .limiter(limiter.clone());
+    if let Some(attempts) = NonZeroU32::new(settings.limits.provision_threshold) {
+        claims = claims.max_attempts(attempts);
+    }
+    let mut volumes = Controller::new("volumes", VolumeReconciler::new(Arc::clone(&context)))
+        .source(caches.volumes.trigger(|change: &Change<PersistentVolume>| name_of(change)))
+        // A volume whose claim vanished before they were bound is nobody else's.
+        .source(caches.claims.trigger(|change: &Change<PersistentVolumeClaim>| {
+            let gone = change.old.as_deref().filter(|_| change.new.is_none());
+            gone.and_then(|claim| claim.metadata.uid.as_deref()).map(volume_name)
+        }))
+        .workers(settings.workers)
+        .limiter(limiter);
+    if let Some(attempts) = NonZeroU32::new(settings.limits.delete_threshold) {
+        volumes = volumes.max_attempts(attempts);
+    }
+    let handle = claims.handle();
+    let interval = settings.sweep_interval;
+    manager.leader_task("sweep", move |task| sweep::run(Arc::clone(&context), task, handle.clone(), interval));
+    manager.add(claims);
+    manager.add(volumes);
+    Ok(manager)
+}
+
+/// A watch of everything, without what nobody here reads.
+fn slim<K>() -> CacheConfig<K>
+where
+    K: Resource,
+{
+    CacheConfig::new().transform(|object: &mut K| object.meta_mut().managed_fields = None)
+}
+
+fn uid_of<K: Resource>(object: &K) -> Vec<String> {
+    object.meta().uid.iter().cloned().collect()
+}
+
+fn name_of<K: Resource>(change: &Change<K>) -> Option<String> {
+    change.object().and_then(|object| object.meta().name.clone())
+}
+
+fn is_unbound(claim: &PersistentVolumeClaim) -> bool {
+    claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).is_none_or(str::is_empty)
+}
+
+/// The UIDs that a change of a claim names. Our own note is no change, or a failing claim would be tried again at once.
+fn claims_to_look_at(change: &Change<PersistentVolumeClaim>) -> Option<String> {
+    if let (Some(old), Some(new)) = (&change.old, &change.new)
+        && !changed(old, new)
+    {
+        return None;
+    }
+    change.object().and_then(|claim| claim.metadata.uid.clone())
+}

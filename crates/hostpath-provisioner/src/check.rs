@@ -1,0 +1,282 @@
+//! What must be right before anything is started or written: the kubeconfig, the server, the class, the port, the root.
+
+use std::fs;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use k8s_openapi::api::storage::v1::StorageClass;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Api, Client};
+use reconciler::AdminServer;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::directory::{Owner, Root};
+use crate::input::InputError;
+use crate::parameters::Parameters;
+
+/// Between two attempts to reach the server.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Below this much room a file system counts as full.
+const ROOM_MIN_BYTES: u64 = 1024 * 1024;
+
+/// Reads how to reach the server. No request is made.
+///
+/// # Errors
+/// When there is no usable configuration.
+pub(crate) async fn kube_config(
+    kubeconfig: Option<&Path>,
+    context: Option<&str>,
+    api_timeout: Duration,
+) -> Result<kube::Config, InputError> {
+    let mut config = match kubeconfig {
+        Some(path) => {
+            let thing = format!("--kubeconfig {}", path.display());
+            let remedy = "give a kubeconfig file that kubectl can use";
+            let read = Kubeconfig::read_from(path).map_err(|error| InputError::new(&*thing, chain(&error), remedy))?;
+            let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
+            kube::Config::from_custom_kubeconfig(read, &options)
+                .await
+                .map_err(|error| InputError::new(&*thing, chain(&error), remedy))?
+        }
+        None => kube::Config::incluster().map_err(|error| {
+            InputError::new(
+                "configuration inside the cluster",
+                chain(&error),
+                "outside of a cluster give --kubeconfig FILE",
+            )
+        })?,
+    };
+    config.connect_timeout = Some(api_timeout);
+    // Our queues try again, and they count and tell it; a retry below them would be hidden from both.
+    config.default_retry = false;
+    Ok(config)
+}
+
+/// Asks the server for its version, so that a wrong address or credential is found now.
+///
+/// # Errors
+/// When it does not answer in time, or refuses us.
+pub(crate) async fn server(client: &Client, url: &str, patience: Duration) -> Result<(), InputError> {
+    let thing = format!("API server {url}");
+    ask(patience, || client.apiserver_version()).await.map(drop).map_err(|error| match error {
+        Unanswered::Refused(status) => {
+            InputError::new(thing, status.to_string(), "check the credentials in the kubeconfig")
+        }
+        Unanswered::Silent(why) => InputError::new(
+            thing,
+            format!("not reached within {patience:?}: {why}"),
+            "check the address and that the server runs",
+        ),
+    })
+}
+
+/// Looks at the StorageClass: there, ours, and with parameters that can be met.
+///
+/// # Errors
+/// When it is not.
+pub(crate) async fn class(client: &Client, name: &str, provisioner: &str, patience: Duration) -> Result<(), InputError> {
+    let thing = format!("--storage-class {name}");
+    let classes: Api<StorageClass> = Api::all(client.clone());
+    let class = ask(patience, || classes.get(name)).await.map_err(|error| match error {
+        Unanswered::Refused(status) if status.code == 404 => InputError::new(
+            &*thing,
+            "there is no such StorageClass",
+            format!("create it with provisioner {provisioner:?}"),
+        ),
+        Unanswered::Refused(status) => {
+            InputError::new(&*thing, status.to_string(), "allow this account to get, list and watch StorageClasses")
+        }
+        Unanswered::Silent(why) => {
+            InputError::new(&*thing, format!("not read within {patience:?}: {why}"), "check the API server")
+        }
+    })?;
+    if class.provisioner != provisioner {
+        return Err(InputError::new(
+            &*thing,
+            format!("its provisioner is {:?}, not {provisioner:?}", class.provisioner),
+            "name a class of ours, or give --provisioner-name",
+        ));
+    }
+    Parameters::parse(class.parameters.as_ref())
+        .map(drop)
+        .map_err(|error| InputError::new(&*thing, error, "make the class anew with right parameters"))
+}
+
+/// Takes the port for metrics.
+///
+/// # Errors
+/// When it is in use or not ours to take.
+pub(crate) fn port(address: SocketAddr) -> Result<AdminServer, InputError> {
+    AdminServer::bind(address).map_err(|error| {
+        InputError::new(format!("--metrics-addr {address}"), error.error, "choose an address of this host and a free port")
+    })
+}
+
+/// Looks at the root: a folder or one that can be made, ours, writable, with room. Leaves nothing behind.
+///
+/// # Errors
+/// When it is not.
+pub(crate) fn root(root: &Root, owner: &Owner) -> Result<(), InputError> {
+    let thing = format!("--root {}", root.path().display());
+    root.check_owner(owner).map_err(|error| InputError::new(&*thing, error, ""))?;
+    let existing = existing_part(root.path());
+    let metadata = fs::metadata(&existing).map_err(|error| InputError::new(&*thing, error, "give another folder"))?;
+    if !metadata.is_dir() {
+        let wrong = format!("{} is not a folder", existing.display());
+        return Err(InputError::new(&*thing, wrong, "give a folder, or move that away"));
+    }
+    let room = rustix::fs::statvfs(&existing)
+        .map_err(|error| InputError::new(&*thing, io::Error::from(error), "give a folder on a local file system"))?;
+    // File systems without a fixed number of files say 0 of 0.
+    let no_files = room.f_files > 0 && room.f_favail == 0;
+    if room.f_bavail.saturating_mul(room.f_frsize) < ROOM_MIN_BYTES || no_files {
+        return Err(InputError::new(&*thing, "the file system is full", "make room on it, or give a folder on another"));
+    }
+    let probe = existing.join(format!(".hostpath-provisioner-probe-{:016x}", fastrand::u64(..)));
+    fs::create_dir(&probe).and_then(|()| fs::remove_dir(&probe)).map_err(|error| {
+        let (wrong, remedy) = match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                ("the file system is full".to_owned(), "make room on it, or give a folder on another")
+            }
+            _ => (format!("cannot write in {}: {error}", existing.display()), "give a folder this account may write in"),
+        };
+        InputError::new(&*thing, wrong, remedy)
+    })
+}
+
+/// The longest part of a path that exists.
+fn existing_part(path: &Path) -> PathBuf {
+    path.ancestors()
+        .find(|part| fs::symlink_metadata(part).is_ok_and(|_| true) || is_hidden(part))
+        .unwrap_or(path)
+        .to_path_buf()
+}
+
+/// Whether a path may exist, but cannot be looked at: below a file, or a folder that is closed to us.
+fn is_hidden(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
+}
+
+enum Unanswered {
+    /// The server said no.
+    Refused(Box<kube::core::Status>),
+    /// No answer, or only ones that pass.
+    Silent(String),
+}
+
+/// Asks until there is an answer that will not change by itself.
+async fn ask<T, F>(patience: Duration, mut request: impl FnMut() -> F) -> Result<T, Unanswered>
+where
+    F: Future<Output = Result<T, kube::Error>>,
+{
+    let now = Instant::now();
+    let deadline = now.checked_add(patience).unwrap_or(now);
+    let mut last = "no answer".to_owned();
+    loop {
+        match timeout_at(deadline, request()).await {
+            Ok(Ok(answer)) => return Ok(answer),
+            Ok(Err(kube::Error::Api(status))) if !matches!(status.code, 409 | 429 | 500..) => {
+                return Err(Unanswered::Refused(status));
+            }
+            Ok(Err(error)) => last = chain(&error),
+            Err(_) => return Err(Unanswered::Silent(last)),
+        }
+        if timeout_at(deadline, sleep(PAUSE)).await.is_err() {
+            return Err(Unanswered::Silent(last));
+        }
+    }
+}
+
+/// An error with what caused it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::fence::Term;
+
+    fn owner(class: &str) -> Owner {
+        Owner { provisioner: "p".into(), storage_class: class.into(), lease: "ns/l".into() }
+    }
+
+    fn check(path: &Path) -> Result<(), InputError> {
+        root(&Root::new(path).unwrap(), &owner("c"))
+    }
+
+    #[test]
+    fn a_good_root_is_left_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        check(folder.path()).unwrap();
+        check(&folder.path().join("not/yet/there")).unwrap();
+        assert!(fs::read_dir(folder.path()).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn a_bad_root_is_named_with_a_remedy() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        symlink(folder.path().join("nowhere"), folder.path().join("dangling")).unwrap();
+        for bad in [file.clone(), file.join("below"), folder.path().join("dangling"), PathBuf::from("/proc/here")] {
+            let line = check(&bad).expect_err(&bad.display().to_string()).to_string();
+            assert!(line.starts_with(&format!("--root {}", bad.display())) && line.contains("; "), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_full_file_system_is_called_full() {
+        // A file system that always is.
+        if Path::new("/sys/kernel").exists() {
+            let line = check(Path::new("/sys/kernel/here")).unwrap_err().to_string();
+            assert!(line.contains("full"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_root_of_another_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        Root::new(folder.path()).unwrap().begin_term(&owner("other"), &Term::unfenced()).unwrap();
+        assert!(check(folder.path()).unwrap_err().to_string().contains("belongs to"));
+    }
+
+    #[test]
+    fn a_port_in_use_is_named() {
+        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = taken.local_addr().unwrap();
+        let line = port(address).unwrap_err().to_string();
+        assert!(line.contains(&address.to_string()) && line.contains("in use"), "{line}");
+    }
+
+    #[tokio::test]
+    async fn a_kubeconfig_that_cannot_be_used_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let garbage = folder.path().join("garbage");
+        fs::write(&garbage, "}{").unwrap();
+        let empty = folder.path().join("empty");
+        fs::write(&empty, "").unwrap();
+        for path in [folder.path().join("missing"), garbage, empty, folder.path().to_path_buf()] {
+            let line = kube_config(Some(&path), None, PAUSE).await.unwrap_err().to_string();
+            assert!(line.contains(&path.display().to_string()) && line.contains("give a kubeconfig"), "{line}");
+            assert!(!line.contains('\n'));
+        }
+        let line = kube_config(None, None, PAUSE).await.unwrap_err().to_string();
+        assert!(line.contains("--kubeconfig"), "{line}");
+    }
+}

@@ -1,0 +1,217 @@
+//! Doing what was decided about a claim. Keyed by UID, so that a claim that was made again under its name is another one.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use k8s_openapi::api::core::v1::PersistentVolumeClaim;
+use kube::api::{Patch, PatchParams, PostParams};
+use reconciler::{Action, Failure, ObjectKey, Reconciler, Request};
+
+use super::decide::{ClaimStep, Note, Plan, decide, note_of, note_patch, verify};
+use crate::context::{Begun, Context, failure, term_of, within};
+use crate::directory::{Authority, Ensured, Trouble};
+use crate::events::Told;
+use crate::marker::Marker;
+use crate::names::volume_name;
+use crate::outcome::{Problem, Reason, Retry};
+
+/// Gives claims their directory and volume.
+#[derive(Clone, Debug)]
+pub(crate) struct ClaimReconciler {
+    context: Arc<Context>,
+}
+
+impl Reconciler for ClaimReconciler {
+    type Key = String;
+
+    async fn reconcile(&self, request: Request<String>) -> Result<Action, Failure> {
+        let context = &self.context;
+        let uid = request.key().as_str();
+        let claim = context.claim_of(uid);
+        let volume = context.caches.volumes.get(&ObjectKey::cluster(volume_name(uid)));
+        let step = decide(&context.us, claim.as_deref(), context.class().as_deref(), volume.as_deref());
+        match (step, &claim) {
+            (ClaimStep::Idle(_), Some(claim)) => {
+                context.end(uid);
+                self.note(claim, None).await;
+                Ok(Action::await_change())
+            }
+            (ClaimStep::Wait(problem), Some(claim)) => {
+                self.tell_failure(&request, claim, &problem).await;
+                Err(failure(problem))
+            }
+            (ClaimStep::Provision(plan), Some(claim)) => self.provision(&request, claim, *plan).await,
+            (_, claim) => self.take_back(&request, claim.as_deref()).await,
+        }
+    }
+}
+
+impl ClaimReconciler {
+    pub(crate) fn new(context: Arc<Context>) -> Self {
+        Self { context }
+    }
+
+    async fn provision(
+        &self,
+        request: &Request<String>,
+        claim: &PersistentVolumeClaim,
+        plan: Plan,
+    ) -> Result<Action, Failure> {
+        let context = &self.context;
+        let started = Instant::now();
+        if request.attempt() == 0 {
+            context.events.tell(
+                claim,
+                Told::Provisioning,
+                &format!("External provisioner is provisioning volume for claim \"{}/{}\"", plan.claim_namespace, plan.claim_name),
+            );
+        }
+        let limit = context.limits.provision_timeout;
+        match within(limit, "provisioning", self.make(request, &plan)).await {
+            Ok(()) => {
+                context.metrics.provisioned(started.elapsed());
+                let name = plan.location.name();
+                context.events.tell(claim, Told::ProvisioningSucceeded, &format!("Successfully provisioned volume {name}"));
+                tracing::info!(claim = %request.key(), namespace = %plan.claim_namespace, name = %plan.claim_name, volume = %name, "provisioned");
+                Ok(Action::await_change())
+            }
+            Err(problem) => {
+                context.metrics.provision_failed();
+                self.tell_failure(request, claim, &problem).await;
+                Err(failure(problem))
+            }
+        }
+    }
+
+    /// The directory first, then the volume. Each step may find that an earlier attempt, or an earlier leader, has taken it.
+    async fn make(&self, request: &Request<String>, plan: &Plan) -> Result<(), Problem> {
+        let context = &self.context;
+        let term = term_of(request);
+        term.check()?;
+        let uid = plan.location.claim_uid();
+        context.begin(Begun {
+            location: plan.location.clone(),
+            claim_namespace: plan.claim_namespace.clone(),
+            claim_name: plan.claim_name.clone(),
+        });
+        let marker = Marker {
+            claim_uid: uid.to_owned(),
+            claim_namespace: plan.claim_namespace.clone(),
+            claim_name: plan.claim_name.clone(),
+            volume: plan.location.name().to_owned(),
+            identity: context.identity.clone(),
+            fence: term.fence().clone(),
+        };
+        let (location, mode) = (plan.location.clone(), plan.mode);
+        let ensured =
+            context.on_disk(request, uid, move |root, term| root.ensure(&location, mode, &marker, term)).await?;
+        if let Ensured::Adopted(marker) = ensured {
+            tracing::info!(claim = %uid, made_by = %crate::outcome::shown(&marker.identity), "adopted the directory of an earlier attempt");
+        }
+        term.check()?;
+        let volumes = context.volumes_api();
+        let params = PostParams::default();
+        match context.ask("create the PersistentVolume", volumes.create(&params, &plan.volume)).await {
+            Ok(_) => {}
+            Err(refused) if refused.code == 409 => {
+                let name = plan.location.name();
+                match context.look("read the PersistentVolume", volumes.get(name)).await? {
+                    Some(volume) => verify(&context.us, plan, &volume)?,
+                    None => {
+                        let message = "the PersistentVolume existed a moment ago and is gone now";
+                        return Err(Problem::passing(Reason::ApiFailed, message));
+                    }
+                }
+            }
+            Err(refused) => return Err(refused.problem),
+        }
+        context.end(uid);
+        Ok(())
+    }
+
+    /// Takes back the directory of a claim that is gone, if it never became a volume. The server has the last word on both.
+    async fn take_back(
+        &self,
+        request: &Request<String>,
+        claim: Option<&PersistentVolumeClaim>,
+    ) -> Result<Action, Failure> {
+        let context = &self.context;
+        let Some(begun) = context.begun(request.key()) else { return Ok(Action::await_change()) };
+        let limit = context.limits.provision_timeout;
+        match within(limit, "taking back", self.take_back_begun(request, begun)).await {
+            Ok(()) => {
+                context.end(request.key());
+                Ok(Action::await_change())
+            }
+            Err(problem) => {
+                if let Some(claim) = claim {
+                    context.events.tell(claim, Told::ProvisioningCleanupFailed, &problem.message);
+                }
+                Err(failure(problem))
+            }
+        }
+    }
+
+    async fn take_back_begun(&self, request: &Request<String>, begun: Begun) -> Result<(), Problem> {
+        let context = &self.context;
+        let uid = request.key();
+        term_of(request).check()?;
+        let volume = context.volumes_api();
+        if context.look("read the PersistentVolume", volume.get(begun.location.name())).await?.is_some() {
+            // From here on it is the volume's story.
+            return Ok(());
+        }
+        let claims = context.claims_api(&begun.claim_namespace);
+        let claim = context.look("read the claim", claims.get(&begun.claim_name)).await?;
+        let alive = claim.is_some_and(|claim| {
+            claim.metadata.uid.as_ref() == Some(uid) && claim.metadata.deletion_timestamp.is_none()
+        });
+        if alive {
+            return Err(Problem::passing(Reason::ApiFailed, "the claim is gone in the cache and there on the server"));
+        }
+        let location = begun.location.clone();
+        let removed = context
+            .on_disk(request, uid, move |root, term| match root.remove(&location, Authority::Marker, term) {
+                // Whatever stands there, it is not what we made.
+                Err(error) if matches!(error.trouble(), Trouble::Foreign | Trouble::InTheWay) => Ok(None),
+                other => other.map(Some),
+            })
+            .await?;
+        tracing::info!(claim = %uid, directory = %begun.location, ?removed, "took back what was begun for a claim that is gone");
+        Ok(())
+    }
+
+    /// Says why a claim waits: on the claim itself, as an Event, in the log.
+    async fn tell_failure(&self, request: &Request<String>, claim: &PersistentVolumeClaim, problem: &Problem) {
+        let threshold = self.context.limits.provision_threshold;
+        let attempts = request.attempt().saturating_add(1);
+        let mut note = Note::from(problem);
+        if problem.retry == Retry::OnChange {
+            note.message = crate::outcome::shown(&format!("{}; tried again when it changes", problem.message));
+        } else if threshold > 0 && attempts >= threshold {
+            note.message = crate::outcome::shown(&format!(
+                "given up after {attempts} attempts, until the claim changes: {}",
+                problem.message
+            ));
+        }
+        // A lost lease is no property of the claim; the next leader goes on.
+        if problem.reason == Reason::LeaseLost {
+            return;
+        }
+        self.context.events.tell(claim, Told::ProvisioningFailed, &note.message);
+        self.note(claim, Some(&note)).await;
+    }
+
+    /// Makes the claim carry this note. It is a courtesy: when it cannot be written, the work does not fail for it.
+    async fn note(&self, claim: &PersistentVolumeClaim, note: Option<&Note>) {
+        let Some(patch) = note_patch(claim, note) else { return };
+        let (Some(namespace), Some(name)) = (&claim.metadata.namespace, &claim.metadata.name) else { return };
+        let claims = self.context.claims_api(namespace);
+        let params = PatchParams::default();
+        if let Err(refused) =
+            self.context.ask("annotate the claim", claims.patch_metadata(name, &params, &Patch::Merge(patch))).await
+        {
+            tracing::debug!(error = %refused.problem, had = ?note_of(claim), "the claim's note could not be written");
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! What both controllers work with: the server, the disk, the caches, and the work that has been begun for claims.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::storage::v1::StorageClass;
+use kube::{Api, Client};
+use parking_lot::Mutex;
+use reconciler::{Cache, Failure, LeaderTask, ObjectKey, Request};
+
+use crate::directory::{DirectoryError, Owner, Root};
+use crate::events::Events;
+use crate::fence::{Term, TermOver};
+use crate::location::Location;
+use crate::marker::Fence;
+use crate::metrics::Metrics;
+use crate::outcome::{Problem, Reason, Retry};
+use crate::us::Us;
+
+/// The index of claims by their UID.
+pub(crate) const BY_UID: &str = "uid";
+
+/// How long things may take and how often they are tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// One request to the API server.
+    pub api_timeout: Duration,
+    /// One attempt to provision a claim; zero is without end.
+    pub provision_timeout: Duration,
+    /// One attempt to take a volume back; zero is without end.
+    pub delete_timeout: Duration,
+    /// Attempts after which a claim is given up until it changes; zero is never.
+    pub provision_threshold: u32,
+    /// Attempts after which a volume is given up until it changes; zero is never.
+    pub delete_threshold: u32,
+}
+
+impl Default for Limits {
+    /// Upstream's thresholds; its operations have no time-out, ours do.
+    fn default() -> Self {
+        Self {
+            api_timeout: Duration::from_secs(10),
+            provision_timeout: Duration::from_secs(120),
+            delete_timeout: Duration::from_secs(300),
+            provision_threshold: 15,
+            delete_threshold: 15,
+        }
+    }
+}
+
+/// Work for a claim that has been begun and has no volume yet: what a cleaner needs to find it by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Begun {
+    pub(crate) location: Location,
+    pub(crate) claim_namespace: String,
+    pub(crate) claim_name: String,
+}
+
+/// The three caches.
+#[derive(Clone, Debug)]
+pub(crate) struct Caches {
+    /// With the index [`BY_UID`].
+    pub(crate) claims: Cache<PersistentVolumeClaim>,
+    pub(crate) volumes: Cache<PersistentVolume>,
+    pub(crate) classes: Cache<StorageClass>,
+}
+
+/// What a context is made of.
+pub(crate) struct Parts {
+    pub(crate) us: Us,
+    pub(crate) owner: Owner,
+    pub(crate) identity: String,
+    pub(crate) root: Root,
+    pub(crate) client: Client,
+    pub(crate) caches: Caches,
+    pub(crate) limits: Limits,
+    pub(crate) events: Events,
+    pub(crate) metrics: Metrics,
+}
+
+/// Shared by both controllers and the sweep.
+pub(crate) struct Context {
+    pub(crate) us: Us,
+    pub(crate) identity: String,
+    pub(crate) root: Root,
+    pub(crate) owner: Owner,
+    pub(crate) client: Client,
+    pub(crate) caches: Caches,
+    pub(crate) limits: Limits,
+    pub(crate) events: Events,
+    pub(crate) metrics: Metrics,
+    begun: Mutex<HashMap<String, Begun>>,
+    on_disk: Arc<Mutex<HashSet<String>>>,
+    /// The term that this process has begun on the root.
+    begun_term: Mutex<Option<Fence>>,
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("us", &self.us).field("identity", &self.identity).finish_non_exhaustive()
+    }
+}
+
+impl Context {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts { us, owner, identity, root, client, caches, limits, events, metrics } = parts;
+        let (begun, on_disk, begun_term) = Default::default();
+        Self { us, identity, root, owner, client, caches, limits, events, metrics, begun, on_disk, begun_term }
+    }
+
+    pub(crate) fn claim_of(&self, uid: &str) -> Option<Arc<PersistentVolumeClaim>> {
+        self.caches.claims.by_index(BY_UID, uid).ok()?.into_iter().next()
+    }
+
+    pub(crate) fn class(&self) -> Option<Arc<StorageClass>> {
+        self.caches.classes.get(&ObjectKey::cluster(self.us.storage_class.as_str()))
+    }
+
+    pub(crate) fn volumes_api(&self) -> Api<PersistentVolume> {
+        Api::all(self.client.clone())
+    }
+
+    pub(crate) fn claims_api(&self, namespace: &str) -> Api<PersistentVolumeClaim> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    pub(crate) fn begun(&self, uid: &str) -> Option<Begun> {
+        self.begun.lock().get(uid).cloned()
+    }
+
+    pub(crate) fn begin(&self, begun: Begun) {
+        self.begun.lock().insert(begun.location.claim_uid().to_owned(), begun);
+    }
+
+    pub(crate) fn end(&self, uid: &str) {
+        self.begun.lock().remove(uid);
+    }
+
+    pub(crate) fn all_begun(&self) -> Vec<String> {
+        self.begun.lock().keys().cloned().collect()
+    }
+
+    /// One request, with its time-out; `what` names it, as in "create the volume".
+    pub(crate) async fn ask<T>(
+        &self,
+        what: &str,
+        request: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<T, Refused> {
+        match tokio::time::timeout(self.limits.api_timeout, request).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(Refused { code: code(&error), problem: Problem::of_api(what, &error) }),
+            Err(_) => {
+                let message = format!("cannot {what}: no answer within {:?}", self.limits.api_timeout);
+                Err(Refused { code: 0, problem: Problem::passing(Reason::ApiFailed, &message) })
+            }
+        }
+    }
+
+    /// Asks for one object; `None` when the server says there is none.
+    pub(crate) async fn look<T>(
+        &self,
+        what: &str,
+        request: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<Option<T>, Problem> {
+        match self.ask(what, request).await {
+            Ok(object) => Ok(Some(object)),
+            Err(refused) if refused.code == 404 => Ok(None),
+            Err(refused) => Err(refused.problem),
+        }
+    }
+
+    /// Work on the disk for one claim, on a thread that may block.
+    ///
+    /// # Cancel safety
+    /// The work goes on when the future is dropped; the lease is not given back before it ended, and no second work for
+    /// the same claim begins meanwhile.
+    pub(crate) async fn on_disk<K, T: Send + 'static>(
+        self: &Arc<Self>,
+        request: &Request<K>,
+        uid: &str,
+        work: impl FnOnce(&Root, &Term) -> Result<T, DirectoryError> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let Some(busy) = Busy::begin(&self.on_disk, uid) else {
+            return Err(Problem::passing(Reason::DirectoryFailed, "earlier work on the directory has not ended yet"));
+        };
+        let (context, term) = (Arc::clone(self), term_of(request));
+        let work = request.tracker().spawn_blocking(move || {
+            let done = begin_term(&context, &term, false).and_then(|()| work(&context.root, &term));
+            drop(busy);
+            done
+        });
+        match work.await {
+            Ok(done) => done.map_err(Problem::from),
+            Err(_) => Err(Problem::passing(Reason::DirectoryFailed, "the work on the directory broke off")),
+        }
+    }
+}
+
+/// A request that did not succeed.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    /// The HTTP status; 0 when there was no answer.
+    pub(crate) code: u16,
+    pub(crate) problem: Problem,
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Self {
+        refused.problem
+    }
+}
+
+fn code(error: &kube::Error) -> u16 {
+    match error {
+        kube::Error::Api(status) => status.code,
+        _ => 0,
+    }
+}
+
+/// Makes this term the root's, before the first effect of the term; `again` also if it was done already, in case the record got lost.
+pub(crate) fn begin_term(context: &Context, term: &Term, again: bool) -> Result<(), DirectoryError> {
+    let mut begun = context.begun_term.lock();
+    if again || begun.as_ref() != Some(term.fence()) {
+        context.root.begin_term(&context.owner, term)?;
+        *begun = Some(term.fence().clone());
+    }
+    Ok(())
+}
+
+/// The term of leadership that a run belongs to.
+pub(crate) fn term_of<K>(request: &Request<K>) -> Term {
+    request.leadership().map_or_else(Term::unfenced, term_of_leadership)
+}
+
+/// The term of leadership that a leader's task belongs to.
+pub(crate) fn term_of_task(task: &LeaderTask) -> Term {
+    task.leadership().map_or_else(Term::unfenced, term_of_leadership)
+}
+
+fn term_of_leadership(leadership: &lease_election::Leadership) -> Term {
+    let token = leadership.fence();
+    let fence =
+        Fence { uid: token.uid, resource_version: token.resource_version, transitions: token.transitions };
+    let leadership = leadership.clone();
+    Term::new(fence, move || leadership.is_valid())
+}
+
+impl From<TermOver> for Problem {
+    fn from(over: TermOver) -> Self {
+        Self::passing(Reason::LeaseLost, &over.to_string())
+    }
+}
+
+/// How a problem ends a run.
+pub(crate) fn failure(problem: Problem) -> Failure {
+    match problem.retry {
+        Retry::Backoff => Failure::retry(problem),
+        Retry::After(wait) => Failure::retry_after(problem, wait),
+        Retry::OnChange => Failure::terminal(problem),
+    }
+}
+
+/// A limit on the time of an operation; zero is none.
+pub(crate) async fn within<T>(
+    limit: Duration,
+    what: &str,
+    operation: impl Future<Output = Result<T, Problem>>,
+) -> Result<T, Problem> {
+    if limit.is_zero() {
+        return operation.await;
+    }
+    match tokio::time::timeout(limit, operation).await {
+        Ok(done) => done,
+        Err(_) => Err(Problem::passing(Reason::TimedOut, &format!("{what} took longer than {limit:?}"))),
+    }
+}
+
+/// Marks a claim as being worked on on the disk, for as long as it lives.
+struct Busy {
+    all: Arc<Mutex<HashSet<String>>>,
+    uid: String,
+}
+
+impl Busy {
+    fn begin(all: &Arc<Mutex<HashSet<String>>>, uid: &str) -> Option<Self> {
+        all.lock().insert(uid.to_owned()).then(|| Self { all: Arc::clone(all), uid: uid.to_owned() })
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.all.lock().remove(&self.uid);
+    }
+}

@@ -1,0 +1,14 @@
+//! Who we are: the names by which this provisioner tells its own objects from others'.
+
+use std::path::PathBuf;
+
+/// The identity of one deployment of the provisioner.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Us {
+    /// `StorageClass.provisioner` of the class, and the value of the annotations on claims and volumes.
+    pub provisioner: String,
+    /// The one StorageClass that is served.
+    pub storage_class: String,
+    /// The absolute path of the root, as it stands in volumes.
+    pub root: PathBuf,
+}

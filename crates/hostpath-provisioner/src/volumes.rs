@@ -1,0 +1,9 @@
+//! Volumes: what is to be done about one (`decide`, pure) and doing it (`reconcile`).
+
+mod decide;
+mod reconcile;
+#[cfg(test)]
+mod tests;
+
+pub use self::decide::{VolumeStep, decide, finalizer_patch, has_finalizer};
+pub(crate) use self::reconcile::VolumeReconciler;
