@@ -91,7 +91,7 @@ enum Verdict {
     /// Older than what is known.
     Older,
     /// A write of ours, whose fate was unknown until now.
-    Ours(Write),
+    Ours(Box<Write>),
     /// Our record, on an object whose labels or annotations changed.
     Touched,
     /// Somebody else's.
@@ -419,7 +419,7 @@ impl Candidate {
         match self.pending.iter().find(|write| write.record == lease.record) {
             // A renewal or release that made a new object is none: the Lease it was meant for is gone.
             Some(write) if write.base.as_ref().is_none_or(|base| base.uid == lease.version.uid) => {
-                Verdict::Ours(write.clone())
+                Verdict::Ours(Box::new(write.clone()))
             }
             _ => Verdict::Foreign,
         }

@@ -133,7 +133,7 @@ impl Driver {
             let was_read = matches!(reply, Reply::Read(_, Ok(_)));
             if let News::Acquired(_) = absorb(&self.shared, &mut self.candidate, reply) {
                 if self.shared.config.release_on_stop() {
-                    let until = self.candidate.deadline().unwrap_or(clock.now());
+                    let until = self.candidate.deadline().unwrap_or_else(|| clock.now());
                     self.release(until).await;
                 } else {
                     self.candidate.abdicate();

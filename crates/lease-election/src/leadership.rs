@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use crate::clock::{Clock, Moment};
 use crate::error::StoreError;
@@ -152,18 +153,17 @@ impl Leadership {
     /// Dropping the future loses nothing.
     #[doc(alias = "ctx.Done")]
     pub async fn ending(&self) -> Ending {
-        let mut stop = self.term.stop.subscribe();
         tokio::select! {
             biased;
             loss = self.term.lost() => Ending::Lost(loss),
-            () = wait_true(&mut stop) => Ending::StopRequested,
+            () = self.term.stop_requested() => Ending::StopRequested,
         }
     }
 
     /// Whether a stop was asked for.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
-        *self.term.stop.borrow()
+        self.term.stopping.load(Ordering::SeqCst)
     }
 
     /// The name of this term, for receivers that refuse older ones.
@@ -247,12 +247,6 @@ impl fmt::Debug for Leadership {
     }
 }
 
-async fn wait_true(flag: &mut watch::Receiver<bool>) {
-    if flag.wait_for(|set| *set).await.is_err() {
-        std::future::pending().await
-    }
-}
-
 /// The state of one term that its clones share with the driver.
 pub(crate) struct Term {
     fence: FenceToken,
@@ -261,8 +255,10 @@ pub(crate) struct Term {
     acquire_time: Timestamp,
     /// Nanoseconds of the clock up to which the term is valid; 0 = over. Only ever raised while it is neither 0 nor reached.
     valid_until: AtomicU64,
-    loss: watch::Sender<Option<Loss>>,
-    stop: watch::Sender<bool>,
+    loss: OnceLock<Loss>,
+    stopping: AtomicBool,
+    /// Told when `loss` or `stopping` is set.
+    changed: Notify,
     clock: Arc<dyn Clock>,
     store: Arc<dyn LeaseStore>,
     request_timeout: Duration,
@@ -288,8 +284,9 @@ impl Term {
             writer: parts.writer,
             acquire_time: parts.acquire_time,
             valid_until: AtomicU64::new(parts.valid_until.to_nanos()),
-            loss: watch::Sender::new(None),
-            stop: watch::Sender::new(false),
+            loss: OnceLock::new(),
+            stopping: AtomicBool::new(false),
+            changed: Notify::new(),
             clock: parts.clock,
             store: parts.store,
             request_timeout: parts.request_timeout,
@@ -352,22 +349,32 @@ impl Term {
     }
 
     fn note(&self, loss: Loss) {
-        self.loss.send_if_modified(|slot| {
-            let first = slot.is_none();
-            if first {
-                *slot = Some(loss);
-            }
-            first
-        });
+        if self.loss.set(loss).is_ok() {
+            self.changed.notify_waiters();
+        }
     }
 
     pub(crate) fn request_stop(&self) {
-        self.stop.send_replace(true);
+        self.stopping.store(true, Ordering::SeqCst);
+        self.changed.notify_waiters();
+    }
+
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    async fn stop_requested(&self) {
+        loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if self.stopping.load(Ordering::SeqCst) {
+                return;
+            }
+            changed.await;
+        }
     }
 
     pub(crate) fn loss(&self) -> Loss {
-        // Between the swap that ends a term and the note of its reason another thread may ask: it hears the reason of the swap it can see.
-        self.loss.borrow().clone().unwrap_or(Loss::Expired)
+        // Between the swap that ends a term and the note of its reason another thread may ask: it hears the usual reason.
+        self.loss.get().cloned().unwrap_or(Loss::Expired)
     }
 
     pub(crate) fn remaining(&self) -> Duration {
@@ -377,20 +384,24 @@ impl Term {
         Moment::from_nanos(self.valid_until.load(Ordering::SeqCst)).since(self.clock.now())
     }
 
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
     pub(crate) async fn lost(&self) -> Loss {
-        let mut loss = self.loss.subscribe();
         loop {
+            let mut changed = pin!(self.changed.notified());
+            changed.as_mut().enable();
+            if let Some(loss) = self.loss.get() {
+                return loss.clone();
+            }
             if !self.is_valid() {
-                // The one who ended it notes the reason right after.
-                return match loss.wait_for(Option::is_some).await {
-                    Ok(noted) => noted.clone().unwrap_or(Loss::Expired),
-                    Err(_) => Loss::Expired,
-                };
+                // Whoever ended it notes the reason right after.
+                changed.await;
+                continue;
             }
             let until = Moment::from_nanos(self.valid_until.load(Ordering::SeqCst));
             tokio::select! {
                 biased;
-                _ = loss.changed() => {}
+                () = changed => {}
                 () = self.clock.sleep_until(until) => {}
             }
         }

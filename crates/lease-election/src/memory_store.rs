@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::watch;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::error::StoreError;
@@ -74,7 +74,8 @@ struct Server {
 #[derive(Clone)]
 pub struct MemoryLeaseStore {
     server: Arc<Mutex<Server>>,
-    revision: watch::Sender<u64>,
+    /// Wakes the watches in the order in which they began to wait, so that a simulation repeats itself.
+    changed: Arc<Notify>,
     client: Arc<str>,
     faults: Option<FaultHook>,
     written: Option<WriteHook>,
@@ -92,7 +93,7 @@ impl MemoryLeaseStore {
     pub fn new() -> Self {
         Self {
             server: Arc::default(),
-            revision: watch::Sender::new(0),
+            changed: Arc::default(),
             client: Arc::from(""),
             faults: None,
             written: None,
@@ -171,7 +172,7 @@ impl MemoryLeaseStore {
         if before == revision {
             return result;
         }
-        self.revision.send_replace(revision);
+        self.changed.notify_waiters();
         if let Some(written) = &self.written {
             written(&self.client, lease.as_ref());
         }
@@ -298,14 +299,13 @@ impl LeaseStore for MemoryLeaseStore {
                 })
             })
             .await?;
-        let cursor = Cursor { store: self.clone(), woken: self.revision.subscribe(), first, after };
+        let cursor = Cursor { store: self.clone(), first, after };
         Ok(Box::pin(futures::stream::unfold(cursor, Cursor::next)))
     }
 }
 
 struct Cursor {
     store: MemoryLeaseStore,
-    woken: watch::Receiver<u64>,
     first: Option<LeaseEvent>,
     after: u64,
 }
@@ -315,13 +315,15 @@ impl Cursor {
         if let Some(first) = self.first.take() {
             return Some((Ok(first), self));
         }
+        let changed = Arc::clone(&self.store.changed);
         loop {
-            self.woken.mark_unchanged();
+            let mut woken = std::pin::pin!(changed.notified());
+            woken.as_mut().enable();
             let found = self.store.locked(|server| server.after(self.after));
             let (written, event) = match found {
                 Err(error) => return Some((Err(error), self)),
                 Ok(None) => {
-                    self.woken.changed().await.ok()?;
+                    woken.await;
                     continue;
                 }
                 Ok(Some((revision, written, event))) => {

@@ -9,6 +9,10 @@ use crate::version::Version;
 /// What a candidate knows of the Lease.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each elector, and a box would stand in every pattern"
+)]
 pub enum Observation {
     /// Not read yet.
     Unknown,

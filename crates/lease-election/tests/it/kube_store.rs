@@ -1,1 +1,169 @@
-//! k
+//! KubeLeaseStore against an API server: the store's contract, and elections with everything between elector and server in place.
+
+use std::time::Duration;
+
+use embedded_apiserver::EmbeddedApiServer;
+use futures::StreamExt;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use lease_election::{
+    Config, Ending, KubeLeaseStore, LeaderElector, LeaseEvent, LeaseStore, Loss, Outcome, Record, StoreError,
+    TokioClock, Version,
+};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::cluster::{Replica, sleep_ms};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn config(identity: &str) -> Config {
+    Config::builder("default", "lease").fast().identity(identity).build().unwrap()
+}
+
+fn leases(server: &EmbeddedApiServer) -> Api<Lease> {
+    Api::namespaced(server.client(), "default")
+}
+
+fn store(server: &EmbeddedApiServer, identity: &str) -> KubeLeaseStore {
+    KubeLeaseStore::new(server.client_as(identity), &config(identity))
+}
+
+fn elector(server: &EmbeddedApiServer, identity: &str, seed: u64) -> LeaderElector {
+    LeaderElector::with_clock(store(server, identity), config(identity), TokioClock::new(), seed)
+}
+
+fn record(holder: &str, transitions: i32) -> Record {
+    Record {
+        holder: holder.into(),
+        lease_duration_seconds: 15,
+        acquire_time: "2026-01-02T03:04:05.000006Z".parse().ok(),
+        renew_time: "2026-01-02T03:04:06.5Z".parse().ok(),
+        leader_transitions: transitions,
+        write_id: Some(format!("{holder}.{transitions}")),
+        ..Record::default()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_gets_creates_updates_and_refuses() {
+    let server = EmbeddedApiServer::builder().seed(1).build();
+    let store = store(&server, "a");
+    assert_eq!(store.get().await, Ok(None));
+    let missing = store.update(&Version::new("nobody", "1"), &record("a", 0)).await;
+    assert_eq!(missing, Err(StoreError::NotFound));
+
+    let made = store.create(&record("a", 0)).await.unwrap();
+    assert_eq!(made.record, record("a", 0), "what is read back is what was written");
+    assert_eq!(store.get().await.unwrap().as_ref(), Some(&made));
+    assert_eq!(store.create(&record("b", 0)).await, Err(StoreError::Conflict));
+
+    let changed = store.update(&made.version, &record("a", 1)).await.unwrap();
+    assert_eq!(changed.version.uid, made.version.uid);
+    assert_ne!(changed.version.resource_version, made.version.resource_version);
+    assert_eq!(store.update(&made.version, &record("b", 2)).await, Err(StoreError::Conflict));
+    let other = Version::new("another", changed.version.resource_version.clone());
+    assert_eq!(store.update(&other, &record("b", 2)).await, Err(StoreError::Conflict));
+    assert_eq!(store.get().await.unwrap().unwrap().record, record("a", 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_update_never_makes_a_lease_that_is_gone() {
+    let server = EmbeddedApiServer::builder().seed(1).build();
+    let store = store(&server, "a");
+    let made = store.create(&record("a", 0)).await.unwrap();
+    leases(&server).delete("lease", &DeleteParams::default()).await.unwrap();
+    let refused = store.update(&made.version, &record("a", 1)).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Conflict | StoreError::NotFound), "{refused}");
+    assert_eq!(store.get().await, Ok(None));
+    // Nor does it overwrite another of the same name.
+    let again = store.create(&record("b", 0)).await.unwrap();
+    assert!(store.update(&made.version, &record("a", 1)).await.is_err());
+    assert_eq!(store.get().await.unwrap(), Some(again));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_tells_the_state_the_changes_and_the_end() {
+    let server = EmbeddedApiServer::builder().seed(1).build();
+    let (a, b) = (store(&server, "a"), store(&server, "b"));
+    let made = a.create(&record("a", 0)).await.unwrap();
+    let mut from_now = b.watch(None).await.unwrap();
+    assert_eq!(from_now.next().await.unwrap(), Ok(LeaseEvent::Changed(made.clone())));
+    let mut after = b.watch(Some(&made.version)).await.unwrap();
+    // Other leases of the namespace are none of its business.
+    let other = Config::builder("default", "other").fast().identity("x").build().unwrap();
+    KubeLeaseStore::new(server.client(), &other).create(&record("x", 0)).await.unwrap();
+    let changed = a.update(&made.version, &record("a", 1)).await.unwrap();
+    for watch in [&mut from_now, &mut after] {
+        assert_eq!(watch.next().await.unwrap(), Ok(LeaseEvent::Changed(changed.clone())));
+    }
+    leases(&server).delete("lease", &DeleteParams::default()).await.unwrap();
+    let Some(Ok(LeaseEvent::Deleted(Some(last)))) = after.next().await else { panic!("no end") };
+    assert_eq!((&last.record, &last.version.uid), (&changed.record, &changed.version.uid));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_missing_namespace_is_refused_and_not_taken_for_a_missing_lease() {
+    let server = EmbeddedApiServer::builder().seed(1).build();
+    let nowhere = Config::builder("nowhere", "lease").fast().identity("a").build().unwrap();
+    let store = KubeLeaseStore::new(server.client(), &nowhere);
+    let refused = store.create(&record("a", 0)).await;
+    assert!(matches!(refused, Err(StoreError::Rejected { code: 404, .. })), "{refused:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn electors_hand_over_on_a_server() {
+    let server = EmbeddedApiServer::builder().seed(1).build();
+    let mut a = Replica::start(elector(&server, "a", 1), Duration::ZERO);
+    a.leads().await;
+    let b = Replica::start(elector(&server, "b", 2), Duration::ZERO);
+    sleep_ms(10_500).await;
+    assert!(a.last().leadership.is_valid() && b.terms.lock().unwrap().is_empty());
+    let asked = Instant::now();
+    a.elector.stop_handle().stop();
+    let took = b.leads().await - asked;
+    assert!(took <= 5 * MS, "took {took:?}");
+    assert_eq!((&mut a.run).await.unwrap(), Outcome::Finished(Ending::StopRequested));
+    assert!(a.fence() < b.fence());
+    let lease = leases(&server).get("lease").await.unwrap();
+    assert_eq!(lease.metadata.uid.as_deref(), Some(b.fence().uid.as_str()));
+    let spec = lease.spec.unwrap();
+    assert_eq!(spec.holder_identity.as_deref(), Some("b"));
+    assert_eq!(spec.lease_duration_seconds, Some(5));
+    assert_eq!(spec.lease_transitions, Some(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_label_changes_nothing_and_stays_and_a_foreign_holder_ends_the_term() {
+    let server = EmbeddedApiServer::builder().seed(1).build();
+    let mut a = Replica::start(elector(&server, "a", 1), Duration::ZERO);
+    a.leads().await;
+    let patch = |value| Patch::Merge(value);
+    let api = leases(&server);
+    let label = json!({"metadata": {"labels": {"team": "x"}}});
+    api.patch("lease", &PatchParams::default(), &patch(label)).await.unwrap();
+    sleep_ms(5500).await;
+    assert!(a.last().leadership.is_valid());
+    assert_eq!(a.elector.stats().terms, 1);
+    let lease = api.get("lease").await.unwrap();
+    assert_eq!(lease.metadata.labels.unwrap()["team"], "x");
+
+    let grab = json!({"spec": {"holderIdentity": "kubectl"}});
+    api.patch("lease", &PatchParams::default(), &patch(grab)).await.unwrap();
+    let written = Instant::now();
+    let outcome = (&mut a.run).await.unwrap();
+    assert_eq!(outcome, Outcome::Lost(Ending::Lost(Loss::TakenOver { by: "kubectl".into() })));
+    assert!(written.elapsed() <= 2 * MS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_without_a_spec_is_free_and_one_that_is_deleted_is_lost() {
+    let server = EmbeddedApiServer::builder().seed(1).build();
+    let bare: Lease = serde_json::from_value(json!({"metadata": {"name": "lease"}})).unwrap();
+    leases(&server).create(&Default::default(), &bare).await.unwrap();
+    let mut a = Replica::start(elector(&server, "a", 1), Duration::ZERO);
+    a.leads().await;
+    leases(&server).delete("lease", &DeleteParams::default()).await.unwrap();
+    assert_eq!((&mut a.run).await.unwrap(), Outcome::Lost(Ending::Lost(Loss::Deleted)));
+}
