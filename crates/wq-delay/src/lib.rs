@@ -32,8 +32,9 @@ pub use timer::Timer;
 #[cfg(feature = "tokio")]
 pub use tokio_timer::TokioTimer;
 
-// The types of the queue below that appear in these signatures.
+// What upper crates need of the queue below, so that they need not name it.
 pub use wq_core::{
-    Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, GetTimeoutError, Observer, OwnedProcessingGuard,
-    ProcessingGuard, Rejected, RejectedReason, Snapshot, TryGetError,
+    Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, GetTimeoutError, ItemHasher, Notices, Observer,
+    OwnedProcessingGuard, Phase, ProcessingGuard, Rejected, RejectedReason, Seen, SlotId, Snapshot,
+    TryGetError, WorkQueue,
 };

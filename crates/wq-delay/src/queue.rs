@@ -231,6 +231,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         if deadline.is_due(now) {
             return Scheduled::Now(self.add_with(item, order));
         }
+        if self.shared.is_due_at(now) {
+            // An item that is due is queued, not delayed: no policy may move its deadline any more.
+            self.shared.move_due(&self.core, None);
+        }
         let hash = self.hasher.hash_one(&item);
         let _duplicate; // Dropped after the lock.
         let mut after = After::new();
@@ -243,7 +247,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         let policy = self.shared.second_add;
         let (inserted, duplicate) = pending.heap.insert(hash, item, order, deadline, policy, B::merge);
         _duplicate = duplicate;
-        self.shared.gained(&mut pending, before, now, &mut after);
+        self.shared.gained(&mut pending, before, &mut after);
         match inserted {
             Inserted::New => Scheduled::Delayed,
             Inserted::Moved => Scheduled::Moved,

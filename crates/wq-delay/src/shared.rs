@@ -20,7 +20,7 @@ use wq_core::{Backlog, Notices, Observer, WorkQueue};
 /// Items moved under one hold of the lock: a flood of due items may not keep adders out for long.
 const BATCH: usize = 128;
 
-/// How many lags a deadline may be missed by before an adder calls others to the duty.
+/// How many lags a deadline may be missed by before one who does not wait calls others to the duty.
 const OVERDUE_LAGS: u32 = 4;
 
 pub(crate) struct Shared<T, B: Backlog> {
@@ -111,6 +111,11 @@ impl<T, B: Backlog> Shared<T, B> {
         earliest.is_due(now).then_some(now)
     }
 
+    /// Whether something was due at that time.
+    pub(crate) fn is_due_at(&self, now: Tick) -> bool {
+        Tick(self.earliest.load(Ordering::Acquire)).is_due(now)
+    }
+
     /// A waiting getter no longer waits.
     pub(crate) fn leave(&self, id: WatchId) {
         let mut after = After::new();
@@ -156,15 +161,20 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         after: &mut After,
         notices: &mut Notices<'_, T, B>,
     ) {
-        let missed = pending.earliest().is_some_and(|earliest| earliest.after(RESERVE_LAG).is_due(now));
+        let first = pending.earliest();
+        let missed_by = |lag| first.is_some_and(|first| first.after(lag).is_due(now));
         for _ in 0..BATCH {
             let Some(waiting) = pending.heap.pop_due(now) else { break };
             core.add_quietly(waiting.item, waiting.order, notices);
         }
         self.changed(pending, core, after);
-        if missed && by.is_some_and(|id| pending.keepers.is_reserve(id)) {
-            let earliest = pending.earliest();
-            after.wake(pending.keepers.relieve_keeper(earliest));
+        let earliest = pending.earliest();
+        if by.is_some_and(|id| pending.keepers.is_reserve(id)) {
+            if missed_by(RESERVE_LAG) {
+                after.wake(pending.keepers.relieve_keeper(earliest));
+            }
+        } else if missed_by(RESERVE_LAG * OVERDUE_LAGS) && by.is_none() {
+            after.wake(pending.keepers.relieve_both(earliest).into_iter().flatten());
         }
     }
 
@@ -183,13 +193,7 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
     }
 
     /// To be called before the lock is let go whenever the heap may have gained an item.
-    pub(crate) fn gained(
-        &self,
-        pending: &mut Pending<T, B>,
-        before: Option<Tick>,
-        now: Tick,
-        after: &mut After,
-    ) {
+    pub(crate) fn gained(&self, pending: &mut Pending<T, B>, before: Option<Tick>, after: &mut After) {
         if before.is_none() {
             pending.fills += 1;
         }
@@ -200,9 +204,6 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
             && before.is_none_or(|before| earliest < before)
         {
             after.wake(pending.keepers.earlier(earliest).into_iter().flatten());
-        }
-        if before.is_some_and(|before| before.after(RESERVE_LAG * OVERDUE_LAGS).is_due(now)) {
-            after.wake(pending.keepers.relieve_both(earliest).into_iter().flatten());
         }
     }
 

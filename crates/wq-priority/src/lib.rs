@@ -1,1 +1,13 @@
-//! A wq-core backlog that orders by priority with ageing, and shares fairly between groups.
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+mod backlog;
+mod order;
+mod levels;
+mod groups;
+
+pub use backlog::Priority;
+pub use order::{GroupId, OnMerge, Order};
+
+// What a user of the backlog needs of the queue it is for.
+pub use wq_core::{Backlog, SlotId};

@@ -34,11 +34,11 @@ pub use per_item_bucket::PerItemBucket;
 pub use queue::RateLimitingQueue;
 pub use token_bucket::TokenBucket;
 
-// The types of the queues below that appear in these signatures.
+// What upper crates need of the queues below, so that they need not name them.
 #[cfg(feature = "tokio")]
 pub use wq_delay::TokioTimer;
 pub use wq_delay::{
-    AddWait, Added, AddedAll, Backlog, BuildError, Counts, DefaultHasher, Drained, Fifo, GetTimeoutError,
-    ImmediateAdd, KeepTime, ManualTimer, NotDrained, Observer, Rejected, RejectedReason, Scheduled,
-    SecondAdd, Snapshot, ThreadTimer, Timer, TryGetError,
+    AddWait, Added, AddedAll, Backlog, BuildError, Counts, DefaultHasher, DelayingQueue, Drained, Fifo,
+    GetTimeoutError, ImmediateAdd, ItemHasher, KeepTime, ManualTimer, NotDrained, Notices, Observer, Phase, Rejected,
+    RejectedReason, Scheduled, SecondAdd, Seen, SlotId, Snapshot, ThreadTimer, Timer, TryGetError, WorkQueue,
 };

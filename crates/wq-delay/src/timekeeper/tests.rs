@@ -79,7 +79,10 @@ fn a_relieved_keeper_gets_no_duty_before_it_is_polled_again() {
     assert!(keepers.is_reserve(second));
     assert!(keepers.relieve_keeper(SOON).is_some());
     assert_eq!((keepers.keeper, keepers.reserve), (Some(second), Some(third)));
-    assert!(keepers.leave(second, SOON).1.is_some());
+    assert!(
+        keepers.leave(second, SOON).1.is_none(),
+        "the third was woken already, and the first is not to be"
+    );
     assert_eq!((keepers.keeper, keepers.reserve), (Some(third), None));
     let mut id = Some(first);
     assert_eq!(report(&mut keepers, &mut id, SOON), SOON.map(|at| at.after(RESERVE_LAG)));

@@ -1,0 +1,25 @@
+//! What the builder refuses, and says.
+
+use wq_delay::{BuildError, DelayingQueue, ManualTimer, ThreadTimer};
+
+#[test]
+fn a_queue_without_a_timer_is_refused() {
+    let error = DelayingQueue::<u64>::builder().build().unwrap_err();
+    assert_eq!(error, BuildError::NoTimer);
+    assert!(error.to_string().contains("TokioTimer"));
+}
+
+#[test]
+fn a_timer_that_cannot_wake_tasks_is_refused_for_async_getters() {
+    let error = DelayingQueue::<u64>::builder().timer(ThreadTimer).build().unwrap_err();
+    assert!(matches!(&error, BuildError::TimerCannotWakeTasks { timer } if timer == "ThreadTimer"));
+    assert!(error.to_string().contains("build_blocking"));
+    assert!(DelayingQueue::<u64>::builder().timer(ThreadTimer).build_blocking().is_ok());
+}
+
+#[test]
+fn a_fault_of_the_core_queue_is_passed_on() {
+    let error = DelayingQueue::<u64>::builder().timer(ManualTimer::new()).capacity(0).build().unwrap_err();
+    assert!(matches!(error, BuildError::Core(_)));
+    assert!(error.to_string().contains("capacity"));
+}

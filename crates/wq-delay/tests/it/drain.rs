@@ -1,0 +1,116 @@
+//! Shutdown and drain with delayed items.
+
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+use wq_contract::wakes::Wakes;
+use wq_delay::{Added, DelayingQueue, ManualTimer, Scheduled};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn queue() -> (DelayingQueue<u64>, ManualTimer) {
+    let timer = ManualTimer::new();
+    (DelayingQueue::builder().timer(timer.clone()).build().unwrap(), timer)
+}
+
+/// Defect D6 of client-go: it loses them in silence.
+#[test]
+fn shutdown_hands_back_what_was_delayed_in_order_and_keeps_what_was_due() {
+    let (queue, timer) = queue();
+    queue.add_after(3, SECOND * 30);
+    queue.add_after(2, SECOND * 20);
+    queue.add_after(1, SECOND);
+    timer.advance(SECOND);
+    assert_eq!(queue.shutdown(), [2, 3]);
+    assert_eq!(queue.shutdown(), [0; 0]);
+    assert_eq!(queue.add_after(4, SECOND), Scheduled::ShutDown);
+    assert_eq!(queue.add_after(4, Duration::ZERO), Scheduled::Now(Added::ShutDown));
+    assert_eq!(*queue.try_get().unwrap().item(), 1);
+    assert_eq!(queue.delayed_len(), 0);
+    assert_eq!(timer.sleepers(), 0);
+}
+
+#[test]
+fn shutdown_now_hands_back_everything() {
+    let (queue, _timer) = queue();
+    queue.add_after(3, SECOND);
+    queue.add(1);
+    assert_eq!(queue.shutdown_now(), [1, 3]);
+}
+
+#[test]
+fn drained_waits_for_delayed_items() {
+    let (queue, timer) = queue();
+    queue.add_after(1, SECOND);
+    let wakes = Wakes::new();
+    let mut drained = pin!(queue.drained());
+    assert!(wakes.poll(&mut drained).is_pending());
+    timer.advance(SECOND);
+    let guard = queue.try_get().unwrap();
+    assert!(wakes.poll(&mut drained).is_pending(), "it is in flight");
+    let before = wakes.count();
+    guard.done();
+    assert!(wakes.count() > before);
+    assert!(wakes.poll(&mut drained).is_ready());
+}
+
+#[test]
+fn drained_is_told_when_the_last_delayed_item_is_cancelled() {
+    let (queue, _timer) = queue();
+    queue.add_after(1, SECOND);
+    let wakes = Wakes::new();
+    let mut drained = pin!(queue.drained());
+    assert!(wakes.poll(&mut drained).is_pending());
+    queue.cancel(&1);
+    assert_eq!(wakes.count(), 1);
+    queue.add(2); // The moment has been, whatever comes after it.
+    assert!(wakes.poll(&mut drained).is_ready());
+}
+
+#[test]
+fn drained_is_told_when_shutdown_drops_the_delayed() {
+    let (queue, _timer) = queue();
+    queue.add_after(1, SECOND);
+    let wakes = Wakes::new();
+    let mut drained = pin!(queue.drained());
+    assert!(wakes.poll(&mut drained).is_pending());
+    queue.shutdown();
+    assert_eq!(wakes.poll(&mut drained), Poll::Ready(()));
+}
+
+#[test]
+fn an_idle_moment_of_the_core_is_none_while_something_is_delayed() {
+    let (queue, _timer) = queue();
+    queue.add(1);
+    let wakes = Wakes::new();
+    let mut drained = pin!(queue.drained());
+    assert!(wakes.poll(&mut drained).is_pending());
+    let guard = queue.try_get().unwrap();
+    queue.add_after(2, SECOND);
+    guard.done();
+    queue.cancel(&2);
+    queue.add(3);
+    // Between done and cancel 2 was delayed; between cancel and the add of 3 there was nothing at all.
+    let polled = wakes.poll(&mut drained);
+    assert!(polled.is_pending(), "nobody looked at that moment, and nobody was asleep on the heap");
+    drop(queue.try_get().unwrap());
+    assert!(wakes.poll(&mut drained).is_ready());
+}
+
+#[test]
+fn a_drain_that_does_not_wait_for_delayed_items_can_be_asked_for() {
+    let timer = ManualTimer::new();
+    let queue: DelayingQueue<u64> =
+        DelayingQueue::builder().timer(timer).drain_awaits_delayed(false).build().unwrap();
+    queue.add_after(1, SECOND);
+    let wakes = Wakes::new();
+    assert!(wakes.poll(&mut pin!(queue.drained())).is_ready());
+}
+
+#[test]
+fn a_blocking_drain_says_what_is_delayed() {
+    let (queue, _timer) = queue();
+    queue.add_after(1, SECOND);
+    let left = queue.drained_blocking(Duration::ZERO).unwrap_err();
+    assert_eq!((left.queued, left.delayed, left.in_flight.len()), (0, 1, 0));
+}

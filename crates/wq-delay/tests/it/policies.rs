@@ -1,0 +1,102 @@
+//! What a second add does to a deadline, each way.
+
+use std::time::Duration;
+use wq_delay::{Added, DelayingQueue, ImmediateAdd, ManualTimer, Rejected, Scheduled, SecondAdd};
+
+const fn hours(hours: u64) -> Duration {
+    Duration::from_secs(3600 * hours)
+}
+
+fn queue(second: SecondAdd, immediate: ImmediateAdd) -> (DelayingQueue<u64>, ManualTimer) {
+    let timer = ManualTimer::new();
+    let queue = DelayingQueue::builder()
+        .timer(timer.clone())
+        .second_add(second)
+        .immediate_add(immediate)
+        .capacity(2)
+        .build()
+        .unwrap();
+    (queue, timer)
+}
+
+fn runs(queue: &DelayingQueue<u64>) -> usize {
+    std::iter::from_fn(|| queue.try_get().ok().map(drop)).count()
+}
+
+/// Defect D8 of client-go: always twice.
+#[test]
+fn a_delayed_item_added_now_runs_as_often_as_the_policy_says() {
+    for (policy, now, later) in
+        [(ImmediateAdd::Keep, 1, 1), (ImmediateAdd::Merge, 1, 0), (ImmediateAdd::Defer, 0, 1)]
+    {
+        let adds: [fn(&DelayingQueue<u64>); 4] = [
+            |queue| assert!(queue.add(1).is_accepted()),
+            |queue| assert!(queue.try_add(1).is_ok()),
+            |queue| assert!(pollster::block_on(queue.add_wait(1)).is_ok()),
+            |queue| {
+                queue.add_all([1]);
+            },
+        ];
+        for add in adds {
+            let (queue, timer) = queue(SecondAdd::Earliest, policy);
+            queue.add_after(1, hours(5));
+            add(&queue);
+            assert_eq!(runs(&queue), now, "{policy:?}");
+            timer.advance(hours(5));
+            assert_eq!(runs(&queue), later, "{policy:?}");
+        }
+    }
+}
+
+#[test]
+fn a_second_delayed_add_moves_the_deadline_as_the_policy_says() {
+    for (policy, second, at) in [
+        (SecondAdd::Earliest, 1, 1),
+        (SecondAdd::Earliest, 5, 3),
+        (SecondAdd::Latest, 1, 3),
+        (SecondAdd::Latest, 5, 5),
+        (SecondAdd::Replace, 1, 1),
+        (SecondAdd::Replace, 5, 5),
+    ] {
+        let (queue, timer) = queue(policy, ImmediateAdd::Keep);
+        queue.add_after(1, hours(3));
+        queue.add_after(1, hours(second));
+        timer.advance(hours(at) - Duration::from_nanos(1));
+        assert_eq!(runs(&queue), 0, "{policy:?} {second}");
+        timer.advance(Duration::from_nanos(1));
+        assert_eq!(runs(&queue), 1, "{policy:?} {second}");
+        timer.advance(hours(9));
+        assert_eq!(runs(&queue), 0, "{policy:?} {second}");
+    }
+}
+
+#[test]
+fn no_policy_moves_an_item_that_is_due_already() {
+    for policy in [SecondAdd::Earliest, SecondAdd::Latest, SecondAdd::Replace] {
+        let (queue, timer) = queue(policy, ImmediateAdd::Keep);
+        queue.add_after(1, hours(1));
+        timer.advance(hours(1));
+        assert_eq!(queue.add_after(1, hours(1)), Scheduled::Delayed);
+        assert_eq!(runs(&queue), 1);
+    }
+}
+
+#[test]
+fn a_refused_add_leaves_the_deadline_alone() {
+    let (queue, timer) = queue(SecondAdd::Earliest, ImmediateAdd::Merge);
+    queue.add(7);
+    queue.add(8);
+    queue.add_after(1, hours(1));
+    assert_eq!(queue.try_add(1).map_err(Rejected::into_item), Err(1));
+    assert_eq!(runs(&queue), 2);
+    timer.advance(hours(1));
+    assert_eq!(runs(&queue), 1);
+}
+
+#[test]
+fn an_add_that_joins_a_delayed_one_says_merged() {
+    let (queue, _timer) = queue(SecondAdd::Earliest, ImmediateAdd::Defer);
+    queue.add_after(1, hours(1));
+    assert_eq!(queue.add(1), Added::Merged);
+    assert_eq!(queue.add(2), Added::Queued);
+}

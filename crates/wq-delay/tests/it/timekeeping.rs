@@ -1,0 +1,209 @@
+//! Who keeps time, on tokio's paused clock and by hand.
+
+use std::future::Future;
+use std::pin::pin;
+use std::task::Poll;
+use std::time::Duration;
+use wq_contract::wakes::Wakes;
+use wq_delay::{DelayingQueue, ManualTimer, TokioTimer};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn on_tokio() -> DelayingQueue<u64> {
+    DelayingQueue::builder().timer(TokioTimer::current().unwrap()).build().unwrap()
+}
+
+async fn elapsed<F: Future>(future: F) -> (Duration, F::Output) {
+    let start = tokio::time::Instant::now();
+    let output = future.await;
+    (start.elapsed(), output)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_waiting_getter_gets_the_item_at_its_deadline_on_tokios_clock() {
+    let queue = on_tokio();
+    queue.add_after(1, SECOND);
+    let (waited, guard) = elapsed(queue.get()).await;
+    assert_eq!(*guard.unwrap().item(), 1);
+    assert_eq!(waited, SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_getter_that_waits_already_hears_of_an_earlier_deadline() {
+    let queue = on_tokio();
+    queue.add_after(1, SECOND * 60);
+    let getter = tokio::spawn({
+        let queue = queue.clone();
+        async move { elapsed(queue.get_owned()).await.0 }
+    });
+    tokio::task::yield_now().await;
+    queue.add_after(2, SECOND);
+    assert_eq!(getter.await.unwrap(), SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timekeeper_that_is_dropped_hands_the_job_on() {
+    let queue = on_tokio();
+    queue.add_after(1, SECOND);
+    let keeper = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.get_owned().await.is_some() }
+    });
+    tokio::task::yield_now().await;
+    let (waited, got) = elapsed(async {
+        let mut others: Vec<_> = (0..3).map(|_| Box::pin(queue.get())).collect();
+        for other in &mut others {
+            assert!(Wakes::new().poll(other).is_pending());
+        }
+        others.truncate(1); // Two more drops, the reserve's among them.
+        keeper.abort();
+        assert!(keeper.await.unwrap_err().is_cancelled());
+        others.remove(0).await.is_some()
+    })
+    .await;
+    assert!(got);
+    assert_eq!(waited, SECOND, "the successor slept until the deadline itself");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_timekeeper_that_is_held_but_not_polled_stalls_nobody() {
+    let queue = on_tokio();
+    queue.add_after(1, SECOND);
+    queue.add_after(2, SECOND * 2);
+    let mut held = Box::pin(queue.get());
+    assert!(Wakes::new().poll(&mut held).is_pending());
+    let (first, guard) = elapsed(queue.get()).await;
+    assert_eq!(*guard.unwrap().item(), 1);
+    assert!(first <= SECOND + Duration::from_millis(6), "the reserve came after {first:?}");
+    // Relieved: from now on the deadline itself is kept.
+    let (both, guard) = elapsed(queue.get()).await;
+    assert_eq!(*guard.unwrap().item(), 2);
+    assert!(first + both <= SECOND * 2 + Duration::from_millis(6));
+    drop(held);
+}
+
+#[tokio::test(start_paused = true)]
+async fn shutdown_wakes_a_getter_that_sleeps_for_a_deadline() {
+    let queue = on_tokio();
+    queue.add_after(1, SECOND * 3600);
+    let getter = tokio::spawn({
+        let queue = queue.clone();
+        async move { elapsed(queue.get_owned()).await }
+    });
+    tokio::time::sleep(SECOND).await;
+    assert_eq!(queue.shutdown(), [1]);
+    let (waited, got) = getter.await.unwrap();
+    assert!(got.is_none());
+    assert_eq!(waited, SECOND);
+}
+
+#[tokio::test(start_paused = true)]
+async fn keep_time_queues_due_items_while_no_getter_waits_and_ends_with_the_queue() {
+    let queue = on_tokio();
+    queue.add_after(1, SECOND);
+    let keeper = tokio::spawn({
+        let queue = queue.clone();
+        async move { queue.keep_time().await }
+    });
+    tokio::time::sleep(SECOND * 2).await;
+    // Read from the core's own books by Debug, which moves nothing.
+    let shown = format!("{queue:?}");
+    assert!(shown.contains("queued: 1") && shown.contains("delayed: 0"), "{shown}");
+    queue.shutdown();
+    keeper.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_blocking_getter_follows_the_paused_clock() {
+    let queue = on_tokio();
+    queue.add_after(1, SECOND * 3600);
+    let getter = tokio::task::spawn_blocking({
+        let queue = queue.clone();
+        move || queue.get_blocking().is_some()
+    });
+    // The paused clock does not run on by itself while a blocking task lives.
+    while !getter.is_finished() {
+        tokio::time::advance(SECOND * 60).await;
+        tokio::task::yield_now().await;
+    }
+    assert!(getter.await.unwrap());
+}
+
+#[test]
+fn all_items_of_a_burst_reach_many_getters() {
+    let timer = ManualTimer::new();
+    let queue: DelayingQueue<u64> = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
+    let mut gets: Vec<_> = (0..20).map(|_| (Wakes::new(), Box::pin(queue.get()))).collect();
+    for (wakes, get) in &mut gets {
+        assert!(wakes.poll(get).is_pending());
+    }
+    for item in 0..20 {
+        queue.add_after(item, SECOND + Duration::from_nanos(20 - item));
+    }
+    let mut got = Vec::new();
+    let mut seen: Vec<usize> = gets.iter().map(|_| 0).collect();
+    // An executor in five lines: polls whoever was woken.
+    let mut run = |timer: &ManualTimer| {
+        timer.advance(SECOND / 10);
+        let mut progress = true;
+        while progress {
+            progress = false;
+            for (at, (wakes, get)) in gets.iter_mut().enumerate() {
+                if wakes.count() > seen[at] {
+                    seen[at] = wakes.count();
+                    progress = true;
+                    if let Poll::Ready(guard) = wakes.poll(get) {
+                        got.push(*guard.unwrap().item());
+                    }
+                }
+            }
+        }
+    };
+    for _ in 0..12 {
+        run(&timer);
+    }
+    got.sort_unstable();
+    assert_eq!(got, (0..20).collect::<Vec<_>>());
+}
+
+#[test]
+fn two_stalled_timekeepers_are_relieved_by_an_add() {
+    let timer = ManualTimer::new();
+    let queue: DelayingQueue<u64> = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
+    let (stalled, alive) = (Wakes::new(), Wakes::new());
+    let (mut one, mut two, mut three) = (pin!(queue.get()), pin!(queue.get()), pin!(queue.get()));
+    assert!(stalled.poll(&mut one).is_pending());
+    assert!(stalled.poll(&mut two).is_pending());
+    assert!(alive.poll(&mut three).is_pending());
+    queue.add_after(1, SECOND);
+    timer.advance(SECOND * 2);
+    assert_eq!(alive.count(), 0);
+    queue.add_after(2, SECOND);
+    assert_eq!(alive.count(), 1, "the third is called to the duty");
+    assert!(alive.poll(&mut three).is_ready());
+}
+
+#[test]
+fn a_thread_that_waits_for_a_deadline_is_woken_by_the_clock_and_by_an_add() {
+    let timer = ManualTimer::new();
+    let queue: DelayingQueue<u64> = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
+    let asleep = || {
+        while timer.sleepers() == 0 {
+            std::thread::yield_now();
+        }
+    };
+    queue.add_after(1, SECOND);
+    std::thread::scope(|scope| {
+        let taken = scope.spawn(|| *queue.get_blocking().unwrap().item());
+        asleep();
+        timer.advance(SECOND);
+        assert_eq!(taken.join().unwrap(), 1);
+    });
+    queue.add_after(3, SECOND * 100);
+    std::thread::scope(|scope| {
+        let taken = scope.spawn(|| *queue.get_blocking().unwrap().item());
+        asleep();
+        queue.add(2);
+        assert_eq!(taken.join().unwrap(), 2);
+    });
+}

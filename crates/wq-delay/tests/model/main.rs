@@ -1,0 +1,172 @@
+//! `DelayingQueue` under a manual timer against a naive queue: never early, exact order, one hand-out at a time, merging
+//! of orders, policies, shutdown and drain.
+
+mod oracle;
+
+use oracle::Oracle;
+use proptest::prelude::*;
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Waker};
+use std::time::Duration;
+use wq_delay::{
+    Backlog, DelayingQueue, ImmediateAdd, ManualTimer, ProcessingGuard, SecondAdd, SlotId, Timer,
+};
+
+/// First in first out, with orders that are sets: what is merged can be seen.
+#[derive(Debug, Default)]
+struct Reasons {
+    line: VecDeque<(SlotId, u32)>,
+}
+
+impl Backlog for Reasons {
+    type Order = u32;
+
+    fn merge(held: &mut u32, new: u32) {
+        *held |= new;
+    }
+
+    fn push(&mut self, id: SlotId, order: u32) {
+        self.line.push_back((id, order));
+    }
+
+    fn touch(&mut self, id: SlotId, order: &u32) {
+        if let Some((_, held)) = self.line.iter_mut().find(|(held, _)| *held == id) {
+            *held |= order;
+        }
+    }
+
+    fn pop(&mut self) -> Option<(SlotId, u32)> {
+        self.line.pop_front()
+    }
+
+    fn remove(&mut self, id: SlotId) -> Option<u32> {
+        let at = self.line.iter().position(|(held, _)| *held == id)?;
+        self.line.remove(at).map(|(_, order)| order)
+    }
+
+    fn len(&self) -> usize {
+        self.line.len()
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Op {
+    Add(u8, u32),
+    AddAfter(u8, u64, u32),
+    Cancel(u8),
+    Postpone(u8, u64),
+    Advance(u64),
+    TryGet,
+    Done(usize),
+    Remove(u8),
+    Shrink,
+    Shutdown,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let item = 0..8_u8;
+    let reason = (0..6_u32).prop_map(|bit| 1 << bit);
+    let delay = prop_oneof![8 => 0..12_u64, 1 => Just(u64::MAX)];
+    prop_oneof![
+        60 => (item.clone(), reason.clone()).prop_map(|(item, order)| Op::Add(item, order)),
+        120 => (item.clone(), delay, reason).prop_map(|(item, delay, order)| Op::AddAfter(item, delay, order)),
+        20 => item.clone().prop_map(Op::Cancel),
+        20 => (item.clone(), 0..12_u64).prop_map(|(item, until)| Op::Postpone(item, until)),
+        80 => (0..6_u64).prop_map(Op::Advance),
+        120 => Just(Op::TryGet),
+        100 => any::<usize>().prop_map(Op::Done),
+        10 => item.prop_map(Op::Remove),
+        5 => Just(Op::Shrink),
+        3 => Just(Op::Shutdown),
+    ]
+}
+
+fn delay(delay: u64) -> Duration {
+    if delay == u64::MAX { Duration::MAX } else { Duration::from_nanos(delay) }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn behaves_like_the_naive_queue(
+        ops in prop::collection::vec(op(), 0..120),
+        second in prop::sample::select(vec![SecondAdd::Earliest, SecondAdd::Latest, SecondAdd::Replace]),
+        immediate in prop::sample::select(vec![ImmediateAdd::Keep, ImmediateAdd::Merge, ImmediateAdd::Defer]),
+    ) {
+        let timer = ManualTimer::new();
+        let start = timer.now();
+        let queue = DelayingQueue::<u8>::builder()
+            .timer(timer.clone())
+            .backlog(Reasons::default())
+            .second_add(second)
+            .immediate_add(immediate)
+            .build()
+            .unwrap();
+        let mut oracle = Oracle::new(second, immediate);
+        let mut guards: Vec<ProcessingGuard<'_, u8, Reasons>> = Vec::new();
+        for op in ops {
+            match op {
+                Op::Add(item, order) => {
+                    prop_assert_eq!(queue.add_with(item, order), oracle.add(item, order));
+                }
+                Op::AddAfter(item, after, order) => {
+                    prop_assert_eq!(
+                        queue.add_after_with(item, delay(after), order),
+                        oracle.add_after(item, after, order)
+                    );
+                }
+                Op::Cancel(item) => prop_assert_eq!(queue.cancel(&item), oracle.cancel(item)),
+                Op::Postpone(item, later) => {
+                    let until = timer.now() + Duration::from_nanos(later);
+                    prop_assert_eq!(queue.postpone(&item, until), oracle.postpone(item, later));
+                }
+                Op::Advance(by) => {
+                    timer.advance(Duration::from_nanos(by));
+                    oracle.now += by;
+                }
+                Op::TryGet => {
+                    let got = queue.try_get().ok();
+                    prop_assert_eq!(got.as_ref().map(|guard| (*guard.item(), *guard.order())), oracle.get());
+                    guards.extend(got);
+                }
+                Op::Done(which) if !guards.is_empty() => {
+                    let guard = guards.swap_remove(which % guards.len());
+                    oracle.done(*guard.item());
+                    guard.done();
+                }
+                Op::Done(_) => {}
+                Op::Remove(item) => prop_assert_eq!(queue.remove(&item), oracle.remove(item)),
+                Op::Shrink => queue.shrink(),
+                Op::Shutdown => prop_assert_eq!(queue.shutdown(), oracle.shutdown()),
+            }
+            // Looking must not change anything, so not at every step: a look queues what is due.
+            if oracle.now % 3 == 0 {
+                prop_assert_eq!(queue.len(), oracle.len());
+                prop_assert_eq!(queue.delayed_len(), oracle.delayed.len());
+                prop_assert_eq!(queue.in_flight(), oracle.processing.len());
+                for item in 0..8 {
+                    let deadline = oracle.deadline(item).filter(|deadline| *deadline != u64::MAX);
+                    let held = queue.deadline(&item).filter(|at| *at < start + Duration::from_secs(1));
+                    prop_assert_eq!(held, deadline.map(|at| start + Duration::from_nanos(at)));
+                }
+                let drained = Pin::new(&mut queue.drained()).poll(&mut Context::from_waker(Waker::noop()));
+                prop_assert_eq!(drained.is_ready(), oracle.is_drained());
+            }
+        }
+        for guard in guards {
+            oracle.done(*guard.item());
+            guard.done();
+        }
+        // All that was accepted comes out in the end.
+        timer.advance(Duration::from_secs(1));
+        oracle.now += 1_000_000_000;
+        loop {
+            let got = queue.try_get().ok();
+            prop_assert_eq!(got.as_ref().map(|guard| (*guard.item(), *guard.order())), oracle.get());
+            let Some(guard) = got else { break };
+            oracle.done(*guard.item());
+        }
+    }
+}
