@@ -14,7 +14,7 @@ macro_rules! blocking_contract_tests {
         use std::time::Duration;
         use $crate::wq_core::GetTimeoutError;
 
-        const LONG: Duration = Duration::from_secs(60);
+        const LONG: Duration = Duration::from_secs(30);
 
         #[test]
         fn what_is_there_comes_at_once() {
@@ -55,7 +55,9 @@ macro_rules! blocking_contract_tests {
                     queue.add(item);
                 }
                 queue.shutdown();
-                queue.drained_blocking(LONG).unwrap();
+                let drained = queue.drained_blocking(LONG);
+                drop(queue.shutdown_now()); // Ends the workers, also if that failed.
+                drained.unwrap();
                 assert_eq!(sum.load(Ordering::SeqCst), 500_500);
             });
         }

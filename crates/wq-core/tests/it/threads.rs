@@ -10,7 +10,7 @@ use wq_contract::wakes::Wakes;
 use wq_core::{Added, TryGetError, WorkQueue};
 
 const ITEMS: usize = 64;
-const LONG: Duration = Duration::from_secs(120);
+const LONG: Duration = Duration::from_secs(30);
 
 /// What is known from outside about one item.
 #[derive(Default)]
@@ -69,6 +69,15 @@ impl Oracle {
         }
         assert_eq!(self.handed_out.load(SeqCst), self.promised.load(SeqCst));
         assert!(queue.counts().is_idle());
+    }
+}
+
+/// Shuts the queue down at the end of a scope, so that a failure in it ends the workers too instead of waiting for them.
+struct Ends<'q>(&'q WorkQueue<usize>);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.shutdown();
     }
 }
 
@@ -186,6 +195,7 @@ fn stress(queue: &WorkQueue<usize>, producers: u64, rounds: usize) {
     let oracle = Oracle::new();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     thread::scope(|scope| {
+        let _ends = Ends(queue);
         for _ in 0..3 {
             scope.spawn(|| work_blocking(queue, &oracle));
         }
@@ -229,6 +239,7 @@ fn no_wake_up_is_lost_when_everybody_sleeps() {
     let queue = WorkQueue::new();
     let oracle = Oracle::new();
     thread::scope(|scope| {
+        let _ends = Ends(&queue);
         for _ in 0..6 {
             scope.spawn(|| {
                 while let Some(guard) = queue.get_blocking() {
@@ -253,6 +264,7 @@ fn many_drainers_all_return() {
         let queue = WorkQueue::new();
         queue.add_all(0..20);
         thread::scope(|scope| {
+            let _ends = Ends(&queue);
             for _ in 0..4 {
                 scope.spawn(|| {
                     queue.shutdown();

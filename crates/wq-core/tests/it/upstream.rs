@@ -8,13 +8,22 @@ use std::time::Duration;
 use wq_contract::wakes::Wakes;
 use wq_core::{Added, TryGetError, WorkQueue};
 
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(30);
 
 /// How a test ends its queue: client-go's two ways.
 #[derive(Clone, Copy, PartialEq)]
 enum End {
     ShutDown,
     ShutDownWithDrain,
+}
+
+/// Shuts the queue down at the end of a scope, so that a failure in it ends the workers too.
+struct Ends<'q>(&'q WorkQueue<String>);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.shutdown();
+    }
 }
 
 fn end(queue: &WorkQueue<String>, end: End) {
@@ -31,6 +40,7 @@ fn fifty_producers_and_ten_consumers_end_without_the_item_added_too_late() {
         let queue = WorkQueue::<String>::new();
         let seen = AtomicUsize::new(0);
         thread::scope(|scope| {
+            let _ends = Ends(&queue);
             for _ in 0..10 {
                 scope.spawn(|| {
                     while let Some(item) = queue.get_blocking() {
@@ -64,6 +74,7 @@ fn items_added_again_by_their_worker_run_once_more() {
         let queue = WorkQueue::<String>::new();
         let runs = Mutex::new(std::collections::HashMap::<String, usize>::new());
         thread::scope(|scope| {
+            let _ends = Ends(&queue);
             for _ in 0..10 {
                 scope.spawn(|| {
                     while let Some(item) = queue.get_blocking() {
