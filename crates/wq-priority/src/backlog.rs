@@ -16,8 +16,8 @@ const AGED_TURN_EVERY: NonZeroU32 = NonZeroU32::new(16).unwrap();
 /// Two rules keep it fair:
 ///
 /// - **Ageing.** Every sixteenth hand-out (see [`aged_turn_every`](Self::aged_turn_every)) goes to the priority that has
-///   waited for the most hand-outs. So the first item of the lowest priority waits for at most `16 * (p - 1)` hand-outs
-///   while `p` priorities are in use, whatever is added above it. Hand-outs are counted, no clock is read.
+///   waited for the most hand-outs. So the first item of the lowest priority lets at most `16 * (p - 1)` others go
+///   before it while `p` priorities are in use, whatever is added above it. Hand-outs are counted, no clock is read.
 /// - **Groups.** Within a priority groups take turns: one item each, or as many as their [`weight`](Self::weight). Items
 ///   of no group are one group of their own. So a tenant with a thousand items delays the one with a single item by one.
 ///

@@ -1,8 +1,8 @@
 //! `Levels`: which priority has the next turn. Pure; it counts hand-outs and knows no clock.
 //!
 //! Each hand-out goes to the highest priority, but every n-th goes to the one that has waited for the most hand-outs. So
-//! whatever is added above it, the head of a priority waits for at most `n` hand-outs for each priority below the highest
-//! that is in use, its own among them.
+//! whatever is added above it, the head of a priority lets at most `n` others go before it for each priority in use below
+//! the highest, its own among them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;

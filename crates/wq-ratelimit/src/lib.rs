@@ -39,6 +39,7 @@ pub use token_bucket::TokenBucket;
 pub use wq_delay::TokioTimer;
 pub use wq_delay::{
     AddWait, Added, AddedAll, Backlog, BuildError, Counts, DefaultHasher, DelayingQueue, Drained, Fifo,
-    GetTimeoutError, ImmediateAdd, ItemHasher, KeepTime, ManualTimer, NotDrained, Notices, Observer, Phase, Rejected,
-    RejectedReason, Scheduled, SecondAdd, Seen, SlotId, Snapshot, ThreadTimer, Timer, TryGetError, WorkQueue,
+    GetTimeoutError, ImmediateAdd, ItemHasher, KeepTime, ManualTimer, NotDrained, Notices, Observer, Phase,
+    Rejected, RejectedReason, Scheduled, SecondAdd, Seen, SlotId, Snapshot, ThreadTimer, Timer, TryGetError,
+    WorkQueue,
 };

@@ -210,7 +210,7 @@ fn plain(waiting: Waiting<u32, u32>) -> (u32, u32, u64) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn behaves_like_a_sorted_vector(

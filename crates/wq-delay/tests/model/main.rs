@@ -87,7 +87,7 @@ fn delay(delay: u64) -> Duration {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn behaves_like_the_naive_queue(

@@ -1,0 +1,172 @@
+//! `Priority` by itself: the books, and the order of hand-outs.
+
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use wq_priority::{Backlog, GroupId, OnMerge, Order, Priority, SlotId};
+
+fn orders() -> impl Strategy<Value = Order> {
+    let group = prop::option::of((0..3_u64).prop_map(GroupId::new));
+    let on_merge = prop::sample::select(vec![OnMerge::Raise, OnMerge::Set]);
+    (-2..3_i32, group, on_merge).prop_map(|(priority, group, on_merge)| {
+        let order = Order::priority(priority).on_merge(on_merge);
+        group.map_or(order, |group| order.in_group(group))
+    })
+}
+
+fn n(n: u32) -> NonZeroU32 {
+    NonZeroU32::new(n).unwrap()
+}
+
+fn push(backlog: &mut Priority, id: u32, order: Order) {
+    backlog.push(SlotId::from_index(id), order);
+}
+
+fn pop(backlog: &mut Priority, times: usize) -> Vec<u32> {
+    (0..times).map_while(|_| backlog.pop()).map(|(id, _)| id.index()).collect()
+}
+
+#[test]
+fn obeys_the_books() {
+    wq_contract::backlog::obeys_the_books(Priority::new, orders());
+    wq_contract::backlog::obeys_the_books(|| Priority::new().strict(), orders());
+    wq_contract::backlog::obeys_the_books(
+        || Priority::new().aged_turn_every(n(1)).weight(GroupId::new(1), n(3)),
+        orders(),
+    );
+}
+
+#[test]
+fn is_fair_among_equals() {
+    wq_contract::backlog::is_fair_among_equals(Priority::new, orders());
+}
+
+#[test]
+fn higher_comes_first_and_the_first_of_each_first() {
+    let mut backlog = Priority::new();
+    for (id, priority) in [(0, 0), (1, 5), (2, -5), (3, 5), (4, 0)] {
+        push(&mut backlog, id, Order::priority(priority));
+    }
+    assert_eq!(pop(&mut backlog, 9), [1, 3, 0, 4, 2]);
+}
+
+#[test]
+fn a_raised_item_goes_behind_those_that_were_there() {
+    let mut backlog = Priority::new();
+    push(&mut backlog, 0, Order::priority(0));
+    push(&mut backlog, 1, Order::priority(1));
+    backlog.touch(SlotId::from_index(0), &Order::priority(1));
+    assert_eq!(pop(&mut backlog, 9), [1, 0]);
+}
+
+#[test]
+fn an_item_is_lowered_only_by_an_order_that_sets() {
+    let mut backlog = Priority::new();
+    push(&mut backlog, 0, Order::priority(2));
+    push(&mut backlog, 1, Order::priority(1));
+    backlog.touch(SlotId::from_index(0), &Order::priority(0));
+    assert_eq!(backlog.clone().pop().map(|(id, order)| (id.index(), order.priority)), Some((0, 2)));
+    backlog.touch(SlotId::from_index(0), &Order::priority(0).on_merge(OnMerge::Set));
+    assert_eq!(pop(&mut backlog, 9), [1, 0]);
+}
+
+#[test]
+fn an_add_of_the_same_order_keeps_the_place() {
+    let mut backlog = Priority::new();
+    push(&mut backlog, 0, Order::default());
+    push(&mut backlog, 1, Order::default());
+    backlog.touch(SlotId::from_index(0), &Order::default());
+    assert_eq!(pop(&mut backlog, 9), [0, 1]);
+}
+
+/// D20: controller-runtime starves it for ever.
+#[test]
+fn the_lowest_is_served_within_the_bound_under_a_steady_flow_above() {
+    let mut backlog = Priority::new().aged_turn_every(n(10));
+    push(&mut backlog, 0, Order::priority(-100));
+    for id in 1..50 {
+        push(&mut backlog, id, Order::priority(0));
+    }
+    let mut next = 50;
+    let waited = (1..).find(|_| {
+        push(&mut backlog, next, Order::priority(0));
+        next += 1;
+        backlog.pop().is_some_and(|(id, _)| id.index() == 0)
+    });
+    assert_eq!(waited, Some(10));
+}
+
+#[test]
+fn a_strict_backlog_starves_the_lower() {
+    let mut backlog = Priority::new().strict();
+    push(&mut backlog, 0, Order::priority(-100));
+    for id in 1..1000 {
+        push(&mut backlog, id, Order::priority(0));
+        assert_eq!(pop(&mut backlog, 1), [id]);
+    }
+}
+
+#[test]
+fn groups_take_turns_by_their_weights() {
+    let (small, large) = (GroupId::new(1), GroupId::new(2));
+    let mut backlog = Priority::new().weight(large, n(2));
+    for id in 0..6 {
+        push(&mut backlog, id, Order::default().in_group(small));
+    }
+    for id in 10..16 {
+        push(&mut backlog, id, Order::default().in_group(large));
+    }
+    push(&mut backlog, 20, Order::default());
+    assert_eq!(pop(&mut backlog, 20), [0, 10, 11, 20, 1, 12, 13, 2, 14, 15, 3, 4, 5]);
+}
+
+#[test]
+fn one_item_of_a_quiet_group_waits_for_one_of_a_busy_one() {
+    let mut backlog = Priority::new();
+    for id in 0..1000 {
+        push(&mut backlog, id, Order::default().in_group(GroupId::new(1)));
+    }
+    push(&mut backlog, 5000, Order::default().in_group(GroupId::new(2)));
+    assert_eq!(pop(&mut backlog, 2), [0, 5000]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Whatever is added, the first item of each priority lets at most `every * (p - 1)` others go before it, `p` being the
+    /// most priorities in use while it waits.
+    #[test]
+    fn the_wait_of_the_first_of_each_priority_is_bounded(
+        every in 2..12_u32,
+        steps in prop::collection::vec((-3..4_i32, any::<bool>()), 0..400),
+    ) {
+        let mut backlog = Priority::new().aged_turn_every(n(every));
+        // Of each priority in use: hand-outs its first item has seen go by, and the most priorities in use meanwhile.
+        let mut waits: BTreeMap<i32, (u32, usize, usize)> = BTreeMap::new();
+        let mut next = 0;
+        for (priority, add) in steps {
+            if add || waits.is_empty() {
+                push(&mut backlog, next, Order::priority(priority));
+                next += 1;
+                waits.entry(priority).or_insert((0, 0, 0)).2 += 1;
+            } else {
+                let (_, order) = backlog.pop().unwrap();
+                for (waiting, (waited, most, _)) in &mut waits {
+                    if *waiting != order.priority {
+                        *waited += 1;
+                        prop_assert!(*waited <= every * u32::try_from(*most - 1).unwrap().max(1), "{waiting} waited {waited}");
+                    }
+                }
+                let served = waits.get_mut(&order.priority).unwrap();
+                *served = (0, 0, served.2 - 1);
+                if served.2 == 0 {
+                    waits.remove(&order.priority);
+                }
+            }
+            let in_use = waits.len();
+            for (_, most, _) in waits.values_mut() {
+                *most = (*most).max(in_use);
+            }
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Faults of other queues that this one must not have.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use wq_ratelimit::{
+    ExponentialBackoff, ManualTimer, Outcome, RateLimiter, RateLimitingQueue, Timer, TokenBucket,
+    controller_default,
+};
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+/// D13: controller-runtime's queue counts later than it returns.
+#[test]
+fn an_attempt_counts_at_once_and_is_forgotten_at_once() {
+    let queue = RateLimitingQueue::<u64, _>::builder()
+        .limiter(controller_default())
+        .timer(ManualTimer::new())
+        .build()
+        .unwrap();
+    queue.add_rate_limited(1);
+    assert_eq!(queue.num_requeues(&1), 1);
+    queue.forget(&1);
+    assert_eq!(queue.num_requeues(&1), 0);
+}
+
+/// D14: both upstream queues inflate the back-off of an item that gets events.
+#[test]
+fn events_do_not_change_the_back_off_of_a_failing_item() {
+    let deadlines = |events: bool| {
+        let timer = ManualTimer::new();
+        let start = timer.now();
+        let limiter = ExponentialBackoff::new(ms(5), ms(1_000_000)).unwrap();
+        let queue = RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap();
+        queue.add(1_u64);
+        let mut deadlines = Vec::new();
+        for step in 0..2_000_u64 {
+            if events && step % 10 == 0 {
+                queue.add(1);
+            }
+            while let Ok(guard) = queue.try_get() {
+                guard.finish(Outcome::Retry);
+            }
+            let next = queue.deadline(&1).unwrap() - start;
+            if deadlines.last() != Some(&next) {
+                deadlines.push(next);
+            }
+            timer.advance(ms(1));
+        }
+        (deadlines, queue.num_requeues(&1))
+    };
+    assert_eq!(deadlines(true), deadlines(false));
+}
+
+/// D16: client-go takes a token for each add, also of an item that waits already.
+#[test]
+fn many_rate_limited_adds_of_one_waiting_item_cost_the_others_nothing() {
+    let timer = ManualTimer::new();
+    let bucket = TokenBucket::per_second(10, 1).unwrap();
+    let queue =
+        RateLimitingQueue::<u64, _>::builder().limiter(bucket.clone()).timer(timer.clone()).build().unwrap();
+    queue.add_rate_limited(1);
+    queue.add_rate_limited(2);
+    for _ in 0..10_000 {
+        queue.add_rate_limited(2);
+    }
+    assert_eq!(queue.deadline(&2), Some(timer.now() + ms(100)));
+    assert_eq!(bucket.reserve(timer.now()), ms(200));
+}
+
+/// D17: both upstream stores grow for ever.
+#[test]
+fn a_million_items_that_fail_once_do_not_fill_the_store() {
+    let mut limiter = ExponentialBackoff::<u32>::new(ms(5), ms(1000)).unwrap().bounded(10_000, ms(1));
+    let now = ManualTimer::new().now();
+    for item in 0..1_000_000 {
+        limiter.next_delay(&item, now);
+        limiter.take_discarded();
+        assert!(limiter.tracked() <= 10_000);
+    }
+    assert_eq!(limiter.num_requeues(&999_999), 1, "the newest are remembered");
+}
+
+#[test]
+fn idle_records_are_forgotten_after_their_time_not_before() {
+    let timer = ManualTimer::new();
+    let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(1000, ms(5000));
+    limiter.next_delay(&1, timer.now());
+    for _ in 0..49 {
+        timer.advance(ms(100));
+        limiter.next_delay(&2, timer.now());
+        assert_eq!(limiter.num_requeues(&1), 1);
+    }
+    for _ in 0..101 {
+        timer.advance(ms(100));
+        limiter.next_delay(&2, timer.now());
+    }
+    assert_eq!(limiter.num_requeues(&1), 0);
+    assert_eq!(limiter.num_requeues(&2), 150, "one that is in use is never forgotten");
+}
+
+/// An item whose drop calls back into the queue it was in.
+#[derive(Clone)]
+struct Hostile {
+    number: u64,
+    queue: Option<Arc<dyn Fn() + Send + Sync>>,
+    drops: Arc<AtomicUsize>,
+}
+
+impl PartialEq for Hostile {
+    fn eq(&self, other: &Self) -> bool {
+        self.number == other.number
+    }
+}
+
+impl Eq for Hostile {}
+
+impl std::hash::Hash for Hostile {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.number.hash(state);
+    }
+}
+
+impl Drop for Hostile {
+    fn drop(&mut self) {
+        self.drops.fetch_add(1, Ordering::SeqCst);
+        if let Some(call) = &self.queue {
+            call();
+        }
+    }
+}
+
+#[test]
+fn no_item_is_dropped_under_a_lock() {
+    let timer = ManualTimer::new();
+    let limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(4, ms(1000));
+    let queue = RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap();
+    let drops = Arc::new(AtomicUsize::new(0));
+    let handle = queue.clone();
+    let plain = Hostile { number: u64::MAX, queue: None, drops: Arc::clone(&drops) };
+    let call: Arc<dyn Fn() + Send + Sync> = Arc::new(move || {
+        // Each takes one of the locks.
+        let _ = handle.num_requeues(&plain);
+        let _ = handle.delayed_len();
+        let _ = handle.deadline(&plain);
+    });
+    for number in (0..40).chain(0..40) {
+        let item = Hostile { number, queue: Some(Arc::clone(&call)), drops: Arc::clone(&drops) };
+        queue.add(item.clone());
+        queue.add(item.clone());
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.add_rate_limited(item.clone());
+        queue.add_after(item.clone(), ms(1));
+        timer.advance(ms(1));
+        queue.forget(&item);
+        queue.cancel(&item);
+        while let Ok(guard) = queue.try_get() {
+            guard.finish(Outcome::Success);
+        }
+    }
+    assert!(drops.load(Ordering::SeqCst) > 100);
+}

@@ -1,0 +1,131 @@
+//! `finish`, outcome by outcome.
+
+use std::time::Duration;
+use wq_ratelimit::{Added, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Scheduled, Timer};
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn queue() -> (RateLimitingQueue<u64, ExponentialBackoff<u64>>, ManualTimer) {
+    let timer = ManualTimer::new();
+    let limiter = ExponentialBackoff::new(ms(10), ms(1000)).unwrap();
+    (RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap(), timer)
+}
+
+#[test]
+fn success_forgets() {
+    let (queue, timer) = queue();
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    timer.advance(ms(10));
+    let guard = queue.try_get().unwrap();
+    assert_eq!(guard.num_requeues(), 1);
+    assert_eq!(guard.finish(Outcome::Success), None);
+    assert_eq!(queue.num_requeues(&1), 0);
+    assert_eq!((queue.len(), queue.in_flight(), queue.delayed_len()), (0, 0, 0));
+}
+
+#[test]
+fn retries_wait_longer_each_time() {
+    let (queue, timer) = queue();
+    queue.add(1);
+    for (attempt, wait) in [(0, 10), (1, 20), (2, 40)] {
+        let guard = queue.try_get().unwrap();
+        assert_eq!(guard.num_requeues(), attempt);
+        assert_eq!(guard.finish(Outcome::Retry), Some(Scheduled::Delayed));
+        timer.advance(ms(wait) - Duration::from_nanos(1));
+        assert!(queue.try_get().is_err());
+        timer.advance(Duration::from_nanos(1));
+    }
+}
+
+#[test]
+fn retry_after_leaves_the_attempts_alone() {
+    let (queue, timer) = queue();
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    timer.advance(ms(10));
+    queue.try_get().unwrap().finish(Outcome::RetryAfter(ms(3)));
+    assert_eq!(queue.num_requeues(&1), 1);
+    assert_eq!(queue.deadline(&1), Some(timer.now() + ms(3)));
+    timer.advance(ms(3));
+    assert_eq!(
+        queue.try_get().unwrap().finish(Outcome::RetryAfter(Duration::ZERO)),
+        Some(Scheduled::Now(Added::Deferred))
+    );
+    assert_eq!(queue.len(), 1);
+}
+
+#[test]
+fn retry_not_before_waits_for_the_later_of_both() {
+    let (queue, timer) = queue();
+    queue.add(1);
+    let later = timer.now() + ms(500);
+    queue.try_get().unwrap().finish(Outcome::RetryNotBefore(later));
+    assert_eq!((queue.deadline(&1), queue.num_requeues(&1)), (Some(later), 1));
+    timer.advance(ms(500));
+    queue.try_get().unwrap().finish(Outcome::RetryNotBefore(timer.now() + ms(1)));
+    assert_eq!((queue.deadline(&1), queue.num_requeues(&1)), (Some(timer.now() + ms(20)), 2));
+}
+
+#[test]
+fn give_up_ends_it_and_forgets() {
+    let (queue, timer) = queue();
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    timer.advance(ms(10));
+    assert_eq!(queue.try_get().unwrap().finish(Outcome::GiveUp), None);
+    assert_eq!((queue.delayed_len(), queue.num_requeues(&1)), (0, 0));
+}
+
+#[test]
+fn an_add_during_the_work_is_not_lost_by_any_outcome() {
+    for outcome in [Outcome::Success, Outcome::Retry, Outcome::GiveUp, Outcome::RetryAfter(ms(5))] {
+        let (queue, _timer) = queue();
+        queue.add(1);
+        let guard = queue.try_get().unwrap();
+        queue.add(1);
+        guard.finish(outcome);
+        assert_eq!(queue.len(), 1, "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_retry_after_shutdown_says_so_and_counts_nothing() {
+    let (queue, _timer) = queue();
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    queue.shutdown();
+    assert_eq!(guard.finish(Outcome::Retry), Some(Scheduled::ShutDown));
+    assert_eq!(queue.num_requeues(&1), 0);
+}
+
+#[test]
+fn finish_and_get_takes_the_next_also_one_that_has_just_become_due() {
+    let (queue, timer) = queue();
+    queue.add(1);
+    queue.add_after(2, ms(1));
+    let guard = queue.try_get().unwrap();
+    timer.advance(ms(1));
+    let next = guard.finish_and_get(Outcome::Success).unwrap();
+    assert_eq!(*next.item(), 2);
+}
+
+#[test]
+fn a_dropped_guard_ends_without_a_retry() {
+    let (queue, _timer) = queue();
+    queue.add(1);
+    drop(queue.try_get().unwrap());
+    assert_eq!((queue.in_flight(), queue.delayed_len(), queue.num_requeues(&1)), (0, 0, 0));
+}
+
+#[test]
+fn owned_guards_finish_too() {
+    let (queue, timer) = queue();
+    queue.add(1);
+    let guard = pollster::block_on(queue.get_owned()).unwrap();
+    assert_eq!(guard.finish(Outcome::Retry), Some(Scheduled::Delayed));
+    timer.advance(ms(10));
+    assert_eq!(*queue.try_get_owned().unwrap().item(), 1);
+}

@@ -1,0 +1,110 @@
+//! What limiters refuse, and how they behave at the edges.
+
+use std::time::{Duration, Instant};
+use wq_ratelimit::{
+    ExponentialBackoff, FastSlow, Jittered, ManualTimer, PerItemBucket, RateLimiter, Shared, Timer,
+    TokenBucket,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn impossible_limits_are_refused_with_field_value_and_bound() {
+    let zero = Duration::ZERO;
+    let errors = [
+        ExponentialBackoff::<u8>::new(zero, SECOND).map(drop).unwrap_err(),
+        ExponentialBackoff::<u8>::new(SECOND * 2, SECOND).map(drop).unwrap_err(),
+        FastSlow::<u8>::new(SECOND * 2, SECOND, 1).map(drop).unwrap_err(),
+        FastSlow::<u8>::new(zero, zero, 1).map(drop).unwrap_err(),
+        TokenBucket::per_second(0, 1).map(drop).unwrap_err(),
+        TokenBucket::per_second(1, 0).map(drop).unwrap_err(),
+        TokenBucket::new(1, zero, 1).map(drop).unwrap_err(),
+        TokenBucket::new(1, Duration::MAX, 1).map(drop).unwrap_err(),
+        PerItemBucket::<u8>::new(1, SECOND, 0).map(drop).unwrap_err(),
+        Jittered::new(TokenBucket::per_second(1, 1).unwrap(), 0).map(drop).unwrap_err(),
+        Jittered::new(TokenBucket::per_second(1, 1).unwrap(), 101).map(drop).unwrap_err(),
+    ];
+    let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    assert_eq!(said[0], "base is 0ns but must be at least 1ns");
+    assert_eq!(said[1], "base is 2s but must be at most max, which is 1s");
+    for (error, said) in errors.iter().zip(said) {
+        assert!(said.starts_with(error.field) && said.contains(&error.value), "{said}");
+    }
+}
+
+/// D15: client-go's arithmetic breaks at 2^63.
+#[test]
+fn back_off_is_monotone_and_within_its_bounds_for_any_base() {
+    for base in [Duration::from_nanos(1), Duration::from_nanos(2), Duration::from_millis(5), Duration::MAX] {
+        let mut limiter = ExponentialBackoff::new(base, Duration::MAX).unwrap();
+        let now = Instant::now();
+        let mut last = Duration::ZERO;
+        for attempt in 0..10_000 {
+            let delay = limiter.next_delay(&(), now);
+            assert!(delay >= last.max(base), "attempt {attempt} of base {base:?}");
+            last = delay;
+        }
+        assert_eq!(last, Duration::MAX);
+    }
+}
+
+#[test]
+fn clones_of_a_bucket_share_it() {
+    let now = Instant::now();
+    let bucket = TokenBucket::per_second(1, 1).unwrap();
+    assert_eq!(bucket.clone().reserve(now), Duration::ZERO);
+    assert_eq!(bucket.reserve(now), SECOND);
+}
+
+/// x/time/rate: the 10 000th call at one instant.
+#[test]
+fn a_bucket_books_the_future_without_an_end() {
+    let now = Instant::now();
+    let bucket = TokenBucket::per_second(10, 100).unwrap();
+    assert_eq!((0..10_000).map(|_| bucket.reserve(now)).last(), Some(SECOND * 990));
+    let slow = TokenBucket::new(1, Duration::from_secs(u64::MAX / 2_000_000_000), 1).unwrap();
+    assert!((0..100).map(|_| slow.reserve(now)).is_sorted());
+}
+
+#[test]
+fn shared_limiters_share_their_records() {
+    let now = Instant::now();
+    let mut one = Shared::new(ExponentialBackoff::new(SECOND, SECOND * 100).unwrap());
+    let mut other = one.clone();
+    one.next_delay(&1, now);
+    assert_eq!(other.next_delay(&1, now), SECOND * 2);
+    other.forget(&1);
+    assert_eq!(one.num_requeues(&1), 0);
+}
+
+#[test]
+fn jitter_stays_inside_its_band_and_repeats_with_its_seed() {
+    let draw = |seed| {
+        let backoff = ExponentialBackoff::new(SECOND, SECOND).unwrap();
+        let mut limiter = Jittered::seeded(backoff, 10, seed).unwrap();
+        let now = Instant::now();
+        (0..1000).map(|_| limiter.next_delay(&1, now)).collect::<Vec<_>>()
+    };
+    let drawn = draw(7);
+    assert!(drawn.iter().all(|delay| (SECOND..=SECOND + SECOND / 10).contains(delay)));
+    assert!(drawn.iter().max().unwrap().as_millis() > 1095 && drawn.iter().min().unwrap().as_millis() < 1005);
+    assert_eq!(drawn, draw(7));
+    assert_ne!(drawn, draw(8));
+    let mut longest =
+        Jittered::new(ExponentialBackoff::new(Duration::MAX, Duration::MAX).unwrap(), 100).unwrap();
+    assert_eq!(longest.next_delay(&1, Instant::now()), Duration::MAX);
+}
+
+#[test]
+fn a_bucket_in_debt_outlives_its_idle_time() {
+    let timer = ManualTimer::new();
+    let mut limiter = PerItemBucket::new(1, SECOND, 1).unwrap();
+    for _ in 0..5_000 {
+        limiter.next_delay(&1, timer.now());
+    }
+    for _ in 0..4 {
+        timer.advance(SECOND * 1000);
+        limiter.next_delay(&2, timer.now());
+    }
+    assert_eq!(limiter.next_delay(&1, timer.now()), SECOND * 1000);
+}
