@@ -37,7 +37,7 @@ impl<T> Builder<T> {
 }
 
 impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
-    /// What says how long a failed item waits. [`controller_default`](crate::controller_default) gives client-go's.
+    /// What says how long a failed item waits. [`controller_default()`](crate::controller_default()) gives client-go's.
     pub fn limiter<M: RateLimiter<T>>(self, limiter: M) -> Builder<T, M, B, S> {
         let Self { queue, hasher, limiter: _, count_early_attempts } = self;
         Builder { queue, hasher, limiter, count_early_attempts }

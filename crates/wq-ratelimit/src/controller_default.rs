@@ -1,7 +1,7 @@
 //! The pair of limiters that client-go gives a controller.
 
-use crate::combine::MaxOf;
 use crate::exponential::ExponentialBackoff;
+use crate::max_of::MaxOf;
 use crate::rate::Rate;
 use crate::token_bucket::TokenBucket;
 use std::time::Duration;

@@ -14,25 +14,31 @@ mod exponential;
 mod fast_slow;
 mod token_bucket;
 mod per_item_bucket;
-mod combine;
+mod max_of;
+mod with_max_wait;
+mod jittered;
+mod shared;
 mod controller_default;
 mod records;
 mod rate;
 mod invalid_limit;
 
 pub use builder::{Builder, NoLimiter};
-pub use combine::{Jittered, MaxOf, Shared, WithMaxWait};
 pub use controller_default::controller_default;
 pub use exponential::ExponentialBackoff;
 pub use fast_slow::FastSlow;
 pub use get::{Get, GetBatch, GetOwned};
 pub use guard::{OwnedProcessingGuard, ProcessingGuard};
 pub use invalid_limit::InvalidLimit;
+pub use jittered::Jittered;
 pub use limiter::RateLimiter;
+pub use max_of::MaxOf;
 pub use outcome::Outcome;
 pub use per_item_bucket::PerItemBucket;
 pub use queue::RateLimitingQueue;
+pub use shared::Shared;
 pub use token_bucket::TokenBucket;
+pub use with_max_wait::WithMaxWait;
 
 // What upper crates need of the queues below, so that they need not name them.
 #[cfg(feature = "tokio")]

@@ -56,12 +56,12 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
 #[cfg(test)]
 mod tests {
     use super::{SMALL, Windows};
-    use std::time::{Duration, Instant};
-    use wq_delay::DefaultHasher;
+    use std::time::Duration;
+    use wq_delay::{DefaultHasher, ManualTimer, Timer};
 
     #[test]
     fn a_window_is_open_until_its_end() {
-        let (start, mut discarded) = (Instant::now(), Vec::new());
+        let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
         let end = start + Duration::from_secs(1);
         let mut windows = Windows::new(DefaultHasher::default());
         windows.set(&1, end, start, &mut discarded);
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn closed_windows_do_not_pile_up() {
-        let (start, mut discarded) = (Instant::now(), Vec::new());
+        let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
         let mut windows = Windows::new(DefaultHasher::default());
         for n in 0..100_000_u32 {
             let now = start + Duration::from_millis(u64::from(n));

@@ -1,8 +1,8 @@
 //! Token buckets and back-off against what they are defined by.
 
 use proptest::prelude::*;
-use std::time::{Duration, Instant};
-use wq_ratelimit::{ExponentialBackoff, PerItemBucket, RateLimiter, TokenBucket};
+use std::time::Duration;
+use wq_ratelimit::{ExponentialBackoff, ManualTimer, PerItemBucket, RateLimiter, Timer, TokenBucket};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
@@ -17,7 +17,7 @@ proptest! {
     ) {
         let bucket = TokenBucket::new(tokens, Duration::from_nanos(per), burst).unwrap();
         let mut single = PerItemBucket::new(tokens, Duration::from_nanos(per), burst).unwrap();
-        let start = Instant::now();
+        let start = ManualTimer::new().now();
         let mut now = 0;
         let mut due = Vec::new();
         for gap in gaps {
@@ -45,7 +45,7 @@ proptest! {
         gaps in prop::collection::vec(0..3_000_u64, 1..100),
     ) {
         let bucket = TokenBucket::new(1, Duration::from_nanos(interval), burst).unwrap();
-        let start = Instant::now();
+        let start = ManualTimer::new().now();
         // Tokens in units of 1/interval: it gains one unit each nanosecond, a token costs `interval`.
         let full = i128::from(interval) * i128::from(burst);
         let (mut level, mut now) = (full, 0);
@@ -66,7 +66,7 @@ proptest! {
     ) {
         let (base, max) = (Duration::from_nanos(base), Duration::from_nanos(base).saturating_add(Duration::from_nanos(more)));
         let mut limiter = ExponentialBackoff::new(base, max).unwrap();
-        let now = Instant::now();
+        let now = ManualTimer::new().now();
         for attempt in 0..attempts {
             let exact = 2_u128.checked_pow(attempt).and_then(|factor| factor.checked_mul(base.as_nanos()));
             let expected = exact.map_or(max.as_nanos(), |nanos| nanos.min(max.as_nanos()));

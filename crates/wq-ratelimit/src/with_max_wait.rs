@@ -1,0 +1,39 @@
+//! `WithMaxWait`: a cap on the wait of another limiter.
+
+use crate::limiter::RateLimiter;
+use std::time::{Duration, Instant};
+
+/// Caps the wait of another limiter. Only the answer: the debt of a bucket behind it grows on.
+#[derive(Debug, Clone)]
+#[doc(alias = "TypedWithMaxWaitRateLimiter")]
+#[doc(alias = "WithMaxWaitRateLimiter")]
+pub struct WithMaxWait<L> {
+    limiter: L,
+    max_wait: Duration,
+}
+
+impl<L> WithMaxWait<L> {
+    /// At most `max_wait`, whatever `limiter` says. Zero: never a wait.
+    #[must_use]
+    pub const fn new(limiter: L, max_wait: Duration) -> Self {
+        Self { limiter, max_wait }
+    }
+}
+
+impl<T, L: RateLimiter<T>> RateLimiter<T> for WithMaxWait<L> {
+    fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
+        self.limiter.next_delay(item, now).min(self.max_wait)
+    }
+
+    fn forget(&mut self, item: &T) {
+        self.limiter.forget(item);
+    }
+
+    fn num_requeues(&self, item: &T) -> u32 {
+        self.limiter.num_requeues(item)
+    }
+
+    fn take_discarded(&mut self) -> Vec<T> {
+        self.limiter.take_discarded()
+    }
+}
