@@ -12,13 +12,17 @@ pub(crate) struct Note<O> {
 }
 
 /// A backlog and the reasons beside it, by slot.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Noted<B> {
     inner: B,
     reasons: Vec<Reasons>,
 }
 
 impl<B> Noted<B> {
+    pub(crate) fn new(inner: B) -> Self {
+        Self { inner, reasons: Vec::new() }
+    }
+
     fn reasons(&mut self, id: SlotId) -> &mut Reasons {
         let index = id.index() as usize;
         if self.reasons.len() <= index {

@@ -27,7 +27,10 @@ use store::{Backwards, Entering, Relist, Store, Values};
 /// `PartialObjectMeta` of one (then only metadata is asked for), a `DynamicObject`.
 ///
 /// Implemented for every type that fits.
-pub trait Kind: kube::Resource + Clone + serde::de::DeserializeOwned + fmt::Debug + Send + Sync + 'static {}
+pub trait Kind:
+    kube::Resource + Clone + serde::de::DeserializeOwned + fmt::Debug + Send + Sync + 'static
+{
+}
 
 impl<T> Kind for T where
     T: kube::Resource + Clone + serde::de::DeserializeOwned + fmt::Debug + Send + Sync + 'static
@@ -429,8 +432,11 @@ impl<K: Kind> Cache<K> {
         let since = tokio::time::Instant::now().into_std();
         let failures = self.count(|status| {
             status.failures = status.failures.saturating_add(1);
-            let degraded =
-                status.degraded.get_or_insert_with(|| Degraded { error: Arc::clone(&error), since, failures: 0 });
+            let degraded = status.degraded.get_or_insert_with(|| Degraded {
+                error: Arc::clone(&error),
+                since,
+                failures: 0,
+            });
             degraded.error = Arc::clone(&error);
             degraded.failures = degraded.failures.saturating_add(1);
             degraded.failures

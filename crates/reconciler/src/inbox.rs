@@ -44,12 +44,34 @@ pub(crate) struct Inbox<K: Key> {
 
 struct State<K: Key> {
     open: Option<Queue<K>>,
-    waiting: HashMap<K, Reasons>,
+    waiting: Waiting<K>,
+}
+
+/// Keys in the order in which they came, each once.
+struct Waiting<K> {
+    keys: Vec<(K, Reasons)>,
+    places: HashMap<K, usize>,
+}
+
+impl<K: Key> Waiting<K> {
+    fn new() -> Self {
+        Self { keys: Vec::new(), places: HashMap::new() }
+    }
+
+    fn add(&mut self, key: K, reasons: Reasons) {
+        let place = *self.places.entry(key).or_insert_with_key(|key| {
+            self.keys.push((key.clone(), Reasons::default()));
+            self.keys.len() - 1
+        });
+        if let Some((_, held)) = self.keys.get_mut(place) {
+            held.merge(reasons);
+        }
+    }
 }
 
 impl<K: Key> Inbox<K> {
     pub(crate) fn new() -> Self {
-        Self { state: Mutex::new(State { open: None, waiting: HashMap::new() }) }
+        Self { state: Mutex::new(State { open: None, waiting: Waiting::new() }) }
     }
 
     pub(crate) fn add(&self, key: K, reasons: Reasons) {
@@ -59,7 +81,7 @@ impl<K: Key> Inbox<K> {
                 match &state.open {
                     Some(queue) if !queue.is_stopped() => queue.clone(),
                     _ => {
-                        state.waiting.entry(key).or_default().merge(reasons);
+                        state.waiting.add(key, reasons);
                         return;
                     }
                 }
@@ -76,16 +98,16 @@ impl<K: Key> Inbox<K> {
         let waiting = {
             let mut state = self.state.lock();
             state.open = Some(queue.clone());
-            std::mem::take(&mut state.waiting)
+            std::mem::replace(&mut state.waiting, Waiting::new())
         };
-        for (key, reasons) in waiting {
+        for (key, reasons) in waiting.keys {
             queue.add(key, reasons);
         }
     }
 
     /// A key whose run was dropped: it waits for the next term.
     pub(crate) fn keep(&self, key: K) {
-        self.state.lock().waiting.entry(key).or_default().merge(Reasons::carried());
+        self.state.lock().waiting.add(key, Reasons::carried());
     }
 
     /// From now on keys wait. `left` are those that the term did not come to.
@@ -93,7 +115,7 @@ impl<K: Key> Inbox<K> {
         let closed = {
             let mut state = self.state.lock();
             for key in left {
-                state.waiting.entry(key).or_default().merge(Reasons::carried());
+                state.waiting.add(key, Reasons::carried());
             }
             state.open.take()
         };

@@ -90,8 +90,7 @@ impl NamedTask {
     async fn repeat(&self, term: &Term) {
         let mut pause = PAUSES.0;
         while term.may_start() {
-            let context =
-                LeaderTask { cancellation: term.stopping.child_token(), scope: term.scope.clone() };
+            let context = LeaderTask { cancellation: term.stopping.child_token(), scope: term.scope.clone() };
             let run = AssertUnwindSafe(async { (self.task)(context).await }).catch_unwind();
             match run.await {
                 Ok(Ok(())) => return,

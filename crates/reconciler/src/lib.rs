@@ -1,4 +1,4 @@
-//! A level-triggered Kubernetes controller runtime on deduplicating work queues.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod manager;
@@ -30,26 +30,26 @@ mod hostile;
 #[cfg(feature = "admin")]
 mod admin;
 
-pub use manager::{Manager, ManagerBuilder};
-pub use controller::{Controller, ControllerView};
-pub use reconciler::{ReconcileFn, Reconciler, reconcile_fn};
-pub use request::{NoCache, Request};
 pub use action::Action;
-pub use failure::{BoxError, Failure};
-pub use outcome::Parked;
-pub use key::{Key, ObjectKey};
-pub use source::Source;
-pub use change::{Change, ChangeKind};
-pub use reasons::Reason;
-pub use cache::{Cache, CacheConfig, CacheStatus, Degraded, Kind, SyncTimeout, UnknownIndex};
-pub use inbox::Handle;
-#[doc(no_inline)]
-pub use wq_ratelimit::RateLimiter;
-pub use leader_task::LeaderTask;
-pub use report::{ControllerReport, Report};
-#[cfg(feature = "election")]
-pub use report::Release;
-pub use error::ManagerError;
-pub use signal::shutdown_signal;
 #[cfg(feature = "admin")]
 pub use admin::{AdminError, AdminServer};
+pub use cache::{Cache, CacheConfig, CacheStatus, Degraded, Kind, SyncTimeout, UnknownIndex};
+pub use change::{Change, ChangeKind};
+pub use controller::{Controller, ControllerView};
+pub use error::ManagerError;
+pub use failure::{BoxError, Failure};
+pub use inbox::Handle;
+pub use key::{Key, ObjectKey};
+pub use leader_task::LeaderTask;
+pub use manager::{Manager, ManagerBuilder};
+pub use outcome::Parked;
+pub use reasons::Reason;
+pub use reconciler::{ReconcileFn, Reconciler, reconcile_fn};
+#[cfg(feature = "election")]
+pub use report::Release;
+pub use report::{ControllerReport, Report};
+pub use request::{NoCache, Request};
+pub use signal::shutdown_signal;
+pub use source::Source;
+#[doc(no_inline)]
+pub use wq_ratelimit::RateLimiter;

@@ -27,7 +27,8 @@ use crate::hostile::loggable;
 use crate::leader_task::{LeaderTask, NamedTask};
 use crate::request::CachesByType;
 use crate::{
-    BoxError, Cache, CacheConfig, CacheStatus, Controller, Kind, ManagerError, Reconciler, Report, SyncTimeout,
+    BoxError, Cache, CacheConfig, CacheStatus, Controller, Kind, ManagerError, Reconciler, Report,
+    SyncTimeout,
 };
 use builder::Settings;
 

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use wq_priority::{Order, Priority};
 use wq_ratelimit::{
-    Added, Fifo, Observer, Outcome, OwnedProcessingGuard, RateLimiter as _, RateLimitingQueue, TokioTimer,
+    Added, Observer, Outcome, OwnedProcessingGuard, RateLimiter as _, RateLimitingQueue, TokioTimer,
 };
 
 use crate::Key;
@@ -18,7 +19,10 @@ use crate::metrics::ControllerMetrics;
 use crate::outcome::Verdict;
 use crate::reasons::Reasons;
 
-type Backlog = Noted<Fifo>;
+type Backlog = Noted<Priority>;
+/// The priority of keys at the start, controller-runtime's `LowPriority`.
+const INITIAL: i32 = -100;
+
 // Names come from tenants: std's keyed hash, not a fast one.
 type Inner<K> = RateLimitingQueue<K, Limiter<K>, Backlog, RandomState>;
 
@@ -55,7 +59,7 @@ impl<K: Key> Queue<K> {
             .limiter(limiter.clone())
             .timer(timer)
             .observer(ObserverOf(metrics))
-            .backlog(Backlog::default())
+            .backlog(Noted::new(Priority::new()))
             .hasher(RandomState::new())
             .build()
             .expect("tokio's timer wakes tasks");
@@ -64,7 +68,13 @@ impl<K: Key> Queue<K> {
 
     /// Adds a key. `false` if the queue has been stopped.
     pub(crate) fn add(&self, key: K, reasons: Reasons) -> bool {
-        self.inner.add_with(key, Note { order: (), reasons }) != Added::ShutDown
+        self.inner.add_with(key, Note { order: Order::default(), reasons }) != Added::ShutDown
+    }
+
+    /// Adds a key of an object that was there at the start: after those of which something is new, but with
+    /// its own turns, so that it cannot starve.
+    pub(crate) fn add_initial(&self, key: K, reasons: Reasons) {
+        self.inner.add_with(key, Note { order: Order::priority(INITIAL), reasons });
     }
 
     /// Adds a key when the limiter says.
@@ -80,6 +90,12 @@ impl<K: Key> Queue<K> {
     pub(crate) async fn get(&self) -> Option<Held<K>> {
         let guard = self.inner.get_owned().await?;
         Some(Held { guard })
+    }
+
+    /// Queues delayed keys when their time has come, also while all workers are busy, so that
+    /// the time they wait is measured from then. Until the queue is stopped.
+    pub(crate) async fn keep_time(&self) {
+        self.inner.keep_time().await;
     }
 
     /// Hands out nothing more. Returns what waited to run, also after a delay.
@@ -125,7 +141,7 @@ impl<K: Key> Held<K> {
         let outcome = match verdict {
             Verdict::Rest => Outcome::Success,
             Verdict::Requeue(after) => {
-                let note = Note { order: (), reasons: Reasons::requeued() };
+                let note = Note { order: Order::default(), reasons: Reasons::requeued() };
                 queue.inner.add_after_with(key.clone(), after, note);
                 Outcome::Success
             }

@@ -44,10 +44,7 @@ pub trait Reconciler: Send + Sync + 'static {
     /// # Errors
     ///
     /// Whatever went wrong. `?` on any error means: again, with back-off.
-    fn reconcile(
-        &self,
-        request: Request<Self::Key>,
-    ) -> impl Future<Output = Result<Action, Failure>> + Send;
+    fn reconcile(&self, request: Request<Self::Key>) -> impl Future<Output = Result<Action, Failure>> + Send;
 }
 
 /// A [`Reconciler`] from an async function or closure. What it needs it captures or clones.

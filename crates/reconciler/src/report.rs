@@ -63,6 +63,7 @@ pub struct ControllerReport {
 impl Report {
     /// Whether every run came to its end.
     pub fn is_clean(&self) -> bool {
-        self.unfinished_tasks == 0 && self.controllers.iter().all(|controller| controller.abandoned.is_empty())
+        self.unfinished_tasks == 0
+            && self.controllers.iter().all(|controller| controller.abandoned.is_empty())
     }
 }

@@ -242,7 +242,8 @@ const SETTLE_TIME: Duration = Duration::from_secs(1);
 fn fault(error: &Error) -> Fault {
     match error {
         Error::Api(status) => {
-            let asked = status.details.as_ref().map(|details| details.retry_after_seconds).filter(|asked| *asked > 0);
+            let asked =
+                status.details.as_ref().map(|details| details.retry_after_seconds).filter(|asked| *asked > 0);
             match status.code {
                 410 => Fault::Expired,
                 504 if status.message.contains("Too large resource version") => Fault::Expired,

@@ -73,9 +73,9 @@ impl Families<'_, '_> {
         for (labels, histogram) in values {
             let labels: &Labels<'_> = &labels;
             let (sum, count, buckets) = histogram.read();
-            family.encode_family(&labels)?.encode_histogram::<[(&'static str, &'static str); 0]>(
-                sum, count, &buckets, None,
-            )?;
+            family
+                .encode_family(&labels)?
+                .encode_histogram::<[(&'static str, &'static str); 0]>(sum, count, &buckets, None)?;
         }
         Ok(())
     }
@@ -130,7 +130,11 @@ impl ManagerCollector {
         let each = |value: fn(&QueueCounts) -> f64| {
             counts.iter().map(move |(controller, counts)| (queue_labels(*controller), value(counts)))
         };
-        families.gauges("workqueue_depth", "Current depth of workqueue", each(|counts| gauge(counts.depth)))?;
+        families.gauges(
+            "workqueue_depth",
+            "Current depth of workqueue",
+            each(|counts| gauge(counts.depth)),
+        )?;
         families.gauges(
             "workqueue_unfinished_work_seconds",
             "How many seconds of work is in progress and has not been observed by work_duration",
@@ -186,9 +190,11 @@ impl ManagerCollector {
         )?;
         type Counter = (&'static str, &'static str, fn(&ControllerMetrics) -> u64);
         let counters: [Counter; 5] = [
-            ("controller_runtime_reconcile_errors", "Total number of reconciliation errors per controller", |m| {
-                m.errors.get()
-            }),
+            (
+                "controller_runtime_reconcile_errors",
+                "Total number of reconciliation errors per controller",
+                |m| m.errors.get(),
+            ),
             (
                 "controller_runtime_terminal_reconcile_errors",
                 "Total number of terminal reconciliation errors per controller",

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use super::Controller;
+use crate::Reconciler;
 use crate::cache::Subscription;
 use crate::hostile::loggable;
 use crate::metrics::ControllerMetrics;
@@ -17,7 +18,6 @@ use crate::report::ControllerReport;
 use crate::source::{Feed, Intake};
 use crate::term::{InTerm, Term};
 use crate::worker::{Work, work};
-use crate::Reconciler;
 
 /// How the last term of a controller ended.
 #[derive(Debug, Default)]
@@ -86,6 +86,8 @@ impl<R: Reconciler> Controller<R> {
         let closing = Closing { controller: self, queue: queue.clone() };
         self.inbox.open(queue.clone());
         let mut feeders = JoinSet::new();
+        let timekeeper = queue.clone();
+        feeders.spawn(async move { timekeeper.keep_time().await });
         let subscriptions = self.attach(&queue, &term, &mut feeders);
         let shared = Arc::new(Work {
             name: Arc::clone(&self.name),
@@ -151,8 +153,12 @@ impl<R: Reconciler> Controller<R> {
                 Feed::Cache(attach) => {
                     let queue = queue.clone();
                     // Refused after the end of the term: the next one is shown everything anew.
-                    let intake: Intake<R::Key> = Arc::new(move |key, reasons, _initial| {
-                        queue.add(key, reasons);
+                    let intake: Intake<R::Key> = Arc::new(move |key, reasons, initial| {
+                        if initial {
+                            queue.add_initial(key, reasons);
+                        } else {
+                            queue.add(key, reasons);
+                        }
                     });
                     subscriptions.push(attach(number, intake));
                 }

@@ -40,6 +40,10 @@ fn the_table() {
         (Ended::TimedOut,                                 2,  3,  Verdict::Park(Parked::Exhausted)),
     ];
     for (ended, attempt, max, expected) in table {
-        assert_eq!(decide(ended, attempt, &policy(max)), expected, "{ended:?}, attempt {attempt}, at most {max}");
+        assert_eq!(
+            decide(ended, attempt, &policy(max)),
+            expected,
+            "{ended:?}, attempt {attempt}, at most {max}"
+        );
     }
 }

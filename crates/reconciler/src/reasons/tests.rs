@@ -14,12 +14,10 @@ fn merging_keeps_every_source_and_kind_once() {
     reasons.merge(Reasons::change(SourceNumber::new(0), ChangeKind::Appeared));
     reasons.merge(Reasons::named(SourceNumber::new(1)));
     reasons.merge(Reasons::carried());
-    assert_eq!(shown(reasons, &["claims", "volumes"]), [
-        "claims appeared",
-        "volumes vanished",
-        "named by volumes",
-        "carried over"
-    ]);
+    assert_eq!(
+        shown(reasons, &["claims", "volumes"]),
+        ["claims appeared", "volumes vanished", "named by volumes", "carried over"]
+    );
 }
 
 #[test]

@@ -24,7 +24,11 @@ fn entering(object: ConfigMap) -> Entering<ConfigMap> {
     let meta = &object.metadata;
     let uid = meta.uid.clone().into_iter().collect();
     let parity = version(meta).map(|version| (version % 2).to_string()).into_iter().collect();
-    Entering { key: ObjectKey::of(&object).unwrap(), values: Box::new([uid, parity]), object: Arc::new(object) }
+    Entering {
+        key: ObjectKey::of(&object).unwrap(),
+        values: Box::new([uid, parity]),
+        object: Arc::new(object),
+    }
 }
 
 fn key(name: &str) -> ObjectKey {

@@ -42,8 +42,9 @@ fn a_watch_that_ends_after_progress_is_opened_again_at_once_from_its_last_versio
 #[test]
 fn a_watch_that_is_always_closed_at_once_is_opened_later_and_later() {
     let mut protocol = watching("7");
-    let pauses: Vec<u64> =
-        (0..9).map(|_| u64::try_from(protocol.ended(false, Duration::ZERO, 0).as_millis()).unwrap()).collect();
+    let pauses: Vec<u64> = (0..9)
+        .map(|_| u64::try_from(protocol.ended(false, Duration::ZERO, 0).as_millis()).unwrap())
+        .collect();
     assert_eq!(pauses, [125, 250, 500, 1000, 2000, 4000, 8000, 15000, 15000]);
     assert_eq!(protocol.ended(false, SHORT_WATCH, 0), Duration::ZERO, "a quiet watch is no failure");
 }

@@ -1,0 +1,11 @@
+//! The public API against an API server in the process, in paused time.
+
+mod bench;
+mod caches;
+mod retries;
+mod runs;
+mod stopping;
+#[cfg(feature = "election")]
+mod terms;
+#[cfg(feature = "admin")]
+mod serving;

@@ -1,0 +1,112 @@
+//! The admin server, on a real loopback port.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use reconciler::{Action, AdminServer, Controller, Failure, Manager, Request, reconcile_fn};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::bench::{Log, bench, start};
+
+fn loopback() -> SocketAddr {
+    (Ipv4Addr::LOCALHOST, 0).into()
+}
+
+/// Status line and body.
+async fn get(address: SocketAddr, path: &str) -> (String, String) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.lines().next().unwrap().to_owned(), body.to_owned())
+}
+
+#[tokio::test]
+async fn metrics_have_the_names_of_client_go_and_controller_runtime() {
+    let bench = bench();
+    bench.create("a").await;
+    let admin = AdminServer::bind(loopback()).unwrap();
+    let address = admin.local_addr();
+    let mut manager = Manager::builder().admin(admin).build().unwrap();
+    let maps = manager.cache(bench.api());
+    let log = Log::new();
+    let seen = log.clone();
+    let (told, mut hear) = tokio::sync::mpsc::unbounded_channel();
+    let controller = Controller::new(
+        "maps",
+        reconcile_fn(move |_: Request<reconciler::ObjectKey>| {
+            seen.push(());
+            told.send(()).unwrap();
+            let first = seen.len() == 1;
+            async move { if first { Err(Failure::terminal("planted")) } else { Ok(Action::await_change()) } }
+        }),
+    );
+    let handle = controller.handle();
+    manager.add(controller.source(maps.objects()));
+    let running = start(manager);
+    hear.recv().await.unwrap();
+    // The second run begins after the first has been counted: one key.
+    handle.add(crate::bench::key("a"));
+    hear.recv().await.unwrap();
+    let (status, text) = get(address, "/metrics").await;
+    assert_eq!(status, "HTTP/1.1 200 OK");
+    for line in [
+        "workqueue_depth{name=\"maps\",controller=\"maps\"} 0",
+        "workqueue_adds_total{name=\"maps\",controller=\"maps\"} 2",
+        "workqueue_retries_total{name=\"maps\",controller=\"maps\"} 0",
+        "workqueue_queue_duration_seconds_count{name=\"maps\",controller=\"maps\"} 2",
+        "workqueue_unfinished_work_seconds{name=\"maps\",controller=\"maps\"}",
+        "workqueue_longest_running_processor_seconds{name=\"maps\",controller=\"maps\"}",
+        "controller_runtime_reconcile_total{controller=\"maps\",result=\"error\"} 1",
+        "controller_runtime_reconcile_total{controller=\"maps\",result=\"requeue_after\"} 0",
+        "controller_runtime_reconcile_errors_total{controller=\"maps\"} 1",
+        "controller_runtime_terminal_reconcile_errors_total{controller=\"maps\"} 1",
+        "controller_runtime_reconcile_panics_total{controller=\"maps\"} 0",
+        "controller_runtime_max_concurrent_reconciles{controller=\"maps\"} 4",
+        "controller_runtime_reconcile_time_seconds_bucket{le=\"0.005\",controller=\"maps\"}",
+        "reconciler_cache_objects{watch=\"v1/configmaps\"} 1",
+        "reconciler_watch_lists_total{watch=\"v1/configmaps\"} 1",
+    ] {
+        assert!(text.lines().any(|shown| shown.starts_with(line)), "no line {line:?} in:\n{text}");
+    }
+    assert_eq!(get(address, "/livez").await, ("HTTP/1.1 200 OK".into(), "ok\n".into()));
+    assert_eq!(
+        get(address, "/readyz").await,
+        ("HTTP/1.1 200 OK".into(), "[+]v1/configmaps complete\n".into())
+    );
+    assert_eq!(get(address, "/other").await.0, "HTTP/1.1 404 Not Found");
+    running.stop().await;
+    assert!(TcpStream::connect(address).await.is_err(), "the port is free again");
+}
+
+#[tokio::test]
+async fn an_address_in_use_is_named() {
+    let first = AdminServer::bind(loopback()).unwrap();
+    let error = AdminServer::bind(first.local_addr()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "the admin address {} is in use: choose another port, or 0 for a free one",
+            first.local_addr()
+        )
+    );
+}
+
+#[tokio::test]
+async fn a_manager_whose_caches_are_not_complete_is_not_ready() {
+    let bench = bench();
+    bench.server.faults().partition("controller");
+    let admin = AdminServer::bind(loopback()).unwrap();
+    let address = admin.local_addr();
+    let mut manager = Manager::builder().admin(admin).build().unwrap();
+    let _maps = manager.cache(bench.api());
+    let running = start(manager);
+    let (status, text) = get(address, "/readyz").await;
+    assert_eq!(
+        (status.as_str(), text.as_str()),
+        ("HTTP/1.1 503 Service Unavailable", "[-]v1/configmaps not complete\n")
+    );
+    running.stop().await;
+}
