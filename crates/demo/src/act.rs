@@ -1,7 +1,7 @@
 //! What happens, in order: start, write, kill, stop, delete, spoil, judge.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use kube::Client;
@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use crate::cli::Options;
+use crate::clock;
 use crate::disk;
 use crate::evidence::Scene;
 use crate::failover::{Ending, Signal};
@@ -132,7 +133,7 @@ impl Act<'_> {
             .stage
             .replica(&leader)
             .with_context(|| format!("the lease names {leader}, which is no replica of this run"))?;
-        let signal = Signal { ending, at: SystemTime::now(), moment: Instant::now(), leader: leader.clone() };
+        let signal = Signal { ending, at: clock::wall(), moment: clock::now(), leader: leader.clone() };
         replica.tell(ending);
         self.record.signalled(signal);
         let (created, bound) = (self.record.created_count(), counts.bound);
@@ -140,7 +141,7 @@ impl Act<'_> {
             (if ending == Ending::Crash { "SIGKILL" } else { "SIGTERM" }, created.saturating_sub(bound));
         self.progress.say(&format!("{word} to the leader {leader}: {created} created, {bound} bound, {waiting} waiting; it is not restarted"));
         self.record.ended(&leader);
-        let start = Instant::now();
+        let start = clock::now();
         self.until("a new leader", |counts, _| leads(counts).is_some_and(|next| next != leader)).await?;
         let next = self.record.counts().leader.unwrap_or_default();
         self.progress.say(&format!("{next} leads, {} ms later", start.elapsed().as_millis()));

@@ -39,12 +39,10 @@ pub(crate) struct Births {
 }
 
 impl Births {
-    /// Watches `root`, in which folders called as one of `expected` may lie.
+    /// For `root`, in which folders called as one of `expected` may lie. Add them first: one that is made after the start is a gap.
     pub(crate) fn of(root: &Path, expected: Vec<String>, record: Arc<Record>) -> io::Result<Self> {
         let events = init(CreateFlags::CLOEXEC)?;
-        let mut births = Self { events, folders: HashMap::new(), root: root.to_owned(), expected, record };
-        births.add(root, root)?;
-        Ok(births)
+        Ok(Self { events, folders: HashMap::new(), root: root.to_owned(), expected, record })
     }
 
     /// Watches the folder that lies at `now` and is, or will be, called `called`.
@@ -56,7 +54,9 @@ impl Births {
     }
 
     /// Notes births in a thread of its own, which ends when the root is removed.
-    pub(crate) fn start(self) -> io::Result<()> {
+    pub(crate) fn start(mut self) -> io::Result<()> {
+        let root = self.root.clone();
+        self.add(&root, &root)?;
         let read = move || {
             if let Err(error) = self.read() {
                 self.gap(format!("file events cannot be read: {error}"));

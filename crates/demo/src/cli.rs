@@ -32,7 +32,6 @@ pub(crate) enum Command {
     name = "demo",
     bin_name = "cargo xtask demo",
     version,
-    subcommand_negates_reqs = true,
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true
 )]
@@ -76,7 +75,7 @@ struct RunArgs {
     #[arg(long)]
     json: bool,
     /// The provisioner's binary; `cargo xtask demo` builds it and fills this in.
-    #[arg(long, value_name = "PATH", hide = true, required = true)]
+    #[arg(long, value_name = "PATH", hide = true)]
     provisioner_bin: Option<PathBuf>,
 }
 
@@ -187,21 +186,19 @@ fn checked(args: RunArgs) -> Result<Options, String> {
             humantime::format_duration(least),
         ));
     }
-    let provisioner = args.provisioner_bin.unwrap_or_default();
-    match std::fs::metadata(&provisioner) {
-        Ok(file) if file.is_file() => {}
-        Ok(_) => {
-            return Err(format!(
-                "--provisioner-bin {}: is no file; build it: cargo build -p hostpath-provisioner",
-                provisioner.display()
-            ));
-        }
-        Err(error) => {
-            return Err(format!(
-                "--provisioner-bin {}: {error}; build it: cargo build -p hostpath-provisioner",
-                provisioner.display()
-            ));
-        }
+    let Some(provisioner) = args.provisioner_bin else {
+        return Err("--provisioner-bin is missing: run cargo xtask demo, which builds the provisioner and fills it in".to_owned());
+    };
+    let wrong = match std::fs::metadata(&provisioner) {
+        Ok(file) if file.is_file() => None,
+        Ok(_) => Some("is no file".to_owned()),
+        Err(error) => Some(error.to_string()),
+    };
+    if let Some(wrong) = wrong {
+        let path = provisioner.display();
+        return Err(format!(
+            "--provisioner-bin {path}: {wrong}; build it: cargo build -p hostpath-provisioner"
+        ));
     }
     // Bounds above make every conversion exact.
     Ok(Options {

@@ -20,6 +20,10 @@ const STATE: &str = ".hostpath-provisioner";
 const STATE_FOLDERS: [&str; 3] = ["staging", "trash", "retained"];
 const STATE_FILE: &str = "term.json";
 
+/// A file of the demo's own that keeps a namespace's folder from being empty: the provisioner removes empty ones, and a folder made
+/// anew is not the one that [`crate::births`] watches.
+pub(crate) const KEEPER: &str = ".demo-keeps-this-folder";
+
 /// What a marker says.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub(crate) struct Marker {
@@ -95,8 +99,9 @@ pub(crate) fn walk(root: &Path, folders: &[String]) -> io::Result<Contents> {
             let name = name.to_string_lossy();
             let is_folder = entry.file_type()?.is_dir();
             let in_state = folder.starts_with(&state);
-            if in_state && folder == state && !is_folder && name == STATE_FILE {
-                // The one file that stays.
+            let ours = !in_state && folder != root && !is_folder && name == KEEPER;
+            if ours || (folder == state && !is_folder && name == STATE_FILE) {
+                // Meant to stay.
             } else if is_folder && is_volume_name(&name) && !in_state {
                 contents.directories.push(Directory::read(entry.path()));
             } else if is_folder

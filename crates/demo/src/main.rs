@@ -4,7 +4,8 @@
 //! [`evidence`] what is looked at, [`judge`] whether it went well (pure), [`report`] how that is said.
 //! Around them: [`serve`] the server's own process, [`replica`] the provisioner's, [`process`] children that never outlive us, [`stage`] all
 //! that was started and written and how it is taken away; [`writer`], [`obstacle`] and [`sabotage`] act; [`record`], [`watch`], [`history`], [`births`],
-//! [`disk`], [`requests`] and [`metrics`] observe; [`failover`] and [`figures`] count; [`progress`] shows.
+//! [`disk`], [`requests`] and [`metrics`] observe; [`failover`] and [`figures`] count; [`progress`] shows; [`clock`] is the only
+//! one that reads a clock.
 
 mod cli;
 mod plan;
@@ -31,6 +32,7 @@ mod metrics;
 mod failover;
 mod figures;
 mod progress;
+mod clock;
 
 use std::process::ExitCode;
 

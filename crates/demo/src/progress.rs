@@ -6,8 +6,13 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use parking_lot::Mutex;
 
+use crate::clock;
+
 /// How often a plain line is written.
 const EVERY: Duration = Duration::from_secs(2);
+
+/// The phase before there is anything to show.
+pub(crate) const STARTING: &str = "starting";
 
 /// Where a run stands.
 #[derive(Debug, Clone, Default)]
@@ -49,7 +54,7 @@ impl Progress {
         // indicatif itself leaves colours out under NO_COLOR.
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let bars = (std::io::stderr().is_terminal() && !dumb).then(Bars::new);
-        Self { start: Instant::now(), words_to_stdout: !json, bars, last: Mutex::new(None) }
+        Self { start: clock::now(), words_to_stdout: !json, bars, last: Mutex::new(None) }
     }
 
     /// Says something worth keeping.
@@ -78,9 +83,13 @@ impl Progress {
     }
 
     fn show_line(&self, now: &Standing) {
+        // What ends before anything has started has nothing to show.
+        if now.phase == STARTING {
+            return;
+        }
         let mut last = self.last.lock();
         if last.is_none_or(|(at, phase)| at.elapsed() >= EVERY || phase != now.phase) {
-            *last = Some((Instant::now(), now.phase));
+            *last = Some((clock::now(), now.phase));
             let _ = writeln!(std::io::stderr(), "{:>6}  {}", elapsed(self.start), line(now));
         }
     }

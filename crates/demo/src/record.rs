@@ -10,6 +10,7 @@ use crate::disk::Directory;
 use crate::failover::Signal;
 use crate::history::{Counts, History};
 use crate::metrics::Sample;
+use crate::progress::STARTING;
 
 /// One run's notes.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ impl Record {
             creations: Mutex::default(),
             births: Mutex::default(),
             samples: Mutex::default(),
-            phase: Mutex::new("starting"),
+            phase: Mutex::new(STARTING),
             signals: Mutex::default(),
             barriers: Mutex::default(),
             changed: watch::Sender::new(()),

@@ -55,11 +55,14 @@ impl Replica {
                 "--renew-interval",
                 "1s",
                 "--drain-grace",
-                "200ms",
+                "100ms",
+                // Some requests are never answered: nobody should wait ten seconds for each.
+                "--api-timeout",
+                "2s",
                 "--metrics-addr",
                 "127.0.0.1:0",
                 "--log-format",
-                "json",
+                "text",
                 "--identity",
                 name,
             ]);
@@ -87,12 +90,14 @@ impl Replica {
     }
 }
 
-/// The field `metrics_addr` of a JSON log.
+/// The field `metrics_addr` in a log.
 fn metrics_address(log: &str) -> Option<String> {
-    log.lines().find_map(|line| {
-        let line: serde_json::Value = serde_json::from_str(line).ok()?;
-        line.pointer("/fields/metrics_addr")?.as_str().map(str::to_owned)
-    })
+    let (_, after) = log.split_once("metrics_addr=")?;
+    let address: String =
+        after.trim_start_matches('"').chars().take_while(|c| !c.is_whitespace() && *c != '"').collect();
+    // The log may be read while its last line is being written: only a whole word counts.
+    let whole = after.len() > address.len();
+    (whole && address.parse::<std::net::SocketAddr>().is_ok()).then_some(address)
 }
 
 #[cfg(test)]
@@ -101,9 +106,15 @@ mod tests {
 
     #[test]
     fn the_metrics_address_is_found_in_the_log() {
-        let log = "not json\n{\"fields\":{\"message\":\"starting\"}}\n\
-            {\"level\":\"INFO\",\"fields\":{\"message\":\"serving metrics\",\"metrics_addr\":\"127.0.0.1:41234\"}}\n";
-        assert_eq!(metrics_address(log).as_deref(), Some("127.0.0.1:41234"));
+        let log = |value: &str| {
+            format!(
+                "2026-01-01T00:00:00Z  INFO starting\n2026-01-01T00:00:00Z  INFO serving metrics metrics_addr={value}"
+            )
+        };
+        assert_eq!(metrics_address(&log("127.0.0.1:41234\n")).as_deref(), Some("127.0.0.1:41234"));
+        assert_eq!(metrics_address(&log("\"127.0.0.1:41234\" more\n")).as_deref(), Some("127.0.0.1:41234"));
+        assert_eq!(metrics_address(&log("127.0.0.1:41")), None);
+        assert_eq!(metrics_address(&log("elsewhere\n")), None);
         assert_eq!(metrics_address(""), None);
     }
 }

@@ -48,8 +48,8 @@ pub(crate) fn main(options: ServeOptions) -> ExitCode {
         Err(error) => return cli::refuse(&format!("cannot start a runtime: {error}")),
     };
     let ended = runtime.block_on(serve(&options));
+    runtime.block_on(remove(&options.dir));
     runtime.shutdown_background();
-    remove(&options.dir);
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -71,14 +71,11 @@ async fn serve(options: &ServeOptions) -> anyhow::Result<()> {
     let users: Vec<String> = people.into_iter().chain(options.replicas.iter().cloned()).collect();
     for user in &users {
         // Drawn from the system, not from the seed: a token is a secret.
-        server = server.token(user.clone(), Uuid::new_v4().simple().to_string());
+        server = server.token(user, Uuid::new_v4().simple().to_string());
     }
     let server = server.build();
     let address = format!("127.0.0.1:{}", options.port);
-    let listener = server
-        .listen(&address)
-        .await
-        .with_context(|| format!("--port {}: choose another, or 0 for a free one", options.port))?;
+    let listener = server.listen(&address).await.with_context(|| format!("--port {}", options.port))?;
     let url = listener.url();
     for user in &users {
         let path = kubeconfig(&options.dir, user);
@@ -138,11 +135,11 @@ fn write_secret(path: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Removes the run's folder; processes that are just being killed may still be writing into it.
-fn remove(dir: &Path) {
+async fn remove(dir: &Path) {
     for _ in 0..20 {
         match fs::remove_dir_all(dir) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                std::thread::sleep(Duration::from_millis(50))
+                tokio::time::sleep(Duration::from_millis(50)).await
             }
             _ => return,
         }

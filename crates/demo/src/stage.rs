@@ -15,6 +15,7 @@ use tokio::process::Command;
 
 use crate::births::Births;
 use crate::cli::Options;
+use crate::disk;
 use crate::failover::Ending;
 use crate::obstacle::Obstacle;
 use crate::plan::Plan;
@@ -132,10 +133,12 @@ impl Stage {
             let place = root.join(&namespace.name);
             if namespace.blocked {
                 let obstacle = Obstacle::put(place.clone(), later_in(self.dir.path()).join(&namespace.name))?;
+                keep(obstacle.folder())?;
                 births.add(obstacle.folder(), &place)?;
                 obstacles.push(Some(obstacle));
             } else {
                 fs::create_dir(&place)?;
+                keep(&place)?;
                 births.add(&place, &place)?;
                 obstacles.push(None);
             }
@@ -220,6 +223,10 @@ impl Stage {
 
 fn root_in(dir: &Path) -> PathBuf {
     dir.join("root")
+}
+
+fn keep(folder: &Path) -> std::io::Result<()> {
+    fs::write(folder.join(disk::KEEPER), "The demo watches this folder for the directories made in it.\n")
 }
 
 /// Folders that will take the place of plain files; on the same file system as the root.

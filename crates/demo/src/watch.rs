@@ -1,7 +1,6 @@
 //! The judge's own watches of claims, volumes and the lease, written into the record.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::coordination::v1::Lease;
@@ -9,6 +8,7 @@ use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 
+use crate::clock;
 use crate::record::Record;
 
 /// Watches claims until the task is dropped.
@@ -19,7 +19,7 @@ pub(crate) async fn claims(client: Client, record: Arc<Record>) -> anyhow::Resul
         let volume = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref());
         let phase = claim.status.as_ref().and_then(|status| status.phase.as_deref());
         seen.history(|history| {
-            history.claim(uid, phase, volume, Instant::now());
+            history.claim(uid, phase, volume, clock::now());
             if gone {
                 history.claim_gone(uid);
             }

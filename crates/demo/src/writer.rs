@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, bail};
 use futures::{StreamExt, TryStreamExt, stream};
@@ -14,6 +14,7 @@ use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Interval, MissedTickBehavior};
 
+use crate::clock;
 use crate::obstacle::Obstacle;
 use crate::plan::{CLASS, Plan, Step};
 use crate::record::{Creation, Record};
@@ -182,7 +183,7 @@ impl Writer {
             },
         }))?;
         let (api, name) = self.claim(index)?;
-        let at = Instant::now();
+        let at = clock::now();
         let made =
             api.create(&PostParams::default(), &object).await.with_context(|| format!("creating {name}"))?;
         let uid = made.metadata.uid.with_context(|| format!("{name} was created without a UID"))?;

@@ -1,6 +1,6 @@
 //! What a walk calls a volume's directory, and what a stray.
 
-use super::{Directory, Fence, MARKER, Marker, walk};
+use super::{Directory, Fence, KEEPER, MARKER, Marker, walk};
 use std::fs;
 
 fn marker(uid: &str) -> Marker {
@@ -24,6 +24,8 @@ fn volume_directories_are_found_and_everything_else_is_a_stray() {
     }
     fs::write(at("team-a/pvc-2").join(MARKER), serde_json::to_vec(&marker("2")).unwrap()).unwrap();
     fs::write(at("team-b"), "in the way").unwrap();
+    fs::write(at("team-a").join(KEEPER), "").unwrap();
+    fs::write(at(KEEPER), "").unwrap();
     fs::write(at("team-a/pvc-3"), "a file with a directory's name").unwrap();
 
     let found = walk(root.path(), &["team-a".to_owned(), "team-b".to_owned()]).unwrap();
@@ -32,7 +34,10 @@ fn volume_directories_are_found_and_everything_else_is_a_stray() {
     assert!(found.directories[0].marker.is_err());
     assert_eq!(found.directories[0].claim_uid(), Some("1"));
     assert_eq!(found.directories[1].marker, Ok(marker("2")));
-    assert_eq!(found.strays, [at("other"), at("team-a/.staging-x"), at("team-a/pvc-3"), at("team-b")]);
+    assert_eq!(
+        found.strays,
+        [at(KEEPER), at("other"), at("team-a/.staging-x"), at("team-a/pvc-3"), at("team-b")]
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Logs written by hand, and what they say about a change of leader.
 
 use super::{Ending, Failover, Signal, failover, overlaps};
+use crate::clock;
 use crate::requests::Request;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -20,7 +21,7 @@ fn request(ms: u64, user: &str, verb: &str, resource: &str, status: u16) -> Requ
 }
 
 fn signal() -> Signal {
-    Signal { ending: Ending::Crash, at: at(100), moment: Instant::now(), leader: "replica-1".into() }
+    Signal { ending: Ending::Crash, at: at(100), moment: clock::now(), leader: "replica-1".into() }
 }
 
 fn log() -> Vec<Request> {

@@ -1,11 +1,12 @@
 //! What the record keeps of a series of watch events.
 
 use super::{Counts, History};
+use crate::clock;
 use std::time::{Duration, Instant};
 
 #[test]
 fn a_claim_is_bound_at_its_first_bound_sight_and_keeps_that_instant() {
-    let (mut history, start) = (History::default(), Instant::now());
+    let (mut history, start) = (History::default(), clock::now());
     history.claim("u1", Some("Pending"), None, start);
     history.claim("u1", Some("Bound"), Some("pvc-u1"), start + Duration::from_secs(1));
     history.claim("u1", Some("Bound"), Some("pvc-u1"), start + Duration::from_secs(2));
@@ -19,7 +20,7 @@ fn a_claim_is_bound_at_its_first_bound_sight_and_keeps_that_instant() {
 fn a_claim_that_changes_its_volume_shows_both() {
     let mut history = History::default();
     for volume in ["a", "a", "b", "a"] {
-        history.claim("u1", Some("Bound"), Some(volume), Instant::now());
+        history.claim("u1", Some("Bound"), Some(volume), clock::now());
     }
     assert_eq!(history.track("u1").unwrap().volumes, ["a", "b", "a"]);
 }
