@@ -60,7 +60,7 @@ struct Waiter {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_line_is_a_line(steps in prop::collection::vec(step(), 0..200)) {

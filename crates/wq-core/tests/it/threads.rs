@@ -225,12 +225,12 @@ fn stress(queue: &WorkQueue<usize>, producers: u64, rounds: usize) {
 
 #[test]
 fn no_add_is_lost_and_no_item_is_in_two_hands() {
-    stress(&WorkQueue::new(), 4, 15_000);
+    stress(&WorkQueue::new(), 4, 60_000);
 }
 
 #[test]
 fn nor_in_a_small_bounded_queue() {
-    stress(&WorkQueue::builder().capacity(2).build().unwrap(), 3, 8_000);
+    stress(&WorkQueue::builder().capacity(2).build().unwrap(), 3, 30_000);
 }
 
 /// One item at a time through many sleeping workers: each step needs the wake-up of the one before.
