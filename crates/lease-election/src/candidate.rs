@@ -6,13 +6,15 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::Moment;
 use crate::config::Config;
-use crate::decide::{Step, decide, runs_out};
+use crate::decide::{Step, decide};
 use crate::error::StoreError;
 use crate::leadership::Loss;
 use crate::observation::Observation;
 use crate::record::{Record, StoredLease, to_micros};
 use crate::store::LeaseEvent;
 use crate::version::{FenceToken, Version, compare_resource_versions};
+
+mod knowledge;
 
 /// What a write is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -82,20 +84,6 @@ enum Role {
     Leading(Tenure),
     /// The work has ended; the lease is to be given back.
     Leaving,
-}
-
-/// What a version of the Lease means to the one who wrote the one before it.
-enum Verdict {
-    /// Known already.
-    Same,
-    /// Older than what is known.
-    Older,
-    /// A write of ours, whose fate was unknown until now.
-    Ours(Box<Write>),
-    /// Our record, on an object whose labels or annotations changed.
-    Touched,
-    /// Somebody else's.
-    Foreign,
 }
 
 /// Writes whose fate is unknown are remembered up to this number; an older one that is applied after all is then taken for a stranger's, and waited for.
@@ -373,179 +361,6 @@ impl Candidate {
         self.role = Role::Leaving;
         self.write_not_before = ORIGIN;
         self.read_not_before = ORIGIN;
-    }
-
-    /// Takes in a version of the Lease. `undisturbed`: from a read during which nothing else was learnt, so that an older version means that the
-    /// server went back.
-    fn see(&mut self, now: Moment, lease: StoredLease, undisturbed: bool) -> News {
-        match self.judge(&lease) {
-            Verdict::Same => News::Nothing,
-            Verdict::Older if !undisturbed => News::Nothing,
-            Verdict::Older => {
-                self.replace(now, lease, false);
-                self.lose_if_leading(Loss::Rewound)
-            }
-            Verdict::Touched => {
-                if let Observation::Present { lease: known, .. } = &mut self.observation {
-                    known.version = lease.version;
-                    self.changes = self.changes.wrapping_add(1);
-                }
-                News::Nothing
-            }
-            Verdict::Ours(write) => self.applied(now, lease, &write),
-            Verdict::Foreign => {
-                let loss = self.classify(&lease);
-                let mine = self.own.as_ref() == Some(&lease.record);
-                self.replace(now, lease, mine);
-                self.lose_if_leading(loss)
-            }
-        }
-    }
-
-    fn judge(&self, lease: &StoredLease) -> Verdict {
-        if let Observation::Present { lease: known, .. } = &self.observation {
-            if known.version == lease.version {
-                return Verdict::Same;
-            }
-            let order =
-                compare_resource_versions(&lease.version.resource_version, &known.version.resource_version);
-            if order == Some(std::cmp::Ordering::Less) {
-                return Verdict::Older;
-            }
-            if known.record == lease.record && known.version.uid == lease.version.uid {
-                return Verdict::Touched;
-            }
-        }
-        match self.pending.iter().find(|write| write.record == lease.record) {
-            // A renewal or release that made a new object is none: the Lease it was meant for is gone.
-            Some(write) if write.base.as_ref().is_none_or(|base| base.uid == lease.version.uid) => {
-                Verdict::Ours(Box::new(write.clone()))
-            }
-            _ => Verdict::Foreign,
-        }
-    }
-
-    /// A write of ours turns out to have been applied.
-    fn applied(&mut self, now: Moment, lease: StoredLease, write: &Write) -> News {
-        let until = write.sent.after(self.config.hold());
-        let version = lease.version.clone();
-        let transitions = lease.record.leader_transitions;
-        self.own = Some(lease.record.clone());
-        self.must_read = false;
-        self.write_not_before = ORIGIN;
-        // Whether somebody acts under it is for the role to say; the observation is for the time after.
-        self.replace(now, lease, true);
-        match (&mut self.role, write.purpose) {
-            (Role::Standby, Purpose::Acquire) if now < until => {
-                let tenure = Tenure {
-                    fence: FenceToken {
-                        uid: version.uid,
-                        resource_version: version.resource_version,
-                        transitions,
-                    },
-                    acquire_time: write.record.acquire_time.unwrap_or(Timestamp::UNIX_EPOCH),
-                    sent: write.sent,
-                    until,
-                };
-                self.role = Role::Leading(tenure.clone());
-                News::Acquired(tenure)
-            }
-            (Role::Leading(tenure), Purpose::Renew) => {
-                tenure.sent = tenure.sent.max(write.sent);
-                tenure.until = tenure.until.max(until);
-                News::Renewed(tenure.until)
-            }
-            (Role::Leaving, Purpose::Release) => {
-                self.role = Role::Standby;
-                News::Released
-            }
-            _ => News::Nothing,
-        }
-    }
-
-    /// Takes in that there is no Lease; with its last state if that is known.
-    fn see_absent(&mut self, now: Moment, last: Option<StoredLease>) -> News {
-        if matches!(self.observation, Observation::Absent { .. }) {
-            return News::Nothing;
-        }
-        let told = last.is_some();
-        if let Some(last) = last
-            && matches!(self.judge(&last), Verdict::Foreign)
-        {
-            let mine = self.own.as_ref() == Some(&last.record);
-            self.replace(now, last, mine);
-        }
-        let free_at = match &self.observation {
-            Observation::Present { lease, mine: false, jitter, .. }
-                if !lease.record.is_free() && self.config.wait_after_deletion() =>
-            {
-                if told {
-                    runs_out(&self.observation, &self.config).unwrap_or(now)
-                } else {
-                    // The holder may have renewed unseen before the deletion, but not after this moment.
-                    let patience =
-                        lease.record.patience(self.config.lease_duration(), self.config.foreign_lease_cap());
-                    now.after(patience).after(*jitter)
-                }
-            }
-            _ => now,
-        };
-        self.observation = Observation::Absent { free_at };
-        self.write_not_before = ORIGIN;
-        self.changes = self.changes.wrapping_add(1);
-        self.pending.retain(|write| write.base.is_none());
-        self.lose_if_leading(Loss::Deleted)
-    }
-
-    /// Replaces the observation, and forgets the writes that can no longer be applied.
-    fn replace(&mut self, now: Moment, lease: StoredLease, mine: bool) {
-        let jitter = self.draw();
-        self.pending.retain(|write| write.base.as_ref() == Some(&lease.version));
-        if !mine {
-            // News of others: an attempt that had to wait for its turn may be made at once.
-            self.write_not_before = ORIGIN;
-        }
-        self.observation = Observation::Present {
-            lease,
-            since: now,
-            mine,
-            jitter: fraction(self.config.takeover_jitter(), jitter),
-        };
-        self.changes = self.changes.wrapping_add(1);
-    }
-
-    fn classify(&self, lease: &StoredLease) -> Loss {
-        let replaced = self.observation.version().is_some_and(|known| known.uid != lease.version.uid);
-        if replaced {
-            Loss::Replaced
-        } else if lease.record.is_free() {
-            Loss::Released
-        } else if lease.record.holder == self.config.identity() {
-            Loss::ForeignWrite
-        } else {
-            Loss::TakenOver { by: lease.record.holder.clone() }
-        }
-    }
-
-    /// A term that expired before an input stays over, whatever the input brought.
-    fn settle(&mut self, expired: News, news: News) -> News {
-        if expired == News::Nothing {
-            return news;
-        }
-        self.role = Role::Standby;
-        expired
-    }
-
-    fn lose_if_leading(&mut self, loss: Loss) -> News {
-        match self.role {
-            Role::Standby => News::Nothing,
-            Role::Leading(_) | Role::Leaving => self.lose(loss),
-        }
-    }
-
-    fn lose(&mut self, loss: Loss) -> News {
-        self.role = Role::Standby;
-        News::Ended(loss)
     }
 
     /// When to try again after a failure: a leader at its pace, a standby ever more slowly, and both no sooner than the server asked for.

@@ -9,25 +9,21 @@ use futures::future::BoxFuture;
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::task::{JoinError, JoinHandle};
 
-use crate::candidate::{Action, Candidate, News, Read, Tenure, Write};
+use crate::candidate::{Candidate, News, Tenure};
 use crate::clock::Moment;
 use crate::elector::{Outcome, Shared};
-use crate::error::{StoreError, shown};
-use crate::feed::{Feed, FeedNews};
-use crate::leadership::{Leadership, Loss, Term, TermParts};
-use crate::observation::Observation;
-use crate::record::StoredLease;
+use crate::error::shown;
+use crate::feed::Feed;
+use crate::leadership::{Leadership, Loss};
+use crate::term::{Term, TermParts};
+
+mod turn;
+use turn::{Reply, absorb, reply, send_read, sleep_until, turn};
 
 /// How a run ended.
 pub(crate) enum Ended<R> {
     With(Outcome<R>),
     Panicked(Box<dyn Any + Send>),
-}
-
-/// The answer to the request under way.
-enum Reply {
-    Read(Read, Result<Option<StoredLease>, StoreError>),
-    Written(Write, Result<StoredLease, StoreError>),
 }
 
 /// What ended the wait for the work.
@@ -70,9 +66,11 @@ impl StopSignal {
 impl Driver {
     pub(crate) fn new(
         shared: Arc<Shared>,
-        candidate: OwnedMutexGuard<Candidate>,
+        mut candidate: OwnedMutexGuard<Candidate>,
         abandoned: watch::Receiver<()>,
     ) -> Self {
+        // No work runs now, however the run before this one ended.
+        candidate.abdicate();
         let feed = Feed::new(
             Arc::clone(&shared.store),
             Arc::clone(&shared.clock),
@@ -178,6 +176,9 @@ impl Driver {
                 let until = self.candidate.deadline();
                 let in_term = term.is_valid();
                 term.end(Loss::Finished);
+                if !in_term {
+                    shared.counters.lost(&term.loss());
+                }
                 self.work_ended();
                 if let (true, Some(until), true) = (in_term, until, config.release_on_stop()) {
                     self.release(until).await;
@@ -322,181 +323,5 @@ fn loss_kind(loss: &Loss) -> Loss {
     match loss {
         Loss::TakenOver { by } => Loss::TakenOver { by: shown(by) },
         other => other.clone(),
-    }
-}
-
-async fn sleep_until(clock: &Arc<dyn crate::clock::Clock>, deadline: Option<Moment>) {
-    match deadline {
-        Some(deadline) => clock.sleep_until(deadline).await,
-        None => std::future::pending().await,
-    }
-}
-
-/// The answer to the request under way; never, if there is none.
-///
-/// # Cancel safety
-/// The request stays under way.
-async fn reply(request: &mut Option<BoxFuture<'static, Reply>>) -> Reply {
-    match request {
-        Some(pending) => {
-            let reply = pending.await;
-            *request = None;
-            reply
-        }
-        None => std::future::pending().await,
-    }
-}
-
-/// One thing after the other until something happened that matters: sends what is due, takes in answers and events, minds the deadline.
-///
-/// # Cancel safety
-/// Requests and the watch stay under way.
-async fn turn(
-    shared: &Arc<Shared>,
-    candidate: &mut Candidate,
-    feed: &mut Feed,
-    request: &mut Option<BoxFuture<'static, Reply>>,
-) -> News {
-    loop {
-        let now = shared.clock.now();
-        let news = candidate.tick(now);
-        if news != News::Nothing {
-            return news;
-        }
-        let wake = if request.is_some() {
-            candidate.deadline()
-        } else {
-            match candidate.action(now, feed.is_open()) {
-                Action::Wait(until) => {
-                    Some(candidate.deadline().map_or(until, |deadline| until.min(deadline)))
-                }
-                Action::Read => {
-                    let read = candidate.begin_read(now);
-                    *request = Some(send_read(shared, read));
-                    continue;
-                }
-                Action::Write(purpose) => {
-                    let write = candidate.begin_write(now, shared.clock.wall(), purpose);
-                    *request = Some(send_write(shared, candidate, write, now));
-                    continue;
-                }
-            }
-        };
-        let known = *candidate.observation() != Observation::Unknown;
-        let from = candidate.observation().version().cloned();
-        let news = tokio::select! {
-            biased;
-            reply = reply(request) => {
-                let silent = matches!(&reply, Reply::Read(read, Ok(_)) if read.routine) && feed.is_open();
-                let before = candidate.observation().version().cloned();
-                let news = absorb(shared, candidate, reply);
-                if silent && !candidate.is_leading() && candidate.observation().version() != before.as_ref() {
-                    // The read told what the watch had not.
-                    feed.restart();
-                    shared.counters.watching(false);
-                }
-                news
-            }
-            told = feed.next(known, from.as_ref()) => match told {
-                FeedNews::Opened => {
-                    shared.counters.count(|stats| &mut stats.watches);
-                    shared.counters.watching(true);
-                    News::Nothing
-                }
-                FeedNews::Event(event) => {
-                    let news = candidate.heard(shared.clock.now(), event);
-                    note_leader(shared, candidate);
-                    news
-                }
-                FeedNews::Closed(error) => {
-                    shared.counters.watching(false);
-                    if let Some(error) = error {
-                        tracing::debug!(lease = shared.config.name(), %error, "the watch broke");
-                        candidate.distrust();
-                    }
-                    News::Nothing
-                }
-            },
-            () = sleep_until(&shared.clock, wake) => News::Nothing,
-        };
-        if news != News::Nothing {
-            return news;
-        }
-    }
-}
-
-fn send_read(shared: &Arc<Shared>, read: Read) -> BoxFuture<'static, Reply> {
-    shared.counters.count(|stats| &mut stats.reads);
-    let store = Arc::clone(&shared.store);
-    let timeout = shared.config.request_timeout();
-    Box::pin(async move {
-        let answer = tokio::time::timeout(timeout, store.get()).await;
-        Reply::Read(read, answer.unwrap_or_else(|_| Err(no_answer())))
-    })
-}
-
-fn send_write(
-    shared: &Arc<Shared>,
-    candidate: &Candidate,
-    write: Write,
-    now: Moment,
-) -> BoxFuture<'static, Reply> {
-    let store = Arc::clone(&shared.store);
-    let timeout = shared.config.request_timeout();
-    let timeout = candidate.deadline().map_or(timeout, |deadline| timeout.min(deadline.since(now)));
-    Box::pin(async move {
-        let call = async {
-            match &write.base {
-                None => store.create(&write.record).await,
-                Some(base) => store.update(base, &write.record).await,
-            }
-        };
-        let answer = tokio::time::timeout(timeout, call).await;
-        Reply::Written(write, answer.unwrap_or_else(|_| Err(no_answer())))
-    })
-}
-
-fn no_answer() -> StoreError {
-    StoreError::unknown("no answer within the request time-out")
-}
-
-/// Feeds an answer to the candidate, and counts it.
-fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Reply) -> News {
-    let now = shared.clock.now();
-    let leading = candidate.is_leading();
-    let error = match &reply {
-        Reply::Read(_, answer) => answer.as_ref().err(),
-        Reply::Written(_, answer) => answer.as_ref().err(),
-    };
-    match error {
-        Some(error) => {
-            shared.counters.failed(leading, error);
-            if matches!(reply, Reply::Written(..)) {
-                shared.counters.count(|stats| &mut stats.slow_path);
-            }
-            tracing::debug!(lease = shared.config.name(), leading, %error, "a request failed");
-        }
-        None => shared.counters.succeeded(),
-    }
-    let news = match reply {
-        Reply::Read(read, answer) => candidate.read(now, read, answer),
-        Reply::Written(write, answer) => candidate.wrote(now, &write, answer),
-    };
-    note_leader(shared, candidate);
-    news
-}
-
-/// Tells observers who holds the lease, if that changed.
-fn note_leader(shared: &Shared, candidate: &Candidate) {
-    let holder = candidate.observation().holder();
-    let changed = shared.leader.send_if_modified(|known| {
-        let differs = known.as_deref() != holder;
-        if differs {
-            *known = holder.map(str::to_owned);
-        }
-        differs
-    });
-    if changed {
-        shared.counters.count(|stats| &mut stats.transitions);
     }
 }

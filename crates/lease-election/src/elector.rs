@@ -12,10 +12,11 @@ use crate::candidate::Candidate;
 use crate::clock::{BootClock, Clock};
 use crate::config::Config;
 use crate::driver::{self, Driver};
-use crate::leadership::{Leadership, Term};
+use crate::leadership::Leadership;
 use crate::liveness::{Liveness, WorkLease};
 use crate::status::{Counters, Stats, Status};
 use crate::store::LeaseStore;
+use crate::term::Term;
 
 /// How a campaign ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -2,17 +2,11 @@
 
 use std::fmt;
 use std::future::Future;
-use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
-use tokio::sync::Notify;
-
-use crate::clock::{Clock, Moment};
 use crate::error::StoreError;
-use crate::store::LeaseStore;
+use crate::term::Term;
 use crate::version::FenceToken;
 
 /// Why a term is over.
@@ -163,13 +157,13 @@ impl Leadership {
     /// Whether a stop was asked for.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
-        self.term.stopping.load(Ordering::SeqCst)
+        self.term.is_stopping()
     }
 
     /// The name of this term, for receivers that refuse older ones.
     #[must_use]
     pub fn fence(&self) -> FenceToken {
-        self.term.fence.clone()
+        self.term.fence().clone()
     }
 
     /// Asks the server whether the term goes on: for use right before something dangerous. One linearizable read.
@@ -184,11 +178,7 @@ impl Leadership {
     pub async fn verify_remote(&self) -> Result<(), VerifyError> {
         let term = &self.term;
         self.ensure().map_err(VerifyError::Lost)?;
-        let answer = match tokio::time::timeout(term.request_timeout, term.store.get()).await {
-            Ok(answer) => answer,
-            Err(_) => Err(StoreError::unknown("no answer within the request time-out")),
-        };
-        match answer {
+        match term.read().await {
             Err(error) => {
                 self.ensure().map_err(VerifyError::Lost)?;
                 Err(VerifyError::Unanswered(error))
@@ -198,20 +188,7 @@ impl Leadership {
                 Err(VerifyError::Lost(Lost(term.loss())))
             }
             Ok(Some(lease)) => {
-                let record = &lease.record;
-                let loss = if lease.version.uid != term.fence.uid {
-                    Some(Loss::Replaced)
-                } else if record.holder.is_empty() {
-                    Some(Loss::Released)
-                } else if record.holder != term.identity {
-                    Some(Loss::TakenOver { by: record.holder.clone() })
-                } else if record.acquire_time != Some(term.acquire_time)
-                    || !record.write_id.as_ref().is_some_and(|id| term.wrote(id))
-                {
-                    Some(Loss::ForeignWrite)
-                } else {
-                    None
-                };
+                let loss = term.contradiction(&lease);
                 if let Some(loss) = loss {
                     term.end(loss);
                 }
@@ -241,172 +218,8 @@ impl Leadership {
 impl fmt::Debug for Leadership {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Leadership")
-            .field("fence", &self.term.fence)
+            .field("fence", self.term.fence())
             .field("remaining", &self.remaining())
             .finish_non_exhaustive()
     }
 }
-
-/// The state of one term that its clones share with the driver.
-pub(crate) struct Term {
-    fence: FenceToken,
-    identity: String,
-    writer: String,
-    acquire_time: Timestamp,
-    /// Nanoseconds of the clock up to which the term is valid; 0 = over. Only ever raised while it is neither 0 nor reached.
-    valid_until: AtomicU64,
-    loss: OnceLock<Loss>,
-    stopping: AtomicBool,
-    /// Told when `loss` or `stopping` is set.
-    changed: Notify,
-    clock: Arc<dyn Clock>,
-    store: Arc<dyn LeaseStore>,
-    request_timeout: Duration,
-}
-
-/// What a [`Term`] is made of.
-pub(crate) struct TermParts {
-    pub(crate) fence: FenceToken,
-    pub(crate) identity: String,
-    pub(crate) writer: String,
-    pub(crate) acquire_time: Timestamp,
-    pub(crate) valid_until: Moment,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) store: Arc<dyn LeaseStore>,
-    pub(crate) request_timeout: Duration,
-}
-
-impl Term {
-    pub(crate) fn begin(parts: TermParts) -> Arc<Self> {
-        Arc::new(Self {
-            fence: parts.fence,
-            identity: parts.identity,
-            writer: parts.writer,
-            acquire_time: parts.acquire_time,
-            valid_until: AtomicU64::new(parts.valid_until.to_nanos()),
-            loss: OnceLock::new(),
-            stopping: AtomicBool::new(false),
-            changed: Notify::new(),
-            clock: parts.clock,
-            store: parts.store,
-            request_timeout: parts.request_timeout,
-        })
-    }
-
-    /// Whether `id` names a write of the elector that began this term.
-    fn wrote(&self, id: &str) -> bool {
-        id.strip_prefix(self.writer.as_str()).is_some_and(|rest| rest.starts_with('.'))
-    }
-
-    /// Time-aware, and a latch: whoever finds the term expired ends it, so that a renewal which is noted at the same instant cannot revive it.
-    pub(crate) fn is_valid(&self) -> bool {
-        let mut until = self.valid_until.load(Ordering::SeqCst);
-        loop {
-            if until == 0 {
-                return false;
-            }
-            if self.clock.now().to_nanos() < until {
-                return true;
-            }
-            match self.valid_until.compare_exchange(until, 0, Ordering::SeqCst, Ordering::SeqCst) {
-                Ok(_) => {
-                    self.note(Loss::Expired);
-                    return false;
-                }
-                Err(seen) => until = seen,
-            }
-        }
-    }
-
-    /// Moves the end of the term out to `until`. `false` if the term is over.
-    #[must_use]
-    pub(crate) fn extend(&self, until: Moment) -> bool {
-        loop {
-            if !self.is_valid() {
-                return false;
-            }
-            let held = self.valid_until.load(Ordering::SeqCst);
-            let longer = held.max(until.to_nanos());
-            if held == 0 {
-                return false;
-            }
-            if self.clock.now().to_nanos() >= held {
-                continue;
-            }
-            if self.valid_until.compare_exchange(held, longer, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
-                return true;
-            }
-        }
-    }
-
-    /// Ends the term, if it is not over already.
-    pub(crate) fn end(&self, loss: Loss) {
-        let held = self.valid_until.swap(0, Ordering::SeqCst);
-        if held != 0 {
-            let expired = self.clock.now().to_nanos() >= held;
-            self.note(if expired { Loss::Expired } else { loss });
-        }
-    }
-
-    fn note(&self, loss: Loss) {
-        if self.loss.set(loss).is_ok() {
-            self.changed.notify_waiters();
-        }
-    }
-
-    pub(crate) fn request_stop(&self) {
-        self.stopping.store(true, Ordering::SeqCst);
-        self.changed.notify_waiters();
-    }
-
-    /// # Cancel safety
-    /// Dropping the future loses nothing.
-    async fn stop_requested(&self) {
-        loop {
-            let mut changed = pin!(self.changed.notified());
-            changed.as_mut().enable();
-            if self.stopping.load(Ordering::SeqCst) {
-                return;
-            }
-            changed.await;
-        }
-    }
-
-    pub(crate) fn loss(&self) -> Loss {
-        // Between the swap that ends a term and the note of its reason another thread may ask: it hears the usual reason.
-        self.loss.get().cloned().unwrap_or(Loss::Expired)
-    }
-
-    pub(crate) fn remaining(&self) -> Duration {
-        if !self.is_valid() {
-            return Duration::ZERO;
-        }
-        Moment::from_nanos(self.valid_until.load(Ordering::SeqCst)).since(self.clock.now())
-    }
-
-    /// # Cancel safety
-    /// Dropping the future loses nothing.
-    pub(crate) async fn lost(&self) -> Loss {
-        loop {
-            let mut changed = pin!(self.changed.notified());
-            changed.as_mut().enable();
-            if let Some(loss) = self.loss.get() {
-                return loss.clone();
-            }
-            if !self.is_valid() {
-                // Whoever ended it notes the reason right after.
-                changed.await;
-                continue;
-            }
-            let until = Moment::from_nanos(self.valid_until.load(Ordering::SeqCst));
-            tokio::select! {
-                biased;
-                () = changed => {}
-                () = self.clock.sleep_until(until) => {}
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -16,6 +16,7 @@ mod memory_store;
 mod kube_store;
 mod feed;
 mod driver;
+mod term;
 mod leadership;
 mod elector;
 mod liveness;

@@ -3,6 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
+use crate::leadership::Leadership;
 use crate::memory_store::MemoryLeaseStore;
 
 #[derive(Clone, Debug, Default)]
