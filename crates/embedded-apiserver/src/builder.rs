@@ -153,7 +153,7 @@ impl Builder {
             protect_volumes: self.volume_binder,
         };
         let pipeline = Pipeline {
-            log: RequestLog::new(self.request_log_capacity),
+            log: RequestLog::new(self.request_log_capacity, clock.clone()),
             tokens: self.tokens,
             faults: Faults::new(self.faults),
             introspection: self.introspection,

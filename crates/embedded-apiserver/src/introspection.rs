@@ -52,7 +52,10 @@ pub(crate) fn answer(pipeline: &Pipeline, request: &Request<Bytes>) -> Response<
         (_, "requests" | "faults") => {
             refused(StatusCode::METHOD_NOT_ALLOWED, "requests answers GET, faults answers GET and PUT")
         }
-        _ => refused(StatusCode::NOT_FOUND, "there are /embedded/healthz, /embedded/requests and /embedded/faults"),
+        _ => refused(
+            StatusCode::NOT_FOUND,
+            "there are /embedded/healthz, /embedded/requests and /embedded/faults",
+        ),
     }
 }
 
@@ -92,14 +95,14 @@ fn requests(log: &RequestLog, query: &str) -> Result<Value, (StatusCode, String)
             "except" => selection = selection.except_resource(value),
             "verb" => selection = selection.verb(verb(&value)?),
             "kind" => selection = kind(selection, &value)?,
-            "since_unix_us" => wanted = Wanted::Since(wall(number()?)),
+            "since_unix_us" => wanted = Wanted::Since(wall(number()?)?),
             "from" => wanted = Wanted::From(number()?),
             "newest" => wanted = Wanted::Newest(usize::try_from(number()?).unwrap_or(usize::MAX)),
             "limit" => limit = usize::try_from(number()?).unwrap_or(usize::MAX),
             _ => return Err((StatusCode::BAD_REQUEST, format!("unknown parameter {key:?}"))),
         }
     }
-    let mut answer = json!({ "now_unix_us": unix_us(SystemTime::now()) });
+    let mut answer = json!({ "now_unix_us": unix_us(log.now()) });
     let gone = |forgotten: crate::request_log::Forgotten| (StatusCode::GONE, forgotten.to_string());
     let entries = match wanted {
         Wanted::None => None,
@@ -118,13 +121,17 @@ fn requests(log: &RequestLog, query: &str) -> Result<Value, (StatusCode, String)
     if let Some(entries) = entries {
         answer["entries"] = entries.iter().take(limit).map(entry).collect();
     }
-    answer["counts"] = selection.rows().into_iter().map(|(series, counts)| {
-        let mut row = json!(series);
-        if let (Value::Object(row), Value::Object(counts)) = (&mut row, json!(counts)) {
-            row.extend(counts);
-        }
-        row
-    }).collect();
+    answer["counts"] = selection
+        .rows()
+        .into_iter()
+        .map(|(series, counts)| {
+            let mut row = json!(series);
+            if let (Value::Object(row), Value::Object(counts)) = (&mut row, json!(counts)) {
+                row.extend(counts);
+            }
+            row
+        })
+        .collect();
     Ok(answer)
 }
 
@@ -173,8 +180,8 @@ fn unix_us(wall: SystemTime) -> u64 {
     u64::try_from(since.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// A time that the system cannot express is in the far future: no entry is that new.
-fn wall(unix_us: u64) -> SystemTime {
-    let since = Duration::from_micros(unix_us);
-    SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or_else(SystemTime::now)
+fn wall(unix_us: u64) -> Result<SystemTime, (StatusCode, String)> {
+    let too_late =
+        || (StatusCode::BAD_REQUEST, format!("since_unix_us is {unix_us}; the system's clock ends before"));
+    SystemTime::UNIX_EPOCH.checked_add(Duration::from_micros(unix_us)).ok_or_else(too_late)
 }

@@ -196,7 +196,8 @@ async fn serve(stream: TcpStream, service: ApiService, mut stopped: watch::Recei
     }
     let dropped = Arc::new(Notify::new());
     let (drops, stops) = (Arc::clone(&dropped), stopped.clone());
-    let service = service_fn(move |request| answer(service.clone(), request, Arc::clone(&drops), stops.clone()));
+    let service =
+        service_fn(move |request| answer(service.clone(), request, Arc::clone(&drops), stops.clone()));
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new());
     builder.http2().timer(TokioTimer::new());

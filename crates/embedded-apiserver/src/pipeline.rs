@@ -37,7 +37,11 @@ impl Pipeline {
     /// # Cancel safety
     ///
     /// A dropped future is a client that went away: the log says so, and `api` may or may not have been applied.
-    pub(crate) async fn serve<F, Fut>(&self, request: Request<Bytes>, api: F) -> Result<Response<Body>, Disconnected>
+    pub(crate) async fn serve<F, Fut>(
+        &self,
+        request: Request<Bytes>,
+        api: F,
+    ) -> Result<Response<Body>, Disconnected>
     where
         F: FnOnce(Request<Bytes>) -> Fut + Send + 'static,
         Fut: Future<Output = Response<Body>> + Send + 'static,
@@ -80,7 +84,8 @@ impl Pipeline {
     {
         request.extensions_mut().insert(ClientName(Arc::clone(user)));
         self.faults.connected(user).await;
-        let decision = self.faults.decide(user, info, resumes(info, request.uri().query().unwrap_or_default()));
+        let decision =
+            self.faults.decide(user, info, resumes(info, request.uri().query().unwrap_or_default()));
         if let Some(word) = decision.word() {
             recording.faulted(word);
         }

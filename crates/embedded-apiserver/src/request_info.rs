@@ -171,7 +171,9 @@ impl RequestInfo {
             for (key, value) in form_urlencoded::parse(query.as_bytes()) {
                 match &*key {
                     // Only "false" and "0" mean no; `watch`, `watch=yes` and `watch=True` mean yes.
-                    "watch" if !value.eq_ignore_ascii_case("false") && value != "0" => self.verb = Verb::Watch,
+                    "watch" if !value.eq_ignore_ascii_case("false") && value != "0" => {
+                        self.verb = Verb::Watch
+                    }
                     "fieldSelector" => self.name = name_in_selector(&value),
                     _ => {}
                 }
@@ -201,7 +203,12 @@ impl RequestInfo {
 
 /// Whether `pattern` names this resource: `leases` (any group, with all subresources), `leases.coordination.k8s.io`
 /// (that group), `pods/status` (that subresource alone).
-pub(crate) fn resource_matches(pattern: &str, group: &str, resource: &str, subresource: Option<&str>) -> bool {
+pub(crate) fn resource_matches(
+    pattern: &str,
+    group: &str,
+    resource: &str,
+    subresource: Option<&str>,
+) -> bool {
     let (object, wanted_subresource) = match pattern.split_once('/') {
         Some((object, subresource)) => (object, Some(subresource)),
         None => (pattern, None),

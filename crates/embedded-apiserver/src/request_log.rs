@@ -4,6 +4,7 @@ mod select;
 
 pub use select::{Forgotten, Selection};
 
+use crate::clock::Clock;
 use crate::request_info::{RequestInfo, Verb};
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -43,7 +44,7 @@ pub struct Entry {
     pub seq: u64,
     /// When the request arrived, on tokio's clock (paused or not).
     pub at: Instant,
-    /// The wall clock when the request arrived.
+    /// The server's clock when the request arrived: the wall time at the server's start, moved on by tokio's clock.
     pub wall: SystemTime,
     /// Who asked.
     pub user: Arc<str>,
@@ -144,6 +145,7 @@ pub struct RequestLog {
 }
 
 struct Shared {
+    clock: Clock,
     ring: Mutex<Ring>,
     changed: Notify,
 }
@@ -165,7 +167,7 @@ struct Ring {
 impl RequestLog {
     /// A log that keeps the newest `capacity` entries (at least one).
     #[must_use]
-    pub(crate) fn new(capacity: usize) -> Self {
+    pub(crate) fn new(capacity: usize, clock: Clock) -> Self {
         let ring = Ring {
             capacity: capacity.max(1),
             entries: VecDeque::new(),
@@ -175,15 +177,15 @@ impl RequestLog {
             series: HashMap::new(),
             counts: Vec::new(),
         };
-        Self { shared: Arc::new(Shared { ring: Mutex::new(ring), changed: Notify::new() }) }
+        Self { shared: Arc::new(Shared { clock, ring: Mutex::new(ring), changed: Notify::new() }) }
     }
 
     /// Notes an arrival now. The guard notes the end.
     pub(crate) fn arrived(&self, user: &Arc<str>, request: &RequestInfo) -> Recording {
-        let wall = SystemTime::now();
         let mut ring = self.shared.ring.lock();
         // Read under the lock, so that the order of entries is the order of their instants.
-        let at = tokio::time::Instant::now().into_std();
+        let now = tokio::time::Instant::now();
+        let (at, wall) = (now.into_std(), SystemTime::from(self.shared.clock.at(now)));
         let counts = ring.series_of(user, request);
         ring.counts[counts].requests += 1;
         let seq = ring.next_seq;
@@ -207,6 +209,12 @@ impl RequestLog {
         drop(dropped);
         self.shared.changed.notify_waiters();
         Recording { log: self.clone(), seq, counts, at, fault: None, outcome: Outcome::Abandoned }
+    }
+
+    /// The server's clock, in the terms of [`Entry::wall`].
+    #[must_use]
+    pub fn now(&self) -> SystemTime {
+        self.shared.clock.now().into()
     }
 
     /// All requests; narrow it down with the methods of [`Selection`].

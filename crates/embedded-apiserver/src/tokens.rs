@@ -39,7 +39,8 @@ impl Tokens {
             return Ok(Arc::from(ANONYMOUS));
         }
         let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let (scheme, credentials) = value.and_then(|value| value.trim().split_once(' ')).ok_or(Unauthorized)?;
+        let (scheme, credentials) =
+            value.and_then(|value| value.trim().split_once(' ')).ok_or(Unauthorized)?;
         let credentials = credentials.trim();
         let user = if scheme.eq_ignore_ascii_case("bearer") {
             self.users.get(credentials)

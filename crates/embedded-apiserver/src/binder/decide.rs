@@ -145,7 +145,11 @@ fn refers_to(reference: &ObjectReference, claim: &PersistentVolumeClaim) -> bool
 }
 
 /// A volume made for this claim, or else the smallest free one that is good enough.
-fn find_volume<'a>(view: &'a View, key: &ClaimKey, claim: &PersistentVolumeClaim) -> Option<&'a PersistentVolume> {
+fn find_volume<'a>(
+    view: &'a View,
+    key: &ClaimKey,
+    claim: &PersistentVolumeClaim,
+) -> Option<&'a PersistentVolume> {
     let large_enough = |volume: &PersistentVolume| size_of(volume) >= size_asked(claim);
     let made_for_it = view.volumes_for(key).find(|volume| {
         volume.metadata.deletion_timestamp.is_none()
@@ -234,8 +238,9 @@ fn follow_claim(view: &View, volume: &PersistentVolume) -> Option<Write> {
         None => None,
         Some(name) if Some(name) == volume.metadata.name.as_deref() => set("Bound"),
         // The claim took another volume: give this one back to its provisioner or to the free ones.
-        Some(_) if annotation(&volume.metadata, PROVISIONED_BY).is_some()
-            && spec.persistent_volume_reclaim_policy.as_deref() == Some("Delete") =>
+        Some(_)
+            if annotation(&volume.metadata, PROVISIONED_BY).is_some()
+                && spec.persistent_volume_reclaim_policy.as_deref() == Some("Delete") =>
         {
             if volume_phase(volume) == "Failed" { None } else { set("Released") }
         }

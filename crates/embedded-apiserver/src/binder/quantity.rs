@@ -80,7 +80,9 @@ mod tests {
 
     #[test]
     fn what_is_no_quantity_has_no_size() {
-        for text in ["", "Gi", ".", "1.2.3", "-1", "1gi", "1 Gi", "1e", "1ee3", "x", "1KiB", "1e99999999999999999999"] {
+        for text in
+            ["", "Gi", ".", "1.2.3", "-1", "1gi", "1 Gi", "1e", "1ee3", "x", "1KiB", "1e99999999999999999999"]
+        {
             assert_eq!(bytes(text), None, "{text}");
         }
     }

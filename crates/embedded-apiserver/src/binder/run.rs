@@ -66,6 +66,7 @@ struct Binder {
 }
 
 /// What one of the four watches says.
+#[expect(clippy::large_enum_variant, reason = "one at a time, moved into the view at once")]
 enum Event {
     Claim(watcher::Event<PersistentVolumeClaim>),
     Volume(watcher::Event<PersistentVolume>),
@@ -169,7 +170,9 @@ impl Binder {
 
     async fn apply(&mut self, write: Write) -> kube::Result<Applied> {
         match &write.unless {
-            Some(Unless::ClaimExists(key, uid)) if self.claim_exists(key, uid).await? => return Ok(Applied::Nothing),
+            Some(Unless::ClaimExists(key, uid)) if self.claim_exists(key, uid).await? => {
+                return Ok(Applied::Nothing);
+            }
             Some(Unless::ClaimInUse(key)) if self.claim_in_use(key).await? => return Ok(Applied::Nothing),
             _ => {}
         }

@@ -41,7 +41,13 @@ pub(crate) fn response(fault: &Fault, user: &str, request: &RequestInfo) -> Opti
         }
         Fault::TooManyRequests { retry_after_s } => {
             let message = "Too many requests, please try again later.".to_owned();
-            (429, "TooManyRequests", message, json!({ "retryAfterSeconds": retry_after_s }), Some(*retry_after_s))
+            (
+                429,
+                "TooManyRequests",
+                message,
+                json!({ "retryAfterSeconds": retry_after_s }),
+                Some(*retry_after_s),
+            )
         }
         Fault::InternalError => {
             let why = "etcdserver: request timed out";
@@ -57,7 +63,13 @@ pub(crate) fn response(fault: &Fault, user: &str, request: &RequestInfo) -> Opti
             (504, "Timeout", message, json!({}), None)
         }
         Fault::Expired if request.verb == Verb::Watch => return Some(expired_event(fault)),
-        Fault::Expired => (410, "Expired", "The resourceVersion for the provided list is too old.".to_owned(), Value::Null, None),
+        Fault::Expired => (
+            410,
+            "Expired",
+            "The resourceVersion for the provided list is too old.".to_owned(),
+            Value::Null,
+            None,
+        ),
         _ => return None,
     };
     let mut response = json_response(status_code(code), status(code, reason, &message, details).to_string());
@@ -70,7 +82,8 @@ pub(crate) fn response(fault: &Fault, user: &str, request: &RequestInfo) -> Opti
 
 /// A watch whose history is gone opens with 200, says so in one ERROR event, and ends.
 fn expired_event(fault: &Fault) -> Response<Body> {
-    let object = status(410, "Expired", "The resourceVersion for the provided watch is too old.", Value::Null);
+    let object =
+        status(410, "Expired", "The resourceVersion for the provided watch is too old.", Value::Null);
     let line = format!("{}\n", json!({ "type": "ERROR", "object": object }));
     let mut response = json_response(StatusCode::OK, line);
     mark(&mut response, fault);

@@ -74,7 +74,8 @@ impl Decider {
             if !rule.matching.admits(user, request) {
                 continue;
             }
-            let fitting: Vec<&Fault> = rule.faults.iter().filter(|fault| fault.fits(request, resumes)).collect();
+            let fitting: Vec<&Fault> =
+                rule.faults.iter().filter(|fault| fault.fits(request, resumes)).collect();
             if fitting.is_empty() {
                 continue;
             }

@@ -199,7 +199,11 @@ impl TryFrom<f64> for Chance {
         if !(0.0..=100.0).contains(&percent) {
             return Err(format!("percent is {percent}; it must be between 0 and 100"));
         }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked: 0 to 1,000,000")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked: 0 to 1,000,000"
+        )]
         let parts = (percent * 10_000.0).round() as u32;
         Ok(Self(parts))
     }

@@ -59,9 +59,12 @@ impl fmt::Display for Filter {
             None => f.write_str("requests")?,
         }
         let verbs: Vec<_> = self.verbs.iter().map(|verb| verb.as_str()).collect();
-        for (word, values) in
-            [(" with verb ", &verbs.join("|")), (" of ", &self.resources.join("|")), (" except of ", &self.except.join("|")), (" by ", &self.users.join("|"))]
-        {
+        for (word, values) in [
+            (" with verb ", &verbs.join("|")),
+            (" of ", &self.resources.join("|")),
+            (" except of ", &self.except.join("|")),
+            (" by ", &self.users.join("|")),
+        ] {
             if !values.is_empty() {
                 write!(f, "{word}{values}")?;
             }

@@ -1,6 +1,7 @@
 //! Counters, the bounded ring, questions about time, assertions.
 
 use super::{Outcome, RequestLog};
+use crate::clock::Clock;
 use crate::request_info::{RequestInfo, Verb};
 use http::{Method, Uri};
 use std::sync::Arc;
@@ -14,12 +15,16 @@ fn note(log: &RequestLog, user: &str, method: Method, uri: &'static str, outcome
     log.arrived(&Arc::from(user), &request(method, uri)).finish(outcome);
 }
 
+fn new_log(capacity: usize) -> RequestLog {
+    RequestLog::new(capacity, Clock::starting_at(jiff::Timestamp::UNIX_EPOCH))
+}
+
 const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/x";
 const PVS: &str = "/api/v1/persistentvolumes";
 
 #[tokio::test(start_paused = true)]
 async fn counts_are_kept_by_user_verb_and_resource() {
-    let log = RequestLog::new(10);
+    let log = new_log(10);
     note(&log, "a", Method::PUT, LEASE, Outcome::Answered(200));
     note(&log, "a", Method::PUT, LEASE, Outcome::Answered(409));
     note(&log, "b", Method::PUT, LEASE, Outcome::Disconnected);
@@ -39,7 +44,7 @@ async fn counts_are_kept_by_user_verb_and_resource() {
 
 #[tokio::test(start_paused = true)]
 async fn counters_outlive_the_ring() {
-    let log = RequestLog::new(3);
+    let log = new_log(3);
     for _ in 0..10 {
         note(&log, "a", Method::POST, PVS, Outcome::Answered(201));
     }
@@ -55,7 +60,7 @@ async fn counters_outlive_the_ring() {
 
 #[tokio::test(start_paused = true)]
 async fn the_first_write_after_a_moment_is_exact_or_refused() {
-    let log = RequestLog::new(4);
+    let log = new_log(4);
     let start = tokio::time::Instant::now().into_std();
     note(&log, "b", Method::PUT, LEASE, Outcome::Answered(200));
     tokio::time::advance(Duration::from_secs(1)).await;
@@ -80,7 +85,7 @@ async fn the_first_write_after_a_moment_is_exact_or_refused() {
 
 #[tokio::test(start_paused = true)]
 async fn a_request_is_seen_at_arrival_and_its_end_is_filled_in() {
-    let log = RequestLog::new(4);
+    let log = new_log(4);
     let mut recording = log.arrived(&Arc::from("a"), &request(Method::PUT, LEASE));
     recording.faulted("never_answer");
     assert_eq!(log.all().entries()[0].outcome, Outcome::Pending);
@@ -95,8 +100,8 @@ async fn a_request_is_seen_at_arrival_and_its_end_is_filled_in() {
 
 #[tokio::test(start_paused = true)]
 async fn waiting_for_a_count_ends_with_the_request_that_reaches_it() {
-    let log = RequestLog::new(4);
-    let mut waiting = tokio_test_task(log.clone());
+    let log = new_log(4);
+    let mut waiting = wait_for_two(log.clone());
     tokio::task::yield_now().await;
     note(&log, "a", Method::PUT, LEASE, Outcome::Answered(200));
     tokio::task::yield_now().await;
@@ -105,14 +110,14 @@ async fn waiting_for_a_count_ends_with_the_request_that_reaches_it() {
     (&mut waiting).await.expect("no panic");
 }
 
-fn tokio_test_task(log: RequestLog) -> tokio::task::JoinHandle<()> {
+fn wait_for_two(log: RequestLog) -> tokio::task::JoinHandle<()> {
     tokio::spawn(async move { log.writes_to("leases").reached(2).await })
 }
 
 #[tokio::test(start_paused = true)]
 #[should_panic(expected = "expected at most 1 writes of leases, saw 2")]
 async fn a_failed_assertion_says_what_was_seen() {
-    let log = RequestLog::new(4);
+    let log = new_log(4);
     note(&log, "a", Method::PUT, LEASE, Outcome::Answered(200));
     note(&log, "a", Method::PUT, LEASE, Outcome::Answered(409));
     log.writes_to("leases").assert_at_most(1);
@@ -120,7 +125,7 @@ async fn a_failed_assertion_says_what_was_seen() {
 
 #[tokio::test(start_paused = true)]
 async fn invented_resources_do_not_grow_the_counters_without_bound() {
-    let log = RequestLog::new(4);
+    let log = new_log(4);
     for number in 0..super::MAX_SERIES + 100 {
         let uri: Uri = format!("/api/v1/kind{number}").parse().expect("a valid URI");
         log.arrived(&Arc::from("a"), &RequestInfo::of(&Method::GET, &uri)).finish(Outcome::Answered(404));

@@ -6,8 +6,8 @@ use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
-use kube::runtime::watcher::{self, watcher};
 use kube::runtime::WatchStreamExt;
+use kube::runtime::watcher::{self, watcher};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 use std::time::Duration;
@@ -25,11 +25,7 @@ struct World {
 fn world() -> World {
     let server = EmbeddedApiServer::builder().volume_binder(true).build();
     let client = server.client();
-    World {
-        claims: Api::default_namespaced(client.clone()),
-        volumes: Api::all(client.clone()),
-        client,
-    }
+    World { claims: Api::default_namespaced(client.clone()), volumes: Api::all(client.clone()), client }
 }
 
 impl World {
@@ -78,7 +74,11 @@ impl World {
         self.volumes.create(&PostParams::default(), &serde_json::from_value(volume).unwrap()).await.unwrap();
     }
 
-    async fn claim_until(&self, name: &str, is: impl Fn(&PersistentVolumeClaim) -> bool) -> PersistentVolumeClaim {
+    async fn claim_until(
+        &self,
+        name: &str,
+        is: impl Fn(&PersistentVolumeClaim) -> bool,
+    ) -> PersistentVolumeClaim {
         until(&self.claims, name, is).await
     }
 
@@ -176,7 +176,10 @@ async fn a_claim_is_annotated_bound_to_its_volume_and_given_up_again() {
     let volume = world.volumes.get("pvc-1").await.unwrap();
     assert_eq!(volume_phase(&volume), Some("Bound"));
     assert_eq!(volume.finalizers(), ["kubernetes.io/pv-protection"]);
-    assert!(!volume.annotations().contains_key("pv.kubernetes.io/bound-by-controller"), "the claimRef was ours");
+    assert!(
+        !volume.annotations().contains_key("pv.kubernetes.io/bound-by-controller"),
+        "the claimRef was ours"
+    );
 
     world.volumes.delete("pvc-1", &DeleteParams::default()).await.unwrap();
     let held = world.volumes.get("pvc-1").await.unwrap();
@@ -241,7 +244,11 @@ async fn a_free_volume_goes_to_a_claim_that_it_fits() {
     }
     world.claim("data", "manual", "2Gi").await;
     let claim = world.claim_until("data", is_bound).await;
-    assert_eq!(claim.spec.unwrap().volume_name.as_deref(), Some("medium"), "the smallest that is large enough");
+    assert_eq!(
+        claim.spec.unwrap().volume_name.as_deref(),
+        Some("medium"),
+        "the smallest that is large enough"
+    );
     let medium = world.volumes.get("medium").await.unwrap();
     assert_eq!(medium.annotations()["pv.kubernetes.io/bound-by-controller"], "yes");
     assert_eq!(volume_phase(&world.volumes.get("small").await.unwrap()), Some("Available"));
@@ -305,11 +312,8 @@ async fn without_the_binder_nothing_is_bound_and_nothing_is_protected() {
 async fn five_hundred_claims_are_bound_with_few_requests_each() {
     let server = EmbeddedApiServer::builder().volume_binder(true).build();
     let client = server.client();
-    let world = World {
-        claims: Api::default_namespaced(client.clone()),
-        volumes: Api::all(client.clone()),
-        client,
-    };
+    let world =
+        World { claims: Api::default_namespaced(client.clone()), volumes: Api::all(client.clone()), client };
     world.class("fast", "Immediate").await;
     for number in 0..500 {
         let name = format!("c{number}");
@@ -323,5 +327,5 @@ async fn five_hundred_claims_are_bound_with_few_requests_each() {
         world.claims.delete(&format!("c{number}"), &DeleteParams::default()).await.unwrap();
     }
     all(&world.volumes, 500, |volume| volume_phase(volume) == Some("Released")).await;
-        server.requests().by("system:embedded:volume-binder").reads().assert_at_most(500 * 3);
+    server.requests().by("system:embedded:volume-binder").reads().assert_at_most(500 * 3);
 }

@@ -2,8 +2,8 @@
 
 use crate::objects::{code, config_map};
 use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Outcome, Rule, Verb};
-use futures::stream::BoxStream;
 use futures::StreamExt;
+use futures::stream::BoxStream;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{ListParams, PostParams, WatchEvent, WatchParams};
 use kube::{Api, ResourceExt};
@@ -93,7 +93,9 @@ async fn conflicts_and_refusals_name_the_object() {
     assert_eq!((details.name.as_str(), details.kind.as_str()), ("m", "configmaps"));
 
     let server = first(Verb::Get, Fault::Forbidden);
-    let kube::Error::Api(status) = maps(&server, "a").get("m").await.unwrap_err() else { panic!("an answer") };
+    let kube::Error::Api(status) = maps(&server, "a").get("m").await.unwrap_err() else {
+        panic!("an answer")
+    };
     assert_eq!(
         status.message,
         "configmaps \"m\" is forbidden: User \"a\" cannot get resource \"configmaps\" in API group \"\" \
@@ -195,7 +197,9 @@ async fn a_stalled_watch_gives_neither_events_nor_an_end() {
     let mut events = watch(&server, "a", "1").await;
     events.next().await.unwrap().unwrap();
     create(&server, "m2").await.unwrap();
-    timeout(Duration::from_secs(7200), events.next()).await.expect_err("silent, past the server's own time limit");
+    timeout(Duration::from_secs(7200), events.next())
+        .await
+        .expect_err("silent, past the server's own time limit");
     assert_eq!(server.faults().cut_watches(&Match::any()), 1);
     assert!(events.next().await.is_none(), "an order still reaches it");
 }
@@ -270,7 +274,8 @@ async fn a_plan_can_be_changed_while_requests_are_under_way() {
 
 /// What a client sees of a hundred calls under a mixed plan.
 fn run(seed: u64) -> Vec<String> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
         let plan = FaultPlan::seeded(seed)
             .exempt(Match::any().user("judge"))

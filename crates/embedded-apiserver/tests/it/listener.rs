@@ -23,7 +23,8 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// kube's client, set up by the text of a kubeconfig as a program would.
 async fn client(kubeconfig: &str) -> Client {
     let parsed = Kubeconfig::from_yaml(kubeconfig).expect("kube reads it");
-    let mut config = Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await.expect("usable");
+    let mut config =
+        Config::from_custom_kubeconfig(parsed, &KubeConfigOptions::default()).await.expect("usable");
     // One try a call: these tests count requests.
     config.default_retry = false;
     Client::try_from(config).expect("a client")
@@ -52,7 +53,8 @@ async fn a_wrong_or_missing_token_is_401_and_a_client_in_the_process_needs_none(
     let server = EmbeddedApiServer::builder().token("alice", "token-1").build();
     let listener = server.listen("127.0.0.1:0").await.unwrap();
     let nobody = server.kubeconfig(&listener.url(), "nobody");
-    let wrong = server.kubeconfig(&listener.url(), "alice").replace("token-1", "token-2").replace("token%2D1", "x");
+    let wrong =
+        server.kubeconfig(&listener.url(), "alice").replace("token-1", "token-2").replace("token%2D1", "x");
     for text in [nobody, wrong] {
         let refused = maps(&client(&text).await).get("a").await.unwrap_err();
         assert_eq!(code(refused), (401, "Unauthorized".to_owned()));
@@ -123,7 +125,8 @@ async fn many_connections_are_served_at_once() {
 
 #[tokio::test]
 async fn a_dropped_request_ends_in_a_closed_socket_without_a_byte() {
-    let drops = |fault| FaultPlan::none().rule(Rule::new(Match::any().verb(Verb::Create), fault).calls(1..=1));
+    let drops =
+        |fault| FaultPlan::none().rule(Rule::new(Match::any().verb(Verb::Create), fault).calls(1..=1));
     for (fault, applied) in [(Fault::DropBefore, false), (Fault::DropAfter, true)] {
         let server = EmbeddedApiServer::builder().faults(drops(fault)).build();
         let listener = server.listen("127.0.0.1:0").await.unwrap();
@@ -156,7 +159,10 @@ async fn a_drop_takes_the_whole_http2_connection() {
         .build_http::<Full<Bytes>>();
     let get = |path| Request::get(format!("{}{path}", listener.url())).body(Full::default()).unwrap();
     let watch = client.request(get("/api/v1/configmaps?watch=1")).await.unwrap();
-    timeout(LIMIT, client.request(get("/api/v1/namespaces/default/configmaps/a"))).await.unwrap().unwrap_err();
+    timeout(LIMIT, client.request(get("/api/v1/namespaces/default/configmaps/a")))
+        .await
+        .unwrap()
+        .unwrap_err();
     timeout(LIMIT, watch.into_body().collect()).await.expect("ends").expect_err("not in order");
 }
 
@@ -264,7 +270,10 @@ async fn other_processes_read_the_log_and_change_the_faults_under_embedded() {
     let server = EmbeddedApiServer::builder().token("judge", "t").introspection(true).build();
     let listener = server.listen("127.0.0.1:0").await.unwrap();
     let bearer = Some("Bearer t");
-    assert_eq!(plain(&listener, "/embedded/healthz", None).await, (StatusCode::OK, Bytes::from_static(b"ok")));
+    assert_eq!(
+        plain(&listener, "/embedded/healthz", None).await,
+        (StatusCode::OK, Bytes::from_static(b"ok"))
+    );
     assert_eq!(plain(&listener, "/embedded/requests", None).await.0, StatusCode::UNAUTHORIZED);
     maps(&server.client_as("writer")).create(&PostParams::default(), &config_map("a", "1")).await.unwrap();
 

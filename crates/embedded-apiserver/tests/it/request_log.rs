@@ -49,5 +49,8 @@ async fn the_first_write_after_a_moment_leaves_leases_out_or_not() {
     let first = writes.first_since(killed).unwrap().unwrap();
     assert_eq!((first.request.resource.as_str(), first.at - killed), ("leases", Duration::from_millis(300)));
     let first = writes.except_resource("leases").first_since(killed).unwrap().unwrap();
-    assert_eq!((first.request.resource.as_str(), first.at - killed), ("configmaps", Duration::from_millis(500)));
+    assert_eq!(
+        (first.request.resource.as_str(), first.at - killed),
+        ("configmaps", Duration::from_millis(500))
+    );
 }
