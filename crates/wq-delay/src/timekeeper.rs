@@ -33,8 +33,8 @@ pub(crate) enum Watcher {
 struct Watch {
     /// Taken when it is woken; it brings a new one when it reports again.
     waker: Option<Waker>,
-    /// The earliest deadline it knew of when it last reported.
-    knows: Option<Tick>,
+    /// Until when it sleeps at most: its timer, if it has one.
+    sleeps_until: Option<Tick>,
     /// It was on duty and missed a deadline; it gets no duty before it has been polled again.
     missed: bool,
 }
@@ -61,7 +61,7 @@ impl Timekeepers {
             self.next_id += 1;
             WatchId(self.next_id)
         });
-        let watch = Watch { waker: Some(waker), knows: earliest, missed: false };
+        let watch = Watch { waker: Some(waker), sleeps_until: None, missed: false };
         let replaced = self.watches.insert(id, watch).and_then(|old| old.waker);
         if self.keeper.is_none() && self.reserve != Some(id) {
             self.keeper = Some(id);
@@ -78,7 +78,11 @@ impl Timekeepers {
             Some(earliest) if self.reserve == Some(id) => Some(earliest.after(RESERVE_LAG)),
             _ => None,
         };
-        (until.filter(|until| *until != Tick::NEVER), replaced)
+        let until = until.filter(|until| *until != Tick::NEVER);
+        if let Some(watch) = self.watches.get_mut(&id) {
+            watch.sleeps_until = until;
+        }
+        (until, replaced)
     }
 
     /// A getter waits no longer. Its waker is handed out to be dropped, and that of a successor to be woken.
@@ -96,9 +100,10 @@ impl Timekeepers {
         (waker, if duty { self.fill(earliest) } else { None })
     }
 
-    /// There is a new earliest deadline: hands out the wakers of those on duty that do not know of one as early.
+    /// There is a new earliest deadline: hands out the wakers of those on duty whose timers are later, or who have none.
     pub(crate) fn earlier(&mut self, earliest: Tick) -> [Option<Waker>; 2] {
-        [self.keeper, self.reserve].map(|id| self.tell(id?, earliest))
+        let duties = [(self.keeper, earliest), (self.reserve, earliest.after(RESERVE_LAG))];
+        duties.map(|(id, until)| self.tell(id?, until))
     }
 
     /// Whether this is the one that looks after the keeper.
@@ -153,14 +158,14 @@ impl Timekeepers {
             (Some(_), Some(free)) if self.reserve.is_none() => *self.reserve.insert(free),
             (Some(_), _) => return None,
         };
-        // It may sleep without a timer, or with the reserve's, whatever it knows.
+        // It sleeps without a timer, or with the reserve's.
         earliest?;
         self.watches.get_mut(&chosen)?.waker.take()
     }
 
-    fn tell(&mut self, id: WatchId, earliest: Tick) -> Option<Waker> {
+    fn tell(&mut self, id: WatchId, until: Tick) -> Option<Waker> {
         let watch = self.watches.get_mut(&id)?;
-        if watch.knows.is_some_and(|known| known <= earliest) {
+        if watch.sleeps_until.is_some_and(|sleeps_until| sleeps_until <= until) {
             return None;
         }
         watch.waker.take()

@@ -112,35 +112,84 @@ fn a_dedicated_watcher_becomes_the_keeper() {
 }
 
 #[test]
-fn somebody_is_on_duty_whenever_somebody_waits() {
-    // All orders in which five getters come and leave in pairs, with and without a relief in between.
-    for seed in 0..5_000_u32 {
+fn one_that_came_to_its_duty_asleep_is_woken_by_the_next_deadline() {
+    let (mut keepers, [first, second, third, _fourth]) = line(SOON);
+    for id in [first, second, third] {
+        // Nothing is delayed any more: nobody is woken.
+        assert!(keepers.leave(id, None).1.is_none());
+    }
+    assert_eq!(keepers.earlier(Tick(9_000)).iter().flatten().count(), 1);
+}
+
+#[test]
+fn a_reserve_that_became_the_keeper_asleep_is_woken_by_a_deadline_before_its_timer() {
+    let (mut keepers, [first, _second]) = line(SOON);
+    assert!(keepers.leave(first, None).1.is_none());
+    assert_eq!(keepers.earlier(Tick(2_000)).iter().flatten().count(), 1);
+}
+
+/// Thousands of random lives of up to thirty steps. After every step: somebody is on duty if anybody can be, and whoever is
+/// sleeps no longer than its duty allows, or is on its way.
+#[test]
+fn no_deadline_is_ever_left_without_a_timer() {
+    for seed in 0..20_000_u32 {
         let mut choice = seed;
-        let mut take = |n: u32| {
+        let mut take = |n: usize| {
             choice = choice.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            (choice >> 16) % n
+            (choice >> 16) as usize % n
         };
         let mut keepers = Timekeepers::default();
         let mut waiting: Vec<WatchId> = Vec::new();
+        let mut earliest: Option<Tick> = None;
         for _ in 0..30 {
-            match take(4) {
+            match take(8) {
                 0 | 1 => {
                     let mut id = None;
-                    let _ = report(&mut keepers, &mut id, SOON);
+                    let watcher = if take(8) == 0 { Watcher::Dedicated } else { Watcher::Getter };
+                    let _ = keepers.report(&mut id, watcher, Waker::noop().clone(), earliest);
                     waiting.extend(id);
                 }
                 2 if !waiting.is_empty() => {
-                    let at = take(u32::try_from(waiting.len()).unwrap_or(1)) as usize;
-                    let _ = keepers.leave(waiting.swap_remove(at), SOON);
+                    // One that was woken is polled again.
+                    let mut id = Some(waiting[take(waiting.len())]);
+                    let _ = report(&mut keepers, &mut id, earliest);
                 }
-                _ if keepers.reserve.is_some() => {
-                    let _ = keepers.relieve_keeper(SOON);
+                3 | 4 if !waiting.is_empty() => {
+                    let _ = keepers.leave(waiting.swap_remove(take(waiting.len())), earliest);
                 }
-                _ => {}
+                5 => {
+                    // A new deadline; only an earlier one is told.
+                    let new = Tick(1 + take(20_000_000) as u64);
+                    if earliest.is_none_or(|earliest| new < earliest) {
+                        earliest = Some(new);
+                        let _ = keepers.earlier(new);
+                    }
+                }
+                6 => {
+                    // Items were moved or cancelled: the earliest is later now, or there is none.
+                    earliest = earliest.map(|earliest| earliest.after(RESERVE_LAG)).filter(|_| take(2) == 0);
+                }
+                7 if keepers.reserve.is_some() => {
+                    let mut id = keepers.reserve;
+                    let _ = keepers.relieve_keeper(earliest);
+                    let _ = report(&mut keepers, &mut id, earliest); // It is being polled.
+                }
+                _ => {
+                    let _ = keepers.relieve_both(earliest);
+                }
             }
             let fit = waiting.iter().filter(|id| !keepers.watches[*id].missed).count();
-            assert_eq!(keepers.keeper.is_some(), fit > 0, "a keeper exactly when somebody can be it");
-            assert_eq!(keepers.reserve.is_some(), fit > 1, "a reserve exactly when somebody can be it");
+            assert!(keepers.keeper.is_some() || fit == 0, "a keeper whenever somebody can be it");
+            assert!(keepers.reserve.is_some() || fit < 2, "a reserve whenever somebody can be it");
+            let Some(earliest) = earliest else { continue };
+            for (id, until) in [(keepers.keeper, earliest), (keepers.reserve, earliest.after(RESERVE_LAG))] {
+                let Some(watch) = id.map(|id| &keepers.watches[&id]) else { continue };
+                let is_in_time = watch.sleeps_until.is_some_and(|sleeps_until| sleeps_until <= until);
+                assert!(
+                    watch.waker.is_none() || is_in_time,
+                    "seed {seed}: asleep beyond {until:?}: {watch:?}"
+                );
+            }
         }
     }
 }
