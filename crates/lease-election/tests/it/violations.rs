@@ -177,7 +177,7 @@ async fn v5_the_hold_counts_from_the_sending_of_the_renewal() {
 
 #[tokio::test(start_paused = true)]
 async fn v7_a_leader_that_was_stopped_finds_its_term_over_at_first_use() {
-    // The process stands still: its tasks do not run, and time goes on. (`advance` fires no timer before it returns.)
+    // Time goes on while its tasks do not run. (That no timer is needed for it is a test of the guard alone, in `term/tests.rs`.)
     let cluster = Cluster::new();
     let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
     a.leads().await;
