@@ -129,3 +129,28 @@ fn owned_guards_finish_too() {
     timer.advance(ms(10));
     assert_eq!(*queue.try_get_owned().unwrap().item(), 1);
 }
+
+#[test]
+fn every_retry_keeps_the_order_of_its_item() {
+    let timer = ManualTimer::new();
+    let queue = RateLimitingQueue::builder()
+        .limiter(ExponentialBackoff::new(ms(10), ms(1000)).unwrap())
+        .timer(timer.clone())
+        .backlog(wq_priority::Priority::new())
+        .build()
+        .unwrap();
+    queue.add_with(1_u64, wq_priority::Order::priority(7));
+    let outcomes = [
+        Outcome::Retry,
+        Outcome::RetryAfter(ms(1)),
+        Outcome::RetryNotBefore(timer.now()),
+        Outcome::RetryAfter(ms(0)),
+    ];
+    for outcome in outcomes {
+        let guard = queue.try_get().unwrap();
+        assert_eq!(guard.order().priority, 7);
+        guard.finish(outcome);
+        timer.advance(ms(1000));
+    }
+    assert_eq!(queue.try_get().unwrap().order().priority, 7);
+}
