@@ -41,7 +41,10 @@ pub struct Assembly<'a> {
 
 impl fmt::Debug for Assembly<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Assembly").field("settings", self.settings).field("root", &self.root).finish_non_exhaustive()
+        f.debug_struct("Assembly")
+            .field("settings", self.settings)
+            .field("root", &self.root)
+            .finish_non_exhaustive()
     }
 }
 
@@ -60,7 +63,8 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
     }
     let mut manager = builder.build()?;
     let caches = Caches {
-        claims: manager.cache_with(Api::all(client.clone()), slim().index(BY_UID, uid_of::<PersistentVolumeClaim>)),
+        claims: manager
+            .cache_with(Api::all(client.clone()), slim().index(BY_UID, uid_of::<PersistentVolumeClaim>)),
         volumes: manager.cache_with(Api::all(client.clone()), slim::<PersistentVolume>()),
         classes: manager.cache_with(Api::all(client.clone()), slim::<StorageClass>()),
     };
@@ -90,7 +94,10 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
         .source(caches.classes.trigger(move |change: &Change<StorageClass>| {
             let ours = change.object().is_some_and(|object| object.metadata.name.as_ref() == Some(&class));
             let all = if ours { pending.list() } else { Vec::new() };
-            all.iter().filter(|claim| is_unbound(claim)).filter_map(|claim| claim.metadata.uid.clone()).collect::<Vec<_>>()
+            all.iter()
+                .filter(|claim| is_unbound(claim))
+                .filter_map(|claim| claim.metadata.uid.clone())
+                .collect::<Vec<_>>()
         }))
         .workers(settings.workers)
         .limiter(limiter.clone());
@@ -111,7 +118,8 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
     }
     let handle = claims.handle();
     let interval = settings.sweep_interval;
-    manager.leader_task("sweep", move |task| sweep::run(Arc::clone(&context), task, handle.clone(), interval));
+    manager
+        .leader_task("sweep", move |task| sweep::run(Arc::clone(&context), task, handle.clone(), interval));
     manager.add(claims);
     manager.add(volumes);
     Ok(manager)

@@ -35,8 +35,10 @@ pub(crate) async fn kube_config(
         Some(path) => {
             let thing = format!("--kubeconfig {}", path.display());
             let remedy = "give a kubeconfig file that kubectl can use";
-            let read = Kubeconfig::read_from(path).map_err(|error| InputError::new(&*thing, chain(&error), remedy))?;
-            let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
+            let read = Kubeconfig::read_from(path)
+                .map_err(|error| InputError::new(&*thing, chain(&error), remedy))?;
+            let options =
+                KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
             kube::Config::from_custom_kubeconfig(read, &options)
                 .await
                 .map_err(|error| InputError::new(&*thing, chain(&error), remedy))?
@@ -77,7 +79,12 @@ pub(crate) async fn server(client: &Client, url: &str, patience: Duration) -> Re
 ///
 /// # Errors
 /// When it is not.
-pub(crate) async fn class(client: &Client, name: &str, provisioner: &str, patience: Duration) -> Result<(), InputError> {
+pub(crate) async fn class(
+    client: &Client,
+    name: &str,
+    provisioner: &str,
+    patience: Duration,
+) -> Result<(), InputError> {
     let thing = format!("--storage-class {name}");
     let classes: Api<StorageClass> = Api::all(client.clone());
     let class = ask(patience, || classes.get(name)).await.map_err(|error| match error {
@@ -86,9 +93,11 @@ pub(crate) async fn class(client: &Client, name: &str, provisioner: &str, patien
             "there is no such StorageClass",
             format!("create it with provisioner {provisioner:?}"),
         ),
-        Unanswered::Refused(status) => {
-            InputError::new(&*thing, status.to_string(), "allow this account to get, list and watch StorageClasses")
-        }
+        Unanswered::Refused(status) => InputError::new(
+            &*thing,
+            status.to_string(),
+            "allow this account to get, list and watch StorageClasses",
+        ),
         Unanswered::Silent(why) => {
             InputError::new(&*thing, format!("not read within {patience:?}: {why}"), "check the API server")
         }
@@ -111,7 +120,11 @@ pub(crate) async fn class(client: &Client, name: &str, provisioner: &str, patien
 /// When it is in use or not ours to take.
 pub(crate) fn port(address: SocketAddr) -> Result<AdminServer, InputError> {
     AdminServer::bind(address).map_err(|error| {
-        InputError::new(format!("--metrics-addr {address}"), error.error, "choose an address of this host and a free port")
+        InputError::new(
+            format!("--metrics-addr {address}"),
+            error.error,
+            "choose an address of this host and a free port",
+        )
     })
 }
 
@@ -121,19 +134,25 @@ pub(crate) fn port(address: SocketAddr) -> Result<AdminServer, InputError> {
 /// When it is not.
 pub(crate) fn root(root: &Root, owner: &Owner) -> Result<(), InputError> {
     let thing = format!("--root {}", root.path().display());
-    root.check_owner(owner).map_err(|error| InputError::new(&*thing, error, ""))?;
     let existing = existing_part(root.path());
-    let metadata = fs::metadata(&existing).map_err(|error| InputError::new(&*thing, error, "give another folder"))?;
+    let metadata =
+        fs::metadata(&existing).map_err(|error| InputError::new(&*thing, error, "give another folder"))?;
     if !metadata.is_dir() {
         let wrong = format!("{} is not a folder", existing.display());
         return Err(InputError::new(&*thing, wrong, "give a folder, or move that away"));
     }
-    let room = rustix::fs::statvfs(&existing)
-        .map_err(|error| InputError::new(&*thing, io::Error::from(error), "give a folder on a local file system"))?;
+    root.check_owner(owner).map_err(|error| InputError::new(&*thing, error, ""))?;
+    let room = rustix::fs::statvfs(&existing).map_err(|error| {
+        InputError::new(&*thing, io::Error::from(error), "give a folder on a local file system")
+    })?;
     // File systems without a fixed number of files say 0 of 0.
     let no_files = room.f_files > 0 && room.f_favail == 0;
     if room.f_bavail.saturating_mul(room.f_frsize) < ROOM_MIN_BYTES || no_files {
-        return Err(InputError::new(&*thing, "the file system is full", "make room on it, or give a folder on another"));
+        return Err(InputError::new(
+            &*thing,
+            "the file system is full",
+            "make room on it, or give a folder on another",
+        ));
     }
     let probe = existing.join(format!(".hostpath-provisioner-probe-{:016x}", fastrand::u64(..)));
     fs::create_dir(&probe).and_then(|()| fs::remove_dir(&probe)).map_err(|error| {
@@ -141,7 +160,10 @@ pub(crate) fn root(root: &Root, owner: &Owner) -> Result<(), InputError> {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 ("the file system is full".to_owned(), "make room on it, or give a folder on another")
             }
-            _ => (format!("cannot write in {}: {error}", existing.display()), "give a folder this account may write in"),
+            _ => (
+                format!("cannot write in {}: {error}", existing.display()),
+                "give a folder this account may write in",
+            ),
         };
         InputError::new(&*thing, wrong, remedy)
     })
@@ -234,7 +256,9 @@ mod tests {
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
         symlink(folder.path().join("nowhere"), folder.path().join("dangling")).unwrap();
-        for bad in [file.clone(), file.join("below"), folder.path().join("dangling"), PathBuf::from("/proc/here")] {
+        for bad in
+            [file.clone(), file.join("below"), folder.path().join("dangling"), PathBuf::from("/proc/here")]
+        {
             let line = check(&bad).expect_err(&bad.display().to_string()).to_string();
             assert!(line.starts_with(&format!("--root {}", bad.display())) && line.contains("; "), "{line}");
         }
@@ -273,7 +297,10 @@ mod tests {
         fs::write(&empty, "").unwrap();
         for path in [folder.path().join("missing"), garbage, empty, folder.path().to_path_buf()] {
             let line = kube_config(Some(&path), None, PAUSE).await.unwrap_err().to_string();
-            assert!(line.contains(&path.display().to_string()) && line.contains("give a kubeconfig"), "{line}");
+            assert!(
+                line.contains(&path.display().to_string()) && line.contains("give a kubeconfig"),
+                "{line}"
+            );
             assert!(!line.contains('\n'));
         }
         let line = kube_config(None, None, PAUSE).await.unwrap_err().to_string();

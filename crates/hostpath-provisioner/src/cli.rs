@@ -11,7 +11,12 @@ use crate::names::PROVISIONER;
 
 /// Gives every claim of a StorageClass a directory below --root and a PersistentVolume, and takes them back.
 #[derive(Debug, Parser)]
-#[command(name = "hostpath-provisioner", version, disable_help_subcommand = true, arg_required_else_help = false)]
+#[command(
+    name = "hostpath-provisioner",
+    version,
+    disable_help_subcommand = true,
+    arg_required_else_help = false
+)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
@@ -160,7 +165,11 @@ impl Cli {
 /// clap's message without its usage and hints, on one line.
 fn one_line(message: &str) -> InputError {
     let mut line = String::new();
-    for part in message.lines().map(str::trim).take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more")) {
+    for part in message
+        .lines()
+        .map(str::trim)
+        .take_while(|part| !part.starts_with("Usage:") && !part.starts_with("For more"))
+    {
         let part = part.strip_prefix("error: ").unwrap_or(part);
         if !part.is_empty() {
             // Writing to a String cannot fail.
@@ -188,10 +197,16 @@ mod tests {
     fn a_wrong_command_line_is_told_on_one_line_that_names_the_flag() {
         for (arguments, names) in [
             (&["run"][..], &["--storage-class", "--root"][..]),
-            (&["run", "--root", "/x", "--storage-class", "c", "--drain-grace", "10"], &["--drain-grace", "'10'", "10s"]),
+            (
+                &["run", "--root", "/x", "--storage-class", "c", "--drain-grace", "10"],
+                &["--drain-grace", "'10'", "10s"],
+            ),
             (&["run", "--root", "/x", "--storage-class", "c", "--retry-base=-1s"], &["--retry-base", "-1s"]),
             (&["run", "--root", "/x", "--storage-class", "c", "--workers", "many"], &["--workers", "many"]),
-            (&["run", "--root", "/x", "--storage-class", "c", "--log-format", "xml"], &["--log-format", "xml", "json"]),
+            (
+                &["run", "--root", "/x", "--storage-class", "c", "--log-format", "xml"],
+                &["--log-format", "xml", "json"],
+            ),
             (&["run", "--root", "/x", "--storage-class", "c", "--bogus"], &["--bogus"]),
             (&["walk"], &["walk"]),
             (&[], &["run"]),

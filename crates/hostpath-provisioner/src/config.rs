@@ -130,7 +130,8 @@ impl Settings {
 }
 
 fn election(args: &RunArgs, stop_margin: Duration) -> Result<lease_election::Config, InputError> {
-    let namespace = args.lease_namespace.clone().unwrap_or_else(|| namespace_of_pod(Path::new(POD_NAMESPACE)));
+    let namespace =
+        args.lease_namespace.clone().unwrap_or_else(|| namespace_of_pod(Path::new(POD_NAMESPACE)));
     let request_timeout = args
         .lease_request_timeout
         .unwrap_or_else(|| (args.lease_duration.saturating_mul(9) / 50).min(Duration::from_secs(3)));
@@ -176,8 +177,17 @@ fn address(text: &str) -> Result<SocketAddr, InputError> {
     })
 }
 
-fn out_of_range(flag: &str, value: impl std::fmt::Display, least: impl std::fmt::Display, most: impl std::fmt::Display) -> InputError {
-    InputError::new(flag, format!("{value} is out of range"), format!("choose a number from {least} to {most}"))
+fn out_of_range(
+    flag: &str,
+    value: impl std::fmt::Display,
+    least: impl std::fmt::Display,
+    most: impl std::fmt::Display,
+) -> InputError {
+    InputError::new(
+        flag,
+        format!("{value} is out of range"),
+        format!("choose a number from {least} to {most}"),
+    )
 }
 
 /// A name of an object, as the API server checks it (RFC 1123, a subdomain).
@@ -244,7 +254,10 @@ mod tests {
         let settings = check(&["--lease-namespace", "ns"]).unwrap();
         assert_eq!(settings.workers.get(), 4);
         assert_eq!((settings.limits.provision_threshold, settings.limits.delete_threshold), (15, 15));
-        assert_eq!((settings.retries.base, settings.retries.max), (Duration::from_secs(1), Duration::from_secs(300)));
+        assert_eq!(
+            (settings.retries.base, settings.retries.max),
+            (Duration::from_secs(1), Duration::from_secs(300))
+        );
         assert_eq!((settings.retries.qps, settings.retries.burst), (10, 100));
         assert_eq!(settings.election.lease_duration(), Duration::from_secs(15));
         assert_eq!(settings.owner().lease, "ns/hostpath-provisioner");
@@ -253,14 +266,17 @@ mod tests {
 
     #[test]
     fn the_demos_short_lease_is_possible() {
-        let settings = check(&["--lease-duration", "5s", "--renew-interval", "1s", "--drain-grace", "200ms"]).unwrap();
+        let settings =
+            check(&["--lease-duration", "5s", "--renew-interval", "1s", "--drain-grace", "200ms"]).unwrap();
         assert_eq!(settings.election.request_timeout(), Duration::from_millis(900));
         assert_eq!(settings.election.stop_margin(), Duration::from_secs(1));
     }
 
     #[test]
     fn retry_flags_reach_the_settings() {
-        let settings = check(&["--retry-base", "3s", "--retry-max", "7s", "--retry-qps", "2", "--retry-burst", "9"]).unwrap();
+        let settings =
+            check(&["--retry-base", "3s", "--retry-max", "7s", "--retry-qps", "2", "--retry-burst", "9"])
+                .unwrap();
         let wanted = Retries { base: Duration::from_secs(3), max: Duration::from_secs(7), qps: 2, burst: 9 };
         assert_eq!(settings.retries, wanted);
     }
@@ -299,7 +315,8 @@ mod tests {
             ("--lease-request-timeout", "20s"),
             ("--stop-margin", "20s"),
         ] {
-            let line = check(&[flag, value]).expect_err(&format!("{flag} {value:?} was accepted")).to_string();
+            let line =
+                check(&[flag, value]).expect_err(&format!("{flag} {value:?} was accepted")).to_string();
             assert!(line.starts_with(flag), "{flag} {value:?}: {line}");
             assert!(line.contains(';') || line.contains("choose") || line.contains("use"), "{line}");
             assert!(!line.contains('\n'), "{line}");
@@ -308,7 +325,13 @@ mod tests {
 
     #[test]
     fn a_port_alone_is_an_address() {
-        assert_eq!(check(&["--metrics-addr", ":9090"]).unwrap().metrics_addr, Some("0.0.0.0:9090".parse().unwrap()));
-        assert_eq!(check(&["--metrics-addr", "[::1]:0"]).unwrap().metrics_addr, Some("[::1]:0".parse().unwrap()));
+        assert_eq!(
+            check(&["--metrics-addr", ":9090"]).unwrap().metrics_addr,
+            Some("0.0.0.0:9090".parse().unwrap())
+        );
+        assert_eq!(
+            check(&["--metrics-addr", "[::1]:0"]).unwrap().metrics_addr,
+            Some("[::1]:0".parse().unwrap())
+        );
     }
 }

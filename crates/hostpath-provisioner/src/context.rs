@@ -101,7 +101,10 @@ pub(crate) struct Context {
 
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("us", &self.us).field("identity", &self.identity).finish_non_exhaustive()
+        f.debug_struct("Context")
+            .field("us", &self.us)
+            .field("identity", &self.identity)
+            .finish_non_exhaustive()
     }
 }
 
@@ -109,7 +112,20 @@ impl Context {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts { us, owner, identity, root, client, caches, limits, events, metrics } = parts;
         let (begun, on_disk, begun_term) = Default::default();
-        Self { us, identity, root, owner, client, caches, limits, events, metrics, begun, on_disk, begun_term }
+        Self {
+            us,
+            identity,
+            root,
+            owner,
+            client,
+            caches,
+            limits,
+            events,
+            metrics,
+            begun,
+            on_disk,
+            begun_term,
+        }
     }
 
     pub(crate) fn claim_of(&self, uid: &str) -> Option<Arc<PersistentVolumeClaim>> {
@@ -185,7 +201,10 @@ impl Context {
         work: impl FnOnce(&Root, &Term) -> Result<T, DirectoryError> + Send + 'static,
     ) -> Result<T, Problem> {
         let Some(busy) = Busy::begin(&self.on_disk, uid) else {
-            return Err(Problem::passing(Reason::DirectoryFailed, "earlier work on the directory has not ended yet"));
+            return Err(Problem::passing(
+                Reason::DirectoryFailed,
+                "earlier work on the directory has not ended yet",
+            ));
         };
         let (context, term) = (Arc::clone(self), term_of(request));
         let work = request.tracker().spawn_blocking(move || {

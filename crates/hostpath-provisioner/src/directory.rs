@@ -20,7 +20,9 @@ use rustix::io::Errno;
 use crate::fence::Term;
 use crate::location::{Location, SUBDIR_MAX_DEPTH};
 use crate::marker::Marker;
-use crate::names::{MARKER_FILE, RETAINED_FOLDER, STAGING_FOLDER, STATE_FOLDER, TERM_FILE, TRASH_FOLDER, claim_uid_of};
+use crate::names::{
+    MARKER_FILE, RETAINED_FOLDER, STAGING_FOLDER, STATE_FOLDER, TERM_FILE, TRASH_FOLDER, claim_uid_of,
+};
 
 mod error;
 mod term;
@@ -155,7 +157,9 @@ impl Root {
             match walk::open_folder(&parent, location.name()) {
                 Ok(directory) => return self.adopt(&directory, &path, mode, marker),
                 Err(Errno::NOENT) => {}
-                Err(error) => return Err(DirectoryError::io(&path, "the directory cannot be made", error.into())),
+                Err(error) => {
+                    return Err(DirectoryError::io(&path, "the directory cannot be made", error.into()));
+                }
             }
             match self.stage_and_publish(&parent, location, mode, marker, term) {
                 Ok(()) => return Ok(Ensured::Created),
@@ -175,7 +179,9 @@ impl Root {
         wanted: &Marker,
     ) -> Result<Ensured, DirectoryError> {
         let foreign = |what: String| Err(DirectoryError::new(Trouble::Foreign, path, what));
-        match walk::read_marker(directory).map_err(|error| DirectoryError::io(path, "its marker cannot be read", error))? {
+        match walk::read_marker(directory)
+            .map_err(|error| DirectoryError::io(path, "its marker cannot be read", error))?
+        {
             Found::Marker(found) if found.claim_uid == wanted.claim_uid => {
                 self.step("chmod", path, || rustix::fs::fchmod(directory, Mode::from_raw_mode(mode)))?;
                 Ok(Ensured::Adopted(found))
@@ -184,8 +190,12 @@ impl Root {
                 "a directory stands there whose marker names another claim (UID {}): move it away",
                 found.claim_uid
             )),
-            Found::Nothing => foreign(format!("a directory stands there without {MARKER_FILE}, so it is not ours: move it away")),
-            Found::Invalid(why) => foreign(format!("a directory stands there that is not ours ({why}): move it away")),
+            Found::Nothing => foreign(format!(
+                "a directory stands there without {MARKER_FILE}, so it is not ours: move it away"
+            )),
+            Found::Invalid(why) => {
+                foreign(format!("a directory stands there that is not ours ({why}): move it away"))
+            }
         }
     }
 
@@ -248,7 +258,12 @@ impl Root {
     ///
     /// # Errors
     /// When what stands there is not this claim's, the disk refuses, or the term is over.
-    pub fn remove(&self, location: &Location, authority: Authority, term: &Term) -> Result<Removed, DirectoryError> {
+    pub fn remove(
+        &self,
+        location: &Location,
+        authority: Authority,
+        term: &Term,
+    ) -> Result<Removed, DirectoryError> {
         let path = location.below(self.path());
         self.check(term, &path)?;
         let trash = self.open_state(TRASH_FOLDER)?;
@@ -277,7 +292,9 @@ impl Root {
                     }
                 }
                 Err(Errno::NOENT) => {}
-                Err(error) => return Err(DirectoryError::io(&path, "the directory cannot be taken back", error.into())),
+                Err(error) => {
+                    return Err(DirectoryError::io(&path, "the directory cannot be taken back", error.into()));
+                }
             }
         }
         self.step_io("unretain", &path, || self.set_retained_file(location, false))?;
@@ -292,24 +309,34 @@ impl Root {
         location: &Location,
         authority: Authority,
     ) -> Result<(), DirectoryError> {
-        let found = walk::read_marker(directory).map_err(|error| DirectoryError::io(path, "its marker cannot be read", error))?;
+        let found = walk::read_marker(directory)
+            .map_err(|error| DirectoryError::io(path, "its marker cannot be read", error))?;
         let problem = match (found, authority) {
             (Found::Marker(marker), _) if marker.claim_uid == location.claim_uid() => return Ok(()),
             (Found::Nothing | Found::Invalid(_), Authority::Volume) => return Ok(()),
-            (Found::Marker(marker), _) => format!("its marker names another claim (UID {})", marker.claim_uid),
+            (Found::Marker(marker), _) => {
+                format!("its marker names another claim (UID {})", marker.claim_uid)
+            }
             (Found::Nothing, Authority::Marker) => format!("it has no {MARKER_FILE}"),
             (Found::Invalid(why), Authority::Marker) => why.to_string(),
         };
-        Err(DirectoryError::new(Trouble::Foreign, path, format!("not removed, since {problem}: look whose it is")))
+        Err(DirectoryError::new(
+            Trouble::Foreign,
+            path,
+            format!("not removed, since {problem}: look whose it is"),
+        ))
     }
 
     /// Removes the folders of the subdir that have become empty. A failure is no trouble: they are found empty again later.
     fn prune(&self, location: &Location) {
         for depth in (1..=location.subdir().len()).rev() {
-            let Some((name, outer)) = location.subdir().get(..depth).and_then(<[String]>::split_last) else { return };
+            let Some((name, outer)) = location.subdir().get(..depth).and_then(<[String]>::split_last) else {
+                return;
+            };
             let Ok(Some(parent)) = self.open_folders(outer, false) else { return };
             let path = self.path().join(outer.join("/")).join(name);
-            let pruned = self.step("prune", &path, || rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR));
+            let pruned =
+                self.step("prune", &path, || rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR));
             if pruned.is_err() {
                 return;
             }
@@ -320,10 +347,17 @@ impl Root {
     ///
     /// # Errors
     /// When the disk refuses or the term is over.
-    pub fn set_retained(&self, location: &Location, retained: bool, term: &Term) -> Result<(), DirectoryError> {
+    pub fn set_retained(
+        &self,
+        location: &Location,
+        retained: bool,
+        term: &Term,
+    ) -> Result<(), DirectoryError> {
         let path = self.state_path(RETAINED_FOLDER).join(location.name());
         self.check(term, &path)?;
-        self.step_io(if retained { "retain" } else { "unretain" }, &path, || self.set_retained_file(location, retained))
+        self.step_io(if retained { "retain" } else { "unretain" }, &path, || {
+            self.set_retained_file(location, retained)
+        })
     }
 
     fn set_retained_file(&self, location: &Location, retained: bool) -> io::Result<()> {
@@ -348,7 +382,8 @@ impl Root {
         let mut cleared = 0;
         for folder in [STAGING_FOLDER, TRASH_FOLDER] {
             let path = self.state_path(folder);
-            let entries = fs::read_dir(&path).map_err(|error| DirectoryError::io(&path, "cannot be listed", error))?;
+            let entries =
+                fs::read_dir(&path).map_err(|error| DirectoryError::io(&path, "cannot be listed", error))?;
             for entry in entries {
                 let entry = entry.map_err(|error| DirectoryError::io(&path, "cannot be listed", error))?;
                 if self.shared.making.lock().contains(&*entry.file_name().to_string_lossy()) {
@@ -401,8 +436,9 @@ impl Root {
 
     fn is_retained(&self, location: &Location) -> Result<bool, DirectoryError> {
         let folder = self.open_state(RETAINED_FOLDER)?;
-        walk::exists(&folder, location.name())
-            .map_err(|error| DirectoryError::io(&self.state_path(RETAINED_FOLDER), "cannot be read", error.into()))
+        walk::exists(&folder, location.name()).map_err(|error| {
+            DirectoryError::io(&self.state_path(RETAINED_FOLDER), "cannot be read", error.into())
+        })
     }
 
     /// Refuses when the term is over or another one has begun on this root since.
@@ -427,10 +463,12 @@ impl Root {
 
     fn open_folders(&self, components: &[String], make: bool) -> Result<Option<OwnedFd>, DirectoryError> {
         let mut path = self.path().to_path_buf();
-        let mut folder = open_root(&path).map_err(|error| DirectoryError::io(&path, "the root cannot be opened", error.into()))?;
+        let mut folder = open_root(&path)
+            .map_err(|error| DirectoryError::io(&path, "the root cannot be opened", error.into()))?;
         for component in components {
             path.push(component);
-            let cannot = |error: Errno| DirectoryError::io(&path, "the folder cannot be opened", error.into());
+            let cannot =
+                |error: Errno| DirectoryError::io(&path, "the folder cannot be opened", error.into());
             let next = match walk::open_folder(&folder, component) {
                 Err(Errno::NOENT) if make => {
                     let made = self.step("make-subdir", &path, || {
@@ -460,8 +498,13 @@ impl Root {
     }
 
     fn open_state(&self, folder: &str) -> Result<OwnedFd, DirectoryError> {
-        self.open_state_raw(folder)
-            .map_err(|error| DirectoryError::io(&self.state_path(folder), "the provisioner's own folder cannot be opened", error.into()))
+        self.open_state_raw(folder).map_err(|error| {
+            DirectoryError::io(
+                &self.state_path(folder),
+                "the provisioner's own folder cannot be opened",
+                error.into(),
+            )
+        })
     }
 
     fn open_state_raw(&self, folder: &str) -> Result<OwnedFd, Errno> {
@@ -535,7 +578,9 @@ fn remove_tree(path: &Path) -> io::Result<()> {
     for _ in 0..RESTARTS {
         match fs::remove_dir_all(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return ignore_missing(fs::remove_file(path)),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+                return ignore_missing(fs::remove_file(path));
+            }
             other => return other,
         }
         if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {

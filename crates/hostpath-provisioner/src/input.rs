@@ -23,7 +23,11 @@ impl InputError {
 impl fmt::Display for InputError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { thing, wrong, remedy } = self;
-        let line = if remedy.is_empty() { format!("{thing}: {wrong}") } else { format!("{thing}: {wrong}; {remedy}") };
+        let line = if remedy.is_empty() {
+            format!("{thing}: {wrong}")
+        } else {
+            format!("{thing}: {wrong}; {remedy}")
+        };
         f.write_str(&line.replace(char::is_control, " "))
     }
 }

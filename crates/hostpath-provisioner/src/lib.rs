@@ -41,9 +41,9 @@ pub use self::location::{InvalidLocation, Location, SUBDIR_MAX_DEPTH};
 pub use self::marker::{Fence, InvalidMarker, MARKER_MAX_BYTES, Marker};
 pub use self::metrics::Metrics;
 pub use self::names::{
-    FINALIZER, MARKER_FILE, PROVISIONED_BY, PROVISIONER, RETAINED_FOLDER, SELECTED_NODE, STAGING_FOLDER, STATE_FOLDER,
-    STORAGE_PROVISIONER, STORAGE_PROVISIONER_BETA, TERM_FILE, TRASH_FOLDER, WAITING_MESSAGE, WAITING_REASON, claim_uid_of,
-    is_uid, volume_name,
+    FINALIZER, MARKER_FILE, PROVISIONED_BY, PROVISIONER, RETAINED_FOLDER, SELECTED_NODE, STAGING_FOLDER,
+    STATE_FOLDER, STORAGE_PROVISIONER, STORAGE_PROVISIONER_BETA, TERM_FILE, TRASH_FOLDER, WAITING_MESSAGE,
+    WAITING_REASON, claim_uid_of, is_uid, volume_name,
 };
 pub use self::outcome::{MESSAGE_MAX_BYTES, Problem, Reason, Retry, shown};
 pub use self::parameters::{InvalidParameters, Parameters};

@@ -43,7 +43,9 @@ impl Location {
             )));
         }
         if let Some(component) = subdir.iter().find(|component| !is_plain_name(component)) {
-            return Err(InvalidLocation(format!("the subdir component {component:?} is not a plain folder name")));
+            return Err(InvalidLocation(format!(
+                "the subdir component {component:?} is not a plain folder name"
+            )));
         }
         Ok(Self { subdir, name: volume_name(claim_uid) })
     }
@@ -58,7 +60,9 @@ impl Location {
         let mut components = Vec::new();
         for component in below.components() {
             match component {
-                Component::Normal(name) => components.push(name.to_str().ok_or_else(|| foreign("not UTF-8"))?.to_owned()),
+                Component::Normal(name) => {
+                    components.push(name.to_str().ok_or_else(|| foreign("not UTF-8"))?.to_owned())
+                }
                 _ => return Err(foreign("not a plain path")),
             }
         }

@@ -79,8 +79,8 @@ impl Marker {
         if bytes.len() > MARKER_MAX_BYTES {
             return Err(InvalidMarker(format!("the marker has more than {MARKER_MAX_BYTES} bytes")));
         }
-        let marker: Self =
-            serde_json::from_slice(bytes).map_err(|error| InvalidMarker(format!("the marker is no marker: {error}")))?;
+        let marker: Self = serde_json::from_slice(bytes)
+            .map_err(|error| InvalidMarker(format!("the marker is no marker: {error}")))?;
         if !crate::names::is_uid(&marker.claim_uid) {
             return Err(InvalidMarker("the marker's claim_uid is no UID".to_owned()));
         }

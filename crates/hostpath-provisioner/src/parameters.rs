@@ -128,7 +128,20 @@ mod tests {
             let message = parse(&[("mode", mode)]).unwrap_err().to_string();
             assert!(message.contains("mode") && message.contains(&format!("{mode:?}")), "{message}");
         }
-        for subdir in ["/", "/a", "a/", "a//b", "..", "a/../b", ".", "${name}", "~", "a b", "pvc-a", ".hostpath-provisioner"] {
+        for subdir in [
+            "/",
+            "/a",
+            "a/",
+            "a//b",
+            "..",
+            "a/../b",
+            ".",
+            "${name}",
+            "~",
+            "a b",
+            "pvc-a",
+            ".hostpath-provisioner",
+        ] {
             let message = parse(&[("subdir", subdir)]).unwrap_err().to_string();
             assert!(message.contains("subdir") && message.contains(&format!("{subdir:?}")), "{message}");
         }

@@ -49,11 +49,15 @@ impl fmt::Display for RunError {
 
 impl std::error::Error for RunError {}
 
-/// Runs until `stop` completes. `None` when that came before the checks had ended.
+/// Runs until `stop` completes; `started` is called once the checks have passed. `None` when the stop came before that.
 ///
 /// # Errors
 /// [`RunError::Input`] when a check failed: then nothing was written and nothing is left running.
-pub async fn run(args: &RunArgs, stop: impl Future<Output = ()> + Send) -> Result<Option<Report>, RunError> {
+pub async fn run(
+    args: &RunArgs,
+    stop: impl Future<Output = ()> + Send,
+    started: impl FnOnce(),
+) -> Result<Option<Report>, RunError> {
     let settings = Settings::check(args)?;
     let mut stop = pin!(stop);
     let ready = tokio::select! {
@@ -61,6 +65,7 @@ pub async fn run(args: &RunArgs, stop: impl Future<Output = ()> + Send) -> Resul
         () = &mut stop => return Ok(None),
         ready = prepare(args, &settings) => ready?,
     };
+    started();
     let Ready { cluster, client, root, admin } = ready;
     if let Some(admin) = &admin {
         tracing::info!(metrics_addr = %admin.local_addr(), "serving metrics");
@@ -108,7 +113,8 @@ struct Ready {
 /// Everything that can be wrong with what we were given, cheap things first. The root comes last: it is the only one that is touched.
 async fn prepare(args: &RunArgs, settings: &Settings) -> Result<Ready, InputError> {
     let cluster =
-        check::kube_config(args.kubeconfig.as_deref(), args.context.as_deref(), settings.limits.api_timeout).await?;
+        check::kube_config(args.kubeconfig.as_deref(), args.context.as_deref(), settings.limits.api_timeout)
+            .await?;
     let admin = settings.metrics_addr.map(check::port).transpose()?;
     let root = open_root(&args.root)?;
     let client = Client::try_from(cluster.clone())
@@ -124,7 +130,9 @@ async fn prepare(args: &RunArgs, settings: &Settings) -> Result<Ready, InputErro
 }
 
 fn open_root(path: &Path) -> Result<Root, InputError> {
-    let bad = |wrong: &str| Err(InputError::new(format!("--root {}", path.display()), wrong, "give the path of a folder"));
+    let bad = |wrong: &str| {
+        Err(InputError::new(format!("--root {}", path.display()), wrong, "give the path of a folder"))
+    };
     if path.to_str().is_none() {
         return bad("the path is not UTF-8, which a volume could not say");
     }

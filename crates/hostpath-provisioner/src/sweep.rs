@@ -38,7 +38,11 @@ pub fn judge(found: &Listed, fence: &Fence, claim_known: bool, volume_known: boo
     }
     match &found.marker {
         Some(marker) if marker.claim_uid == found.location.claim_uid() => {
-            if marker.fence.uid == fence.uid { Judgement::Orphan } else { Judgement::OtherLease }
+            if marker.fence.uid == fence.uid {
+                Judgement::Orphan
+            } else {
+                Judgement::OtherLease
+            }
         }
         _ => Judgement::NotOurs,
     }
@@ -73,11 +77,18 @@ struct Swept {
 impl fmt::Display for Swept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { directories, leftovers, orphans, kept } = self;
-        write!(f, "{directories} directories, {orphans} orphans, {kept} kept without claim, {leftovers} leftovers cleared")
+        write!(
+            f,
+            "{directories} directories, {orphans} orphans, {kept} kept without claim, {leftovers} leftovers cleared"
+        )
     }
 }
 
-async fn sweep(context: &Arc<Context>, task: &LeaderTask, claims: &Handle<String>) -> Result<Swept, BoxError> {
+async fn sweep(
+    context: &Arc<Context>,
+    task: &LeaderTask,
+    claims: &Handle<String>,
+) -> Result<Swept, BoxError> {
     let term = term_of_task(task);
     let fence = term.fence().clone();
     let work = {

@@ -72,9 +72,11 @@ pub fn decide(
     volume: Option<&PersistentVolume>,
 ) -> ClaimStep {
     let Some(claim) = claim else { return ClaimStep::TakeBack };
-    let annotation = |name: &str| claim.metadata.annotations.as_ref().and_then(|all| all.get(name)).map(String::as_str);
+    let annotation =
+        |name: &str| claim.metadata.annotations.as_ref().and_then(|all| all.get(name)).map(String::as_str);
     let spec = claim.spec.as_ref();
-    let named_class = annotation(CLASS_ANNOTATION).or(spec.and_then(|spec| spec.storage_class_name.as_deref()));
+    let named_class =
+        annotation(CLASS_ANNOTATION).or(spec.and_then(|spec| spec.storage_class_name.as_deref()));
     if named_class != Some(&us.storage_class) {
         return ClaimStep::Idle(Idle::NotOurs);
     }
@@ -122,10 +124,14 @@ pub fn verify(us: &Us, plan: &Plan, volume: &PersistentVolume) -> Result<(), Pro
     let taken = |what: &str| {
         Err(Problem::lasting(
             Reason::VolumeNameTaken,
-            &format!("the PersistentVolume {} exists and {what}: delete it if nobody needs it", plan.location.name()),
+            &format!(
+                "the PersistentVolume {} exists and {what}: delete it if nobody needs it",
+                plan.location.name()
+            ),
         ))
     };
-    let ours = volume.metadata.annotations.as_ref().and_then(|all| all.get(PROVISIONED_BY)) == Some(&us.provisioner);
+    let ours =
+        volume.metadata.annotations.as_ref().and_then(|all| all.get(PROVISIONED_BY)) == Some(&us.provisioner);
     if !ours {
         return taken("was not made by this provisioner");
     }
@@ -153,12 +159,18 @@ fn plan(us: &Us, claim: &PersistentVolumeClaim, class: &StorageClass) -> Result<
         return Err(unusable("the claim asks for volumeMode Block: a directory can only be a Filesystem"));
     }
     if spec.selector.is_some() {
-        return Err(unusable("the claim has a selector: a volume that is made for it has no labels to select by"));
+        return Err(unusable(
+            "the claim has a selector: a volume that is made for it has no labels to select by",
+        ));
     }
     if spec.data_source.is_some() || spec.data_source_ref.is_some() {
         return Err(unusable("the claim has a dataSource: directories begin empty"));
     }
-    let storage = spec.resources.as_ref().and_then(|resources| resources.requests.as_ref()).and_then(|all| all.get("storage"));
+    let storage = spec
+        .resources
+        .as_ref()
+        .and_then(|resources| resources.requests.as_ref())
+        .and_then(|all| all.get("storage"));
     let Some(storage) = storage else { return Err(unusable("the claim requests no storage")) };
     if class.mount_options.as_ref().is_some_and(|options| !options.is_empty()) {
         return Err(class_unusable(format!(
@@ -206,7 +218,13 @@ fn plan(us: &Us, claim: &PersistentVolumeClaim, class: &StorageClass) -> Result<
         }),
         status: None,
     };
-    Ok(Plan { location, mode: parameters.mode, claim_namespace: namespace.clone(), claim_name: name.clone(), volume })
+    Ok(Plan {
+        location,
+        mode: parameters.mode,
+        claim_namespace: namespace.clone(),
+        claim_name: name.clone(),
+        volume,
+    })
 }
 
 /// What a claim says about why it waits.

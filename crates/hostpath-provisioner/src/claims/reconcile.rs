@@ -63,7 +63,10 @@ impl ClaimReconciler {
             context.events.tell(
                 claim,
                 Told::Provisioning,
-                &format!("External provisioner is provisioning volume for claim \"{}/{}\"", plan.claim_namespace, plan.claim_name),
+                &format!(
+                    "External provisioner is provisioning volume for claim \"{}/{}\"",
+                    plan.claim_namespace, plan.claim_name
+                ),
             );
         }
         let limit = context.limits.provision_timeout;
@@ -71,7 +74,11 @@ impl ClaimReconciler {
             Ok(()) => {
                 context.metrics.provisioned(started.elapsed());
                 let name = plan.location.name();
-                context.events.tell(claim, Told::ProvisioningSucceeded, &format!("Successfully provisioned volume {name}"));
+                context.events.tell(
+                    claim,
+                    Told::ProvisioningSucceeded,
+                    &format!("Successfully provisioned volume {name}"),
+                );
                 tracing::info!(claim = %request.key(), namespace = %plan.claim_namespace, name = %plan.claim_name, volume = %name, "provisioned");
                 Ok(Action::await_change())
             }
@@ -103,8 +110,9 @@ impl ClaimReconciler {
             fence: term.fence().clone(),
         };
         let (location, mode) = (plan.location.clone(), plan.mode);
-        let ensured =
-            context.on_disk(request, uid, move |root, term| root.ensure(&location, mode, &marker, term)).await?;
+        let ensured = context
+            .on_disk(request, uid, move |root, term| root.ensure(&location, mode, &marker, term))
+            .await?;
         if let Ensured::Adopted(marker) = ensured {
             tracing::info!(claim = %uid, made_by = %crate::outcome::shown(&marker.identity), "adopted the directory of an earlier attempt");
         }
@@ -167,7 +175,10 @@ impl ClaimReconciler {
             claim.metadata.uid.as_ref() == Some(uid) && claim.metadata.deletion_timestamp.is_none()
         });
         if alive {
-            return Err(Problem::passing(Reason::ApiFailed, "the claim is gone in the cache and there on the server"));
+            return Err(Problem::passing(
+                Reason::ApiFailed,
+                "the claim is gone in the cache and there on the server",
+            ));
         }
         let location = begun.location.clone();
         let removed = context
@@ -182,12 +193,18 @@ impl ClaimReconciler {
     }
 
     /// Says why a claim waits: on the claim itself, as an Event, in the log.
-    async fn tell_failure(&self, request: &Request<String>, claim: &PersistentVolumeClaim, problem: &Problem) {
+    async fn tell_failure(
+        &self,
+        request: &Request<String>,
+        claim: &PersistentVolumeClaim,
+        problem: &Problem,
+    ) {
         let threshold = self.context.limits.provision_threshold;
         let attempts = request.attempt().saturating_add(1);
         let mut note = Note::from(problem);
         if problem.retry == Retry::OnChange {
-            note.message = crate::outcome::shown(&format!("{}; tried again when it changes", problem.message));
+            note.message =
+                crate::outcome::shown(&format!("{}; tried again when it changes", problem.message));
         } else if threshold > 0 && attempts >= threshold {
             note.message = crate::outcome::shown(&format!(
                 "given up after {attempts} attempts, until the claim changes: {}",
@@ -208,8 +225,10 @@ impl ClaimReconciler {
         let (Some(namespace), Some(name)) = (&claim.metadata.namespace, &claim.metadata.name) else { return };
         let claims = self.context.claims_api(namespace);
         let params = PatchParams::default();
-        if let Err(refused) =
-            self.context.ask("annotate the claim", claims.patch_metadata(name, &params, &Patch::Merge(patch))).await
+        if let Err(refused) = self
+            .context
+            .ask("annotate the claim", claims.patch_metadata(name, &params, &Patch::Merge(patch)))
+            .await
         {
             tracing::debug!(error = %refused.problem, had = ?note_of(claim), "the claim's note could not be written");
         }

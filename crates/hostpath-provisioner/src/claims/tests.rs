@@ -5,7 +5,9 @@ use k8s_openapi::api::storage::v1::StorageClass;
 use serde_json::{Value, json};
 
 use super::decide::{ClaimStep, Idle, Note, changed, decide, note_of, note_patch};
-use crate::names::{FINALIZER, PROVISIONED_BY, PROVISIONER, SELECTED_NODE, STORAGE_PROVISIONER, STORAGE_PROVISIONER_BETA};
+use crate::names::{
+    FINALIZER, PROVISIONED_BY, PROVISIONER, SELECTED_NODE, STORAGE_PROVISIONER, STORAGE_PROVISIONER_BETA,
+};
 use crate::outcome::{Reason, Retry};
 use crate::us::Us;
 
@@ -82,7 +84,9 @@ fn the_class_decides_policy_mode_and_subdir() {
         c["reclaimPolicy"] = json!("Retain");
         c["parameters"] = json!({"mode": "0750", "subdir": "${namespace}"});
     });
-    let ClaimStep::Provision(plan) = decide(&us(), Some(&claim(|_| {})), Some(&class), None) else { panic!() };
+    let ClaimStep::Provision(plan) = decide(&us(), Some(&claim(|_| {})), Some(&class), None) else {
+        panic!()
+    };
     let spec = plan.volume.spec.unwrap();
     assert_eq!(spec.persistent_volume_reclaim_policy.as_deref(), Some("Retain"));
     assert_eq!(spec.host_path.unwrap().path, "/srv/shop/pvc-u-1");
@@ -120,7 +124,10 @@ fn a_class_that_waits_for_a_consumer_is_waited_with() {
 #[test]
 fn a_claim_that_is_gone_or_going_has_its_unfinished_work_taken_back() {
     assert_eq!(decide(&us(), None, Some(&class(|_| {})), None), ClaimStep::TakeBack);
-    assert_eq!(step(|c| c["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z")), ClaimStep::TakeBack);
+    assert_eq!(
+        step(|c| c["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z")),
+        ClaimStep::TakeBack
+    );
     let bound = step(|c| {
         c["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         c["spec"]["volumeName"] = json!("pvc-u-1");
@@ -155,7 +162,8 @@ fn what_cannot_be_done_waits_for_a_change_and_says_why() {
 
 #[test]
 fn a_volume_that_is_already_there_is_the_claims_or_blocks_it() {
-    let decided = |volume: &PersistentVolume| decide(&us(), Some(&claim(|_| {})), Some(&class(|_| {})), Some(volume));
+    let decided =
+        |volume: &PersistentVolume| decide(&us(), Some(&claim(|_| {})), Some(&class(|_| {})), Some(volume));
     assert_eq!(decided(&planned_volume()), ClaimStep::Idle(Idle::Settled));
     let mut others = planned_volume();
     others.metadata.annotations = None;

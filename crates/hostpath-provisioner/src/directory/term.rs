@@ -46,7 +46,9 @@ impl Root {
         match fs::metadata(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
-            Ok(metadata) if metadata.len() > RECORD_MAX_BYTES => return Err(failed(io::Error::other("it is too large"))),
+            Ok(metadata) if metadata.len() > RECORD_MAX_BYTES => {
+                return Err(failed(io::Error::other("it is too large")));
+            }
             Ok(_) => {}
         }
         let bytes = match fs::read(&path) {
@@ -83,7 +85,9 @@ impl Root {
     /// # Errors
     /// When the root belongs to another, the disk refuses, or the term is over.
     pub fn begin_term(&self, owner: &Owner, term: &Term) -> Result<(), DirectoryError> {
-        let over = |error: crate::fence::TermOver| DirectoryError::new(Trouble::Superseded, self.path(), error.to_string());
+        let over = |error: crate::fence::TermOver| {
+            DirectoryError::new(Trouble::Superseded, self.path(), error.to_string())
+        };
         term.check().map_err(over)?;
         self.step_io("make-root", self.path(), || fs::create_dir_all(self.path()))?;
         self.check_owner(owner)?;

@@ -37,7 +37,9 @@ fn begun() -> (TempDir, Root, Term) {
 }
 
 fn state_is_empty(root: &Root) -> bool {
-    [STAGING_FOLDER, TRASH_FOLDER].iter().all(|folder| fs::read_dir(root.state_path(folder)).unwrap().next().is_none())
+    [STAGING_FOLDER, TRASH_FOLDER]
+        .iter()
+        .all(|folder| fs::read_dir(root.state_path(folder)).unwrap().next().is_none())
 }
 
 #[test]
@@ -92,7 +94,10 @@ fn a_subdir_that_is_a_link_is_not_followed() {
     let elsewhere = tempfile::tempdir().unwrap();
     symlink(elsewhere.path(), folder.path().join("shop")).unwrap();
     let location = at(&["shop"], "u-1");
-    assert_eq!(root.ensure(&location, 0o700, &marker("u-1"), &term).unwrap_err().trouble(), Trouble::InTheWay);
+    assert_eq!(
+        root.ensure(&location, 0o700, &marker("u-1"), &term).unwrap_err().trouble(),
+        Trouble::InTheWay
+    );
     fs::create_dir(elsewhere.path().join("pvc-u-1")).unwrap();
     assert!(root.remove(&location, Authority::Volume, &term).is_err());
     assert!(elsewhere.path().join("pvc-u-1").is_dir());
@@ -106,11 +111,17 @@ fn a_marker_that_is_a_link_or_a_pipe_is_neither_followed_nor_waited_for() {
     fs::write(&secret, marker("u-1").to_bytes()).unwrap();
     fs::create_dir(folder.path().join("pvc-u-1")).unwrap();
     symlink(&secret, folder.path().join("pvc-u-1").join(MARKER_FILE)).unwrap();
-    assert_eq!(root.ensure(&at(&[], "u-1"), 0o700, &marker("u-1"), &term).unwrap_err().trouble(), Trouble::Foreign);
+    assert_eq!(
+        root.ensure(&at(&[], "u-1"), 0o700, &marker("u-1"), &term).unwrap_err().trouble(),
+        Trouble::Foreign
+    );
     fs::create_dir(folder.path().join("pvc-u-2")).unwrap();
     let pipe = folder.path().join("pvc-u-2").join(MARKER_FILE);
     rustix::fs::mkfifoat(rustix::fs::CWD, &pipe, Mode::from_raw_mode(0o600)).unwrap();
-    assert_eq!(root.ensure(&at(&[], "u-2"), 0o700, &marker("u-2"), &term).unwrap_err().trouble(), Trouble::Foreign);
+    assert_eq!(
+        root.ensure(&at(&[], "u-2"), 0o700, &marker("u-2"), &term).unwrap_err().trouble(),
+        Trouble::Foreign
+    );
 }
 
 #[test]
@@ -184,7 +195,10 @@ fn a_root_of_another_provisioner_is_refused_with_a_remedy() {
     let (_folder, root, term) = begun();
     let other = Owner { lease: "other/lease".into(), ..owner() };
     let error = root.check_owner(&other).unwrap_err();
-    assert!(error.to_string().contains("ns/l") && error.to_string().contains("give this one a root of its own"), "{error}");
+    assert!(
+        error.to_string().contains("ns/l") && error.to_string().contains("give this one a root of its own"),
+        "{error}"
+    );
     assert!(root.begin_term(&other, &term).is_err());
     assert!(root.check_owner(&owner()).is_ok());
 }
@@ -224,7 +238,11 @@ fn dying(path: &Path, at_step: usize) -> (Root, Arc<AtomicUsize>) {
 }
 
 /// Runs `work` dying at each step in turn, and lets `after` look at what a second process makes of it. Returns how many steps there were.
-fn die_everywhere(prepare: impl Fn(&Root, &Term), work: impl Fn(&Root, &Term) -> bool, after: impl Fn(&Root, &Term, usize)) -> usize {
+fn die_everywhere(
+    prepare: impl Fn(&Root, &Term),
+    work: impl Fn(&Root, &Term) -> bool,
+    after: impl Fn(&Root, &Term, usize),
+) -> usize {
     for step in 0.. {
         let (folder, root, term) = begun();
         prepare(&root, &term);
@@ -249,7 +267,11 @@ fn making_that_dies_at_any_step_leaves_all_or_nothing_and_is_finished_by_the_nex
         |root, term, step| {
             let path = location.below(root.path());
             if path.exists() {
-                assert_eq!(Marker::parse(&fs::read(path.join(MARKER_FILE)).unwrap()), Ok(marker("u-1")), "step {step}");
+                assert_eq!(
+                    Marker::parse(&fs::read(path.join(MARKER_FILE)).unwrap()),
+                    Ok(marker("u-1")),
+                    "step {step}"
+                );
             }
             root.ensure(&location, 0o750, &marker("u-1"), term).unwrap();
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777, 0o750);

@@ -10,8 +10,7 @@ use rustix::io::Errno;
 use crate::marker::{InvalidMarker, MARKER_MAX_BYTES, Marker};
 use crate::names::MARKER_FILE;
 
-const FOLDER: OFlags =
-    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Opens a folder inside another one.
 pub(super) fn open_folder(parent: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {
@@ -40,12 +39,7 @@ pub(super) fn exists(parent: impl AsFd, name: &str) -> Result<bool, Errno> {
 ///
 /// Where the file system has no such call (NFS, for one) a look comes before the move; only an empty folder can then be lost
 /// to somebody who makes one between the two, and no file.
-pub(super) fn rename_to_free(
-    from: impl AsFd,
-    old: &str,
-    to: impl AsFd,
-    new: &str,
-) -> Result<(), Errno> {
+pub(super) fn rename_to_free(from: impl AsFd, old: &str, to: impl AsFd, new: &str) -> Result<(), Errno> {
     let (from, to) = (from.as_fd(), to.as_fd());
     match rustix::fs::renameat_with(from, old, to, new, rustix::fs::RenameFlags::NOREPLACE) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
@@ -72,7 +66,9 @@ pub(super) fn read_marker(directory: impl AsFd) -> io::Result<Found> {
     let fd = match rustix::fs::openat(directory, MARKER_FILE, flags, Mode::empty()) {
         Ok(fd) => fd,
         Err(Errno::NOENT) => return Ok(Found::Nothing),
-        Err(Errno::LOOP | Errno::NXIO | Errno::ACCESS | Errno::PERM) => return invalid("the marker cannot be opened as a file"),
+        Err(Errno::LOOP | Errno::NXIO | Errno::ACCESS | Errno::PERM) => {
+            return invalid("the marker cannot be opened as a file");
+        }
         Err(error) => return Err(error.into()),
     };
     if FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) != FileType::RegularFile {

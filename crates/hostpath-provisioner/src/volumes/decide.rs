@@ -30,7 +30,8 @@ pub enum VolumeStep {
 pub fn decide(us: &Us, volume: &PersistentVolume, claim_known: bool) -> VolumeStep {
     let Some(spec) = volume.spec.as_ref() else { return VolumeStep::Idle };
     let provisioned_by = volume.metadata.annotations.as_ref().and_then(|all| all.get(PROVISIONED_BY));
-    if provisioned_by != Some(&us.provisioner) || spec.storage_class_name.as_ref() != Some(&us.storage_class) {
+    if provisioned_by != Some(&us.provisioner) || spec.storage_class_name.as_ref() != Some(&us.storage_class)
+    {
         return VolumeStep::Idle;
     }
     let protected = has_finalizer(volume);
@@ -46,10 +47,13 @@ pub fn decide(us: &Us, volume: &PersistentVolume, claim_known: bool) -> VolumeSt
         // Somebody else's finalizer holds what we are done with.
         return VolumeStep::Idle;
     }
-    let claimed = spec.claim_ref.as_ref().is_some_and(|claim| claim.uid.as_deref().is_some_and(|uid| !uid.is_empty()));
+    let claimed =
+        spec.claim_ref.as_ref().is_some_and(|claim| claim.uid.as_deref().is_some_and(|uid| !uid.is_empty()));
     match volume.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("Pending") {
         "Released" => with_location(VolumeStep::TakeBack),
-        "Pending" | "Available" | "" if claimed && !claim_known => with_location(VolumeStep::TakeBackIfAbandoned),
+        "Pending" | "Available" | "" if claimed && !claim_known => {
+            with_location(VolumeStep::TakeBackIfAbandoned)
+        }
         _ if !protected => with_location(VolumeStep::AddFinalizer),
         _ => VolumeStep::Idle,
     }

@@ -35,8 +35,10 @@ impl Reconciler for VolumeReconciler {
         };
         let started = Instant::now();
         let step = self.decide(&volume);
-        let deleting =
-            matches!(step, VolumeStep::TakeBack(_) | VolumeStep::TakeBackIfAbandoned(_) | VolumeStep::Refuse(_));
+        let deleting = matches!(
+            step,
+            VolumeStep::TakeBack(_) | VolumeStep::TakeBackIfAbandoned(_) | VolumeStep::Refuse(_)
+        );
         let limit = context.limits.delete_timeout;
         match within(limit, "taking the volume back", self.settle(&request, &volume, step)).await {
             Ok(Settled::Deleted) => {
@@ -70,7 +72,11 @@ impl VolumeReconciler {
     }
 
     fn decide(&self, volume: &PersistentVolume) -> VolumeStep {
-        let claim = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref()).and_then(|claim| claim.uid.as_deref());
+        let claim = volume
+            .spec
+            .as_ref()
+            .and_then(|spec| spec.claim_ref.as_ref())
+            .and_then(|claim| claim.uid.as_deref());
         let known = claim.is_some_and(|uid| self.context.claim_of(uid).is_some());
         decide(&self.context.us, volume, known)
     }
@@ -171,7 +177,9 @@ impl VolumeReconciler {
     }
 
     async fn claim_lives(&self, volume: &PersistentVolume) -> Result<bool, Problem> {
-        let Some(claim) = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref()) else { return Ok(true) };
+        let Some(claim) = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref()) else {
+            return Ok(true);
+        };
         let (Some(namespace), Some(name)) = (&claim.namespace, &claim.name) else { return Ok(true) };
         let claims = self.context.claims_api(namespace);
         let found = self.context.look("read the claim", claims.get(name)).await?;
@@ -194,7 +202,9 @@ impl VolumeReconciler {
         retained: bool,
     ) -> Result<(), Problem> {
         let uid = location.claim_uid().to_owned();
-        self.context.on_disk(request, &uid, move |root, term| root.set_retained(&location, retained, term)).await
+        self.context
+            .on_disk(request, &uid, move |root, term| root.set_retained(&location, retained, term))
+            .await
     }
 }
 

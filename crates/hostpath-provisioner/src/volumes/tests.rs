@@ -125,7 +125,10 @@ fn a_volume_whose_claim_vanished_before_binding_is_looked_into() {
 #[test]
 fn volumes_of_others_are_not_touched() {
     let released = |v: &mut Value| v["status"]["phase"] = json!("Released");
-    for (path, value) in [("/metadata/annotations", json!({PROVISIONED_BY: "other"})), ("/spec/storageClassName", json!("other"))] {
+    for (path, value) in [
+        ("/metadata/annotations", json!({PROVISIONED_BY: "other"})),
+        ("/spec/storageClassName", json!("other")),
+    ] {
         assert_eq!(
             step(|v| {
                 released(v);

@@ -1,0 +1,9 @@
+//! The provisioner from outside: on an embedded API server and a real file system, in this process and as one of its own.
+
+mod world;
+mod fate;
+mod life;
+mod trouble;
+mod crash;
+mod leaders;
+mod program;
