@@ -144,7 +144,8 @@ impl Builder {
     /// Builds the server. Nothing runs until a request comes.
     #[must_use]
     pub fn build(self) -> EmbeddedApiServer {
-        let clock = Clock::starting_at(self.start_time.unwrap_or_else(|| clock::from_system(SystemTime::now())));
+        let clock =
+            Clock::starting_at(self.start_time.unwrap_or_else(|| clock::from_system(SystemTime::now())));
         let rng = self.seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
         let options = Options {
             history: self.history,

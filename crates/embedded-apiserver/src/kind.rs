@@ -56,6 +56,13 @@ impl fmt::Display for InvalidKind {
 
 impl std::error::Error for InvalidKind {}
 
+impl InvalidKind {
+    pub(crate) fn is_built_in(kind: &Kind) -> Self {
+        let why = format!("{} is built in, with rules of its own", kind.qualified_plural());
+        Self { field: "plural", value: kind.plural.clone(), why }
+    }
+}
+
 impl Kind {
     /// A custom kind whose objects live in namespaces. It has no status subresource unless [`status`](Self::status)
     /// says so.
@@ -101,8 +108,7 @@ impl Kind {
                 kind.short_names = spec.names.short_names.clone().unwrap_or_default();
                 kind.categories = spec.names.categories.clone().unwrap_or_default();
                 let fields = version.selectable_fields.iter().flatten();
-                kind.selectable =
-                    fields.map(|f| f.json_path.trim_start_matches('.').to_owned()).collect();
+                kind.selectable = fields.map(|f| f.json_path.trim_start_matches('.').to_owned()).collect();
                 kind
             })
             .collect()
@@ -238,9 +244,6 @@ impl Kind {
             Err(InvalidKind { field, value: value.to_owned(), why: why.to_owned() })
         };
         let lower = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-        if self.builtin.is_none() && !self.group.contains('.') {
-            return bad("group", &self.group, "the group of a custom kind is a domain name, as example.com");
-        }
         if !self.group.chars().all(|c| lower(c) || c == '.') {
             return bad("group", &self.group, "only lower case letters, digits, dashes and dots");
         }

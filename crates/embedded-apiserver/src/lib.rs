@@ -1,4 +1,4 @@
-//! A Kubernetes API server in the process, for tests, demos and small set-ups.
+#![doc = include_str!("../README.md")]
 
 mod server;
 mod builder;
@@ -39,9 +39,9 @@ mod clock;
 
 pub use crate::body::{Body, Disconnected};
 pub use crate::builder::Builder;
+pub use crate::fault::{Chance, Decider, Decision, Fault, FaultPlan, Faults, Injection, Match, Rule};
 pub use crate::identity::ClientName;
 pub use crate::kind::{InvalidKind, Kind};
-pub use crate::fault::{Chance, Decider, Decision, Fault, FaultPlan, Faults, Injection, Match, Rule};
 #[cfg(feature = "listen")]
 pub use crate::listen::{ListenError, Listener};
 pub use crate::request_info::{RequestInfo, Verb};

@@ -43,7 +43,12 @@ pub(crate) fn copy(from: &Object, to: &mut Object, member: &str) {
 }
 
 pub(crate) fn finalizers(object: &Object) -> Vec<&str> {
-    get(object, "finalizers").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect()
+    get(object, "finalizers")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 pub(crate) fn is_being_deleted(object: &Object) -> bool {

@@ -31,7 +31,9 @@ impl Query {
         match self.get(name) {
             None | Some("") => Ok(None),
             Some(value) => value.parse().map(Some).map_err(|_| {
-                Status::bad_request(format!("strconv.ParseInt: parsing {value:?}: invalid syntax (option {name})"))
+                Status::bad_request(format!(
+                    "strconv.ParseInt: parsing {value:?}: invalid syntax (option {name})"
+                ))
             }),
         }
     }
@@ -152,7 +154,9 @@ impl ListOptions {
             }
         }
         if !self.continuation.is_empty() && !matches!(self.version.as_str(), "" | "0") {
-            return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+            return Err(Status::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::builtin;
-use crate::kind::Kind;
+use crate::kind::{InvalidKind, Kind};
 
 /// The kinds, by group, version and plural.
 #[derive(Debug)]
@@ -21,10 +21,20 @@ impl Registry {
         registry
     }
 
-    /// Adds a kind, or replaces what was known about it; its objects stay.
-    pub(crate) fn insert(&mut self, kind: Kind) {
+    fn insert(&mut self, kind: Kind) {
         let key = (kind.group().to_owned(), kind.version().to_owned(), kind.plural().to_owned());
         self.kinds.insert(key, Arc::new(kind));
+    }
+
+    /// Adds or replaces a custom kind.
+    pub(crate) fn register(&mut self, kind: Kind) -> Result<(), InvalidKind> {
+        kind.check()?;
+        let known = self.find(kind.group(), kind.version(), kind.plural());
+        if known.is_some_and(|known| known.builtin.is_some()) {
+            return Err(InvalidKind::is_built_in(&kind));
+        }
+        self.insert(kind);
+        Ok(())
     }
 
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Kind>> {

@@ -151,7 +151,8 @@ fn parse_version(version: &str) -> Result<u64, WrongVersion> {
     }
     let plain = version.bytes().all(|byte| byte.is_ascii_digit());
     let number = plain.then(|| version.parse().ok()).flatten();
-    number.ok_or_else(|| WrongVersion(format!("Invalid value: {version:?}: strconv.ParseUint: invalid syntax")))
+    number
+        .ok_or_else(|| WrongVersion(format!("Invalid value: {version:?}: strconv.ParseUint: invalid syntax")))
 }
 
 /// How long a read waits for a revision that has not been written yet.

@@ -183,7 +183,8 @@ fn parse_fields(text: &str) -> Result<Vec<FieldRequirement>, String> {
         let Some((at, sign)) = found.reduce(|best, next| if next.0 < best.0 { next } else { best }) else {
             return Err(format!("{part:?}; can't understand it"));
         };
-        let (path, value) = (part.get(..at).unwrap_or_default(), part.get(at + sign.len()..).unwrap_or_default());
+        let (path, value) =
+            (part.get(..at).unwrap_or_default(), part.get(at + sign.len()..).unwrap_or_default());
         let value = unescape(value).ok_or_else(|| format!("{part:?}; an escape is not finished"))?;
         requirements.push(FieldRequirement { path: path.trim().to_owned(), value, equal: sign != "!=" });
     }

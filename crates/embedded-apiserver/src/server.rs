@@ -135,15 +135,14 @@ impl EmbeddedApiServer {
         self.register_kind(Kind::of::<K>())
     }
 
-    /// Serves a custom kind from now on. Registering it again replaces what was known about it; its objects stay.
+    /// Serves a kind from now on, without schema, defaults or rules of its own. Any group will do: one of Kubernetes'
+    /// own kinds that is not built in here, too. Registering it again replaces what was known; its objects stay.
     ///
     /// # Errors
     ///
     /// [`InvalidKind`] if its names cannot be served, or would shadow a kind that is built in.
     pub fn register_kind(&self, kind: Kind) -> Result<(), InvalidKind> {
-        kind.check()?;
-        self.core().registry.write().insert(kind);
-        Ok(())
+        self.core().registry.write().register(kind)
     }
 
     /// Serves all versions of a custom resource definition (`MyKind::crd()` with kube's derive).

@@ -86,7 +86,9 @@ where
             }
             let (body, refused) = match Limited::new(body, MAX_BODY).collect().await {
                 Ok(body) => (body.to_bytes(), None),
-                Err(error) if error.is::<LengthLimitError>() => (Bytes::new(), Some(Status::too_large(MAX_BODY))),
+                Err(error) if error.is::<LengthLimitError>() => {
+                    (Bytes::new(), Some(Status::too_large(MAX_BODY)))
+                }
                 Err(error) => {
                     let why = format!("the body of the request could not be read: {error}");
                     (Bytes::new(), Some(Status::bad_request(why)))

@@ -16,7 +16,8 @@ pub(crate) struct Cause {
 
 impl Cause {
     pub(crate) fn required(field: impl Into<String>, why: &str) -> Self {
-        let message = if why.is_empty() { "Required value".to_owned() } else { format!("Required value: {why}") };
+        let message =
+            if why.is_empty() { "Required value".to_owned() } else { format!("Required value: {why}") };
         Self { reason: "FieldValueRequired", field: field.into(), message }
     }
 
@@ -84,7 +85,8 @@ impl Status {
     }
 
     pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
-        Self::new(404, "NotFound", format!("{} \"{name}\" not found", kind.qualified_plural())).about(kind, name)
+        Self::new(404, "NotFound", format!("{} \"{name}\" not found", kind.qualified_plural()))
+            .about(kind, name)
     }
 
     /// A path that names no resource of the group.
@@ -100,7 +102,8 @@ impl Status {
     }
 
     pub(crate) fn conflict(kind: &Kind, name: &str, why: &str) -> Self {
-        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", kind.qualified_plural());
+        let message =
+            format!("Operation cannot be fulfilled on {} \"{name}\": {why}", kind.qualified_plural());
         Self::new(409, "Conflict", message).about(kind, name)
     }
 
@@ -144,8 +147,10 @@ impl Status {
 
     /// A patch that is well formed and cannot be applied to this object.
     pub(crate) fn unprocessable(why: &str) -> Self {
-        let mut status = Self::new(422, "Invalid", "the server rejected our request due to an error in our request");
-        status.details = Some(json!({ "causes": [{ "reason": "UnexpectedServerResponse", "message": why }] }));
+        let mut status =
+            Self::new(422, "Invalid", "the server rejected our request due to an error in our request");
+        status.details =
+            Some(json!({ "causes": [{ "reason": "UnexpectedServerResponse", "message": why }] }));
         status
     }
 
@@ -154,8 +159,11 @@ impl Status {
     }
 
     pub(crate) fn method_not_allowed() -> Self {
-        let mut status =
-            Self::new(405, "MethodNotAllowed", "the server does not allow this method on the requested resource");
+        let mut status = Self::new(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        );
         status.details = Some(json!({}));
         status
     }

@@ -62,8 +62,7 @@ impl Stored {
         let uid = text("uid");
         let labels = metadata.get("labels").and_then(Value::as_object);
         let labels = labels.into_iter().flatten();
-        let labels =
-            labels.map(|(k, v)| (k.clone(), v.as_str().unwrap_or_default().to_owned())).collect();
+        let labels = labels.map(|(k, v)| (k.clone(), v.as_str().unwrap_or_default().to_owned())).collect();
         let mut body = BytesMut::with_capacity(256);
         body.put_slice(b"\"metadata\":");
         body.put_slice(metadata.to_string().as_bytes());

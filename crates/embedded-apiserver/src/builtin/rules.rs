@@ -196,7 +196,8 @@ pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, caus
 pub(crate) fn at<'a>(object: &'a Object, path: &str) -> Option<&'a Value> {
     let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
     let value = object.get(first)?;
-    let value = rest.map_or(Some(value), |rest| rest.split('.').try_fold(value, |value, part| value.get(part)));
+    let value =
+        rest.map_or(Some(value), |rest| rest.split('.').try_fold(value, |value, part| value.get(part)));
     value.filter(|value| !value.is_null())
 }
 
@@ -275,8 +276,11 @@ fn check_event(builtin: Builtin, object: &Object, causes: &mut Vec<Cause>) {
     let of_object = text(object, involved);
     let namespace = metadata::text(object, "namespace");
     // Events about objects of cluster scope are kept in `default` (and, by old clients, in kube-system).
-    let fits =
-        if of_object.is_empty() { matches!(namespace, "default" | "kube-system") } else { of_object == namespace };
+    let fits = if of_object.is_empty() {
+        matches!(namespace, "default" | "kube-system")
+    } else {
+        of_object == namespace
+    };
     if !fits {
         causes.push(Cause::invalid("involvedObject.namespace", of_object, "does not match event.namespace"));
     }

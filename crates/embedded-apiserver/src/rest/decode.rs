@@ -56,7 +56,12 @@ pub(crate) fn object(kind: &Kind, value: Value, validation: FieldValidation) -> 
 }
 
 /// Decodes what a patch made of an object: wrong types are then the patch's fault.
-pub(crate) fn patched(kind: &Kind, name: &str, value: Value, validation: FieldValidation) -> Result<Decoded, Status> {
+pub(crate) fn patched(
+    kind: &Kind,
+    name: &str,
+    value: Value,
+    validation: FieldValidation,
+) -> Result<Decoded, Status> {
     let Value::Object(object) = value else {
         return Err(Status::invalid(kind, name, &[Cause::invalid("patch", "", "the result is no object")]));
     };
@@ -70,7 +75,8 @@ pub(crate) fn patched(kind: &Kind, name: &str, value: Value, validation: FieldVa
     })?;
     match validation {
         FieldValidation::Strict if !unknown.is_empty() => {
-            let cause = Cause::invalid("patch", "", &format!("strict decoding error: {}", unknown.join(", ")));
+            let cause =
+                Cause::invalid("patch", "", &format!("strict decoding error: {}", unknown.join(", ")));
             Err(Status::invalid(kind, name, &[cause]))
         }
         FieldValidation::Ignore => Ok(Decoded { object, warnings: Vec::new() }),

@@ -51,7 +51,8 @@ impl DeleteOptions {
             let text = |name: &str| query.get(name).filter(|value| !value.is_empty());
             let seconds = text("gracePeriodSeconds").map(str::parse).transpose();
             Self {
-                grace_period_seconds: seconds.map_err(|_| bad("gracePeriodSeconds is no integer".to_owned()))?,
+                grace_period_seconds: seconds
+                    .map_err(|_| bad("gracePeriodSeconds is no integer".to_owned()))?,
                 propagation_policy: text("propagationPolicy").map(str::to_owned),
                 orphan_dependents: query.get("orphanDependents").map(|_| query.flag("orphanDependents")),
                 dry_run: query.dry_run("DeleteOptions")?.then(|| vec!["All".to_owned()]),
@@ -242,15 +243,16 @@ fn check_preconditions(
     current: &Stored,
 ) -> Result<(), Status> {
     let revision = current.revision.to_string();
-    let pairs =
-        [("UID", &wanted.uid, current.uid.as_str()), ("ResourceVersion", &wanted.resource_version, &revision)];
+    let pairs = [
+        ("UID", &wanted.uid, current.uid.as_str()),
+        ("ResourceVersion", &wanted.resource_version, &revision),
+    ];
     for (what, wanted, is) in pairs {
         if let Some(wanted) = wanted
             && wanted != is
         {
-            let why = format!(
-                "Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {is}"
-            );
+            let why =
+                format!("Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {is}");
             return Err(Status::conflict(kind, name, &why));
         }
     }

@@ -99,7 +99,9 @@ pub(crate) async fn list(
         }
     }
     let head = match form {
-        Form::Full => format!("\"apiVersion\":{},\"kind\":\"{}List\"", Value::from(kind.api_version()), kind.kind()),
+        Form::Full => {
+            format!("\"apiVersion\":{},\"kind\":\"{}List\"", Value::from(kind.api_version()), kind.kind())
+        }
         Form::Metadata => {
             "\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\"".to_owned()
         }

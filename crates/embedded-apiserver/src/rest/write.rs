@@ -24,7 +24,8 @@ use crate::stored::{Key, Stored};
 
 /// The largest object that etcd takes, by its default.
 const MAX_OBJECT: usize = 3 * 512 * 1024;
-const STALE: &str = "the object has been modified; please apply your changes to the latest version and try again";
+const STALE: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
 
 pub(super) fn create(
     core: &Core,
@@ -50,7 +51,9 @@ pub(crate) fn create_object(
     object: Value,
     dry_run: bool,
 ) -> Result<Arc<Stored>, Status> {
-    let Value::Object(object) = object else { return Err(Status::bad_request("an object is no JSON object")) };
+    let Value::Object(object) = object else {
+        return Err(Status::bad_request("an object is no JSON object"));
+    };
     let now = core.clock.now();
     core.store.write(&kind.storage, |inner| insert(core, inner, kind, namespace, object, now, dry_run))
 }
@@ -68,9 +71,14 @@ fn insert(
         return Err(Status::unknown("resourceVersion should not be set on objects to be created"));
     }
     set_namespace(&mut object, namespace)?;
-    for member in
-        ["uid", "resourceVersion", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "creationTimestamp"]
-    {
+    for member in [
+        "uid",
+        "resourceVersion",
+        "generation",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "creationTimestamp",
+    ] {
         metadata::of(&mut object).remove(member);
     }
     let table = Arc::clone(&kind.storage);
@@ -138,10 +146,20 @@ fn set_namespace(object: &mut Object, namespace: Option<&str>) -> Result<(), Sta
 }
 
 /// The admission plugin NamespaceLifecycle: nothing new in a namespace that is not there, or going away.
-fn check_namespace(core: &Core, inner: &Inner, kind: &Kind, namespace: &str, name: &str) -> Result<(), Status> {
+fn check_namespace(
+    core: &Core,
+    inner: &Inner,
+    kind: &Kind,
+    namespace: &str,
+    name: &str,
+) -> Result<(), Status> {
     let Some(namespaces) = core.registry.read().find("", "v1", "namespaces") else { return Ok(()) };
     let Some(found) = inner.state.get(&namespaces.storage, &Key::new("", namespace)) else {
-        return if core.options.check_namespaces { Err(Status::not_found(&namespaces, namespace)) } else { Ok(()) };
+        return if core.options.check_namespaces {
+            Err(Status::not_found(&namespaces, namespace))
+        } else {
+            Ok(())
+        };
     };
     if metadata::is_being_deleted(&found.object()) {
         let why =
@@ -204,7 +222,8 @@ pub(super) fn replace(
     let decoded = decode::object(kind, value, validation)?;
     let said = metadata::text(&decoded.object, "name");
     if said.is_empty() {
-        let why = format!("the name of the object ({name} based on URL) was undeterminable: name must be provided");
+        let why =
+            format!("the name of the object ({name} based on URL) was undeterminable: name must be provided");
         return Err(Status::bad_request(why));
     }
     if said != name {
@@ -252,7 +271,8 @@ fn update(core: &Core, target: &Target, name: &str, edit: Edit, dry_run: bool) -
     let now = core.clock.now();
     core.store.write(&kind.storage, |inner| {
         let Some(current) = inner.state.get(&kind.storage, &key).cloned() else {
-            let creates = kind.builtin.is_some_and(Builtin::creates_on_update) && target.subresource.is_none();
+            let creates =
+                kind.builtin.is_some_and(Builtin::creates_on_update) && target.subresource.is_none();
             let Edit::Replace(Decoded { mut object, warnings }) = edit else {
                 return Err(Status::not_found(kind, name));
             };
@@ -284,8 +304,9 @@ fn edited(kind: &Kind, name: &str, edit: Edit, old: &Object) -> Result<(Object, 
             let uid = metadata::text(&decoded.object, "uid");
             let existing = metadata::text(old, "uid");
             if !uid.is_empty() && uid != existing {
-                let why =
-                    format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {existing}");
+                let why = format!(
+                    "Precondition failed: UID in precondition: {uid}, UID in object meta: {existing}"
+                );
                 return Err(Status::conflict(kind, name, &why));
             }
             decoded

@@ -152,7 +152,9 @@ impl State {
             return Ok(Snapshot { objects: Vec::new(), revision });
         };
         let start = match (after, namespace) {
-            (Some(key), Some(namespace)) if *key.namespace < *namespace => Bound::Included(Key::new(namespace, "")),
+            (Some(key), Some(namespace)) if *key.namespace < *namespace => {
+                Bound::Included(Key::new(namespace, ""))
+            }
             (Some(key), _) => Bound::Excluded(key.clone()),
             (None, Some(namespace)) => Bound::Included(Key::new(namespace, "")),
             (None, None) => Bound::Unbounded,

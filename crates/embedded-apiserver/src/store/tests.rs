@@ -1,1 +1,92 @@
 //! The state on its own: history, snapshots of the past, compaction.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::kind::Kind;
+use crate::store::state::State;
+use crate::stored::{Key, Stored};
+
+fn kind() -> Kind {
+    Kind::namespaced("example.com", "v1", "Widget", "widgets")
+}
+
+fn put(state: &mut State, namespace: &str, name: &str) -> u64 {
+    let kind = kind();
+    let Value::Object(mut object) = json!({ "metadata": { "name": name } }) else { unreachable!() };
+    let stored = Stored::new(&kind, Key::new(namespace, name), state.next_revision(), &mut object);
+    state.put(&kind.storage, Arc::new(stored));
+    state.revision()
+}
+
+fn remove(state: &mut State, namespace: &str, name: &str) {
+    let kind = kind();
+    let found = state.get(&kind.storage, &Key::new(namespace, name)).cloned().expect("it is there");
+    let last = found.at_revision(&kind, state.next_revision());
+    state.remove(&kind.storage, Arc::new(last));
+}
+
+fn names(state: &State, namespace: Option<&str>, after: Option<&Key>, at: Option<u64>) -> Vec<String> {
+    let snapshot = state.snapshot(&kind().storage, namespace, after, at).expect("not expired");
+    snapshot.objects.iter().map(|object| format!("{}/{}", object.key.namespace, object.key.name)).collect()
+}
+
+#[test]
+fn a_snapshot_of_the_past_undoes_what_came_after() {
+    let mut state = State::new(100);
+    put(&mut state, "n", "a");
+    let then = put(&mut state, "n", "c");
+    put(&mut state, "n", "b");
+    remove(&mut state, "n", "c");
+    put(&mut state, "n", "a");
+    put(&mut state, "n", "c");
+    assert_eq!(names(&state, None, None, Some(then)), ["n/a", "n/c"]);
+    assert_eq!(names(&state, None, None, Some(then + 1)), ["n/a", "n/b", "n/c"]);
+    assert_eq!(names(&state, None, None, Some(then + 2)), ["n/a", "n/b"]);
+    assert_eq!(names(&state, None, Some(&Key::new("n", "a")), Some(then)), ["n/c"]);
+}
+
+#[test]
+fn a_namespace_is_a_range_whatever_the_token_says() {
+    let mut state = State::new(100);
+    for (namespace, name) in [("a", "x"), ("b", "x"), ("b", "y"), ("bb", "x"), ("c", "x")] {
+        put(&mut state, namespace, name);
+    }
+    assert_eq!(names(&state, Some("b"), None, None), ["b/x", "b/y"]);
+    assert_eq!(names(&state, Some("b"), Some(&Key::new("b", "x")), None), ["b/y"]);
+    assert_eq!(names(&state, Some("b"), Some(&Key::new("a", "x")), None), ["b/x", "b/y"]);
+    assert!(names(&state, Some("b"), Some(&Key::new("c", "x")), None).is_empty());
+    assert_eq!(names(&state, None, Some(&Key::new("b", "y")), None), ["bb/x", "c/x"]);
+}
+
+#[test]
+fn the_window_forgets_the_oldest_changes_only() {
+    let mut state = State::new(2);
+    let table = kind().storage;
+    let revisions: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| put(&mut state, "n", name)).collect();
+    assert!(state.changes(&table, revisions[0], 10).is_err());
+    let kept = state.changes(&table, revisions[1], 10).expect("two changes are kept");
+    assert_eq!(kept.changes.iter().map(|change| change.revision).collect::<Vec<_>>(), revisions[2..]);
+    let first = state.changes(&table, revisions[1], 1).expect("as before");
+    assert_eq!(
+        (first.changes.len(), first.upto),
+        (1, revisions[2]),
+        "a part is complete up to its last change"
+    );
+    assert!(state.snapshot(&table, None, None, Some(revisions[0])).is_err());
+    assert_eq!(names(&state, None, None, Some(revisions[1])), ["n/a", "n/b"]);
+}
+
+#[test]
+fn a_compaction_reaches_tables_that_do_not_exist_yet() {
+    let mut state = State::new(100);
+    let begin = state.revision();
+    put(&mut state, "n", "a");
+    state.compact();
+    assert!(state.changes("/never", begin, 10).is_err());
+    let now = state.revision();
+    assert!(state.changes("/never", now, 10).is_ok(), "the newest revision never expires");
+    assert!(state.changes(&kind().storage, now, 10).is_ok());
+    assert!(state.changes(&kind().storage, begin, 10).is_err());
+}

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use crate::wire::{self, MERGE};
 
 pub(crate) fn config_map(name: &str, value: &str) -> ConfigMap {
-    serde_json::from_value(json!({ "metadata": { "name": name }, "data": { "key": value } })).expect("a ConfigMap")
+    serde_json::from_value(json!({ "metadata": { "name": name }, "data": { "key": value } }))
+        .expect("a ConfigMap")
 }
 
 pub(crate) fn code(error: kube::Error) -> (u16, String) {
@@ -67,7 +68,8 @@ async fn a_write_from_a_stale_version_conflicts_and_one_without_a_version_does_n
     mine.data.as_mut().unwrap().insert("key".into(), "3".into());
     let stale = maps.replace("a", &PostParams::default(), &mine).await.unwrap_err();
     assert_eq!(code(stale), (409, "Conflict".into()));
-    let stale = json!({ "metadata": { "resourceVersion": first.resource_version() }, "data": { "key": "4" } });
+    let stale =
+        json!({ "metadata": { "resourceVersion": first.resource_version() }, "data": { "key": "4" } });
     let stale = maps.patch("a", &PatchParams::default(), &Patch::Merge(&stale)).await.unwrap_err();
     assert_eq!(code(stale), (409, "Conflict".into()));
     assert_eq!(maps.get("a").await.unwrap().data.unwrap()["key"], "2");
@@ -98,7 +100,11 @@ async fn an_equal_write_changes_nothing() {
     assert_eq!(server.revision(), revision + 1);
     maps.delete("a", &DeleteParams::default()).await.unwrap();
     maps.replace("a", &PostParams::default(), &deleting).await.unwrap();
-    assert_eq!(server.revision(), revision + 1, "a held object is not marked twice, nor written while deleting");
+    assert_eq!(
+        server.revision(),
+        revision + 1,
+        "a held object is not marked twice, nor written while deleting"
+    );
 }
 
 #[tokio::test]
@@ -184,7 +190,10 @@ async fn metadata_is_validated() {
         assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY, "{}", answer.text);
         let status = answer.json();
         assert_eq!(status["kind"], "Status");
-        assert!(status["details"]["causes"][0]["field"].as_str().unwrap().starts_with("metadata."), "{status}");
+        assert!(
+            status["details"]["causes"][0]["field"].as_str().unwrap().starts_with("metadata."),
+            "{status}"
+        );
     }
 }
 
@@ -194,7 +203,9 @@ async fn in_a_missing_namespace_lists_are_empty_and_creates_are_refused() {
     let server = EmbeddedApiServer::builder().namespace("made").build();
     let away: Api<ConfigMap> = Api::namespaced(server.client(), "away");
     assert!(away.list(&Default::default()).await.unwrap().items.is_empty());
-    let refused = wire::post(&server, "/api/v1/namespaces/away/configmaps", &json!({ "metadata": { "name": "a" } })).await;
+    let refused =
+        wire::post(&server, "/api/v1/namespaces/away/configmaps", &json!({ "metadata": { "name": "a" } }))
+            .await;
     assert_eq!(refused.code, StatusCode::NOT_FOUND);
     assert_eq!(refused.json()["details"]["kind"], "namespaces");
     let made: Api<ConfigMap> = Api::namespaced(server.client(), "made");
@@ -210,7 +221,9 @@ async fn a_namespace_is_held_until_it_is_finalized_and_takes_nothing_new() {
     let path = "/api/v1/namespaces/going";
     let marked = wire::delete(&server, path, &json!({})).await.json();
     assert_eq!(marked["status"]["phase"], "Terminating");
-    let refused = wire::post(&server, "/api/v1/namespaces/going/configmaps", &json!({ "metadata": { "name": "a" } })).await;
+    let refused =
+        wire::post(&server, "/api/v1/namespaces/going/configmaps", &json!({ "metadata": { "name": "a" } }))
+            .await;
     assert_eq!(refused.code, StatusCode::FORBIDDEN, "{}", refused.text);
     let mut finalized = marked.clone();
     finalized["spec"] = json!({});
@@ -282,7 +295,12 @@ async fn a_dry_run_answers_and_changes_nothing() {
     maps.delete("a", &DeleteParams::default().dry_run()).await.unwrap();
     assert_eq!(maps.get("a").await.unwrap().data.unwrap()["key"], "1");
     assert_eq!(server.revision(), revision + 1);
-    let odd = wire::post(&server, "/api/v1/namespaces/default/configmaps?dryRun=Some", &json!({ "metadata": { "name": "b" } })).await;
+    let odd = wire::post(
+        &server,
+        "/api/v1/namespaces/default/configmaps?dryRun=Some",
+        &json!({ "metadata": { "name": "b" } }),
+    )
+    .await;
     assert_eq!(odd.code, StatusCode::UNPROCESSABLE_ENTITY);
 }
 
@@ -296,7 +314,8 @@ async fn a_collection_is_deleted_by_selector() {
         maps.create(&PostParams::default(), &map).await.unwrap();
     }
     let red = kube::api::ListParams::default().labels("color=red");
-    let deleted = maps.delete_collection(&DeleteParams::default(), &red).await.unwrap().left().expect("a list");
+    let deleted =
+        maps.delete_collection(&DeleteParams::default(), &red).await.unwrap().left().expect("a list");
     assert_eq!(deleted.items.len(), 2);
     let left = maps.list(&Default::default()).await.unwrap();
     assert_eq!(left.items.iter().map(ResourceExt::name_any).collect::<Vec<_>>(), ["b"]);
@@ -322,7 +341,8 @@ async fn propagation_policies_leave_their_finalizer() {
 async fn of_two_racing_writers_exactly_one_wins() {
     let server = EmbeddedApiServer::new();
     let lease = |holder: &str| -> Lease {
-        serde_json::from_value(json!({ "metadata": { "name": "l" }, "spec": { "holderIdentity": holder } })).unwrap()
+        serde_json::from_value(json!({ "metadata": { "name": "l" }, "spec": { "holderIdentity": holder } }))
+            .unwrap()
     };
     let leases = |user: &str| Api::<Lease>::default_namespaced(server.client_as(user));
     let mut version = None;

@@ -1,7 +1,7 @@
 //! Requests as they are on the wire, for what `kube::Client` cannot say.
 
 use embedded_apiserver::{Body, EmbeddedApiServer};
-use futures::StreamExt;
+use futures::{FutureExt, StreamExt};
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use serde_json::Value;
@@ -105,6 +105,6 @@ impl Lines {
 
     /// Nothing is there to be read now.
     pub(crate) fn is_silent(&mut self) -> bool {
-        futures::FutureExt::now_or_never(self.0.next()).is_none()
+        tokio::task::unconstrained(self.0.next()).now_or_never().is_none()
     }
 }
