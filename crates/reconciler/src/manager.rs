@@ -103,12 +103,21 @@ pub(crate) struct View {
     pub(crate) elector: Option<lease_election::LeaderElector>,
 }
 
+/// All that can be seen, so that every part of the view is good for something without the admin server.
 impl fmt::Debug for View {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("View")
-            .field("controllers", &self.controllers.len())
-            .field("watches", &self.watches.len())
-            .finish_non_exhaustive()
+        let mut shown = f.debug_struct("View");
+        for controller in &*self.controllers {
+            let counts = (controller.counts(), controller.parked());
+            let (workers, reconciles) = (controller.workers(), controller.metrics().reconciles());
+            shown.field(controller.name(), &(workers, reconciles, counts));
+        }
+        for watch in &*self.watches {
+            shown.field(watch.name(), &watch.status());
+        }
+        #[cfg(feature = "election")]
+        shown.field("elector", &self.elector);
+        shown.finish_non_exhaustive()
     }
 }
 
@@ -226,6 +235,7 @@ impl Manager {
             }
         }
         let began = Instant::now();
+        tracing::debug!(?view, "the caches are complete");
         let mut report = if stop.is_cancelled() { Report::default() } else { self.lead(&stop).await };
         watching.shutdown().await;
         report.controllers = view.controllers.iter().map(|controller| controller.report()).collect();

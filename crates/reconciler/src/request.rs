@@ -147,6 +147,6 @@ impl CachesByType {
 
     pub(crate) fn get<R: Kind>(&self) -> Result<&Cache<R>, NoCache> {
         let found = self.caches.get(&TypeId::of::<R>()).and_then(|cache| cache.downcast_ref());
-        found.ok_or(NoCache { kind: type_name::<R>() })
+        found.ok_or_else(|| NoCache { kind: type_name::<R>() })
     }
 }

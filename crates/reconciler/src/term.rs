@@ -50,6 +50,7 @@ pub(crate) enum TermEnd {
     /// A stop was asked for.
     Stop,
     /// The right to work is lost.
+    #[cfg_attr(not(feature = "election"), expect(dead_code, reason = "only an election can be lost"))]
     Lost,
 }
 
@@ -100,7 +101,7 @@ pub(crate) async fn run(
     let all = async {
         let mut panicked = panicked;
         while let Some(joined) = tasks.join_next().await {
-            panicked = panicked.or(joined.err());
+            panicked = panicked.or_else(|| joined.err());
         }
         panicked
     };

@@ -170,11 +170,9 @@ impl<K: Kind> WatchLoop<K> {
             match step {
                 WatchStep::Applied(object) => {
                     let version = self.version(&object);
-                    match self.entering(object) {
-                        Ok(entering) => self.cache.apply(entering),
-                        // It is there, but not to be read: a list must not take it for vanished, but the
-                        // watch has nothing to say about it.
-                        Err(_) => {}
+                    // One that is there, but not to be read, leaves what is held of it.
+                    if let Ok(entering) = self.entering(object) {
+                        self.cache.apply(entering);
                     }
                     self.protocol.progressed(version.as_deref());
                 }

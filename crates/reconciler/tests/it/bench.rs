@@ -13,52 +13,52 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
-pub struct Bench {
-    pub server: EmbeddedApiServer,
-    pub client: Client,
-    pub maps: Api<ConfigMap>,
+pub(crate) struct Bench {
+    pub(crate) server: EmbeddedApiServer,
+    pub(crate) client: Client,
+    pub(crate) maps: Api<ConfigMap>,
 }
 
-pub fn bench() -> Bench {
+pub(crate) fn bench() -> Bench {
     let server = EmbeddedApiServer::builder().seed(1).build();
     // The tests write as somebody whom no fault meets.
     let writer = server.client_as("writer");
     Bench { client: server.client_as("controller"), maps: Api::namespaced(writer, "default"), server }
 }
 
-pub fn key(name: &str) -> ObjectKey {
+pub(crate) fn key(name: &str) -> ObjectKey {
     ObjectKey::namespaced("default", name)
 }
 
 impl Bench {
     /// The controller's view of all config maps.
-    pub fn api(&self) -> Api<ConfigMap> {
+    pub(crate) fn api(&self) -> Api<ConfigMap> {
         Api::all(self.client.clone())
     }
 
-    pub async fn create(&self, name: &str) {
+    pub(crate) async fn create(&self, name: &str) {
         let map: ConfigMap = serde_json::from_value(serde_json::json!({"metadata": {"name": name}})).unwrap();
         self.maps.create(&PostParams::default(), &map).await.unwrap();
     }
 
     /// Changes an object, so that its watchers hear of it.
-    pub async fn touch(&self, name: &str, value: &str) {
+    pub(crate) async fn touch(&self, name: &str, value: &str) {
         let patch = serde_json::json!({"data": {"value": value}});
         self.maps.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     }
 
-    pub async fn delete(&self, name: &str) {
+    pub(crate) async fn delete(&self, name: &str) {
         self.maps.delete(name, &DeleteParams::default()).await.unwrap();
     }
 }
 
 /// A manager that runs.
-pub struct Running {
-    pub stop: CancellationToken,
-    pub ended: JoinHandle<Result<Report, ManagerError>>,
+pub(crate) struct Running {
+    pub(crate) stop: CancellationToken,
+    pub(crate) ended: JoinHandle<Result<Report, ManagerError>>,
 }
 
-pub fn start(manager: Manager) -> Running {
+pub(crate) fn start(manager: Manager) -> Running {
     let stop = CancellationToken::new();
     let shutdown = stop.clone();
     let ended = tokio::spawn(async move { manager.run(shutdown.cancelled_owned()).await });
@@ -66,14 +66,14 @@ pub fn start(manager: Manager) -> Running {
 }
 
 impl Running {
-    pub async fn stop(self) -> Report {
+    pub(crate) async fn stop(self) -> Report {
         self.stop.cancel();
         self.ended.await.unwrap().unwrap()
     }
 }
 
 /// Waits, in virtual time, until this is so.
-pub async fn until(what: &str, mut so: impl FnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut so: impl FnMut() -> bool) {
     let longest = Instant::now() + Duration::from_secs(600);
     while !so() {
         assert!(Instant::now() < longest, "never: {what}");
@@ -82,50 +82,50 @@ pub async fn until(what: &str, mut so: impl FnMut() -> bool) {
 }
 
 /// Lets everything happen that is about to.
-pub async fn settle() {
+pub(crate) async fn settle() {
     sleep(Duration::from_millis(50)).await;
 }
 
 /// What happened, in order, with the virtual time since the start.
 #[derive(Clone)]
-pub struct Log<T> {
+pub(crate) struct Log<T> {
     began: Instant,
     entries: Arc<Mutex<Vec<(Duration, T)>>>,
 }
 
 impl<T: Clone> Log<T> {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { began: Instant::now(), entries: Arc::default() }
     }
 
-    pub fn push(&self, entry: T) {
+    pub(crate) fn push(&self, entry: T) {
         self.entries.lock().unwrap().push((self.began.elapsed(), entry));
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.entries.lock().unwrap().len()
     }
 
-    pub fn all(&self) -> Vec<T> {
+    pub(crate) fn all(&self) -> Vec<T> {
         self.entries.lock().unwrap().iter().map(|(_, entry)| entry.clone()).collect()
     }
 
-    pub fn times(&self) -> Vec<Duration> {
+    pub(crate) fn times(&self) -> Vec<Duration> {
         self.entries.lock().unwrap().iter().map(|(at, _)| *at).collect()
     }
 
     /// The times between entries, in whole milliseconds.
-    pub fn gaps(&self) -> Vec<u128> {
+    pub(crate) fn gaps(&self) -> Vec<u128> {
         self.times().windows(2).map(|pair| (pair[1] - pair[0]).as_millis()).collect()
     }
 }
 
 /// Runs this in a manager that has only what is added to it.
-pub fn manager() -> Manager {
+pub(crate) fn manager() -> Manager {
     Manager::builder().build().unwrap()
 }
 
 /// Names a future's output type, for closures that end with an error or never.
-pub fn never<T>() -> impl Future<Output = T> {
+pub(crate) fn never<T>() -> impl Future<Output = T> {
     std::future::pending()
 }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::ConfigMap;
-use lease_election::{Config, FenceToken, LeaderElector, MemoryLeaseStore, Record, TokioClock};
+use lease_election::{Config, FenceToken, LeaderElector, MemoryLeaseStore, TokioClock};
 use reconciler::{Action, Controller, Manager, ManagerError, ObjectKey, Release, Request, reconcile_fn};
 use tokio::time::{Instant, sleep};
 
@@ -226,6 +225,3 @@ fn a_grace_that_does_not_fit_the_election_is_refused() {
          raise the second"
     );
 }
-
-#[expect(dead_code, reason = "names types that only inference uses")]
-type Named = (ConfigMap, Record);

@@ -224,11 +224,14 @@ fn step() -> impl Strategy<Value = Step> {
 
 type State = BTreeMap<usize, (u32, u64)>;
 
+/// An event: the object's name, its uid and version unless it is gone, its uid and the event's version.
+type Told = (usize, Option<(u32, u64)>, (u32, u64));
+
 /// A server that remembers all its states, the events between them, and how far the watch has come.
 #[derive(Default)]
 struct Server {
     states: Vec<State>,
-    events: Vec<(usize, Option<(u32, u64)>, (u32, u64))>,
+    events: Vec<Told>,
     uids: u32,
     watched: usize,
 }
@@ -299,7 +302,7 @@ proptest! {
             }
             Ok(())
         };
-        let deliver = |store: &mut Store<ConfigMap>, event: &(usize, Option<(u32, u64)>, (u32, u64))| {
+        let deliver = |store: &mut Store<ConfigMap>, event: &Told| {
             let (name, now, (uid, revision)) = event;
             let object = object(NAMES[*name], *uid, *revision);
             match now {
