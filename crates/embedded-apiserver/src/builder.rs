@@ -61,7 +61,7 @@ impl Builder {
 
     /// The wall time of the server at its start; from there it follows tokio's clock. Default: now.
     ///
-    /// Times that cannot be written as RFC 3339 (years beyond 9999) are clamped.
+    /// Times outside of the years 1970 to 9999 are clamped to them.
     pub fn start_time(mut self, time: SystemTime) -> Self {
         self.start_time = Some(clock::from_system(time));
         self
@@ -144,8 +144,7 @@ impl Builder {
     /// Builds the server. Nothing runs until a request comes.
     #[must_use]
     pub fn build(self) -> EmbeddedApiServer {
-        let clock =
-            Clock::starting_at(self.start_time.unwrap_or_else(|| clock::from_system(SystemTime::now())));
+        let clock = Clock::starting_at(self.start_time.unwrap_or_else(clock::wall_now));
         let rng = self.seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
         let options = Options {
             history: self.history,

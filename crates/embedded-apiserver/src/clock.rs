@@ -1,6 +1,6 @@
 //! The server's clock: a wall time at its start, moved on by tokio's clock, paused or not.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 use tokio::time::Instant;
@@ -37,10 +37,19 @@ fn floor(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }
 
-/// A wall time from std's type, clamped to what can be written as RFC 3339.
+/// A wall time from std's type, clamped to the years 1970 to 9999.
 pub(crate) fn from_system(time: SystemTime) -> Timestamp {
-    Timestamp::try_from(time).unwrap_or_else(|_| match time.duration_since(SystemTime::UNIX_EPOCH) {
-        Ok(Duration { .. }) => Timestamp::MAX,
-        Err(_) => Timestamp::MIN,
-    })
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(since) => Timestamp::UNIX_EPOCH.checked_add(since).unwrap_or(Timestamp::MAX),
+        Err(_) => Timestamp::UNIX_EPOCH,
+    }
+}
+
+/// The wall time of this machine: read once, when a server starts without a time of its own.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place that reads the wall clock, to start the server's own"
+)]
+pub(crate) fn wall_now() -> Timestamp {
+    from_system(SystemTime::now())
 }

@@ -1,6 +1,5 @@
 //! A kind of object: its names, its scope, its subresources, and which rules of the real server hold for it.
 
-use std::any::TypeId;
 use std::fmt;
 use std::sync::Arc;
 
@@ -86,7 +85,8 @@ impl Kind {
         K: kube::Resource<DynamicType = ()>,
         K::Scope: 'static,
     {
-        let namespaced = TypeId::of::<K::Scope>() != TypeId::of::<k8s_openapi::ClusterResourceScope>();
+        let namespaced =
+            std::any::TypeId::of::<K::Scope>() != std::any::TypeId::of::<k8s_openapi::ClusterResourceScope>();
         Self::new(&K::group(&()), &K::version(&()), &K::kind(&()), &K::plural(&()), namespaced)
     }
 

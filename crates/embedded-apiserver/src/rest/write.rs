@@ -102,7 +102,7 @@ fn insert(
     }
     metadata::set(&mut object, "uid", metadata::new_uid(&mut inner.rng));
     metadata::set(&mut object, "creationTimestamp", clock::seconds(now));
-    if kind.builtin.map_or(true, Builtin::has_generation) {
+    if kind.builtin.is_none_or(Builtin::has_generation) {
         metadata::set(&mut object, "generation", 1);
     }
     if kind.has_status() {

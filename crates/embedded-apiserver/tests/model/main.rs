@@ -348,7 +348,7 @@ proptest! {
                     Some((_, _, token)) => format!("limit={limit}&continue={token}"),
                 };
                 let (_, page) = call(&run.service, Method::GET, &format!("{MAPS}?{query}"), &Value::Null).await;
-                let (begun, mut items, _) = paging.take().unwrap_or((version(&page), Vec::new(), String::new()));
+                let (begun, mut items, _) = paging.take().unwrap_or_else(|| (version(&page), Vec::new(), String::new()));
                 assert_eq!(version(&page), begun);
                 items.extend(page["items"].as_array().unwrap().iter().cloned());
                 match page["metadata"]["continue"].as_str() {
