@@ -293,7 +293,11 @@ impl Root {
                 }
                 Err(Errno::NOENT) => {}
                 Err(error) => {
-                    return Err(DirectoryError::io(&path, "the directory cannot be taken back", error.into()));
+                    return Err(DirectoryError::io(
+                        &path,
+                        "the directory cannot be taken back",
+                        error.into(),
+                    ));
                 }
             }
         }

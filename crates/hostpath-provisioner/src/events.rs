@@ -67,7 +67,6 @@ pub struct Events {
 
 impl Events {
     /// The place to leave Events, and the task that writes them until every clone of the place is gone.
-    #[must_use]
     pub fn new(
         client: Client,
         provisioner: &str,

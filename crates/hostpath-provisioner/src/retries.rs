@@ -30,7 +30,7 @@ impl Retries {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
+    use tokio::time::Instant;
 
     use wq_ratelimit::RateLimiter as _;
 
@@ -44,7 +44,7 @@ mod tests {
     #[test]
     fn base_and_max_both_have_an_effect() {
         let mut limiter = retries(1, 5, 1000, 1000);
-        let now = Instant::now();
+        let now = Instant::now().into_std();
         let key = "claim".to_owned();
         let waits: Vec<u64> = (0..5).map(|_| limiter.next_delay(&key, now).as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 5, 5]);
@@ -56,7 +56,7 @@ mod tests {
     fn both_queues_draw_from_one_bucket() {
         let mut claims = retries(1, 1, 1, 2);
         let mut volumes = claims.clone();
-        let now = Instant::now();
+        let now = Instant::now().into_std();
         let mut waits = Vec::new();
         for index in 0..3 {
             waits.push(claims.next_delay(&format!("claim-{index}"), now).as_secs());

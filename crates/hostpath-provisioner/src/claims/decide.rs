@@ -76,7 +76,7 @@ pub fn decide(
         |name: &str| claim.metadata.annotations.as_ref().and_then(|all| all.get(name)).map(String::as_str);
     let spec = claim.spec.as_ref();
     let named_class =
-        annotation(CLASS_ANNOTATION).or(spec.and_then(|spec| spec.storage_class_name.as_deref()));
+        annotation(CLASS_ANNOTATION).or_else(|| spec.and_then(|spec| spec.storage_class_name.as_deref()));
     if named_class != Some(&us.storage_class) {
         return ClaimStep::Idle(Idle::NotOurs);
     }

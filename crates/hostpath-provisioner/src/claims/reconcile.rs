@@ -1,11 +1,11 @@
 //! Doing what was decided about a claim. Keyed by UID, so that a claim that was made again under its name is another one.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::api::{Patch, PatchParams, PostParams};
 use reconciler::{Action, Failure, ObjectKey, Reconciler, Request};
+use tokio::time::Instant;
 
 use super::decide::{ClaimStep, Note, Plan, decide, note_of, note_patch, verify};
 use crate::context::{Begun, Context, failure, term_of, within};

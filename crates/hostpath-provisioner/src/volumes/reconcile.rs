@@ -1,11 +1,12 @@
 //! Doing what was decided about a volume.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::PersistentVolume;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use reconciler::{Action, Failure, ObjectKey, Reconciler, Request};
+use tokio::time::Instant;
 
 use super::decide::{VolumeStep, decide, finalizer_patch};
 use crate::context::{Context, Refused, failure, term_of, within};

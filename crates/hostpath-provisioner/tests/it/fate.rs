@@ -108,11 +108,11 @@ impl Fate {
                 if fate.is_dead() || counted && !fate.pass(|| format!("Before {name}")) {
                     return std::future::pending().await;
                 }
-                let answer = service.oneshot(request).await;
+                let answer: Result<_, Disconnected> = service.oneshot(request).await;
                 if fate.is_dead() || counted && !fate.pass(|| format!("After {name}")) {
                     return std::future::pending().await;
                 }
-                Ok::<_, Disconnected>(answer?)
+                answer
             }
         });
         Client::new(mortal, "default")

@@ -194,13 +194,9 @@ async fn a_whole_life_over_a_socket() {
     let phase = async || claims.get("data").await.unwrap().status.and_then(|status| status.phase);
     until("the claim is bound", async || phase().await.as_deref() == Some("Bound")).await;
     assert!(Path::new(&site.path("root")).join(volume_name(&uid)).is_dir());
-    let metrics = get(&address, "/metrics").await;
-    assert!(
-        metrics
-            .contains("controller_persistentvolumeclaim_provision_total{class=\"hostpath\",source=\"\"} 1"),
-        "{metrics}"
-    );
-    assert!(metrics.contains("workqueue_depth"), "{metrics}");
+    let counted = "controller_persistentvolumeclaim_provision_total{class=\"hostpath\",source=\"\"} 1";
+    until("it is counted", async || get(&address, "/metrics").await.contains(counted)).await;
+    assert!(get(&address, "/metrics").await.contains("workqueue_depth"));
     assert!(get(&address, "/livez").await.starts_with("HTTP/1.1 200"));
     claims.delete("data", &DeleteParams::default()).await.unwrap();
     until("the volume is gone", async || volumes.get_opt(&volume_name(&uid)).await.unwrap().is_none()).await;
