@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use rustix::io::Errno;
 use crate::fence::Term;
 use crate::location::{Location, SUBDIR_MAX_DEPTH};
 use crate::marker::Marker;
-use crate::names::{
-    MARKER_FILE, RETAINED_FOLDER, STAGING_FOLDER, STATE_FOLDER, TERM_FILE, TRASH_FOLDER, claim_uid_of,
-};
+use crate::names::{RETAINED_FOLDER, STAGING_FOLDER, STATE_FOLDER, TERM_FILE, TRASH_FOLDER, claim_uid_of};
 
 mod error;
+mod make;
+mod take_back;
 mod term;
 #[cfg(test)]
 mod tests;
@@ -135,216 +135,6 @@ impl Root {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.shared.path
-    }
-
-    /// Makes the directory of a claim, or adopts it if its marker names the same claim.
-    ///
-    /// Durable when it returns. A directory that was adopted has its mode set again.
-    ///
-    /// # Errors
-    /// When something else stands there, the disk refuses, or the term is over. Nothing is left outside the state folder then.
-    pub fn ensure(
-        &self,
-        location: &Location,
-        mode: u32,
-        marker: &Marker,
-        term: &Term,
-    ) -> Result<Ensured, DirectoryError> {
-        let path = location.below(self.path());
-        for _ in 0..RESTARTS {
-            self.check(term, &path)?;
-            let Some(parent) = self.open_parent(location, true)? else { continue };
-            match walk::open_folder(&parent, location.name()) {
-                Ok(directory) => return self.adopt(&directory, &path, mode, marker),
-                Err(Errno::NOENT) => {}
-                Err(error) => {
-                    return Err(DirectoryError::io(&path, "the directory cannot be made", error.into()));
-                }
-            }
-            match self.stage_and_publish(&parent, location, mode, marker, term) {
-                Ok(()) => return Ok(Ensured::Created),
-                // Another one was faster, or the empty folder around it has just been removed: look again.
-                Err(error) if error.is_not_found() || is_exists(&error) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(DirectoryError::new(Trouble::Failed, &path, "the folder it belongs in keeps vanishing"))
-    }
-
-    fn adopt(
-        &self,
-        directory: &OwnedFd,
-        path: &Path,
-        mode: u32,
-        wanted: &Marker,
-    ) -> Result<Ensured, DirectoryError> {
-        let foreign = |what: String| Err(DirectoryError::new(Trouble::Foreign, path, what));
-        match walk::read_marker(directory)
-            .map_err(|error| DirectoryError::io(path, "its marker cannot be read", error))?
-        {
-            Found::Marker(found) if found.claim_uid == wanted.claim_uid => {
-                self.step("chmod", path, || rustix::fs::fchmod(directory, Mode::from_raw_mode(mode)))?;
-                Ok(Ensured::Adopted(found))
-            }
-            Found::Marker(found) => foreign(format!(
-                "a directory stands there whose marker names another claim (UID {}): move it away",
-                found.claim_uid
-            )),
-            Found::Nothing => foreign(format!(
-                "a directory stands there without {MARKER_FILE}, so it is not ours: move it away"
-            )),
-            Found::Invalid(why) => {
-                foreign(format!("a directory stands there that is not ours ({why}): move it away"))
-            }
-        }
-    }
-
-    fn stage_and_publish(
-        &self,
-        parent: &OwnedFd,
-        location: &Location,
-        mode: u32,
-        marker: &Marker,
-        term: &Term,
-    ) -> Result<(), DirectoryError> {
-        let staging_path = self.state_path(STAGING_FOLDER);
-        let staging = self.open_state(STAGING_FOLDER)?;
-        let entry = format!("make-{}.{:016x}", location.claim_uid(), fastrand::u64(..));
-        let _making = Making::begin(&self.shared, &entry);
-        let entry_path = staging_path.join(&entry);
-        let built = self
-            .build_staged(&staging, &entry, &entry_path, mode, marker)
-            .and_then(|()| self.check(term, &entry_path))
-            .and_then(|()| {
-                self.step("publish", &location.below(self.path()), || {
-                    walk::rename_to_free(&staging, &entry, parent, location.name())
-                })
-            });
-        match built {
-            Ok(()) => {
-                self.step("sync-parent", &location.below(self.path()), || walk::sync(parent))?;
-                Ok(())
-            }
-            Err(error) => {
-                // The next sweep would find it; but why leave it until then.
-                let _ = self.step_io("unstage", &entry_path, || remove_tree(&entry_path));
-                Err(error)
-            }
-        }
-    }
-
-    fn build_staged(
-        &self,
-        staging: &OwnedFd,
-        entry: &str,
-        path: &Path,
-        mode: u32,
-        marker: &Marker,
-    ) -> Result<(), DirectoryError> {
-        self.step("stage", path, || rustix::fs::mkdirat(staging, entry, Mode::from_raw_mode(0o700)))?;
-        let directory = self.step("open-staged", path, || walk::open_folder(staging, entry))?;
-        self.step_io("mark", path, || {
-            let mut file = create_new(&directory, MARKER_FILE, 0o644)?;
-            file.write_all(&marker.to_bytes())?;
-            file.sync_all()
-        })?;
-        self.step("chmod", path, || rustix::fs::fchmod(&directory, Mode::from_raw_mode(mode)))?;
-        self.step("sync-staged", path, || walk::sync(&directory))
-    }
-
-    /// Takes a directory back: one rename into the trash, then the removal of what is there. Empty subdir folders go with it.
-    ///
-    /// May be called again after it failed or crashed at any point, and goes on where that stopped.
-    ///
-    /// # Errors
-    /// When what stands there is not this claim's, the disk refuses, or the term is over.
-    pub fn remove(
-        &self,
-        location: &Location,
-        authority: Authority,
-        term: &Term,
-    ) -> Result<Removed, DirectoryError> {
-        let path = location.below(self.path());
-        self.check(term, &path)?;
-        let trash = self.open_state(TRASH_FOLDER)?;
-        let entry = format!("gone-{}", location.claim_uid());
-        let entry_path = self.state_path(TRASH_FOLDER).join(&entry);
-        let mut removed = Removed::Absent;
-        if self.step("look-in-trash", &entry_path, || walk::exists(&trash, &entry))? {
-            self.step_io("empty-trash", &entry_path, || remove_tree(&entry_path))?;
-            removed = Removed::Removed;
-        }
-        if let Some(parent) = self.open_parent(location, false)? {
-            match walk::open_folder(&parent, location.name()) {
-                Ok(directory) => {
-                    self.confirm_ours(&directory, &path, location, authority)?;
-                    self.check(term, &path)?;
-                    let moved = self.step("condemn", &path, || {
-                        match walk::rename_to_free(&parent, location.name(), &trash, &entry) {
-                            Err(Errno::NOENT) => Ok(false),
-                            other => other.map(|()| true),
-                        }
-                    })?;
-                    if moved {
-                        self.step("sync-parent", &path, || walk::sync(&parent))?;
-                        self.step_io("remove", &entry_path, || remove_tree(&entry_path))?;
-                        removed = Removed::Removed;
-                    }
-                }
-                Err(Errno::NOENT) => {}
-                Err(error) => {
-                    return Err(DirectoryError::io(
-                        &path,
-                        "the directory cannot be taken back",
-                        error.into(),
-                    ));
-                }
-            }
-        }
-        self.step_io("unretain", &path, || self.set_retained_file(location, false))?;
-        self.prune(location);
-        Ok(removed)
-    }
-
-    fn confirm_ours(
-        &self,
-        directory: &OwnedFd,
-        path: &Path,
-        location: &Location,
-        authority: Authority,
-    ) -> Result<(), DirectoryError> {
-        let found = walk::read_marker(directory)
-            .map_err(|error| DirectoryError::io(path, "its marker cannot be read", error))?;
-        let problem = match (found, authority) {
-            (Found::Marker(marker), _) if marker.claim_uid == location.claim_uid() => return Ok(()),
-            (Found::Nothing | Found::Invalid(_), Authority::Volume) => return Ok(()),
-            (Found::Marker(marker), _) => {
-                format!("its marker names another claim (UID {})", marker.claim_uid)
-            }
-            (Found::Nothing, Authority::Marker) => format!("it has no {MARKER_FILE}"),
-            (Found::Invalid(why), Authority::Marker) => why.to_string(),
-        };
-        Err(DirectoryError::new(
-            Trouble::Foreign,
-            path,
-            format!("not removed, since {problem}: look whose it is"),
-        ))
-    }
-
-    /// Removes the folders of the subdir that have become empty. A failure is no trouble: they are found empty again later.
-    fn prune(&self, location: &Location) {
-        for depth in (1..=location.subdir().len()).rev() {
-            let Some((name, outer)) = location.subdir().get(..depth).and_then(<[String]>::split_last) else {
-                return;
-            };
-            let Ok(Some(parent)) = self.open_folders(outer, false) else { return };
-            let path = self.path().join(outer.join("/")).join(name);
-            let pruned =
-                self.step("prune", &path, || rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR));
-            if pruned.is_err() {
-                return;
-            }
-        }
     }
 
     /// Notes, outside of the tenant's reach, that a directory outlives its volume (or no longer does): no sweep touches it then.
@@ -540,31 +330,6 @@ impl Root {
     fn probe(&self, name: &'static str, moment: Moment) -> io::Result<()> {
         self.shared.probe.as_ref().map_or(Ok(()), |probe| probe(name, moment))
     }
-}
-
-/// Marks a staging entry as being filled for as long as it lives.
-struct Making<'a> {
-    shared: &'a Shared,
-    entry: String,
-}
-
-impl<'a> Making<'a> {
-    fn begin(shared: &'a Shared, entry: &str) -> Self {
-        shared.making.lock().insert(entry.to_owned());
-        Self { shared, entry: entry.to_owned() }
-    }
-}
-
-impl Drop for Making<'_> {
-    fn drop(&mut self) {
-        self.shared.making.lock().remove(&self.entry);
-    }
-}
-
-fn is_exists(error: &DirectoryError) -> bool {
-    error.source.as_ref().is_some_and(|source| {
-        matches!(source.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty)
-    })
 }
 
 /// The root itself may be a symbolic link: that is the operator's choice, not a tenant's.

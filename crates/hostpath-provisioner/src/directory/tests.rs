@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::marker::Fence;
+use crate::names::MARKER_FILE;
 
 fn owner() -> Owner {
     Owner { provisioner: "p".into(), storage_class: "c".into(), lease: "ns/l".into() }
