@@ -137,3 +137,6 @@ impl<R: Reconciler> Drop for Running<'_, R> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

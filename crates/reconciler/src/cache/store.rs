@@ -45,12 +45,10 @@ pub(crate) struct Store<K> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Arrival {
     Same,
+    /// Also of another object under this name, made after ours was deleted.
     Newer,
+    /// Also of another object under this name, deleted before ours was made.
     Older,
-    /// Another object under the same name, made after ours was deleted.
-    Successor,
-    /// Another object under the same name, deleted before ours was made.
-    Predecessor,
 }
 
 fn version(meta: &ObjectMeta) -> Option<u64> {
@@ -63,12 +61,10 @@ fn arrival(held: &ObjectMeta, incoming: &ObjectMeta) -> Arrival {
         (Some(held), Some(incoming)) => (incoming < held, incoming == held),
         _ => (false, held.resource_version.is_some() && held.resource_version == incoming.resource_version),
     };
-    match (same_object, older, equal) {
-        (true, _, true) => Arrival::Same,
-        (true, true, false) => Arrival::Older,
-        (true, false, false) => Arrival::Newer,
-        (false, true, _) => Arrival::Predecessor,
-        (false, false, _) => Arrival::Successor,
+    match (older, equal) {
+        (true, _) => Arrival::Older,
+        (false, true) if same_object => Arrival::Same,
+        (false, _) => Arrival::Newer,
     }
 }
 
@@ -112,8 +108,8 @@ impl<K: Resource> Store<K> {
             Some(held) => Some(arrival(held.object.meta(), entering.object.meta())),
         };
         match arrival {
-            Some(Arrival::Same | Arrival::Older | Arrival::Predecessor) => Vec::new(),
-            None | Some(Arrival::Newer | Arrival::Successor) => self.put(entering),
+            Some(Arrival::Same | Arrival::Older) => Vec::new(),
+            None | Some(Arrival::Newer) => self.put(entering),
         }
     }
 
@@ -122,8 +118,8 @@ impl<K: Resource> Store<K> {
         let held = self.objects.get(key)?;
         match arrival(held.object.meta(), meta) {
             // Some servers repeat the object's last version instead of the deletion's.
-            Arrival::Same | Arrival::Newer | Arrival::Successor => self.remove(key).map(Change::vanished),
-            Arrival::Older | Arrival::Predecessor => None,
+            Arrival::Same | Arrival::Newer => self.remove(key).map(Change::vanished),
+            Arrival::Older => None,
         }
     }
 
@@ -240,8 +236,8 @@ impl<K: Resource> Relist<K> {
                 self.seen.insert(key, None).flatten();
                 return Some(entering);
             }
-            Some(Arrival::Older | Arrival::Predecessor) => self.older.push(key.clone()),
-            None | Some(Arrival::Newer | Arrival::Successor) => {}
+            Some(Arrival::Older) => self.older.push(key.clone()),
+            None | Some(Arrival::Newer) => {}
         }
         self.seen.insert(key, Some(entering)).flatten()
     }

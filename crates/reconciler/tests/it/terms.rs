@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use lease_election::{Config, FenceToken, LeaderElector, MemoryLeaseStore, TokioClock};
-use reconciler::{Action, Controller, Manager, ManagerError, ObjectKey, Release, Request, reconcile_fn};
+use reconciler::{
+    Action, Controller, Failure, Manager, ManagerError, ObjectKey, Release, Request, reconcile_fn,
+};
 use tokio::time::{Instant, sleep};
 
 use crate::bench::{Bench, Log, Running, bench, never, settle, start, until};
@@ -174,6 +176,49 @@ async fn a_lost_lease_stops_the_runs_and_the_manager_campaigns_again() {
     assert!(!running.ended.is_finished(), "no exit");
     let report = running.stop().await;
     assert_eq!((report.terms, report.lost_terms), (2, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn keys_that_a_lost_term_left_undone_run_in_the_next_as_if_new() {
+    let store = MemoryLeaseStore::new();
+    let log = Log::new();
+    let mut manager =
+        Manager::builder().grace(3000 * MS).election(elector(&store, "one", 1)).build().unwrap();
+    let seen = log.clone();
+    let controller = Controller::new(
+        "test",
+        reconcile_fn(move |request: Request<&'static str>| {
+            let seen = seen.clone();
+            async move {
+                let transitions = request.fence().unwrap().transitions;
+                let reasons: Vec<String> = request.reasons().map(|reason| reason.to_string()).collect();
+                seen.push((*request.key(), transitions, request.attempt(), reasons.join(", ")));
+                match *request.key() {
+                    "backs off" => Err(Failure::retry_after("later", Duration::from_secs(3600))),
+                    "runs" if transitions == 0 => never().await,
+                    _ => Ok(Action::await_change()),
+                }
+            }
+        }),
+    )
+    .workers(std::num::NonZeroUsize::MIN);
+    let handle = controller.handle();
+    manager.add(controller);
+    let running = start(manager);
+    ["backs off", "runs", "is queued"].map(|key| handle.add(key));
+    until("two runs", || log.len() == 2).await;
+    let mut thief = store.lease().unwrap().record;
+    thief.holder = "thief".into();
+    store.overwrite(thief);
+    until("the runs of the next term", || log.len() == 5).await;
+    running.stop().await;
+    let mut next = log.all()[2..].to_vec();
+    next.sort();
+    let keys: Vec<&str> = next.iter().map(|(key, _, _, _)| *key).collect();
+    assert_eq!(keys, ["backs off", "is queued", "runs"]);
+    for (key, transitions, attempt, reasons) in next {
+        assert!(transitions > 0 && attempt == 0 && reasons == "carried over", "{key}: {attempt}, {reasons}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

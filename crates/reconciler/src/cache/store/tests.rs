@@ -87,6 +87,8 @@ fn another_uid_is_a_deletion_and_an_appearance() {
     apply(&mut store, "a", 1, 5);
     assert_eq!(apply(&mut store, "a", 2, 7), ["-a.u1.5", "+a.u2.7"]);
     assert!(apply(&mut store, "a", 1, 6).is_empty(), "the earlier object does not come back");
+    assert_eq!(apply(&mut store, "a", 9, 7), ["-a.u2.7", "+a.u9.7"], "one version is no proof of one object");
+    assert_eq!(apply(&mut store, "a", 2, 7), ["-a.u9.7", "+a.u2.7"]);
     assert_eq!(list(&mut store, &[("a", 3, 9)]), Ok(vec!["-a.u2.7".into(), "+a.u3.9".into()]));
 }
 
