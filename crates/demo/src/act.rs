@@ -22,7 +22,7 @@ use crate::record::Record;
 use crate::replica::{self, Replica};
 use crate::report::Report;
 use crate::sabotage;
-use crate::serve::{JUDGE, VISITOR, WRITER, kubeconfig};
+use crate::serve::{JUDGE, LATE, VISITOR, WRITER, kubeconfig};
 use crate::stage::Stage;
 use crate::watch;
 use crate::writer::{Wish, Writer};
@@ -59,6 +59,10 @@ impl Act<'_> {
         let all = self.plan.claims.len();
         self.until("every claim bound", |counts, created| created == all && counts.bound == all).await?;
 
+        // A late write of an earlier attempt could otherwise make a volume anew that was just taken back with its claim: a real server
+        // can do that too, no client can prevent it, and it is cleaned up, but it would look like a volume made twice.
+        self.record.enter("settling");
+        tokio::time::sleep(LATE.saturating_mul(2)).await;
         self.record.enter("deleting");
         writer.0.delete().await?;
         self.clean().await?;

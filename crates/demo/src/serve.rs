@@ -17,6 +17,7 @@ use tokio::io::AsyncReadExt;
 use uuid::Uuid;
 
 use crate::cli::{self, ServeOptions};
+use crate::figures::ms;
 
 /// Who creates and deletes claims.
 pub(crate) const WRITER: &str = "writer";
@@ -24,6 +25,9 @@ pub(crate) const WRITER: &str = "writer";
 pub(crate) const JUDGE: &str = "judge";
 /// Who looks around, with kubectl or otherwise.
 pub(crate) const VISITOR: &str = "visitor";
+
+/// A write that is answered late is applied within this time of its arrival.
+pub(crate) const LATE: Duration = Duration::from_millis(1500);
 
 /// Requests kept in the log; one takes some hundred bytes.
 const LOG: usize = 1 << 20;
@@ -94,7 +98,6 @@ async fn serve(options: &ServeOptions) -> anyhow::Result<()> {
 fn faults(options: &ServeOptions) -> FaultPlan {
     let percent = u32::from(options.faults);
     let replicas = || options.replicas.iter().fold(Match::any(), |rule, user| rule.user(user.clone()));
-    // The election meets errors and drops; a request that hangs would only measure its time-out.
     let quick = [
         Fault::Conflict,
         Fault::InternalError,
@@ -103,14 +106,19 @@ fn faults(options: &ServeOptions) -> FaultPlan {
         Fault::DropAfter,
         Fault::Latency { min_ms: 5, max_ms: 50 },
     ];
-    let all = quick.clone().into_iter().chain([
+    // No answer at all, or a late one: for requests that are small, so that a client knows when to give up. How long a list may take
+    // nobody knows, and an election that waits for a time-out would only measure it.
+    let slow = quick.clone().into_iter().chain([
         Fault::TooManyRequests { retry_after_s: 1 },
         Fault::GatewayTimeout,
         Fault::Latency { min_ms: 50, max_ms: 1000 },
         Fault::NeverAnswer,
         Fault::ApplyNeverAnswer,
-        Fault::ApplyLate { after_ms: 1500 },
+        Fault::ApplyLate { after_ms: ms(LATE) },
     ]);
+    let small = [Verb::Get, Verb::Create, Verb::Update, Verb::Patch, Verb::Delete];
+    let small = || small.into_iter().fold(replicas(), Match::verb).except_resource("leases");
+    let others = || replicas().verb(Verb::List).verb(Verb::Watch).except_resource("leases");
     // A replica has few watches, and they live long: most are cut, early or late, between events or within one.
     let cut = |mid_line| Fault::CutWatch { min_events: 5, max_events: 300, after_ms: Some(8000), mid_line };
     FaultPlan::seeded(options.seed)
@@ -118,8 +126,9 @@ fn faults(options: &ServeOptions) -> FaultPlan {
             Rule::one_of(replicas().verb(Verb::Watch), [cut(false), cut(true)])
                 .percent(percent.saturating_mul(10)),
         )
+        .rule(Rule::one_of(small(), slow).percent(percent))
+        .rule(Rule::one_of(others(), quick.clone()).percent(percent))
         .rule(Rule::one_of(replicas().resource("leases"), quick).percent(percent))
-        .rule(Rule::one_of(replicas().except_resource("leases"), all).percent(percent))
 }
 
 fn say(answer: &Answer) -> io::Result<()> {

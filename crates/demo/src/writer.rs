@@ -56,6 +56,8 @@ struct Pace {
     answer: Option<oneshot::Sender<()>>,
     /// No more than this many are created before [`Wish::Rest`].
     most: usize,
+    /// No more wishes will come.
+    alone: bool,
 }
 
 impl Pace {
@@ -64,26 +66,29 @@ impl Pace {
             tokio::time::interval(Duration::from_secs(1).checked_div(rate).unwrap_or(Duration::from_secs(1)));
         // A writer that fell behind catches up, so that the pace is the one asked for.
         ticks.set_missed_tick_behavior(MissedTickBehavior::Burst);
-        Self { ticks, wishes, burst: 0, answer: None, most }
+        Self { ticks, wishes, burst: 0, answer: None, most, alone: false }
     }
 
-    /// Waits until the next claim may be created, of which `made` exist.
-    async fn next(&mut self, made: usize) {
+    /// Waits until the next claim may be created, of which `made` exist; `false` when nobody is there any more to wish for one.
+    async fn next(&mut self, made: usize) -> bool {
         loop {
             if self.burst > 0 {
                 self.burst = self.burst.saturating_sub(1);
-                return;
+                return true;
             }
             if let Some(answer) = self.answer.take() {
                 let _ = answer.send(());
             }
+            let held_back = made >= self.most;
             tokio::select! {
                 biased;
-                Some(wish) = self.wishes.recv() => match wish {
-                    Wish::Burst(count, answer) => (self.burst, self.answer) = (count, Some(answer)),
-                    Wish::Rest => self.most = usize::MAX,
+                wish = self.wishes.recv(), if !self.alone => match wish {
+                    Some(Wish::Burst(count, answer)) => (self.burst, self.answer) = (count, Some(answer)),
+                    Some(Wish::Rest) => self.most = usize::MAX,
+                    None => self.alone = true,
                 },
-                _ = self.ticks.tick(), if made < self.most => return,
+                _ = self.ticks.tick(), if !held_back => return true,
+                else => return false,
             }
         }
     }
@@ -128,7 +133,9 @@ impl Writer {
         for step in &plan.steps {
             match *step {
                 Step::Create(index) => {
-                    pace.next(made).await;
+                    if !pace.next(made).await {
+                        return Ok(());
+                    }
                     self.create(index).await?;
                     made = made.saturating_add(1);
                 }
@@ -206,5 +213,51 @@ impl Writer {
 
     fn namespace(&self, index: usize) -> &str {
         self.plan.namespaces.get(index).map_or("", |namespace| &namespace.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Pace, Wish};
+    use tokio::sync::{mpsc, oneshot};
+
+    #[tokio::test(start_paused = true)]
+    async fn claims_come_at_the_pace_and_some_are_held_back_until_the_rest_is_wished_for() {
+        let (wishes, wished) = mpsc::channel(1);
+        let mut pace = Pace::new(10, wished, 3);
+        let start = tokio::time::Instant::now();
+        for made in 0..3 {
+            assert!(pace.next(made).await);
+        }
+        assert_eq!(start.elapsed().as_millis(), 200);
+        let fourth = tokio::time::timeout(std::time::Duration::from_secs(60), pace.next(3));
+        assert!(fourth.await.is_err());
+        wishes.send(Wish::Rest).await.unwrap();
+        assert!(pace.next(3).await);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_burst_comes_at_once_and_is_answered_when_it_is_made() {
+        let (wishes, wished) = mpsc::channel(1);
+        let mut pace = Pace::new(1, wished, 1);
+        assert!(pace.next(0).await);
+        let start = tokio::time::Instant::now();
+        let (answer, mut answered) = oneshot::channel();
+        wishes.send(Wish::Burst(2, answer)).await.unwrap();
+        assert!(pace.next(1).await && pace.next(2).await);
+        assert_eq!(start.elapsed().as_millis(), 0);
+        assert!(answered.try_recv().is_err());
+        let held_back = tokio::time::timeout(std::time::Duration::from_secs(60), pace.next(3));
+        assert!(held_back.await.is_err());
+        assert!(answered.try_recv().is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_left_to_wish_ends_a_writer_that_is_held_back() {
+        let (wishes, wished) = mpsc::channel(1);
+        let mut pace = Pace::new(10, wished, 1);
+        drop(wishes);
+        assert!(pace.next(0).await);
+        assert!(!pace.next(1).await);
     }
 }

@@ -3,7 +3,7 @@
 use super::{Ending, Failover, Signal, failover, overlaps};
 use crate::clock;
 use crate::requests::Request;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 fn at(ms: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_millis(1_000_000 + ms)

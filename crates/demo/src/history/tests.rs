@@ -2,7 +2,7 @@
 
 use super::{Counts, History};
 use crate::clock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[test]
 fn a_claim_is_bound_at_its_first_bound_sight_and_keeps_that_instant() {
