@@ -5,7 +5,7 @@
 //! (kubernetes/kubernetes, pkg/controller/volume). Left out: deleting and recycling volumes by in-tree plug-ins, Events,
 //! node affinity, volume attributes classes, the default class of claims that name none (an admission plug-in).
 //!
-//! [`view`] holds what the watches say, [`decide`] says what to write next, both without I/O; [`run`] is the loop.
+//! [`view`] holds what the watches say, [`decide`] says what to write next, both without I/O; [`run`](mod@run) is the loop.
 
 mod decide;
 mod quantity;
