@@ -173,8 +173,13 @@ impl Waiters {
     fn call_sleeper(&mut self, wakes: &mut Wakes) {
         if self.woken < IN_FLIGHT {
             self.wake_first(wakes);
-            return;
+        } else {
+            self.press(wakes);
         }
+    }
+
+    /// A call that found all wake-ups in flight.
+    fn press(&mut self, wakes: &mut Wakes) {
         self.pressure += 1;
         if self.pressure >= PRESSURE {
             self.pressure = 0;
@@ -190,6 +195,9 @@ impl Waiters {
         while left > 0 && self.asleep > 0 && self.woken < IN_FLIGHT {
             self.wake_first(wakes);
             left -= 1;
+        }
+        if left > 0 && left == things && self.asleep > 0 {
+            self.press(wakes);
         }
     }
 

@@ -102,23 +102,25 @@ proptest! {
                     asleep.retain(|id| *id != waiter.id);
                 }
                 Step::Sleep(_) | Step::Leave(_) => {}
-                Step::Call => {
-                    waiters.call(&mut wakes);
-                    if !asleep.is_empty() {
-                        if woken.len() < IN_FLIGHT {
+                Step::Call | Step::CallFor(_) => {
+                    let things = match step {
+                        Step::CallFor(things) => {
+                            waiters.call_for(things, &mut wakes);
+                            things
+                        }
+                        _ => {
+                            waiters.call(&mut wakes);
+                            1
+                        }
+                    };
+                    expected = things.min(asleep.len()).min(IN_FLIGHT.saturating_sub(woken.len()));
+                    if expected == 0 && things > 0 && !asleep.is_empty() {
+                        pressure += 1;
+                        if pressure == PRESSURE {
+                            pressure = 0;
                             expected = 1;
-                        } else {
-                            pressure += 1;
-                            if pressure == PRESSURE {
-                                pressure = 0;
-                                expected = 1;
-                            }
                         }
                     }
-                }
-                Step::CallFor(things) => {
-                    waiters.call_for(things, &mut wakes);
-                    expected = things.min(asleep.len()).min(IN_FLIGHT.saturating_sub(woken.len()));
                 }
                 Step::Everybody => {
                     waiters.call_everybody(&mut wakes);

@@ -133,6 +133,18 @@ fn getters_that_are_held_but_not_polled_do_not_stall_the_rest_for_ever() {
 }
 
 #[test]
+fn nor_do_they_when_items_come_in_batches() {
+    let queue = WorkQueue::new();
+    let line = many(&queue, 3);
+    for item in 0..33 {
+        queue.add_all([item]);
+    }
+    assert_eq!(woken(&line), [true, true, false]);
+    queue.add_all([33]);
+    assert_eq!(woken(&line), [true, true, true]);
+}
+
+#[test]
 fn a_getter_polled_by_another_task_wakes_that_task() {
     let queue = WorkQueue::<u32>::new();
     let (first, second) = (Wakes::new(), Wakes::new());
