@@ -5,12 +5,13 @@ use crate::queue::DelayingQueue;
 use crate::scheduled::NotDrained;
 use std::fmt;
 use std::future::Future;
+use std::hash::{BuildHasher, Hash};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use wq_core::{Backlog, DefaultHasher, Fifo, Phase};
 
-impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
+impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// Waits until nothing is queued, nothing is in flight, nothing is about to come back and, unless the builder's
     /// [`drain_awaits_delayed`](crate::Builder::drain_awaits_delayed) says otherwise, nothing is delayed.
     ///
@@ -72,13 +73,15 @@ pub struct Drained<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
 /// Nothing in it is ever pinned.
 impl<T, B: Backlog, S> Unpin for Drained<'_, T, B, S> {}
 
-impl<T, B: Backlog, S> Future for Drained<'_, T, B, S> {
+impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Future for Drained<'_, T, B, S> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         let shared = &*this.queue.shared;
         if !shared.drain_awaits_delayed {
+            // What is due is queued, also if nobody has looked yet.
+            this.queue.move_due();
             return Pin::new(&mut this.core).poll(context);
         }
         loop {

@@ -114,13 +114,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     where
         T: Clone,
     {
-        let order = match self.joins_delayed(&item, order) {
-            Ok(()) => return AddWait { queue: self, core: None, taken_along: None },
-            Err(order) => order,
-        };
-        self.shared.move_due(&self.core, None);
-        let taken_along = self.to_take_along(&item);
-        AddWait { queue: self, core: Some(self.core.add_wait_with(item, order)), taken_along }
+        AddWait { queue: self, offered: Some((item, order)), core: None, taken_along: None }
     }
 
     /// Adds items in their order, under one lock if [`ImmediateAdd::Keep`] is the policy. Otherwise as
@@ -302,10 +296,16 @@ impl<T: Eq, B: Backlog, S> DelayingQueue<T, B, S> {
 }
 
 /// The future of [`DelayingQueue::add_wait`].
+///
+/// # Panics
+///
+/// When polled again after it was ready.
 #[must_use = "futures do nothing unless polled"]
 pub struct AddWait<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
     queue: &'q DelayingQueue<T, B, S>,
-    /// `None`: the add has joined a delayed one.
+    /// Until the first poll.
+    offered: Option<(T, B::Order)>,
+    /// From the first poll on, unless the add has joined a delayed one.
     core: Option<wq_core::AddWait<'q, T, B>>,
     taken_along: Option<(u64, T)>,
 }
@@ -313,12 +313,23 @@ pub struct AddWait<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
 /// Nothing in it is ever pinned.
 impl<T, B: Backlog, S> Unpin for AddWait<'_, T, B, S> {}
 
-impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Future for AddWait<'_, T, B, S> {
+impl<T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for AddWait<'_, T, B, S> {
     type Output = Result<Added, Rejected<T>>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        let Some(core) = &mut this.core else { return Poll::Ready(Ok(Added::Merged)) };
+        if let Some((item, order)) = this.offered.take() {
+            let order = match this.queue.joins_delayed(&item, order) {
+                Ok(()) => return Poll::Ready(Ok(Added::Merged)),
+                Err(order) => order,
+            };
+            this.queue.move_due();
+            this.taken_along = this.queue.to_take_along(&item);
+            this.core = Some(this.queue.core.add_wait_with(item, order));
+        }
+        let Some(core) = &mut this.core else {
+            panic!("AddWait was polled after it was ready");
+        };
         let added = std::task::ready!(Pin::new(core).poll(context));
         let taken_along = this.taken_along.take();
         if added.is_ok() {

@@ -31,8 +31,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     ///
     /// Cancel safe, as [`wq_core::WorkQueue::get`]: a dropped future loses its place in line, and no item. If it kept
     /// the time, another getter does from then on. A future that is neither polled nor dropped while it keeps the time
-    /// makes items up to 5 ms late, once; after that another getter keeps it. If all waiting getters but
-    /// it and one like it are gone, nobody does: do not hold on to one.
+    /// makes items up to 5 ms late, once; after that another getter keeps it. Two such at a time make them late until
+    /// somebody calls the queue who finds them due: do not hold on to one.
     #[doc(alias = "Get")]
     pub fn get(&self) -> Get<'_, T, B, S> {
         Get { queue: self, post: Post::new(&*self.shared, Watcher::Getter), core: self.core.get() }
@@ -125,13 +125,15 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     /// Keeps time, and does nothing else, until the queue is shut down. Optional: waiting getters keep time by
     /// themselves. It spares them the work, and queues due items while all workers are busy, which is what an observer's
-    /// `queue_duration` is then measured from.
+    /// `queue_duration` is then measured from. In a queue of [`build_blocking`](crate::Builder::build_blocking) it keeps no
+    /// time, and only waits for the end.
     ///
     /// # Cancel safety
     ///
     /// Cancel safe: dropped, it hands the job to a waiting getter.
     pub fn keep_time(&self) -> KeepTime<'_, T, B, S> {
-        KeepTime { queue: self, post: Post::new(&*self.shared, Watcher::Dedicated) }
+        let watcher = if self.shared.tasks_keep_time { Watcher::Dedicated } else { Watcher::Bystander };
+        KeepTime { queue: self, post: Post::new(&*self.shared, watcher) }
     }
 }
 
@@ -200,13 +202,13 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Future for KeepTime<'_, T, B, S> 
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let Self { queue, post } = self.get_mut();
-        let shared = &*queue.shared;
-        // Ready once the queue is shut down; everybody on a post is woken then.
-        let mut ended = std::future::poll_fn(|_| match shared.lock().is_shut_down {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        });
-        poll_getter(&mut ended, post, &queue.core, context)
+        let never: Poll<()> = poll_getter(&mut std::future::pending(), post, &queue.core, context);
+        // Everybody on a post is woken by a shutdown, so this is asked when the post has been taken.
+        if never.is_pending() && !queue.shared.lock().is_shut_down {
+            return Poll::Pending;
+        }
+        post.leave();
+        Poll::Ready(())
     }
 }
 
@@ -236,7 +238,7 @@ where
             post.leave();
             return Poll::Ready(output);
         }
-        if !post.shared.tasks_keep_time {
+        if !post.shared.tasks_keep_time && post.watcher == Watcher::Getter {
             return Poll::Pending;
         }
         let until = post.report(context.waker());

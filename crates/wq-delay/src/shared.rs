@@ -20,7 +20,7 @@ use wq_core::{Backlog, Notices, Observer, WorkQueue};
 /// Items moved under one hold of the lock: a flood of due items may not keep adders out for long.
 const BATCH: usize = 128;
 
-/// How many lags a deadline may be missed by before one who does not wait calls others to the duty.
+/// How many lags a deadline may be missed by before one who is not on duty calls others to it.
 const OVERDUE_LAGS: u32 = 4;
 
 pub(crate) struct Shared<T, B: Backlog> {
@@ -163,17 +163,20 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
     ) {
         let first = pending.earliest();
         let missed_by = |lag| first.is_some_and(|first| first.after(lag).is_due(now));
-        for _ in 0..BATCH {
-            let Some(waiting) = pending.heap.pop_due(now) else { break };
-            core.add_quietly(waiting.item, waiting.order, notices);
+        {
+            let moving = Moving { shared: self, pending, core, after };
+            for _ in 0..BATCH {
+                let Some(waiting) = moving.pending.heap.pop_due(now) else { break };
+                core.add_quietly(waiting.item, waiting.order, notices);
+            }
         }
-        self.changed(pending, core, after);
         let earliest = pending.earliest();
         if by.is_some_and(|id| pending.keepers.is_reserve(id)) {
             if missed_by(RESERVE_LAG) {
                 after.wake(pending.keepers.relieve_keeper(earliest));
             }
-        } else if missed_by(RESERVE_LAG * OVERDUE_LAGS) && by.is_none() {
+        } else if missed_by(RESERVE_LAG * OVERDUE_LAGS) && !by.is_some_and(|id| pending.keepers.is_keeper(id))
+        {
             after.wake(pending.keepers.relieve_both(earliest).into_iter().flatten());
         }
     }
@@ -210,6 +213,20 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
     fn publish(&self, pending: &Pending<T, B>) {
         let earliest = pending.earliest().unwrap_or(Tick::NEVER);
         self.earliest.store(earliest.0, Ordering::Release);
+    }
+}
+
+/// A batch being moved: that the heap has changed is made known also if the `Hash` or `Eq` of an item panics.
+struct Moving<'a, T: Hash + Eq, B: Backlog, S: BuildHasher> {
+    shared: &'a Shared<T, B>,
+    pending: &'a mut Pending<T, B>,
+    core: &'a WorkQueue<T, B, S>,
+    after: &'a mut After,
+}
+
+impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Drop for Moving<'_, T, B, S> {
+    fn drop(&mut self) {
+        self.shared.changed(self.pending, self.core, self.after);
     }
 }
 

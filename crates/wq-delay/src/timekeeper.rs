@@ -22,11 +22,14 @@ pub(crate) const RESERVE_LAG: Duration = Duration::from_millis(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct WatchId(u64);
 
-/// Who watches: a getter, or somebody who does nothing else and is preferred.
+/// Who watches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Watcher {
     Getter,
+    /// Does nothing else, and is preferred.
     Dedicated,
+    /// Waits for the end of the queue, and is never on duty.
+    Bystander,
 }
 
 #[derive(Debug)]
@@ -35,7 +38,8 @@ struct Watch {
     waker: Option<Waker>,
     /// Until when it sleeps at most: its timer, if it has one.
     sleeps_until: Option<Tick>,
-    /// It was on duty and missed a deadline; it gets no duty before it has been polled again.
+    /// It was on duty and missed a deadline: it gets no duty before it has been polled again, and one that it could not
+    /// be relieved of goes to the next that reports.
     missed: bool,
 }
 
@@ -61,8 +65,14 @@ impl Timekeepers {
             self.next_id += 1;
             WatchId(self.next_id)
         });
-        let watch = Watch { waker: Some(waker), sleeps_until: None, missed: false };
+        let is_bystander = watcher == Watcher::Bystander;
+        let watch = Watch { waker: Some(waker), sleeps_until: None, missed: is_bystander };
         let replaced = self.watches.insert(id, watch).and_then(|old| old.waker);
+        if is_bystander {
+            return (None, replaced);
+        }
+        self.keeper = self.keeper.filter(|keeper| !self.has_missed(*keeper));
+        self.reserve = self.reserve.filter(|reserve| !self.has_missed(*reserve));
         if self.keeper.is_none() && self.reserve != Some(id) {
             self.keeper = Some(id);
         } else if watcher == Watcher::Dedicated && self.keeper != Some(id) {
@@ -106,6 +116,11 @@ impl Timekeepers {
         duties.map(|(id, until)| self.tell(id?, until))
     }
 
+    /// Whether this one keeps the time.
+    pub(crate) fn is_keeper(&self, id: WatchId) -> bool {
+        self.keeper == Some(id)
+    }
+
     /// Whether this is the one that looks after the keeper.
     pub(crate) fn is_reserve(&self, id: WatchId) -> bool {
         self.reserve == Some(id)
@@ -119,13 +134,14 @@ impl Timekeepers {
         self.fill(earliest)
     }
 
-    /// Somebody else found a deadline that both have missed. Hands out the wakers of two others.
+    /// Somebody else found a deadline that both have missed. Hands out the wakers of two others; with nobody free they
+    /// keep their duties until somebody reports.
     pub(crate) fn relieve_both(&mut self, earliest: Option<Tick>) -> [Option<Waker>; 2] {
+        self.strike(self.keeper);
+        self.strike(self.reserve);
         if !self.watches.iter().any(|(id, watch)| self.is_free(*id, watch)) {
             return [None, None];
         }
-        self.strike(self.keeper);
-        self.strike(self.reserve);
         self.keeper = None;
         self.reserve = None;
         [self.fill(earliest), self.fill(earliest)]
@@ -140,6 +156,10 @@ impl Timekeepers {
         if let Some(watch) = id.and_then(|id| self.watches.get_mut(&id)) {
             watch.missed = true;
         }
+    }
+
+    fn has_missed(&self, id: WatchId) -> bool {
+        self.watches.get(&id).is_none_or(|watch| watch.missed)
     }
 
     fn is_free(&self, id: WatchId, watch: &Watch) -> bool {

@@ -97,7 +97,8 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
     }
 
     /// What becomes of the deadline when a delayed item is added without a delay. [`ImmediateAdd::Keep`] by default;
-    /// [`ImmediateAdd::Defer`] makes back-off strict: no event brings a failed item back before its time.
+    /// [`ImmediateAdd::Defer`] makes back-off strict: no event that comes after the failure brings the item back before
+    /// its time. One that came during the work still runs it again at once.
     pub fn immediate_add(mut self, policy: ImmediateAdd) -> Self {
         self.queue = self.queue.immediate_add(policy);
         self

@@ -280,6 +280,29 @@ impl<T: Hash + Eq + Clone, L, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L
     pub fn shutdown_now(&self) -> Vec<T> {
         self.inner.queue.shutdown_now()
     }
+
+    /// Waits until nothing is queued, in flight or (unless the builder's
+    /// [`drain_awaits_delayed`](crate::Builder::drain_awaits_delayed) says otherwise) delayed, all in one moment.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: it only looks.
+    #[doc(alias = "ShutDownWithDrain")]
+    pub fn drained(&self) -> Drained<'_, T, B, S> {
+        self.inner.queue.drained()
+    }
+
+    /// As [`drained`](Self::drained), blocking the thread, for at most this long by the queue's timer.
+    ///
+    /// # Errors
+    ///
+    /// [`NotDrained`] says what is left.
+    pub fn drained_blocking(&self, timeout: Duration) -> Result<(), NotDrained<T>>
+    where
+        T: Clone,
+    {
+        self.inner.queue.drained_blocking(timeout)
+    }
 }
 
 impl<T, L, B: Backlog, S> RateLimitingQueue<T, L, B, S> {
@@ -322,29 +345,6 @@ impl<T, L, B: Backlog, S> RateLimitingQueue<T, L, B, S> {
     #[doc(alias = "ShuttingDown")]
     pub fn is_shutting_down(&self) -> bool {
         self.inner.queue.is_shutting_down()
-    }
-
-    /// Waits until nothing is queued, in flight or (unless the builder's
-    /// [`drain_awaits_delayed`](crate::Builder::drain_awaits_delayed) says otherwise) delayed, all in one moment.
-    ///
-    /// # Cancel safety
-    ///
-    /// Cancel safe: it only looks.
-    #[doc(alias = "ShutDownWithDrain")]
-    pub fn drained(&self) -> Drained<'_, T, B, S> {
-        self.inner.queue.drained()
-    }
-
-    /// As [`drained`](Self::drained), blocking the thread, for at most this long by the queue's timer.
-    ///
-    /// # Errors
-    ///
-    /// [`NotDrained`] says what is left.
-    pub fn drained_blocking(&self, timeout: Duration) -> Result<(), NotDrained<T>>
-    where
-        T: Clone,
-    {
-        self.inner.queue.drained_blocking(timeout)
     }
 
     /// Gives back memory that is not in use.

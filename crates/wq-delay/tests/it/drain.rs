@@ -1,6 +1,10 @@
 //! Shutdown and drain with delayed items.
 
+use std::hash::{Hash, Hasher};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 use wq_contract::wakes::Wakes;
@@ -113,4 +117,54 @@ fn a_blocking_drain_says_what_is_delayed() {
     queue.add_after(1, SECOND);
     let left = queue.drained_blocking(Duration::ZERO).unwrap_err();
     assert_eq!((left.queued, left.delayed, left.in_flight.len()), (0, 1, 0));
+}
+
+#[test]
+fn what_is_due_is_queued_for_a_drain_that_does_not_wait_for_delayed_items() {
+    let timer = ManualTimer::new();
+    let builder = DelayingQueue::<u64>::builder().timer(timer.clone()).drain_awaits_delayed(false);
+    let queue = builder.build().unwrap();
+    queue.add_after(1, SECOND);
+    timer.advance(SECOND);
+    let wakes = Wakes::new();
+    let mut drained = pin!(queue.drained());
+    assert!(wakes.poll(&mut drained).is_pending(), "nobody has looked, but it is due");
+    queue.try_get().unwrap().done();
+    assert_eq!(wakes.count(), 1);
+    assert!(wakes.poll(&mut drained).is_ready());
+}
+
+/// `Hash` panics when it is told to.
+struct Fuse(Arc<AtomicBool>);
+
+impl PartialEq for Fuse {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Fuse {}
+
+impl Hash for Fuse {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        assert!(!self.0.load(Ordering::SeqCst), "told to");
+        0_u8.hash(state);
+    }
+}
+
+#[test]
+fn a_panic_while_the_last_delayed_item_is_moved_does_not_hold_up_a_drain() {
+    let timer = ManualTimer::new();
+    let queue = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
+    let fuse = Arc::new(AtomicBool::new(false));
+    queue.add_after(Fuse(Arc::clone(&fuse)), SECOND);
+    let wakes = Wakes::new();
+    let mut drained = pin!(queue.drained());
+    assert!(wakes.poll(&mut drained).is_pending());
+    timer.advance(SECOND);
+    fuse.store(true, Ordering::SeqCst);
+    assert!(catch_unwind(AssertUnwindSafe(|| queue.len())).is_err());
+    assert_eq!(wakes.count(), 1);
+    assert!(wakes.poll(&mut drained).is_ready());
+    assert_eq!(queue.len(), 0, "and the queue goes on");
 }

@@ -100,3 +100,15 @@ fn an_add_that_joins_a_delayed_one_says_merged() {
     assert_eq!(queue.add(1), Added::Merged);
     assert_eq!(queue.add(2), Added::Queued);
 }
+
+#[test]
+fn an_add_that_waits_and_is_dropped_before_its_first_poll_joins_nothing() {
+    let (queue, timer) = queue(SecondAdd::Earliest, ImmediateAdd::Defer);
+    let mut early = std::pin::pin!(queue.add_wait(1));
+    queue.add_after(1, hours(1));
+    let added = wq_contract::wakes::Wakes::new().poll(&mut early);
+    assert_eq!(added, std::task::Poll::Ready(Ok(Added::Merged)), "it joins when it is polled");
+    drop(queue.add_wait(2));
+    timer.advance(hours(1));
+    assert_eq!(runs(&queue), 1);
+}

@@ -2,10 +2,11 @@
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::{Arc, Barrier, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 use wq_contract::wakes::Wakes;
-use wq_delay::{DelayingQueue, ManualTimer, TokioTimer};
+use wq_delay::{DelayingQueue, ManualTimer, ThreadTimer, TokioTimer};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -133,10 +134,10 @@ async fn a_blocking_getter_follows_the_paused_clock() {
 async fn an_item_that_is_delayed_again_and_again_is_in_time_each_time_with_many_workers() {
     let queue = on_tokio();
     let start = tokio::time::Instant::now();
-    let times = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let times = Arc::new(Mutex::new(Vec::new()));
     let workers: Vec<_> = (0..4)
         .map(|_| {
-            let (queue, times) = (queue.clone(), std::sync::Arc::clone(&times));
+            let (queue, times) = (queue.clone(), Arc::clone(&times));
             tokio::spawn(async move {
                 while let Some(guard) = queue.get_owned().await {
                     let mut times = times.lock().unwrap();
@@ -235,5 +236,69 @@ fn a_thread_that_waits_for_a_deadline_is_woken_by_the_clock_and_by_an_add() {
         asleep();
         queue.add(2);
         assert_eq!(taken.join().unwrap(), 2);
+    });
+}
+
+#[test]
+fn a_getter_that_begins_to_wait_takes_the_duty_of_two_stalled_timekeepers() {
+    let timer = ManualTimer::new();
+    let queue: DelayingQueue<u64> = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
+    let (stalled, alive) = (Wakes::new(), Wakes::new());
+    let (mut one, mut two) = (pin!(queue.get()), pin!(queue.get()));
+    assert!(stalled.poll(&mut one).is_pending());
+    assert!(stalled.poll(&mut two).is_pending());
+    queue.add_after(1, SECOND);
+    timer.advance(SECOND * 2);
+    // Nobody waited but the two, and it finds what they have missed.
+    assert!(alive.poll(&mut pin!(queue.get())).is_ready());
+    let mut three = pin!(queue.get());
+    assert!(alive.poll(&mut three).is_pending());
+    queue.add_after(2, SECOND);
+    assert!(alive.poll(&mut three).is_pending());
+    let before = alive.count();
+    timer.advance(SECOND);
+    assert!(alive.count() > before, "it keeps the time itself now");
+    assert!(alive.poll(&mut three).is_ready());
+}
+
+#[test]
+fn keep_time_ends_with_a_queue_of_blocking_getters_too() {
+    let queue: DelayingQueue<u64> = DelayingQueue::builder().timer(ThreadTimer).build_blocking().unwrap();
+    let wakes = Wakes::new();
+    let mut keeper = pin!(queue.keep_time());
+    assert!(wakes.poll(&mut keeper).is_pending());
+    queue.shutdown();
+    assert_eq!(wakes.count(), 1);
+    assert!(wakes.poll(&mut keeper).is_ready());
+}
+
+#[test]
+fn keep_time_ends_also_if_the_shutdown_comes_while_it_is_polled() {
+    let start = Barrier::new(2);
+    let next = Mutex::new(None);
+    let rounds = 20_000_u32;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0..rounds {
+                let queue: DelayingQueue<u64> =
+                    DelayingQueue::builder().timer(ManualTimer::new()).build().unwrap();
+                *next.lock().unwrap() = Some(queue.clone());
+                start.wait();
+                (0..round % 64).for_each(|_| std::hint::spin_loop());
+                queue.shutdown();
+                start.wait();
+            }
+        });
+        let mut stuck = 0;
+        for _ in 0..rounds {
+            start.wait();
+            let queue = next.lock().unwrap().take().unwrap();
+            let wakes = Wakes::new();
+            let mut keeper = pin!(queue.keep_time());
+            let is_ready = wakes.poll(&mut keeper).is_ready();
+            start.wait();
+            stuck += usize::from(!is_ready && wakes.count() == 0);
+        }
+        assert_eq!(stuck, 0, "neither ready nor woken after the shutdown");
     });
 }
