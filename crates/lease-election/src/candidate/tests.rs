@@ -235,11 +235,14 @@ fn an_acquisition_found_after_its_hold_is_no_term_and_needs_no_wait() {
 fn a_renewal_applied_after_the_term_makes_no_term() {
     let mut bench = Bench::new("baz");
     bench.settle(at_ms(0), None);
-    let renewal = bench.candidate.begin_write(at_ms(1000), WALL, Purpose::Renew);
-    assert_eq!(bench.candidate.tick(at_ms(6000)), News::Ended(Loss::Expired));
+    // Sent just before the end, answered just after it: its own hold would last for seconds.
+    let renewal = bench.candidate.begin_write(at_ms(3900), WALL, Purpose::Renew);
+    assert_eq!(bench.candidate.tick(at_ms(4000)), News::Ended(Loss::Expired));
     let answer = bench.carry_out(&renewal);
-    assert_eq!(bench.candidate.wrote(at_ms(6001), &renewal, answer), News::Nothing);
+    assert_eq!(bench.candidate.wrote(at_ms(4100), &renewal, answer), News::Nothing);
     assert!(!bench.candidate.is_leading());
+    // It is this candidate's own record, under which nothing runs: it may be taken at once, as another term.
+    assert_eq!(bench.candidate.action(at_ms(4100), true), Action::Write(Purpose::Acquire));
 }
 
 #[test]
