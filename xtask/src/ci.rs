@@ -147,7 +147,7 @@ fn features(workspace: &Workspace) -> Result<Verdict> {
             run(command)
         };
         check(&["--no-default-features"])?;
-        for feature in package.features.keys() {
+        for feature in package.features.keys().filter(|feature| *feature != "default") {
             check(&["--no-default-features", "--features", feature])?;
         }
         check(&["--all-features"])?;
