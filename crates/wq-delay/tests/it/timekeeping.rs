@@ -2,7 +2,8 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::{Arc, Barrier, Mutex};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 use wq_contract::wakes::Wakes;
@@ -274,31 +275,36 @@ fn keep_time_ends_with_a_queue_of_blocking_getters_too() {
 
 #[test]
 fn keep_time_ends_also_if_the_shutdown_comes_while_it_is_polled() {
-    let start = Barrier::new(2);
-    let next = Mutex::new(None);
-    let rounds = 20_000_u32;
+    const ROUNDS: usize = 10_000;
+    let new = || DelayingQueue::<u64>::builder().timer(ManualTimer::new()).build().unwrap();
+    let queues: Vec<_> = (0..ROUNDS).map(|_| new()).collect();
+    let arrived = AtomicUsize::new(0);
+    // Both threads leave it at nearly the same time, which a sleeping barrier does not give.
+    let meet = |round: usize| {
+        arrived.fetch_add(1, Ordering::SeqCst);
+        let mut tries = 0_u32;
+        while arrived.load(Ordering::SeqCst) < 2 * (round + 1) {
+            std::hint::spin_loop();
+            tries += 1;
+            if tries.is_multiple_of(4096) {
+                std::thread::yield_now();
+            }
+        }
+    };
+    let mut keepers: Vec<_> = queues.iter().map(|queue| (Wakes::new(), queue.keep_time(), false)).collect();
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            for round in 0..rounds {
-                let queue: DelayingQueue<u64> =
-                    DelayingQueue::builder().timer(ManualTimer::new()).build().unwrap();
-                *next.lock().unwrap() = Some(queue.clone());
-                start.wait();
+            for (round, queue) in queues.iter().enumerate() {
+                meet(round);
                 (0..round % 64).for_each(|_| std::hint::spin_loop());
                 queue.shutdown();
-                start.wait();
             }
         });
-        let mut stuck = 0;
-        for _ in 0..rounds {
-            start.wait();
-            let queue = next.lock().unwrap().take().unwrap();
-            let wakes = Wakes::new();
-            let mut keeper = pin!(queue.keep_time());
-            let is_ready = wakes.poll(&mut keeper).is_ready();
-            start.wait();
-            stuck += usize::from(!is_ready && wakes.count() == 0);
+        for (round, (wakes, keeper, is_ready)) in keepers.iter_mut().enumerate() {
+            meet(round);
+            *is_ready = wakes.poll(keeper).is_ready();
         }
-        assert_eq!(stuck, 0, "neither ready nor woken after the shutdown");
     });
+    let stuck = keepers.iter().filter(|(wakes, _, is_ready)| !is_ready && wakes.count() == 0).count();
+    assert_eq!(stuck, 0, "neither ready nor woken after the shutdown");
 }
