@@ -113,7 +113,6 @@ async fn sweep(
                     claim_namespace: marker.claim_namespace.clone(),
                     claim_name: marker.claim_name.clone(),
                 });
-                claims.add(uid.to_owned());
             }
             (judgement, _) => {
                 swept.kept += 1;
@@ -121,7 +120,7 @@ async fn sweep(
             }
         }
     }
-    // Work of an earlier term of this process whose claim vanished while another led: nothing else would name it.
+    // Orphans, and work of an earlier term of this process whose claim vanished while another led: nothing else names them.
     for uid in context.all_begun() {
         if context.claim_of(&uid).is_none() {
             claims.add(uid);

@@ -36,7 +36,8 @@ async fn a_claim_gets_a_directory_and_a_volume_and_gives_both_back() {
 
     world.delete_claim("data").await;
     world.until_gone(&uid).await;
-    assert!(world.in_root().is_empty() && world.half_done().is_empty());
+    assert!(world.in_root().is_empty());
+    until("nothing is half done", async || world.half_done().is_empty()).await;
     assert_eq!(replica.metric("controller_persistentvolumeclaim_provision_total{"), 1.0);
     until("the deletion is counted", async || {
         replica.metric("controller_persistentvolume_delete_total{") == 1.0

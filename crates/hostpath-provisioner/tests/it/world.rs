@@ -90,7 +90,16 @@ impl World {
     }
 
     pub(crate) fn without_class() -> Self {
-        let server = EmbeddedApiServer::builder().seed(7).volume_binder(true).namespace(NAMESPACE).build();
+        Self::empty(true)
+    }
+
+    /// Nobody annotates, binds or releases anything, and there is no class.
+    pub(crate) fn without_binder() -> Self {
+        Self::empty(false)
+    }
+
+    fn empty(binder: bool) -> Self {
+        let server = EmbeddedApiServer::builder().seed(7).volume_binder(binder).namespace(NAMESPACE).build();
         Self { server, folder: tempfile::tempdir().unwrap() }
     }
 
