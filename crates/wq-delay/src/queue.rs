@@ -35,8 +35,8 @@ pub enum ImmediateAdd {
 /// No thread or task of its own keeps the time: the getters that wait do. Items become due while nobody waits, but it
 /// is the next call that looks which queues them, the getters' and [`len`](Self::len) alike.
 ///
-/// A clone is another handle to the same queue. `Hash` and `Eq` of items run under the queue's locks and must not call
-/// the queue. They may panic: the queue stays usable. Only an item whose `Hash` or `Eq` panics while it is moved at its
+/// A clone is another handle to the same queue. `Hash`, `Eq` and `Clone` of items run under the queue's locks and must not
+/// call the queue. They may panic: the queue stays usable. Only an item whose `Hash` or `Eq` panics while it is moved at its
 /// deadline is lost, to the caller who gets the panic.
 #[doc(alias = "DelayingInterface")]
 #[doc(alias = "TypedDelayingInterface")]

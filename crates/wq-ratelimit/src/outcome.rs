@@ -15,7 +15,8 @@ pub enum Outcome {
     /// It is to run again after this time, whatever the limiter would say. The attempts stay as they are: neither one
     /// more, nor forgotten.
     RetryAfter(Duration),
-    /// It failed, and it makes no sense to try before this instant: as [`Retry`](Self::Retry), but not before.
+    /// It failed, and it makes no sense to try before this instant: as [`Retry`](Self::Retry), but not before. What waits of
+    /// the item already waits so long too; only an add without a delay brings it back earlier.
     RetryNotBefore(Instant),
     /// It failed, and is not to be tried again until somebody adds it. The attempts are forgotten.
     GiveUp,

@@ -20,8 +20,8 @@ use wq_delay::{Backlog, DefaultHasher, DelayingQueue, Fifo, Scheduled};
 /// raises its back-off nor shortens it, unless the builder's
 /// [`count_early_attempts`](crate::Builder::count_early_attempts) asks for it.
 ///
-/// A clone is another handle to the same queue. `Hash` and `Eq` of items and the limiter run under locks of the queue and
-/// must not call it.
+/// A clone is another handle to the same queue. `Hash`, `Eq` and `Clone` of items and the limiter run under locks of the
+/// queue and must not call it.
 #[doc(alias = "RateLimitingInterface")]
 #[doc(alias = "TypedRateLimitingInterface")]
 pub struct RateLimitingQueue<T, L, B: Backlog = Fifo, S = DefaultHasher> {
@@ -144,6 +144,10 @@ where
         let now = self.queue.now();
         let mut discarded = Vec::new(); // Dropped after the lock.
         let when = self.control.lock().retry(&item, now, floor, &mut discarded);
+        if let Some(floor) = floor {
+            // A retry from before may still wait, if an event has brought the item here in the meantime.
+            self.queue.postpone(&item, floor);
+        }
         match when {
             When::Now => self.queue.add_after_with(item, Duration::ZERO, order),
             When::After(delay) => self.queue.add_after_with(item, delay, order),

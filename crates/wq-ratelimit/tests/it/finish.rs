@@ -70,6 +70,21 @@ fn retry_not_before_waits_for_the_later_of_both() {
 }
 
 #[test]
+fn retry_not_before_holds_back_a_retry_that_waits_already() {
+    let (queue, timer) = queue();
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.add(1); // An event brings it back early, and its retry still waits.
+    let later = timer.now() + ms(500);
+    queue.try_get().unwrap().finish(Outcome::RetryNotBefore(later));
+    timer.advance(ms(499));
+    assert!(queue.try_get().is_err());
+    assert_eq!((queue.deadline(&1), queue.num_requeues(&1)), (Some(later), 1));
+    queue.add(1);
+    assert!(queue.try_get().is_ok(), "an event may");
+}
+
+#[test]
 fn give_up_ends_it_and_forgets() {
     let (queue, timer) = queue();
     queue.add(1);

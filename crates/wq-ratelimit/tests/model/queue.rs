@@ -89,6 +89,11 @@ impl Naive {
             }
         };
         self.until.insert(item, at);
+        self.settle();
+        if let Some(entry) = self.delayed.iter_mut().find(|entry| entry.2 == item && entry.0 < floor) {
+            self.adds += 1;
+            (entry.0, entry.1) = (floor, self.adds);
+        }
         self.add_at(item, at);
     }
 
