@@ -6,6 +6,7 @@ mod workspace;
 mod ci;
 mod arrows;
 mod tidy;
+mod map;
 mod demo;
 
 use std::ffi::OsString;

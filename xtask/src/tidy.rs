@@ -1,10 +1,12 @@
-//! The shape of the source tree: every Rust file says what lives in it, stays readable in one sitting, and is not a drawer.
+//! The shape of the source tree: every Rust file says what lives in it, stays readable in one sitting, and is not a drawer;
+//! and the pages that describe it name only what is there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+use crate::map;
 use crate::workspace::Workspace;
 
 #[cfg(test)]
@@ -30,6 +32,9 @@ pub(crate) fn check() -> Result<()> {
         for complaint in complaints(shown, &text) {
             wrong.push(format!("{}: {complaint}", shown.display()));
         }
+    }
+    for page in ["docs/architecture.md", "README.md", "CONTRIBUTING.md"] {
+        wrong.extend(map::missing(workspace.root(), &workspace.root().join(page))?);
     }
     if !wrong.is_empty() {
         bail!("untidy files:\n  {}", wrong.join("\n  "));
