@@ -17,10 +17,7 @@ pub(crate) use decode::Reader;
 use crate::cache::store::Relist;
 use crate::{Cache, Kind, ObjectKey};
 use decode::{Decoded, Steps, WatchStep};
-use protocol::{Fault, Next, OnBackwards, Protocol};
-
-/// A page of a list, or the first sign of a watch, must come within this time.
-const ANSWER_TIME: Duration = Duration::from_secs(60);
+use protocol::{Fault, Next, OnBackwards, Patience, Protocol};
 
 /// Keeps one cache current. Does nothing until it runs.
 #[derive(Debug)]
@@ -28,6 +25,7 @@ pub(crate) struct WatchLoop<K> {
     cache: Cache<K>,
     reader: Reader<K>,
     protocol: Protocol,
+    patience: Patience,
     /// Decode object by object, since an answer did not decode as a whole.
     tolerant: bool,
     relist: Option<(Relist<K>, Undecoded)>,
@@ -38,7 +36,8 @@ type Undecoded = usize;
 
 impl<K: Kind> WatchLoop<K> {
     pub(crate) fn new(cache: Cache<K>, reader: Reader<K>) -> Self {
-        Self { cache, reader, protocol: Protocol::new(), tolerant: false, relist: None }
+        let patience = Patience::new(cache.config().answer_time);
+        Self { cache, reader, protocol: Protocol::new(), patience, tolerant: false, relist: None }
     }
 
     /// Runs until dropped.
@@ -76,11 +75,16 @@ impl<K: Kind> WatchLoop<K> {
             self.relist = None;
         }
         let params = self.cache.config().list_params(token);
-        let page = match timeout(ANSWER_TIME, self.reader.list(self.tolerant, &params)).await {
+        let (asked, longest) = (Instant::now(), self.patience.for_page());
+        let page = match timeout(longest, self.reader.list(self.tolerant, &params)).await {
             Ok(Ok(page)) => page,
             Ok(Err(error)) => return self.failed(&error),
-            Err(_) => return self.unanswered("list"),
+            Err(_) => {
+                self.patience.unanswered();
+                return self.unanswered("list", longest);
+            }
         };
+        self.patience.answered(asked.elapsed());
         let (mut relist, mut undecoded) = self.relist.take().unwrap_or_else(|| (Relist::new(), 0));
         for object in page.objects {
             match self.entering(object) {
@@ -134,12 +138,16 @@ impl<K: Kind> WatchLoop<K> {
 
     async fn watch(&mut self, version: &str) -> Duration {
         let params = self.cache.config().watch_params();
-        let mut steps: Steps<K> =
-            match timeout(ANSWER_TIME, self.reader.watch(self.tolerant, &params, version)).await {
-                Ok(Ok(steps)) => steps,
-                Ok(Err(error)) => return self.failed(&error),
-                Err(_) => return self.unanswered("watch"),
-            };
+        let mut steps: Steps<K> = match timeout(
+            self.patience.for_watch(),
+            self.reader.watch(self.tolerant, &params, version),
+        )
+        .await
+        {
+            Ok(Ok(steps)) => steps,
+            Ok(Err(error)) => return self.failed(&error),
+            Err(_) => return self.unanswered("watch", self.patience.for_watch()),
+        };
         let began = Instant::now();
         let idle = self.cache.config().idle_time();
         let mut progressed = false;
@@ -228,8 +236,8 @@ impl<K: Kind> WatchLoop<K> {
         self.protocol.failed(fault, fastrand::u64(..))
     }
 
-    fn unanswered(&mut self, verb: &str) -> Duration {
-        self.cache.failed(&format!("no answer to {verb} within {ANSWER_TIME:?}"));
+    fn unanswered(&mut self, verb: &str, longest: Duration) -> Duration {
+        self.cache.failed(&format!("no answer to {verb} within {longest:?}"));
         self.protocol.failed(Fault::Unreachable, fastrand::u64(..))
     }
 }

@@ -74,14 +74,12 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
 
 /// The run itself, with its panics and its time-out.
 async fn one_run<R: Reconciler>(work: &Work<R>, request: Request<R::Key>, attempt: u32) -> Ended {
-    let cancellation = request.cancellation.clone();
     let run = AssertUnwindSafe(async { work.reconciler.reconcile(request).await }).catch_unwind();
     let result = match work.timeout {
         None => run.await,
         Some(longest) => match timeout(longest, run).await {
             Ok(result) => result,
             Err(_) => {
-                cancellation.cancel();
                 tracing::warn!(timeout = ?longest, "a reconcile took too long and was dropped");
                 return Ended::TimedOut;
             }

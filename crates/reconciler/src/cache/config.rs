@@ -31,10 +31,11 @@ pub struct CacheConfig<K> {
     fields: Option<String>,
     page_size: u32,
     watch_time: Duration,
+    pub(crate) answer_time: Duration,
 }
 
 impl<K> CacheConfig<K> {
-    /// Everything of the kind, no index, pages of 500, watches of 290 s.
+    /// Everything of the kind, no index, pages of 500, watches of 290 s, 10 s for an answer.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -44,6 +45,7 @@ impl<K> CacheConfig<K> {
             fields: None,
             page_size: 500,
             watch_time: Duration::from_secs(290),
+            answer_time: Duration::from_secs(10),
         }
     }
 
@@ -103,6 +105,16 @@ impl<K> CacheConfig<K> {
         self
     }
 
+    /// How long a page of a list, or the first sign of a watch, is waited for. 10 s unless set, at least 100 ms.
+    ///
+    /// After each page that did not come in time the next is waited for twice as long, up to a minute, so
+    /// that lists which really take their time come through.
+    #[must_use]
+    pub fn answer_time(mut self, time: Duration) -> Self {
+        self.answer_time = time.max(Duration::from_millis(100));
+        self
+    }
+
     pub(crate) fn list_params(&self, token: Option<String>) -> ListParams {
         ListParams {
             label_selector: self.labels.clone(),
@@ -144,6 +156,7 @@ impl<K> fmt::Debug for CacheConfig<K> {
             .field("fields", &self.fields)
             .field("page_size", &self.page_size)
             .field("watch_time", &self.watch_time)
+            .field("answer_time", &self.answer_time)
             .finish_non_exhaustive()
     }
 }

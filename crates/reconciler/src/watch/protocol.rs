@@ -18,6 +18,43 @@ const REFUSED_STARTS: u32 = 3;
 /// This many older lists in a row, and they are believed: the cluster was restored.
 const BACKWARD_LISTS: u32 = 3;
 
+/// The longest a page is waited for, however often pages came too late. (Unless the configured time is longer.)
+const LONGEST_ANSWER: Duration = Duration::from_secs(60);
+
+/// How long an answer is waited for: short, so that one lost answer costs little, and longer after each
+/// that did not come in time, so that a list that really takes its time comes through.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    base: Duration,
+    now: Duration,
+}
+
+impl Patience {
+    pub(crate) fn new(base: Duration) -> Self {
+        Self { base, now: base }
+    }
+
+    /// For a page of a list, with its body.
+    pub(crate) fn for_page(self) -> Duration {
+        self.now
+    }
+
+    /// For the first sign of a watch, which needs no time to prepare.
+    pub(crate) fn for_watch(self) -> Duration {
+        self.base
+    }
+
+    /// A page came after this time.
+    pub(crate) fn answered(&mut self, took: Duration) {
+        self.now = took.saturating_mul(2).clamp(self.base, LONGEST_ANSWER.max(self.base));
+    }
+
+    /// A page did not come in time.
+    pub(crate) fn unanswered(&mut self) {
+        self.now = self.now.saturating_mul(2).clamp(self.base, LONGEST_ANSWER.max(self.base));
+    }
+}
+
 /// The next request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Next {

@@ -218,6 +218,24 @@ async fn a_cache_that_is_not_complete_in_time_ends_the_manager_and_is_named() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_list_that_is_never_answered_is_asked_again_soon_and_a_slow_one_comes_through() {
+    for (faults, calls, at_most) in [
+        (vec![Fault::NeverAnswer], 1..=1, 11),
+        (vec![Fault::Latency { min_ms: 25_000, max_ms: 25_000 }], 1..=9, 80),
+    ] {
+        let bench = bench();
+        let listing = Match::any().user("controller").verb(Verb::List);
+        let rule = Rule::one_of(listing, faults).calls(calls);
+        bench.server.faults().set_plan(FaultPlan::none().rule(rule));
+        let began = Instant::now();
+        let (running, maps, _) = started(&bench).await;
+        until("the cache", || maps.is_synced()).await;
+        assert!(began.elapsed() < Duration::from_secs(at_most), "{:?}", began.elapsed());
+        running.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_run_begins_before_every_cache_is_complete() {
     let bench = bench();
     bench.create("a").await;

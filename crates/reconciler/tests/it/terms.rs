@@ -205,7 +205,7 @@ async fn keys_that_a_lost_term_left_undone_run_in_the_next_as_if_new() {
     let handle = controller.handle();
     manager.add(controller);
     let running = start(manager);
-    ["backs off", "runs", "is queued"].map(|key| handle.add(key));
+    ["backs off", "runs", "is queued"].into_iter().for_each(|key| handle.add(key));
     until("two runs", || log.len() == 2).await;
     let mut thief = store.lease().unwrap().record;
     thief.holder = "thief".into();
