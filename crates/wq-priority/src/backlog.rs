@@ -93,13 +93,17 @@ impl Priority {
     }
 
     fn leave(&mut self, id: SlotId) -> Option<Order> {
-        let Place { order, sequence } = self.places.get_mut(id.index() as usize)?.take()?;
+        let place = self.places.get_mut(id.index() as usize)?.take()?;
+        self.vacate(place);
+        Some(place.order)
+    }
+
+    fn vacate(&mut self, Place { order, sequence }: Place) {
         if let Some(groups) = self.priorities.get_mut(&order.priority) {
             groups.remove(order.group, sequence);
         }
         self.close_if_empty(order.priority);
         self.len -= 1;
-        Some(order)
     }
 
     fn close_if_empty(&mut self, priority: i32) {
@@ -130,15 +134,16 @@ impl Backlog for Priority {
 
     fn touch(&mut self, id: SlotId, order: &Order) {
         let Some(Some(place)) = self.places.get_mut(id.index() as usize) else { return };
-        let held = place.order;
-        let mut merged = held;
+        let held = *place;
+        let mut merged = held.order;
         merged.merge(*order);
-        if (merged.priority, merged.group) == (held.priority, held.group) {
+        if (merged.priority, merged.group) == (held.order.priority, held.order.group) {
             place.order = merged;
             return;
         }
-        self.leave(id);
+        // In this order: a priority that stays in use keeps its age.
         self.enter(id, merged);
+        self.vacate(held);
     }
 
     fn pop(&mut self) -> Option<(SlotId, Order)> {

@@ -170,3 +170,19 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_priority_keeps_its_age_while_its_only_item_changes_group() {
+    let mut backlog = Priority::new().aged_turn_every(n(1));
+    push(&mut backlog, 100, Order::priority(1));
+    for id in 0..10 {
+        push(&mut backlog, id, Order::priority(2));
+        push(&mut backlog, 10 + id, Order::priority(0));
+    }
+    let mut came = Vec::new();
+    for hand_out in 0..3 {
+        backlog.touch(SlotId::from_index(100), &Order::priority(1).in_group(GroupId::new(hand_out)));
+        came.extend(pop(&mut backlog, 1));
+    }
+    assert_eq!(came, [10, 100, 0], "each priority has had its turn");
+}

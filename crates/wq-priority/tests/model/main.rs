@@ -83,8 +83,8 @@ impl Naive {
             self.line[at].order = merged;
         } else {
             self.line.remove(at);
-            self.tidy();
             self.enter(id, merged);
+            self.tidy(); // Only now: a priority that stays in use keeps its turn.
         }
     }
 
