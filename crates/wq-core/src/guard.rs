@@ -56,7 +56,7 @@ where
         Self { shared, item: got.item, order: got.order, ticket: got.ticket, armed: true }
     }
 
-    /// The guard first, then what may panic (wakers, observers): the item is not lost by it.
+    /// The guard first, then what may panic (wakers, observers): a panic then ends the hand-out, and the item is free again.
     #[inline]
     pub(crate) fn begin(shared: P, got: Got<T, B::Order>, wakes: Wakes) -> Self {
         let waited = got.waited;

@@ -101,6 +101,22 @@ fn idle_records_are_forgotten_after_their_time_not_before() {
     assert_eq!(limiter.num_requeues(&2), 150, "one that is in use is never forgotten");
 }
 
+#[test]
+fn an_idle_record_lives_its_time_whenever_it_was_used_last() {
+    for used in 0..120 {
+        let timer = ManualTimer::new();
+        let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(1000, ms(5000));
+        for step in 0..used + 50 {
+            if step == used {
+                limiter.next_delay(&1, timer.now());
+            }
+            timer.advance(ms(100));
+            limiter.next_delay(&2, timer.now());
+        }
+        assert_eq!(limiter.num_requeues(&1), 1, "used after {used} steps");
+    }
+}
+
 /// An item whose drop calls back into the queue it was in.
 #[derive(Clone)]
 struct Hostile {
