@@ -3,8 +3,10 @@
 
 use std::any::Any;
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError};
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::task::{JoinError, JoinHandle};
@@ -30,7 +32,8 @@ pub(crate) enum Ended<R> {
 enum Interrupt<R> {
     Joined(Result<R, JoinError>),
     Overran,
-    Lost,
+    /// The term was over from this moment on, which may be long ago: the machine was suspended, the process was stopped.
+    Lost(Moment),
 }
 
 pub(crate) struct Driver {
@@ -129,6 +132,7 @@ impl Driver {
                 () = &mut timeout => return,
             };
             let was_read = matches!(reply, Reply::Read(_, Ok(_)));
+            let failed_read = matches!(reply, Reply::Read(_, Err(_)));
             if let News::Acquired(_) = absorb(&self.shared, &mut self.candidate, reply) {
                 if self.shared.config.release_on_stop() {
                     let until = self.candidate.deadline().unwrap_or_else(|| clock.now());
@@ -140,6 +144,15 @@ impl Driver {
             }
             if was_read {
                 return;
+            }
+            if failed_read {
+                // A server that refuses at once must not be asked in a hot loop.
+                let pause = clock.sleep_until(clock.now().after(self.shared.config.pace()));
+                tokio::select! {
+                    biased;
+                    () = &mut timeout => return,
+                    () = pause => {}
+                }
             }
         }
     }
@@ -169,7 +182,21 @@ impl Driver {
 
         let leadership = Leadership::of(Arc::clone(&term));
         let mut work: JoinHandle<R> = tokio::spawn(async move { work(leadership).await });
-        let interrupt = self.accompany(&term, &mut work).await;
+        let accompanied =
+            AssertUnwindSafe(self.accompany(&term, &mut work, tenure.until)).catch_unwind().await;
+        let interrupt = match accompanied {
+            Ok(interrupt) => interrupt,
+            // A store or a clock that panics must not leave work behind that nobody accompanies: the next run would start beside it.
+            Err(panic) => {
+                term.end(Loss::Broken);
+                work.abort();
+                let _ = work.await;
+                shared.counters.lost(&term.loss());
+                self.candidate.abdicate();
+                self.work_ended();
+                return Ended::Panicked(panic);
+            }
+        };
 
         let joined = match interrupt {
             Interrupt::Joined(joined) => {
@@ -198,8 +225,9 @@ impl Driver {
                 work.abort();
                 work.await
             }
-            Interrupt::Lost => {
-                let margin = shared.clock.sleep_until(shared.clock.now().after(config.stop_margin()));
+            Interrupt::Lost(ended) => {
+                // Counted from the end of the term, not from its discovery: when the margin is over, another may be at work.
+                let margin = shared.clock.sleep_until(ended.after(config.stop_margin()));
                 tokio::select! {
                     biased;
                     joined = &mut work => joined,
@@ -219,9 +247,15 @@ impl Driver {
         after_loss(joined)
     }
 
-    /// Renews while the work goes on.
-    async fn accompany<R>(&mut self, term: &Arc<Term>, work: &mut JoinHandle<R>) -> Interrupt<R> {
+    /// Renews while the work goes on. The term is good until `until` if no renewal succeeds.
+    async fn accompany<R>(
+        &mut self,
+        term: &Arc<Term>,
+        work: &mut JoinHandle<R>,
+        mut until: Moment,
+    ) -> Interrupt<R> {
         let clock = Arc::clone(&self.shared.clock);
+        let lost = |until: Moment| Interrupt::Lost(until.min(clock.now()));
         let mut drained_by: Option<Moment> = None;
         loop {
             let mut renewed = None;
@@ -234,20 +268,21 @@ impl Driver {
                 }
                 () = sleep_until(&clock, drained_by) => return Interrupt::Overran,
                 // Ended by `verify_remote`, or found to be expired by whoever asked first.
-                _ = term.lost() => return Interrupt::Lost,
+                _ = term.lost() => return lost(until),
                 news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.request) => match news {
                     News::Renewed(until) => renewed = Some(until),
                     News::Ended(loss) => {
                         term.end(loss);
-                        return Interrupt::Lost;
+                        return lost(until);
                     }
                     _ => {}
                 },
             }
-            if let Some(until) = renewed {
-                if !term.extend(until) {
-                    return Interrupt::Lost;
+            if let Some(renewed) = renewed {
+                if !term.extend(renewed) {
+                    return lost(until);
                 }
+                until = renewed;
                 self.shared.counters.count(|stats| &mut stats.renewals);
                 self.note_lease_end(until.before(self.shared.config.hold()));
             }

@@ -90,14 +90,16 @@ impl LeaderElector {
     /// Campaigns until it leads, runs `work` in a task of its own while another renews the lease, and gives the lease back when the work has ended.
     ///
     /// The order at the end is always the same: the work is told, the work ends, then the lease is given back, by a write conditional on this
-    /// elector's own last one. When the term is lost, [`Leadership::lost`] fires, the work has the stop margin to return, and is then dropped at its next await.
+    /// elector's own last one. When the term is lost, [`Leadership::lost`] fires, the work has the stop margin, counted from the end of the term, to return,
+    /// and is then dropped at its next await. (After a suspend the margin may be over: then it is dropped at once.)
     /// Work that blocks its thread cannot be dropped: `run` waits for it, because nothing may start while it goes on.
     ///
     /// After a stop ([`StopHandle::stop`]) the lease is renewed while the work winds up, for at most the drain time-out.
     /// Requests that fail are repeated for ever; see [`status`](Self::status). A second `run` of the same elector waits for the first.
     ///
     /// # Panics
-    /// If the work panics, the lease is given back and the panic goes on here.
+    /// If the work panics, the lease is given back and the panic goes on here. If the store or the clock panics, the work is dropped and joined, the
+    /// lease runs out, and the panic goes on here.
     ///
     /// # Cancel safety
     /// Dropping the future stops the campaign as [`StopHandle::stop`] would, in the background: the work is told, joined, and the lease given back.

@@ -1,8 +1,10 @@
 //! Leadership: what the work of one term holds. Valid until the term ends, and never again. How terms begin and end is the driver's.
 
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use crate::error::StoreError;
@@ -34,6 +36,8 @@ pub enum Loss {
     Finished,
     /// The work went on after a stop for longer than the drain time-out.
     Overran,
+    /// The elector itself ended: its store or its clock panicked.
+    Broken,
 }
 
 /// What the work is to do now.
@@ -64,6 +68,7 @@ impl fmt::Display for Lost {
             Loss::Rewound => f.write_str("the term is over: the server went back to an older state"),
             Loss::Finished => f.write_str("the term is over: its work has ended"),
             Loss::Overran => f.write_str("the term is over: its work took too long to stop"),
+            Loss::Broken => f.write_str("the term is over: its elector panicked"),
         }
     }
 }
@@ -207,11 +212,17 @@ impl Leadership {
     /// # Cancel safety
     /// As cancel safe as `future`.
     pub async fn guard<F: Future>(&self, future: F) -> Result<F::Output, Lost> {
-        tokio::select! {
-            biased;
-            loss = self.term.lost() => Err(Lost(loss)),
-            output = future => Ok(output),
-        }
+        let mut lost = pin!(self.term.lost());
+        let mut future = pin!(future);
+        poll_fn(|context| {
+            // The clock is asked before each step: after a suspend, timers fire later than whatever else wakes the future.
+            let valid = self.is_valid();
+            if let Poll::Ready(loss) = lost.as_mut().poll(context) {
+                return Poll::Ready(Err(Lost(loss)));
+            }
+            if valid { future.as_mut().poll(context).map(Ok) } else { Poll::Pending }
+        })
+        .await
     }
 }
 

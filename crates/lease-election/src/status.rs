@@ -71,6 +71,8 @@ pub struct Losses {
     pub foreign_write: u64,
     /// The work took longer to stop than the drain time-out.
     pub overran: u64,
+    /// The store or the clock panicked.
+    pub broken: u64,
 }
 
 /// Counters since the elector was made. They never go back.
@@ -157,6 +159,7 @@ impl Counters {
                 Loss::Deleted | Loss::Replaced => &mut losses.deleted,
                 Loss::Released | Loss::ForeignWrite | Loss::Rewound => &mut losses.foreign_write,
                 Loss::Overran => &mut losses.overran,
+                Loss::Broken => &mut losses.broken,
                 Loss::Finished => return,
             };
             *counter = counter.saturating_add(1);

@@ -3,6 +3,7 @@
 mod cluster;
 mod handover;
 mod simulation;
+mod suspend;
 mod violations;
 mod work;
 #[cfg(feature = "kube")]

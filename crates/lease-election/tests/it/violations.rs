@@ -374,6 +374,23 @@ async fn v15_a_stop_during_an_unanswered_acquisition_strands_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn v15_a_stop_during_an_unanswered_acquisition_does_not_storm_a_server_that_refuses() {
+    let cluster = Cluster::new();
+    cluster.set("a", &[Verb::Create], Fault::AnswerLost);
+    cluster.set("a", &[Verb::Watch], forbidden());
+    let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+    sleep_ms(10).await;
+    cluster.set("a", &[Verb::Get], Fault::Refused(StoreError::unknown("connection refused")));
+    let reads = cluster.requests_of("a", Verb::Get);
+    a.elector.stop_handle().stop();
+    let asked = Instant::now();
+    assert_eq!((&mut a.run).await.unwrap(), Outcome::NeverLed);
+    assert!(asked.elapsed() <= 1800 * MS, "two requests' time");
+    let reads = cluster.requests_of("a", Verb::Get) - reads;
+    assert!((1..=4).contains(&reads), "one each pace: {reads}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn v15_a_renewal_applied_late_does_not_revive_a_term() {
     let cluster = Cluster::new();
     let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);

@@ -1,10 +1,15 @@
 //! The work of a term: how it is told, joined, dropped, and what becomes of the lease.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use lease_election::{Ending, Loss, Outcome, VerifyError};
+use async_trait::async_trait;
+use lease_election::{
+    Ending, LeaderElector, Leadership, LeaseEvents, LeaseStore, Loss, MemoryLeaseStore, Outcome, Record,
+    StoreError, StoredLease, TokioClock, VerifyError, Version,
+};
 use tokio::time::Instant;
 
 use crate::cluster::{Cluster, Replica, fast, sleep_ms};
@@ -183,4 +188,64 @@ async fn verify_remote_asks_the_server_and_ends_a_lost_term() {
     );
     assert!(!leadership.is_valid());
     assert!(matches!(a.run.await.unwrap(), Outcome::Lost(Ending::Lost(Loss::TakenOver { .. }))));
+}
+
+/// A store with a bug: its next update panics when it is told so.
+#[derive(Clone, Default)]
+struct Faulty {
+    store: MemoryLeaseStore,
+    armed: Arc<AtomicBool>,
+}
+
+#[async_trait]
+impl LeaseStore for Faulty {
+    async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
+        self.store.get().await
+    }
+    async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
+        self.store.create(record).await
+    }
+    async fn update(&self, version: &Version, record: &Record) -> Result<StoredLease, StoreError> {
+        assert!(!self.armed.swap(false, Ordering::SeqCst), "a bug of the store");
+        self.store.update(version, record).await
+    }
+    async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
+        self.store.watch(from).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_panics_leaves_no_work_behind_that_a_second_run_would_meet() {
+    let faulty = Faulty::default();
+    let elector = LeaderElector::with_clock(faulty.clone(), fast("a").build().unwrap(), TokioClock::new(), 1);
+    let terms: Arc<Mutex<Vec<Leadership>>> = Arc::default();
+    let working = Arc::new(());
+    let lead = || {
+        let (elector, terms, working) = (elector.clone(), Arc::clone(&terms), Arc::clone(&working));
+        tokio::spawn(async move {
+            elector
+                .run(move |leadership| async move {
+                    terms.lock().unwrap_or_else(PoisonError::into_inner).push(leadership);
+                    std::future::pending::<()>().await;
+                    drop(working);
+                })
+                .await
+        })
+    };
+    let first = lead();
+    sleep_ms(100).await;
+    faulty.armed.store(true, Ordering::SeqCst);
+    assert!(first.await.unwrap_err().is_panic());
+    assert_eq!(Arc::strong_count(&working), 1, "its work is gone");
+    let second = lead();
+    sleep_ms(100).await;
+    {
+        let terms = terms.lock().unwrap();
+        assert_eq!(terms.iter().map(Leadership::is_valid).collect::<Vec<_>>(), [false, true]);
+        assert_eq!(terms[0].loss(), Some(Loss::Broken));
+        assert!(terms[0].fence() < terms[1].fence());
+    }
+    assert_eq!(elector.stats().losses.broken, 1);
+    elector.stop_handle().stop();
+    second.abort();
 }
