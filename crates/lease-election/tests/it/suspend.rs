@@ -1,0 +1,99 @@
+//! A machine that sleeps: the clock of the election jumps, timers know nothing of it, and whatever is ready first runs first.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use lease_election::{
+    Clock, Ending, LeaderElector, Loss, Lost, MemoryLeaseStore, Moment, Outcome, Sleep, TokioClock,
+};
+use tokio::time::Instant;
+
+use crate::cluster::{fast, sleep_ms};
+
+/// A clock that counts suspend, over timers that do not: they look at it every 500 ms, as the boot clock's do.
+#[derive(Clone, Debug)]
+struct Suspending {
+    awake: TokioClock,
+    asleep_ms: Arc<AtomicU64>,
+}
+
+impl Suspending {
+    fn new() -> Self {
+        Self { awake: TokioClock::new(), asleep_ms: Arc::default() }
+    }
+
+    fn suspend(&self, time: Duration) {
+        self.asleep_ms.fetch_add(u64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+impl Clock for Suspending {
+    fn now(&self) -> Moment {
+        self.awake.now().after(Duration::from_millis(self.asleep_ms.load(Ordering::SeqCst)))
+    }
+    fn wall(&self) -> Timestamp {
+        self.awake.wall()
+    }
+    fn sleep_until(&self, deadline: Moment) -> Sleep {
+        let clock = self.clone();
+        Box::pin(async move {
+            while clock.now() < deadline {
+                let left = deadline.since(clock.now());
+                tokio::time::sleep(left.min(Duration::from_millis(500))).await;
+            }
+        })
+    }
+}
+
+fn elector(clock: &Suspending) -> LeaderElector {
+    LeaderElector::with_clock(MemoryLeaseStore::new(), fast("a").build().unwrap(), clock.clone(), 1)
+}
+
+#[tokio::test(start_paused = true)]
+async fn guarded_work_takes_no_step_after_a_suspend_that_outlasted_the_hold() {
+    let clock = Suspending::new();
+    let (elector, steps) = (elector(&clock), Arc::new(Mutex::new(Vec::new())));
+    let log = Arc::clone(&steps);
+    let outcome = elector
+        .run(move |leadership| async move {
+            let asking = leadership.clone();
+            leadership
+                .guard(async move {
+                    for step in 0..30 {
+                        if step == 20 {
+                            clock.suspend(Duration::from_secs(60));
+                        }
+                        sleep_ms(1).await;
+                        log.lock().unwrap().push(asking.is_valid());
+                    }
+                })
+                .await
+        })
+        .await;
+    assert_eq!(outcome, Outcome::Lost(Err(Lost(Loss::Expired))));
+    assert_eq!(*steps.lock().unwrap(), [true; 20], "the 21st came after the suspend");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_suspend_the_stop_margin_is_not_granted_once_more() {
+    let clock = Suspending::new();
+    let elector = elector(&clock);
+    let (working, running) = (Arc::new(AtomicBool::new(false)), elector.clone());
+    let at_work = Arc::clone(&working);
+    let run = tokio::spawn(async move {
+        running
+            .run(move |_| async move {
+                at_work.store(true, Ordering::SeqCst);
+                std::future::pending::<Ending>().await
+            })
+            .await
+    });
+    sleep_ms(100).await;
+    assert!(working.load(Ordering::SeqCst));
+    clock.suspend(Duration::from_secs(60));
+    let resumed = Instant::now();
+    assert_eq!(run.await.unwrap(), Outcome::Aborted);
+    assert!(resumed.elapsed() <= Duration::from_millis(500), "the timers' next look at the clock");
+}
