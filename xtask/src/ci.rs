@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 
+use crate::process::{Deadline, run, shown, status};
 use crate::stage::{self, Group, Stage, Verdict};
-use crate::workspace::{Workspace, run};
+use crate::workspace::Workspace;
 use crate::{arrows, demo, tidy};
 
 /// The newest actionlint; a Go module, so `go run` fetches and builds it.
@@ -89,22 +90,22 @@ pub(crate) fn list() {
     }
 }
 
-fn fmt(workspace: &Workspace) -> Result<Verdict> {
-    run(workspace.cargo(&["fmt", "--all", "--check"]))?;
+fn fmt(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
+    run(workspace.cargo(&["fmt", "--all", "--check"]), deadline)?;
     Ok(Verdict::Passed)
 }
 
-fn tidy(_: &Workspace) -> Result<Verdict> {
+fn tidy(_: &Workspace, _: Deadline) -> Result<Verdict> {
     tidy::check()?;
     Ok(Verdict::Passed)
 }
 
-fn arrows(_: &Workspace) -> Result<Verdict> {
+fn arrows(_: &Workspace, _: Deadline) -> Result<Verdict> {
     arrows::check()?;
     Ok(Verdict::Passed)
 }
 
-fn workflows(workspace: &Workspace) -> Result<Verdict> {
+fn workflows(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     if !is_installed("go", "version") {
         ensure!(
             std::env::var_os("CI").is_none(),
@@ -112,39 +113,42 @@ fn workflows(workspace: &Workspace) -> Result<Verdict> {
         );
         return Ok(Verdict::Skipped("Go is not installed, and actionlint is a Go module"));
     }
-    run(workspace.program("go", &["run", ACTIONLINT]))?;
+    run(workspace.program("go", &["run", ACTIONLINT]), deadline)?;
     Ok(Verdict::Passed)
 }
 
-fn clippy(workspace: &Workspace) -> Result<Verdict> {
-    run(workspace.cargo(&[
-        "clippy",
-        "--locked",
-        "--workspace",
-        "--all-targets",
-        "--all-features",
-        "--",
-        "-Dwarnings",
-    ]))?;
+fn clippy(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
+    run(
+        workspace.cargo(&[
+            "clippy",
+            "--locked",
+            "--workspace",
+            "--all-targets",
+            "--all-features",
+            "--",
+            "-Dwarnings",
+        ]),
+        deadline,
+    )?;
     Ok(Verdict::Passed)
 }
 
-fn doc(workspace: &Workspace) -> Result<Verdict> {
+fn doc(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     // Twice: a link from a public page to a private item is an error only in the first, one between private items only in the second.
     for private in [None, Some("--document-private-items")] {
         let mut command = workspace.cargo(&["doc", "--locked", "--workspace", "--no-deps", "--all-features"]);
         command.args(private).env("RUSTDOCFLAGS", "-Dwarnings");
-        run(command)?;
+        run(command, deadline)?;
     }
     Ok(Verdict::Passed)
 }
 
-fn features(workspace: &Workspace) -> Result<Verdict> {
+fn features(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     for package in workspace.published() {
         let check = |flags: &[&str]| {
             let mut command = workspace.cargo(&["clippy", "--locked", "--quiet", "--package", &package.name]);
             command.args(flags).args(["--", "-Dwarnings"]);
-            run(command)
+            run(command, deadline)
         };
         check(&["--no-default-features"])?;
         for feature in package.features.keys().filter(|feature| *feature != "default") {
@@ -155,31 +159,37 @@ fn features(workspace: &Workspace) -> Result<Verdict> {
     Ok(Verdict::Passed)
 }
 
-fn package(workspace: &Workspace) -> Result<Verdict> {
+fn package(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     let mut command = workspace.cargo(&["package", "--locked", "--workspace", "--allow-dirty", "--quiet"]);
     for package in workspace.unpublished() {
         command.args(["--exclude", &package.name]);
     }
-    run(command)?;
+    run(command, deadline)?;
     Ok(Verdict::Passed)
 }
 
-fn deny(workspace: &Workspace) -> Result<Verdict> {
+fn deny(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     ensure!(
         is_installed("cargo-deny", "--version"),
         "cargo-deny is not installed; run `cargo install --locked cargo-deny`"
     );
-    run(workspace.program("cargo-deny", &["--log-level", "error", "check", "bans", "licenses", "sources"]))?;
+    run(
+        workspace.program("cargo-deny", &["--log-level", "error", "check", "bans", "licenses", "sources"]),
+        deadline,
+    )?;
     Ok(Verdict::Passed)
 }
 
-fn test(workspace: &Workspace) -> Result<Verdict> {
-    run(workspace.cargo(&["test", "--locked", "--workspace", "--all-features"]))?;
-    run(workspace.cargo(&["build", "--locked", "--quiet", "--workspace", "--all-features", "--examples"]))?;
+fn test(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
+    run(workspace.cargo(&["test", "--locked", "--workspace", "--all-features"]), deadline)?;
+    run(
+        workspace.cargo(&["build", "--locked", "--quiet", "--workspace", "--all-features", "--examples"]),
+        deadline,
+    )?;
     for example in examples(workspace) {
         let mut command = Command::new(&example);
         command.current_dir(workspace.root()).stdout(Stdio::null());
-        run(command)?;
+        run(command, deadline)?;
     }
     Ok(Verdict::Passed)
 }
@@ -191,14 +201,14 @@ fn examples(workspace: &Workspace) -> Vec<PathBuf> {
     targets.filter(|target| target.is_example()).map(|target| folder.join(&target.name)).collect()
 }
 
-fn run_demo(workspace: &Workspace) -> Result<Verdict> {
+fn run_demo(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     demo::build(workspace)?;
-    run(demo::command(workspace, &["--claims".into(), "200".into(), "--seed".into(), "1".into()]))?;
+    run(demo::command(workspace, &["--claims".into(), "200".into(), "--seed".into(), "1".into()]), deadline)?;
     for wrong in ["duplicate", "orphan", "lose"] {
         let args = ["--claims", "40", "--seed", "1", "--sabotage", wrong].map(Into::into);
-        let mut command = demo::command(workspace, &args);
-        println!("$ {} (must end with exit status 1)", crate::workspace::shown(&command));
-        let status = command.status().context("cannot start the demo")?;
+        let command = demo::command(workspace, &args);
+        println!("$ {} (must end with exit status 1)", shown(&command));
+        let status = status(command, deadline)?;
         if status.code() != Some(1) {
             bail!("the demo with a planted `{wrong}` must end with exit status 1, and ended with {status}");
         }

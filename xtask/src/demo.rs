@@ -38,7 +38,7 @@ fn become_it(mut command: Command) -> Result<()> {
     use std::os::unix::process::CommandExt;
 
     let error = command.exec();
-    Err(error).with_context(|| format!("cannot start `{}`", crate::workspace::shown(&command)))
+    Err(error).with_context(|| format!("cannot start `{}`", crate::process::shown(&command)))
 }
 
 #[cfg(not(unix))]

@@ -3,6 +3,7 @@
 
 mod stage;
 mod workspace;
+mod process;
 mod ci;
 mod arrows;
 mod tidy;

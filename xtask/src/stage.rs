@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
 
+use crate::process::Deadline;
 use crate::workspace::Workspace;
 
 #[cfg(test)]
@@ -15,7 +16,7 @@ pub(crate) struct Stage {
     pub(crate) name: &'static str,
     pub(crate) asks: &'static str,
     pub(crate) group: Group,
-    pub(crate) run: fn(&Workspace) -> Result<Verdict>,
+    pub(crate) run: fn(&Workspace, Deadline) -> Result<Verdict>,
 }
 
 /// What a stage that did not fail has to say.
@@ -26,7 +27,7 @@ pub(crate) enum Verdict {
     Skipped(&'static str),
 }
 
-/// Stages that share one cap of wall time; past it the stage that is running fails when it ends.
+/// Stages that share one cap of wall time. At its end the command that is running is killed, and its stage fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     Static,
@@ -72,19 +73,20 @@ pub(crate) fn run_all(stages: &[Stage], workspace: &Workspace) -> Result<()> {
     let mut rows: Vec<Row> = Vec::new();
     for stage in stages {
         println!("::group::{}", stage.name);
-        let clock = Clock::start();
-        let result = (stage.run)(workspace);
-        let took = clock.elapsed();
+        let spent = rows.iter().filter(|row| row.group == stage.group).map(|row| row.took).sum();
+        let left = stage.group.cap().saturating_sub(spent);
+        let start = now();
+        let result = match Deadline::after(start, left) {
+            Some(deadline) if !left.is_zero() => (stage.run)(workspace, deadline),
+            _ => Err(anyhow!("the stages before it have used up the time of the {:?} stages", stage.group)),
+        };
+        let took = start.elapsed();
         println!("::endgroup::");
-        let spent = took + rows.iter().filter(|row| row.group == stage.group).map(|row| row.took).sum();
         let ended = match result {
             Err(error) => Err(format!("{error:#}")),
-            Ok(_) if spent > stage.group.cap() => Err(format!(
-                "over its cap: {} of {} for the {:?} stages",
-                seconds(spent),
-                seconds(stage.group.cap()),
-                stage.group
-            )),
+            Ok(_) if took > left => {
+                Err(format!("over its cap: the {:?} stages have {}", stage.group, seconds(stage.group.cap())))
+            }
             Ok(verdict) => Ok(verdict),
         };
         match &ended {
@@ -126,16 +128,7 @@ fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
-/// The real clock: how long a stage took is what it measures.
-struct Clock(Instant);
-
-impl Clock {
-    #[expect(clippy::disallowed_methods, reason = "stages are timed by the real clock")]
-    fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    fn elapsed(&self) -> Duration {
-        self.0.elapsed()
-    }
+#[expect(clippy::disallowed_methods, reason = "stages are timed by the real clock")]
+fn now() -> Instant {
+    Instant::now()
 }

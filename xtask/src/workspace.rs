@@ -1,9 +1,9 @@
-//! What cargo says of the workspace: its root, its packages, which of them are published, and commands on them.
+//! What cargo says of the workspace: its root, its packages, which of them are published; and commands at its root.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand, Package};
 
 /// `cargo metadata` of this workspace, parsed once.
@@ -62,23 +62,4 @@ impl Workspace {
 /// A package is published unless its manifest says `publish = false`.
 pub(crate) fn is_published(package: &Package) -> bool {
     package.publish.as_ref().is_none_or(|registries| !registries.is_empty())
-}
-
-/// Prints the command, runs it to its end, and fails unless it exits with 0.
-pub(crate) fn run(mut command: Command) -> Result<()> {
-    let shown = shown(&command);
-    println!("$ {shown}");
-    let status = command.status().with_context(|| format!("cannot start `{shown}`"))?;
-    ensure!(status.success(), "`{shown}` ended with {status}");
-    Ok(())
-}
-
-/// The command as one would type it, with the variables set for it.
-pub(crate) fn shown(command: &Command) -> String {
-    let program = Path::new(command.get_program()).file_name().unwrap_or_else(|| command.get_program());
-    let vars = command
-        .get_envs()
-        .filter_map(|(key, value)| Some(format!("{}='{}'", key.to_string_lossy(), value?.to_string_lossy())));
-    let words = std::iter::once(program).chain(command.get_args());
-    vars.chain(words.map(|word| word.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
 }

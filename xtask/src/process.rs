@@ -1,0 +1,92 @@
+//! Running a command to its end, or to the end of a stage's time: something that hangs must fail, and say what it was.
+
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use wait_timeout::ChildExt as _;
+
+/// When the time of a stage is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Deadline(Instant);
+
+impl Deadline {
+    /// `None` for a span that no clock holds.
+    pub(crate) fn after(start: Instant, span: Duration) -> Option<Self> {
+        start.checked_add(span).map(Self)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "stages are timed by the real clock")]
+    fn remaining(self) -> Duration {
+        self.0.saturating_duration_since(Instant::now())
+    }
+}
+
+/// Prints the command, runs it to its end, and fails unless it exits with 0.
+pub(crate) fn run(command: Command, deadline: Deadline) -> Result<()> {
+    let shown = shown(&command);
+    println!("$ {shown}");
+    let status = status(command, deadline)?;
+    ensure!(status.success(), "`{shown}` ended with {status}");
+    Ok(())
+}
+
+/// Runs the command to its end. What has not ended at the deadline is killed, with all that it started, and fails.
+pub(crate) fn status(mut command: Command, deadline: Deadline) -> Result<ExitStatus> {
+    let shown = shown(&command);
+    let leads_group = lead_a_group(&mut command);
+    let mut child = command.spawn().with_context(|| format!("cannot start `{shown}`"))?;
+    match child.wait_timeout(deadline.remaining()).with_context(|| format!("cannot wait for `{shown}`"))? {
+        Some(status) => Ok(status),
+        None => {
+            kill(&mut child, leads_group);
+            let _ = child.wait();
+            bail!("`{shown}` had not ended when the time of its stages was over, and was killed");
+        }
+    }
+}
+
+/// The command as one would type it, with the variables set for it.
+pub(crate) fn shown(command: &Command) -> String {
+    let program = Path::new(command.get_program()).file_name().unwrap_or_else(|| command.get_program());
+    let vars = command
+        .get_envs()
+        .filter_map(|(key, value)| Some(format!("{}='{}'", key.to_string_lossy(), value?.to_string_lossy())));
+    let words = std::iter::once(program).chain(command.get_args());
+    vars.chain(words.map(|word| word.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
+}
+
+/// Away from a terminal the command leads a process group, which can be killed as a whole. At a terminal it stays in
+/// ours, so that Ctrl-C reaches it.
+#[cfg(unix)]
+fn lead_a_group(command: &mut Command) -> bool {
+    use std::io::IsTerminal as _;
+    use std::os::unix::process::CommandExt as _;
+
+    let alone = !std::io::stdin().is_terminal();
+    if alone {
+        command.process_group(0);
+    }
+    alone
+}
+
+#[cfg(not(unix))]
+fn lead_a_group(_: &mut Command) -> bool {
+    false
+}
+
+fn kill(child: &mut Child, leads_group: bool) {
+    #[cfg(unix)]
+    if leads_group
+        && let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
+        && rustix::process::kill_process_group(group, rustix::process::Signal::KILL).is_ok()
+    {
+        return;
+    }
+    let _ = leads_group;
+    let _ = child.kill();
+}
+
+#[cfg(test)]
+mod tests;
