@@ -194,14 +194,14 @@ async fn a_faulty_server_delays_but_loses_and_duplicates_nothing() {
             .set_plan(FaultPlan::seeded(seed).rule(Rule::one_of(ours(), faults).percent(10)));
         let replica = world.start("one", &["--retry-qps", "100", "--sweep-interval", "60s"]);
         let mut uids = Vec::new();
-        for index in 0..40 {
+        for index in 0..20 {
             uids.push(world.claim(&format!("data-{index}")).await);
         }
-        for index in 0..40 {
+        for index in 0..20 {
             world.until_bound(&format!("data-{index}")).await;
         }
-        assert_eq!(world.in_root().len(), 40);
-        for index in 0..40 {
+        assert_eq!(world.in_root().len(), 20);
+        for index in 0..20 {
             world.delete_claim(&format!("data-{index}")).await;
         }
         for uid in &uids {
