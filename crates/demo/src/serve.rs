@@ -106,8 +106,8 @@ fn faults(options: &ServeOptions) -> FaultPlan {
         Fault::DropAfter,
         Fault::Latency { min_ms: 5, max_ms: 50 },
     ];
-    // No answer at all, or a late one: for requests that are small, so that a client knows when to give up. How long a list may take
-    // nobody knows, and an election that waits for a time-out would only measure it.
+    // No answer at all, or a late one: for writes, where nobody can tell whether they were applied. A read, or an election, that waits
+    // for a time-out would only measure it.
     let slow = quick.clone().into_iter().chain([
         Fault::TooManyRequests { retry_after_s: 1 },
         Fault::GatewayTimeout,
@@ -116,9 +116,11 @@ fn faults(options: &ServeOptions) -> FaultPlan {
         Fault::ApplyNeverAnswer,
         Fault::ApplyLate { after_ms: ms(LATE) },
     ]);
-    let small = [Verb::Get, Verb::Create, Verb::Update, Verb::Patch, Verb::Delete];
-    let small = || small.into_iter().fold(replicas(), Match::verb).except_resource("leases");
-    let others = || replicas().verb(Verb::List).verb(Verb::Watch).except_resource("leases");
+    let writes = replicas().writes().except_resource("leases");
+    let reads = [Verb::Get, Verb::List, Verb::Watch]
+        .into_iter()
+        .fold(replicas(), Match::verb)
+        .except_resource("leases");
     // A replica has few watches, and they live long: most are cut, early or late, between events or within one.
     let cut = |mid_line| Fault::CutWatch { min_events: 5, max_events: 300, after_ms: Some(8000), mid_line };
     FaultPlan::seeded(options.seed)
@@ -126,8 +128,8 @@ fn faults(options: &ServeOptions) -> FaultPlan {
             Rule::one_of(replicas().verb(Verb::Watch), [cut(false), cut(true)])
                 .percent(percent.saturating_mul(10)),
         )
-        .rule(Rule::one_of(small(), slow).percent(percent))
-        .rule(Rule::one_of(others(), quick.clone()).percent(percent))
+        .rule(Rule::one_of(writes, slow).percent(percent))
+        .rule(Rule::one_of(reads, quick.clone()).percent(percent))
         .rule(Rule::one_of(replicas().resource("leases"), quick).percent(percent))
 }
 
