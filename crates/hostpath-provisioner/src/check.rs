@@ -11,11 +11,20 @@ use k8s_openapi::api::storage::v1::StorageClass;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client};
 use reconciler::AdminServer;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::directory::{Owner, Root};
 use crate::input::InputError;
 use crate::parameters::Parameters;
+
+/// How long the server may take to answer at the start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Patience {
+    /// All attempts together.
+    pub(crate) whole: Duration,
+    /// One of them.
+    pub(crate) each: Duration,
+}
 
 /// Between two attempts to reach the server.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -57,11 +66,20 @@ pub(crate) async fn kube_config(
     Ok(config)
 }
 
+/// The address as it may be shown: a user and a password or token in front of the host stay out.
+pub(crate) fn shown_url(url: &http::Uri) -> String {
+    let host = url.authority().map_or("", |authority| {
+        let whole = authority.as_str();
+        whole.rsplit_once('@').map_or(whole, |(_, host)| host)
+    });
+    format!("{}://{host}", url.scheme_str().unwrap_or("http"))
+}
+
 /// Asks the server for its version, so that a wrong address or credential is found now.
 ///
 /// # Errors
 /// When it does not answer in time, or refuses us.
-pub(crate) async fn server(client: &Client, url: &str, patience: Duration) -> Result<(), InputError> {
+pub(crate) async fn server(client: &Client, url: &str, patience: Patience) -> Result<(), InputError> {
     let thing = format!("API server {url}");
     ask(patience, || client.apiserver_version()).await.map(drop).map_err(|error| match error {
         Unanswered::Refused(status) => {
@@ -69,7 +87,7 @@ pub(crate) async fn server(client: &Client, url: &str, patience: Duration) -> Re
         }
         Unanswered::Silent(why) => InputError::new(
             thing,
-            format!("not reached within {patience:?}: {why}"),
+            format!("not reached within {:?}: {why}", patience.whole),
             "check the address and that the server runs",
         ),
     })
@@ -83,7 +101,7 @@ pub(crate) async fn class(
     client: &Client,
     name: &str,
     provisioner: &str,
-    patience: Duration,
+    patience: Patience,
 ) -> Result<(), InputError> {
     let thing = format!("--storage-class {name}");
     let classes: Api<StorageClass> = Api::all(client.clone());
@@ -98,9 +116,11 @@ pub(crate) async fn class(
             status.to_string(),
             "allow this account to get, list and watch StorageClasses",
         ),
-        Unanswered::Silent(why) => {
-            InputError::new(&*thing, format!("not read within {patience:?}: {why}"), "check the API server")
-        }
+        Unanswered::Silent(why) => InputError::new(
+            &*thing,
+            format!("not read within {:?}: {why}", patience.whole),
+            "check the API server",
+        ),
     })?;
     if class.provisioner != provisioner {
         return Err(InputError::new(
@@ -189,21 +209,22 @@ enum Unanswered {
     Silent(String),
 }
 
-/// Asks until there is an answer that will not change by itself.
-async fn ask<T, F>(patience: Duration, mut request: impl FnMut() -> F) -> Result<T, Unanswered>
+/// Asks until there is an answer that will not change by itself. One request that is never answered does not use up the patience.
+async fn ask<T, F>(patience: Patience, mut request: impl FnMut() -> F) -> Result<T, Unanswered>
 where
     F: Future<Output = Result<T, kube::Error>>,
 {
     let now = Instant::now();
-    let deadline = now.checked_add(patience).unwrap_or(now);
+    let deadline = now.checked_add(patience.whole).unwrap_or(now);
     let mut last = "no answer".to_owned();
     loop {
-        match timeout_at(deadline, request()).await {
-            Ok(Ok(answer)) => return Ok(answer),
-            Ok(Err(kube::Error::Api(status))) if !matches!(status.code, 409 | 429 | 500..) => {
+        match timeout_at(deadline, timeout(patience.each, request())).await {
+            Ok(Ok(Ok(answer))) => return Ok(answer),
+            Ok(Ok(Err(kube::Error::Api(status)))) if !matches!(status.code, 409 | 429 | 500..) => {
                 return Err(Unanswered::Refused(status));
             }
-            Ok(Err(error)) => last = chain(&error),
+            Ok(Ok(Err(error))) => last = chain(&error),
+            Ok(Err(_)) => last = format!("no answer within {:?}", patience.each),
             Err(_) => return Err(Unanswered::Silent(last)),
         }
         if timeout_at(deadline, sleep(PAUSE)).await.is_err() {
@@ -278,6 +299,36 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         Root::new(folder.path()).unwrap().begin_term(&owner("other"), &Term::unfenced()).unwrap();
         assert!(check(folder.path()).unwrap_err().to_string().contains("belongs to"));
+    }
+
+    #[test]
+    fn an_address_is_shown_without_what_is_secret_in_it() {
+        for (url, shown) in [
+            ("http://user:canary@127.0.0.1:80/x", "http://127.0.0.1:80"),
+            ("https://canary@[::1]:6443", "https://[::1]:6443"),
+            ("https://example.com/", "https://example.com"),
+        ] {
+            assert_eq!(shown_url(&url.parse().unwrap()), shown);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_request_that_is_never_answered_does_not_end_the_patience() {
+        let patience = Patience { whole: Duration::from_secs(10), each: Duration::from_secs(2) };
+        let asked = std::cell::Cell::new(0);
+        let request = || {
+            asked.set(asked.get() + 1);
+            let first = asked.get() == 1;
+            async move {
+                if first {
+                    std::future::pending::<()>().await;
+                }
+                Ok(7)
+            }
+        };
+        assert!(matches!(ask(patience, request).await, Ok(7)));
+        let silent = ask(patience, std::future::pending::<Result<(), kube::Error>>).await;
+        assert!(matches!(silent, Err(Unanswered::Silent(why)) if why.contains("2s")));
     }
 
     #[test]

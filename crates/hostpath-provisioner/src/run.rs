@@ -12,7 +12,7 @@ use prometheus_client::registry::Registry;
 use reconciler::{AdminServer, Report};
 
 use crate::app::{Assembly, assemble};
-use crate::check;
+use crate::check::{self, Patience};
 use crate::cli::RunArgs;
 use crate::config::Settings;
 use crate::directory::Root;
@@ -119,9 +119,13 @@ async fn prepare(args: &RunArgs, settings: &Settings) -> Result<Ready, InputErro
     let root = open_root(&args.root)?;
     let client = Client::try_from(cluster.clone())
         .map_err(|error| InputError::new("kubeconfig", error, "check its certificates and address"))?;
-    let url = cluster.cluster_url.to_string();
-    check::server(&client, &url, settings.connect_timeout).await?;
-    check::class(&client, &settings.storage_class, &settings.provisioner, settings.connect_timeout).await?;
+    let url = check::shown_url(&cluster.cluster_url);
+    let patience = Patience {
+        whole: settings.connect_timeout,
+        each: settings.limits.api_timeout.min(settings.connect_timeout / 3),
+    };
+    check::server(&client, &url, patience).await?;
+    check::class(&client, &settings.storage_class, &settings.provisioner, patience).await?;
     let (probed, owner) = (root.clone(), settings.owner());
     tokio::task::spawn_blocking(move || check::root(&probed, &owner))
         .await
