@@ -13,6 +13,7 @@ use futures::future::BoxFuture;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::request::Scope;
 
@@ -24,11 +25,14 @@ pub(crate) struct Term {
     pub(crate) stopping: CancellationToken,
     /// Drop what still runs.
     pub(crate) abort: CancellationToken,
+    /// Every member and worker, until it is gone. An aborted task lives on to its next await, and for that long nobody
+    /// may begin another term.
+    pub(crate) tasks: TaskTracker,
 }
 
 impl Term {
-    pub(crate) fn new(scope: Scope) -> Self {
-        Self { scope, stopping: CancellationToken::new(), abort: CancellationToken::new() }
+    pub(crate) fn new(scope: Scope, tasks: TaskTracker) -> Self {
+        Self { scope, stopping: CancellationToken::new(), abort: CancellationToken::new(), tasks }
     }
 
     /// Whether a run may start.
@@ -64,7 +68,7 @@ pub(crate) struct Grace {
 /// Runs all members in one term until `end`, and stops them. `lost` may come later still, during a stop.
 /// Returns how long the stop took.
 ///
-/// Dropped at any await it aborts every member.
+/// Dropped at any await it aborts every member; [`Term::tasks`] tells when they are gone.
 ///
 /// # Panics
 ///
@@ -78,7 +82,7 @@ pub(crate) async fn run(
 ) -> Duration {
     let mut tasks = JoinSet::new();
     for member in members {
-        tasks.spawn(member.run(term.clone()));
+        tasks.spawn(term.tasks.track_future(member.run(term.clone())));
     }
     let mut panicked: Option<JoinError> = None;
     let ended = {
@@ -128,3 +132,6 @@ pub(crate) async fn run(
     }
     began.elapsed()
 }
+
+#[cfg(test)]
+mod tests;

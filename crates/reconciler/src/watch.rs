@@ -159,7 +159,7 @@ impl<K: Kind> WatchLoop<K> {
                 Ok(Some(Err(error))) => return self.failed(&error),
                 Ok(None) => {
                     let pause = self.protocol.ended(progressed, began.elapsed(), fastrand::u64(..));
-                    if !pause.is_zero() {
+                    if !progressed && !pause.is_zero() {
                         self.cache.failed("the server closes the watch at once");
                     }
                     return pause;

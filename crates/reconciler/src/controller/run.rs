@@ -105,7 +105,7 @@ impl<R: Reconciler> Controller<R> {
         });
         let mut workers = JoinSet::new();
         for _ in 0..self.workers.get() {
-            workers.spawn(work(Arc::clone(&shared)));
+            workers.spawn(term.tasks.track_future(work(Arc::clone(&shared))));
         }
         loop {
             tokio::select! {
@@ -141,7 +141,7 @@ impl<R: Reconciler> Controller<R> {
         for key in std::mem::take(&mut *shared.dropped.lock()) {
             shared.queue.retry(key);
         }
-        workers.spawn(work(Arc::clone(shared)));
+        workers.spawn(shared.term.tasks.track_future(work(Arc::clone(shared))));
     }
 
     /// Attaches every source to the queue.

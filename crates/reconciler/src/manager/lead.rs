@@ -51,7 +51,8 @@ impl Manager {
             TermEnd::Stop
         };
         let never_lost = std::future::pending();
-        let stop_took = term::run(self.members(), Term::new(scope), end, never_lost, self.grace()).await;
+        let term = Term::new(scope, TaskTracker::new());
+        let stop_took = term::run(self.members(), term, end, never_lost, self.grace()).await;
         let unfinished_tasks = settle(&tracker, Some(self.settings.grace)).await;
         Report { terms: 1, stop_took, unfinished_tasks, ..Report::default() }
     }
@@ -72,10 +73,11 @@ impl Manager {
         let mut report = Report::default();
         let campaign = async {
             loop {
-                // One tracker a term. Also past the elector's patience nothing starts before it is empty.
-                let tracker = TaskTracker::new();
+                // Two trackers a term. Also past the elector's patience nothing starts before they are empty.
+                let (tracker, tasks) = (TaskTracker::new(), TaskTracker::new());
                 let (members, grace) = (self.members(), self.grace());
                 let (caches, work_tracker) = (Arc::clone(caches), tracker.clone());
+                let term_tasks = tasks.clone();
                 let outcome = elector
                     .run(move |leadership| async move {
                         tracing::info!(fence = %leadership.fence(), "leading: the workers start");
@@ -96,7 +98,8 @@ impl Manager {
                         let lost = async {
                             leadership.lost().await;
                         };
-                        let stop_took = term::run(members, Term::new(scope), end, lost, grace).await;
+                        let term = Term::new(scope, term_tasks);
+                        let stop_took = term::run(members, term, end, lost, grace).await;
                         // The elector is the one whose patience ends: then the lease is not given back.
                         settle(&work_tracker, None).await;
                         stop_took
@@ -127,8 +130,18 @@ impl Manager {
                     report.unfinished_tasks = settle(&tracker, Some(Duration::ZERO)).await;
                     return;
                 }
-                settle(&tracker, None).await;
-                tracing::info!("campaigning again");
+                let gone = async {
+                    settle(&tasks, None).await;
+                    settle(&tracker, None).await;
+                };
+                tokio::select! {
+                    biased;
+                    () = gone => tracing::info!("campaigning again"),
+                    () = stop.cancelled() => {
+                        report.unfinished_tasks = settle(&tracker, Some(self.settings.grace)).await;
+                        return;
+                    }
+                }
             }
         };
         let stopper = async {

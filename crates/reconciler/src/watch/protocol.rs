@@ -94,6 +94,8 @@ pub(crate) struct Protocol {
     next: Next,
     /// Failures since the last progress.
     failures: u32,
+    /// A version expired since the last watch that lasted.
+    expired_early: bool,
     /// Refused starts of a watch since the last one that began.
     refused: u32,
     /// Lists in a row that were older than what was seen.
@@ -104,7 +106,14 @@ pub(crate) struct Protocol {
 
 impl Protocol {
     pub(crate) fn new() -> Self {
-        Self { next: Next::List { token: None }, failures: 0, refused: 0, backwards: 0, newest: None }
+        Self {
+            next: Next::List { token: None },
+            failures: 0,
+            expired_early: false,
+            refused: 0,
+            backwards: 0,
+            newest: None,
+        }
     }
 
     /// The request to send now.
@@ -144,10 +153,13 @@ impl Protocol {
         OnBackwards::ListAgain(self.pause(random))
     }
 
-    /// The watch showed an event or a bookmark of this version.
+    /// The watch showed an event or a bookmark of this version; or none, and has stood for a while.
     pub(crate) fn progressed(&mut self, version: Option<&str>) {
         self.failures = 0;
         self.refused = 0;
+        if version.is_none() {
+            self.expired_early = false;
+        }
         if let Some(new) = version.filter(|version| !version.is_empty()) {
             self.newest = self.newest.max(new.parse().ok());
             self.next = Next::Watch { version: new.to_owned() };
@@ -157,9 +169,14 @@ impl Protocol {
     /// A watch stream ended as it may at any time. Returns the pause before the next request.
     pub(crate) fn ended(&mut self, progressed: bool, lasted: Duration, random: u64) -> Duration {
         self.refused = 0;
-        if progressed || lasted >= SHORT_WATCH {
+        if lasted >= SHORT_WATCH {
             self.failures = 0;
+            self.expired_early = false;
             return Duration::ZERO;
+        }
+        if progressed {
+            // No failure, but a server that closes each watch after an event must not be asked without a pause either.
+            self.failures = 0;
         }
         self.pause(random)
     }
@@ -181,9 +198,11 @@ impl Protocol {
                 Fault::Busy(_) | Fault::Unreachable => {}
             }
         }
-        // A first expiry is ordinary (a long pause, a compaction): list at once.
-        if fault == Fault::Expired && self.failures == 0 {
+        // A first expiry is ordinary (a long pause, a compaction): list at once. Another one before a watch has lasted is not:
+        // whole lists without a pause would be the answer to a server that has trouble already.
+        if fault == Fault::Expired && self.failures == 0 && !self.expired_early {
             self.failures = 1;
+            self.expired_early = true;
             return Duration::ZERO;
         }
         let pause = self.pause(random);

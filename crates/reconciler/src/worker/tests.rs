@@ -24,7 +24,7 @@ async fn a_key_handed_out_as_the_stop_comes_is_not_run_and_not_lost() {
         name: "test".into(),
         reconciler: Arc::new(reconcile_fn(|_: Request<u32>| async { Ok(Action::await_change()) })),
         queue: queue.clone(),
-        term: Term::new(scope),
+        term: Term::new(scope, TaskTracker::new()),
         policy: Policy { max_attempts: NonZeroU32::new(1), min_requeue: Duration::ZERO },
         timeout: None,
         sources: Arc::new([]),

@@ -35,7 +35,7 @@ fn a_failed_page_restarts_the_whole_list() {
 fn a_watch_that_ends_after_progress_is_opened_again_at_once_from_its_last_version() {
     let mut protocol = watching("7");
     protocol.progressed(Some("9"));
-    assert_eq!(protocol.ended(true, Duration::ZERO, 0), Duration::ZERO);
+    assert_eq!(protocol.ended(true, SHORT_WATCH, 0), Duration::ZERO);
     assert_eq!(*protocol.next(), Next::Watch { version: "9".into() });
 }
 
@@ -47,6 +47,35 @@ fn a_watch_that_is_always_closed_at_once_is_opened_later_and_later() {
         .collect();
     assert_eq!(pauses, [125, 250, 500, 1000, 2000, 4000, 8000, 15000, 15000]);
     assert_eq!(protocol.ended(false, SHORT_WATCH, 0), Duration::ZERO, "a quiet watch is no failure");
+}
+
+#[test]
+fn a_watch_that_is_always_closed_after_one_event_is_opened_with_a_short_pause() {
+    let mut protocol = watching("7");
+    for version in ["8", "9", "10", "11"] {
+        protocol.progressed(Some(version));
+        assert_eq!(protocol.ended(true, Duration::ZERO, 0), FIRST_PAUSE / 2);
+    }
+}
+
+#[test]
+fn a_version_that_expires_after_every_event_does_not_list_in_a_hot_loop() {
+    let mut protocol = watching("7");
+    let mut expire = |version: &str| {
+        protocol.progressed(Some(version));
+        let pause = protocol.failed(Fault::Expired, 0);
+        assert!(next_is_list(&protocol));
+        protocol.listed(version.to_owned());
+        pause
+    };
+    assert_eq!(expire("8"), Duration::ZERO);
+    assert_eq!([expire("9"), expire("10")], [FIRST_PAUSE / 2; 2]);
+    protocol.progressed(None);
+    assert_eq!(
+        protocol.failed(Fault::Expired, 0),
+        Duration::ZERO,
+        "a watch that stood makes it ordinary again"
+    );
 }
 
 #[test]
@@ -65,7 +94,7 @@ fn an_expired_version_lists_at_once_the_first_time_and_later_with_pauses() {
     protocol.listed("8".into());
     assert!(protocol.failed(Fault::Expired, 0) > Duration::ZERO, "no progress since: do not list in a loop");
     protocol.listed("9".into());
-    protocol.progressed(Some("10"));
+    protocol.progressed(None);
     assert_eq!(protocol.failed(Fault::Expired, 0), Duration::ZERO);
 }
 
