@@ -108,8 +108,10 @@ pub(crate) struct Candidate {
     read_not_before: Moment,
     write_not_before: Moment,
     last_heard: Moment,
-    /// Failed requests in a row while not leading.
-    failures: u32,
+    /// Failed reads in a row.
+    failed_reads: u32,
+    /// Since a write was last seen to succeed, one's own or another's.
+    failed_writes: u32,
 }
 
 const ORIGIN: Moment = Moment::from_origin(Duration::ZERO);
@@ -130,7 +132,8 @@ impl Candidate {
             read_not_before: ORIGIN,
             write_not_before: ORIGIN,
             last_heard: ORIGIN,
-            failures: 0,
+            failed_reads: 0,
+            failed_writes: 0,
         };
         candidate.writer = format!("{:016x}", candidate.draw());
         candidate
@@ -252,7 +255,7 @@ impl Candidate {
         let undisturbed = read.changes == self.changes;
         let news = match answer {
             Ok(found) => {
-                self.failures = 0;
+                self.failed_reads = 0;
                 self.must_read = false;
                 self.last_heard = now;
                 self.read_not_before = read.sent;
@@ -268,7 +271,8 @@ impl Candidate {
                 }
             }
             Err(error) => {
-                self.read_not_before = self.next_attempt(now, read.sent, &error);
+                self.failed_reads = self.failed_reads.saturating_add(1);
+                self.read_not_before = self.next_attempt(now, read.sent, &error, self.failed_reads);
                 News::Nothing
             }
         };
@@ -285,7 +289,7 @@ impl Candidate {
         let expired = self.tick(now);
         let news = match answer {
             Ok(lease) => {
-                self.failures = 0;
+                self.failed_writes = 0;
                 self.last_heard = now;
                 self.see(now, lease, false)
             }
@@ -301,7 +305,8 @@ impl Candidate {
                     // May be applied, now or later. A leader simply renews again, on the same version: only one of the two can succeed.
                     _ => self.must_read |= !self.is_leading(),
                 }
-                self.write_not_before = self.next_attempt(now, write.sent, &error);
+                self.failed_writes = self.failed_writes.saturating_add(1);
+                self.write_not_before = self.next_attempt(now, write.sent, &error, self.failed_writes);
                 if !matches!(error, StoreError::Conflict) {
                     self.read_not_before = self.read_not_before.max(self.write_not_before);
                 }
@@ -320,7 +325,10 @@ impl Candidate {
         let expired = self.tick(now);
         self.last_heard = now;
         let news = match event {
-            LeaseEvent::Changed(lease) => self.see(now, lease, false),
+            LeaseEvent::Changed(lease) => {
+                self.failed_writes = 0;
+                self.see(now, lease, false)
+            }
             LeaseEvent::Alive => News::Nothing,
             LeaseEvent::Deleted(None) => {
                 self.must_read = true;
@@ -363,8 +371,9 @@ impl Candidate {
         self.read_not_before = ORIGIN;
     }
 
-    /// When to try again after a failure: a leader at its pace, a standby ever more slowly, and both no sooner than the server asked for.
-    fn next_attempt(&mut self, now: Moment, sent: Moment, error: &StoreError) -> Moment {
+    /// When to try again after so many failures in a row: a leader at its pace, a standby soon and then ever more slowly, and both no
+    /// sooner than the server asked for.
+    fn next_attempt(&mut self, now: Moment, sent: Moment, error: &StoreError, failures: u32) -> Moment {
         let pace = self.config.pace();
         let asked = match error {
             StoreError::TooManyRequests { retry_after } => retry_after.unwrap_or_default(),
@@ -378,8 +387,8 @@ impl Candidate {
             }
             Role::Leaving => sent.after(pace.min(Duration::from_millis(100))),
             Role::Standby => {
-                self.failures = self.failures.saturating_add(1);
-                let doubled = pace.saturating_mul(1 << self.failures.saturating_sub(1).min(2));
+                // One fault must not cost a hand-over half a second: from an eighth of the pace to four times the pace.
+                let doubled = (pace / 8).saturating_mul(1 << failures.saturating_sub(1).min(5));
                 let draw = self.draw();
                 let wait = doubled.saturating_add(fraction(doubled / 4, draw));
                 sent.after(wait).max(now.after(asked.min(self.config.lease_duration())))

@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 
-use crate::clock::{Clock, Sleep};
+use crate::clock::{Clock, Moment, Sleep};
 use crate::error::StoreError;
 use crate::store::{LeaseEvent, LeaseEvents, LeaseStore};
 use crate::version::Version;
@@ -15,7 +15,8 @@ pub(crate) struct Feed {
     store: Arc<dyn LeaseStore>,
     clock: Arc<dyn Clock>,
     request_timeout: Duration,
-    least_pause: Duration,
+    /// A watch that lived for less was not of use.
+    pace: Duration,
     failures: u32,
     state: State,
 }
@@ -24,7 +25,7 @@ enum State {
     /// To be opened as soon as the candidate knows where from.
     Ready,
     Opening(BoxFuture<'static, Result<LeaseEvents, StoreError>>),
-    Open(LeaseEvents),
+    Open(LeaseEvents, Moment),
     Pausing(Sleep),
 }
 
@@ -41,13 +42,13 @@ impl Feed {
         store: Arc<dyn LeaseStore>,
         clock: Arc<dyn Clock>,
         request_timeout: Duration,
-        least_pause: Duration,
+        pace: Duration,
     ) -> Self {
-        Self { store, clock, request_timeout, least_pause, failures: 0, state: State::Ready }
+        Self { store, clock, request_timeout, pace, failures: 0, state: State::Ready }
     }
 
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.state, State::Open(_))
+        matches!(self.state, State::Open(..))
     }
 
     /// Gives up a watch that was found to be behind.
@@ -75,19 +76,25 @@ impl Feed {
                 }
                 State::Opening(opening) => match opening.await {
                     Ok(events) => {
-                        self.state = State::Open(events);
+                        self.state = State::Open(events, self.clock.now());
                         return FeedNews::Opened;
                     }
                     Err(error) => return self.close(Some(error)),
                 },
-                State::Open(events) => match events.next().await {
-                    Some(Ok(event)) => {
+                State::Open(events, since) => {
+                    let error = match events.next().await {
+                        Some(Ok(event)) => return FeedNews::Event(event),
+                        Some(Err(error)) => Some(error),
+                        None => None,
+                    };
+                    if self.clock.now() >= since.after(self.pace) {
+                        // It was of use. A release may come any moment, so no pause.
                         self.failures = 0;
-                        return FeedNews::Event(event);
+                        self.state = State::Ready;
+                        return FeedNews::Closed(error);
                     }
-                    Some(Err(error)) => return self.close(Some(error)),
-                    None => return self.close(None),
-                },
+                    return self.close(error);
+                }
                 State::Pausing(pause) => {
                     pause.await;
                     self.state = State::Ready;
@@ -96,10 +103,10 @@ impl Feed {
         }
     }
 
-    /// Pauses before the next attempt: briefly at first, up to 16 times as long after failures in a row.
+    /// Pauses before the next attempt: an eighth of the pace at first, up to 16 times the pace after failures in a row.
     fn close(&mut self, error: Option<StoreError>) -> FeedNews {
-        self.failures = self.failures.saturating_add(1).min(5);
-        let pause = self.least_pause.saturating_mul(1 << self.failures.saturating_sub(1));
+        self.failures = self.failures.saturating_add(1).min(8);
+        let pause = (self.pace / 8).saturating_mul(1 << self.failures.saturating_sub(1));
         self.state = State::Pausing(self.clock.sleep_until(self.clock.now().after(pause)));
         FeedNews::Closed(error)
     }

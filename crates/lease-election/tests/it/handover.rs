@@ -1,9 +1,11 @@
 //! How long nobody leads: after a release, after a crash, with and without a watch.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt;
-use lease_election::{Ending, Fault, Outcome, Verb};
+use lease_election::{Ending, Fault, LeaderElector, MemoryLeaseStore, Outcome, StoreError, TokioClock, Verb};
 
 use crate::cluster::{Cluster, LEASE, Replica, fast, forbidden, sleep_ms};
 
@@ -30,6 +32,51 @@ async fn after_a_release_the_next_one_leads_within_one_event_and_one_write() {
         assert!(!a.last().leadership.is_valid());
         assert_eq!(a.elector.stats().releases, 1);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_fault_does_not_cost_a_release_half_a_second() {
+    for (verb, fault) in [
+        (Verb::Update, Fault::Refused(StoreError::unknown("500"))),
+        (Verb::Update, Fault::AppliedBut(StoreError::unknown("connection reset"))),
+        // The watch breaks at the very event that tells of the release.
+        (Verb::Event, Fault::Refused(StoreError::unknown("cut"))),
+    ] {
+        let armed = Arc::new(AtomicBool::new(false));
+        let trap = Arc::clone(&armed);
+        let once = fault.clone();
+        let store = MemoryLeaseStore::new().with_faults(move |client, called| {
+            let hit = client == "b" && called == verb && trap.swap(false, Ordering::SeqCst);
+            if hit { once.clone() } else { Fault::None }
+        });
+        let elector = |identity: &str, seed| {
+            let config = fast(identity).build().unwrap();
+            LeaderElector::with_clock(store.client(identity), config, TokioClock::new(), seed)
+        };
+        let a = Replica::start(elector("a", 1), Duration::ZERO);
+        a.leads().await;
+        let b = Replica::start(elector("b", 2), Duration::ZERO);
+        sleep_ms(3000).await;
+        armed.store(true, Ordering::SeqCst);
+        let asked = tokio::time::Instant::now();
+        a.elector.stop_handle().stop();
+        let took = b.leads().await - asked;
+        assert!(!armed.load(Ordering::SeqCst), "{fault:?} was met");
+        assert!(took <= 100 * MS, "{fault:?}: took {took:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_breaks_at_once_again_and_again_is_opened_ever_more_slowly() {
+    let cluster = Cluster::new();
+    cluster.set("b", &[Verb::Event], Fault::Refused(StoreError::unknown("cut")));
+    let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+    a.leads().await;
+    let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
+    sleep_ms(60_000).await;
+    let opened = cluster.requests_of("b", Verb::Watch);
+    assert!(opened <= 75, "{opened} watches in a minute, one for each renewal and a few more");
+    drop((a, b));
 }
 
 #[tokio::test(start_paused = true)]
