@@ -31,6 +31,7 @@ pub(crate) enum Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     Static,
+    Build,
     Test,
     Demo,
 }
@@ -40,7 +41,7 @@ impl Group {
     const fn cap(self) -> Duration {
         Duration::from_secs(
             60 * match self {
-                Self::Static => 10,
+                Self::Static | Self::Build => 10,
                 Self::Test | Self::Demo => 6,
             },
         )
