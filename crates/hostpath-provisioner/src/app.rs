@@ -16,7 +16,7 @@ use crate::context::{BY_UID, Caches, Context, Parts};
 use crate::directory::Root;
 use crate::events::Events;
 use crate::metrics::Metrics;
-use crate::names::volume_name;
+use crate::names::{claim_uid_of, volume_name};
 use crate::sweep;
 use crate::us::Us;
 use crate::volumes::VolumeReconciler;
@@ -99,6 +99,8 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
                 .filter_map(|claim| claim.metadata.uid.clone())
                 .collect::<Vec<_>>()
         }))
+        // So does one whose volume went before they were bound, or whose volume's name was another's until now.
+        .source(caches.volumes.trigger(claim_without_volume))
         .workers(settings.workers)
         .limiter(limiter.clone());
     if let Some(attempts) = NonZeroU32::new(settings.limits.provision_threshold) {
@@ -153,4 +155,16 @@ fn claims_to_look_at(change: &Change<PersistentVolumeClaim>) -> Option<String> {
         return None;
     }
     change.object().and_then(|claim| claim.metadata.uid.clone())
+}
+
+/// The claim that may want a volume now that this one is gone. One that was bound to it does not: it had its volume, and what our
+/// cache still shows of it may be from before.
+fn claim_without_volume(change: &Change<PersistentVolume>) -> Option<String> {
+    let gone = change.old.as_deref().filter(|_| change.new.is_none())?;
+    let uid = claim_uid_of(gone.metadata.name.as_deref()?)?;
+    let phase = gone.status.as_ref().and_then(|status| status.phase.as_deref());
+    let claim = gone.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
+    let had_it = matches!(phase, Some("Bound" | "Released" | "Failed"))
+        && claim.and_then(|claim| claim.uid.as_deref()) == Some(uid);
+    (!had_it).then(|| uid.to_owned())
 }

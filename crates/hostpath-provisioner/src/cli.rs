@@ -27,6 +27,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run until SIGTERM or SIGINT. Exit status: 0 after a stop, 2 on bad input, 1 on failure.
+    #[command(allow_negative_numbers = true)]
     Run(Box<RunArgs>),
 }
 
@@ -207,6 +208,7 @@ mod tests {
                 &["run", "--root", "/x", "--storage-class", "c", "--log-format", "xml"],
                 &["--log-format", "xml", "json"],
             ),
+            (&["run", "--root", "/x", "--storage-class", "c", "--workers", "-1"], &["--workers", "-1"]),
             (&["run", "--root", "/x", "--storage-class", "c", "--bogus"], &["--bogus"]),
             (&["walk"], &["walk"]),
             (&[], &["run"]),

@@ -33,11 +33,13 @@ impl Reconciler for ClaimReconciler {
         match (step, &claim) {
             (ClaimStep::Idle(_), Some(claim)) => {
                 context.end(uid);
-                self.note(claim, None).await;
+                // Nothing else may ever bring this claim here again, and it would say that it waits for good.
+                self.note(claim, None).await.map_err(failure)?;
                 Ok(Action::await_change())
             }
             (ClaimStep::Wait(problem), Some(claim)) => {
-                self.tell_failure(&request, claim, &problem).await;
+                // Without the note nobody would know what it waits for, so that is tried again, if nothing else is.
+                self.tell_failure(&request, claim, &problem).await.map_err(failure)?;
                 Err(failure(problem))
             }
             (ClaimStep::Provision(plan), Some(claim)) => self.provision(&request, claim, *plan).await,
@@ -84,7 +86,11 @@ impl ClaimReconciler {
             }
             Err(problem) => {
                 context.metrics.provision_failed();
-                self.tell_failure(request, claim, &problem).await;
+                if let (Retry::OnChange, Err(untold)) =
+                    (problem.retry, self.tell_failure(request, claim, &problem).await)
+                {
+                    return Err(failure(untold));
+                }
                 Err(failure(problem))
             }
         }
@@ -198,7 +204,7 @@ impl ClaimReconciler {
         request: &Request<String>,
         claim: &PersistentVolumeClaim,
         problem: &Problem,
-    ) {
+    ) -> Result<(), Problem> {
         let threshold = self.context.limits.provision_threshold;
         let attempts = request.attempt().saturating_add(1);
         let mut note = Note::from(problem);
@@ -213,24 +219,29 @@ impl ClaimReconciler {
         }
         // A lost lease is no property of the claim; the next leader goes on.
         if problem.reason == Reason::LeaseLost {
-            return;
+            return Ok(());
         }
         self.context.events.tell(claim, Told::ProvisioningFailed, &note.message);
-        self.note(claim, Some(&note)).await;
+        self.note(claim, Some(&note)).await
     }
 
-    /// Makes the claim carry this note. It is a courtesy: when it cannot be written, the work does not fail for it.
-    async fn note(&self, claim: &PersistentVolumeClaim, note: Option<&Note>) {
-        let Some(patch) = note_patch(claim, note) else { return };
-        let (Some(namespace), Some(name)) = (&claim.metadata.namespace, &claim.metadata.name) else { return };
+    /// Makes the claim carry this note. It is no property of the work: that goes on whether it can be written or not.
+    async fn note(&self, claim: &PersistentVolumeClaim, note: Option<&Note>) -> Result<(), Problem> {
+        let Some(patch) = note_patch(claim, note) else { return Ok(()) };
+        let (Some(namespace), Some(name)) = (&claim.metadata.namespace, &claim.metadata.name) else {
+            return Ok(());
+        };
         let claims = self.context.claims_api(namespace);
-        let params = PatchParams::default();
-        if let Err(refused) = self
-            .context
-            .ask("annotate the claim", claims.patch_metadata(name, &params, &Patch::Merge(patch)))
-            .await
-        {
-            tracing::debug!(error = %refused.problem, had = ?note_of(claim), "the claim's note could not be written");
+        let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
+        let annotate = claims.patch_metadata(name, &params, &patch);
+        match self.context.ask("annotate the claim", annotate).await {
+            Ok(_) => Ok(()),
+            // The claim is gone: there is nobody to tell.
+            Err(refused) if refused.code == 404 => Ok(()),
+            Err(refused) => {
+                tracing::debug!(error = %refused.problem, had = ?note_of(claim), "the claim's note could not be written");
+                Err(refused.problem)
+            }
         }
     }
 }

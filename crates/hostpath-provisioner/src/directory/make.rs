@@ -33,7 +33,12 @@ impl Root {
             self.check(term, &path)?;
             let Some(parent) = self.open_parent(location, true)? else { continue };
             match walk::open_folder(&parent, location.name()) {
-                Ok(directory) => return self.adopt(&directory, &path, mode, marker),
+                Ok(directory) => {
+                    let adopted = self.adopt(&directory, &path, mode, marker)?;
+                    // Whoever published it may have been killed before its name was on the disk.
+                    self.step("sync-parent", &path, || walk::sync(&parent))?;
+                    return Ok(adopted);
+                }
                 Err(Errno::NOENT) => {}
                 Err(error) => {
                     return Err(DirectoryError::io(&path, "the directory cannot be made", error.into()));

@@ -65,6 +65,23 @@ fn a_directory_of_the_same_claim_is_adopted_and_told_who_made_it() {
 }
 
 #[test]
+fn an_adopted_directory_is_made_durable_under_its_name_too() {
+    let (folder, root, term) = begun();
+    root.ensure(&at(&[], "u-1"), 0o700, &marker("u-1"), &term).unwrap();
+    let steps = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&steps);
+    let probe: Probe = Box::new(move |step, moment| {
+        if moment == Moment::After {
+            noted.lock().push(step);
+        }
+        Ok(())
+    });
+    let second = Root::with_probe(folder.path(), probe).unwrap();
+    second.ensure(&at(&[], "u-1"), 0o700, &marker("u-1"), &term).unwrap();
+    assert_eq!(*steps.lock(), ["chmod", "sync-parent"]);
+}
+
+#[test]
 fn foreign_things_in_the_way_are_refused_and_left_alone() {
     let (folder, root, term) = begun();
     let refused = |uid: &str| root.ensure(&at(&[], uid), 0o700, &marker(uid), &term).unwrap_err();

@@ -135,6 +135,24 @@ async fn what_cannot_be_done_waits_without_retries_until_the_class_is_mended() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_note_that_could_not_be_written_or_taken_off_is_tried_again() {
+    let world = World::with_class(json!({"parameters": {"mode": "9"}})).await;
+    let notes = Match::any().user("one").verb(Verb::Patch).resource("persistentvolumeclaims");
+    let failing = || FaultPlan::none().rule(Rule::new(notes.clone(), Fault::InternalError).calls(..=4));
+    world.server.faults().set_plan(failing());
+    let _replica = world.start("one", &[]);
+    world.claim("data").await;
+    until_waiting(&world, "data", "ClassUnusable").await;
+    world.classes().delete(CLASS, &DeleteParams::default()).await.unwrap();
+    until_waiting(&world, "data", "ClassNotFound").await;
+    world.server.faults().set_plan(failing());
+    world.make_class(json!({})).await;
+    world.until_bound("data").await;
+    until("the note is gone", async || !world.claim_annotations("data").await.contains_key(WAITING_REASON))
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_volume_of_the_name_that_is_not_ours_is_left_alone() {
     let world = World::without_class();
     let _replica = world.start("one", &[]);
@@ -150,6 +168,9 @@ async fn a_volume_of_the_name_that_is_not_ours_is_left_alone() {
     pass(Duration::from_secs(600)).await;
     assert_eq!(world.volume(&uid).await.unwrap().spec.unwrap().host_path.unwrap().path, "/elsewhere");
     assert!(world.in_root().is_empty());
+    // What the message advises helps at once, and without another change of the claim.
+    world.volumes().delete(&volume_name(&uid), &DeleteParams::default()).await.unwrap();
+    world.until_bound("data").await;
 }
 
 #[tokio::test(start_paused = true)]
