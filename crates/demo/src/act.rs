@@ -12,7 +12,7 @@ use crate::cli::Options;
 use crate::clock;
 use crate::disk;
 use crate::evidence::Scene;
-use crate::failover::{Ending, Signal};
+use crate::failover::{Ending, Signal, failover};
 use crate::history::Counts;
 use crate::judge::{Finding, Harm};
 use crate::metrics;
@@ -21,6 +21,7 @@ use crate::progress::Progress;
 use crate::record::Record;
 use crate::replica::{self, Replica};
 use crate::report::Report;
+use crate::requests;
 use crate::sabotage;
 use crate::serve::{JUDGE, LATE, VISITOR, WRITER, kubeconfig};
 use crate::stage::Stage;
@@ -53,8 +54,8 @@ impl Act<'_> {
         self.record.enter("creating");
         let (wishes, wished) = mpsc::channel(1);
         self.tasks.spawn(writer.0.clone().write(self.options.rate, wished, writer.1));
-        self.end_leader(Ending::Crash, self.plan.crash_at, &wishes).await?;
-        self.end_leader(Ending::Handover, self.plan.handover_at, &wishes).await?;
+        self.end_leader(Ending::Crash, self.plan.crash_at, &wishes, &judge).await?;
+        self.end_leader(Ending::Handover, self.plan.handover_at, &wishes, &judge).await?;
         let _ = wishes.send(Wish::Rest).await;
         let all = self.plan.claims.len();
         self.until("every claim bound", |counts, created| created == all && counts.bound == all).await?;
@@ -119,6 +120,7 @@ impl Act<'_> {
         ending: Ending,
         bound: usize,
         wishes: &mpsc::Sender<Wish>,
+        judge: &Client,
     ) -> anyhow::Result<()> {
         let ended: Vec<String> = self.record.signals().into_iter().map(|signal| signal.leader).collect();
         let leads = |counts: &Counts| counts.leader.clone().filter(|leader| !ended.contains(leader));
@@ -139,7 +141,7 @@ impl Act<'_> {
             .with_context(|| format!("the lease names {leader}, which is no replica of this run"))?;
         let signal = Signal { ending, at: clock::wall(), moment: clock::now(), leader: leader.clone() };
         replica.tell(ending);
-        self.record.signalled(signal);
+        self.record.signalled(signal.clone());
         let (created, bound) = (self.record.created_count(), counts.bound);
         let (word, waiting) =
             (if ending == Ending::Crash { "SIGKILL" } else { "SIGTERM" }, created.saturating_sub(bound));
@@ -149,7 +151,21 @@ impl Act<'_> {
         self.until("a new leader", |counts, _| leads(counts).is_some_and(|next| next != leader)).await?;
         let next = self.record.counts().leader.unwrap_or_default();
         self.progress.say(&format!("{next} leads, {} ms later", start.elapsed().as_millis()));
-        Ok(())
+        self.until_taken_up(&signal, judge).await
+    }
+
+    /// Waits until a successor has worked, or nothing is left for it to do: whoever is ended before his first write has taken up nothing.
+    async fn until_taken_up(&mut self, signal: &Signal, judge: &Client) -> anyhow::Result<()> {
+        let replicas: Vec<String> = (0..self.options.replicas).map(replica::name).collect();
+        loop {
+            let log = requests::fetch(judge, &replicas).await.context("fetching the request log")?;
+            let worked = failover(&log.writes, signal, None).is_some();
+            if worked || self.record.counts().bound >= self.record.created_count() {
+                return Ok(());
+            }
+            self.look().context("while waiting for the new leader's first write")?;
+            tokio::time::sleep(LOOK).await;
+        }
     }
 
     /// Waits until nothing of the deleted claims is left: not on the server, not on the disk.

@@ -33,6 +33,7 @@ pub(crate) enum Command {
     bin_name = "cargo xtask demo",
     version,
     args_conflicts_with_subcommands = true,
+    allow_negative_numbers = true,
     disable_help_subcommand = true
 )]
 struct Cli {

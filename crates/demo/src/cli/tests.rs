@@ -45,7 +45,7 @@ fn every_flag_out_of_range_is_refused_in_one_line_that_names_flag_and_bound() {
         ("--port", "65536", "0 to 65535"),
         ("--sabotage", "everything", "duplicate, orphan, lose"),
     ] {
-        let error = read(&[&format!("{flag}={value}")]).unwrap_err();
+        let error = read(&[flag, value]).unwrap_err();
         assert!(error.contains(flag), "{error}");
         assert!(error.contains(value), "{error}");
         assert!(error.contains(bound), "{error}");

@@ -61,6 +61,14 @@ fn json_is_one_document_on_stdout() {
     );
 }
 
+#[test]
+fn a_fast_writer_does_not_have_the_second_leader_ended_before_its_first_write() {
+    let world = World::new();
+    let outcome = world.start(&["--claims", "300", "--rate", "500", "--seed", "27"]).wait();
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    world.assert_empty();
+}
+
 #[track_caller]
 fn spoiled(what: &str, (lost, duplicated, orphaned): (u64, u64, u64), word: &str) {
     let outcome = play(&World::new(), &["--sabotage", what]);
