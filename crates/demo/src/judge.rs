@@ -319,6 +319,18 @@ impl<'a> Bench<'a> {
                 self.find(Harm::Orphaned, format_args!("directory {}", directory.path.display()), why);
             }
         }
+        // Also what came and went unseen by the last look: nobody may make anything for a claim that never was.
+        let never_was = |uid: Option<&str>| uid.is_none_or(|uid| !state.contains_key(uid));
+        for birth in evidence.volume_births.iter().filter(|birth| never_was(birth.claim_uid.as_deref())) {
+            let what = "was created for no claim that was ever written".to_owned();
+            self.find(Harm::Orphaned, format_args!("volume {}", birth.name), what);
+        }
+        for birth in &evidence.directory_births {
+            if birth.marker.as_ref().is_ok_and(|marker| never_was(Some(&marker.claim_uid))) {
+                let what = "was created for no claim that was ever written".to_owned();
+                self.find(Harm::Orphaned, format_args!("directory {}", birth.path.display()), what);
+            }
+        }
         for stray in &evidence.strays {
             self.find(
                 Harm::Orphaned,
@@ -358,6 +370,20 @@ impl<'a> Bench<'a> {
                     self.find(Harm::Fence, subject, what);
                 }
                 _ => highest = Some((fence, marker)),
+            }
+        }
+        // What a directory says at the end is what it said at its birth, or the order above was read from a tale.
+        let born: HashMap<_, _> =
+            evidence.directory_births.iter().map(|birth| (&birth.path, &birth.marker)).collect();
+        for directory in &evidence.directories {
+            if let (Ok(now), Some(Ok(then))) = (&directory.marker, born.get(&directory.path))
+                && now != then
+            {
+                let what = format!(
+                    "its marker was changed after its birth: made by {} with fence {}, it now names {} and fence {}",
+                    then.identity, then.fence.resource_version, now.identity, now.fence.resource_version
+                );
+                self.find(Harm::Fence, directory.path.display(), what);
             }
         }
         for gap in &evidence.gaps {

@@ -212,6 +212,27 @@ fn a_fence_that_goes_back_is_found_and_an_equal_one_is_not() {
 }
 
 #[test]
+fn a_marker_that_is_rewritten_after_its_birth_is_found() {
+    let verdict = after(|evidence| {
+        let Ok(marker) = &mut evidence.directories[3].marker else { panic!("no marker") };
+        marker.identity = "replica-2".into();
+        marker.fence.resource_version = "1".into();
+    });
+    expect(&verdict, (0, 0, 0), "was changed after its birth: made by replica-1");
+}
+
+#[test]
+fn what_was_made_for_nobody_is_orphaned_even_if_it_is_gone() {
+    let verdict = after(|evidence| {
+        let (name, uid) = ("ghost".into(), "v-ghost".into());
+        evidence.volume_births.push(VolumeBirth { name, uid, claim_uid: Some("u-none".into()) });
+    });
+    expect(&verdict, (0, 0, 1), "volume ghost: was created for no claim");
+    let verdict = after(|evidence| evidence.directory_births.push(directory(77, 99)));
+    expect(&verdict, (0, 0, 1), "was created for no claim");
+}
+
+#[test]
 fn a_judge_who_missed_something_says_so() {
     let verdict = after(|e| e.gaps.push("the watch of volumes started anew".into()));
     expect(&verdict, (0, 0, 0), "blind: judge: the watch of volumes started anew");
