@@ -70,7 +70,7 @@ impl Builder {
     /// How many changes of each kind are kept for watches that resume and for pages of an older list
     /// (default 16384). A watch from before the window gets 410 Expired and must list again.
     ///
-    /// 0 keeps none: then a watch can only follow live, and falls behind at the first delay.
+    /// 0 counts as 1: then a watch can only follow live, and falls behind at the first delay.
     #[doc(alias = "etcd compaction")]
     #[doc(alias = "watch cache size")]
     pub const fn history(mut self, changes: usize) -> Self {
@@ -147,7 +147,7 @@ impl Builder {
         let clock = Clock::starting_at(self.start_time.unwrap_or_else(clock::wall_now));
         let rng = self.seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
         let options = Options {
-            history: self.history,
+            history: self.history.max(1),
             bookmark_interval: self.bookmark_interval,
             check_namespaces: self.check_namespaces,
             protect_volumes: self.volume_binder,

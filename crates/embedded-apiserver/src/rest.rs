@@ -90,6 +90,12 @@ fn check_subresource(kind: &Kind, subresource: &str) -> Result<(), Status> {
     Err(Status::no_such_resource())
 }
 
+/// The most warnings of one answer: HTTP clients refuse heads of more than 100 fields (hyper's default), and then the
+/// write was applied but its answer is lost.
+const MAX_WARNINGS: usize = 64;
+/// The most characters of one warning, as kube-apiserver's (`truncateItemRunes` in pkg/endpoints/filters/warning.go).
+const MAX_WARNING: usize = 256;
+
 /// What a write answers with.
 #[derive(Debug)]
 struct Written {
@@ -103,7 +109,8 @@ impl Written {
     fn into_response(self, kind: &Kind, form: Form) -> Result<Response<Body>, Status> {
         let code = if self.created { StatusCode::CREATED } else { StatusCode::OK };
         let mut response = json_response(code, self.object.to_bytes(kind, form));
-        for warning in self.warnings {
+        for warning in self.warnings.iter().take(MAX_WARNINGS) {
+            let warning: String = warning.chars().take(MAX_WARNING).collect();
             // A member's name may hold what a header may not.
             if let Ok(value) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
                 response.headers_mut().append(header::WARNING, value);

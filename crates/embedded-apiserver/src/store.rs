@@ -73,6 +73,10 @@ impl Store {
         self.inner.lock().state.get(table, key).cloned()
     }
 
+    pub(crate) fn can_resume(&self, table: &str, after: u64) -> Result<(), Expired> {
+        self.inner.lock().state.can_resume(table, after)
+    }
+
     pub(crate) fn changes(&self, table: &str, after: u64, max: usize) -> Result<Changes, Expired> {
         self.inner.lock().state.changes(table, after, max)
     }

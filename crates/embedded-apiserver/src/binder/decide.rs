@@ -5,7 +5,7 @@
 //! pkg/controller/volume/persistentvolume/pv_controller.go, and of pkg/controller/volume/pvcprotection and pvprotection.
 
 use super::quantity;
-use super::view::{ClaimKey, Key, View, claim_class, key_of, volume_name};
+use super::view::{ClaimKey, Key, View, claim_class, key_of, volume_class, volume_name};
 use k8s_openapi::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -74,7 +74,11 @@ fn for_claim(view: &View, key: &ClaimKey, claim: &PersistentVolumeClaim) -> Opti
     }
     match volume {
         // The user asked for this volume by name.
-        Some(Some(volume)) if claim_may_have(claim, volume) => bind(claim, volume),
+        Some(Some(volume))
+            if claim_may_have(claim, volume) && (is_claimed(volume) || satisfies(claim, volume)) =>
+        {
+            bind(claim, volume)
+        }
         Some(_) => phase_of(claim, "Pending"),
         None => match find_volume(view, key, claim) {
             Some(volume) => bind(claim, volume),
@@ -142,6 +146,19 @@ fn refers_to(reference: &ObjectReference, claim: &PersistentVolumeClaim) -> bool
             None | Some("") => true,
             uid => uid == claim.metadata.uid.as_deref(),
         }
+}
+
+fn is_claimed(volume: &PersistentVolume) -> bool {
+    volume.spec.as_ref().is_some_and(|spec| spec.claim_ref.is_some())
+}
+
+/// Whether a free volume is what a claim that names it asks for (`checkVolumeSatisfyClaim`).
+fn satisfies(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> bool {
+    volume.metadata.deletion_timestamp.is_none()
+        && size_of(volume) >= size_asked(claim)
+        && claim_class(claim) == volume_class(volume)
+        && same_mode(claim, volume)
+        && has_modes(claim, volume)
 }
 
 /// A volume made for this claim, or else the smallest free one that is good enough.

@@ -16,7 +16,7 @@ use std::fmt;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 
-/// Pause before something is tried again whose write failed. A conflict needs none: its cause comes as an event.
+/// Pause before something is tried again whose write failed.
 const RETRY: Duration = Duration::from_millis(100);
 
 /// More writes than that in a row for one object means that they do not stick.
@@ -155,7 +155,7 @@ impl Binder {
             match self.apply(write).await {
                 Ok(Applied::Changed) => {}
                 Ok(Applied::Nothing) => return,
-                Err(error) if is_overtaken(&error) => return,
+                Err(error) if is_gone(&error) => return,
                 Err(error) => {
                     tracing::debug!(?key, %error, "a write of the volume binder failed");
                     break;
@@ -226,9 +226,10 @@ where
     }
 }
 
-/// Somebody else was faster: the object is gone or newer, and the event that says so is on its way.
-fn is_overtaken(error: &kube::Error) -> bool {
-    matches!(error, kube::Error::Api(status) if matches!(status.code, 404 | 409))
+/// The object is gone, and the event that says so is on its way. A conflict says less: mostly a newer version is on its
+/// way, but a server under load may answer one without.
+fn is_gone(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Api(status) if status.code == 404)
 }
 
 fn changes<K>(api: Api<K>) -> impl futures::Stream<Item = watcher::Event<K>> + Send + 'static

@@ -9,7 +9,8 @@ use std::ops::RangeBounds;
 /// When which fault is injected.
 ///
 /// A plan is data: two servers with equal plans that get the same requests from each client decide the same, whatever
-/// the other clients do in between, because each client's k-th call is decided by seed, rule, client and k alone.
+/// the other clients do in between, because each client's k-th call is decided by seed, rule, client and k alone. Only
+/// [`Rule::calls`] counts over all clients: name one client in such a rule if several run at once.
 ///
 /// ```
 /// use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Verb};

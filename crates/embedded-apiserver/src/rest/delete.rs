@@ -163,6 +163,10 @@ pub(super) fn delete_collection(
         let snapshot = inner.state.snapshot(&kind.storage, target.namespace.as_deref(), None, None);
         let mut objects = snapshot.map_err(|_| Status::internal("the newest revision is gone"))?.objects;
         objects.retain(|object| selector.matches(object));
+        // One step: an object that may not be deleted is found before another one is.
+        if let Some(wanted) = &options.preconditions {
+            objects.iter().try_for_each(|found| check_preconditions(kind, &found.key.name, wanted, found))?;
+        }
         for object in &objects {
             delete_one(inner, kind, &object.key, &options, now)?;
         }

@@ -17,7 +17,7 @@ use crate::route::Target;
 use crate::selector::Selector;
 use crate::server::Core;
 use crate::status::Status;
-use crate::store::state::Change;
+use crate::store::state::{Change, Expired};
 use crate::stored::{Form, Stored};
 
 /// How many changes are read under one lock.
@@ -54,6 +54,9 @@ pub(crate) async fn watch(
     } else if version == 0 {
         cursor = core.store.revision();
     }
+    // What the history no longer reaches is said in the stream. Decided here: a compaction while the watch is open
+    // takes nothing from who has read everything.
+    let refused = core.store.can_resume(&kind.storage, cursor).err().filter(|_| !initial && version != 0);
     let every = core.options.bookmark_interval;
     let ticks = (options.bookmarks && !every.is_zero()).then(|| {
         let mut ticks = interval_at(now.checked_add(every).unwrap_or(now), every);
@@ -68,6 +71,7 @@ pub(crate) async fn watch(
         form,
         signal,
         cursor,
+        refused,
         initial: initial_objects,
         end_mark: options.initial_events == Some(true) && options.bookmarks,
         changes: VecDeque::new(),
@@ -100,6 +104,8 @@ struct Watcher {
     signal: watch::Receiver<u64>,
     /// Everything up to this revision has been sent.
     cursor: u64,
+    /// The watch asked for a history that is gone.
+    refused: Option<Expired>,
     /// Objects of the beginning that are still to be sent.
     initial: VecDeque<Arc<Stored>>,
     /// Whether the bookmark that ends the initial events is still to be sent.
@@ -138,7 +144,11 @@ impl Watcher {
             }
             self.cursor = self.read_upto;
             self.signal.borrow_and_update();
-            match self.core.store.changes(&self.kind.storage, self.cursor, BATCH) {
+            let read = match self.refused {
+                Some(expired) => Err(expired),
+                None => self.core.store.changes(&self.kind.storage, self.cursor, BATCH),
+            };
+            match read {
                 Ok(read) => {
                     self.changes.extend(read.changes);
                     self.read_upto = read.upto;

@@ -1,5 +1,6 @@
 //! Create, update and patch: an object from outside meets the one that is stored, under the store's lock.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -445,7 +446,7 @@ impl Edited<'_> {
             }
         }
         if metadata::is_being_deleted(old) {
-            let before = metadata::finalizers(old);
+            let before: HashSet<_> = metadata::finalizers(old).into_iter().collect();
             let added: Vec<_> =
                 metadata::finalizers(new).into_iter().filter(|f| !before.contains(f)).collect();
             if !added.is_empty() {

@@ -29,8 +29,11 @@ struct Table {
     objects: BTreeMap<Key, Arc<Stored>>,
     /// Ordered by revision.
     history: VecDeque<Change>,
-    /// Every change up to this revision may be gone from `history`; every later one is there.
+    /// Nobody may begin to read the history before this revision: changes up to it may be gone.
     forgotten: u64,
+    /// The newest change that is really gone from `history`. Lower than `forgotten` where a compaction passed over
+    /// revisions of other tables: who was reading here before it has missed nothing of those.
+    lost: u64,
 }
 
 /// Some changes in order, and the revision up to which they are all.
@@ -107,6 +110,7 @@ impl State {
     pub(crate) fn compact(&mut self) {
         self.compacted = self.revision;
         for table in self.tables.values_mut() {
+            table.lost = table.history.back().map_or(table.lost, |newest| newest.revision);
             table.history.clear();
             table.forgotten = self.revision;
         }
@@ -116,11 +120,17 @@ impl State {
         self.tables.get(table).map_or(self.compacted, |t| t.forgotten)
     }
 
-    /// The changes after a revision, oldest first, at most `max` of them.
-    pub(crate) fn changes(&self, table: &str, after: u64, max: usize) -> Result<Changes, Expired> {
+    /// Whether somebody may begin to read the changes after a revision.
+    pub(crate) fn can_resume(&self, table: &str, after: u64) -> Result<(), Expired> {
         let forgotten = self.forgotten(table);
-        if after < forgotten {
-            return Err(Expired { oldest: forgotten });
+        if after < forgotten { Err(Expired { oldest: forgotten }) } else { Ok(()) }
+    }
+
+    /// The changes after a revision, oldest first, at most `max` of them, for a reader who has read all up to it (or
+    /// who may [resume](Self::can_resume) there).
+    pub(crate) fn changes(&self, table: &str, after: u64, max: usize) -> Result<Changes, Expired> {
+        if self.tables.get(table).is_some_and(|table| after < table.lost) {
+            return Err(Expired { oldest: self.forgotten(table) });
         }
         let complete = after.max(self.revision);
         let Some(table) = self.tables.get(table) else {
@@ -186,6 +196,7 @@ impl Table {
         while self.history.len() > window {
             if let Some(oldest) = self.history.pop_front() {
                 self.forgotten = self.forgotten.max(oldest.revision);
+                self.lost = oldest.revision;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The persistent volume binder, seen through the API alone. Nothing here sleeps: watches say when it is done.
 
 use crate::objects::code;
-use embedded_apiserver::EmbeddedApiServer;
+use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Rule};
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::StorageClass;
@@ -328,4 +328,53 @@ async fn five_hundred_claims_are_bound_with_few_requests_each() {
     }
     all(&world.volumes, 500, |volume| volume_phase(volume) == Some("Released")).await;
     server.requests().by("system:embedded:volume-binder").reads().assert_at_most(500 * 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_gets_no_volume_that_it_names_but_that_is_not_what_it_asks_for() {
+    let world = world();
+    let claim = |name: &str, volume: &str, class: &str, size: &str, mode: &str| {
+        let claim = json!({
+            "metadata": { "name": name },
+            "spec": {
+                "storageClassName": class,
+                "volumeName": volume,
+                "accessModes": [mode],
+                "resources": { "requests": { "storage": size } },
+            },
+        });
+        serde_json::from_value::<PersistentVolumeClaim>(claim).unwrap()
+    };
+    world.volume("v", "", "1Gi", None).await;
+    for wrong in [
+        claim("larger", "v", "", "2Gi", "ReadWriteOnce"),
+        claim("of-another-class", "v", "other", "1Gi", "ReadWriteOnce"),
+        claim("shared", "v", "", "1Gi", "ReadWriteMany"),
+    ] {
+        world.claims.create(&PostParams::default(), &wrong).await.unwrap();
+    }
+    // The right one comes last, and gets it: the others had their turn.
+    let right = claim("right", "v", "", "1Gi", "ReadWriteOnce");
+    let volume = world.volume_until("v", |v| volume_phase(v) == Some("Available")).await;
+    assert_eq!(volume.spec.unwrap().claim_ref, None);
+    world.claims.create(&PostParams::default(), &right).await.unwrap();
+    let volume = world.volume_until("v", |v| volume_phase(v) == Some("Bound")).await;
+    assert_eq!(volume.spec.unwrap().claim_ref.unwrap().name.as_deref(), Some("right"));
+    for waiting in ["larger", "of-another-class", "shared"] {
+        let claim = world.claims.get(waiting).await.unwrap();
+        assert_eq!(claim.status.unwrap().phase.as_deref(), Some("Pending"), "{waiting}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_conflict_that_no_event_explains_is_tried_again() {
+    let binder = Match::any().user("system:embedded:volume-binder").writes();
+    let plan = FaultPlan::none().rule(Rule::new(binder, Fault::Conflict).calls(1..=6));
+    let server = EmbeddedApiServer::builder().volume_binder(true).faults(plan).build();
+    let client = server.client();
+    let world =
+        World { claims: Api::default_namespaced(client.clone()), volumes: Api::all(client.clone()), client };
+    world.claim("c", "", "1Gi").await;
+    world.volume("v", "", "1Gi", None).await;
+    world.volume_until("v", |v| volume_phase(v) == Some("Bound")).await;
 }

@@ -10,6 +10,7 @@ mod request_log;
 mod determinism;
 mod discovery;
 mod facts;
+mod hostile;
 mod lists;
 mod runtime;
 mod watches;

@@ -120,6 +120,36 @@ async fn a_watch_from_before_the_history_gets_410_as_an_event_and_ends() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_idle_watch_survives_a_compaction_at_a_revision_of_another_kind() {
+    let server = EmbeddedApiServer::new();
+    let begin = create(&server, "a", json!({})).await;
+    let mut fresh = Lines::open(&server, &format!("{MAPS}?watch=1")).await;
+    assert_eq!(fresh.event().await, "ADDED a");
+    assert!(fresh.is_silent());
+    let mut unread = Lines::open(&server, &format!("{MAPS}?watch=1&resourceVersion={begin}")).await;
+    let mut behind = Lines::open(&server, &format!("{MAPS}?watch=1&resourceVersion=1")).await;
+    wire::post(&server, "/api/v1/namespaces/default/secrets", &json!({ "metadata": { "name": "s" } })).await;
+    server.compact();
+    create(&server, "b", json!({})).await;
+    assert_eq!(fresh.event().await, "ADDED b", "it had seen all there was of its kind");
+    assert_eq!(unread.event().await, "ADDED b");
+    assert_eq!(behind.next().await.unwrap()["type"], "ERROR", "it had not");
+    let mut late = Lines::open(&server, &format!("{MAPS}?watch=1&resourceVersion={begin}")).await;
+    assert_eq!(late.next().await.unwrap()["type"], "ERROR", "nobody begins before the compaction");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_shortest_history_is_enough_to_follow_live() {
+    let server = EmbeddedApiServer::builder().history(0).build();
+    let mut watch = Lines::open(&server, &format!("{MAPS}?watch=1")).await;
+    assert!(watch.is_silent());
+    for name in ["a", "b"] {
+        create(&server, name, json!({})).await;
+        assert_eq!(watch.event().await, format!("ADDED {name}"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_watcher_that_falls_behind_the_window_gets_410() {
     let server = EmbeddedApiServer::builder().history(3).build();
     let begin = create(&server, "a", json!({})).await;

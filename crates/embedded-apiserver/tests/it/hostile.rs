@@ -1,0 +1,106 @@
+//! Requests that try to break the server, or to make it say something that is not so.
+
+use embedded_apiserver::{EmbeddedApiServer, Kind};
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::wire::{self, JSON_PATCH, MERGE};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
+
+/// A server with one widget `w`, whose spec is the given text.
+async fn widget(spec: &str) -> EmbeddedApiServer {
+    let server = EmbeddedApiServer::new();
+    let kind = Kind::namespaced("example.com", "v1", "Widget", "widgets");
+    server.register_kind(kind).expect("a fine kind");
+    let text = format!(
+        r#"{{"apiVersion":"example.com/v1","kind":"Widget","metadata":{{"name":"w"}},"spec":{spec}}}"#
+    );
+    let json = [("content-type", "application/json")];
+    let answer = wire::send(&server, Method::POST, WIDGETS, &json, text).await;
+    assert_eq!(answer.code, StatusCode::CREATED, "{}", answer.text);
+    server
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_patch_that_copies_an_object_into_itself_is_refused() {
+    let server = widget(r#"{"a":{}}"#).await;
+    let copies: Vec<_> = (0..15)
+        .map(|at| {
+            json!({ "op": "copy", "from": "/spec/a", "path": format!("/spec{}", "/a".repeat((1 << at) + 1)) })
+        })
+        .collect();
+    let path = format!("{WIDGETS}/w");
+    let answer = wire::patch(&server, &path, JSON_PATCH, &copies.into()).await;
+    assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY, "{}", answer.text);
+    assert_eq!(wire::get(&server, &path).await.json()["spec"], json!({ "a": {} }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_to_one_member_changes_no_digit_of_another() {
+    // A parser that does not round exactly reads some of them, once written, as the number beside.
+    let mut seed = 7_u64;
+    let numbers: Vec<String> = (0..2000)
+        .map(|_| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (digits, exponent) = (seed % 10_u64.pow(16), seed % 40);
+            format!("1.{digits:016}e-{exponent}")
+        })
+        .collect();
+    let server = widget(&format!(r#"{{"numbers":[{}]}}"#, numbers.join(","))).await;
+    let path = format!("{WIDGETS}/w");
+    let spec = |text: &str| text.split_once("\"spec\"").expect("a spec").1.to_owned();
+    let before = spec(&wire::get(&server, &path).await.text);
+    for label in ["a", "b"] {
+        let patch = json!([{ "op": "add", "path": "/metadata/labels", "value": { "x": label } }]);
+        let answer = wire::patch(&server, &path, JSON_PATCH, &patch).await;
+        assert_eq!(answer.code, StatusCode::OK, "{}", answer.text);
+        assert!(spec(&answer.text) == before, "the spec was changed by a label");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_has_no_more_warnings_than_clients_take() {
+    let server = EmbeddedApiServer::new();
+    let mut object = json!({ "metadata": { "name": "m" } });
+    object["x".repeat(10_000)] = json!(1);
+    for at in 0..10_000 {
+        object[format!("unknown{at}")] = json!(1);
+    }
+    let answer = wire::post(&server, MAPS, &object).await;
+    assert_eq!(answer.code, StatusCode::CREATED);
+    let warnings: Vec<_> = answer.headers.get_all("warning").iter().collect();
+    assert_eq!(warnings.len(), 64);
+    assert!(warnings.iter().all(|warning| warning.len() < 300));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_collection_of_which_one_object_may_not_be_deleted_stays_whole() {
+    let server = EmbeddedApiServer::new();
+    let first = wire::post(&server, MAPS, &json!({ "metadata": { "name": "a" } })).await.json();
+    wire::post(&server, MAPS, &json!({ "metadata": { "name": "b" } })).await;
+    let before = server.revision();
+    let options = json!({ "preconditions": { "uid": first["metadata"]["uid"] } });
+    let answer = wire::delete(&server, MAPS, &options).await;
+    assert_eq!(answer.code, StatusCode::CONFLICT, "{}", answer.text);
+    assert_eq!(server.revision(), before, "nothing was deleted");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_nest_that_cannot_be_read_is_refused_in_every_body() {
+    let server = widget("{}").await;
+    let path = format!("{WIDGETS}/w");
+    let deep = "[".repeat(100_000);
+    for (method, path, media) in [
+        (Method::POST, MAPS, "application/json"),
+        (Method::PUT, &path, "application/json"),
+        (Method::PATCH, &path, MERGE),
+        (Method::PATCH, &path, JSON_PATCH),
+        (Method::DELETE, &path, "application/json"),
+    ] {
+        let answer = wire::send(&server, method, path, &[("content-type", media)], deep.clone()).await;
+        assert_eq!(answer.code, StatusCode::BAD_REQUEST, "{}", answer.text);
+    }
+    assert_eq!(wire::get(&server, &path).await.json()["spec"], Value::Object(Default::default()));
+}
