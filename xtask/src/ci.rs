@@ -217,7 +217,7 @@ fn run_demo(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     demo::build(workspace)?;
     run(demo::command(workspace, &["--claims".into(), "200".into(), "--seed".into(), "1".into()]), deadline)?;
     for wrong in ["duplicate", "orphan", "lose"] {
-        let args = ["--claims", "40", "--seed", "1", "--sabotage", wrong].map(Into::into);
+        let args = ["--claims", "64", "--seed", "1", "--sabotage", wrong].map(Into::into);
         let command = demo::command(workspace, &args);
         println!("$ {} (must end with exit status 1)", shown(&command));
         let status = status(command, deadline)?;
