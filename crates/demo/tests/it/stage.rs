@@ -30,7 +30,8 @@ pub(crate) fn provisioner() -> &'static Path {
         let folder = demo.parent().unwrap();
         let mut build = Command::new(env!("CARGO"));
         build
-            .args(["build", "--quiet", "--package", "hostpath-provisioner"])
+            // As `cargo xtask demo` builds them, so that nothing is built twice.
+            .args(["build", "--quiet", "--bins", "--package", "demo", "--package", "hostpath-provisioner"])
             .current_dir(env!("CARGO_MANIFEST_DIR"));
         build.arg("--target-dir").arg(folder.parent().unwrap());
         if folder.ends_with("release") {
