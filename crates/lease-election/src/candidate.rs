@@ -259,6 +259,9 @@ impl Candidate {
                 self.must_read = false;
                 self.last_heard = now;
                 self.read_not_before = read.sent;
+                if found.as_ref().is_some_and(|lease| Some(&lease.version) != self.observation.version()) {
+                    self.failed_writes = 0;
+                }
                 match found {
                     Some(lease) => self.see(now, lease, undisturbed),
                     None if undisturbed => self.see_absent(now, None),
