@@ -8,7 +8,7 @@ use std::path::PathBuf;
 const CLAIMS: usize = 10;
 
 fn path(i: usize) -> PathBuf {
-    PathBuf::from(format!("/root/team-a/pvc-u{i}"))
+    PathBuf::from(format!("/volumes/team-a/pvc-u{i}"))
 }
 
 fn directory(i: usize, fence: usize) -> Directory {
@@ -146,7 +146,7 @@ fn two_volumes_for_a_claim_are_duplicated_even_if_one_is_gone() {
 #[test]
 fn two_directories_for_a_claim_are_duplicated_even_if_one_is_gone() {
     let now = after(|e| {
-        let second = Directory { path: "/root/team-b/pvc-u0".into(), ..e.directories[0].clone() };
+        let second = Directory { path: "/volumes/team-b/pvc-u0".into(), ..e.directories[0].clone() };
         e.directories.push(second);
     });
     expect(&now, (0, 1, 0), "it has 2 directories");
@@ -175,7 +175,7 @@ fn what_a_deleted_claim_leaves_is_orphaned() {
 #[test]
 fn what_belongs_to_nobody_is_orphaned() {
     expect(&after(|e| e.directories.push(directory(77, 11))), (0, 0, 1), "no claim that was ever written");
-    expect(&after(|e| e.strays.push("/root/team-a/.staging-1".into())), (0, 0, 1), "should not be there");
+    expect(&after(|e| e.strays.push("/volumes/team-a/.staging-1".into())), (0, 0, 1), "should not be there");
     let volume = after(|e| {
         let nobodys = VolumeState { name: "stray".into(), claim_uid: None, ..e.volumes[0].clone() };
         e.volumes.push(nobodys);
