@@ -182,23 +182,31 @@ impl Driver {
 
         let leadership = Leadership::of(Arc::clone(&term));
         let mut work: JoinHandle<R> = tokio::spawn(async move { work(leadership).await });
-        let accompanied =
-            AssertUnwindSafe(self.accompany(&term, &mut work, tenure.until)).catch_unwind().await;
-        let interrupt = match accompanied {
-            Ok(interrupt) => interrupt,
-            // A store or a clock that panics must not leave work behind that nobody accompanies: the next run would start beside it.
+        let attended = AssertUnwindSafe(self.attend(&term, &mut work, tenure.until)).catch_unwind().await;
+        let ended = match attended {
+            Ok(ended) => ended,
+            // A store or a clock that panics must not leave work behind that nobody attends: the next run would start beside it.
+            // Neither is asked anything until the work is gone: what panicked once may panic again.
             Err(panic) => {
-                term.end(Loss::Broken);
-                work.abort();
-                let _ = work.await;
+                term.break_off();
+                if !work.is_finished() {
+                    work.abort();
+                    let _ = work.await;
+                }
                 shared.counters.lost(&term.loss());
-                self.candidate.abdicate();
-                self.work_ended();
-                return Ended::Panicked(panic);
+                Ended::Panicked(panic)
             }
         };
+        self.candidate.abdicate();
+        self.work_ended();
+        ended
+    }
 
-        let joined = match interrupt {
+    /// One term, from the start of its work to the release: the work has ended when this returns.
+    async fn attend<R>(&mut self, term: &Arc<Term>, work: &mut JoinHandle<R>, until: Moment) -> Ended<R> {
+        let shared = Arc::clone(&self.shared);
+        let config = &shared.config;
+        let joined = match self.accompany(term, work, until).await {
             Interrupt::Joined(joined) => {
                 let until = self.candidate.deadline();
                 let in_term = term.is_valid();
@@ -210,7 +218,6 @@ impl Driver {
                 if let (true, Some(until), true) = (in_term, until, config.release_on_stop()) {
                     self.release(until).await;
                 }
-                self.candidate.abdicate();
                 return match joined {
                     Ok(result) if in_term => Ended::With(Outcome::Finished(result)),
                     joined => after_loss(joined),
@@ -230,7 +237,7 @@ impl Driver {
                 let margin = shared.clock.sleep_until(ended.after(config.stop_margin()));
                 tokio::select! {
                     biased;
-                    joined = &mut work => joined,
+                    joined = &mut *work => joined,
                     () = margin => {
                         tracing::warn!(lease = config.name(), "the work outlived its term by the stop margin and is dropped");
                         work.abort();
@@ -242,8 +249,6 @@ impl Driver {
         let loss = term.loss();
         tracing::warn!(lease = config.name(), loss = ?loss_kind(&loss), "no longer leading");
         shared.counters.lost(&loss);
-        self.candidate.abdicate();
-        self.work_ended();
         after_loss(joined)
     }
 

@@ -150,6 +150,13 @@ impl Term {
         }
     }
 
+    /// Ends the term without a look at the clock, because it may be the clock that is broken.
+    pub(crate) fn break_off(&self) {
+        if self.valid_until.swap(0, Ordering::SeqCst) != 0 {
+            self.note(Loss::Broken);
+        }
+    }
+
     fn note(&self, loss: Loss) {
         if self.loss.set(loss).is_ok() {
             self.changed.notify_waiters();

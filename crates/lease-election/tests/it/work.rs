@@ -6,9 +6,10 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use lease_election::{
-    Ending, LeaderElector, Leadership, LeaseEvents, LeaseStore, Loss, MemoryLeaseStore, Outcome, Record,
-    StoreError, StoredLease, TokioClock, VerifyError, Version,
+    Clock, Ending, LeaderElector, Leadership, LeaseEvents, LeaseStore, Loss, MemoryLeaseStore, Moment, Outcome,
+    Record, Sleep, StoreError, StoredLease, TokioClock, VerifyError, Version,
 };
 use tokio::time::Instant;
 
@@ -248,4 +249,73 @@ async fn a_store_that_panics_leaves_no_work_behind_that_a_second_run_would_meet(
     assert_eq!(elector.stats().losses.broken, 1);
     elector.stop_handle().stop();
     second.abort();
+}
+
+/// A clock with a bug: once broken, it panics whenever it is asked.
+#[derive(Clone, Debug)]
+struct BrokenClock {
+    clock: TokioClock,
+    broken: Arc<AtomicBool>,
+}
+
+impl Clock for BrokenClock {
+    fn now(&self) -> Moment {
+        assert!(!self.broken.load(Ordering::SeqCst), "a bug of the clock");
+        self.clock.now()
+    }
+    fn wall(&self) -> Timestamp {
+        self.clock.wall()
+    }
+    fn sleep_until(&self, deadline: Moment) -> Sleep {
+        let (clock, slept) = (self.clone(), self.clock.sleep_until(deadline));
+        Box::pin(async move {
+            slept.await;
+            clock.now();
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_panics_again_and_again_leaves_no_work_behind() {
+    // It breaks while the lease is renewed; or as the term is lost, while the work is given its margin.
+    for lose_first in [false, true] {
+        let cluster = Cluster::new();
+        let clock = BrokenClock { clock: TokioClock::new(), broken: Arc::default() };
+        let broken = Arc::clone(&clock.broken);
+        let client = cluster.store.client("a");
+        let elector = LeaderElector::with_clock(client, fast("a").build().unwrap(), clock, 1);
+        let working = Arc::new(());
+        let lead = || {
+            let (elector, working, broken) = (elector.clone(), Arc::clone(&working), Arc::clone(&broken));
+            tokio::spawn(async move {
+                elector
+                    .run(move |leadership| async move {
+                        if lose_first {
+                            leadership.lost().await;
+                            broken.store(true, Ordering::SeqCst);
+                        }
+                        std::future::pending::<()>().await;
+                        drop(working);
+                    })
+                    .await
+            })
+        };
+        let first = lead();
+        sleep_ms(100).await;
+        assert_eq!(Arc::strong_count(&working), 2);
+        if lose_first {
+            cluster.store.delete();
+        } else {
+            broken.store(true, Ordering::SeqCst);
+        }
+        assert!(first.await.unwrap_err().is_panic());
+        assert_eq!(Arc::strong_count(&working), 1, "its work is gone");
+        broken.store(false, Ordering::SeqCst);
+        assert!(!elector.is_leader());
+        elector.liveness().check().unwrap();
+        let second = lead();
+        sleep_ms(7000).await;
+        assert!(elector.is_leader(), "it can be used again");
+        second.abort();
+    }
 }
