@@ -10,6 +10,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use wq_ratelimit::RateLimiter;
 
 use crate::inbox::{Handle, Inbox};
@@ -41,7 +42,11 @@ pub struct Controller<R: Reconciler> {
     parked: Arc<ParkedKeys<R::Key>>,
     metrics: Arc<ControllerMetrics>,
     ended: Arc<run::Ended>,
+    broken: Broken,
 }
+
+/// The names of the sources that panicked and are not read any more.
+type Broken = Arc<Mutex<Vec<Arc<str>>>>;
 
 impl<R: Reconciler> Controller<R> {
     /// A controller without sources. The name is its label in metrics and logs: one word, unique in its manager.
@@ -58,6 +63,7 @@ impl<R: Reconciler> Controller<R> {
             parked: Arc::new(ParkedKeys::new()),
             metrics: Arc::new(ControllerMetrics::new()),
             ended: Arc::default(),
+            broken: Broken::default(),
         }
     }
 
@@ -115,7 +121,11 @@ impl<R: Reconciler> Controller<R> {
     /// A view of the controller that outlives [`Manager::add`](crate::Manager::add).
     #[must_use]
     pub fn observe(&self) -> ControllerView<R::Key> {
-        ControllerView { inbox: Arc::clone(&self.inbox), parked: Arc::clone(&self.parked) }
+        ControllerView {
+            inbox: Arc::clone(&self.inbox),
+            parked: Arc::clone(&self.parked),
+            broken: Arc::clone(&self.broken),
+        }
     }
 }
 
@@ -135,12 +145,18 @@ impl<R: Reconciler> fmt::Debug for Controller<R> {
 pub struct ControllerView<K: Key> {
     inbox: Arc<Inbox<K>>,
     parked: Arc<ParkedKeys<K>>,
+    broken: Broken,
 }
 
 impl<K: Key> ControllerView<K> {
     /// The keys that were given up until they change, and why. Name one through a [`Handle`] to run it again.
     pub fn parked(&self) -> Vec<(K, Parked)> {
         self.parked.list()
+    }
+
+    /// The streams that panicked ([`Source::stream`]): nothing is heard of them any more.
+    pub fn broken_sources(&self) -> Vec<Arc<str>> {
+        self.broken.lock().clone()
     }
 
     /// Keys that are ready to run; 0 while the workers do not run.
@@ -156,7 +172,11 @@ impl<K: Key> ControllerView<K> {
 
 impl<K: Key> Clone for ControllerView<K> {
     fn clone(&self) -> Self {
-        Self { inbox: Arc::clone(&self.inbox), parked: Arc::clone(&self.parked) }
+        Self {
+            inbox: Arc::clone(&self.inbox),
+            parked: Arc::clone(&self.parked),
+            broken: Arc::clone(&self.broken),
+        }
     }
 }
 
@@ -164,6 +184,7 @@ impl<K: Key> fmt::Debug for ControllerView<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ControllerView")
             .field("parked", &self.parked.len())
+            .field("broken_sources", &self.broken_sources())
             .field("depth", &self.depth())
             .field("delayed", &self.delayed())
             .finish()

@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,9 +29,11 @@ impl<K: Key> Limiter<K> {
         Self::new(Jittered::new(backoff, 10).expect("10 is between 1 and 100"))
     }
 
-    /// Forgets the failures of a key.
-    pub(crate) fn forget(&self, key: &K) {
-        self.with(|limiter| limiter.forget(key));
+    /// Forgets the failures of a key that a term leaves undone.
+    pub(crate) fn forget_left(&self, key: &K) {
+        if catch_unwind(AssertUnwindSafe(|| self.with(|limiter| limiter.forget(key)))).is_err() {
+            tracing::error!("the limiter or a key panicked at the end of a term");
+        }
     }
 
     /// Runs under the lock, and drops outside of it what the limiter dropped.

@@ -3,6 +3,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -22,6 +23,13 @@ use crate::reasons::Reasons;
 type Backlog = Noted<Priority>;
 /// The priority of keys at the start, controller-runtime's `LowPriority`.
 const INITIAL: i32 = -100;
+
+/// The pause before the retry of a key whose limiter panics instead of naming one.
+const UNTIMED: Duration = Duration::from_secs(1);
+
+/// A key whose own code (`Hash`, `Eq`, `Clone`) panics, so that no queue can hold it.
+#[derive(Debug)]
+pub(crate) struct Unqueueable;
 
 // Names come from tenants: std's keyed hash, not a fast one.
 type Inner<K> = RateLimitingQueue<K, Limiter<K>, Backlog, RandomState>;
@@ -77,9 +85,32 @@ impl<K: Key> Queue<K> {
         self.inner.add_with(key, Note { order: Order::priority(INITIAL), reasons });
     }
 
-    /// Adds a key when the limiter says.
-    pub(crate) fn retry(&self, key: K) {
-        self.inner.add_rate_limited(key);
+    /// Adds a key when the limiter says; if that panics, after a time of its own. An error if the key cannot be queued at all, because
+    /// its own code panics.
+    pub(crate) fn retry(&self, key: K) -> Result<(), Unqueueable> {
+        let again = catch_unwind(AssertUnwindSafe(|| key.clone())).map_err(|_| Unqueueable)?;
+        match catch_unwind(AssertUnwindSafe(|| self.inner.add_rate_limited(key))) {
+            Ok(_) => Ok(()),
+            Err(_) => self.again(again, UNTIMED, Reasons::default()),
+        }
+    }
+
+    fn again(&self, key: K, after: Duration, reasons: Reasons) -> Result<(), Unqueueable> {
+        let note = Note { order: Order::default(), reasons };
+        match catch_unwind(AssertUnwindSafe(|| self.inner.add_after_with(key, after, note))) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Unqueueable),
+        }
+    }
+
+    /// After a panic of [`Held::finish`]: what the verdict asked for, as far as it goes without the limiter.
+    pub(crate) fn finish_anyhow(&self, key: K, verdict: Verdict) -> Result<(), Unqueueable> {
+        match verdict {
+            Verdict::Rest | Verdict::Park(_) => Ok(()),
+            Verdict::Retry => self.again(key, UNTIMED, Reasons::default()),
+            Verdict::RetryAfter(after) => self.again(key, after, Reasons::default()),
+            Verdict::Requeue(after) => self.again(key, after, Reasons::requeued()),
+        }
     }
 
     /// The next key; `None` when the queue has been stopped.
@@ -133,6 +164,10 @@ impl<K: Key> Held<K> {
     }
 
     /// Ends the run.
+    ///
+    /// # Panics
+    ///
+    /// If the limiter or the key's own code does. The run has ended then too, and the key is to be given to [`Queue::finish_anyhow`].
     pub(crate) fn finish(self, queue: &Queue<K>, verdict: Verdict) {
         let key = self.key();
         // What an earlier run asked for is replaced by what this one says. (The queue itself remembers until

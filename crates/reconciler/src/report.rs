@@ -46,7 +46,7 @@ pub struct ControllerReport {
     pub reconciles: u64,
     /// Runs that failed, for whatever reason.
     pub errors: u64,
-    /// Runs that panicked.
+    /// Panics of the user's code: in runs, and in what belongs to a run or a source.
     pub panics: u64,
     /// Runs whose time was up.
     pub timeouts: u64,
@@ -54,6 +54,8 @@ pub struct ControllerReport {
     pub terminal: u64,
     /// Keys parked because their attempts were used up.
     pub exhausted: u64,
+    /// Streams that panicked ([`Source::stream`](crate::Source::stream)): the controller hears nothing of them any more.
+    pub broken_sources: Vec<String>,
     /// Keys whose run was dropped by the last stop, as shown by `Debug`, cut to 256 bytes each.
     pub abandoned: Vec<String>,
     /// Keys that waited to run, also after a delay, when the last stop came. The next leader finds them by itself.

@@ -1,8 +1,10 @@
 //! `Source`: what names keys to a controller: a cache through a mapping, a stream, a handle.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use futures::FutureExt as _;
 use futures::stream::{BoxStream, Stream, StreamExt as _};
 use kube::Resource;
 use tokio::sync::Mutex as AsyncMutex;
@@ -25,16 +27,49 @@ pub(crate) type Intake<Q> = Arc<dyn Fn(Q, Reasons, bool) + Send + Sync>;
 pub(crate) enum Feed<Q> {
     /// Attaches an intake to a cache until the subscription is dropped; as often as there are terms.
     Cache(Arc<dyn Fn(SourceNumber, Intake<Q>) -> Subscription + Send + Sync>),
-    /// Read by one term at a time.
-    Stream(Arc<AsyncMutex<BoxStream<'static, Q>>>),
+    Stream(Arc<StreamFeed<Q>>),
+}
+
+/// A stream of keys, read by one term at a time.
+pub(crate) struct StreamFeed<Q> {
+    /// `None`: it panicked. Nobody knows what state that left it in, so it is not asked again.
+    stream: AsyncMutex<Option<BoxStream<'static, Q>>>,
+}
+
+impl<Q: Key> StreamFeed<Q> {
+    /// Gives every key to `intake`, until the stream ends or panics. `panicked` is told of each panic, and whether it is the end.
+    pub(crate) async fn read(&self, intake: impl Fn(Q), panicked: impl Fn(bool)) {
+        let mut held = self.stream.lock().await;
+        while let Some(stream) = held.as_mut() {
+            match AssertUnwindSafe(stream.next()).catch_unwind().await {
+                Ok(Some(key)) => {
+                    if catch_unwind(AssertUnwindSafe(|| intake(key))).is_err() {
+                        panicked(false);
+                    }
+                }
+                Ok(None) => return,
+                Err(_) => {
+                    panicked(true);
+                    let broken = held.take();
+                    // What is left of it may panic once more.
+                    let _ = catch_unwind(AssertUnwindSafe(|| drop(broken)));
+                }
+            }
+        }
+    }
 }
 
 impl<Q: Key> Source<Q> {
     /// The keys of a stream, in order. It is read only while the controller's workers run; a key that was
     /// read and not yet worked on when a term of leadership ends is carried over into the next.
+    ///
+    /// A stream that panics has ended: that is logged, counted among the controller's panics, and named in
+    /// [`ControllerReport::broken_sources`](crate::ControllerReport::broken_sources) and
+    /// [`ControllerView::broken_sources`](crate::ControllerView::broken_sources).
     #[doc(alias = "Channel")]
     pub fn stream(name: impl Into<Arc<str>>, keys: impl Stream<Item = Q> + Send + 'static) -> Self {
-        Self { name: name.into(), feed: Feed::Stream(Arc::new(AsyncMutex::new(keys.boxed()))) }
+        let feed = StreamFeed { stream: AsyncMutex::new(Some(keys.boxed())) };
+        Self { name: name.into(), feed: Feed::Stream(Arc::new(feed)) }
     }
 
     /// The source's name in [`Request::reasons`](crate::Request::reasons) and logs.

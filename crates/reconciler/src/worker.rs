@@ -1,6 +1,6 @@
 //! One worker: takes a key, runs the reconciler on it, tells the queue what `outcome` decided.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -67,8 +67,12 @@ pub(crate) async fn work<R: Reconciler>(work: Arc<Work<R>>) {
         if let Verdict::Park(reason) = verdict {
             work.parked.insert(held.key().clone(), reason);
         }
-        running.end();
-        held.finish(&work.queue, verdict);
+        let finished = catch_unwind(AssertUnwindSafe(|| held.finish(&work.queue, verdict)));
+        if let (Err(_), Some(key)) = (finished, running.end()) {
+            work.metrics.panics.up();
+            let queued = work.queue.finish_anyhow(key, verdict);
+            tracing::error!(controller = %work.name, ?queued, "the limiter or the key panicked at the end of a run");
+        }
     }
 }
 
@@ -121,8 +125,8 @@ impl<'a, R: Reconciler> Running<'a, R> {
         Self { work, key: Some(key) }
     }
 
-    fn end(mut self) {
-        self.key = None;
+    fn end(mut self) -> Option<R::Key> {
+        self.key.take()
     }
 }
 
@@ -130,8 +134,12 @@ impl<R: Reconciler> Drop for Running<'_, R> {
     fn drop(&mut self) {
         self.work.metrics.active_workers.fetch_sub(1, Ordering::Relaxed);
         if let Some(key) = self.key.take() {
-            self.work.inbox.keep(key.clone());
+            // Perhaps by a panic of the key's own code, and a second one here would end the process.
+            let kept = catch_unwind(AssertUnwindSafe(|| self.work.inbox.keep(key.clone())));
             self.work.dropped.lock().push(key);
+            if kept.is_err() {
+                tracing::error!(controller = %self.work.name, "a key panicked when it was to be kept for the next term");
+            }
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt as _};
-use futures::stream::StreamExt as _;
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
@@ -66,6 +65,7 @@ impl<R: Reconciler> Managed for Controller<R> {
             timeouts: metrics.timeouts.get(),
             terminal: metrics.terminal_errors.get(),
             exhausted: metrics.exhausted.get(),
+            broken_sources: self.broken.lock().iter().map(|name| name.to_string()).collect(),
             abandoned,
             not_started,
         }
@@ -126,7 +126,7 @@ impl<R: Reconciler> Controller<R> {
         let abandoned = std::mem::take(&mut *shared.dropped.lock());
         *self.ended.0.lock() =
             (abandoned.iter().map(|key| loggable(&format!("{key:?}"))).collect(), left.len());
-        abandoned.iter().for_each(|key| self.limiter.forget(key));
+        abandoned.iter().for_each(|key| self.limiter.forget_left(key));
         closing.end(left);
     }
 
@@ -139,7 +139,9 @@ impl<R: Reconciler> Controller<R> {
         tracing::error!(controller = %self.name, "a worker panicked outside of a reconcile, and is replaced");
         self.metrics.panics.up();
         for key in std::mem::take(&mut *shared.dropped.lock()) {
-            shared.queue.retry(key);
+            if shared.queue.retry(key).is_err() {
+                tracing::error!(controller = %self.name, "a key panics when it is queued, and is given up");
+            }
         }
         workers.spawn(shared.term.tasks.track_future(work(Arc::clone(shared))));
     }
@@ -164,18 +166,22 @@ impl<R: Reconciler> Controller<R> {
                 }
                 Feed::Stream(stream) => {
                     let (stream, stopping) = (Arc::clone(stream), term.stopping.clone());
-                    let inbox = Arc::clone(&self.inbox);
+                    let (inbox, metrics) = (Arc::clone(&self.inbox), Arc::clone(&self.metrics));
+                    let (controller, source) = (Arc::clone(&self.name), Arc::clone(&source.name));
+                    let broken = Arc::clone(&self.broken);
                     feeders.spawn(async move {
-                        let mut stream = stream.lock().await;
-                        loop {
-                            tokio::select! {
-                                biased;
-                                () = stopping.cancelled() => return,
-                                next = stream.next() => match next {
-                                    Some(key) => inbox.add(key, Reasons::named(number)),
-                                    None => return,
-                                },
+                        let intake = |key| inbox.add(key, Reasons::named(number));
+                        let panicked = |ended: bool| {
+                            metrics.panics.up();
+                            if ended {
+                                broken.lock().push(Arc::clone(&source));
                             }
+                            tracing::error!(%controller, %source, ended, "a source panicked");
+                        };
+                        tokio::select! {
+                            biased;
+                            () = stopping.cancelled() => {}
+                            () = stream.read(intake, panicked) => {}
                         }
                     });
                 }
@@ -194,7 +200,7 @@ struct Closing<'a, R: Reconciler> {
 impl<R: Reconciler> Closing<'_, R> {
     fn end(self, left: Vec<R::Key>) {
         for key in &left {
-            self.controller.limiter.forget(key);
+            self.controller.limiter.forget_left(key);
         }
         self.controller.inbox.close(left);
         // Nothing is left for the drop.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reconciler::{Action, Controller, Failure, Handle, Parked, Request, reconcile_fn};
 use tokio::time::{Instant, sleep};
-use wq_ratelimit::ExponentialBackoff;
+use wq_ratelimit::{ExponentialBackoff, RateLimiter};
 
 use crate::bench::{Log, Running, manager, settle, start, until};
 
@@ -274,4 +274,46 @@ async fn the_standard_limiter_begins_at_5_ms_with_at_most_a_tenth_of_jitter() {
         assert!((least..=least + least / 10 + 2).contains(&gap), "gap {number}: {gap} ms");
     }
     running.stop().await;
+}
+
+/// A limiter that panics instead of naming the second pause it is asked for, and the fourth attempt.
+#[derive(Debug, Default)]
+struct Faulty {
+    asked: u32,
+}
+
+impl RateLimiter<&'static str> for Faulty {
+    fn next_delay(&mut self, _: &&'static str, _: std::time::Instant) -> Duration {
+        self.asked += 1;
+        assert!(self.asked != 2, "planted");
+        100 * MS
+    }
+    fn forget(&mut self, _: &&'static str) {
+        panic!("planted");
+    }
+    fn num_requeues(&self, _: &&'static str) -> u32 {
+        0
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_limiter_that_panics_loses_no_retry_and_ends_no_worker() {
+    let runs = Log::new();
+    let failing = controller(&runs, |number, _| async move {
+        match number {
+            1..=3 => Err(Failure::retry("not yet")),
+            4 => Ok(Action::requeue(300 * MS)),
+            _ => Ok(Action::await_change()),
+        }
+    });
+    let (running, handle) = run(failing.limiter(Faulty::default()).workers(NonZeroUsize::MIN));
+    handle.add("a");
+    until("the runs", || runs.len() == 5).await;
+    sleep(Duration::from_secs(60)).await;
+    assert_eq!(runs.gaps(), [100, 1000, 100, 300], "the second pause is the controller's own");
+    handle.add("b");
+    until("the run of another key", || runs.len() == 6).await;
+    let report = running.stop().await;
+    assert_eq!(report.controllers[0].panics, 4, "one retry, and each time the failures were to be forgotten");
+    assert!(report.is_clean());
 }

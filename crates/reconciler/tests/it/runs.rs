@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod, Secret};
 use kube::Api;
 use kube::api::PostParams;
@@ -273,4 +274,36 @@ async fn names_are_checked_before_anything_starts() {
         let error = manager.run(crate::bench::never()).await.unwrap_err();
         assert!(error.to_string().starts_with(expected), "{error}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_that_panics_is_told_of_and_the_other_sources_go_on() {
+    let log = Log::new();
+    let seen = log.clone();
+    let controller = Controller::new(
+        "test",
+        reconcile_fn(move |request: Request<ObjectKey>| {
+            seen.push(request.key().to_string());
+            async { Ok(Action::await_change()) }
+        }),
+    )
+    .source(Source::stream(
+        "faulty",
+        futures::stream::iter(["a", "b"]).map(|name| {
+            assert!(name != "b", "planted");
+            key(name)
+        }),
+    ))
+    .source(Source::stream("sound", futures::stream::iter([key("c")])));
+    let (handle, view) = (controller.handle(), controller.observe());
+    let mut manager = manager();
+    manager.add(controller);
+    let running = start(manager);
+    until("the keys before the panic", || log.len() == 2).await;
+    settle().await;
+    handle.add(key("d"));
+    until("the key from outside", || log.len() == 3).await;
+    assert_eq!(view.broken_sources().iter().map(|name| &**name).collect::<Vec<_>>(), ["faulty"]);
+    let report = running.stop().await;
+    assert_eq!((report.controllers[0].panics, report.controllers[0].broken_sources.len()), (1, 1));
 }
