@@ -6,6 +6,7 @@ mod collector;
 use std::fmt;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::Arc;
 
 use axum::Router;
@@ -30,13 +31,14 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// | --- | --- |
 /// | `/metrics` | always, with the names of client-go and controller-runtime |
 /// | `/livez` | unless the election is stuck: this process holds the lease and does not come to renew it |
-/// | `/readyz` | when every cache is complete; standbys are ready too |
+/// | `/readyz` | when every cache is complete and every [check](Self::readiness) of yours passes; standbys are ready too |
 ///
 /// Plain HTTP without authentication: bind it where only scrapers and probes come.
 pub struct AdminServer {
     listener: TcpListener,
     address: SocketAddr,
     registry: Registry,
+    checks: Vec<Readiness>,
 }
 
 /// The admin server could not be started.
@@ -89,13 +91,28 @@ impl AdminServer {
     pub fn on(listener: TcpListener) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        Ok(Self { listener, address, registry: Registry::default() })
+        Ok(Self { listener, address, registry: Registry::default(), checks: Vec::new() })
     }
 
     /// Metrics of yours, to be served with the manager's.
     #[must_use]
     pub fn registry(mut self, registry: Registry) -> Self {
         self.registry = registry;
+        self
+    }
+
+    /// A check of yours that decides with the caches whether the process is ready. What its error says is shown in one
+    /// line behind `name`.
+    ///
+    /// Called at each request of `/readyz`, on a thread that serves: it must not block. One that panics fails.
+    #[must_use]
+    #[doc(alias = "AddReadyzCheck")]
+    pub fn readiness(
+        mut self,
+        name: impl Into<String>,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
+        self.checks.push(Readiness { name: name.into(), check: Box::new(check) });
         self
     }
 
@@ -107,7 +124,7 @@ impl AdminServer {
     /// Serves until what it returns is dropped.
     pub(crate) fn start(mut self, view: &View) -> Result<Serving, AdminError> {
         self.registry.register_collector(Box::new(ManagerCollector::new(view.clone())));
-        let shared = Arc::new(Shared { registry: self.registry, view: view.clone() });
+        let shared = Arc::new(Shared { registry: self.registry, checks: self.checks, view: view.clone() });
         let router = Router::new()
             .route("/metrics", get(metrics))
             .route("/livez", get(livez))
@@ -145,8 +162,22 @@ impl Drop for Serving {
     }
 }
 
+/// A check of the user's.
+struct Readiness {
+    name: String,
+    check: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
+}
+
+impl Readiness {
+    fn check(&self) -> Result<(), String> {
+        // A panic would close the connection without an answer, and say nothing to whoever asked.
+        panic::catch_unwind(AssertUnwindSafe(|| (self.check)())).unwrap_or_else(|_| Err("panicked".to_owned()))
+    }
+}
+
 struct Shared {
     registry: Registry,
+    checks: Vec<Readiness>,
     view: View,
 }
 
@@ -186,6 +217,15 @@ async fn readyz(State(shared): State<Arc<Shared>>) -> Response {
             None => text.push_str(if status.synced { " complete" } else { " not complete" }),
         }
         text.push('\n');
+    }
+    for readiness in &shared.checks {
+        let checked = readiness.check();
+        ready &= checked.is_ok();
+        let line = match checked {
+            Ok(()) => format!("[+]{} ok\n", readiness.name),
+            Err(why) => format!("[-]{} {}\n", readiness.name, why.replace(char::is_control, " ")),
+        };
+        text.push_str(&line);
     }
     let code = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (code, text).into_response()

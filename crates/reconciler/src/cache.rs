@@ -83,6 +83,8 @@ pub(crate) struct Shared<K> {
     subscribers: Mutex<Subscribers<K>>,
     /// A subscriber waits to be greeted.
     arrived: Notify,
+    /// The watch shall not wait out its pause.
+    hurried: Notify,
     status: watch::Sender<CacheStatus>,
 }
 
@@ -171,6 +173,7 @@ impl<K: Kind> Cache<K> {
             store: RwLock::new(Store::new(config.indexes.len())),
             subscribers: Mutex::new(Subscribers { greeted: Vec::new(), waiting: Vec::new() }),
             arrived: Notify::new(),
+            hurried: Notify::new(),
             status: watch::Sender::new(CacheStatus::default()),
             config,
         };
@@ -235,6 +238,15 @@ impl<K> Cache<K> {
     #[doc(alias = "HasSynced")]
     pub fn is_synced(&self) -> bool {
         self.shared.status.borrow().synced
+    }
+
+    /// Has a watch that pauses after a failure try again now, with short pauses from there on: for whoever knows
+    /// that what it failed for is mended, for example a permission that was granted. Otherwise it comes to try
+    /// within 30 s by itself.
+    ///
+    /// A watch that runs goes on as it is; the pause after its next failure is left out.
+    pub fn retry_now(&self) {
+        self.shared.hurried.notify_one();
     }
 
     /// Waits until a first list is complete. Without an end: see [`await_synced_within`](Self::await_synced_within).
@@ -469,6 +481,11 @@ impl<K: Kind> Cache<K> {
         let mut result = R::default();
         self.shared.status.send_modify(|status| result = change(status));
         result
+    }
+
+    /// Ready when the watch shall not wait any longer.
+    pub(crate) fn hurried(&self) -> impl Future<Output = ()> + '_ {
+        self.shared.hurried.notified()
     }
 
     /// Ready when a subscriber waits to be greeted.

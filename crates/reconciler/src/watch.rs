@@ -47,7 +47,7 @@ impl<K: Kind> WatchLoop<K> {
             loop {
                 let pause = self.step().await;
                 if !pause.is_zero() {
-                    sleep(pause).await;
+                    self.pause(pause).await;
                 }
             }
         });
@@ -59,6 +59,15 @@ impl<K: Kind> WatchLoop<K> {
                 () = cache.arrival() => cache.greet(),
                 never = &mut watching => return never,
             }
+        }
+    }
+
+    /// Waits, unless it is told that waiting has become useless.
+    async fn pause(&mut self, pause: Duration) {
+        tokio::select! {
+            biased;
+            () = self.cache.hurried() => self.protocol.hurried(),
+            () = sleep(pause) => {}
         }
     }
 

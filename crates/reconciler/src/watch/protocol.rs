@@ -212,6 +212,11 @@ impl Protocol {
         }
     }
 
+    /// Told that what failed is mended: pauses begin anew.
+    pub(crate) fn hurried(&mut self) {
+        self.failures = 0;
+    }
+
     /// Begins with the first page of a list.
     pub(crate) fn restart(&mut self) {
         self.next = Next::List { token: None };

@@ -406,3 +406,20 @@ async fn a_mapping_that_panics_is_passed_over() {
     assert_eq!(maps.status().panics, 1);
     running.stop().await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_is_told_to_try_again_does_not_wait_out_its_pause() {
+    let bench = bench();
+    let lists = Match::any().user("controller").verb(Verb::List).resource("configmaps");
+    bench.server.faults().set_plan(FaultPlan::none().rule(Rule::new(lists, Fault::Forbidden)));
+    let (running, maps, _log) = started(&bench).await;
+    // Long enough for pauses of 15 s and more, and not for the manager to give up.
+    sleep(Duration::from_secs(100)).await;
+    assert!(!maps.is_synced());
+    bench.server.faults().clear();
+    let told = Instant::now();
+    maps.retry_now();
+    maps.await_synced_within(Duration::from_secs(5)).await.unwrap();
+    assert!(told.elapsed() < Duration::from_secs(1), "{:?}", told.elapsed());
+    running.stop().await;
+}

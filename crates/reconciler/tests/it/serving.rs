@@ -1,6 +1,7 @@
 //! The admin server, on a real loopback port.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
 
 use reconciler::{Action, AdminServer, Controller, Failure, Manager, Request, reconcile_fn};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -92,6 +93,31 @@ async fn an_address_in_use_is_named() {
             first.local_addr()
         )
     );
+}
+
+#[tokio::test]
+async fn a_check_of_the_users_decides_readiness_too_and_one_that_panics_fails() {
+    let bench = bench();
+    let states = Arc::new(Mutex::new(vec![Ok(()), Ok(())]));
+    let (first, second) = (Arc::clone(&states), Arc::clone(&states));
+    let admin = AdminServer::bind(loopback())
+        .unwrap()
+        .readiness("disk", move || first.lock().unwrap()[0].map_err(|why: &str| why.to_owned()))
+        .readiness("luck", move || {
+            let state = second.lock().unwrap()[1];
+            state.map_err(|why: &str| panic!("{why}"))
+        });
+    let address = admin.local_addr();
+    let mut manager = Manager::builder().admin(admin).build().unwrap();
+    let maps = manager.cache(bench.api());
+    let running = start(manager);
+    maps.await_synced().await;
+    let ready = "[+]v1/configmaps complete\n[+]disk ok\n[+]luck ok\n";
+    assert_eq!(get(address, "/readyz").await, ("HTTP/1.1 200 OK".into(), ready.into()));
+    *states.lock().unwrap() = vec![Err("is full\nof it"), Err("no")];
+    let not_ready = "[+]v1/configmaps complete\n[-]disk is full of it\n[-]luck panicked\n";
+    assert_eq!(get(address, "/readyz").await, ("HTTP/1.1 503 Service Unavailable".into(), not_ready.into()));
+    running.stop().await;
 }
 
 #[tokio::test]
