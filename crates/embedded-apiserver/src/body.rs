@@ -1,4 +1,5 @@
-//! The body of an answer: all bytes at once, or a stream of chunks (a watch: one chunk is one event line).
+//! The body of an answer: all bytes at once, a stream of chunks (a watch: one chunk is one event), or somebody else's bytes on their way
+//! through.
 
 use std::error::Error;
 use std::fmt;
@@ -46,8 +47,13 @@ pub struct Body(Kind);
 
 enum Kind {
     Full(Option<Bytes>),
-    Stream(Pin<Box<dyn Stream<Item = Result<Bytes, Disconnected>> + Send>>),
+    Stream(Chunks),
+    /// An answer that ends by itself, and its length if that is known.
+    #[cfg_attr(not(feature = "proxy"), expect(dead_code, reason = "only a proxy passes answers through"))]
+    Transfer(Chunks, Option<u64>),
 }
+
+type Chunks = Pin<Box<dyn Stream<Item = Result<Bytes, Disconnected>> + Send>>;
 
 impl Body {
     /// A body without bytes.
@@ -69,9 +75,37 @@ impl Body {
         Self(Kind::Stream(Box::pin(stream)))
     }
 
-    /// Whether the bytes are not all known yet: a watch.
+    /// A body that is passed through: it comes in chunks, but is no watch. `length`: in bytes, if it is known.
+    #[cfg(feature = "proxy")]
+    pub(crate) fn transfer(
+        stream: impl Stream<Item = Result<Bytes, Disconnected>> + Send + 'static,
+        length: Option<u64>,
+    ) -> Self {
+        Self(Kind::Transfer(Box::pin(stream), length))
+    }
+
+    /// Whether the bytes are not all known yet: a watch, or an answer of another server that a proxy passes through.
     #[must_use]
     pub const fn is_stream(&self) -> bool {
+        matches!(self.0, Kind::Stream(_) | Kind::Transfer(..))
+    }
+
+    /// The same body, each chunk shown to `look` on its way.
+    #[cfg(feature = "listen")]
+    pub(crate) fn inspect_chunks(
+        self,
+        look: impl FnMut(&Result<Bytes, Disconnected>) + Send + 'static,
+    ) -> Self {
+        use futures::StreamExt;
+        Self(match self.0 {
+            Kind::Full(bytes) => Kind::Full(bytes),
+            Kind::Stream(chunks) => Kind::Stream(Box::pin(chunks.inspect(look))),
+            Kind::Transfer(chunks, length) => Kind::Transfer(Box::pin(chunks.inspect(look)), length),
+        })
+    }
+
+    /// Whether this goes on until somebody ends it.
+    pub(crate) const fn is_watch(&self) -> bool {
         matches!(self.0, Kind::Stream(_))
     }
 
@@ -80,7 +114,7 @@ impl Body {
     pub fn into_stream(self) -> Pin<Box<dyn Stream<Item = Result<Bytes, Disconnected>> + Send>> {
         match self.0 {
             Kind::Full(bytes) => Box::pin(futures::stream::iter(bytes.map(Ok))),
-            Kind::Stream(stream) => stream,
+            Kind::Stream(stream) | Kind::Transfer(stream, _) => stream,
         }
     }
 }
@@ -91,7 +125,7 @@ impl fmt::Debug for Body {
             Kind::Full(bytes) => {
                 f.debug_struct("Body").field("len", &bytes.as_ref().map_or(0, Bytes::len)).finish()
             }
-            Kind::Stream(_) => f.debug_struct("Body").field("stream", &true).finish(),
+            Kind::Stream(_) | Kind::Transfer(..) => f.debug_struct("Body").field("stream", &true).finish(),
         }
     }
 }
@@ -106,7 +140,9 @@ impl http_body::Body for Body {
     ) -> Poll<Option<Result<Frame<Bytes>, Disconnected>>> {
         match &mut self.0 {
             Kind::Full(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
-            Kind::Stream(stream) => stream.as_mut().poll_next(cx).map_ok(Frame::data),
+            Kind::Stream(stream) | Kind::Transfer(stream, _) => {
+                stream.as_mut().poll_next(cx).map_ok(Frame::data)
+            }
         }
     }
 
@@ -117,7 +153,8 @@ impl http_body::Body for Body {
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Kind::Full(bytes) => SizeHint::with_exact(bytes.as_ref().map_or(0, |b| b.len() as u64)),
-            Kind::Stream(_) => SizeHint::default(),
+            Kind::Transfer(_, Some(length)) => SizeHint::with_exact(*length),
+            Kind::Stream(_) | Kind::Transfer(..) => SizeHint::default(),
         }
     }
 }

@@ -6,11 +6,9 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 
 use crate::clock::{self, Clock};
-use crate::fault::{FaultPlan, Faults};
-use crate::pipeline::Pipeline;
-use crate::request_log::{self, RequestLog};
+use crate::fault::FaultPlan;
+use crate::pipeline::Settings;
 use crate::server::{Core, EmbeddedApiServer, Options};
-use crate::tokens::Tokens;
 
 /// Sets up an [`EmbeddedApiServer`]; from [`EmbeddedApiServer::builder`].
 #[derive(Debug, Clone)]
@@ -22,11 +20,7 @@ pub struct Builder {
     bookmark_interval: Duration,
     namespaces: Vec<String>,
     check_namespaces: bool,
-    tokens: Tokens,
-    faults: FaultPlan,
-    request_log_capacity: usize,
-    introspection: bool,
-    allow_non_loopback: bool,
+    front: Settings,
     volume_binder: bool,
 }
 
@@ -39,11 +33,7 @@ impl Default for Builder {
             bookmark_interval: Duration::from_secs(60),
             namespaces: Vec::new(),
             check_namespaces: true,
-            tokens: Tokens::default(),
-            faults: FaultPlan::none(),
-            request_log_capacity: request_log::DEFAULT_CAPACITY,
-            introspection: false,
-            allow_non_loopback: false,
+            front: Settings::default(),
             volume_binder: false,
         }
     }
@@ -101,33 +91,33 @@ impl Builder {
     /// A bearer token and the user it stands for. With the first token, requests over a socket that carry none, or a
     /// wrong one, are answered 401; clients in this process need none.
     pub fn token(mut self, user: &str, token: impl Into<String>) -> Self {
-        self.tokens.insert(user, token.into());
+        self.front.tokens.insert(user, token.into());
         self
     }
 
     /// The faults in force from the start (default: none). [`EmbeddedApiServer::faults`] changes them later.
     pub fn faults(mut self, plan: FaultPlan) -> Self {
-        self.faults = plan;
+        self.front.faults = plan;
         self
     }
 
     /// How many entries the request log keeps (default 65536, at least 1). Its counters never drop.
     pub const fn request_log_capacity(mut self, entries: usize) -> Self {
-        self.request_log_capacity = entries;
+        self.front.request_log = entries;
         self
     }
 
     /// Whether other processes may read the request log and change the faults under `/embedded/` (default `false`):
     /// `GET /embedded/healthz`, `GET /embedded/requests`, `GET` and `PUT /embedded/faults`.
     pub const fn introspection(mut self, introspection: bool) -> Self {
-        self.introspection = introspection;
+        self.front.introspection = introspection;
         self
     }
 
     /// Whether a listener may be given an address that other machines can reach (default `false`). This server has
     /// no transport security and no permissions: whoever reaches it may do everything.
     pub const fn allow_non_loopback(mut self, allow: bool) -> Self {
-        self.allow_non_loopback = allow;
+        self.front.allow_non_loopback = allow;
         self
     }
 
@@ -152,13 +142,7 @@ impl Builder {
             check_namespaces: self.check_namespaces,
             protect_volumes: self.volume_binder,
         };
-        let pipeline = Pipeline {
-            log: RequestLog::new(self.request_log_capacity, clock.clone()),
-            tokens: self.tokens,
-            faults: Faults::new(self.faults),
-            introspection: self.introspection,
-            allow_non_loopback: self.allow_non_loopback,
-        };
+        let pipeline = self.front.build(clock.clone());
         let core = Core::new(options, pipeline, clock, rng);
         core.create_namespaces(self.namespaces);
         EmbeddedApiServer::from_core(Arc::new(core))

@@ -18,6 +18,8 @@ mod binder;
 mod listen;
 #[cfg(feature = "client")]
 mod client;
+#[cfg(feature = "proxy")]
+mod proxy;
 mod identity;
 mod body;
 mod kind;
@@ -26,6 +28,8 @@ mod builtin;
 mod route;
 mod query;
 mod media;
+mod protobuf;
+mod recorded;
 mod rest;
 mod discovery;
 mod selector;
@@ -44,6 +48,8 @@ pub use crate::identity::ClientName;
 pub use crate::kind::{InvalidKind, Kind};
 #[cfg(feature = "listen")]
 pub use crate::listen::{ListenError, Listener};
+#[cfg(feature = "proxy")]
+pub use crate::proxy::{FaultProxy, FaultProxyBuilder};
 pub use crate::request_info::{RequestInfo, Verb};
 pub use crate::request_log::{Counts, Entry, Forgotten, Outcome, RequestLog, Selection, Series};
 pub use crate::server::EmbeddedApiServer;

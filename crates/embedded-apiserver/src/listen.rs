@@ -3,6 +3,7 @@
 use crate::body::{Body, Disconnected};
 use crate::server::EmbeddedApiServer;
 use crate::service::ApiService;
+use bytes::Bytes;
 use futures::StreamExt;
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -138,9 +139,16 @@ impl EmbeddedApiServer {
     ///
     /// Nothing listens if the future is dropped.
     pub async fn listen(&self, address: &str) -> Result<Listener, ListenError> {
+        Listener::open(self.service(), address).await
+    }
+}
+
+impl Listener {
+    /// Binds and accepts for `service`, whose pipeline says whether other machines may reach it.
+    pub(crate) async fn open(service: ApiService, address: &str) -> Result<Self, ListenError> {
         let unusable = |source| ListenError::Address { address: address.to_owned(), source };
         let resolved: Vec<SocketAddr> = lookup_host(address).await.map_err(unusable)?.collect();
-        if !self.core().pipeline.allow_non_loopback
+        if !service.pipeline().allow_non_loopback
             && let Some(&outside) = resolved.iter().find(|resolved| !resolved.ip().is_loopback())
         {
             return Err(ListenError::NotLoopback { address: outside });
@@ -155,8 +163,8 @@ impl EmbeddedApiServer {
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
         let (stop, stopped) = watch::channel(false);
-        let accepting = tokio::spawn(accept(socket, self.service(), stopped));
-        Ok(Listener { address, stop, accepting })
+        let accepting = tokio::spawn(accept(socket, service, stopped));
+        Ok(Self { address, stop, accepting })
     }
 }
 
@@ -241,13 +249,16 @@ async fn answer(
     if !response.body().is_stream() {
         return Ok(response);
     }
+    let lost = move |chunk: &Result<Bytes, Disconnected>| {
+        if chunk.is_err() {
+            dropped.notify_one();
+        }
+    };
+    let response = response.map(|body| body.inspect_chunks(lost));
+    if !response.body().is_watch() {
+        return Ok(response);
+    }
+    // A regular end of a watch; for any other answer it would be half of it.
     let until_stop = async move { stop(&mut stopped).await };
-    Ok(response.map(|body| {
-        let chunks = body.into_stream().take_until(Box::pin(until_stop));
-        Body::stream(chunks.inspect(move |chunk| {
-            if chunk.is_err() {
-                dropped.notify_one();
-            }
-        }))
-    }))
+    Ok(response.map(|body| Body::stream(body.into_stream().take_until(Box::pin(until_stop)))))
 }

@@ -1,11 +1,12 @@
 //! The way of a request to the API: who asks, the log, the faults. Each has its own file; here is their order.
 
 use crate::body::{Body, Disconnected};
-use crate::fault::{self, Fault, Faults, FaultyWatch, Injection};
+use crate::clock::Clock;
+use crate::fault::{self, Fault, FaultPlan, Faults, FaultyWatch, Injection};
 use crate::identity::ClientName;
 use crate::introspection;
 use crate::request_info::{RequestInfo, Verb};
-use crate::request_log::{Outcome, Recording, RequestLog};
+use crate::request_log::{self, Outcome, Recording, RequestLog};
 use crate::status;
 use crate::tokens::{ANONYMOUS, Tokens};
 use bytes::Bytes;
@@ -15,7 +16,43 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// What stands in front of the API.
+/// What the builders of servers and proxies ask of a pipeline.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) tokens: Tokens,
+    pub(crate) faults: FaultPlan,
+    /// Entries kept.
+    pub(crate) request_log: usize,
+    pub(crate) introspection: bool,
+    pub(crate) allow_non_loopback: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            tokens: Tokens::default(),
+            faults: FaultPlan::none(),
+            request_log: request_log::DEFAULT_CAPACITY,
+            introspection: false,
+            allow_non_loopback: false,
+        }
+    }
+}
+
+impl Settings {
+    /// The pipeline, whose log's wall time follows `clock`.
+    pub(crate) fn build(self, clock: Clock) -> Pipeline {
+        Pipeline {
+            log: RequestLog::new(self.request_log, clock),
+            tokens: self.tokens,
+            faults: Faults::new(self.faults),
+            introspection: self.introspection,
+            allow_non_loopback: self.allow_non_loopback,
+        }
+    }
+}
+
+/// What stands in front of the API: the embedded server's own, or one behind a proxy.
 #[derive(Debug)]
 pub(crate) struct Pipeline {
     pub(crate) log: RequestLog,
@@ -130,7 +167,7 @@ impl Pipeline {
         info: &RequestInfo,
         injected: Option<Injection>,
     ) -> Response<Body> {
-        if !response.body().is_stream() {
+        if !response.body().is_watch() {
             return response;
         }
         response.map(|body| FaultyWatch::wrap(body, &self.faults, user, info.clone(), injected))

@@ -1,4 +1,4 @@
-//! The server as a tower service: reads the body, then hands the request to the API.
+//! The way in, as a tower service: reads the body, then sends the request through the pipeline to what stands behind it.
 
 use std::fmt;
 use std::future::Future;
@@ -13,6 +13,9 @@ use tower::Service;
 
 use crate::body::{Body, Disconnected};
 use crate::identity::ClientName;
+use crate::pipeline::Pipeline;
+#[cfg(feature = "proxy")]
+use crate::proxy::Upstream;
 use crate::rest;
 use crate::server::{Core, Shared};
 use crate::status::Status;
@@ -30,21 +33,54 @@ const MAX_BODY: usize = 3 * 1024 * 1024;
 /// when its body is dropped.
 #[derive(Clone)]
 pub struct ApiService {
-    core: Arc<Core>,
-    /// Keeps the server's actors running; an actor's own service does not.
-    shared: Option<Arc<Shared>>,
+    behind: Behind,
     client: Option<ClientName>,
+}
+
+/// What answers the requests that have passed the pipeline, which it owns.
+#[derive(Clone)]
+enum Behind {
+    /// This crate's own API. `shared` keeps the server's actors running; an actor's own service has none.
+    Embedded { core: Arc<Core>, shared: Option<Arc<Shared>> },
+    /// Another server.
+    #[cfg(feature = "proxy")]
+    Upstream(Arc<Upstream>),
+}
+
+impl Behind {
+    fn pipeline(&self) -> &Pipeline {
+        match self {
+            Self::Embedded { core, .. } => &core.pipeline,
+            #[cfg(feature = "proxy")]
+            Self::Upstream(upstream) => &upstream.pipeline,
+        }
+    }
+
+    async fn answer(&self, request: Request<Bytes>) -> Response<Body> {
+        match self {
+            Self::Embedded { core, .. } => rest::serve(core, request).await,
+            #[cfg(feature = "proxy")]
+            Self::Upstream(upstream) => upstream.forward(request).await,
+        }
+    }
 }
 
 impl ApiService {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
-        Self { core: Arc::clone(&shared.core), shared: Some(shared), client: None }
+        let behind = Behind::Embedded { core: Arc::clone(&shared.core), shared: Some(shared) };
+        Self { behind, client: None }
     }
 
     /// A service for an actor of the server itself: it does not keep the server alive.
     #[cfg(feature = "actors")]
     pub(crate) fn for_actor(core: Arc<Core>, name: &str) -> Self {
-        Self { core, shared: None, client: Some(ClientName::new(name)) }
+        Self { behind: Behind::Embedded { core, shared: None }, client: Some(ClientName::new(name)) }
+    }
+
+    /// A service in front of another server.
+    #[cfg(feature = "proxy")]
+    pub(crate) const fn before(upstream: Arc<Upstream>) -> Self {
+        Self { behind: Behind::Upstream(upstream), client: None }
     }
 
     /// The same service, whose requests are made in the name of `user`.
@@ -52,6 +88,11 @@ impl ApiService {
     pub fn as_user(mut self, user: &str) -> Self {
         self.client = Some(ClientName::new(user));
         self
+    }
+
+    #[cfg(feature = "listen")]
+    pub(crate) fn pipeline(&self) -> &Pipeline {
+        self.behind.pipeline()
     }
 }
 
@@ -75,13 +116,13 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let this = self.clone();
+        let Self { behind, client } = self.clone();
         Box::pin(async move {
-            if let Some(shared) = &this.shared {
+            if let Behind::Embedded { shared: Some(shared), .. } = &behind {
                 shared.start_actors();
             }
             let (mut parts, body) = request.into_parts();
-            if let Some(client) = this.client {
+            if let Some(client) = client {
                 parts.extensions.insert(client);
             }
             let (body, refused) = match Limited::new(body, MAX_BODY).collect().await {
@@ -94,14 +135,14 @@ where
                     (Bytes::new(), Some(Status::bad_request(why)))
                 }
             };
-            let core = Arc::clone(&this.core);
+            let answering = behind.clone();
             let api = move |request: Request<Bytes>| async move {
                 match refused {
                     Some(status) => status.into_response(),
-                    None => rest::serve(&core, request).await,
+                    None => answering.answer(request).await,
                 }
             };
-            this.core.pipeline.serve(Request::from_parts(parts, body), api).await
+            behind.pipeline().serve(Request::from_parts(parts, body), api).await
         })
     }
 }

@@ -6,6 +6,8 @@ mod faults;
 #[cfg(feature = "listen")]
 mod listener;
 mod objects;
+#[cfg(feature = "proxy")]
+mod proxy;
 mod request_log;
 mod determinism;
 mod discovery;
