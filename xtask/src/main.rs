@@ -9,6 +9,7 @@ mod arrows;
 mod tidy;
 mod map;
 mod demo;
+mod control_plane;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -40,6 +41,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
+    /// Start a real control plane on this machine (built from source the first time), print its kubeconfig, stop it on Ctrl-C
+    ControlPlane(control_plane::Options),
     /// Check the dependency law and what every published crate must have (also a stage of `ci`)
     Arrows,
     /// Check the shape of the source files (also a stage of `ci`)
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         }
         Command::Ci { stages, .. } => ci::run_stages(&stages),
         Command::Demo { args } => demo::run(&args),
+        Command::ControlPlane(options) => control_plane::run(&options),
         Command::Arrows => arrows::check(),
         Command::Tidy => tidy::check(),
     };

@@ -1,4 +1,7 @@
-//! Checks that need several crates at once: that the code in the workspace's README compiles, and that its worker loop runs.
+//! Checks that need several crates at once, or a real control plane; among them that the code in the workspace's README compiles.
+
+pub mod real;
+pub mod conformance;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

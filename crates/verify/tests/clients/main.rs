@@ -1,0 +1,4 @@
+//! Clients that are not ours against the embedded server's listener: kubectl, and client-go's informer.
+
+mod client_go;
+mod kubectl;

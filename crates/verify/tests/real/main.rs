@@ -1,0 +1,7 @@
+//! What is claimed of a real control plane, on one: kube-apiserver, etcd and kube-controller-manager as processes of this machine.
+
+mod compaction;
+mod conformance;
+mod deploy;
+mod election;
+mod rbac;
