@@ -163,6 +163,7 @@ impl<K: Kind> WatchLoop<K> {
         loop {
             // A watch that stands counts as healthy even when nothing happens.
             let next = timeout(if progressed { idle } else { SETTLE_TIME.min(idle) }, steps.next()).await;
+            self.protocol.stood(began.elapsed());
             let step = match next {
                 Ok(Some(Ok(step))) => step,
                 Ok(Some(Err(error))) => return self.failed(&error),

@@ -153,13 +153,17 @@ impl Protocol {
         OnBackwards::ListAgain(self.pause(random))
     }
 
+    /// The watch under way has stood this long, whatever comes of it next: what expired before it is no sign of trouble any more.
+    pub(crate) fn stood(&mut self, lasted: Duration) {
+        if lasted >= SHORT_WATCH {
+            self.expired_early = false;
+        }
+    }
+
     /// The watch showed an event or a bookmark of this version; or none, and has stood for a while.
     pub(crate) fn progressed(&mut self, version: Option<&str>) {
         self.failures = 0;
         self.refused = 0;
-        if version.is_none() {
-            self.expired_early = false;
-        }
         if let Some(new) = version.filter(|version| !version.is_empty()) {
             self.newest = self.newest.max(new.parse().ok());
             self.next = Next::Watch { version: new.to_owned() };
@@ -171,7 +175,6 @@ impl Protocol {
         self.refused = 0;
         if lasted >= SHORT_WATCH {
             self.failures = 0;
-            self.expired_early = false;
             return Duration::ZERO;
         }
         if progressed {

@@ -70,12 +70,24 @@ fn a_version_that_expires_after_every_event_does_not_list_in_a_hot_loop() {
     };
     assert_eq!(expire("8"), Duration::ZERO);
     assert_eq!([expire("9"), expire("10")], [FIRST_PAUSE / 2; 2]);
-    protocol.progressed(None);
-    assert_eq!(
-        protocol.failed(Fault::Expired, 0),
-        Duration::ZERO,
-        "a watch that stood makes it ordinary again"
-    );
+    protocol.stood(SHORT_WATCH - Duration::from_millis(1));
+    assert_eq!(protocol.failed(Fault::Expired, 0), FIRST_PAUSE);
+}
+
+#[test]
+fn a_watch_that_stood_makes_the_next_expiry_ordinary_again_busy_or_quiet() {
+    for busy in [false, true] {
+        let mut protocol = watching("7");
+        assert_eq!(protocol.failed(Fault::Expired, 0), Duration::ZERO);
+        protocol.listed("8".into());
+        if busy {
+            // Events from the first moment on: never a quiet second.
+            protocol.progressed(Some("9"));
+        }
+        protocol.stood(SHORT_WATCH);
+        protocol.progressed(busy.then_some("10"));
+        assert_eq!(protocol.failed(Fault::Expired, 0), Duration::ZERO, "busy: {busy}");
+    }
 }
 
 #[test]
@@ -94,6 +106,7 @@ fn an_expired_version_lists_at_once_the_first_time_and_later_with_pauses() {
     protocol.listed("8".into());
     assert!(protocol.failed(Fault::Expired, 0) > Duration::ZERO, "no progress since: do not list in a loop");
     protocol.listed("9".into());
+    protocol.stood(SHORT_WATCH);
     protocol.progressed(None);
     assert_eq!(protocol.failed(Fault::Expired, 0), Duration::ZERO);
 }
