@@ -32,6 +32,7 @@ const NEVER: &[(&str, &[&str])] = &[
     ("wq-delay", &["kube", "k8s-openapi"]),
     ("wq-ratelimit", &["kube", "k8s-openapi"]),
     ("wq-priority", &["tokio", "kube", "k8s-openapi"]),
+    ("control-plane", &["tokio", "kube", "k8s-openapi"]),
     ("xtask", &["tokio", "kube", "k8s-openapi"]),
 ];
 

@@ -5,81 +5,106 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Result, bail, ensure};
 
-use crate::process::{Deadline, run, shown, status};
+use crate::process::{Deadline, is_installed, run, shown, status};
 use crate::stage::{self, Group, Stage, Verdict};
 use crate::workspace::Workspace;
-use crate::{arrows, demo, tidy};
+use crate::{arrows, demo, real, tidy};
 
 /// The newest actionlint; a Go module, so `go run` fetches and builds it.
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
 
 const STAGES: &[Stage] = &[
-    Stage { name: "fmt", asks: "is the code formatted?", group: Group::Static, run: fmt },
+    Stage { name: "fmt", asks: "is the code formatted?", group: Group::Static, needs: &[], run: fmt },
     Stage {
         name: "tidy",
         asks: "has every file a first line, a size and a name of its own?",
         group: Group::Static,
+        needs: &[],
         run: tidy,
     },
     Stage {
         name: "arrows",
         asks: "do dependencies point down, and is every published crate complete?",
         group: Group::Static,
+        needs: &[],
         run: arrows,
     },
     Stage {
         name: "workflows",
         asks: "are the workflow files valid? (actionlint)",
         group: Group::Static,
+        needs: &[],
         run: workflows,
     },
     Stage {
         name: "clippy",
         asks: "all targets, all features, warnings denied",
         group: Group::Static,
+        needs: &[],
         run: clippy,
     },
     Stage {
         name: "doc",
         asks: "do all pages build and all links hold, the private ones too?",
         group: Group::Static,
+        needs: &[],
         run: doc,
     },
     Stage {
         name: "features",
         asks: "does each published crate compile with no feature, each alone, and all?",
         group: Group::Static,
+        needs: &[],
         run: features,
     },
     Stage {
         name: "package",
         asks: "does each published crate build from its own package?",
         group: Group::Static,
+        needs: &[],
         run: package,
     },
     Stage {
         name: "deny",
         asks: "licences, bans and sources of all dependencies",
         group: Group::Static,
+        needs: &[],
         run: deny,
     },
     Stage {
         name: "build",
         asks: "do all programs, tests and examples build?",
         group: Group::Build,
+        needs: &[],
         run: build,
     },
     Stage {
         name: "test",
         asks: "unit, integration and doc tests, and every example",
         group: Group::Test,
+        needs: &[],
         run: test,
     },
     Stage {
         name: "demo",
         asks: "does the whole thing work, and does its judge see a planted wrong?",
         group: Group::Demo,
+        needs: &[],
         run: run_demo,
+    },
+    Stage {
+        name: "programs",
+        asks: "do the real control plane, and all that runs on it, build?",
+        group: Group::Programs,
+        needs: &[],
+        run: real::programs,
+    },
+    Stage {
+        name: "real",
+        asks: "does all that is claimed hold on a real control plane, and with clients that are not ours?",
+        group: Group::Real,
+        needs: &["programs"],
+        run: real::real,
     },
 ];
 
@@ -189,7 +214,7 @@ fn deny(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
 /// Ahead of `test` and `demo`, so that the time of those stages is the time of what they run.
 fn build(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     run(workspace.cargo(&["test", "--locked", "--workspace", "--all-features", "--no-run"]), deadline)?;
-    demo::build(workspace)?;
+    run(demo::build_command(workspace), deadline)?;
     Ok(Verdict::Passed)
 }
 
@@ -215,7 +240,7 @@ fn examples(workspace: &Workspace) -> Vec<PathBuf> {
 }
 
 fn run_demo(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
-    demo::build(workspace)?;
+    run(demo::build_command(workspace), deadline)?;
     run(demo::command(workspace, &["--claims".into(), "200".into(), "--seed".into(), "1".into()]), deadline)?;
     for wrong in ["duplicate", "orphan", "lose"] {
         let args = ["--claims", "64", "--seed", "1", "--sabotage", wrong].map(Into::into);
@@ -227,10 +252,4 @@ fn run_demo(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
         }
     }
     Ok(Verdict::Passed)
-}
-
-fn is_installed(program: &str, version: &str) -> bool {
-    let mut command = Command::new(program);
-    command.arg(version).stdout(Stdio::null()).stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
 }

@@ -56,7 +56,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 /// Finds or builds all programs, and shows on stderr what takes time. `ended` is asked whether to give up.
-pub(crate) fn prepare(ended: impl Fn() -> bool) -> Result<Assets> {
+fn prepare(ended: impl Fn() -> bool) -> Result<Assets> {
     let mut progress = Shown::default();
     let assets = Assets::prepare(&Component::ALL, |now| {
         progress.tell(now);

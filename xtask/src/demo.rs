@@ -10,18 +10,17 @@ use crate::workspace::Workspace;
 /// Builds both programs and hands over to the demo, whose exit status is ours.
 pub(crate) fn run(args: &[OsString]) -> Result<()> {
     let workspace = Workspace::load()?;
-    build(&workspace)?;
+    let status = build_command(&workspace).status().context("cannot start cargo")?;
+    anyhow::ensure!(status.success(), "the demo does not build: cargo ended with {status}");
     become_it(command(&workspace, args))
 }
 
-/// Builds the demo and the provisioner that it starts. Cargo shows its own progress, on stderr.
-pub(crate) fn build(workspace: &Workspace) -> Result<()> {
+/// What builds the demo and the provisioner that it starts. Cargo shows its own progress, on stderr.
+pub(crate) fn build_command(workspace: &Workspace) -> Command {
     let packages = ["--package", "demo", "--package", "hostpath-provisioner"];
     let mut command = workspace.cargo(&["build", "--locked", "--bins"]);
     command.args(packages);
-    let status = command.status().context("cannot start cargo")?;
-    anyhow::ensure!(status.success(), "the demo does not build: cargo ended with {status}");
-    Ok(())
+    command
 }
 
 /// The built demo with `args`, told where the provisioner is.

@@ -10,6 +10,7 @@ mod tidy;
 mod map;
 mod demo;
 mod control_plane;
+mod real;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,7 +1,7 @@
 //! Running a command to its end, or to the end of a stage's time: something that hangs must fail, and say what it was.
 
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -55,6 +55,13 @@ pub(crate) fn shown(command: &Command) -> String {
         .filter_map(|(key, value)| Some(format!("{}='{}'", key.to_string_lossy(), value?.to_string_lossy())));
     let words = std::iter::once(program).chain(command.get_args());
     vars.chain(words.map(|word| word.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a program answers when asked for its version.
+pub(crate) fn is_installed(program: &str, version: &str) -> bool {
+    let mut command = Command::new(program);
+    command.arg(version).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
 }
 
 /// Away from a terminal the command leads a process group, which can be killed as a whole. At a terminal it stays in

@@ -16,6 +16,8 @@ pub(crate) struct Stage {
     pub(crate) name: &'static str,
     pub(crate) asks: &'static str,
     pub(crate) group: Group,
+    /// Stages that come along when this one is picked by name: what they build is no part of its time.
+    pub(crate) needs: &'static [&'static str],
     pub(crate) run: fn(&Workspace, Deadline) -> Result<Verdict>,
 }
 
@@ -34,6 +36,9 @@ pub(crate) enum Group {
     Build,
     Test,
     Demo,
+    /// Go builds Kubernetes once for a machine, in about five minutes.
+    Programs,
+    Real,
 }
 
 impl Group {
@@ -41,14 +46,15 @@ impl Group {
     const fn cap(self) -> Duration {
         Duration::from_secs(
             60 * match self {
+                Self::Programs => 20,
                 Self::Static | Self::Build => 10,
-                Self::Test | Self::Demo => 6,
+                Self::Test | Self::Demo | Self::Real => 6,
             },
         )
     }
 }
 
-/// The stages of `all` that `names` picks, in the order of `all`; all of them if it names none.
+/// The stages of `all` that `names` picks, and those that they need, in the order of `all`; all of them if it names none.
 ///
 /// # Errors
 ///
@@ -61,7 +67,9 @@ pub(crate) fn pick(all: &[Stage], names: &[String]) -> Result<Vec<Stage>> {
             all.iter().map(|stage| stage.name).collect::<Vec<_>>().join(" ")
         );
     }
-    let chosen = |stage: &&Stage| names.is_empty() || names.iter().any(|name| name == stage.name);
+    let named = |wanted: &str| names.is_empty() || names.iter().any(|name| name == wanted);
+    let needed = |wanted: &str| all.iter().any(|stage| named(stage.name) && stage.needs.contains(&wanted));
+    let chosen = |stage: &&Stage| named(stage.name) || needed(stage.name);
     Ok(all.iter().filter(chosen).copied().collect())
 }
 

@@ -2,10 +2,10 @@
 
 use super::{Group, Stage, Verdict, pick};
 
-const ALL: &[Stage] = &[stage("fmt"), stage("test"), stage("demo")];
+const ALL: &[Stage] = &[stage("fmt", &[]), stage("test", &[]), stage("demo", &["test"])];
 
-const fn stage(name: &'static str) -> Stage {
-    Stage { name, asks: "?", group: Group::Static, run: |_, _| Ok(Verdict::Passed) }
+const fn stage(name: &'static str, needs: &'static [&'static str]) -> Stage {
+    Stage { name, asks: "?", group: Group::Static, needs, run: |_, _| Ok(Verdict::Passed) }
 }
 
 fn picked(names: &[&str]) -> Result<Vec<&'static str>, String> {
@@ -21,7 +21,12 @@ fn no_name_picks_all() {
 
 #[test]
 fn names_pick_in_the_order_of_the_stages() {
-    assert_eq!(picked(&["demo", "fmt"]), Ok(vec!["fmt", "demo"]));
+    assert_eq!(picked(&["test", "fmt"]), Ok(vec!["fmt", "test"]));
+}
+
+#[test]
+fn what_a_stage_needs_comes_along_before_it() {
+    assert_eq!(picked(&["demo"]), Ok(vec!["test", "demo"]));
 }
 
 #[test]
