@@ -132,11 +132,5 @@ impl fmt::Display for Error {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Spawn { source, .. } | Self::Io { source, .. } => Some(source),
-            _ => None,
-        }
-    }
-}
+/// No `source`: each message holds its cause.
+impl std::error::Error for Error {}

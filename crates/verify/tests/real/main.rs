@@ -4,4 +4,5 @@ mod compaction;
 mod conformance;
 mod deploy;
 mod election;
+mod plane;
 mod rbac;
