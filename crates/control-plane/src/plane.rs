@@ -314,6 +314,9 @@ impl ControlPlane {
             format!("--secure-port={}", free_port()?),
             format!("--cert-dir={}", self.folder.path().join("controller-manager").display()),
             "--leader-elect=true".to_owned(),
+            // Its own default of 20 a second binds four claims in that time.
+            "--kube-api-qps=500".to_owned(),
+            "--kube-api-burst=1000".to_owned(),
             format!("--controllers={CONTROLLERS}"),
         ];
         let path = self.assets.path(component)?;
