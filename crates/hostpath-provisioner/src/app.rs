@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::num::NonZeroU32;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::{Api, Client, Resource};
 use lease_election::LeaderElector;
-use reconciler::{AdminServer, BoxError, CacheConfig, Change, Controller, Manager};
+use reconciler::{AdminServer, BoxError, CacheConfig, Change, Controller, Handle, Manager};
 
 use crate::claims::{ClaimReconciler, changed};
 use crate::config::Settings;
@@ -17,9 +18,10 @@ use crate::directory::Root;
 use crate::events::Events;
 use crate::metrics::Metrics;
 use crate::names::{claim_uid_of, volume_name};
+use crate::permissions::{Mended, Permissions};
 use crate::sweep;
 use crate::us::Us;
-use crate::volumes::VolumeReconciler;
+use crate::volumes::{VolumeReconciler, has_finalizer};
 
 /// What the program is put together from.
 pub struct Assembly<'a> {
@@ -35,6 +37,8 @@ pub struct Assembly<'a> {
     pub events: Events,
     /// What is counted.
     pub metrics: Metrics,
+    /// What is known of the account's permissions; the clients' requests pass through its layer.
+    pub permissions: Permissions,
     /// Serves metrics and health, if given.
     pub admin: Option<AdminServer>,
 }
@@ -53,13 +57,18 @@ impl fmt::Debug for Assembly<'_> {
 /// # Errors
 /// When numbers do not fit together that the flags' checks let pass.
 pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
-    let Assembly { settings, client, elector, root, events, metrics, admin } = assembly;
-    let mut builder = Manager::builder().grace(settings.drain_grace).loss_grace(settings.stop_margin / 2);
+    let Assembly { settings, client, elector, root, events, metrics, permissions, admin } = assembly;
+    let mut builder = Manager::builder()
+        .grace(settings.drain_grace)
+        .loss_grace(settings.stop_margin / 2)
+        // A list that is refused, or a server that is away, ends by itself one day; readiness tells until then.
+        .sync_timeout(Duration::MAX);
     if let Some(elector) = elector {
         builder = builder.election(elector);
     }
     if let Some(admin) = admin {
-        builder = builder.admin(admin);
+        let permissions = permissions.clone();
+        builder = builder.admin(admin.readiness("permissions", move || permissions.readiness()));
     }
     let mut manager = builder.build()?;
     let caches = Caches {
@@ -72,6 +81,7 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
         provisioner: settings.provisioner.clone(),
         storage_class: settings.storage_class.clone(),
         root: root.path().to_path_buf(),
+        node_label: settings.node_label.clone(),
     };
     let context = Arc::new(Context::new(Parts {
         us,
@@ -119,12 +129,47 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
         volumes = volumes.max_attempts(attempts);
     }
     let handle = claims.handle();
+    let waiting = Waiting {
+        // The context's client notices refusals for these permissions: it must not be held by them.
+        context: Arc::downgrade(&context),
+        claims: handle.clone(),
+        volumes: volumes.handle(),
+    };
+    permissions.on_mended(move |mended| waiting.try_again(mended));
     let interval = settings.sweep_interval;
     manager
         .leader_task("sweep", move |task| sweep::run(Arc::clone(&context), task, handle.clone(), interval));
     manager.add(claims);
     manager.add(volumes);
     Ok(manager)
+}
+
+/// All that may wait for a permission, but for the election, which tries again by itself within five renew intervals.
+struct Waiting {
+    context: Weak<Context>,
+    claims: Handle<String>,
+    volumes: Handle<String>,
+}
+
+impl Waiting {
+    /// Keys that stand in back-off or were given up run at once; each finds out by itself whether there is anything to do.
+    fn try_again(&self, mended: Mended) {
+        let Some(context) = self.context.upgrade() else { return };
+        let Caches { claims, volumes, classes } = &context.caches;
+        claims.retry_now();
+        volumes.retry_now();
+        classes.retry_now();
+        if mended == Mended::Watches {
+            return;
+        }
+        let unbound = claims.list();
+        let unbound = unbound.iter().filter(|claim| is_unbound(claim));
+        unbound.filter_map(|claim| claim.metadata.uid.clone()).for_each(|uid| self.claims.add(uid));
+        context.all_begun().into_iter().for_each(|uid| self.claims.add(uid));
+        let unsettled = volumes.list();
+        let unsettled = unsettled.iter().filter(|volume| is_unsettled(volume));
+        unsettled.filter_map(|volume| volume.metadata.name.clone()).for_each(|name| self.volumes.add(name));
+    }
 }
 
 /// A watch of everything, without what nobody here reads.
@@ -145,6 +190,12 @@ fn name_of<K: Resource>(change: &Change<K>) -> Option<String> {
 
 fn is_unbound(claim: &PersistentVolumeClaim) -> bool {
     claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref()).is_none_or(str::is_empty)
+}
+
+/// Whether something may be to be done about a volume.
+fn is_unsettled(volume: &PersistentVolume) -> bool {
+    let phase = volume.status.as_ref().and_then(|status| status.phase.as_deref());
+    volume.metadata.deletion_timestamp.is_some() || phase != Some("Bound") || !has_finalizer(volume)
 }
 
 /// The UIDs that a change of a claim names. Our own note is no change, or a failing claim would be tried again at once.

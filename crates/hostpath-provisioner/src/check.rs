@@ -81,16 +81,24 @@ pub(crate) fn shown_url(url: &http::Uri) -> String {
 /// When it does not answer in time, or refuses us.
 pub(crate) async fn server(client: &Client, url: &str, patience: Patience) -> Result<(), InputError> {
     let thing = format!("API server {url}");
-    ask(patience, || client.apiserver_version()).await.map(drop).map_err(|error| match error {
-        Unanswered::Refused(status) => {
-            InputError::new(thing, status.to_string(), "check the credentials in the kubeconfig")
-        }
-        Unanswered::Silent(why) => InputError::new(
-            thing,
-            format!("not reached within {:?}: {why}", patience.whole),
-            "check the address and that the server runs",
-        ),
-    })
+    ask(patience, || client.apiserver_version())
+        .await
+        .map(drop)
+        .or_else(|error| match error {
+            // It knows us: what we may do beside that is another question.
+            Unanswered::Refused(status) if status.code == 403 => Ok(()),
+            other => Err(other),
+        })
+        .map_err(|error| match error {
+            Unanswered::Refused(status) => {
+                InputError::new(thing, status.to_string(), "check the credentials in the kubeconfig")
+            }
+            Unanswered::Silent(why) => InputError::new(
+                thing,
+                format!("not reached within {:?}: {why}", patience.whole),
+                "check the address and that the server runs",
+            ),
+        })
 }
 
 /// Looks at the StorageClass: there, ours, and with parameters that can be met.
@@ -105,17 +113,20 @@ pub(crate) async fn class(
 ) -> Result<(), InputError> {
     let thing = format!("--storage-class {name}");
     let classes: Api<StorageClass> = Api::all(client.clone());
-    let class = ask(patience, || classes.get(name)).await.map_err(|error| match error {
+    let class = match ask(patience, || classes.get(name)).await {
+        // It may come to be granted, and the class is watched besides: no reason not to start.
+        Err(Unanswered::Refused(status)) if status.code == 403 => return Ok(()),
+        other => other,
+    };
+    let class = class.map_err(|error| match error {
         Unanswered::Refused(status) if status.code == 404 => InputError::new(
             &*thing,
             "there is no such StorageClass",
             format!("create it with provisioner {provisioner:?}"),
         ),
-        Unanswered::Refused(status) => InputError::new(
-            &*thing,
-            status.to_string(),
-            "allow this account to get, list and watch StorageClasses",
-        ),
+        Unanswered::Refused(status) => {
+            InputError::new(&*thing, status.to_string(), "check the credentials in the kubeconfig")
+        }
         Unanswered::Silent(why) => InputError::new(
             &*thing,
             format!("not read within {:?}: {why}", patience.whole),

@@ -58,6 +58,9 @@ pub struct RunArgs {
     /// The name that StorageClass.provisioner must have
     #[arg(long, value_name = "NAME", default_value = PROVISIONER)]
     pub provisioner_name: String,
+    /// The label of the nodes on which the folder of --root is; pods with volumes of ours then go only to these
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub node_label: Option<String>,
     /// Workers of each of the two queues, 1 to 256
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub workers: usize,

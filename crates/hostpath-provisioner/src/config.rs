@@ -30,6 +30,8 @@ pub struct Settings {
     pub storage_class: String,
     /// The election; its identity is also the one in markers and Events.
     pub election: lease_election::Config,
+    /// See `--node-label`: key and value.
+    pub node_label: Option<(String, String)>,
     /// See `--workers`.
     pub workers: NonZeroUsize,
     /// See `--drain-grace`.
@@ -95,6 +97,7 @@ impl Settings {
         Ok(Self {
             provisioner: args.provisioner_name.clone(),
             storage_class: args.storage_class.clone(),
+            node_label: args.node_label.as_deref().map(node_label).transpose()?,
             election: election(args, stop_margin)?,
             workers,
             drain_grace: args.drain_grace,
@@ -208,19 +211,38 @@ fn check_name(flag: &str, name: &str) -> Result<(), InputError> {
     ))
 }
 
+/// What stands behind the slash of a qualified name, and, if it is not empty, a label's value.
+fn is_plain(part: &str) -> bool {
+    (1..=63).contains(&part.len())
+        && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+        && part.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
+        && part.as_bytes().last().is_some_and(u8::is_ascii_alphanumeric)
+}
+
+fn is_qualified(name: &str) -> bool {
+    match name.split_once('/') {
+        Some((domain, rest)) => check_name("", domain).is_ok() && is_plain(rest),
+        None => is_plain(name),
+    }
+}
+
+/// A label with its value, as the API server checks both.
+fn node_label(text: &str) -> Result<(String, String), InputError> {
+    match text.split_once('=') {
+        Some((key, value)) if is_qualified(key) && (value.is_empty() || is_plain(value)) => {
+            Ok((key.to_owned(), value.to_owned()))
+        }
+        _ => Err(InputError::new(
+            "--node-label",
+            format!("{text:?} is no label with a value"),
+            "write it as in hostpath.wq-rs.dev/root=true, or use kubernetes.io/hostname=NODE",
+        )),
+    }
+}
+
 /// A provisioner's name, as the API server checks it (a qualified name).
 fn check_provisioner_name(name: &str) -> Result<(), InputError> {
-    let plain = |part: &str| {
-        (1..=63).contains(&part.len())
-            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
-            && part.as_bytes().first().is_some_and(u8::is_ascii_alphanumeric)
-            && part.as_bytes().last().is_some_and(u8::is_ascii_alphanumeric)
-    };
-    let good = match name.split_once('/') {
-        Some((domain, rest)) => check_name("", domain).is_ok() && plain(rest),
-        None => plain(name),
-    };
-    if good {
+    if is_qualified(name) {
         return Ok(());
     }
     Err(InputError::new(
@@ -291,6 +313,10 @@ mod tests {
             ("--storage-class", ""),
             ("--provisioner-name", "a/b/c"),
             ("--provisioner-name", ""),
+            ("--node-label", "root"),
+            ("--node-label", "a/b/c=d"),
+            ("--node-label", "=true"),
+            ("--node-label", "root=-"),
             ("--drain-grace", "25h"),
             ("--retry-base", "0s"),
             ("--retry-base", "6m"),
@@ -320,6 +346,16 @@ mod tests {
             assert!(line.starts_with(flag), "{flag} {value:?}: {line}");
             assert!(line.contains(';') || line.contains("choose") || line.contains("use"), "{line}");
             assert!(!line.contains('\n'), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_label_is_a_key_and_a_value_that_may_be_empty() {
+        for (text, key, value) in
+            [("hostpath.wq-rs.dev/root=true", "hostpath.wq-rs.dev/root", "true"), ("root=", "root", "")]
+        {
+            let label = check(&["--node-label", text]).unwrap().node_label;
+            assert_eq!(label, Some((key.to_owned(), value.to_owned())));
         }
     }
 

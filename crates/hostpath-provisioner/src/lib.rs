@@ -20,6 +20,7 @@ mod sweep;
 mod events;
 mod metrics;
 mod retries;
+mod permissions;
 mod app;
 mod input;
 mod cli;
@@ -47,6 +48,9 @@ pub use self::names::{
 };
 pub use self::outcome::{MESSAGE_MAX_BYTES, Problem, Reason, Retry, shown};
 pub use self::parameters::{InvalidParameters, Parameters};
+pub use self::permissions::{
+    NoticeRefusals, NoticeRefusalsLayer, PERMISSIONS, Permission, Permissions, Scope,
+};
 pub use self::retries::Retries;
 pub use self::run::{RunError, run};
 pub use self::sweep::{Judgement, judge};

@@ -19,6 +19,11 @@ pub const WAITING_REASON: &str = "hostpath.wq-rs.dev/waiting-reason";
 /// On a claim that waits: why, as a sentence.
 pub const WAITING_MESSAGE: &str = "hostpath.wq-rs.dev/waiting-message";
 
+/// In `deploy/`: what grants the permissions outside of the Lease's namespace.
+pub(crate) const CLUSTER_ROLE_FILE: &str = "30-cluster-role.yaml";
+/// In `deploy/`: what grants the permissions on the Lease.
+pub(crate) const ROLE_FILE: &str = "20-role.yaml";
+
 /// The file inside each directory that says whose it is; see [`crate::Marker`].
 pub const MARKER_FILE: &str = ".hostpath-provisioner.json";
 /// The folder below the root where the provisioner keeps what is its own.

@@ -19,9 +19,12 @@ use crate::directory::Root;
 use crate::events::Events;
 use crate::input::InputError;
 use crate::metrics::Metrics;
+use crate::permissions::Permissions;
 
 /// What is left to Events that wait when everything else has ended.
 const EVENTS_GRACE: Duration = Duration::from_millis(500);
+/// The longest one question about a permission may take.
+const QUESTION_MAX: Duration = Duration::from_secs(5);
 
 /// Why the program ended by itself.
 #[derive(Debug)]
@@ -59,11 +62,12 @@ pub async fn run(
     started: impl FnOnce(),
 ) -> Result<Option<Report>, RunError> {
     let settings = Settings::check(args)?;
+    let permissions = Permissions::new(settings.election.namespace(), settings.election.name());
     let mut stop = pin!(stop);
     let ready = tokio::select! {
         biased;
         () = &mut stop => return Ok(None),
-        ready = prepare(args, &settings) => ready?,
+        ready = prepare(args, &settings, &permissions) => ready?,
     };
     started();
     let Ready { cluster, client, root, admin } = ready;
@@ -72,12 +76,16 @@ pub async fn run(
     }
     let mut registry = Registry::default();
     let metrics = Metrics::new(&settings.storage_class, &mut registry);
+    permissions.register(&mut registry);
     let (events, writer) =
         Events::new(client.clone(), &settings.provisioner, settings.election.identity(), metrics.clone());
     let writer = tokio::spawn(writer);
     let failed = |error: &dyn fmt::Display| RunError::Failed(error.to_string());
     // A client of its own: renewals wait behind nobody's requests.
-    let store = KubeLeaseStore::connect(cluster, &settings.election).map_err(|error| failed(&error))?;
+    let mut for_election = cluster;
+    for_election.connect_timeout = Some(settings.election.request_timeout());
+    let lease_client = permissions.client(for_election).map_err(|error| failed(&error))?;
+    let store = KubeLeaseStore::new(lease_client, &settings.election);
     let elector = LeaderElector::new(store, settings.election.clone());
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
@@ -86,6 +94,7 @@ pub async fn run(
         root = %root.path().display(),
         "started"
     );
+    let asking = client.clone();
     let manager = assemble(Assembly {
         settings: &settings,
         client,
@@ -93,10 +102,16 @@ pub async fn run(
         root,
         events,
         metrics,
+        permissions: permissions.clone(),
         admin: admin.map(|admin| admin.registry(registry)),
     })
     .map_err(|error| failed(&error))?;
-    let report = manager.run(stop).await.map_err(|error| failed(&error));
+    let longest = settings.limits.api_timeout.min(QUESTION_MAX);
+    let report = tokio::select! {
+        biased;
+        report = manager.run(stop) => report.map_err(|error| failed(&error)),
+        never = permissions.keep(asking, longest) => match never {},
+    };
     // Every place to leave Events is gone with the manager: the writer ends when it has written what waits.
     let _ = tokio::time::timeout(EVENTS_GRACE, writer).await;
     report.map(Some)
@@ -111,13 +126,18 @@ struct Ready {
 }
 
 /// Everything that can be wrong with what we were given, cheap things first. The root comes last: it is the only one that is touched.
-async fn prepare(args: &RunArgs, settings: &Settings) -> Result<Ready, InputError> {
+async fn prepare(
+    args: &RunArgs,
+    settings: &Settings,
+    permissions: &Permissions,
+) -> Result<Ready, InputError> {
     let cluster =
         check::kube_config(args.kubeconfig.as_deref(), args.context.as_deref(), settings.limits.api_timeout)
             .await?;
     let admin = settings.metrics_addr.map(check::port).transpose()?;
     let root = open_root(&args.root)?;
-    let client = Client::try_from(cluster.clone())
+    let client = permissions
+        .client(cluster.clone())
         .map_err(|error| InputError::new("kubeconfig", error, "check its certificates and address"))?;
     let url = check::shown_url(&cluster.cluster_url);
     let patience = Patience {

@@ -11,4 +11,6 @@ pub struct Us {
     pub storage_class: String,
     /// The absolute path of the root, as it stands in volumes.
     pub root: PathBuf,
+    /// The label, as key and value, of the nodes on which the root is; volumes say so, if it is known.
+    pub node_label: Option<(String, String)>,
 }

@@ -171,7 +171,8 @@ struct Readiness {
 impl Readiness {
     fn check(&self) -> Result<(), String> {
         // A panic would close the connection without an answer, and say nothing to whoever asked.
-        panic::catch_unwind(AssertUnwindSafe(|| (self.check)())).unwrap_or_else(|_| Err("panicked".to_owned()))
+        panic::catch_unwind(AssertUnwindSafe(|| (self.check)()))
+            .unwrap_or_else(|_| Err("panicked".to_owned()))
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    HostPathVolumeSource, ObjectReference, PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec,
+    HostPathVolumeSource, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, ObjectReference,
+    PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, VolumeNodeAffinity,
 };
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -211,6 +212,7 @@ fn plan(us: &Us, claim: &PersistentVolumeClaim, class: &StorageClass) -> Result<
                 ..ObjectReference::default()
             }),
             host_path: Some(HostPathVolumeSource { path, type_: Some("Directory".to_owned()) }),
+            node_affinity: us.node_label.as_ref().map(on_nodes_with),
             persistent_volume_reclaim_policy: Some(policy.to_owned()),
             storage_class_name: Some(us.storage_class.clone()),
             volume_mode: Some("Filesystem".to_owned()),
@@ -225,6 +227,17 @@ fn plan(us: &Us, claim: &PersistentVolumeClaim, class: &StorageClass) -> Result<
         claim_name: name.clone(),
         volume,
     })
+}
+
+/// Lets pods with the volume go only to nodes with this label.
+fn on_nodes_with((key, value): &(String, String)) -> VolumeNodeAffinity {
+    let labelled = NodeSelectorRequirement {
+        key: key.clone(),
+        operator: "In".to_owned(),
+        values: Some(vec![value.clone()]),
+    };
+    let term = NodeSelectorTerm { match_expressions: Some(vec![labelled]), match_fields: None };
+    VolumeNodeAffinity { required: Some(NodeSelector { node_selector_terms: vec![term] }) }
 }
 
 /// What a claim says about why it waits.

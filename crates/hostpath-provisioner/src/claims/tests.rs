@@ -12,7 +12,12 @@ use crate::outcome::{Reason, Retry};
 use crate::us::Us;
 
 fn us() -> Us {
-    Us { provisioner: PROVISIONER.into(), storage_class: "hostpath".into(), root: "/srv".into() }
+    Us {
+        provisioner: PROVISIONER.into(),
+        storage_class: "hostpath".into(),
+        root: "/srv".into(),
+        node_label: None,
+    }
 }
 
 fn claim(edit: impl FnOnce(&mut Value)) -> PersistentVolumeClaim {
@@ -75,6 +80,20 @@ fn a_pending_claim_that_asks_us_is_provisioned_with_everything_it_asked_for() {
                 "persistentVolumeReclaimPolicy": "Delete", "volumeMode": "Filesystem",
             },
         })
+    );
+}
+
+#[test]
+fn a_volume_says_on_which_nodes_its_directory_is_if_that_is_known() {
+    let us = Us { node_label: Some(("example.com/root".into(), "true".into())), ..us() };
+    let ClaimStep::Provision(plan) = decide(&us, Some(&claim(|_| {})), Some(&class(|_| {})), None) else {
+        panic!("not provisioned")
+    };
+    assert_eq!(
+        serde_json::to_value(plan.volume.spec.unwrap().node_affinity).unwrap(),
+        json!({"required": {"nodeSelectorTerms": [
+            {"matchExpressions": [{"key": "example.com/root", "operator": "In", "values": ["true"]}]},
+        ]}}),
     );
 }
 

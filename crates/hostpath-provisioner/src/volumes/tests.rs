@@ -9,7 +9,12 @@ use crate::names::{FINALIZER, PROVISIONED_BY, PROVISIONER};
 use crate::us::Us;
 
 fn us() -> Us {
-    Us { provisioner: PROVISIONER.into(), storage_class: "hostpath".into(), root: "/srv".into() }
+    Us {
+        provisioner: PROVISIONER.into(),
+        storage_class: "hostpath".into(),
+        root: "/srv".into(),
+        node_label: None,
+    }
 }
 
 fn volume_json() -> Value {

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use embedded_apiserver::{Disconnected, EmbeddedApiServer};
-use hostpath_provisioner::Probe;
+use hostpath_provisioner::{Permissions, Probe};
 use http::{Method, Request};
 use kube::Client;
 use tokio::sync::Notify;
-use tower::ServiceExt as _;
+use tower::Layer as _;
+
+use crate::doorman::Doorman;
 
 /// When it dies, and whether it has.
 #[derive(Clone)]
@@ -98,24 +100,31 @@ impl Fate {
 
     /// A client whose requests end with the replica. The watches and lists of caches are no points, nor, with `counted`
     /// false, is anything else.
-    pub(crate) fn client(&self, server: &EmbeddedApiServer, user: &str, counted: bool) -> Client {
-        let (fate, service) = (self.clone(), server.service().as_user(user));
+    pub(crate) fn client(
+        &self,
+        server: &EmbeddedApiServer,
+        user: &str,
+        counted: bool,
+        permissions: &Permissions,
+        doorman: &Doorman,
+    ) -> Client {
+        let (fate, service, doorman) = (self.clone(), server.service().as_user(user), doorman.clone());
         let mortal = tower::service_fn(move |request: Request<kube::client::Body>| {
-            let (fate, service) = (fate.clone(), service.clone());
+            let (fate, service, doorman) = (fate.clone(), service.clone(), doorman.clone());
             async move {
                 let name = format!("{} {}", request.method(), request.uri().path());
                 let counted = counted && is_point(&request);
                 if fate.is_dead() || counted && !fate.pass(|| format!("Before {name}")) {
                     return std::future::pending().await;
                 }
-                let answer: Result<_, Disconnected> = service.oneshot(request).await;
+                let answer: Result<_, Disconnected> = doorman.pass(request, service).await;
                 if fate.is_dead() || counted && !fate.pass(|| format!("After {name}")) {
                     return std::future::pending().await;
                 }
                 answer
             }
         });
-        Client::new(mortal, "default")
+        Client::new(permissions.layer().layer(mortal), "default")
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod world;
 mod fate;
+mod doorman;
 mod life;
 mod trouble;
 mod crash;
 mod leaders;
+mod permissions;
 mod program;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use embedded_apiserver::EmbeddedApiServer;
 use hostpath_provisioner::{
-    Asked, Assembly, Cli, Events, MARKER_FILE, Marker, Metrics, PROVISIONER, Root, STAGING_FOLDER,
-    STATE_FOLDER, Settings, TRASH_FOLDER, assemble, volume_name,
+    Asked, Assembly, Cli, Events, MARKER_FILE, Marker, Metrics, PROVISIONER, Permissions, Root,
+    STAGING_FOLDER, STATE_FOLDER, Settings, TRASH_FOLDER, assemble, volume_name,
 };
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
@@ -22,6 +22,7 @@ use tempfile::TempDir;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use crate::doorman::Doorman;
 use crate::fate::Fate;
 
 pub(crate) const CLASS: &str = "hostpath";
@@ -30,6 +31,8 @@ pub(crate) const NAMESPACE: &str = "shop";
 pub(crate) struct World {
     pub(crate) server: EmbeddedApiServer,
     folder: TempDir,
+    /// Between the replicas and the server.
+    pub(crate) doorman: Doorman,
 }
 
 /// A replica that runs in this process.
@@ -37,6 +40,7 @@ pub(crate) struct Replica {
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<Report>,
     pub(crate) registry: Registry,
+    pub(crate) permissions: Permissions,
 }
 
 impl Replica {
@@ -100,7 +104,7 @@ impl World {
 
     fn empty(binder: bool) -> Self {
         let server = EmbeddedApiServer::builder().seed(7).volume_binder(binder).namespace(NAMESPACE).build();
-        Self { server, folder: tempfile::tempdir().unwrap() }
+        Self { server, folder: tempfile::tempdir().unwrap(), doorman: Doorman::default() }
     }
 
     pub(crate) fn root(&self) -> &Path {
@@ -207,13 +211,18 @@ impl World {
             "200ms",
         ];
         let settings = settings(&[&fast[..], flags].concat());
-        let store = KubeLeaseStore::new(fate.client(&self.server, identity, false), &settings.election);
+        let permissions = Permissions::new(settings.election.namespace(), settings.election.name());
+        let store = KubeLeaseStore::new(
+            fate.client(&self.server, identity, false, &permissions, &self.doorman),
+            &settings.election,
+        );
         let seed = identity.bytes().fold(1, |seed, byte| seed * 31 + u64::from(byte));
         let elector = LeaderElector::with_clock(store, settings.election.clone(), TokioClock::new(), seed);
         let mut registry = Registry::default();
         let metrics = Metrics::new(CLASS, &mut registry);
+        permissions.register(&mut registry);
         let (events, writer) = Events::new(
-            fate.client(&self.server, identity, false),
+            fate.client(&self.server, identity, false, &permissions, &self.doorman),
             &settings.provisioner,
             identity,
             metrics.clone(),
@@ -221,22 +230,28 @@ impl World {
         tokio::spawn(writer);
         let manager = assemble(Assembly {
             settings: &settings,
-            client: fate.client(&self.server, identity, true),
+            client: fate.client(&self.server, identity, true, &permissions, &self.doorman),
             elector: Some(elector),
             root,
             events,
             metrics,
+            permissions: permissions.clone(),
             admin: None,
         })
         .unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
+        let (asking, keeper) =
+            (fate.client(&self.server, identity, false, &permissions, &self.doorman), permissions.clone());
         let task = tokio::spawn(async move {
             let stop = async {
                 let _ = stopped.await;
             };
-            manager.run(stop).await.expect("the manager failed")
+            tokio::select! {
+                report = manager.run(stop) => report.expect("the manager failed"),
+                never = keeper.keep(asking, Duration::from_secs(5)) => match never {},
+            }
         });
-        Replica { stop: Some(stop), task, registry }
+        Replica { stop: Some(stop), task, registry, permissions }
     }
 
     pub(crate) fn start(&self, identity: &str, flags: &[&str]) -> Replica {
