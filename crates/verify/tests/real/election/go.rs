@@ -1,0 +1,92 @@
+//! A candidate of client-go: the program `crates/verify/go/election`, built once, as a process.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use lease_election::Moment;
+
+use super::judge::wait_for;
+
+/// Builds the program.
+fn program() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("go-election");
+        let built = Command::new("go")
+            .args(["build", "-o"])
+            .arg(&path)
+            .arg("./election")
+            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("go"))
+            .output()
+            .unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        path
+    })
+}
+
+type Lines = Arc<Mutex<Vec<(Moment, String)>>>;
+
+/// A candidate with 5 s leases, 3 s to renew, and a try each second.
+pub(crate) struct GoCandidate {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Lines,
+}
+
+impl GoCandidate {
+    pub(crate) fn start(kubeconfig: &Path, namespace: &str, lease: &str, identity: &str) -> Self {
+        let mut child = Command::new(program())
+            .arg("-kubeconfig")
+            .arg(kubeconfig)
+            .args(["-namespace", namespace, "-name", lease, "-identity", identity])
+            .args(["-lease-duration", "5s", "-renew-deadline", "3s", "-retry-period", "1s"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let stdout = child.stdout.take().unwrap();
+        let lines = Lines::default();
+        let read = Arc::clone(&lines);
+        std::thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let Some((nanos, text)) = line.split_once(' ') else { continue };
+                let Ok(nanos) = nanos.parse() else { continue };
+                let at = Moment::from_origin(Duration::from_nanos(nanos));
+                read.lock().unwrap().push((at, text.to_owned()));
+            }
+        });
+        let stdin = child.stdin.take();
+        Self { child, stdin, lines }
+    }
+
+    /// When it first said this, by its own clock, which is ours.
+    pub(crate) fn said(&self, text: &str) -> Option<Moment> {
+        self.lines.lock().unwrap().iter().find(|(_, line)| line == text).map(|(at, _)| *at)
+    }
+
+    pub(crate) fn await_said(&self, text: &str, longest: Duration) -> Moment {
+        wait_for(longest, || self.said(text))
+            .unwrap_or_else(|| panic!("never said {text:?} but {:?}", self.lines.lock().unwrap()))
+    }
+
+    /// Cancels its context: it stops and releases.
+    pub(crate) fn stop(&mut self) {
+        drop(self.stdin.take());
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for GoCandidate {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
