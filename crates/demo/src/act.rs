@@ -25,6 +25,7 @@ use crate::requests;
 use crate::sabotage;
 use crate::serve::{JUDGE, LATE, VISITOR, WRITER, kubeconfig};
 use crate::stage::Stage;
+use crate::venue::Venue;
 use crate::watch;
 use crate::writer::{Wish, Writer};
 
@@ -36,6 +37,7 @@ const SCRAPE: Duration = Duration::from_millis(500);
 /// One run under way.
 pub(crate) struct Act<'a> {
     pub(crate) options: &'a Options,
+    pub(crate) venue: &'a Venue,
     pub(crate) plan: &'a Arc<Plan>,
     pub(crate) record: &'a Arc<Record>,
     pub(crate) stage: &'a mut Stage,
@@ -81,15 +83,15 @@ impl Act<'_> {
             self.progress.say(&format!("sabotage: {done}"));
         }
         let Options { seed, replicas, .. } = *self.options;
-        Scene { client: &judge, root: &root, plan: self.plan, record: self.record, seed, replicas }
+        let engine = &self.stage.engine;
+        Scene { client: &judge, root: &root, plan: self.plan, record: self.record, seed, replicas, engine }
             .report(findings)
             .await
     }
 
-    /// Starts everything; on return all replicas run, and everything is watched since before they did.
+    /// Starts everything but the server, which is there; on return all replicas run, and everything is watched since before they did.
     async fn set_up(&mut self) -> anyhow::Result<(Client, (Writer, Vec<Option<crate::obstacle::Obstacle>>))> {
-        self.stage.serve(self.options).await?;
-        self.progress.say(&format!("server      {}", self.stage.url));
+        self.progress.say(&format!("server      {} ({})", self.stage.url, self.stage.engine));
         self.progress.say(&format!("kubeconfig  {}", kubeconfig(self.stage.dir(), VISITOR).display()));
         let judge = self.stage.client(JUDGE).await?;
         let writer = Writer::new(
@@ -98,14 +100,15 @@ impl Act<'_> {
             Arc::clone(self.record),
             self.options.seed,
         );
-        writer.install().await?;
+        writer.install(self.venue).await?;
         let (births, obstacles) = self.stage.lay_out(self.plan, self.record)?;
         let record = || Arc::clone(self.record);
         births.start().context("watching the disk")?;
-        self.tasks.spawn(watch::claims(judge.clone(), record()));
+        self.tasks.spawn(watch::claims(judge.clone(), Arc::clone(self.plan), record()));
         self.tasks.spawn(watch::volumes(judge.clone(), record()));
-        self.tasks.spawn(watch::leader(judge.clone(), replica::LEASE_NAMESPACE, record()));
-        self.stage.replicate(self.options)?;
+        let lease = self.venue.lease();
+        self.tasks.spawn(watch::leader(judge.clone(), lease.namespace.to_owned(), lease.name, record()));
+        self.stage.replicate(self.options, lease)?;
         for Replica { process, .. } in &self.stage.replicas {
             self.tasks.spawn(scrape(process.name.clone(), process.log.clone(), record()));
         }

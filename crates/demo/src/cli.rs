@@ -8,6 +8,8 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::venue::{Cluster, Engine};
+
 #[cfg(test)]
 mod tests;
 
@@ -22,7 +24,7 @@ pub(crate) enum Command {
     Leash(LeashOptions),
 }
 
-/// Three replicas of a storage provisioner on an API server of their own: they elect a leader, provision volumes, lose their leader to
+/// Three replicas of a storage provisioner on an API server of their own, or on yours: they elect a leader, provision volumes, lose their leader to
 /// SIGKILL, hand over on SIGTERM, and finish. Then a judge who reads only the server and the disk says whether anything was lost, made
 /// twice or left over.
 ///
@@ -60,10 +62,21 @@ struct RunArgs {
     /// Claims created per second: 1 to 500.
     #[arg(long, value_name = "PER_SECOND", default_value = "25", value_parser = |s: &str| bounded(s, 1, 500))]
     rate: u64,
-    /// The whole run must end within this time, 10s to 2h; otherwise it fails and says what is stuck [default: 60s + 3 x claims / rate].
+    /// From the moment the API server is ready the run must end within this time, 10s to 2h; otherwise it fails and says what is stuck
+    /// [default: 60s + 3 x claims / rate].
     #[arg(long, value_name = "DURATION", value_parser = |s: &str| span(s, Duration::from_secs(10), Duration::from_secs(7200)))]
     timeout: Option<Duration>,
-    /// Loopback port of the API server; 0 picks a free one.
+    /// Runs on a real control plane: kube-apiserver, etcd and kube-controller-manager. They are taken from KUBEBUILDER_ASSETS, or built
+    /// once with Go, which takes minutes.
+    #[arg(long, conflicts_with = "kubeconfig")]
+    real: bool,
+    /// Runs on a cluster of yours: in namespaces and with a storage class that it makes, and removes at the end.
+    #[arg(long, value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// The context of --kubeconfig to use, instead of its current one.
+    #[arg(long, value_name = "NAME", requires = "kubeconfig")]
+    context: Option<String>,
+    /// Loopback port of the API server, or of the proxy in front of it; 0 picks a free one.
     #[arg(long, value_name = "PORT", default_value = "0", value_parser = |s: &str| bounded(s, 0, 65_535))]
     port: u64,
     /// Plants a wrong outcome after the work, behind everybody's back: the verdict must then be exit status 1.
@@ -105,6 +118,29 @@ pub(crate) struct ServeOptions {
     /// The users whose requests may fail.
     #[arg(long = "replica")]
     pub(crate) replicas: Vec<String>,
+    /// Of [`crate::venue::Venue`].
+    #[arg(long)]
+    pub(crate) mark: String,
+    #[arg(long)]
+    real: bool,
+    #[arg(long)]
+    kubeconfig: Option<PathBuf>,
+    #[arg(long)]
+    context: Option<String>,
+}
+
+impl ServeOptions {
+    pub(crate) fn engine(&self) -> Engine {
+        engine(self.real, self.kubeconfig.clone(), self.context.clone())
+    }
+}
+
+fn engine(real: bool, kubeconfig: Option<PathBuf>, context: Option<String>) -> Engine {
+    match kubeconfig {
+        Some(kubeconfig) => Engine::Cluster(Cluster { kubeconfig, context }),
+        None if real => Engine::Real,
+        None => Engine::Embedded,
+    }
 }
 
 /// What [`crate::process::leash`] needs.
@@ -139,6 +175,7 @@ pub(crate) struct Options {
     /// Claims per second.
     pub(crate) rate: u32,
     pub(crate) timeout: Duration,
+    pub(crate) engine: Engine,
     pub(crate) port: u16,
     pub(crate) sabotage: Option<Sabotage>,
     pub(crate) keep: bool,
@@ -209,6 +246,7 @@ fn checked(args: RunArgs) -> Result<Options, String> {
         seed: args.seed.unwrap_or_else(|| u64::from(fastrand::u32(..))),
         rate: u32::try_from(args.rate).unwrap_or(u32::MAX),
         timeout,
+        engine: engine(args.real, args.kubeconfig, args.context),
         port: u16::try_from(args.port).unwrap_or(u16::MAX),
         sabotage: args.sabotage,
         keep: args.keep,

@@ -13,7 +13,7 @@ use crate::disk;
 use crate::failover::{self, Ending, Failover, Signal};
 use crate::figures::Waits;
 use crate::judge::{ClaimState, Evidence, Finding, Harm, VolumeState, Written, judge};
-use crate::plan::Plan;
+use crate::plan::{Plan, is_our_volume};
 use crate::record::{Creation, Record};
 use crate::replica;
 use crate::report::Report;
@@ -31,6 +31,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) record: &'a Record,
     pub(crate) seed: u64,
     pub(crate) replicas: usize,
+    /// What answers, by its own word.
+    pub(crate) engine: &'a str,
 }
 
 impl Scene<'_> {
@@ -56,6 +58,7 @@ impl Scene<'_> {
             .zip(creations.iter().map(|creation| creation.at).min());
         Ok(Report {
             seed: self.seed,
+            engine: self.engine.to_owned(),
             verdict,
             crash,
             handover,
@@ -125,8 +128,14 @@ impl Scene<'_> {
             self.record.peek(|history| (history.volume_births().to_vec(), history.gaps().to_vec()));
         Ok(Evidence {
             written: self.record.creations().iter().filter_map(|creation| self.written(creation)).collect(),
-            claims: claims.items.into_iter().map(claim_state).collect(),
-            volumes: volumes.items.into_iter().map(volume_state).collect(),
+            // What is not of this run is nobody's business here.
+            claims: claims
+                .items
+                .into_iter()
+                .map(claim_state)
+                .filter(|claim| self.plan.has_namespace(&claim.namespace))
+                .collect(),
+            volumes: volumes.items.into_iter().filter(is_our_volume).map(volume_state).collect(),
             directories: contents.directories,
             strays: contents.strays,
             volume_births,

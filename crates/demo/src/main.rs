@@ -2,7 +2,7 @@
 //!
 //! Reading order: [`cli`] what may be asked for, [`plan`] what will happen (pure, seeded), [`run`] and [`act`] how it happens,
 //! [`evidence`] what is looked at, [`judge`] whether it went well (pure), [`report`] how that is said.
-//! Around them: [`serve`] the server's own process, [`replica`] the provisioner's, [`process`] children that never outlive us, [`stage`] all
+//! Around them: [`venue`] on which API server, [`serve`] that server's own process, [`replica`] the provisioner's, [`process`] children that never outlive us, [`stage`] all
 //! that was started and written and how it is taken away; [`writer`], [`obstacle`] and [`sabotage`] act; [`record`], [`watch`], [`history`], [`births`],
 //! [`disk`], [`requests`] and [`metrics`] observe; [`failover`] and [`figures`] count; [`progress`] shows; [`clock`] is the only
 //! one that reads a clock.
@@ -15,6 +15,7 @@ mod evidence;
 mod judge;
 mod report;
 
+mod venue;
 mod serve;
 mod replica;
 mod process;

@@ -1,5 +1,7 @@
 //! What will happen: names, order, gates and obstacles, drawn from one seed. Pure: same question, same plan.
 
+use k8s_openapi::api::core::v1::PersistentVolume;
+
 #[cfg(test)]
 mod tests;
 
@@ -121,4 +123,22 @@ impl Plan {
             deletions,
         }
     }
+
+    /// The same plan in namespaces whose names begin with this.
+    pub(crate) fn prefixed(mut self, prefix: &str) -> Self {
+        for namespace in &mut self.namespaces {
+            namespace.name.insert_str(0, prefix);
+        }
+        self
+    }
+
+    /// Whether a claim in this namespace is of this run.
+    pub(crate) fn has_namespace(&self, name: &str) -> bool {
+        self.namespaces.iter().any(|namespace| namespace.name == name)
+    }
+}
+
+/// Whether a volume is of this run, by its class.
+pub(crate) fn is_our_volume(volume: &PersistentVolume) -> bool {
+    volume.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref()) == Some(CLASS)
 }

@@ -10,6 +10,11 @@ use crate::clock;
 
 /// How often a plain line is written.
 const EVERY: Duration = Duration::from_secs(2);
+/// How often a plain line says that the same thing still takes time.
+const EVERY_OTHER: Duration = Duration::from_secs(10);
+
+/// How often the spinner turns.
+const TICK: Duration = Duration::from_millis(120);
 
 /// The phase before there is anything to show.
 pub(crate) const STARTING: &str = "starting";
@@ -38,6 +43,8 @@ pub(crate) struct Progress {
     bars: Option<Bars>,
     /// When a plain line was last written, and in which phase.
     last: Mutex<Option<(Instant, &'static str)>>,
+    /// When a plain line was last written about something that takes time, and what.
+    told: Mutex<Option<(Instant, String)>>,
 }
 
 #[derive(Debug)]
@@ -54,7 +61,13 @@ impl Progress {
         // indicatif itself leaves colours out under NO_COLOR.
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let bars = (std::io::stderr().is_terminal() && !dumb).then(Bars::new);
-        Self { start: clock::now(), words_to_stdout: !json, bars, last: Mutex::new(None) }
+        Self {
+            start: clock::now(),
+            words_to_stdout: !json,
+            bars,
+            last: Mutex::new(None),
+            told: Mutex::new(None),
+        }
     }
 
     /// Says something worth keeping.
@@ -73,6 +86,22 @@ impl Progress {
             let _ = writeln!(std::io::stdout(), "{text}");
         } else {
             let _ = writeln!(std::io::stderr(), "{text}");
+        }
+    }
+
+    /// Shows what takes time before there is a run to show, or after it.
+    pub(crate) fn doing(&self, what: &str) {
+        if let Some(bars) = &self.bars {
+            bars.status.enable_steady_tick(TICK);
+            bars.status.set_message(what.to_owned());
+            return;
+        }
+        // The same again, with another number, is not worth a line each time.
+        let kind: String = what.chars().take_while(|c| *c != ':').collect();
+        let mut told = self.told.lock();
+        if told.as_ref().is_none_or(|(at, last)| at.elapsed() >= EVERY_OTHER || *last != kind) {
+            *told = Some((clock::now(), kind));
+            let _ = writeln!(std::io::stderr(), "{:>6}  {what}", elapsed(self.start));
         }
     }
 
@@ -117,7 +146,7 @@ impl Bars {
         let style = ProgressStyle::with_template("{spinner} {elapsed:>4} {msg}")
             .unwrap_or_else(|_| ProgressStyle::default_spinner());
         let status = all.add(ProgressBar::new_spinner().with_style(style));
-        status.enable_steady_tick(Duration::from_millis(120));
+        status.enable_steady_tick(TICK);
         Self { all, created, bound, deleted, status }
     }
 

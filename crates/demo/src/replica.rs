@@ -11,12 +11,10 @@ use crate::failover::Ending;
 use crate::plan::CLASS;
 use crate::process::{Child, on_leash};
 use crate::serve;
+use crate::venue::Lease;
 
 /// The name in the class by which the provisioner knows its claims.
 pub(crate) const PROVISIONER: &str = "hostpath.wq-rs.dev/provisioner";
-/// Where the replicas' lease is.
-pub(crate) const LEASE_NAMESPACE: &str = "default";
-pub(crate) const LEASE: &str = "wq-demo-provisioner";
 
 /// A running provisioner.
 #[derive(Debug)]
@@ -33,7 +31,13 @@ pub(crate) fn name(i: usize) -> String {
 
 impl Replica {
     /// Starts a replica: its own token, its own log, four workers, a lease of five seconds.
-    pub(crate) fn start(name: &str, binary: &Path, dir: &Path, root: &Path) -> io::Result<Self> {
+    pub(crate) fn start(
+        name: &str,
+        binary: &Path,
+        dir: &Path,
+        root: &Path,
+        lease: Lease<'_>,
+    ) -> io::Result<Self> {
         let mut command = on_leash(binary)?;
         command
             .arg("run")
@@ -47,9 +51,9 @@ impl Replica {
                 "--workers",
                 "4",
                 "--lease-namespace",
-                LEASE_NAMESPACE,
+                lease.namespace,
                 "--lease-name",
-                LEASE,
+                lease.name,
                 "--lease-duration",
                 "5s",
                 "--renew-interval",

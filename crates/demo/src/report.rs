@@ -18,6 +18,8 @@ mod tests;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Report {
     pub(crate) seed: u64,
+    /// What answered, as in `kube-apiserver v1.36.3`.
+    pub(crate) engine: String,
     pub(crate) verdict: Verdict,
     pub(crate) crash: Option<Failover>,
     pub(crate) handover: Option<Failover>,
@@ -34,7 +36,7 @@ impl Report {
     pub(crate) fn summary(&self) -> String {
         let verdict = &self.verdict;
         format!(
-            "demo: claims={} bound={} lost={} duplicated={} orphaned={} crash_failover_ms={} graceful_failover_ms={} bound_p99_ms={}",
+            "demo: claims={} bound={} lost={} duplicated={} orphaned={} crash_failover_ms={} graceful_failover_ms={} bound_p99_ms={} engine={}",
             verdict.claims,
             verdict.bound,
             verdict.lost,
@@ -43,6 +45,7 @@ impl Report {
             number(work(self.crash.as_ref())),
             number(work(self.handover.as_ref())),
             number(self.waits.percentile(99)),
+            self.engine.replace(' ', "/"),
         )
     }
 
@@ -50,6 +53,7 @@ impl Report {
     pub(crate) fn tables(&self) -> String {
         let rate = rate_tenths(self.verdict.bound, self.span);
         let mut figures = plain();
+        figures.add_row(["API server", &self.engine, ""]);
         figures.add_row(["claims per second", &format!("{}.{}", rate / 10, rate % 10), ""]);
         figures.add_row(["created to bound, p50", &unit(self.waits.percentile(50)), ""]);
         figures.add_row([
@@ -96,6 +100,7 @@ impl Report {
         };
         json!({
             "seed": self.seed,
+            "engine": self.engine,
             "claims": verdict.claims,
             "bound": verdict.bound,
             "lost": verdict.lost,

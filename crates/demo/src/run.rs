@@ -20,6 +20,7 @@ use crate::record::Record;
 use crate::report::Report;
 use crate::serve::{JUDGE, VISITOR, kubeconfig};
 use crate::stage::{Refusal, Stage};
+use crate::venue::Venue;
 
 /// How often progress is shown.
 const FRAME: Duration = Duration::from_millis(150);
@@ -82,45 +83,80 @@ async fn run(options: &Options) -> ExitCode {
         Err(refusal) => return cli::refuse(&refusal.to_string()),
     };
     let progress = Progress::new(options.json);
-    let plan = Arc::new(Plan::draw(Ask { claims: options.claims, seed: options.seed }));
+    let venue = Venue::new(options.engine.clone());
+    let plan = Plan::draw(Ask { claims: options.claims, seed: options.seed });
+    let plan = Arc::new(plan.prefixed(&venue.prefix()));
     let record = Arc::new(Record::new());
     progress.say(&format!("seed        {} (--seed {} repeats the plan)", options.seed, options.seed));
 
-    let act = Act {
-        options,
-        plan: &plan,
-        record: &record,
-        stage: &mut stage,
-        progress: &progress,
-        tasks: JoinSet::new(),
+    let served = tokio::select! {
+        biased;
+        status = signals.any() => Err(status),
+        served = stage.serve(options, &venue, &progress) => Ok(served),
     };
+    let status = match served {
+        Err(status) => status,
+        Ok(Err(error)) => {
+            progress.finish();
+            fail(&error, &stage, &record)
+        }
+        Ok(Ok(())) => played(options, &venue, &plan, &record, &mut stage, &progress, &mut signals).await,
+    };
+    let cleared = clear(stage, &venue, &progress, &mut signals).await;
+    progress.finish();
+    if let Err(left) = cleared {
+        complain(&left);
+        return ExitCode::FAILURE;
+    }
+    ExitCode::from(status)
+}
+
+/// Plays the act on a server that is ready, within the time limit; the exit status it stands for.
+async fn played(
+    options: &Options,
+    venue: &Venue,
+    plan: &Arc<Plan>,
+    record: &Arc<Record>,
+    stage: &mut Stage,
+    progress: &Progress,
+    signals: &mut Signals,
+) -> u8 {
+    let act = Act { options, venue, plan, record, stage, progress, tasks: JoinSet::new() };
     let ended = tokio::select! {
         biased;
         status = signals.any() => Ended::Signalled(status),
         report = act.play() => Ended::Played(Box::new(report)),
         () = tokio::time::sleep(options.timeout) => Ended::Late,
-        () = show(&progress, &plan, &record) => Ended::Late,
+        () = show(progress, plan, record) => Ended::Late,
     };
     progress.finish();
     let status = match ended {
         Ended::Signalled(status) => status,
         Ended::Played(report) => match *report {
-            Ok(report) => tell(options, &progress, &stage, &report),
-            Err(error) => fail(&error, &stage, &record),
+            Ok(report) => tell(options, progress, stage, &report),
+            Err(error) => fail(&error, stage, record),
         },
         Ended::Late => tokio::select! {
             biased;
             status = signals.any() => status,
-            status = late(options, &progress, &stage, &plan, &record) => status,
+            status = late(options, progress, stage, plan, record) => status,
         },
     };
-    let status =
-        if options.keep && status < 2 { keep(&progress, &stage, &mut signals, status).await } else { status };
-    if let Err(left) = stage.clear().await {
-        complain(&left);
-        return ExitCode::FAILURE;
+    if options.keep && status < 2 { keep(progress, stage, signals, status).await } else { status }
+}
+
+/// Takes everything away. That may take a while on a cluster of the user's: there, another signal cuts it short.
+async fn clear(
+    stage: Stage,
+    venue: &Venue,
+    progress: &Progress,
+    signals: &mut Signals,
+) -> Result<(), String> {
+    let Some(left) = venue.remedy() else { return stage.clear(venue, progress).await };
+    tokio::select! {
+        cleared = stage.clear(venue, progress) => cleared,
+        _ = signals.any() => Err(format!("cut short; may not have removed {left}")),
     }
-    ExitCode::from(status)
 }
 
 /// Shows progress for ever.
@@ -176,7 +212,7 @@ async fn late(options: &Options, progress: &Progress, stage: &Stage, plan: &Plan
     complain(&format!("not done after --timeout {limit}; stuck while {}", record.phase()));
     let autopsy = async {
         let client = stage.client(JUDGE).await?;
-        waiting(&client, record).await?;
+        waiting(&client, plan, record).await?;
         let late = Finding {
             harm: Harm::Replica,
             subject: "run".to_owned(),
@@ -184,7 +220,8 @@ async fn late(options: &Options, progress: &Progress, stage: &Stage, plan: &Plan
         };
         let root = stage.root();
         let Options { seed, replicas, .. } = *options;
-        Scene { client: &client, root: &root, plan, record, seed, replicas }.report(vec![late]).await
+        let engine = &stage.engine;
+        Scene { client: &client, root: &root, plan, record, seed, replicas, engine }.report(vec![late]).await
     };
     match tokio::time::timeout(AUTOPSY, autopsy).await {
         Ok(Ok(report)) => {
@@ -203,14 +240,18 @@ async fn late(options: &Options, progress: &Progress, stage: &Stage, plan: &Plan
 }
 
 /// Names some claims that still wait, and why they do by their annotations.
-async fn waiting(client: &kube::Client, record: &Record) -> anyhow::Result<()> {
+async fn waiting(client: &kube::Client, plan: &Plan, record: &Record) -> anyhow::Result<()> {
     let claims =
         Api::<PersistentVolumeClaim>::all(client.clone()).list(&kube::api::ListParams::default()).await?;
     let bound = |claim: &PersistentVolumeClaim| {
         claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Bound")
     };
     let going = |claim: &PersistentVolumeClaim| claim.metadata.deletion_timestamp.is_some();
-    let stuck: Vec<_> = claims.items.iter().filter(|claim| !bound(claim) || going(claim)).collect();
+    let ours = |claim: &PersistentVolumeClaim| {
+        plan.has_namespace(claim.metadata.namespace.as_deref().unwrap_or_default())
+    };
+    let stuck: Vec<_> =
+        claims.items.iter().filter(|claim| ours(claim) && (!bound(claim) || going(claim))).collect();
     let counts = record.counts();
     complain(&format!(
         "{} claims wait or will not go; leader {}; {} bound, {} gone, {} volumes",

@@ -1,7 +1,13 @@
-//! `demo serve`, the hidden command: the API server in a process of its own, with tokens, volume binder and fault plan.
+//! `demo serve`, the hidden command: the API server in a process of its own, with tokens and fault plan. Which one is behind says the
+//! engine: the embedded one (here), a real control plane (`real`), or a cluster of the user's (`cluster`).
 //!
-//! It says on stdout, in one line of JSON, where it listens or why it cannot, and ends when its stdin does. Then it also removes the
-//! run's folder: if the demo was killed without a word, nobody else would.
+//! It says on stdout, in lines of JSON, what it does, where it listens or why it cannot, and ends when its stdin does. Then it also
+//! takes away what it started and made, and the run's folder: if the demo was killed without a word, nobody else would.
+
+mod cluster;
+mod faults;
+mod real;
+mod sweep;
 
 use std::fs;
 use std::io::{self, Write};
@@ -11,13 +17,18 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
-use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Rule, Verb};
+use embedded_apiserver::{EmbeddedApiServer, FaultProxy, FaultProxyBuilder, ListenError, Listener};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncReadExt;
+use tokio::sync::watch;
 use uuid::Uuid;
 
+pub(crate) use self::faults::LATE;
+
 use crate::cli::{self, ServeOptions};
-use crate::figures::ms;
+use crate::venue::Engine;
 
 /// Who creates and deletes claims.
 pub(crate) const WRITER: &str = "writer";
@@ -26,24 +37,37 @@ pub(crate) const JUDGE: &str = "judge";
 /// Who looks around, with kubectl or otherwise.
 pub(crate) const VISITOR: &str = "visitor";
 
-/// A write that is answered late is applied within this time of its arrival.
-pub(crate) const LATE: Duration = Duration::from_millis(1500);
-
 /// Requests kept in the log; one takes some hundred bytes.
 const LOG: usize = 1 << 20;
 
-/// What is said on stdout.
+/// What is said on stdout, one line each.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Answer {
-    Ready { url: String },
+    /// Something that takes time; said again now and then while it lasts.
+    Doing { what: String },
+    /// It listens; `engine` is what answers, as in `kube-apiserver v1.36.3`.
+    Ready { url: String, engine: String },
+    /// It does not, and nothing was left behind.
     Refused { why: String },
+    /// The end: what could not be taken away.
+    Left { what: Vec<String> },
 }
 
 /// Where a user's kubeconfig is.
 pub(crate) fn kubeconfig(dir: &Path, user: &str) -> PathBuf {
     dir.join(format!("kubeconfig-{user}.yaml"))
 }
+
+/// A user, and the token by which the front knows it.
+struct User {
+    name: String,
+    token: String,
+    is_replica: bool,
+}
+
+/// Turns true when the demo is gone, or wants this to be.
+type Gone = watch::Receiver<bool>;
 
 /// Runs until stdin ends.
 pub(crate) fn main(options: ServeOptions) -> ExitCode {
@@ -53,91 +77,135 @@ pub(crate) fn main(options: ServeOptions) -> ExitCode {
     };
     let ended = runtime.block_on(serve(&options));
     runtime.block_on(remove(&options.dir));
-    runtime.shutdown_background();
-    match ended {
+    let status = match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let why = format!("{error:#}");
-            let _ = say(&Answer::Refused { why: why.clone() });
+            say(&Answer::Refused { why: why.clone() });
             cli::refuse(&why)
         }
-    }
+    };
+    runtime.shutdown_background();
+    status
 }
 
 async fn serve(options: &ServeOptions) -> anyhow::Result<()> {
+    let mut gone = stdin_ended();
+    let users = users(options);
+    match options.engine() {
+        Engine::Embedded => embedded(options, &users, &mut gone).await,
+        Engine::Real => real::serve(options, &users, &mut gone).await,
+        Engine::Cluster(cluster) => cluster::serve(options, &cluster, &users, &mut gone).await,
+    }
+}
+
+/// Nothing is ever sent: the end of stdin is the end of the demo.
+fn stdin_ended() -> Gone {
+    let (sender, gone) = watch::channel(false);
+    tokio::spawn(async move {
+        let _ = tokio::io::stdin().read(&mut [0]).await;
+        sender.send_replace(true);
+    });
+    gone
+}
+
+/// Waits for the end of stdin. Cancel safe.
+async fn end(gone: &mut Gone) {
+    let _ = gone.wait_for(|gone| *gone).await;
+}
+
+fn users(options: &ServeOptions) -> Vec<User> {
+    let people = [WRITER, JUDGE, VISITOR].map(|name| (name.to_owned(), false));
+    let replicas = options.replicas.iter().map(|name| (name.clone(), true));
+    people
+        .into_iter()
+        .chain(replicas)
+        // Drawn from the system, not from the seed: a token is a secret.
+        .map(|(name, is_replica)| User { name, token: token(), is_replica })
+        .collect()
+}
+
+fn token() -> String {
+    Uuid::new_v4().simple().to_string()
+}
+
+async fn embedded(options: &ServeOptions, users: &[User], gone: &mut Gone) -> anyhow::Result<()> {
     let mut server = EmbeddedApiServer::builder()
         .seed(options.seed)
-        .faults(faults(options))
+        .faults(faults::plan(options))
         .volume_binder(true)
         .introspection(true)
         .request_log_capacity(LOG);
-    let people = [WRITER, JUDGE, VISITOR].map(str::to_owned);
-    let users: Vec<String> = people.into_iter().chain(options.replicas.iter().cloned()).collect();
-    for user in &users {
-        // Drawn from the system, not from the seed: a token is a secret.
-        server = server.token(user, Uuid::new_v4().simple().to_string());
+    for user in users {
+        server = server.token(&user.name, &user.token);
     }
     let server = server.build();
-    let address = format!("127.0.0.1:{}", options.port);
-    let listener = server.listen(&address).await.with_context(|| format!("--port {}", options.port))?;
-    let url = listener.url();
-    for user in &users {
-        let path = kubeconfig(&options.dir, user);
-        write_secret(&path, &server.kubeconfig(&url, user))
-            .with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    say(&Answer::Ready { url })?;
-
-    // Nothing is ever sent: the end of stdin is the end of the demo.
-    let _ = tokio::io::stdin().read(&mut [0]).await;
-    let _ = tokio::time::timeout(Duration::from_secs(1), listener.shutdown()).await;
+    let listener = listening(options, server.listen(&address(options)).await)?;
+    present(options, users, &listener, "embedded-apiserver", |url, user| server.kubeconfig(url, user))?;
+    end(gone).await;
+    close(listener).await;
     Ok(())
 }
 
-/// What goes wrong for the replicas: every kind of error a client must live with, none of which lasts longer than a client's own time-out.
-fn faults(options: &ServeOptions) -> FaultPlan {
-    let percent = u32::from(options.faults);
-    let replicas = || options.replicas.iter().fold(Match::any(), |rule, user| rule.user(user.clone()));
-    let quick = [
-        Fault::Conflict,
-        Fault::InternalError,
-        Fault::Unavailable,
-        Fault::DropBefore,
-        Fault::DropAfter,
-        Fault::Latency { min_ms: 5, max_ms: 50 },
-    ];
-    // No answer at all, or a late one: for writes, where nobody can tell whether they were applied. A read, or an election, that waits
-    // for a time-out would only measure it.
-    let slow = quick.clone().into_iter().chain([
-        Fault::TooManyRequests { retry_after_s: 1 },
-        Fault::GatewayTimeout,
-        Fault::Latency { min_ms: 50, max_ms: 1000 },
-        Fault::NeverAnswer,
-        Fault::ApplyNeverAnswer,
-        Fault::ApplyLate { after_ms: ms(LATE) },
-    ]);
-    let writes = replicas().writes().except_resource("leases");
-    let reads = [Verb::Get, Verb::List, Verb::Watch]
-        .into_iter()
-        .fold(replicas(), Match::verb)
-        .except_resource("leases");
-    // A replica has few watches, and they live long: most are cut, early or late, between events or within one.
-    let cut = |mid_line| Fault::CutWatch { min_events: 5, max_events: 300, after_ms: Some(8000), mid_line };
-    FaultPlan::seeded(options.seed)
-        .rule(
-            Rule::one_of(replicas().verb(Verb::Watch), [cut(false), cut(true)])
-                .percent(percent.saturating_mul(10)),
-        )
-        .rule(Rule::one_of(writes, slow).percent(percent))
-        .rule(Rule::one_of(reads, quick.clone()).percent(percent))
-        .rule(Rule::one_of(replicas().resource("leases"), quick).percent(percent))
+/// A proxy with the same faults and the same log; users are still to be named.
+fn proxy(options: &ServeOptions) -> FaultProxyBuilder {
+    FaultProxy::builder().faults(faults::plan(options)).introspection(true).request_log_capacity(LOG)
 }
 
-fn say(answer: &Answer) -> io::Result<()> {
+fn address(options: &ServeOptions) -> String {
+    format!("127.0.0.1:{}", options.port)
+}
+
+fn listening(options: &ServeOptions, listener: Result<Listener, ListenError>) -> anyhow::Result<Listener> {
+    listener.with_context(|| format!("--port {}", options.port))
+}
+
+/// Writes a kubeconfig for each user and says where to find the server.
+fn present(
+    options: &ServeOptions,
+    users: &[User],
+    listener: &Listener,
+    engine: &str,
+    text: impl Fn(&str, &str) -> String,
+) -> anyhow::Result<()> {
+    let url = listener.url();
+    for user in users {
+        let path = kubeconfig(&options.dir, &user.name);
+        write_secret(&path, &text(&url, &user.name))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    say(&Answer::Ready { url, engine: engine.to_owned() });
+    Ok(())
+}
+
+async fn close(listener: Listener) {
+    let _ = tokio::time::timeout(Duration::from_secs(1), listener.shutdown()).await;
+}
+
+/// A client that passes on every answer as it is.
+async fn client(file: Kubeconfig, context: Option<String>) -> anyhow::Result<Client> {
+    let options = KubeConfigOptions { context, ..KubeConfigOptions::default() };
+    let mut config = Config::from_custom_kubeconfig(file, &options).await?;
+    config.default_retry = false;
+    config.connect_timeout = Some(Duration::from_secs(10));
+    Ok(Client::try_from(config)?)
+}
+
+/// What a server says of itself, as in `kube-apiserver v1.36.3`.
+async fn version(client: &Client) -> Result<String, kube::Error> {
+    Ok(format!("kube-apiserver {}", client.apiserver_version().await?.git_version))
+}
+
+/// A demo that is gone does not hear it.
+fn say(answer: &Answer) {
     let mut stdout = io::stdout().lock();
-    serde_json::to_writer(&mut stdout, answer)?;
-    writeln!(stdout)?;
-    stdout.flush()
+    if let Ok(line) = serde_json::to_string(answer) {
+        let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
+    }
+}
+
+fn doing(what: impl Into<String>) {
+    say(&Answer::Doing { what: what.into() });
 }
 
 /// Writes a file that only its owner may read.

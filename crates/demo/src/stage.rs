@@ -10,8 +10,8 @@ use anyhow::{Context, bail};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, BufReader};
-use tokio::process::Command;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{ChildStdout, Command};
 
 use crate::births::Births;
 use crate::cli::Options;
@@ -20,12 +20,15 @@ use crate::failover::Ending;
 use crate::obstacle::Obstacle;
 use crate::plan::Plan;
 use crate::process::Child;
+use crate::progress::Progress;
 use crate::record::Record;
 use crate::replica::{self, Replica};
 use crate::serve::{self, Answer};
+use crate::venue::{Engine, Lease, Venue};
 
-/// A server process that does not say where it listens within this time is broken.
-const READY: Duration = Duration::from_secs(20);
+/// A server process that says nothing for so long while it starts is broken. An API server that does not get ready is given up, with
+/// the end of its log, after 60 s.
+const SILENT: Duration = Duration::from_secs(75);
 /// A provisioner that was told to stop has drained and released its lease well before this.
 const STOP: Duration = Duration::from_secs(8);
 
@@ -35,9 +38,13 @@ pub(crate) struct Stage {
     // Fields drop in this order: processes before the folder they write into.
     pub(crate) replicas: Vec<Replica>,
     server: Option<Child>,
+    /// What the server's process says.
+    said: Option<Lines<BufReader<ChildStdout>>>,
     dir: TempDir,
     /// Where the server listens.
     pub(crate) url: String,
+    /// What it is, by its own word.
+    pub(crate) engine: String,
 }
 
 /// Something about the surroundings does not fit: exit status 2, not 1.
@@ -66,7 +73,14 @@ impl Stage {
         for folder in [root_in(dir.path()), later_in(dir.path())] {
             fs::create_dir(folder).map_err(refused)?;
         }
-        Ok(Self { replicas: Vec::new(), server: None, dir, url: String::new() })
+        Ok(Self {
+            replicas: Vec::new(),
+            server: None,
+            said: None,
+            dir,
+            url: String::new(),
+            engine: String::new(),
+        })
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -78,8 +92,13 @@ impl Stage {
         root_in(self.dir.path())
     }
 
-    /// Starts the server's process and waits until it listens.
-    pub(crate) async fn serve(&mut self, options: &Options) -> anyhow::Result<()> {
+    /// Starts the server's process and waits until it listens. Cancel safe: dropped, it leaves a stage that can be cleared.
+    pub(crate) async fn serve(
+        &mut self,
+        options: &Options,
+        venue: &Venue,
+        progress: &Progress,
+    ) -> anyhow::Result<()> {
         let mut command = Command::new(std::env::current_exe()?);
         command.arg("serve").arg("--dir").arg(self.dir.path());
         for (flag, value) in [
@@ -89,6 +108,17 @@ impl Stage {
         ] {
             command.arg(flag).arg(value.to_string());
         }
+        command.arg("--mark").arg(&venue.mark);
+        match &venue.engine {
+            Engine::Embedded => {}
+            Engine::Real => drop(command.arg("--real")),
+            Engine::Cluster(cluster) => {
+                command.arg("--kubeconfig").arg(&cluster.kubeconfig);
+                if let Some(context) = &cluster.context {
+                    command.arg("--context").arg(context);
+                }
+            }
+        }
         for i in 0..options.replicas {
             command.arg("--replica").arg(replica::name(i));
         }
@@ -97,17 +127,26 @@ impl Stage {
         let child = Child::start("server", command, log).context("starting the server's process")?;
         let child = self.server.insert(child);
         let stdout = child.pipes().stdout.take().context("the server's process has no stdout")?;
-        let mut line = String::new();
-        let said = tokio::time::timeout(READY, BufReader::new(stdout).read_line(&mut line)).await;
-        match said.map(|_| serde_json::from_str(&line)) {
-            Ok(Ok(Answer::Ready { url })) => self.url = url,
-            Ok(Ok(Answer::Refused { why })) => bail!(Refusal(why)),
-            Ok(Err(_)) => bail!("the server's process ended without a word; its log:\n{}", child.tail()),
-            Err(_) => {
-                bail!("the server's process was not ready within {READY:?}; its log:\n{}", child.tail())
+        let said = self.said.insert(BufReader::new(stdout).lines());
+        loop {
+            let line = match tokio::time::timeout(SILENT, said.next_line()).await {
+                Ok(line) => line.ok().flatten(),
+                Err(_) => {
+                    bail!("the server's process says nothing for {SILENT:?}; its log:\n{}", child.tail())
+                }
+            };
+            match line.as_deref().map(serde_json::from_str) {
+                Some(Ok(Answer::Doing { what })) => progress.doing(&what),
+                Some(Ok(Answer::Ready { url, engine })) => {
+                    (self.url, self.engine) = (url, engine);
+                    return Ok(());
+                }
+                Some(Ok(Answer::Refused { why })) => bail!(Refusal(why)),
+                Some(Ok(Answer::Left { .. }) | Err(_)) | None => {
+                    bail!("the server's process ended without a word; its log:\n{}", child.tail())
+                }
             }
         }
-        Ok(())
     }
 
     /// A client for one of the server's users.
@@ -147,10 +186,10 @@ impl Stage {
     }
 
     /// Starts all replicas.
-    pub(crate) fn replicate(&mut self, options: &Options) -> anyhow::Result<()> {
+    pub(crate) fn replicate(&mut self, options: &Options, lease: Lease<'_>) -> anyhow::Result<()> {
         for i in 0..options.replicas {
             let name = replica::name(i);
-            let replica = Replica::start(&name, &options.provisioner, self.dir.path(), &self.root());
+            let replica = Replica::start(&name, &options.provisioner, self.dir.path(), &self.root(), lease);
             self.replicas.push(replica.with_context(|| format!("starting {name}"))?);
         }
         Ok(())
@@ -202,21 +241,54 @@ impl Stage {
         replicas.chain(self.server.as_ref()).map(|process| (process.name.clone(), process.tail())).collect()
     }
 
-    /// Ends every process and removes every file. Says what could not be removed.
-    pub(crate) async fn clear(mut self) -> Result<(), String> {
+    /// Ends every process and removes every file, and all that was made on a cluster of the user's. Says what could not be removed.
+    pub(crate) async fn clear(mut self, venue: &Venue, progress: &Progress) -> Result<(), String> {
         for replica in &mut self.replicas {
             replica.process.end().await;
         }
+        let mut left = Vec::new();
         if let Some(mut server) = self.server.take() {
             // The end of its stdin is its word to go.
             drop(server.pipes().stdin.take());
-            server.wait(Duration::from_secs(3)).await;
+            if let Some(said) = self.said.take() {
+                left = farewell(said, venue, progress).await;
+            }
             server.end().await;
         }
         let path = self.dir.path().to_owned();
-        match self.dir.close() {
-            Err(error) if path.exists() => Err(format!("cannot remove {}: {error}", path.display())),
-            _ => Ok(()),
+        if let Err(error) = self.dir.close()
+            && path.exists()
+        {
+            left.push(format!("{}: {error}", path.display()));
+        }
+        if left.is_empty() { Ok(()) } else { Err(format!("cannot remove {}", left.join("; "))) }
+    }
+}
+
+/// Listens to the server's process until it has ended. What it could not take away, or did not in time.
+async fn farewell(
+    mut said: Lines<BufReader<ChildStdout>>,
+    venue: &Venue,
+    progress: &Progress,
+) -> Vec<String> {
+    let patience = match venue.engine {
+        Engine::Embedded => Duration::from_secs(3),
+        Engine::Real => Duration::from_secs(15),
+        Engine::Cluster(_) => Duration::from_secs(75),
+    };
+    let mut left = Vec::new();
+    loop {
+        match tokio::time::timeout(patience, said.next_line()).await {
+            Ok(Ok(Some(line))) => match serde_json::from_str(&line) {
+                Ok(Answer::Doing { what }) => progress.doing(&what),
+                Ok(Answer::Left { what }) => left = what,
+                _ => {}
+            },
+            Ok(_) => return left,
+            Err(_) => {
+                left.extend(venue.remedy());
+                return left;
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The judge's own watches of claims, volumes and the lease, written into the record.
+//! The judge's own watches of claims, volumes and the lease, written into the record. What is not of this run is passed over.
 
 use std::sync::Arc;
 
@@ -9,12 +9,16 @@ use kube::runtime::watcher::{self, Event, watcher};
 use kube::{Api, Client};
 
 use crate::clock;
+use crate::plan::{Plan, is_our_volume};
 use crate::record::Record;
 
 /// Watches claims until the task is dropped.
-pub(crate) async fn claims(client: Client, record: Arc<Record>) -> anyhow::Result<()> {
+pub(crate) async fn claims(client: Client, plan: Arc<Plan>, record: Arc<Record>) -> anyhow::Result<()> {
     let seen = Arc::clone(&record);
     follow(Api::<PersistentVolumeClaim>::all(client), "claims", &record, move |claim, gone| {
+        if !plan.has_namespace(claim.metadata.namespace.as_deref().unwrap_or_default()) {
+            return;
+        }
         let Some(uid) = claim.metadata.uid.as_deref() else { return };
         let volume = claim.spec.as_ref().and_then(|spec| spec.volume_name.as_deref());
         let phase = claim.status.as_ref().and_then(|status| status.phase.as_deref());
@@ -32,6 +36,9 @@ pub(crate) async fn claims(client: Client, record: Arc<Record>) -> anyhow::Resul
 pub(crate) async fn volumes(client: Client, record: Arc<Record>) -> anyhow::Result<()> {
     let seen = Arc::clone(&record);
     follow(Api::<PersistentVolume>::all(client), "volumes", &record, move |volume, gone| {
+        if !is_our_volume(volume) {
+            return;
+        }
         let (Some(name), Some(uid)) = (volume.metadata.name.as_deref(), volume.metadata.uid.as_deref())
         else {
             return;
@@ -49,9 +56,17 @@ pub(crate) async fn volumes(client: Client, record: Arc<Record>) -> anyhow::Resu
 }
 
 /// Watches who leads until the task is dropped.
-pub(crate) async fn leader(client: Client, namespace: &str, record: Arc<Record>) -> anyhow::Result<()> {
+pub(crate) async fn leader(
+    client: Client,
+    namespace: String,
+    name: &'static str,
+    record: Arc<Record>,
+) -> anyhow::Result<()> {
     let seen = Arc::clone(&record);
-    follow(Api::<Lease>::namespaced(client, namespace), "leases", &record, move |lease, gone| {
+    follow(Api::<Lease>::namespaced(client, &namespace), "leases", &record, move |lease, gone| {
+        if lease.metadata.name.as_deref() != Some(name) {
+            return;
+        }
         let holder = lease.spec.as_ref().and_then(|spec| spec.holder_identity.as_deref()).filter(|_| !gone);
         seen.history(|history| history.leader(holder));
     })

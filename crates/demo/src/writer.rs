@@ -19,6 +19,7 @@ use crate::obstacle::Obstacle;
 use crate::plan::{CLASS, Plan, Step};
 use crate::record::{Creation, Record};
 use crate::replica::PROVISIONER;
+use crate::venue::{RUN_LABEL, Venue};
 
 /// Deletions under way at once.
 const DELETING: usize = 8;
@@ -99,10 +100,11 @@ impl Writer {
         Self { client, plan, record, rng: fastrand::Rng::with_seed(seed) }
     }
 
-    /// Installs the storage class and the namespaces.
-    pub(crate) async fn install(&self) -> anyhow::Result<()> {
+    /// Installs the storage class and the namespaces, with the run's mark on them.
+    pub(crate) async fn install(&self, venue: &Venue) -> anyhow::Result<()> {
+        let marked = |name: &str| json!({"name": name, "labels": {RUN_LABEL: venue.mark}});
         let class: StorageClass = serde_json::from_value(json!({
-            "metadata": {"name": CLASS},
+            "metadata": marked(CLASS),
             "provisioner": PROVISIONER,
             "reclaimPolicy": "Delete",
             "volumeBindingMode": "Immediate",
@@ -112,10 +114,11 @@ impl Writer {
             .create(&PostParams::default(), &class)
             .await
             .context("installing the storage class")?;
-        for namespace in &self.plan.namespaces {
-            let object: Namespace = serde_json::from_value(json!({"metadata": {"name": namespace.name}}))?;
+        let names = self.plan.namespaces.iter().map(|namespace| &namespace.name).chain(&venue.lease_home);
+        for name in names {
+            let object: Namespace = serde_json::from_value(json!({"metadata": marked(name)}))?;
             let made = Api::all(self.client.clone()).create(&PostParams::default(), &object).await;
-            made.with_context(|| format!("creating the namespace {}", namespace.name))?;
+            made.with_context(|| format!("creating the namespace {name}"))?;
         }
         Ok(())
     }

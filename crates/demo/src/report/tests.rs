@@ -20,6 +20,7 @@ fn report() -> Report {
     };
     Report {
         seed: 7,
+        engine: "kube-apiserver v1.36.3".into(),
         verdict: Verdict { claims: 500, bound: 500, ..Verdict::default() },
         crash: failover("replica-2", 5100, 5200),
         handover: failover("replica-3", 90, 120),
@@ -38,11 +39,11 @@ fn report() -> Report {
 fn the_last_line_is_to_the_letter() {
     assert_eq!(
         report().summary(),
-        "demo: claims=500 bound=500 lost=0 duplicated=0 orphaned=0 crash_failover_ms=5200 graceful_failover_ms=120 bound_p99_ms=495"
+        "demo: claims=500 bound=500 lost=0 duplicated=0 orphaned=0 crash_failover_ms=5200 graceful_failover_ms=120 bound_p99_ms=495 engine=kube-apiserver/v1.36.3"
     );
     assert_eq!(
         Report::default().summary(),
-        "demo: claims=0 bound=0 lost=0 duplicated=0 orphaned=0 crash_failover_ms=none graceful_failover_ms=none bound_p99_ms=none"
+        "demo: claims=0 bound=0 lost=0 duplicated=0 orphaned=0 crash_failover_ms=none graceful_failover_ms=none bound_p99_ms=none engine="
     );
 }
 

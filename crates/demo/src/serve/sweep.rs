@@ -1,0 +1,132 @@
+//! Takes away all that a run made on a cluster of the user's, and nothing else: what bears its mark, or is for what does.
+
+use std::time::{Duration, Instant};
+
+use futures::{StreamExt, stream};
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::{Namespace, PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::storage::v1::StorageClass;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use kube::{Api, Client, ResourceExt};
+use serde_json::json;
+
+use super::doing;
+use crate::clock;
+use crate::plan::{CLASS, is_our_volume};
+use crate::venue::{RUN_LABEL, prefix};
+
+/// The provisioner's hold on a volume. The provisioner is gone, and the directory will be with the run's folder.
+const FINALIZER: &str = "external-provisioner.volume.kubernetes.io/finalizer";
+/// When nothing more goes away for so long, the rest is left. Kubernetes itself takes ten seconds for a namespace.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often it looks what is left.
+const LOOK: Duration = Duration::from_millis(300);
+/// Requests under way at once.
+const SWEEPING: usize = 8;
+
+/// What there still is of a run.
+#[derive(Default)]
+struct Rest {
+    classes: Vec<StorageClass>,
+    volumes: Vec<PersistentVolume>,
+    namespaces: Vec<Namespace>,
+}
+
+impl Rest {
+    fn count(&self) -> usize {
+        self.classes.len().saturating_add(self.volumes.len()).saturating_add(self.namespaces.len())
+    }
+
+    fn names(&self) -> Vec<String> {
+        let classes = self.classes.iter().map(|class| format!("StorageClass {}", class.name_any()));
+        let volumes = self.volumes.iter().map(|volume| format!("PersistentVolume {}", volume.name_any()));
+        let namespaces =
+            self.namespaces.iter().map(|namespace| format!("Namespace {}", namespace.name_any()));
+        classes.chain(volumes).chain(namespaces).collect()
+    }
+}
+
+/// Sweeps until all is gone, or nothing more goes. Says what is left.
+pub(super) async fn sweep(client: &Client, mark: &str) -> Vec<String> {
+    let mut least = usize::MAX;
+    let mut since: Instant = clock::now();
+    loop {
+        let looked = tokio::time::timeout(PATIENCE, rest(client, mark)).await;
+        let failed = match looked.unwrap_or_else(|_| Err(no_answer())) {
+            Ok(rest) if rest.count() == 0 => return Vec::new(),
+            Ok(rest) => {
+                if rest.count() < least {
+                    (least, since) = (rest.count(), clock::now());
+                    doing(format!("removing what the demo made on the cluster: {least} to go"));
+                }
+                let _ = tokio::time::timeout(PATIENCE, push(client, &rest)).await;
+                rest.names()
+            }
+            Err(error) => vec![format!(
+                "whatever has the label {RUN_LABEL}={mark}, and volumes of the class {CLASS}: {error}"
+            )],
+        };
+        if since.elapsed() >= PATIENCE {
+            return failed;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+async fn rest(client: &Client, mark: &str) -> Result<Rest, kube::Error> {
+    let marked = ListParams::default().labels(&format!("{RUN_LABEL}={mark}"));
+    let prefix = prefix(mark);
+    let ours = |volume: &PersistentVolume| {
+        let claim = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref());
+        let namespace = claim.and_then(|claim| claim.namespace.as_deref());
+        is_our_volume(volume) && namespace.is_some_and(|name| name.starts_with(&prefix))
+    };
+    let mut volumes = Api::<PersistentVolume>::all(client.clone()).list(&ListParams::default()).await?.items;
+    volumes.retain(ours);
+    Ok(Rest {
+        classes: Api::all(client.clone()).list(&marked).await?.items,
+        volumes,
+        namespaces: Api::<Namespace>::all(client.clone()).list(&marked).await?.items,
+    })
+}
+
+fn no_answer() -> kube::Error {
+    kube::Error::Service("the server does not answer".into())
+}
+
+/// One round. What is refused shows in the next look.
+async fn push(client: &Client, rest: &Rest) {
+    let (delete, all) = (DeleteParams::default(), ListParams::default());
+    for class in &rest.classes {
+        let _ = Api::<StorageClass>::all(client.clone()).delete(&class.name_any(), &delete).await;
+    }
+    let namespaces =
+        rest.namespaces.iter().filter(|namespace| namespace.metadata.deletion_timestamp.is_none());
+    stream::iter(namespaces)
+        .for_each_concurrent(SWEEPING, async |namespace| {
+            let name = namespace.name_any();
+            let claims = Api::<PersistentVolumeClaim>::namespaced(client.clone(), &name);
+            let _ = claims.delete_collection(&delete, &all).await;
+            let _ = Api::<Lease>::namespaced(client.clone(), &name).delete_collection(&delete, &all).await;
+            let _ = Api::<Namespace>::all(client.clone()).delete(&name, &delete).await;
+        })
+        .await;
+    let volumes = Api::<PersistentVolume>::all(client.clone());
+    stream::iter(&rest.volumes)
+        .for_each_concurrent(SWEEPING, async |volume| {
+            let name = volume.name_any();
+            if volume.metadata.deletion_timestamp.is_none() {
+                let _ = volumes.delete(&name, &delete).await;
+            }
+            if volume.finalizers().iter().any(|finalizer| finalizer == FINALIZER) {
+                let kept: Vec<_> =
+                    volume.finalizers().iter().filter(|finalizer| *finalizer != FINALIZER).collect();
+                // With the version: kube-controller-manager takes its own finalizer off at the same time.
+                let patch = json!({"metadata": {
+                    "finalizers": kept, "resourceVersion": volume.metadata.resource_version,
+                }});
+                let _ = volumes.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await;
+            }
+        })
+        .await;
+}
