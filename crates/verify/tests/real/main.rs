@@ -5,4 +5,5 @@ mod conformance;
 mod deploy;
 mod election;
 mod plane;
+mod provisioner;
 mod rbac;
