@@ -1,0 +1,200 @@
+//! What the real API server does, as cases that run against it and against the embedded one: the list, and how it is run.
+//!
+//! A case asserts what the *real* server was seen to do; it is the authority. Where the embedded server does something
+//! else, the case says what and why ([`Case::differs`]), and a second check pins exactly that: a difference that went
+//! away, or became another one, fails as loudly as one nobody stated.
+
+mod answer;
+mod objects;
+mod page;
+mod target;
+
+mod collections;
+mod custom;
+mod deletes;
+mod discovery;
+mod events;
+mod finalizers;
+mod lists;
+mod media;
+mod metadata;
+mod names;
+mod namespaces;
+mod patches;
+mod selectors;
+mod statuses;
+mod storage;
+mod versions;
+mod watches;
+mod workloads;
+mod writes;
+
+use futures::future::LocalBoxFuture;
+use futures::{FutureExt, StreamExt};
+
+pub use crate::conformance::answer::Answer;
+pub use crate::conformance::page::page;
+pub use crate::conformance::target::{Lines, Server, Target};
+
+/// What a case found: nothing, or how the answer differs from what was expected.
+pub type Outcome = Result<(), String>;
+
+type Run = Box<dyn for<'a> Fn(&'a Target) -> LocalBoxFuture<'a, Outcome>>;
+
+/// One rule of the API, and how to see it.
+pub struct Case {
+    /// The file it is in: what it is about.
+    pub group: &'static str,
+    /// The rule's name, unique in the group.
+    pub name: &'static str,
+    /// The rule, in one sentence.
+    pub rule: &'static str,
+    run: Run,
+    difference: Option<(&'static str, Run)>,
+}
+
+impl std::fmt::Debug for Case {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Case").field("name", &self.full_name()).finish_non_exhaustive()
+    }
+}
+
+/// A case; `run` asserts what the real server does.
+fn case<F>(name: &'static str, rule: &'static str, run: F) -> Case
+where
+    F: for<'a> AsyncFn(&'a Target) -> Outcome + Copy + 'static,
+{
+    Case { group: "", name, rule, run: boxed(run), difference: None }
+}
+
+fn boxed<F>(run: F) -> Run
+where
+    F: for<'a> AsyncFn(&'a Target) -> Outcome + Copy + 'static,
+{
+    Box::new(move |target| async move { run(target).await }.boxed_local())
+}
+
+impl Case {
+    /// States that the embedded server does something else: how and why, and a check of exactly that.
+    #[must_use]
+    fn differs<F>(mut self, how: &'static str, embedded: F) -> Self
+    where
+        F: for<'a> AsyncFn(&'a Target) -> Outcome + Copy + 'static,
+    {
+        self.difference = Some((how, boxed(embedded)));
+        self
+    }
+
+    /// `group::name`.
+    #[must_use]
+    pub fn full_name(&self) -> String {
+        format!("{}::{}", self.group, self.name)
+    }
+
+    /// How and why the embedded server differs, if it does.
+    #[must_use]
+    pub fn difference(&self) -> Option<&'static str> {
+        self.difference.as_ref().map(|(how, _)| *how)
+    }
+}
+
+/// Every case, group by group.
+#[must_use]
+pub fn cases() -> Vec<Case> {
+    let groups = [
+        ("writes", writes::cases()),
+        ("versions", versions::cases()),
+        ("names", names::cases()),
+        ("metadata", metadata::cases()),
+        ("statuses", statuses::cases()),
+        ("patches", patches::cases()),
+        ("deletes", deletes::cases()),
+        ("finalizers", finalizers::cases()),
+        ("collections", collections::cases()),
+        ("lists", lists::cases()),
+        ("selectors", selectors::cases()),
+        ("watches", watches::cases()),
+        ("media", media::cases()),
+        ("discovery", discovery::cases()),
+        ("namespaces", namespaces::cases()),
+        ("storage", storage::cases()),
+        ("events", events::cases()),
+        ("workloads", workloads::cases()),
+        ("custom", custom::cases()),
+    ];
+    let named =
+        |(group, cases): (&'static str, Vec<Case>)| cases.into_iter().map(move |case| Case { group, ..case });
+    groups.into_iter().flat_map(named).collect()
+}
+
+/// Which server the cases run against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// `embedded-apiserver`: stated differences are checked as they are stated.
+    Embedded,
+    /// kube-apiserver and etcd.
+    Real,
+}
+
+/// A case that failed.
+#[derive(Debug)]
+pub struct Failure {
+    /// `group::name`.
+    pub name: String,
+    /// The rule that does not hold.
+    pub rule: &'static str,
+    /// What was expected and what came.
+    pub why: String,
+}
+
+/// Runs the cases whose full name contains `filter`, `at_once` at a time; returns how many ran, and those that failed.
+///
+/// # Cancel safety
+///
+/// A dropped run leaves its namespaces behind on the server.
+pub async fn run(server: &Server, side: Side, filter: &str, at_once: usize) -> (usize, Vec<Failure>) {
+    let cases: Vec<_> = cases().into_iter().filter(|case| case.full_name().contains(filter)).collect();
+    let ran = cases.len();
+    let outcomes = futures::stream::iter(cases).map(|case| async move {
+        let outcome = run_one(server, side, &case).await;
+        outcome.err().map(|why| Failure { name: case.full_name(), rule: case.rule, why })
+    });
+    let mut failures: Vec<_> =
+        outcomes.buffer_unordered(at_once).filter_map(std::future::ready).collect().await;
+    server.clean_up().await;
+    failures.sort_by(|a, b| a.name.cmp(&b.name));
+    (ran, failures)
+}
+
+/// Prints which cases failed and why, and how many ran.
+#[expect(clippy::print_stdout, reason = "the report of a test")]
+pub fn report(server: &str, ran: usize, failures: &[Failure]) {
+    for failure in failures {
+        println!("{}\n  rule: {}\n  {}", failure.name, failure.rule, failure.why);
+    }
+    let differing = cases().iter().filter(|case| case.difference().is_some()).count();
+    let passed = ran - failures.len();
+    println!(
+        "conformance on {server}: {ran} cases ran, {passed} passed; {differing} known differences of the embedded server"
+    );
+}
+
+async fn run_one(server: &Server, side: Side, case: &Case) -> Outcome {
+    let difference = case.difference.as_ref().filter(|_| side == Side::Embedded);
+    let Some((how, embedded)) = difference else {
+        return in_a_namespace(server, &case.run).await;
+    };
+    if in_a_namespace(server, &case.run).await.is_ok() {
+        return Err(format!("it is the same now, and is said to differ: {how}"));
+    }
+    let outcome = in_a_namespace(server, embedded).await;
+    outcome.map_err(|why| format!("it differs otherwise than stated ({how}): {why}"))
+}
+
+async fn in_a_namespace(server: &Server, run: &Run) -> Outcome {
+    let target = server.target().await?;
+    let outcome = tokio::time::timeout(std::time::Duration::from_secs(30), run(&target)).await;
+    let outcome = outcome.unwrap_or_else(|_| Err("it did not end within 30 s".to_owned()));
+    server.give_back(target, outcome.is_ok()).await;
+    outcome
+}

@@ -1,0 +1,376 @@
+//! A way to a server for one case: raw requests through a `kube::Client`, in a namespace of the case's own.
+
+use std::cell::RefCell;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use embedded_apiserver::EmbeddedApiServer;
+use futures::io::{AsyncBufRead, Lines as IoLines};
+use futures::{AsyncBufReadExt, TryStreamExt};
+use http::{Method, Request};
+use http_body_util::BodyExt;
+use kube::Client;
+use kube::client::Body;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+
+use crate::conformance::answer::{Answer, text};
+use crate::conformance::{Outcome, objects};
+
+/// Media types of patches.
+pub const MERGE: &str = "application/merge-patch+json";
+/// RFC 6902.
+pub const JSON_PATCH: &str = "application/json-patch+json";
+/// Strategic merge patch.
+pub const STRATEGIC: &str = "application/strategic-merge-patch+json";
+/// Server-side apply.
+pub const APPLY: &str = "application/apply-patch+yaml";
+
+/// A server that cases run against.
+#[derive(Clone)]
+pub struct Server {
+    client: Client,
+    run: String,
+    cases: Arc<AtomicU32>,
+    /// Namespaces that are empty again: made anew for each case they would keep the namespace controller busy for
+    /// minutes, and everybody else's namespaces with it.
+    free: Arc<Mutex<Vec<String>>>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("run", &self.run).field("cases", &self.cases).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    /// The server that an administrator's client reaches. Its custom kinds must be [served](Self::prepare).
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        let run = format!("{:x}", std::process::id());
+        Self { client, run, cases: Arc::default(), free: Arc::default() }
+    }
+
+    /// An embedded server that does what the real one's controllers do for volumes, with the cases' custom kinds.
+    ///
+    /// # Errors
+    ///
+    /// Says which kind it refused.
+    pub fn embedded() -> Result<Self, String> {
+        let server = EmbeddedApiServer::builder().volume_binder(true).build();
+        for definition in objects::definitions() {
+            let definition = serde_json::from_value(definition).map_err(|error| error.to_string())?;
+            server.register_definition(&definition).map_err(|error| error.to_string())?;
+        }
+        // Revision 1 is too old, as it is on a server that has run for a while.
+        server.compact();
+        Ok(Self::new(server.client()))
+    }
+
+    /// Creates the definitions of the cases' custom kinds and waits until they are served.
+    ///
+    /// # Errors
+    ///
+    /// What the server answered.
+    pub async fn prepare(&self) -> Outcome {
+        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        for definition in objects::definitions() {
+            let made = self.send(Method::POST, path, &[JSON], definition.to_string()).await?;
+            if made.code != 409 {
+                made.is(201)?;
+            }
+        }
+        for collection in ["v1/widgets", "v2/widgets", "v1/gadgets"] {
+            let path = format!("/apis/{}/{collection}", objects::GROUP);
+            // Discovery and the storage of a new kind come some seconds after its definition.
+            let mut answer = self.send(Method::GET, &path, &[], "").await?;
+            for _ in 0..150 {
+                if answer.code == 200 {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                answer = self.send(Method::GET, &path, &[], "").await?;
+            }
+            answer.is(200)?;
+        }
+        Ok(())
+    }
+
+    /// A namespace for one case.
+    pub(super) async fn target(&self) -> Result<Target, String> {
+        let number = self.cases.fetch_add(1, Ordering::Relaxed);
+        let class = format!("conformance-{}-{number}", self.run);
+        let free = self.free.lock().pop();
+        let namespace = match free {
+            Some(namespace) => namespace,
+            None => {
+                let object = json!({ "metadata": { "name": class } });
+                self.send(Method::POST, NAMESPACES, &[JSON], object.to_string()).await?.is(201)?;
+                class.clone()
+            }
+        };
+        Ok(Target { server: self.clone(), namespace, class, made: RefCell::default() })
+    }
+
+    /// Takes a case's namespace back: for the next case if it is empty again.
+    pub(super) async fn give_back(&self, target: Target, reusable: bool) {
+        target.clean_up().await;
+        if reusable {
+            self.free.lock().push(target.namespace);
+        } else {
+            self.delete_namespace(&target.namespace).await;
+        }
+    }
+
+    /// Deletes the namespaces of the cases.
+    pub(super) async fn clean_up(&self) {
+        let free = std::mem::take(&mut *self.free.lock());
+        for namespace in free {
+            self.delete_namespace(&namespace).await;
+        }
+    }
+
+    async fn delete_namespace(&self, name: &str) {
+        // One that cannot be deleted stays, and no other run sees it.
+        let _answer = self.send(Method::DELETE, &format!("{NAMESPACES}/{name}"), &[], "").await;
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<String>,
+    ) -> Result<Answer, String> {
+        let said = format!("{method} {path}");
+        let mut request = Request::builder().method(method).uri(path);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request =
+            request.body(Body::from(body.into().into_bytes())).map_err(|error| error.to_string())?;
+        let unanswered = |why: String| format!("{said}: no answer: {why}");
+        let response = self.client.send(request).await.map_err(|error| unanswered(error.to_string()))?;
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.map_err(|error| unanswered(error.to_string()))?.to_bytes();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let json = serde_json::from_str(&text).unwrap_or_default();
+        Ok(Answer { request: said, code: parts.status.as_u16(), headers: parts.headers, text, json })
+    }
+}
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+const NAMESPACES: &str = "/api/v1/namespaces";
+
+/// A server, and a namespace on it that nobody else uses.
+#[derive(Debug)]
+pub struct Target {
+    server: Server,
+    /// The namespace's name.
+    pub namespace: String,
+    /// A name that no other case has: a storage class of its own, and the beginning of names of cluster scope.
+    pub class: String,
+    /// Paths of objects that were created, to be deleted in the end.
+    made: RefCell<Vec<String>>,
+}
+
+/// Requests.
+impl Target {
+    /// Any request.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<String>,
+    ) -> Result<Answer, String> {
+        let creates =
+            [Method::POST, Method::PUT, Method::PATCH].contains(&method) && !path.contains("dryRun");
+        let answer = self.server.send(method, path, headers, body).await?;
+        if creates && answer.code == 201 {
+            let collection = path.split('?').next().unwrap_or_default();
+            let name = text(&answer.json, "/metadata/name");
+            let own = collection.ends_with(&format!("/{name}"));
+            let path = if own { collection.to_owned() } else { format!("{collection}/{name}") };
+            self.made.borrow_mut().push(path);
+        }
+        Ok(answer)
+    }
+
+    pub(super) async fn get(&self, path: &str) -> Result<Answer, String> {
+        self.send(Method::GET, path, &[], "").await
+    }
+
+    /// A read that wants a certain form.
+    pub(super) async fn get_as(&self, path: &str, accept: &str) -> Result<Answer, String> {
+        self.send(Method::GET, path, &[("accept", accept)], "").await
+    }
+
+    pub(super) async fn post(&self, path: &str, object: &Value) -> Result<Answer, String> {
+        self.send(Method::POST, path, &[JSON], object.to_string()).await
+    }
+
+    pub(super) async fn put(&self, path: &str, object: &Value) -> Result<Answer, String> {
+        self.send(Method::PUT, path, &[JSON], object.to_string()).await
+    }
+
+    pub(super) async fn patch(&self, path: &str, media: &str, patch: &Value) -> Result<Answer, String> {
+        self.send(Method::PATCH, path, &[("content-type", media)], patch.to_string()).await
+    }
+
+    pub(super) async fn merge(&self, path: &str, patch: Value) -> Result<Answer, String> {
+        self.patch(path, MERGE, &patch).await
+    }
+
+    pub(super) async fn json_patch(&self, path: &str, patch: Value) -> Result<Answer, String> {
+        self.patch(path, JSON_PATCH, &patch).await
+    }
+
+    pub(super) async fn delete(&self, path: &str) -> Result<Answer, String> {
+        self.send(Method::DELETE, path, &[], "").await
+    }
+
+    pub(super) async fn delete_with(&self, path: &str, options: Value) -> Result<Answer, String> {
+        self.send(Method::DELETE, path, &[JSON], options.to_string()).await
+    }
+
+    /// Creates an object and returns it.
+    pub(super) async fn make(&self, path: &str, object: Value) -> Result<Value, String> {
+        self.post(path, &object).await?.is(201)
+    }
+
+    /// Creates a ConfigMap with one entry, `k`.
+    pub(super) async fn map(&self, name: &str, value: &str) -> Result<Value, String> {
+        self.make(&self.maps(""), objects::map(name, value)).await
+    }
+
+    /// Creates a ConfigMap with one label.
+    pub(super) async fn labelled(&self, name: &str, label: &str, value: &str) -> Result<Value, String> {
+        let mut object = objects::map(name, "v");
+        object["metadata"]["labels"] = json!({ label: value });
+        self.make(&self.maps(""), object).await
+    }
+
+    /// Opens a watch.
+    pub(super) async fn watch(&self, path: &str) -> Result<Lines, String> {
+        self.watch_as(path, "application/json").await
+    }
+
+    pub(super) async fn watch_as(&self, path: &str, accept: &str) -> Result<Lines, String> {
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let path = format!("{path}{separator}watch=true");
+        let request = Request::builder().uri(&path).header("accept", accept).body(Vec::new());
+        let request = request.map_err(|error| error.to_string())?;
+        let opened = self.server.client.request_stream(request).await;
+        let lines = opened.map_err(|error| format!("GET {path}: {error}"))?;
+        let lines: Pin<Box<dyn AsyncBufRead>> = Box::pin(lines);
+        Ok(Lines { path, lines: lines.lines() })
+    }
+}
+
+/// Paths; `rest` is what follows the collection: `/name`, `?limit=1`, or nothing.
+impl Target {
+    pub(super) fn core(&self, plural: &str, rest: &str) -> String {
+        format!("/api/v1/namespaces/{}/{plural}{rest}", self.namespace)
+    }
+
+    pub(super) fn maps(&self, rest: &str) -> String {
+        self.core("configmaps", rest)
+    }
+
+    pub(super) fn leases(&self, rest: &str) -> String {
+        format!("/apis/coordination.k8s.io/v1/namespaces/{}/leases{rest}", self.namespace)
+    }
+
+    /// A custom kind with a status subresource.
+    pub(super) fn widgets(&self, rest: &str) -> String {
+        format!("/apis/{}/v1/namespaces/{}/widgets{rest}", objects::GROUP, self.namespace)
+    }
+
+    /// The same kind in its other version.
+    pub(super) fn widgets_v2(&self, rest: &str) -> String {
+        format!("/apis/{}/v2/namespaces/{}/widgets{rest}", objects::GROUP, self.namespace)
+    }
+
+    /// A custom kind of cluster scope, without subresources.
+    pub(super) fn gadgets(&self, rest: &str) -> String {
+        format!("/apis/{}/v1/gadgets{rest}", objects::GROUP)
+    }
+
+    pub(super) fn claims(&self, rest: &str) -> String {
+        self.core("persistentvolumeclaims", rest)
+    }
+
+    pub(super) fn volumes(&self, rest: &str) -> String {
+        format!("/api/v1/persistentvolumes{rest}")
+    }
+
+    pub(super) fn classes(&self, rest: &str) -> String {
+        format!("/apis/storage.k8s.io/v1/storageclasses{rest}")
+    }
+
+    /// Events in the group that has them now.
+    pub(super) fn new_events(&self, rest: &str) -> String {
+        format!("/apis/events.k8s.io/v1/namespaces/{}/events{rest}", self.namespace)
+    }
+
+    /// A name for an object of cluster scope.
+    pub(super) fn own(&self, name: &str) -> String {
+        format!("{}-{name}", self.class)
+    }
+
+    /// Deletes what the case made, whatever holds it.
+    pub(super) async fn clean_up(&self) {
+        for path in self.made.take().into_iter().rev() {
+            // What is gone by now answers 404; what cannot be deleted stays, and no other case sees it.
+            let deleted = self.delete_with(&path, json!({ "gracePeriodSeconds": 0 })).await;
+            let held = deleted.is_ok_and(|answer| answer.json.pointer("/metadata/finalizers").is_some());
+            if held {
+                let _gone = self.merge(&path, json!({ "metadata": { "finalizers": null } })).await;
+            }
+        }
+    }
+}
+
+/// An open watch, line by line.
+pub struct Lines {
+    path: String,
+    lines: IoLines<Pin<Box<dyn AsyncBufRead>>>,
+}
+
+impl std::fmt::Debug for Lines {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Lines").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Lines {
+    /// The next event, whatever it is; nothing when the watch has ended.
+    pub(super) async fn next(&mut self) -> Result<Option<Value>, String> {
+        let line = tokio::time::timeout(Duration::from_secs(8), self.lines.try_next()).await;
+        let line = line.map_err(|_| format!("GET {}: no event within 8 s", self.path))?;
+        let line = line.map_err(|error| format!("GET {}: {error}", self.path))?;
+        line.map(|line| serde_json::from_str(&line).map_err(|error| format!("{error} in {line}"))).transpose()
+    }
+
+    /// The object of the next event, which is of this type and about an object of this name.
+    pub(super) async fn event(&mut self, kind: &str, name: &str) -> Result<Value, String> {
+        let mut event = self.next().await?.ok_or_else(|| format!("GET {}: it ended", self.path))?;
+        if text(&event, "/type") == kind && text(&event, "/object/metadata/name") == name {
+            return Ok(event["object"].take());
+        }
+        let event: String = event.to_string().chars().take(500).collect();
+        Err(format!("GET {}: expected {kind} {name:?}, got {event}", self.path))
+    }
+
+    /// All events until the watch ends by itself.
+    pub(super) async fn rest(&mut self) -> Result<Vec<Value>, String> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await? {
+            events.push(event);
+        }
+        Ok(events)
+    }
+}
