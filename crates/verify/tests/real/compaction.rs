@@ -1,6 +1,6 @@
 //! A cache that survives the compaction of the history it resumes from.
 
-mod link;
+pub(crate) mod link;
 mod subject;
 
 use std::collections::BTreeSet;

@@ -106,8 +106,7 @@ impl Subject {
         let admin = verify::real::client(plane, "admin").await;
         let api = Api::namespaced(admin.clone(), space);
         let cluster = config_of(&plane.kubeconfig("admin").unwrap()).await;
-        let server = cluster.cluster_url.authority().unwrap().as_str().parse().unwrap();
-        let link = Link::to(server).await;
+        let link = Link::to(&cluster).await;
         let log: Arc<Mutex<Log>> = Arc::default();
         let counted = Arc::clone(&log);
         let layer = AsyncFilterLayer::new(move |request: http::Request<Body>| {

@@ -34,6 +34,18 @@ pub(crate) struct Term {
     pub(crate) loss: Option<Loss>,
 }
 
+/// A version of the Lease, as the server told the judge.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    pub(crate) lease: String,
+    pub(crate) at: Moment,
+    pub(crate) version: u64,
+    pub(crate) holder: String,
+}
+
+/// How long after the judge heard of another holder a guard may still say that it is valid.
+const LAG: Duration = Duration::from_millis(500);
+
 struct Watched {
     term: Term,
     leadership: Leadership,
@@ -42,6 +54,7 @@ struct Watched {
 #[derive(Default)]
 struct State {
     terms: Vec<Watched>,
+    told: Vec<Told>,
     /// Guards that were valid again after they had not been.
     revived: Vec<String>,
 }
@@ -86,6 +99,23 @@ impl Judge {
         self.state.lock().unwrap().terms[number].term.told = Some((now(), ending));
     }
 
+    /// The server told of a version of the Lease.
+    pub(crate) fn saw(&self, lease: &str, version: &str, holder: &str) {
+        let told = Told {
+            lease: lease.to_owned(),
+            at: now(),
+            version: version.parse().unwrap_or_default(),
+            holder: holder.to_owned(),
+        };
+        self.state.lock().unwrap().told.push(told);
+    }
+
+    /// What the server told, in order.
+    pub(crate) fn history(&self, lease: &str) -> Vec<Told> {
+        let state = self.state.lock().unwrap();
+        state.told.iter().filter(|told| told.lease == lease).cloned().collect()
+    }
+
     pub(crate) fn terms(&self, lease: &str) -> Vec<Term> {
         let state = self.state.lock().unwrap();
         state.terms.iter().map(|watched| watched.term.clone()).filter(|term| term.lease == lease).collect()
@@ -119,7 +149,8 @@ impl Judge {
         state.terms.iter().map(|watched| format!("\n  {:?}", watched.term)).collect()
     }
 
-    /// No two guards of one lease were valid at once, none came back to life, and later terms have greater fences.
+    /// No two guards of one lease were valid at once, none came back to life, later terms have greater fences, and none outlived the
+    /// news of another holder.
     pub(crate) fn assert_exclusive(&self) {
         let state = self.state.lock().unwrap();
         assert!(state.revived.is_empty(), "valid again after their end: {:?}", state.revived);
@@ -137,6 +168,15 @@ impl Judge {
                 for after in &terms[number + 1..] {
                     assert!(before.valid_until <= after.began, "two guards were valid: {before:?} {after:?}");
                 }
+            }
+        }
+        for told in state.told.iter().filter(|told| !told.holder.is_empty()) {
+            let others = state.terms.iter().map(|watched| &watched.term);
+            for term in others.filter(|term| term.lease == told.lease && term.identity != told.holder) {
+                assert!(
+                    told.at <= term.began || term.valid_until <= told.at.after(LAG),
+                    "valid although another holds the lease: {term:?} {told:?}"
+                );
             }
         }
         self.done.store(true, Ordering::SeqCst);

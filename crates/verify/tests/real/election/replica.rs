@@ -1,14 +1,19 @@
 //! One elector as a process would have it: a runtime, connections and a token of its own. And the cluster of those that want one Lease.
 
 use std::collections::BTreeMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 
 use control_plane::ControlPlane;
+use futures::StreamExt as _;
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{Api, PostParams};
 use kube::client::{Body, ClientBuilder};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event, watcher};
 use lease_election::{Config, ConfigBuilder, KubeLeaseStore, LeaderElector, StopHandle};
 use serde_json::json;
 use tokio::runtime::{Builder, Runtime};
@@ -16,6 +21,7 @@ use tower::util::MapRequestLayer;
 use verify::real::config_of;
 
 use super::judge::Judge;
+use crate::compaction::link::Link;
 
 pub(crate) fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
@@ -82,7 +88,34 @@ impl Place {
     }
 
     pub(crate) fn start(&self, judge: &Judge, account: &str, config: ConfigBuilder) -> Replica {
-        Replica::start(&self.kubeconfigs[account], judge, config.build().unwrap())
+        Replica::start(&self.kubeconfigs[account], None, judge, config.build().unwrap())
+    }
+
+    /// One whose connections can be cut.
+    pub(crate) fn start_behind_a_link(
+        &self,
+        judge: &Judge,
+        account: &str,
+        config: ConfigBuilder,
+    ) -> (Replica, Link) {
+        let kubeconfig = &self.kubeconfigs[account];
+        let link = self.runtime.block_on(async { Link::to(&config_of(kubeconfig).await).await });
+        (Replica::start(kubeconfig, Some(&link), judge, config.build().unwrap()), link)
+    }
+
+    /// Lets the judge hear what the server says of a Lease, from now on.
+    pub(crate) fn watch(&self, judge: &Judge, lease: &'static str) {
+        let api: Api<Lease> = Api::namespaced(self.admin.clone(), &self.namespace);
+        let judge = judge.clone();
+        self.runtime.spawn(async move {
+            let only = watcher::Config::default().fields(&format!("metadata.name={lease}"));
+            let mut events = pin!(watcher(api, only).default_backoff());
+            while let Some(event) = events.next().await {
+                let Ok(Event::Apply(found) | Event::InitApply(found)) = event else { continue };
+                let holder = found.spec.and_then(|spec| spec.holder_identity).unwrap_or_default();
+                judge.saw(lease, &found.metadata.resource_version.unwrap_or_default(), &holder);
+            }
+        });
     }
 }
 
@@ -113,13 +146,17 @@ pub(crate) struct Replica {
 }
 
 impl Replica {
-    fn start(kubeconfig: &str, judge: &Judge, config: Config) -> Self {
+    fn start(kubeconfig: &str, link: Option<&Link>, judge: &Judge, config: Config) -> Self {
         let runtime = runtime();
         let requests = Requests::default();
         let (lease, identity) = (config.name().to_owned(), config.identity().to_owned());
         let elector = runtime.block_on(async {
             // As `KubeLeaseStore::connect`, with a counter in front.
-            let mut cluster = config_of(kubeconfig).await;
+            let cluster = config_of(kubeconfig).await;
+            let mut cluster = match link {
+                Some(link) => link.through(cluster),
+                None => cluster,
+            };
             cluster.connect_timeout = Some(config.request_timeout());
             let counted = requests.clone();
             let layer = MapRequestLayer::new(move |request: http::Request<Body>| {
