@@ -144,7 +144,7 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
     Ok(manager)
 }
 
-/// All that may wait for a permission, but for the election, which tries again by itself within five renew intervals.
+/// All that may wait for a permission, but for the election, which tries again by itself within three renew intervals.
 struct Waiting {
     context: Weak<Context>,
     claims: Handle<String>,

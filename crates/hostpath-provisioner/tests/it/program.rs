@@ -196,7 +196,12 @@ async fn a_whole_life_over_a_socket() {
     assert!(Path::new(&site.path("root")).join(volume_name(&uid)).is_dir());
     let counted = "controller_persistentvolumeclaim_provision_total{class=\"hostpath\",source=\"\"} 1";
     until("it is counted", async || get(&address, "/metrics").await.contains(counted)).await;
-    assert!(get(&address, "/metrics").await.contains("workqueue_depth"));
+    let metrics = get(&address, "/metrics").await;
+    assert!(metrics.contains("workqueue_depth"));
+    let told = include_str!("../../../../docs/operating.md");
+    for name in metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()) {
+        assert!(told.contains(&format!("`{name}")), "docs/operating.md does not tell what {name} is");
+    }
     assert!(get(&address, "/livez").await.starts_with("HTTP/1.1 200"));
     claims.delete("data", &DeleteParams::default()).await.unwrap();
     until("the volume is gone", async || volumes.get_opt(&volume_name(&uid)).await.unwrap().is_none()).await;

@@ -248,3 +248,37 @@ async fn an_unbound_volume_goes_with_its_claim_without_a_binder() {
     world.until_gone(&uid).await;
     assert!(world.in_root().is_empty());
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_event_that_could_not_be_written_is_written_at_the_second_attempt_once() {
+    let world = World::new().await;
+    let writes = || Match::any().user("one").verb(Verb::Create).resource("events");
+    // The first attempt is applied and its answer lost, so the second finds it there; the third, of the next Event, is not applied.
+    let plan = FaultPlan::none()
+        .rule(Rule::new(writes(), Fault::DropAfter).calls(1..=1))
+        .rule(Rule::new(writes(), Fault::InternalError).calls(3..=3));
+    world.server.faults().set_plan(plan);
+    let replica = world.start("one", &[]);
+    world.claim("data").await;
+    world.until_bound("data").await;
+    until("both are told", async || events(&world).await.len() >= 2).await;
+    pass(Duration::from_secs(10)).await;
+    let mut told = events(&world).await;
+    told.sort();
+    assert_eq!(told, ["Provisioning", "ProvisioningSucceeded"]);
+    assert_eq!(replica.metric("hostpath_provisioner_events_dropped_total"), 0.0);
+    world.server.requests().by("one").verb(Verb::Create).resource("events").assert_exactly(4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_claim_with_the_longest_name_has_its_events() {
+    let world = World::new().await;
+    let _replica = world.start("one", &[]);
+    let name = "x".repeat(253);
+    world.claim(&name).await;
+    world.until_bound(&name).await;
+    until("they are told", async || {
+        events(&world).await.iter().filter(|reason| reason.starts_with("Provisioning")).count() == 2
+    })
+    .await;
+}
