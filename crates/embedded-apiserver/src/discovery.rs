@@ -8,6 +8,7 @@ use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::kind::{Kind, api_version};
 use crate::media;
+use crate::openapi::document;
 use crate::registry::Registry;
 use crate::rest::text;
 use crate::route::Route;
@@ -52,6 +53,11 @@ pub(crate) fn answer(core: &Core, route: &Route, request: &Request<Bytes>) -> Re
                 "resources": kinds.flat_map(|kind| resources(kind)).collect::<Vec<_>>(),
             })
         }
+        Route::OpenApiIndex => document::index(&registry),
+        Route::OpenApi { group, version } => match document::document(&registry, group, version) {
+            Some(document) => document,
+            None => return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n")),
+        },
         Route::Objects(_) | Route::NoSuchResource | Route::Nothing => return Err(Status::no_such_resource()),
     };
     media::accepted(request.headers())?;

@@ -29,6 +29,7 @@ mod route;
 mod query;
 mod media;
 mod protobuf;
+mod openapi;
 mod recorded;
 mod rest;
 mod discovery;

@@ -57,7 +57,7 @@ pub(crate) enum PatchType {
 }
 
 /// The type of a request's body, without parameters, in lower case.
-fn essence(headers: &HeaderMap) -> String {
+pub(crate) fn essence(headers: &HeaderMap) -> String {
     let value = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }

@@ -3,9 +3,13 @@
 use json_patch::PatchOperation;
 use serde_json::Value;
 
+use crate::kind::Kind;
 use crate::media::PatchType;
+use crate::metadata::Object;
+use crate::openapi::schema::Schema;
 use crate::status::Status;
 
+mod strategic;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +18,7 @@ mod tests;
 pub(crate) enum Patch {
     Json(Vec<PatchOperation>),
     Merge(Value),
+    Strategic(Object, Schema),
 }
 
 /// The most operations of one JSON patch, as kube-apiserver's.
@@ -25,7 +30,8 @@ const MAX_COPIED: usize = 3 * 1024 * 1024;
 const MAX_DEPTH: usize = 127;
 
 impl Patch {
-    pub(crate) fn parse(patch: PatchType, body: &[u8]) -> Result<Self, Status> {
+    /// Reads the patch of an object of a kind.
+    pub(crate) fn parse(patch: PatchType, body: &[u8], kind: &Kind) -> Result<Self, Status> {
         let wrong = |error: serde_json::Error| Status::bad_request(format!("error decoding patch: {error}"));
         match patch {
             PatchType::Json => {
@@ -39,9 +45,19 @@ impl Patch {
                 patch @ Value::Object(_) => Ok(Self::Merge(patch)),
                 _ => Err(Status::bad_request("error decoding patch: a merge patch is a JSON object")),
             },
-            PatchType::Strategic => Err(Status::not_implemented(
-                "strategic merge patches; send application/merge-patch+json or application/json-patch+json",
-            )),
+            PatchType::Strategic => {
+                let Some(schema) = Schema::of(kind) else {
+                    return Err(Status::not_implemented(
+                        "strategic merge patches of a kind without a schema",
+                    ));
+                };
+                match serde_json::from_slice(body).map_err(wrong)? {
+                    Value::Object(patch) => Ok(Self::Strategic(patch, schema)),
+                    _ => Err(Status::bad_request(
+                        "error decoding patch: a strategic merge patch is a JSON object",
+                    )),
+                }
+            }
             PatchType::Apply => Err(Status::not_implemented(
                 "server-side apply; send application/merge-patch+json or application/json-patch+json",
             )),
@@ -54,6 +70,10 @@ impl Patch {
                 json_patch::merge(document, patch);
                 Ok(())
             }
+            Self::Strategic(patch, schema) => match document {
+                Value::Object(document) => strategic::merge(document, patch.clone(), *schema),
+                _ => Err(Status::internal("an object is no JSON object")),
+            },
             Self::Json(operations) => {
                 let mut copied = 0;
                 operations.iter().try_for_each(|operation| {

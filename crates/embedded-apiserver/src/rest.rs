@@ -17,6 +17,7 @@ use crate::builtin;
 use crate::discovery;
 use crate::kind::Kind;
 use crate::media;
+use crate::protobuf;
 use crate::query::Query;
 use crate::route::{self, Route, Target};
 use crate::server::Core;
@@ -46,6 +47,7 @@ async fn answer(core: &Arc<Core>, request: Request<Bytes>) -> Result<Response<Bo
     if let Some(subresource) = &target.subresource {
         check_subresource(&target.kind, subresource)?;
     }
+    let request = protobuf::into_json(request, &target.kind)?;
     let name = target.name.clone();
     match (request.method(), name) {
         (&Method::GET, Some(name)) => get(core, &target, &name, &query, form).await,

@@ -18,6 +18,10 @@ pub(crate) enum Route {
     Group(String),
     /// `/api/v1`, `/apis/GROUP/VERSION`
     Resources { group: String, version: String },
+    /// `/openapi/v3`
+    OpenApiIndex,
+    /// `/openapi/v3/apis/GROUP/VERSION`
+    OpenApi { group: String, version: String },
     /// Objects.
     Objects(Target),
     /// Below a served group and version, but no resource of it.
@@ -51,6 +55,13 @@ pub(crate) fn route(path: &str, registry: &Registry) -> Route {
         ["api"] => Route::Core,
         ["apis"] => Route::Groups,
         ["apis", group] => Route::Group(group.to_owned()),
+        ["openapi", "v3"] => Route::OpenApiIndex,
+        ["openapi", "v3", "api", version] => {
+            Route::OpenApi { group: String::new(), version: version.to_owned() }
+        }
+        ["openapi", "v3", "apis", group, version] => {
+            Route::OpenApi { group: group.to_owned(), version: version.to_owned() }
+        }
         ["api", version] => Route::Resources { group: String::new(), version: version.to_owned() },
         ["apis", group, version] => Route::Resources { group: group.to_owned(), version: version.to_owned() },
         ["api", version, ref rest @ ..] => objects(registry, "", version, rest),
@@ -60,6 +71,9 @@ pub(crate) fn route(path: &str, registry: &Registry) -> Route {
 }
 
 fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Route {
+    if registry.of_version(group, version).next().is_none() && registry.groups().contains_key(group) {
+        return Route::NoSuchResource;
+    }
     if registry.of_version(group, version).next().is_none() || rest.iter().any(|segment| segment.is_empty()) {
         return Route::Nothing;
     }

@@ -2,15 +2,21 @@
 
 use serde_json::json;
 
+use crate::builtin;
+use crate::kind::Kind;
 use crate::media::PatchType;
 use crate::patch::Patch;
+
+fn config_maps() -> Kind {
+    builtin::kinds().into_iter().find(|kind| kind.plural() == "configmaps").expect("built in")
+}
 
 fn apply(
     kind: PatchType,
     patch: &serde_json::Value,
     mut document: serde_json::Value,
 ) -> Option<serde_json::Value> {
-    let patch = Patch::parse(kind, patch.to_string().as_bytes()).expect("a patch");
+    let patch = Patch::parse(kind, patch.to_string().as_bytes(), &config_maps()).expect("a patch");
     patch.apply(&mut document).ok()?;
     Some(document)
 }
@@ -39,7 +45,7 @@ fn only_a_test_for_null_of_a_missing_member_passes() {
 }
 
 fn refusal(patch: &serde_json::Value, document: &serde_json::Value) -> String {
-    let patch = Patch::parse(PatchType::Json, patch.to_string().as_bytes()).expect("a patch");
+    let patch = Patch::parse(PatchType::Json, patch.to_string().as_bytes(), &config_maps()).expect("a patch");
     let refused = patch.apply(&mut document.clone()).expect_err("too much");
     refused.to_json().to_string()
 }

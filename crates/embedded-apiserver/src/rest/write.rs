@@ -256,7 +256,7 @@ pub(super) fn patch(
         let cause = Cause::forbidden("force", "may not be specified for non-apply patch");
         return Err(Status::invalid_options("PatchOptions", &cause));
     }
-    let patch = Patch::parse(patch_type, request.body())?;
+    let patch = Patch::parse(patch_type, request.body(), kind)?;
     update(core, target, name, Edit::Patch { patch, validation }, dry_run)
 }
 

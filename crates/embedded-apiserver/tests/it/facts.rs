@@ -194,9 +194,7 @@ async fn what_is_not_implemented_says_so() {
     let apply = "application/apply-patch+yaml";
     let strategic = "application/strategic-merge-patch+json";
     let path = format!("{MAPS}/a?fieldManager=me");
-    for (path, media) in
-        [(path.as_str(), apply), (&path, strategic), (&format!("{WIDGETS}/a?fieldManager=me"), apply)]
-    {
+    for (path, media) in [(path.as_str(), apply), (&format!("{WIDGETS}/a?fieldManager=me"), apply)] {
         let answer = wire::patch(&server, path, media, &json!({ "metadata": { "name": "a" } })).await;
         assert_eq!(answer.code, StatusCode::NOT_IMPLEMENTED, "{media}");
         let status = answer.json();
@@ -346,7 +344,7 @@ async fn fact_21_media_types_and_bodies() {
     let deep = format!("{}1{}", r#"{"a":"#.repeat(500), "}".repeat(500));
     let answer = wire::send(&server, Method::POST, MAPS, &[("content-type", "application/json")], deep).await;
     assert_eq!(answer.code, StatusCode::BAD_REQUEST);
-    for media in ["application/yaml", "application/vnd.kubernetes.protobuf", "text/plain"] {
+    for media in ["application/yaml", "application/cbor", "text/plain"] {
         let answer = wire::send(&server, Method::POST, MAPS, &[("content-type", media)], "x").await;
         assert_eq!(answer.code, StatusCode::UNSUPPORTED_MEDIA_TYPE, "{media}");
     }

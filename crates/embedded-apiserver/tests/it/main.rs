@@ -6,6 +6,7 @@ mod faults;
 #[cfg(feature = "listen")]
 mod listener;
 mod objects;
+mod openapi;
 #[cfg(feature = "proxy")]
 mod proxy;
 mod request_log;
@@ -15,5 +16,6 @@ mod facts;
 mod hostile;
 mod lists;
 mod runtime;
+mod strategic;
 mod watches;
 mod wire;

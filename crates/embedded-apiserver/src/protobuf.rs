@@ -1,0 +1,229 @@
+//! Bodies in protobuf, which Go's clients send for built-in kinds unless they are told otherwise: read into the JSON
+//! that stands for them. Answers are JSON, which every client names as its second choice.
+
+mod table;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+use base64::Engine as _;
+use bytes::Bytes;
+use http::{HeaderValue, Request, header};
+use jiff::Timestamp;
+use serde_json::{Number, Value};
+
+use crate::clock;
+use crate::kind::Kind;
+use crate::media;
+use crate::metadata::Object;
+use crate::protobuf::table::{Field, Presence, TABLE, Table, Type};
+use crate::protobuf::wire::{Malformed, Payload, fields};
+use crate::status::Status;
+
+/// The media type of Kubernetes' envelope around a message.
+pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
+const MAGIC: &[u8] = b"k8s\0";
+
+/// The same request with a body in JSON, if it was in protobuf and `kind` is known in that form. Custom kinds are not,
+/// on the real server either.
+pub(crate) fn into_json(request: Request<Bytes>, kind: &Kind) -> Result<Request<Bytes>, Status> {
+    if kind.builtin.is_none() || media::essence(request.headers()) != MEDIA_TYPE || request.body().is_empty()
+    {
+        return Ok(request);
+    }
+    let (mut parts, body) = request.into_parts();
+    let json = enveloped(&body).map_err(|wrong| Status::bad_request(wrong.0))?;
+    parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(Request::from_parts(parts, Bytes::from(json.to_string())))
+}
+
+/// Reads `runtime.Unknown`: what kind of object it is, and the object's message.
+fn enveloped(body: &[u8]) -> Result<Value, Malformed> {
+    let Some(envelope) = body.strip_prefix(MAGIC) else {
+        let why = "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]";
+        return Err(Malformed(why.to_owned()));
+    };
+    let (mut version, mut kind, mut raw) = (String::new(), String::new(), &[][..]);
+    for field in fields(envelope) {
+        match field? {
+            (1, Payload::Bytes(types)) => {
+                for field in fields(types) {
+                    match field? {
+                        (1, Payload::Bytes(text)) => version = lossy(text),
+                        (2, Payload::Bytes(text)) => kind = lossy(text),
+                        _ => {}
+                    }
+                }
+            }
+            (2, Payload::Bytes(message)) => raw = message,
+            _ => {}
+        }
+    }
+    // Options of a delete are of every group.
+    let known = if kind == "DeleteOptions" { "v1" } else { version.as_str() };
+    let Some(message) = TABLE.kind(known, &kind) else {
+        return Err(Malformed(format!("no kind {kind:?} is registered for version {version:?}")));
+    };
+    let mut object = Object::new();
+    object.insert("apiVersion".to_owned(), version.into());
+    object.insert("kind".to_owned(), kind.into());
+    read(&TABLE, message, raw, &mut object)?;
+    Ok(Value::Object(object))
+}
+
+/// Reads a message into the members of an object.
+fn read(table: &Table, message: usize, bytes: &[u8], object: &mut Object) -> Result<(), Malformed> {
+    for field in fields(bytes) {
+        let (number, payload) = field?;
+        // As Go's decoders: what a later version added is passed over.
+        let Some(field) = table.field(message, number) else { continue };
+        match field.presence {
+            Presence::List => {
+                let items = object.entry(&*field.name).or_insert_with(|| Value::Array(Vec::new()));
+                let Value::Array(items) = items else { continue };
+                match (field.of, payload) {
+                    // Numbers may come packed.
+                    (Type::Integer, Payload::Bytes(packed)) => {
+                        let mut rest = packed;
+                        while !rest.is_empty() {
+                            items.push(integer(wire::varint(&mut rest)?));
+                        }
+                    }
+                    _ => items.push(value(table, field, payload)?),
+                }
+            }
+            Presence::Map => {
+                let (key, value) = entry(table, field, payload)?;
+                let members = object.entry(&*field.name).or_insert_with(|| Value::Object(Object::new()));
+                if let Value::Object(members) = members {
+                    members.insert(key, value);
+                }
+            }
+            presence => {
+                let value = value(table, field, payload)?;
+                if &*field.name == "-" {
+                    if let Value::Object(inner) = value {
+                        object.extend(inner);
+                    }
+                } else if presence == Presence::Pointer || !is_zero(presence, &value) {
+                    object.insert(field.name.to_string(), value);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Go writes a field that is no pointer even when nobody set it: such a value does not count as sent. An object that
+/// is no pointer cannot be told from an empty one in any case.
+fn is_zero(presence: Presence, value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(members) => members.is_empty(),
+        _ if presence == Presence::Value => false,
+        Value::String(text) => text.is_empty(),
+        Value::Bool(flag) => !flag,
+        Value::Number(number) => number.as_i64() == Some(0),
+        Value::Array(items) => items.is_empty(),
+    }
+}
+
+/// An entry of a map is a message of key and value; either may be left out when it is zero.
+fn entry(table: &Table, field: &Field, payload: Payload<'_>) -> Result<(String, Value), Malformed> {
+    let Payload::Bytes(bytes) = payload else { return Err(field.mismatch()) };
+    let (mut key, mut found) = (String::new(), None);
+    for part in fields(bytes) {
+        match part? {
+            (1, Payload::Bytes(text)) => key = lossy(text),
+            (2, payload) => found = Some(value(table, field, payload)?),
+            _ => {}
+        }
+    }
+    match found {
+        Some(found) => Ok((key, found)),
+        None => Ok((key, value(table, field, field.of.zero())?)),
+    }
+}
+
+fn value(table: &Table, field: &Field, payload: Payload<'_>) -> Result<Value, Malformed> {
+    match (field.of, payload) {
+        (Type::String, Payload::Bytes(text)) => Ok(lossy(text).into()),
+        (Type::Bytes, Payload::Bytes(bytes)) => {
+            Ok(base64::engine::general_purpose::STANDARD.encode(bytes).into())
+        }
+        (Type::Bool, Payload::Varint(flag)) => Ok((flag != 0).into()),
+        (Type::Integer, Payload::Varint(number)) => Ok(integer(number)),
+        (Type::Time, Payload::Bytes(bytes)) => time(bytes, clock::seconds).map_err(|()| field.mismatch()),
+        (Type::MicroTime, Payload::Bytes(bytes)) => {
+            time(bytes, |time| format!("{time:.6}")).map_err(|()| field.mismatch())
+        }
+        // A message with one field, which is the text.
+        (Type::Quantity, Payload::Bytes(bytes)) => {
+            let text = first_bytes(bytes)?.map(lossy).unwrap_or_default();
+            Ok(if text.is_empty() { "0".into() } else { text.into() })
+        }
+        // A message with one field, which is JSON.
+        (Type::Json, Payload::Bytes(bytes)) => match first_bytes(bytes)? {
+            Some(json) if !json.is_empty() => {
+                serde_json::from_slice(json).map_err(|error| Malformed(format!("{}: {error}", field.name)))
+            }
+            _ => Ok(Value::Null),
+        },
+        (Type::IntOrString, Payload::Bytes(bytes)) => int_or_string(bytes),
+        (Type::Message(message), Payload::Bytes(bytes)) => {
+            let mut object = Object::new();
+            read(table, message, bytes, &mut object)?;
+            Ok(Value::Object(object))
+        }
+        _ => Err(field.mismatch()),
+    }
+}
+
+/// A varint holds the two's complement of 64 bits, whatever the field's size.
+fn integer(number: u64) -> Value {
+    Value::Number(Number::from(number.cast_signed()))
+}
+
+fn lossy(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).into_owned()
+}
+
+fn first_bytes(message: &[u8]) -> Result<Option<&[u8]>, Malformed> {
+    let mut found = None;
+    for field in fields(message) {
+        if let (1, Payload::Bytes(bytes)) = field? {
+            found = Some(bytes);
+        }
+    }
+    Ok(found)
+}
+
+/// Seconds and nanoseconds; a message without fields is no time at all.
+fn time(message: &[u8], write: impl Fn(Timestamp) -> String) -> Result<Value, ()> {
+    let (mut seconds, mut nanos, mut any) = (0, 0, false);
+    for field in fields(message) {
+        any = true;
+        match field.map_err(drop)? {
+            (1, Payload::Varint(number)) => seconds = number.cast_signed(),
+            (2, Payload::Varint(number)) => nanos = i32::try_from(number).map_err(drop)?,
+            _ => {}
+        }
+    }
+    if !any {
+        return Ok(Value::Null);
+    }
+    Timestamp::new(seconds, nanos).map(|time| write(time).into()).map_err(drop)
+}
+
+fn int_or_string(message: &[u8]) -> Result<Value, Malformed> {
+    let (mut is_text, mut number, mut text) = (false, 0, String::new());
+    for field in fields(message) {
+        match field? {
+            (1, Payload::Varint(kind)) => is_text = kind == 1,
+            (2, Payload::Varint(value)) => number = value,
+            (3, Payload::Bytes(value)) => text = lossy(value),
+            _ => {}
+        }
+    }
+    Ok(if is_text { text.into() } else { integer(number) })
+}

@@ -1,0 +1,81 @@
+//! Messages byte by byte. That whole objects of Go's clients arrive as they were sent is seen in `verify`'s tests.
+
+use serde_json::json;
+
+use super::{MAGIC, enveloped};
+use crate::builtin;
+use crate::protobuf::table::TABLE;
+use crate::recorded;
+
+fn field(number: u8, content: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![number << 3 | 2, u8::try_from(content.len()).expect("short")];
+    bytes.extend_from_slice(content);
+    bytes
+}
+
+fn number(number: u8, value: u8) -> Vec<u8> {
+    vec![number << 3, value]
+}
+
+fn envelope(version: &str, kind: &str, message: &[u8]) -> Vec<u8> {
+    let types = [field(1, version.as_bytes()), field(2, kind.as_bytes())].concat();
+    [MAGIC.to_vec(), field(1, &types), field(2, message)].concat()
+}
+
+#[test]
+fn every_built_in_kind_and_every_recorded_line_is_in_the_table() {
+    for kind in builtin::kinds() {
+        assert!(TABLE.kind(&kind.api_version(), kind.kind()).is_some(), "{kind:?}");
+    }
+    let lines =
+        recorded::PROTOBUF.lines().filter(|line| line.as_bytes().first().is_some_and(u8::is_ascii_digit));
+    assert_eq!(TABLE.fields(), lines.count(), "no line was passed over");
+}
+
+#[test]
+fn zero_values_count_as_sent_only_if_their_field_is_a_pointer() {
+    let metadata = [field(1, b"a"), field(2, b""), number(7, 0)].concat();
+    let message = [field(1, &metadata), number(4, 0), field(2, &field(1, b"key"))].concat();
+    let object = enveloped(&envelope("v1", "ConfigMap", &message)).unwrap();
+    let expected = json!({
+        "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "immutable": false, "data": { "key": "" },
+    });
+    assert_eq!(object, expected);
+}
+
+#[test]
+fn times_quantities_bytes_and_inline_members_have_their_own_json() {
+    let time = [number(1, 1), vec![2 << 3, 0xe8, 0x07]].concat();
+    let lease = field(2, &[field(4, &time), number(5, 0), field(6, b"")].concat());
+    let object = enveloped(&envelope("coordination.k8s.io/v1", "Lease", &lease)).unwrap();
+    assert_eq!(object["spec"]["renewTime"], "1970-01-01T00:00:01.000001Z");
+    let capacity = field(1, &[field(1, b"storage"), field(2, &field(1, b"1Gi"))].concat());
+    let source = field(2, &field(3, &field(1, b"/tmp/x")));
+    let volume = field(2, &[capacity, source].concat());
+    let object = enveloped(&envelope("v1", "PersistentVolume", &volume)).unwrap();
+    assert_eq!(object["spec"], json!({ "capacity": { "storage": "1Gi" }, "hostPath": { "path": "/tmp/x" } }));
+    let secret = field(2, &[field(1, b"k"), field(2, b"\x00\x01")].concat());
+    let object = enveloped(&envelope("v1", "Secret", &secret)).unwrap();
+    assert_eq!(object["data"], json!({ "k": "AAE=" }));
+}
+
+#[test]
+fn fields_of_later_versions_are_passed_over() {
+    let message = [field(15, b"new"), number(14, 3), field(1, &field(1, b"a"))].concat();
+    let object = enveloped(&envelope("v1", "ConfigMap", &message)).unwrap();
+    assert_eq!(object, json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } }));
+}
+
+#[test]
+fn what_is_no_message_of_a_known_kind_is_refused() {
+    let whole = envelope("v1", "ConfigMap", &field(1, &field(1, b"a")));
+    for length in 0..whole.len() {
+        // Some prefixes are whole messages of their own; none may do harm.
+        let _ = enveloped(&whole[..length]);
+    }
+    assert!(enveloped(b"{}").unwrap_err().0.contains("expected prefix"));
+    assert!(enveloped(&whole[..whole.len() - 1]).unwrap_err().0.contains("EOF"));
+    assert!(enveloped(&envelope("v2", "ConfigMap", b"")).unwrap_err().0.contains("\"ConfigMap\""));
+    assert!(enveloped(&envelope("v1", "ConfigMap", &[0xff; 11])).unwrap_err().0.contains("overflow"));
+    assert!(enveloped(&envelope("v1", "ConfigMap", &number(1, 1))).unwrap_err().0.contains("metadata"));
+}
