@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use lease_election::{
-    Clock, Ending, LeaderElector, Leadership, LeaseEvents, LeaseStore, Loss, MemoryLeaseStore, Moment, Outcome,
-    Record, Sleep, StoreError, StoredLease, TokioClock, VerifyError, Version,
+    Clock, Ending, LeaderElector, Leadership, LeaseEvents, LeaseStore, Loss, MemoryLeaseStore, Moment,
+    Outcome, Record, Sleep, StoreError, StoredLease, TokioClock, VerifyError, Version,
 };
 use tokio::time::Instant;
 

@@ -12,6 +12,7 @@ use reconciler::CacheConfig;
 use tokio::runtime::{Builder, Runtime};
 use verify::real::Own;
 
+use crate::figure::figure;
 use subject::{Gate, Subject, create_all, namespace};
 
 fn runtime() -> Runtime {
@@ -83,7 +84,9 @@ fn a_gap(own: &mut Own, runtime: &Runtime, space: &str, restart: bool) {
         let after = subject.requests();
         (after.0 - before.0, after.1 - before.1, form)
     });
-    println!("compaction: {space}: 410 comes {form}; {lists} list and {watches} watch requests to catch up");
+    figure(&format!(
+        "compaction: {space}: 410 comes {form}; {lists} list and {watches} watch requests to catch up"
+    ));
     assert_eq!(lists, 1, "one list, and no storm");
     let log = subject.log.lock().unwrap();
     let told = &log.changes[changes..];
@@ -128,11 +131,11 @@ fn a_gap_compacted_away_costs_one_list_and_loses_nothing() {
         subject.settles("after the restart").await;
     });
     let after = subject.requests();
-    println!(
+    figure(&format!(
         "compaction: a restart of the API server: {} list and {} watch requests, refused connections included",
         after.0 - before.0,
         after.1 - before.1
-    );
+    ));
     assert!(after.0 - before.0 <= 1, "at most one list");
     assert!(after.1 - before.1 <= 15, "pauses that double");
     subject.assert_forwards();
@@ -151,7 +154,7 @@ fn a_gap_compacted_away_without_a_watch_cache_and_a_token_that_expires_mid_list(
     let subject = runtime.block_on(async {
         let began = tokio::time::Instant::now();
         create_all(&namespace(&own, "pages").await, (0..OBJECTS).map(|number| format!("m{number:05}"))).await;
-        println!("compaction: {OBJECTS} config maps made in {:?}", began.elapsed());
+        figure(&format!("compaction: {OBJECTS} config maps made in {:?}", began.elapsed()));
         let subject = Subject::start(&own, "pages", CacheConfig::new().page_size(PAGE), gate.clone()).await;
         let reached = tokio::time::timeout(Duration::from_secs(30), gate.reached.notified()).await;
         reached.expect("the fifth page is asked for");
@@ -166,10 +169,10 @@ fn a_gap_compacted_away_without_a_watch_cache_and_a_token_that_expires_mid_list(
         subject.settles("the list that began anew").await;
     });
     let (lists, _) = subject.requests();
-    println!(
+    figure(&format!(
         "compaction: {lists} list requests for a list of {} pages that began anew at its fifth",
         OBJECTS / PAGE
-    );
+    ));
     assert_eq!(lists, u64::from(5 + OBJECTS / PAGE), "four pages, the one refused, and all of them again");
     let log = subject.log.lock().unwrap();
     assert!(log.changes.iter().all(|(name, ..)| name != "m00000"), "it was never in a list taken over");

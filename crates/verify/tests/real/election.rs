@@ -14,6 +14,7 @@ use kube::core::ApiResource;
 use lease_election::{Config, KubeLeaseStore, LeaderElector, LeaseStore as _, Loss, Outcome};
 use serde_json::json;
 
+use crate::figure::figure;
 use judge::{Judge, for_a_time, now, wait_for};
 use replica::{Place, Replica};
 
@@ -72,7 +73,7 @@ fn a_stopped_leader_hands_over_in_milliseconds_and_a_crashed_one_within_its_leas
         hand_overs.push(next.began.since(stopped));
         replicas.push(start());
     }
-    println!("election: hand-over after a stop, ms: {}", shown(&mut hand_overs));
+    figure(&format!("election: hand-over after a stop, ms: {}", shown(&mut hand_overs)));
     assert!(hand_overs.iter().all(|took| *took <= HAND_OVER), "{hand_overs:?}");
 
     let mut fail_overs = Vec::new();
@@ -88,7 +89,7 @@ fn a_stopped_leader_hands_over_in_milliseconds_and_a_crashed_one_within_its_leas
         fail_overs.push(next.began.since(crashed));
         replicas.push(start());
     }
-    println!("election: fail-over after a crash, 5 s leases, ms: {}", shown(&mut fail_overs));
+    figure(&format!("election: fail-over after a crash, 5 s leases, ms: {}", shown(&mut fail_overs)));
     assert!(fail_overs.iter().all(|took| *took <= FAIL_OVER), "{fail_overs:?}");
 
     // What a quiet term costs.
@@ -102,13 +103,13 @@ fn a_stopped_leader_hands_over_in_milliseconds_and_a_crashed_one_within_its_leas
     let at_last = counted(leading);
     let renewals = at_last.1 - at_first.1;
     let sent = leading.requests.of("PUT") - at_first.0.get("PUT").copied().unwrap_or(0);
-    println!(
+    figure(&format!(
         "election: in {:?} {renewals} renewals by {sent} PUT; leader before {:?} after {:?}; standby before {standing:?} after {:?}",
         now().since(before),
         at_first.0,
         at_last.0,
         standby.requests.all(),
-    );
+    ));
     assert!((4..=6).contains(&renewals) && sent.abs_diff(renewals) <= 1, "{renewals} renewals, {sent} PUT");
     assert_eq!(at_last.0.get("GET"), at_first.0.get("GET"), "a renewal needs no read");
     assert_eq!(standby.requests.all(), standing, "a standby that watches sends nothing");
@@ -183,6 +184,9 @@ fn what_is_stored_is_what_client_go_stores() {
     judge.assert_exclusive();
 }
 
+/// What is done to the Lease, how, and whether this is the right name for the end of the term.
+type Hand<'a> = (&'a str, &'a dyn Fn(), fn(&Loss) -> bool);
+
 #[test]
 fn a_lease_that_others_change_by_hand_ends_the_term_at_once() {
     let Some(plane) = verify::real::shared() else { return };
@@ -214,7 +218,7 @@ fn a_lease_that_others_change_by_hand_ends_the_term_at_once() {
         });
         assert!(rewritten.is_some());
     };
-    let hands: [(&str, &dyn Fn(), fn(&Loss) -> bool); 3] = [
+    let hands: [Hand<'_>; 3] = [
         ("deleted", &delete, |loss| matches!(loss, Loss::Deleted)),
         ("emptied", &empty, |loss| matches!(loss, Loss::Released)),
         ("rewritten", &rewrite, |loss| matches!(loss, Loss::TakenOver { by } if by == "stranger")),
@@ -227,13 +231,13 @@ fn a_lease_that_others_change_by_hand_ends_the_term_at_once() {
         let changed = now();
         let ended = judge.await_term(what, SOON, |term| term.fence == leader.fence && term.over_by.is_some());
         let next = judge.await_term("the next", SOON, |term| term.fence > leader.fence);
-        println!(
+        figure(&format!(
             "election: lease {what}: the guard ended {:?} after the answer ({:?} after the request), {:?} later {} led",
             ended.over_by.unwrap().since(changed),
             ended.over_by.unwrap().since(before),
             next.began.since(changed),
             if next.identity == leader.identity { "the same" } else { "another" },
-        );
+        ));
         assert!(ended.over_by.unwrap().since(changed) < HAND_OVER, "{ended:?}");
         assert!(ended.loss.as_ref().is_some_and(expected), "{ended:?}");
         if what == "rewritten" {
@@ -267,12 +271,12 @@ fn a_leader_cut_off_from_the_server_stops_before_another_leads_and_comes_back_as
         let over =
             judge.await_term("the end", SOON, |term| term.fence == first.fence && term.over_by.is_some());
         let over_by = over.over_by.unwrap();
-        println!(
+        figure(&format!(
             "election: leader {what}: its guard ended after {:?}, {:?} before another led, {:?} in all",
             over_by.since(began),
             next.began.since(over_by),
             next.began.since(began),
-        );
+        ));
         assert_eq!((&*next.identity, &over.loss), (b.identity(), &Some(Loss::Expired)));
         assert!(next.began.since(began) <= FAIL_OVER, "{next:?}");
         let told = over.told.as_ref().map(|(at, _)| *at);

@@ -4,6 +4,7 @@ mod compaction;
 mod conformance;
 mod deploy;
 mod election;
+mod figure;
 mod plane;
 mod provisioner;
 mod rbac;

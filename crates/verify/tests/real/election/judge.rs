@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -59,12 +59,15 @@ struct State {
     revived: Vec<String>,
 }
 
+/// The thread that asks, and what ends it when dropped.
+type Sampler = (Sender<()>, JoinHandle<()>);
+
 /// Sees all terms of all electors of a test.
 #[derive(Clone)]
 pub(crate) struct Judge {
     state: Arc<Mutex<State>>,
     done: Arc<AtomicBool>,
-    sampler: Arc<Mutex<Option<(std::sync::mpsc::Sender<()>, JoinHandle<()>)>>>,
+    sampler: Arc<Mutex<Option<Sampler>>>,
 }
 
 impl Judge {

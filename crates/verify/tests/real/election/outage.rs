@@ -5,6 +5,8 @@ use super::replica::{Place, Replica};
 use super::{HAND_OVER, MS, SOON, is_watching, leases, take};
 use lease_election::Ending;
 
+use crate::figure::figure;
+
 /// Everything that can become of the API server and of its etcd, while electors with short and with usual leases are at work.
 #[test]
 fn terms_never_overlap_whatever_becomes_of_the_api_server_and_etcd() {
@@ -33,11 +35,11 @@ fn terms_never_overlap_whatever_becomes_of_the_api_server_and_etcd() {
     plane.restart_api_server().unwrap();
     let down = now().since(killed);
     let after = (judge.await_leader("quick", SOON), judge.await_leader("usual", SOON));
-    println!(
+    figure(&format!(
         "election: API server away for {down:?}: the term with a 5 s lease {}, with 15 s {}",
         if after.0.fence == led.0.fence { "went on" } else { "ended" },
         if after.1.fence == led.1.fence { "went on" } else { "ended" },
-    );
+    ));
     if down < 8000 * MS {
         assert_eq!(after.1.fence, led.1.fence, "a hold of 13 s outlasts {down:?}");
     }
@@ -48,7 +50,7 @@ fn terms_never_overlap_whatever_becomes_of_the_api_server_and_etcd() {
     let next =
         judge.await_term("a successor", SOON, |term| term.lease == "usual" && term.fence > after.1.fence);
     let took = next.began.since(stopped);
-    println!("election: hand-over after the restart: {took:?}");
+    figure(&format!("election: hand-over after the restart: {took:?}"));
     assert!(took <= HAND_OVER, "the standby's watch did not come back: {took:?}");
     usual.push(place.start(&judge, "c", place.config("usual", "usual-c")));
 
@@ -64,13 +66,13 @@ fn terms_never_overlap_whatever_becomes_of_the_api_server_and_etcd() {
     plane.start_api_server().unwrap();
     let back = now();
     let next = judge.await_leader("quick", SOON);
-    println!(
+    figure(&format!(
         "election: API server away for {:?}: the guard ended {:?} after its end ({:?}), and {:?} after its return somebody led",
         back.since(stopped),
         over_by.since(stopped),
         over.loss,
         next.began.since(back),
-    );
+    ));
     judge.await_leader("usual", SOON);
     all_watch(&quick, &usual);
 
@@ -93,14 +95,14 @@ fn terms_never_overlap_whatever_becomes_of_the_api_server_and_etcd() {
     let acquired: u64 = next.fence.resource_version.parse().unwrap();
     let history = judge.history("quick");
     let late = history.iter().filter(|told| told.at >= resumed && told.version < acquired).count();
-    println!(
+    figure(&format!(
         "election: etcd stood still for {:?}: the guard ended after {:?}, {} requests without an answer, {late} of their writes applied late, {:?} after its return somebody led, {} terms since",
         resumed.since(paused),
         over.over_by.unwrap().since(paused),
         unknown(&quick) - before,
         next.began.since(resumed),
         judge.terms("quick").iter().filter(|term| term.began >= resumed).count(),
-    );
+    ));
     assert_eq!(next.fence, settled.fence, "one election, and no more");
     let stored = place.runtime.block_on(leases(&place).get("quick")).unwrap();
     assert_eq!(stored.spec.unwrap().holder_identity, Some(settled.identity.clone()));

@@ -6,6 +6,7 @@ use super::go::GoCandidate;
 use super::judge::{Judge, for_a_time, now};
 use super::replica::Place;
 use super::{FAIL_OVER, HAND_OVER, MS, SOON, is_watching};
+use crate::figure::figure;
 
 #[test]
 fn candidates_of_client_go_and_ours_exclude_each_other() {
@@ -69,9 +70,9 @@ fn candidates_of_client_go_and_ours_exclude_each_other() {
     fifth.stop();
     terms.push((led, fifth.await_said("stopped", SOON)));
 
-    println!(
+    figure(&format!(
         "election: with client-go: release to ours {to_ours:?}, to Go {to_go:?}; crash of Go to ours {after_crash:?}, of ours to Go {go_after_crash:?}"
-    );
+    ));
     for ours in judge.terms("lease") {
         for (began, ended) in &terms {
             assert!(
