@@ -8,7 +8,6 @@
 //! [`view`] holds what the watches say, [`decide`] says what to write next, both without I/O; [`run`](mod@run) is the loop.
 
 mod decide;
-mod quantity;
 mod run;
 mod view;
 

@@ -1,6 +1,7 @@
 //! The kinds that every cluster has, and the table of what differs between them.
 
-use k8s_openapi::api::{coordination, core, events, storage};
+use k8s_openapi::api::storage::v1::StorageClass;
+use k8s_openapi::api::{coordination, core, events};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -9,7 +10,10 @@ use crate::kind::Kind;
 use crate::metadata::Object;
 
 pub(crate) mod event;
+pub(crate) mod quantities;
 pub(crate) mod rules;
+pub(crate) mod storage;
+mod workload;
 
 /// A built-in kind: its types are decoded, and its own rules hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +62,8 @@ pub(crate) fn kinds() -> Vec<Kind> {
         claims.status(true).short_name("pvc"),
         volumes.status(true).short_name("pv"),
         namespaced(B::ConfigMap, "ConfigMap", "configmaps").short_name("cm"),
-        events_of(namespaced(B::Event, "Event", "events"), "involvedObject", "reportingComponent"),
+        events_of(namespaced(B::Event, "Event", "events"), "involvedObject", "reportingComponent")
+            .selectable_field("source"),
         events_of(events_v1.stored_as("/events"), "regarding", "reportingController"),
         cluster(B::Namespace, "Namespace", "namespaces")
             .status(true)
@@ -79,6 +84,21 @@ pub(crate) fn kinds() -> Vec<Kind> {
         leases.built_in(B::Lease),
         classes.built_in(B::StorageClass).short_name("sc"),
     ]
+}
+
+/// The value of a selectable field that is not just what stands there.
+pub(crate) fn derived_field(kind: &Kind, object: &Value, path: &str) -> Option<String> {
+    match (kind.builtin, path) {
+        (Some(Builtin::Pod), "spec.hostNetwork") => {
+            let host = object.pointer("/spec/hostNetwork").and_then(Value::as_bool).unwrap_or(false);
+            Some(host.to_string())
+        }
+        (Some(Builtin::Event | Builtin::EventV1), "source") => {
+            let reporters = ["source.component", "reportingComponent"].map(|path| Kind::field(object, path));
+            reporters.into_iter().find(|reporter| !reporter.is_empty())
+        }
+        _ => None,
+    }
 }
 
 /// Subresources that the real server has for these kinds and this one has not: 501, where any other is 404.
@@ -120,7 +140,7 @@ impl Builtin {
             Self::Secret => typed::<core::v1::Secret>(object),
             Self::Service => typed::<core::v1::Service>(object),
             Self::ServiceAccount => typed::<core::v1::ServiceAccount>(object),
-            Self::StorageClass => typed::<storage::v1::StorageClass>(object),
+            Self::StorageClass => typed::<StorageClass>(object),
             Self::Volume => typed::<core::v1::PersistentVolume>(object),
         }?;
         match object {
@@ -152,7 +172,13 @@ impl Builtin {
     pub(crate) fn delete_answers_object(self) -> bool {
         matches!(
             self,
-            Self::Pod | Self::Claim | Self::Volume | Self::Namespace | Self::StorageClass | Self::Service
+            Self::Pod
+                | Self::Claim
+                | Self::Volume
+                | Self::Namespace
+                | Self::StorageClass
+                | Self::Service
+                | Self::ServiceAccount
         )
     }
 

@@ -123,14 +123,29 @@ pub(crate) fn check(object: &Object, causes: &mut Vec<Cause>) {
             causes.push(Cause::invalid("metadata.finalizers", finalizer, why));
         }
     }
+    for (at, finalizer) in finalizers(object).into_iter().enumerate() {
+        if let Some(why) = names::wrong_finalizer(finalizer) {
+            causes.push(Cause::invalid(format!("metadata.finalizers[{at}]"), finalizer, why));
+        }
+    }
+    let both = ["orphan", "foregroundDeletion"];
+    if both.iter().all(|finalizer| finalizers(object).contains(finalizer)) {
+        let why = "finalizer orphan and foregroundDeletion cannot be both set";
+        causes.push(Cause::invalid_json("metadata.finalizers", &finalizers(object).into(), why));
+    }
     let owners = get(object, "ownerReferences").and_then(Value::as_array).into_iter().flatten();
     let mut controllers = 0;
-    for (at, owner) in owners.enumerate() {
+    for owner in owners {
+        let says = |member: &str| owner.get(member).and_then(Value::as_str).unwrap_or_default();
         for member in ["apiVersion", "kind", "name", "uid"] {
-            if owner.get(member).and_then(Value::as_str).unwrap_or_default().is_empty() {
-                let field = format!("metadata.ownerReferences[{at}].{member}");
-                causes.push(Cause::required(field, &format!("{member} must not be empty")));
+            if says(member).is_empty() {
+                let field = format!("metadata.ownerReferences.{member}");
+                causes.push(Cause::invalid(field, "", "must not be empty"));
             }
+        }
+        if (says("apiVersion"), says("kind")) == ("v1", "Event") {
+            let why = "/v1, Kind=Event is disallowed from being an owner";
+            causes.push(Cause::invalid_json("metadata.ownerReferences", owner, why));
         }
         controllers += i32::from(owner.get("controller").and_then(Value::as_bool).unwrap_or(false));
     }
@@ -140,9 +155,9 @@ pub(crate) fn check(object: &Object, causes: &mut Vec<Cause>) {
     }
 }
 
-/// The types that every object's metadata has; custom kinds have no schema that would check them.
-pub(crate) fn decode(metadata: &Value) -> Result<(), String> {
+/// The types that every object's metadata has, and no other members; custom kinds have no schema that would say it.
+pub(crate) fn decode(metadata: &Value) -> Result<Value, String> {
     serde_json::from_value::<k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta>(metadata.clone())
-        .map(drop)
+        .and_then(serde_json::to_value)
         .map_err(|error| error.to_string())
 }

@@ -1,22 +1,29 @@
 //! What a name, a label, an annotation key may look like: RFC 1123 and Kubernetes' qualified names.
 //! Each function returns why a text is wrong, or nothing.
 
+const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', \
+    and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+    '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const LABEL: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must \
+    start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is \
+    '[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+
 /// A DNS subdomain: most names.
 pub(crate) fn wrong_subdomain(name: &str) -> Option<&'static str> {
-    let fine = name.len() <= 253 && !name.is_empty() && name.split('.').all(is_label);
-    (!fine).then_some(
-        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
-         start and end with an alphanumeric character, and have at most 253 of them",
-    )
+    if name.len() > 253 {
+        return Some("must be no more than 253 characters");
+    }
+    (!name.split('.').all(is_label)).then_some(SUBDOMAIN)
 }
 
 /// A DNS label: names of namespaces and services.
 pub(crate) fn wrong_label(name: &str) -> Option<&'static str> {
-    let fine = name.len() <= 63 && is_label(name);
-    (!fine).then_some(
-        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and \
-         end with an alphanumeric character, and have at most 63 of them",
-    )
+    match name {
+        _ if name.len() > 63 => Some("must be no more than 63 characters"),
+        _ if is_label(name) => None,
+        _ if name.split('.').all(is_label) => Some("must not contain dots"),
+        _ => Some(LABEL),
+    }
 }
 
 fn is_label(part: &str) -> bool {
@@ -36,25 +43,44 @@ pub(crate) fn wrong_path_segment(name: &str) -> Option<&'static str> {
     }
 }
 
+const WORD: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
+    alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+    '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const PREFIX: &str = "prefix part a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' \
+    or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+    '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+const QUALIFIED: &str = "a valid label key must consist of alphanumeric characters, '-', '_' or '.', and must start and \
+    end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
+    '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. \
+    'example.com/MyName')";
+
 /// `[prefix/]name`: keys of labels and annotations, finalizers.
 pub(crate) fn wrong_qualified_name(name: &str) -> Option<&'static str> {
     let (prefix, name) = match name.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, name),
     };
-    if prefix.is_some_and(|prefix| wrong_subdomain(prefix).is_some()) {
-        return Some("the prefix before '/' must be a lowercase RFC 1123 subdomain");
+    match prefix {
+        _ if name.contains('/') => return Some(QUALIFIED),
+        Some("") => return Some("prefix part must be non-empty"),
+        Some(prefix) if wrong_subdomain(prefix).is_some() => return Some(PREFIX),
+        _ => {}
     }
-    (name.is_empty() || name.len() > 63 || !is_word(name)).then_some(
-        "name part must consist of alphanumeric characters, '-', '_' or '.', must start and end with an \
-         alphanumeric character, and have 1 to 63 of them",
-    )
+    match name {
+        "" => Some("name part must be non-empty"),
+        _ if name.len() > 63 => Some("name part must be no more than 63 bytes"),
+        _ => (!is_word(name)).then_some(WORD),
+    }
 }
 
 pub(crate) fn wrong_label_value(value: &str) -> Option<&'static str> {
-    (!value.is_empty() && (value.len() > 63 || !is_word(value))).then_some(
+    if value.len() > 63 {
+        return Some("must be no more than 63 bytes");
+    }
+    (!value.is_empty() && !is_word(value)).then_some(
         "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must \
-         start and end with an alphanumeric character, and have at most 63 of them",
+         start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
+         validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
     )
 }
 
@@ -67,13 +93,30 @@ fn is_word(text: &str) -> bool {
 
 /// The key of an entry of a ConfigMap or a Secret.
 pub(crate) fn wrong_data_key(key: &str) -> Option<&'static str> {
-    let fine = !key.is_empty()
-        && key.len() <= 253
-        && !matches!(key, "." | "..")
-        && !key.starts_with("..")
-        && key.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    (!fine).then_some(
-        "a valid config key must consist of alphanumeric characters, '-', '_' or '.', must not begin with '..', \
-         and have 1 to 253 characters",
-    )
+    let word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    match key {
+        "." => Some("must not be '.'"),
+        ".." => Some("must not be '..'"),
+        _ if key.len() > 253 => Some("must be no more than 253 characters"),
+        _ if key.is_empty() || !key.chars().all(word) => Some(
+            "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or \
+             'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
+        ),
+        _ if key.starts_with("..") => Some("must not start with '..'"),
+        _ => None,
+    }
+}
+
+/// A finalizer without a domain that is none of Kubernetes' own, which were there before the rule.
+pub(crate) fn wrong_finalizer(name: &str) -> Option<&'static str> {
+    (!name.contains('/') && !matches!(name, "orphan" | "foregroundDeletion" | "kubernetes"))
+        .then_some("name is neither a standard finalizer name nor is it fully qualified")
+}
+
+/// The base of a generated name: the dash at its end is followed by more.
+pub(crate) fn without_dash(base: &str) -> String {
+    match base.strip_suffix('-') {
+        Some(rest) if base.len() > 1 => format!("{rest}a"),
+        _ => base.to_owned(),
+    }
 }

@@ -31,9 +31,7 @@ impl Query {
         match self.get(name) {
             None | Some("") => Ok(None),
             Some(value) => value.parse().map(Some).map_err(|_| {
-                Status::bad_request(format!(
-                    "strconv.ParseInt: parsing {value:?}: invalid syntax (option {name})"
-                ))
+                Status::bad_request(format!("strconv.ParseInt: parsing {value:?}: invalid syntax"))
             }),
         }
     }
@@ -42,6 +40,15 @@ impl Query {
     pub(crate) fn dry_run(&self, options: &'static str) -> Result<bool, Status> {
         let values = self.0.iter().filter(|(key, _)| key == "dryRun").map(|(_, value)| value.as_str());
         check_dry_run(values, options)
+    }
+
+    /// `fieldManager`: not recorded, but checked.
+    pub(crate) fn check_field_manager(&self, options: &'static str) -> Result<(), Status> {
+        const MAX: usize = 128;
+        if self.text("fieldManager").len() > MAX {
+            return Err(Status::invalid_options(options, &Cause::too_long("fieldManager", MAX)));
+        }
+        Ok(())
     }
 
     pub(crate) fn field_validation(&self, options: &'static str) -> Result<FieldValidation, Status> {

@@ -33,6 +33,11 @@ impl Registry {
         if known.is_some_and(|known| known.builtin.is_some()) {
             return Err(InvalidKind::is_built_in(&kind));
         }
+        // Another version of it would share its objects, and get around its rules.
+        let shadows = |known: &Kind| known.builtin.is_some() && known.storage == kind.storage;
+        if self.kinds.values().any(|known| shadows(known)) {
+            return Err(InvalidKind::is_built_in(&kind));
+        }
         self.insert(kind);
         Ok(())
     }

@@ -49,7 +49,9 @@ async fn answer(core: &Arc<Core>, request: Request<Bytes>) -> Result<Response<Bo
     }
     let request = protobuf::into_json(request, &target.kind)?;
     let name = target.name.clone();
+    let finalize = target.subresource.as_deref() == Some("finalize");
     match (request.method(), name) {
+        (&Method::GET | &Method::PATCH, Some(_)) if finalize => Err(Status::method_not_allowed()),
         (&Method::GET, Some(name)) => get(core, &target, &name, &query, form).await,
         (&Method::GET, None) if query.flag("watch") => watch::watch(core, &target, &query, form).await,
         (&Method::GET, None) => list::list(core, &target, &query, form).await,
@@ -160,8 +162,8 @@ fn parse_version(version: &str) -> Result<u64, WrongVersion> {
     }
     let plain = version.bytes().all(|byte| byte.is_ascii_digit());
     let number = plain.then(|| version.parse().ok()).flatten();
-    number
-        .ok_or_else(|| WrongVersion(format!("Invalid value: {version:?}: strconv.ParseUint: invalid syntax")))
+    let why = format!("Invalid value: {version:?}: strconv.ParseUint: parsing {version:?}: invalid syntax");
+    number.ok_or(WrongVersion(why))
 }
 
 /// How long a read waits for a revision that has not been written yet.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::kind::Kind;
 use crate::registry::Registry;
+use crate::store::state::Place;
 
 /// What a path names.
 #[derive(Debug, Clone)]
@@ -24,7 +25,7 @@ pub(crate) enum Route {
     OpenApi { group: String, version: String },
     /// Objects.
     Objects(Target),
-    /// Below a served group and version, but no resource of it.
+    /// Below a served group, but no version or no resource of it.
     NoSuchResource,
     /// Nothing.
     Nothing,
@@ -38,6 +39,13 @@ pub(crate) struct Target {
     pub(crate) namespace: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) subresource: Option<String>,
+}
+
+impl Target {
+    /// Where its objects are.
+    pub(crate) fn place(&self) -> Place<'_> {
+        Place { table: &self.kind.storage, namespace: self.namespace.as_deref(), after: None }
+    }
 }
 
 /// Reads a path, percent signs and all.
@@ -62,16 +70,28 @@ pub(crate) fn route(path: &str, registry: &Registry) -> Route {
         ["openapi", "v3", "apis", group, version] => {
             Route::OpenApi { group: group.to_owned(), version: version.to_owned() }
         }
-        ["api", version] => Route::Resources { group: String::new(), version: version.to_owned() },
-        ["apis", group, version] => Route::Resources { group: group.to_owned(), version: version.to_owned() },
+        ["api", version] => resources(registry, "", version),
+        ["apis", group, version] => resources(registry, group, version),
         ["api", version, ref rest @ ..] => objects(registry, "", version, rest),
         ["apis", group, version, ref rest @ ..] => objects(registry, group, version, rest),
         _ => Route::Nothing,
     }
 }
 
+fn resources(registry: &Registry, group: &str, version: &str) -> Route {
+    if is_unknown_version(registry, group, version) {
+        return Route::NoSuchResource;
+    }
+    Route::Resources { group: group.to_owned(), version: version.to_owned() }
+}
+
+/// Of a group that is served: the answer to it is a Status, as to any resource that is not there.
+fn is_unknown_version(registry: &Registry, group: &str, version: &str) -> bool {
+    registry.of_version(group, version).next().is_none() && registry.groups().contains_key(group)
+}
+
 fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Route {
-    if registry.of_version(group, version).next().is_none() && registry.groups().contains_key(group) {
+    if is_unknown_version(registry, group, version) {
         return Route::NoSuchResource;
     }
     if registry.of_version(group, version).next().is_none() || rest.iter().any(|segment| segment.is_empty()) {

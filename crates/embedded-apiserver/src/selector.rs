@@ -54,7 +54,15 @@ impl Selector {
                 let known = matches!(path, "metadata.name" | "metadata.namespace")
                     || kind.selectable().iter().any(|known| known == path);
                 if !known {
-                    return Err(Status::bad_request(format!("field label not supported: {path}")));
+                    // The kinds without fields of their own have another way to say it.
+                    let generic = kind.builtin.is_some() && kind.selectable().is_empty();
+                    return Err(Status::bad_request(if generic {
+                        format!(
+                            "{path:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
+                        )
+                    } else {
+                        format!("field label not supported: {path}")
+                    }));
                 }
                 requirement.path = event::stored_path(kind, path).into_owned();
                 Ok(requirement)

@@ -29,6 +29,15 @@ impl Cause {
         }
     }
 
+    /// As `invalid`, of a value that is no text.
+    pub(crate) fn invalid_json(field: impl Into<String>, value: &Value, why: &str) -> Self {
+        Self {
+            reason: "FieldValueInvalid",
+            field: field.into(),
+            message: format!("Invalid value: {value}: {why}"),
+        }
+    }
+
     pub(crate) fn forbidden(field: impl Into<String>, why: &str) -> Self {
         Self { reason: "FieldValueForbidden", field: field.into(), message: format!("Forbidden: {why}") }
     }
@@ -40,6 +49,13 @@ impl Cause {
             field: field.into(),
             message: format!("Unsupported value: {value:?}: supported values: {supported}"),
         }
+    }
+
+    /// As `unsupported`, of a value that is no text.
+    pub(crate) fn unsupported_json(field: impl Into<String>, value: &Value, supported: &[&str]) -> Self {
+        let mut cause = Self::unsupported(field, "", supported);
+        cause.message = cause.message.replacen("\"\"", &value.to_string(), 1);
+        cause
     }
 
     pub(crate) fn too_long(field: impl Into<String>, max: usize) -> Self {
@@ -107,12 +123,62 @@ impl Status {
         Self::new(409, "Conflict", message).about(kind, name)
     }
 
-    pub(crate) fn forbidden(kind: &Kind, name: &str, why: &str, cause: Option<(&str, String)>) -> Self {
+    pub(crate) fn forbidden(kind: &Kind, name: &str, why: &str) -> Self {
         let message = format!("{} \"{name}\" is forbidden: {why}", kind.qualified_plural());
-        let mut status = Self::new(403, "Forbidden", message).about(kind, name);
-        if let (Some(details), Some((reason, field))) = (&mut status.details, cause) {
-            details["causes"] = json!([{ "reason": reason, "message": why, "field": field }]);
+        Self::new(403, "Forbidden", message).about(kind, name)
+    }
+
+    /// A create in a namespace that is being deleted.
+    pub(crate) fn namespace_terminating(kind: &Kind, name: &str, namespace: &str) -> Self {
+        let why =
+            format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let mut status = Self::forbidden(kind, name, &why);
+        if let Some(details) = &mut status.details {
+            details["causes"] = json!([{
+                "reason": "NamespaceTerminating",
+                "message": format!("namespace {namespace} is being terminated"),
+                "field": "metadata.namespace",
+            }]);
         }
+        status
+    }
+
+    /// A create of a name whose object is still being deleted.
+    pub(crate) fn exists_and_is_being_deleted(kind: &Kind, name: &str) -> Self {
+        let mut status = Self::already_exists(kind, name);
+        status.message = format!("object is being deleted: {}", status.message);
+        status
+    }
+
+    /// A delete whose precondition does not hold: the real server names the kind there, not the resource.
+    pub(crate) fn precondition(kind: &Kind, name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", kind.qualified_kind());
+        let mut status = Self::new(409, "Conflict", message).about(kind, name);
+        if let Some(details) = &mut status.details {
+            details["kind"] = kind.kind().into();
+        }
+        status
+    }
+
+    /// An update without a version, of a kind that wants one: the real server names the resource there, not the kind.
+    pub(crate) fn version_required(kind: &Kind, name: &str) -> Self {
+        let why = "Invalid value: 0: must be specified for an update";
+        let field = "metadata.resourceVersion";
+        let message = format!("{} \"{name}\" is invalid: {field}: {why}", kind.qualified_plural());
+        let mut status = Self::new(422, "Invalid", message).about(kind, name);
+        if let Some(details) = &mut status.details {
+            details["causes"] = json!([{ "reason": "FieldValueInvalid", "message": why, "field": field }]);
+        }
+        status
+    }
+
+    /// A patch whose result cannot be decoded.
+    pub(crate) fn invalid_patch(result: &str, why: &str) -> Self {
+        let cause = Cause::invalid("patch", result, why);
+        let mut status = Self::new(422, "Invalid", format!(" \"\" is invalid: {}", cause.text()));
+        status.details = Some(json!({
+            "causes": [{ "reason": cause.reason, "message": cause.message, "field": cause.field }],
+        }));
         status
     }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::store::state::{Changes, Expired, Snapshot, State};
+use crate::store::state::{Changes, Expired, Place, Snapshot, State, Visited};
 use crate::stored::{Key, Stored};
 
 /// All objects. Every method takes the lock for a short while and never waits for anything else.
@@ -21,6 +21,24 @@ pub(crate) struct Store {
     signals: Mutex<HashMap<Arc<str>, watch::Sender<u64>>>,
     /// The newest revision of all.
     newest: watch::Sender<u64>,
+}
+
+/// Some objects in order, and how many more there are.
+#[derive(Debug)]
+pub(crate) struct Page {
+    pub(crate) objects: Vec<Arc<Stored>>,
+    pub(crate) remaining: usize,
+}
+
+/// What a page should say of the objects after it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rest {
+    /// The page before this one knew how many there are from here on.
+    Known(usize),
+    /// How many there are: they are all looked at.
+    Count,
+    /// Only whether there is one: 1 or 0.
+    Any,
 }
 
 /// What a write works on while it holds the lock.
@@ -81,14 +99,29 @@ impl Store {
         self.inner.lock().state.changes(table, after, max)
     }
 
-    pub(crate) fn snapshot(
+    pub(crate) fn snapshot(&self, place: &Place<'_>, at: Option<u64>) -> Result<Snapshot, Expired> {
+        self.inner.lock().state.snapshot(place, at)
+    }
+
+    /// One page of a part of a table: at most `limit` objects that `matches` selects.
+    pub(crate) fn page(
         &self,
-        table: &str,
-        namespace: Option<&str>,
-        after: Option<&Key>,
+        place: &Place<'_>,
         at: Option<u64>,
-    ) -> Result<Snapshot, Expired> {
-        self.inner.lock().state.snapshot(table, namespace, after, at)
+        limit: usize,
+        rest: Rest,
+        matches: impl Fn(&Stored) -> bool,
+    ) -> Result<Visited<Page>, Expired> {
+        self.inner.lock().state.visit(place, at, |objects| {
+            let mut matching = objects.filter(|object| matches(object));
+            let objects: Vec<_> = matching.by_ref().take(limit).cloned().collect();
+            let remaining = match rest {
+                Rest::Known(left) => left.saturating_sub(objects.len()),
+                Rest::Any => usize::from(matching.next().is_some()),
+                Rest::Count => matching.count(),
+            };
+            Page { objects, remaining }
+        })
     }
 
     pub(crate) fn compact(&self) {

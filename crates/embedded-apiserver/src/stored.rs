@@ -7,7 +7,7 @@ use std::sync::Arc;
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::{Map, Value};
 
-use crate::builtin::event;
+use crate::builtin::{self, event};
 use crate::kind::Kind;
 
 /// Where an object is in its table; sorts by namespace, then name. Cluster-scoped objects have an empty namespace.
@@ -76,7 +76,11 @@ impl Stored {
         body.put_u8(b'}');
         let whole = Value::Object(std::mem::take(object));
         let paths = kind.selectable().iter().map(|path| event::stored_path(kind, path));
-        let fields = paths.map(|path| (path.to_string(), Kind::field(&whole, &path))).collect();
+        let fields = paths.map(|path| {
+            let value = Kind::field(&whole, &path);
+            (path.to_string(), builtin::derived_field(kind, &whole, &path).unwrap_or(value))
+        });
+        let fields = fields.collect();
         if let Value::Object(whole) = whole {
             *object = whole;
         }

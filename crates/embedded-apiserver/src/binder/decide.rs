@@ -4,8 +4,8 @@
 //! The rules are those of syncUnboundClaim, syncBoundClaim and syncVolume in kubernetes/kubernetes
 //! pkg/controller/volume/persistentvolume/pv_controller.go, and of pkg/controller/volume/pvcprotection and pvprotection.
 
-use super::quantity;
 use super::view::{ClaimKey, Key, View, claim_class, key_of, volume_class, volume_name};
+use crate::builtin::quantities;
 use k8s_openapi::api::core::v1::{ObjectReference, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -326,12 +326,12 @@ fn volume_phase(volume: &PersistentVolume) -> &str {
 fn size_asked(claim: &PersistentVolumeClaim) -> u128 {
     let resources = claim.spec.as_ref().and_then(|spec| spec.resources.as_ref());
     let asked = resources.and_then(|resources| resources.requests.as_ref()?.get("storage"));
-    asked.and_then(|asked| quantity::bytes(&asked.0)).unwrap_or(0)
+    asked.and_then(|asked| quantities::bytes(&asked.0)).unwrap_or(0)
 }
 
 fn size_of(volume: &PersistentVolume) -> u128 {
     let capacity = volume.spec.as_ref().and_then(|spec| spec.capacity.as_ref()?.get("storage"));
-    capacity.and_then(|capacity| quantity::bytes(&capacity.0)).unwrap_or(0)
+    capacity.and_then(|capacity| quantities::bytes(&capacity.0)).unwrap_or(0)
 }
 
 fn same_mode(claim: &PersistentVolumeClaim, volume: &PersistentVolume) -> bool {

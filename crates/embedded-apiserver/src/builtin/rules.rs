@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
-use crate::builtin::Builtin;
+use crate::builtin::{Builtin, storage, workload};
 use crate::clock;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
@@ -15,27 +15,21 @@ use crate::status::Cause;
 pub(crate) fn default(builtin: Builtin, object: &mut Object) {
     match builtin {
         Builtin::Claim => fill(object, "spec", &[("volumeMode", json!("Filesystem"))]),
-        Builtin::Volume => fill(
-            object,
-            "spec",
-            &[("volumeMode", json!("Filesystem")), ("persistentVolumeReclaimPolicy", json!("Retain"))],
-        ),
+        Builtin::Volume => {
+            let defaults =
+                [("volumeMode", json!("Filesystem")), ("persistentVolumeReclaimPolicy", json!("Retain"))];
+            fill(object, "spec", &defaults);
+            let source = object.get_mut("spec").and_then(|spec| spec.get_mut("hostPath"));
+            if let Some(Value::Object(source)) = source {
+                source.entry("type").or_insert_with(|| "".into());
+            }
+        }
         Builtin::StorageClass => {
             object.entry("reclaimPolicy").or_insert_with(|| "Delete".into());
             object.entry("volumeBindingMode").or_insert_with(|| "Immediate".into());
         }
-        Builtin::Pod => fill(
-            object,
-            "spec",
-            &[
-                ("restartPolicy", json!("Always")),
-                ("terminationGracePeriodSeconds", json!(30)),
-                ("dnsPolicy", json!("ClusterFirst")),
-                ("schedulerName", json!("default-scheduler")),
-                ("securityContext", json!({})),
-                ("enableServiceLinks", json!(true)),
-            ],
-        ),
+        Builtin::Pod => workload::default_pod(object),
+        Builtin::Service => workload::default_service(object),
         Builtin::Secret => {
             object.entry("type").or_insert_with(|| "Opaque".into());
             if let Some(Value::Object(plain)) = object.remove("stringData") {
@@ -56,7 +50,6 @@ pub(crate) fn default(builtin: Builtin, object: &mut Object) {
         | Builtin::Event
         | Builtin::EventV1
         | Builtin::Lease
-        | Builtin::Service
         | Builtin::ServiceAccount => {}
     }
 }
@@ -113,7 +106,7 @@ fn add_finalizer(object: &mut Object, finalizer: &str) {
     }
 }
 
-fn fill(object: &mut Object, member: &str, defaults: &[(&str, Value)]) {
+pub(super) fn fill(object: &mut Object, member: &str, defaults: &[(&str, Value)]) {
     let target = object.entry(member).or_insert_with(|| json!({}));
     if let Value::Object(target) = target {
         for (name, value) in defaults {
@@ -133,20 +126,9 @@ pub(crate) fn wrong_name(kind: &Kind, name: &str) -> Option<&'static str> {
 /// What is wrong with an object, old or new.
 pub(crate) fn check(builtin: Builtin, object: &Object, causes: &mut Vec<Cause>) {
     match builtin {
-        Builtin::Claim => {
-            check_access_modes(object, causes);
-            if at(object, "spec.resources.requests.storage").is_none() {
-                causes.push(Cause::required("spec.resources[storage]", ""));
-            }
-        }
-        Builtin::Volume => check_volume(object, causes),
-        Builtin::StorageClass => {
-            if text(object, "provisioner").is_empty() {
-                causes.push(Cause::required("provisioner", ""));
-            }
-            one_of(object, "reclaimPolicy", &["Delete", "Retain"], causes);
-            one_of(object, "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"], causes);
-        }
+        Builtin::Claim => storage::check_claim(object, causes),
+        Builtin::Volume => storage::check_volume(object, causes),
+        Builtin::StorageClass => storage::check_class(object, causes),
         Builtin::Lease => {
             let positive = |path: &str, least: i64, why: &str, causes: &mut Vec<Cause>| {
                 if let Some(value) = at(object, path).and_then(Value::as_i64)
@@ -158,34 +140,64 @@ pub(crate) fn check(builtin: Builtin, object: &Object, causes: &mut Vec<Cause>) 
             positive("spec.leaseDurationSeconds", 1, "must be greater than 0", causes);
             positive("spec.leaseTransitions", 0, "must be greater than or equal to 0", causes);
         }
-        Builtin::ConfigMap | Builtin::Secret => check_data(object, causes),
+        Builtin::ConfigMap => check_data(object, "[]", causes),
+        Builtin::Secret => check_data(object, "data", causes),
         Builtin::Event | Builtin::EventV1 => check_event(builtin, object, causes),
-        Builtin::Pod => check_pod(object, causes),
-        Builtin::Endpoints | Builtin::Namespace | Builtin::Service | Builtin::ServiceAccount => {}
+        Builtin::Pod => workload::check_pod(object, causes),
+        Builtin::Service => workload::check_service(object, causes),
+        Builtin::Namespace => {
+            // The real server checks the label that it makes of the name, too.
+            let name = metadata::text(object, "name");
+            if name.len() > 63 {
+                causes.push(Cause::invalid("metadata.labels", name, "must be no more than 63 bytes"));
+            }
+        }
+        Builtin::Endpoints | Builtin::ServiceAccount => {}
     }
 }
 
+/// What of an Event of events.k8s.io/v1 only its creation says; its series may be added and counted up.
+const EVENT_STAYS: [&str; 13] = [
+    "regarding",
+    "reason",
+    "note",
+    "type",
+    "action",
+    "related",
+    "eventTime",
+    "reportingController",
+    "reportingInstance",
+    "deprecatedSource",
+    "deprecatedFirstTimestamp",
+    "deprecatedLastTimestamp",
+    "deprecatedCount",
+];
+
 /// What may not change.
 pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, causes: &mut Vec<Cause>) {
-    let mut keep = |members: &[&str], why: &str| {
-        for member in members {
-            if object.get(*member) != old.get(*member) {
-                causes.push(Cause::forbidden(*member, why));
-            }
-        }
-    };
+    let changed = |member: &str| object.get(member) != old.get(member);
     match builtin {
-        Builtin::StorageClass => {
-            let why = "updates to this field are forbidden";
-            keep(&["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"], why);
+        Builtin::Claim => storage::check_claim_update(object, old, causes),
+        Builtin::Volume => storage::check_volume_update(object, old, causes),
+        Builtin::StorageClass => storage::check_class_update(object, old, causes),
+        Builtin::Pod => workload::check_pod_update(object, old, causes),
+        // Seen through core/v1 an Event may change: old recorders count it up.
+        Builtin::EventV1 => {
+            for member in EVENT_STAYS.into_iter().filter(|member| changed(member)) {
+                let value = object.get(member).unwrap_or(&Value::Null);
+                causes.push(Cause::invalid_json(member, value, "field is immutable"));
+            }
         }
         Builtin::ConfigMap | Builtin::Secret => {
             if old.get("immutable") == Some(&Value::Bool(true)) {
-                let why = "field is immutable when `immutable` is set";
-                keep(&["immutable", "data", "binaryData"], why);
+                for member in ["immutable", "data", "binaryData"].into_iter().filter(|member| changed(member))
+                {
+                    let why = "field is immutable when `immutable` is set";
+                    causes.push(Cause::forbidden(member, why));
+                }
             }
-            if builtin == Builtin::Secret {
-                keep(&["type"], "field is immutable");
+            if builtin == Builtin::Secret && changed("type") {
+                causes.push(Cause::invalid("type", text(object, "type"), "field is immutable"));
             }
         }
         _ => {}
@@ -201,11 +213,11 @@ pub(crate) fn at<'a>(object: &'a Object, path: &str) -> Option<&'a Value> {
     value.filter(|value| !value.is_null())
 }
 
-fn text<'a>(object: &'a Object, path: &str) -> &'a str {
+pub(super) fn text<'a>(object: &'a Object, path: &str) -> &'a str {
     at(object, path).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn one_of(object: &Object, path: &str, supported: &[&str], causes: &mut Vec<Cause>) {
+pub(super) fn one_of(object: &Object, path: &str, supported: &[&str], causes: &mut Vec<Cause>) {
     if let Some(value) = at(object, path).and_then(Value::as_str)
         && !supported.contains(&value)
     {
@@ -213,58 +225,30 @@ fn one_of(object: &Object, path: &str, supported: &[&str], causes: &mut Vec<Caus
     }
 }
 
-fn check_access_modes(object: &Object, causes: &mut Vec<Cause>) {
-    const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
-    let modes = at(object, "spec.accessModes").and_then(Value::as_array);
-    if modes.is_none_or(Vec::is_empty) {
-        causes.push(Cause::required("spec.accessModes", "at least 1 access mode is required"));
-    }
-    for mode in modes.into_iter().flatten().filter_map(Value::as_str) {
-        if !MODES.contains(&mode) {
-            causes.push(Cause::unsupported("spec.accessModes", mode, &MODES));
-        }
-    }
-}
-
-fn check_volume(object: &Object, causes: &mut Vec<Cause>) {
-    const NOT_SOURCES: [&str; 9] = [
-        "accessModes",
-        "capacity",
-        "claimRef",
-        "mountOptions",
-        "nodeAffinity",
-        "persistentVolumeReclaimPolicy",
-        "storageClassName",
-        "volumeAttributesClassName",
-        "volumeMode",
-    ];
-    check_access_modes(object, causes);
-    if at(object, "spec.capacity.storage").is_none() {
-        causes.push(Cause::required("spec.capacity", ""));
-    }
-    one_of(object, "spec.persistentVolumeReclaimPolicy", &["Delete", "Recycle", "Retain"], causes);
-    let members = object.get("spec").and_then(Value::as_object).into_iter().flatten();
-    let sources = members.filter(|(name, value)| !NOT_SOURCES.contains(&name.as_str()) && !value.is_null());
-    match sources.count() {
-        0 => causes.push(Cause::required("spec", "must specify a volume type")),
-        1 => {}
-        _ => causes.push(Cause::forbidden("spec", "may not specify more than 1 volume type")),
-    }
-}
-
-fn check_data(object: &Object, causes: &mut Vec<Cause>) {
+/// Keys of ConfigMaps and Secrets, and how much their values hold in all; keys do not count.
+fn check_data(object: &Object, all: &str, causes: &mut Vec<Cause>) {
     const MAX: usize = 1024 * 1024;
+    let members = |member: &str| object.get(member).and_then(Value::as_object).into_iter().flatten();
     let mut size = 0_usize;
     for member in ["data", "binaryData"] {
-        for (key, value) in object.get(member).and_then(Value::as_object).into_iter().flatten() {
+        for (key, value) in members(member) {
             if let Some(why) = names::wrong_data_key(key) {
                 causes.push(Cause::invalid(format!("{member}[{key}]"), key, why));
             }
-            size = size.saturating_add(key.len()).saturating_add(value.as_str().unwrap_or_default().len());
+            if member == "data" && members("binaryData").any(|(other, _)| other == key) {
+                let why = "duplicate of key present in binaryData";
+                causes.push(Cause::invalid(format!("data[{key}]"), key, why));
+            }
+            let text = value.as_str().unwrap_or_default();
+            // What is written in base64 counts as what it stands for.
+            let encoded = member == "binaryData" || all == "data";
+            let padding = text.bytes().rev().take_while(|byte| *byte == b'=').count();
+            let length = if encoded { (text.len() / 4 * 3).saturating_sub(padding) } else { text.len() };
+            size = size.saturating_add(length);
         }
     }
     if size > MAX {
-        causes.push(Cause::too_long("", MAX));
+        causes.push(Cause::too_long(all, MAX));
     }
 }
 
@@ -308,20 +292,6 @@ fn check_event(builtin: Builtin, object: &Object, causes: &mut Vec<Cause>) {
     for (member, max) in [("reason", 128), ("action", 128), (note, 1024), ("reportingInstance", 128)] {
         if text(object, member).len() > max {
             causes.push(Cause::too_long(member, max));
-        }
-    }
-}
-
-fn check_pod(object: &Object, causes: &mut Vec<Cause>) {
-    let containers = at(object, "spec.containers").and_then(Value::as_array);
-    if containers.is_none_or(Vec::is_empty) {
-        causes.push(Cause::required("spec.containers", ""));
-    }
-    for (index, container) in containers.into_iter().flatten().enumerate() {
-        for member in ["name", "image"] {
-            if container.get(member).and_then(Value::as_str).unwrap_or_default().is_empty() {
-                causes.push(Cause::required(format!("spec.containers[{index}].{member}"), ""));
-            }
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::builtin::rules;
+use crate::builtin::{quantities, rules};
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::query::FieldValidation;
-use crate::status::{Cause, Status};
+use crate::status::Status;
 
 /// An object from outside: its own apiVersion and kind are checked and taken off.
 #[derive(Debug)]
@@ -38,11 +38,8 @@ pub(crate) fn object(kind: &Kind, value: Value, validation: FieldValidation) -> 
             }
         }
     }
-    check_types(kind, &object)?;
-    let (object, unknown) = canonical(kind, object).map_err(|wrong| match wrong {
-        Wrong::Type(why) => cannot_be_handled(kind, &why),
-        Wrong::Time(name, cause) => Status::invalid(kind, &name, &[cause]),
-    })?;
+    check_types(kind, &object).map_err(Status::bad_request)?;
+    let (object, unknown) = canonical(kind, object).map_err(|why| cannot_be_handled(kind, &why))?;
     let warnings = match validation {
         FieldValidation::Ignore => Vec::new(),
         FieldValidation::Warn => unknown,
@@ -56,67 +53,57 @@ pub(crate) fn object(kind: &Kind, value: Value, validation: FieldValidation) -> 
 }
 
 /// Decodes what a patch made of an object: wrong types are then the patch's fault.
-pub(crate) fn patched(
-    kind: &Kind,
-    name: &str,
-    value: Value,
-    validation: FieldValidation,
-) -> Result<Decoded, Status> {
+pub(crate) fn patched(kind: &Kind, value: Value, validation: FieldValidation) -> Result<Decoded, Status> {
+    let wrong = |why: &str, result: &Value| Status::invalid_patch(&result.to_string(), why);
     let Value::Object(object) = value else {
-        return Err(Status::invalid(kind, name, &[Cause::invalid("patch", "", "the result is no object")]));
+        return Err(wrong("the result is no object", &value));
     };
-    check_types(kind, &object)?;
-    let (object, unknown) = canonical(kind, object).map_err(|wrong| {
-        let cause = match wrong {
-            Wrong::Type(why) => Cause::invalid("patch", "", &why),
-            Wrong::Time(_, cause) => cause,
-        };
-        Status::invalid(kind, name, &[cause])
-    })?;
+    if let Err(why) = check_types(kind, &object) {
+        return Err(wrong(&why, &object.into()));
+    }
+    // Kept for the message.
+    let sent = Value::Object(object.clone());
+    let (object, unknown) = canonical(kind, object).map_err(|why| wrong(&why, &sent))?;
     match validation {
         FieldValidation::Strict if !unknown.is_empty() => {
-            let cause =
-                Cause::invalid("patch", "", &format!("strict decoding error: {}", unknown.join(", ")));
-            Err(Status::invalid(kind, name, &[cause]))
+            Err(wrong(&format!("strict decoding error: {}", unknown.join(", ")), &sent))
         }
         FieldValidation::Ignore => Ok(Decoded { object, warnings: Vec::new() }),
         FieldValidation::Warn | FieldValidation::Strict => Ok(Decoded { object, warnings: unknown }),
     }
 }
 
-fn check_types(kind: &Kind, object: &Object) -> Result<(), Status> {
+fn check_types(kind: &Kind, object: &Object) -> Result<(), String> {
     let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
     let (version, name) = (says("apiVersion"), says("kind"));
     if !version.is_empty() && version != kind.api_version() {
         let expected = kind.api_version();
-        let why = format!(
+        return Err(format!(
             "the API version in the data ({version}) does not match the expected API version ({expected})"
-        );
-        return Err(Status::bad_request(why));
+        ));
     }
     if !name.is_empty() && name != kind.kind() {
-        let why = format!("the kind in the data ({name}) does not match the expected kind ({})", kind.kind());
-        return Err(Status::bad_request(why));
+        return Err(format!(
+            "the kind in the data ({name}) does not match the expected kind ({})",
+            kind.kind()
+        ));
     }
     Ok(())
 }
 
-enum Wrong {
-    Type(String),
-    Time(String, Cause),
-}
-
-/// The object's one form, and which members of it the kind does not know.
-fn canonical(kind: &Kind, mut object: Object) -> Result<(Object, Vec<String>), Wrong> {
+/// The object's one form, and which members of it the kind does not know; or why it cannot be decoded.
+fn canonical(kind: &Kind, mut object: Object) -> Result<(Object, Vec<String>), String> {
     object.remove("apiVersion");
     object.remove("kind");
     if object.get("metadata").is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
-        return Err(Wrong::Type("metadata is no object".to_owned()));
+        return Err("metadata is no object".to_owned());
     }
     let mut unknown = Vec::new();
     let Some(builtin) = kind.builtin else {
-        if let Some(metadata) = object.get("metadata").filter(|metadata| metadata.is_object()) {
-            metadata::decode(metadata).map_err(Wrong::Type)?;
+        if let Some(sent) = object.get("metadata").filter(|metadata| metadata.is_object()) {
+            let known = metadata::decode(sent)?;
+            find_unknown(sent, &known, "metadata", &mut unknown);
+            object.insert("metadata".to_owned(), known);
         }
         for value in object.values_mut() {
             shorten_numbers(value);
@@ -128,13 +115,14 @@ fn canonical(kind: &Kind, mut object: Object) -> Result<(Object, Vec<String>), W
         if let Some(Value::String(time)) = rules::at(&object, path)
             && !has_six_digits(time)
         {
-            let why = "cannot be parsed as \"2006-01-02T15:04:05.000000Z07:00\"";
-            let name = metadata::text(&object, "name").to_owned();
-            return Err(Wrong::Time(name, Cause::invalid(*path, time, why)));
+            return Err(format!(
+                "parsing time {time:?} as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse it"
+            ));
         }
     }
+    quantities::canonical(builtin, &mut object)?;
     let sent = Value::Object(object.clone());
-    let mut object = builtin.canonical(object).map_err(|error| Wrong::Type(error.to_string()))?;
+    let mut object = builtin.canonical(object).map_err(|error| error.to_string())?;
     find_unknown(&sent, &Value::Object(object.clone()), "", &mut unknown);
     metadata::normalize(&mut object);
     Ok((object, unknown))

@@ -28,6 +28,8 @@ use crate::stored::{Form, Key, Stored};
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct DeleteOptions {
+    kind: Option<String>,
+    api_version: Option<String>,
     grace_period_seconds: Option<i64>,
     propagation_policy: Option<String>,
     orphan_dependents: Option<bool>,
@@ -51,6 +53,8 @@ impl DeleteOptions {
             let text = |name: &str| query.get(name).filter(|value| !value.is_empty());
             let seconds = text("gracePeriodSeconds").map(str::parse).transpose();
             Self {
+                kind: None,
+                api_version: None,
                 grace_period_seconds: seconds
                     .map_err(|_| bad("gracePeriodSeconds is no integer".to_owned()))?,
                 propagation_policy: text("propagationPolicy").map(str::to_owned),
@@ -73,6 +77,13 @@ impl DeleteOptions {
 
     fn check(&self) -> Result<(), Status> {
         let wrong = |cause| Err(Status::invalid_options("DeleteOptions", &cause));
+        // Something else sent by mistake must not delete.
+        if let Some(kind) = self.kind.as_deref().filter(|kind| !matches!(*kind, "" | "DeleteOptions")) {
+            let version = self.api_version.as_deref().unwrap_or_default();
+            return Err(Status::bad_request(format!(
+                "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+            )));
+        }
         if self.ignore_store_read_error_with_cluster_breaking_potential == Some(true) {
             return Err(Status::not_implemented("ignoreStoreReadErrorWithClusterBreakingPotential"));
         }
@@ -127,7 +138,7 @@ pub(super) fn delete(
     check_path_name(name)?;
     let options = DeleteOptions::parse(query, request)?;
     if kind.builtin == Some(Builtin::Namespace) && matches!(name, "default" | "kube-public" | "kube-system") {
-        return Err(Status::forbidden(kind, name, "this namespace may not be deleted", None));
+        return Err(Status::forbidden(kind, name, "this namespace may not be deleted"));
     }
     let key = key_of(target, name);
     let now = core.clock.now();
@@ -160,7 +171,7 @@ pub(super) fn delete_collection(
     let selector = Selector::parse(kind, &list.labels, &list.fields)?;
     let now = core.clock.now();
     let (objects, revision) = core.store.write(&kind.storage, |inner| {
-        let snapshot = inner.state.snapshot(&kind.storage, target.namespace.as_deref(), None, None);
+        let snapshot = inner.state.snapshot(&target.place(), None);
         let mut objects = snapshot.map_err(|_| Status::internal("the newest revision is gone"))?.objects;
         objects.retain(|object| selector.matches(object));
         // One step: an object that may not be deleted is found before another one is.
@@ -247,17 +258,19 @@ fn check_preconditions(
     current: &Stored,
 ) -> Result<(), Status> {
     let revision = current.revision.to_string();
+    let recreated = "The object might have been deleted and then recreated";
     let pairs = [
-        ("UID", &wanted.uid, current.uid.as_str()),
-        ("ResourceVersion", &wanted.resource_version, &revision),
+        ("UID", &wanted.uid, current.uid.as_str(), recreated),
+        ("ResourceVersion", &wanted.resource_version, &revision, "The object might have been modified"),
     ];
-    for (what, wanted, is) in pairs {
+    for (what, wanted, is, so) in pairs {
         if let Some(wanted) = wanted
             && wanted != is
         {
-            let why =
-                format!("Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {is}");
-            return Err(Status::conflict(kind, name, &why));
+            let why = format!(
+                "the {what} in the precondition ({wanted}) does not match the {what} in record ({is}). {so}"
+            );
+            return Err(Status::precondition(kind, name, &why));
         }
     }
     Ok(())

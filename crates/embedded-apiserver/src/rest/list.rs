@@ -1,5 +1,7 @@
 //! Lists: whole, in pages of one consistent snapshot, and at a revision of the past.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::{BufMut, BytesMut};
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
@@ -11,7 +13,9 @@ use crate::route::Target;
 use crate::selector::Selector;
 use crate::server::Core;
 use crate::status::{Status, json_response};
-use crate::stored::{Form, Key};
+use crate::store::state::Place;
+use crate::store::{Page, Rest};
+use crate::stored::{Form, Key, Stored};
 
 /// Where the next page begins: after a key, in the snapshot of a revision. Opaque to clients, and not tied to a kind,
 /// as the real server's.
@@ -20,21 +24,47 @@ struct Token {
     /// 0: whatever is newest. Handed out with 410 to those who would rather have an inconsistent rest than none.
     revision: u64,
     after: Key,
+    /// How many objects of which collection follow, when all of them were asked for.
+    rest: Option<(usize, String)>,
 }
 
 impl Token {
     fn parse(token: &str) -> Result<Self, Status> {
         let read = || {
+            let token = String::from_utf8(URL_SAFE_NO_PAD.decode(token).ok()?).ok()?;
             let (revision, key) = token.split_once(':')?;
+            let (key, rest) = key.split_once('|').map_or((key, None), |(key, rest)| (key, Some(rest)));
             let (namespace, name) = key.split_once('/')?;
-            Some(Self { revision: revision.parse().ok()?, after: Key::new(namespace, name) })
+            let rest = match rest {
+                None => None,
+                Some(rest) => {
+                    let (count, collection) = rest.split_once('|')?;
+                    Some((count.parse().ok()?, collection.to_owned()))
+                }
+            };
+            Some(Self { revision: revision.parse().ok()?, after: Key::new(namespace, name), rest })
         };
-        read().ok_or_else(|| Status::bad_request("continue key is not valid"))
+        read().ok_or_else(|| Status::bad_request("invalid continue token: continue key is not valid"))
     }
 
     fn write(&self) -> String {
-        format!("{}:{}/{}", self.revision, self.after.namespace, self.after.name)
+        let Self { revision, after, rest } = self;
+        URL_SAFE_NO_PAD.encode(match rest {
+            None => format!("{revision}:{}/{}", after.namespace, after.name),
+            Some((count, of)) => format!("{revision}:{}/{}|{count}|{of}", after.namespace, after.name),
+        })
     }
+
+    /// How many objects of the collection follow, if the page before knew it: they have not changed since.
+    fn known_rest(&self, collection: &str) -> Option<usize> {
+        let (count, of) = self.rest.as_ref()?;
+        (self.revision != 0 && of == collection).then_some(*count)
+    }
+}
+
+/// What a token's count is about.
+fn collection(target: &Target) -> String {
+    format!("{}@{}", target.kind.storage, target.namespace.as_deref().unwrap_or_default())
 }
 
 pub(crate) async fn list(
@@ -47,13 +77,16 @@ pub(crate) async fn list(
     let options = ListOptions::parse(query)?;
     options.check_list()?;
     let selector = Selector::parse(kind, &options.labels, &options.fields)?;
-    let version = parse_version(&options.version)
-        .map_err(|why| Status::bad_request(format!("resourceVersion: {}", why.0)))?;
+    let version = parse_version(&options.version).map_err(|why| {
+        Status::bad_request(format!("invalid resource version: resourceVersion: {}", why.0))
+    })?;
     wait_for(core, version).await?;
     let token = match options.continuation.as_str() {
         "" => None,
         token => Some(Token::parse(token)?),
     };
+    // A token of another server may speak of a revision that this one has not reached.
+    wait_for(core, token.as_ref().map_or(0, |token| token.revision)).await?;
     // "Any version will do" is answered from the watch cache, which knows no pages.
     let any = options.version == "0" && token.is_none();
     let limit = options.limit.filter(|_| !any).unwrap_or(usize::MAX);
@@ -67,32 +100,36 @@ pub(crate) async fn list(
         Some(token) => Some(token.revision).filter(|revision| *revision != 0),
         None => exact.then_some(version),
     };
-    let after = token.as_ref().map(|token| &token.after);
-    let snapshot = core.store.snapshot(&kind.storage, target.namespace.as_deref(), after, at);
-    let snapshot = snapshot.map_err(|_| match &token {
+    let place = Place { after: token.as_ref().map(|token| &token.after), ..target.place() };
+    let everything = selector.is_empty();
+    let known = token.as_ref().and_then(|token| token.known_rest(&collection(target)));
+    let rest = match known {
+        _ if !everything => Rest::Any,
+        Some(known) => Rest::Known(known),
+        None => Rest::Count,
+    };
+    let matches = |object: &Stored| everything || selector.matches(object);
+    let page = core.store.page(&place, at, limit, rest, matches).map_err(|_| match &token {
         Some(token) => {
-            let rest = Token { revision: 0, after: token.after.clone() };
+            let rest = Token { revision: 0, after: token.after.clone(), rest: None };
             Status::expired_continue(rest.write())
         }
         None => Status::expired("The resourceVersion for the provided list is too old."),
     })?;
-    let everything = selector.is_empty();
-    let mut matching = snapshot.objects.iter().filter(|object| everything || selector.matches(object));
+    let (revision, Page { objects, remaining }) = (page.revision, page.found);
     let mut items = BytesMut::new();
-    let mut last = None;
-    for object in matching.by_ref().take(limit) {
-        if last.is_some() {
+    for (at, object) in objects.iter().enumerate() {
+        if at > 0 {
             items.put_u8(b',');
         }
         object.write_item(kind, form, &mut items);
-        last = Some(&object.key);
     }
-    let remaining = matching.count();
-    let mut metadata = json!({ "resourceVersion": snapshot.revision.to_string() });
-    if let Some(last) = last
+    let mut metadata = json!({ "resourceVersion": revision.to_string() });
+    if let Some(last) = objects.last()
         && remaining > 0
     {
-        let next = Token { revision: snapshot.revision, after: last.clone() };
+        let rest = everything.then(|| (remaining, collection(target)));
+        let next = Token { revision, after: last.key.clone(), rest };
         metadata["continue"] = next.write().into();
         if everything {
             metadata["remainingItemCount"] = remaining.into();

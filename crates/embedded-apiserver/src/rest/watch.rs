@@ -47,7 +47,7 @@ pub(crate) async fn watch(
     let mut initial_objects = VecDeque::new();
     let mut cursor = version;
     if initial {
-        let now = core.store.snapshot(&kind.storage, target.namespace.as_deref(), None, None);
+        let now = core.store.snapshot(&target.place(), None);
         let now = now.map_err(|_| Status::internal("the newest revision is gone"))?;
         cursor = now.revision;
         initial_objects.extend(now.objects.into_iter().filter(|object| selector.matches(object)));

@@ -8,11 +8,12 @@ use http::Request;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::builtin::{Builtin, event, rules};
+use crate::builtin::{Builtin, event, rules, storage};
 use crate::clock;
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::{self, Object};
+use crate::names;
 use crate::patch::Patch;
 use crate::query::{FieldValidation, Query};
 use crate::rest::decode::{self, Decoded};
@@ -37,6 +38,7 @@ pub(super) fn create(
     let kind = &target.kind;
     media::require_json(request.headers())?;
     let dry_run = query.dry_run("CreateOptions")?;
+    query.check_field_manager("CreateOptions")?;
     let validation = query.field_validation("CreateOptions")?;
     let value = decode::json(kind, request.body())?;
     let Decoded { object, warnings } = decode::object(kind, value, validation)?;
@@ -114,6 +116,11 @@ fn insert(
         rules::prepare_create(builtin, &mut object, now, core.options.protect_volumes);
     }
     let mut causes = Vec::new();
+    if !base.is_empty()
+        && let Some(why) = rules::wrong_name(kind, &names::without_dash(&base))
+    {
+        causes.push(Cause::invalid("metadata.generateName", &base, why));
+    }
     if name.is_empty() {
         causes.push(Cause::required("metadata.name", "name or generateName is required"));
     } else if let Some(why) = rules::wrong_name(kind, &name) {
@@ -124,8 +131,12 @@ fn insert(
         return Err(Status::invalid(kind, &name, &causes));
     }
     let key = Key::new(place, &name);
-    if inner.state.get(&table, &key).is_some() {
-        return Err(Status::already_exists(kind, &name));
+    if let Some(found) = inner.state.get(&table, &key) {
+        return Err(if metadata::is_being_deleted(&found.object()) {
+            Status::exists_and_is_being_deleted(kind, &name)
+        } else {
+            Status::already_exists(kind, &name)
+        });
     }
     put(inner, kind, key, object, 0, dry_run)
 }
@@ -163,10 +174,7 @@ fn check_namespace(
         };
     };
     if metadata::is_being_deleted(&found.object()) {
-        let why =
-            format!("unable to create new content in namespace {namespace} because it is being terminated");
-        let cause = ("NamespaceTerminating", "metadata.namespace".to_owned());
-        return Err(Status::forbidden(kind, name, &why, Some(cause)));
+        return Err(Status::namespace_terminating(kind, name, namespace));
     }
     Ok(())
 }
@@ -219,18 +227,10 @@ pub(super) fn replace(
     media::require_json(request.headers())?;
     let validation = query.field_validation("UpdateOptions")?;
     let dry_run = query.dry_run("UpdateOptions")?;
+    query.check_field_manager("UpdateOptions")?;
     let value = decode::json(kind, request.body())?;
     let decoded = decode::object(kind, value, validation)?;
-    let said = metadata::text(&decoded.object, "name");
-    if said.is_empty() {
-        let why =
-            format!("the name of the object ({name} based on URL) was undeterminable: name must be provided");
-        return Err(Status::bad_request(why));
-    }
-    if said != name {
-        let why = format!("the name of the object ({said}) does not match the name on the URL ({name})");
-        return Err(Status::bad_request(why));
-    }
+    check_said_name(&decoded.object, name)?;
     // Said here, before the object is looked for.
     let version = metadata::text(&decoded.object, "resourceVersion");
     parse_version(version).map_err(|why| Status::unknown(why.0))?;
@@ -246,12 +246,10 @@ pub(super) fn patch(
 ) -> Result<Written, Status> {
     let kind = &target.kind;
     check_path_name(name)?;
-    if target.subresource.as_deref() == Some("finalize") {
-        return Err(Status::method_not_allowed());
-    }
     let patch_type = media::patch_type(request.headers(), kind.builtin.is_some())?;
     let validation = query.field_validation("PatchOptions")?;
     let dry_run = query.dry_run("PatchOptions")?;
+    query.check_field_manager("PatchOptions")?;
     if query.get("force").is_some() && patch_type != media::PatchType::Apply {
         let cause = Cause::forbidden("force", "may not be specified for non-apply patch");
         return Err(Status::invalid_options("PatchOptions", &cause));
@@ -298,6 +296,19 @@ fn update(core: &Core, target: &Target, name: &str, edit: Edit, dry_run: bool) -
     })
 }
 
+/// An update carries the name of the path it goes to.
+fn check_said_name(object: &Object, name: &str) -> Result<(), Status> {
+    match metadata::text(object, "name") {
+        said if said == name => Ok(()),
+        "" => Err(Status::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
+        said => Err(Status::bad_request(format!(
+            "the name of the object ({said}) does not match the name on the URL ({name})"
+        ))),
+    }
+}
+
 /// The new object as the client wants it.
 fn edited(kind: &Kind, name: &str, edit: Edit, old: &Object) -> Result<(Object, Vec<String>), Status> {
     let decoded = match edit {
@@ -318,7 +329,9 @@ fn edited(kind: &Kind, name: &str, edit: Edit, old: &Object) -> Result<(Object, 
             document.insert("kind".to_owned(), kind.kind().into());
             let mut document = Value::Object(document);
             patch.apply(&mut document)?;
-            decode::patched(kind, name, document, validation)?
+            let decoded = decode::patched(kind, document, validation)?;
+            check_said_name(&decoded.object, name)?;
+            decoded
         }
     };
     Ok((decoded.object, decoded.warnings))
@@ -358,6 +371,9 @@ impl Edited<'_> {
                 Status::not_found(kind, self.name)
             });
         }
+        if kind.builtin == Some(Builtin::Claim) && self.target.subresource.is_none() {
+            check_resize(inner, kind, self.name, old, &new)?;
+        }
         if self.bumps_generation(&new) {
             metadata::set(&mut new, "generation", metadata::generation(old).saturating_add(1));
         }
@@ -378,10 +394,7 @@ impl Edited<'_> {
         let version = metadata::text(new, "resourceVersion");
         match parse_version(version).map_err(|why| Status::unknown(why.0))? {
             0 if kind.builtin.is_some_and(Builtin::updates_unconditionally) => Ok(()),
-            0 => {
-                let why = "must be specified for an update";
-                Err(Status::invalid(kind, name, &[Cause::invalid("metadata.resourceVersion", version, why)]))
-            }
+            0 => Err(Status::version_required(kind, name)),
             seen if seen == self.current.revision => Ok(()),
             _ => Err(Status::conflict(kind, name, STALE)),
         }
@@ -450,8 +463,10 @@ impl Edited<'_> {
             let added: Vec<_> =
                 metadata::finalizers(new).into_iter().filter(|f| !before.contains(f)).collect();
             if !added.is_empty() {
+                let added = added.iter().map(|f| format!("{f:?}")).collect::<Vec<_>>().join(", ");
                 let why = format!(
-                    "no new finalizers can be added if the object is being deleted, found new finalizers {added:?}"
+                    "no new finalizers can be added if the object is being deleted, found new finalizers \
+                     []string{{{added}}}"
                 );
                 causes.push(Cause::forbidden("metadata.finalizers", &why));
             }
@@ -470,6 +485,21 @@ impl Edited<'_> {
             }
         }
     }
+}
+
+/// The admission plugin PersistentVolumeClaimResize: a claim grows only where its class says so.
+fn check_resize(inner: &Inner, kind: &Kind, name: &str, old: &Object, new: &Object) -> Result<(), Status> {
+    if !storage::grows(old, new) {
+        return Ok(());
+    }
+    let class = rules::at(new, "spec.storageClassName").and_then(Value::as_str).unwrap_or_default();
+    let class = inner.state.get("storage.k8s.io/storageclasses", &Key::new("", class));
+    if class.is_some_and(|class| class.object().get("allowVolumeExpansion") == Some(&Value::Bool(true))) {
+        return Ok(());
+    }
+    let why = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must \
+               support resize";
+    Err(Status::forbidden(kind, name, why))
 }
 
 fn to_stored(kind: &Kind, object: Object) -> Object {

@@ -43,6 +43,23 @@ pub(crate) struct Changes {
     pub(crate) upto: u64,
 }
 
+/// A part of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) table: &'a str,
+    /// Nothing: every namespace, or cluster scope.
+    pub(crate) namespace: Option<&'a str>,
+    /// Begins after this key.
+    pub(crate) after: Option<&'a Key>,
+}
+
+/// What a visitor made of a part of a table, and the revision it was shown at.
+#[derive(Debug)]
+pub(crate) struct Visited<T> {
+    pub(crate) found: T,
+    pub(crate) revision: u64,
+}
+
 /// A part of a table as it was at one revision.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
@@ -143,25 +160,25 @@ impl State {
         Ok(Changes { changes, upto })
     }
 
-    /// The objects of a table (of one namespace, if one is named; after a key, if one is given) as they were at
-    /// `at`, or as they are now. The caller makes sure that `at` is not in the future.
-    pub(crate) fn snapshot(
+    /// Shows the objects of a table (of one namespace, if one is named; after a key, if one is given) as they were at
+    /// `at`, or as they are now, in order. Only those that are looked at cost anything, but for the changes since `at`.
+    /// The caller makes sure that `at` is not in the future.
+    pub(crate) fn visit<T>(
         &self,
-        table: &str,
-        namespace: Option<&str>,
-        after: Option<&Key>,
+        place: &Place<'_>,
         at: Option<u64>,
-    ) -> Result<Snapshot, Expired> {
+        visit: impl FnOnce(&mut dyn Iterator<Item = &Arc<Stored>>) -> T,
+    ) -> Result<Visited<T>, Expired> {
         let revision = at.unwrap_or(self.revision).min(self.revision);
-        let forgotten = self.forgotten(table);
+        let forgotten = self.forgotten(place.table);
         // A table that has not changed since is the same at both revisions, however little history there is.
         if revision < forgotten {
             return Err(Expired { oldest: forgotten });
         }
-        let Some(table) = self.tables.get(table) else {
-            return Ok(Snapshot { objects: Vec::new(), revision });
+        let Some(table) = self.tables.get(place.table) else {
+            return Ok(Visited { found: visit(&mut std::iter::empty()), revision });
         };
-        let start = match (after, namespace) {
+        let start = match (place.after, place.namespace) {
             (Some(key), Some(namespace)) if *key.namespace < *namespace => {
                 Bound::Included(Key::new(namespace, ""))
             }
@@ -169,9 +186,9 @@ impl State {
             (None, Some(namespace)) => Bound::Included(Key::new(namespace, "")),
             (None, None) => Bound::Unbounded,
         };
-        let within = |key: &Key| namespace.is_none_or(|namespace| *key.namespace == *namespace);
+        let within = |key: &Key| place.namespace.is_none_or(|namespace| *key.namespace == *namespace);
         let now = table.objects.range((start.clone(), Bound::Unbounded));
-        let now = now.take_while(|(key, _)| within(key)).map(|(_, object)| object);
+        let mut now = now.take_while(|(key, _)| within(key)).map(|(_, object)| object);
         // What the objects changed since were before: the first change after the revision says it.
         let mut undone: BTreeMap<&Key, Option<&Arc<Stored>>> = BTreeMap::new();
         let from = table.history.partition_point(|change| change.revision <= revision);
@@ -179,14 +196,25 @@ impl State {
             undone.entry(&change.object.key).or_insert(change.before.as_ref());
         }
         if undone.is_empty() {
-            return Ok(Snapshot { objects: now.cloned().collect(), revision });
+            return Ok(Visited { found: visit(&mut now), revision });
         }
-        let unchanged = now.filter(|object| !undone.contains_key(&object.key));
+        let mut unchanged = now.filter(|object| !undone.contains_key(&object.key)).peekable();
         let before = undone.range::<Key, _>((start.as_ref(), Bound::Unbounded));
         let before = before.take_while(|(key, _)| within(key)).filter_map(|(_, object)| *object);
-        let mut objects: Vec<_> = unchanged.chain(before).cloned().collect();
-        objects.sort_by(|a, b| a.key.cmp(&b.key));
-        Ok(Snapshot { objects, revision })
+        let mut before = before.peekable();
+        // Both are in order, and no key is in both.
+        let mut merged = std::iter::from_fn(|| match (unchanged.peek(), before.peek()) {
+            (Some(one), Some(other)) if other.key < one.key => before.next(),
+            (Some(_), _) => unchanged.next(),
+            (None, _) => before.next(),
+        });
+        Ok(Visited { found: visit(&mut merged), revision })
+    }
+
+    /// All the objects that [`visit`](Self::visit) shows.
+    pub(crate) fn snapshot(&self, place: &Place<'_>, at: Option<u64>) -> Result<Snapshot, Expired> {
+        let all = self.visit(place, at, |objects| objects.cloned().collect())?;
+        Ok(Snapshot { objects: all.found, revision: all.revision })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::kind::Kind;
-use crate::store::state::State;
+use crate::store::state::{Place, State};
 use crate::stored::{Key, Stored};
 
 fn kind() -> Kind {
@@ -28,7 +28,9 @@ fn remove(state: &mut State, namespace: &str, name: &str) {
 }
 
 fn names(state: &State, namespace: Option<&str>, after: Option<&Key>, at: Option<u64>) -> Vec<String> {
-    let snapshot = state.snapshot(&kind().storage, namespace, after, at).expect("not expired");
+    let kind = kind();
+    let place = Place { table: &kind.storage, namespace, after };
+    let snapshot = state.snapshot(&place, at).expect("not expired");
     snapshot.objects.iter().map(|object| format!("{}/{}", object.key.namespace, object.key.name)).collect()
 }
 
@@ -74,7 +76,9 @@ fn the_window_forgets_the_oldest_changes_only() {
         (1, revisions[2]),
         "a part is complete up to its last change"
     );
-    assert!(state.snapshot(&table, None, None, Some(revisions[0])).is_err());
+    assert!(
+        state.snapshot(&Place { table: &table, namespace: None, after: None }, Some(revisions[0])).is_err()
+    );
     assert_eq!(names(&state, None, None, Some(revisions[1])), ["n/a", "n/b"]);
 }
 

@@ -206,3 +206,24 @@ async fn a_list_has_the_shape_of_the_real_one() {
     assert_eq!(empty["items"], json!([]));
     assert_eq!(empty["metadata"]["resourceVersion"], server.revision().to_string());
 }
+
+#[tokio::test]
+async fn a_page_counts_the_rest_as_it_was_however_many_pages_were_read() {
+    let server = EmbeddedApiServer::new();
+    fill(&server.client(), &["a", "b", "c", "d", "e"]).await;
+    let mut page = wire::get(&server, &format!("{MAPS}?limit=2")).await.json();
+    assert_eq!(page["metadata"]["remainingItemCount"], 3);
+    // Neither what comes nor what goes changes a snapshot that is being read.
+    wire::delete(&server, &format!("{MAPS}/d"), &json!({})).await;
+    wire::post(&server, MAPS, &json!({ "metadata": { "name": "cc" } })).await;
+    for (names, remaining) in [(["c"], Some(2)), (["d"], Some(1)), (["e"], None)] {
+        let token = page["metadata"]["continue"].as_str().unwrap().to_owned();
+        // On another collection the count means nothing.
+        let other =
+            wire::get(&server, &format!("/api/v1/configmaps?limit=1&continue={token}")).await.json();
+        assert_eq!(other["metadata"]["remainingItemCount"].as_u64(), remaining);
+        page = wire::get(&server, &format!("{MAPS}?limit=1&continue={token}")).await.json();
+        assert_eq!(page["items"][0]["metadata"]["name"], names[0]);
+        assert_eq!(page["metadata"]["remainingItemCount"].as_u64(), remaining);
+    }
+}

@@ -1,0 +1,207 @@
+//! Claims, volumes and classes: what they refuse, and what of them may change. Pure.
+
+use serde_json::Value;
+
+use crate::builtin::quantities;
+use crate::builtin::rules::{at, one_of, text};
+use crate::metadata::Object;
+use crate::names;
+use crate::status::Cause;
+
+const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+const IMMUTABLE: &str = "field is immutable";
+/// Members of a volume's spec that are not its source.
+const NOT_SOURCES: [&str; 9] = [
+    "accessModes",
+    "capacity",
+    "claimRef",
+    "mountOptions",
+    "nodeAffinity",
+    "persistentVolumeReclaimPolicy",
+    "storageClassName",
+    "volumeAttributesClassName",
+    "volumeMode",
+];
+
+/// `ValidatePersistentVolumeClaim`.
+pub(super) fn check_claim(object: &Object, causes: &mut Vec<Cause>) {
+    check_access_modes(object, "at least 1 access mode is required", causes);
+    check_size(at(object, "spec.resources.requests.storage"), "spec.resources[storage]", causes);
+    check_class_and_mode(object, causes);
+}
+
+/// `ValidatePersistentVolume`.
+pub(super) fn check_volume(object: &Object, causes: &mut Vec<Cause>) {
+    check_access_modes(object, "", causes);
+    let capacity = at(object, "spec.capacity").and_then(Value::as_object);
+    if capacity.is_none_or(serde_json::Map::is_empty) {
+        causes.push(Cause::required("spec.capacity", ""));
+    }
+    if !capacity.is_some_and(|capacity| capacity.len() == 1 && capacity.contains_key("storage")) {
+        let value = capacity.map_or(Value::Null, |capacity| capacity.clone().into());
+        causes.push(Cause::unsupported_json("spec.capacity", &value, &["storage"]));
+    }
+    if capacity.is_some_and(|capacity| capacity.contains_key("storage")) {
+        check_size(at(object, "spec.capacity.storage"), "spec.capacity[storage]", causes);
+    }
+    check_source(object, causes);
+    let policy = "spec.persistentVolumeReclaimPolicy";
+    one_of(object, policy, &["Delete", "Recycle", "Retain"], causes);
+    if text(object, policy) == "Recycle" && text(object, "spec.hostPath.path") == "/" {
+        causes.push(Cause::forbidden(policy, "may not be 'recycle' for a hostPath mount of '/'"));
+    }
+    check_class_and_mode(object, causes);
+}
+
+/// `ValidateStorageClass`.
+pub(super) fn check_class(object: &Object, causes: &mut Vec<Cause>) {
+    let provisioner = text(object, "provisioner");
+    if provisioner.is_empty() {
+        causes.push(Cause::required("provisioner", ""));
+    } else if let Some(why) = names::wrong_qualified_name(&provisioner.to_lowercase()) {
+        causes.push(Cause::invalid("provisioner", provisioner, why));
+    }
+    one_of(object, "reclaimPolicy", &["Delete", "Retain"], causes);
+    one_of(object, "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"], causes);
+}
+
+fn check_access_modes(object: &Object, why_required: &str, causes: &mut Vec<Cause>) {
+    let modes = at(object, "spec.accessModes").and_then(Value::as_array);
+    if modes.is_none_or(Vec::is_empty) {
+        causes.push(Cause::required("spec.accessModes", why_required));
+    }
+    let modes: Vec<_> = modes.into_iter().flatten().filter_map(Value::as_str).collect();
+    for mode in modes.iter().filter(|mode| !MODES.contains(mode)) {
+        causes.push(Cause::unsupported("spec.accessModes", mode, &MODES));
+    }
+    if modes.len() > 1 && modes.contains(&"ReadWriteOncePod") {
+        let why = "may not use ReadWriteOncePod with other access modes";
+        causes.push(Cause::forbidden("spec.accessModes", why));
+    }
+}
+
+fn check_size(size: Option<&Value>, field: &str, causes: &mut Vec<Cause>) {
+    let Some(size) = size.and_then(Value::as_str) else {
+        return causes.push(Cause::required(field, ""));
+    };
+    if quantities::bytes(size).is_none_or(|bytes| bytes == 0) {
+        causes.push(Cause::invalid(field, size, "must be greater than zero"));
+    }
+}
+
+fn check_class_and_mode(object: &Object, causes: &mut Vec<Cause>) {
+    let class = text(object, "spec.storageClassName");
+    if !class.is_empty()
+        && let Some(why) = names::wrong_subdomain(class)
+    {
+        causes.push(Cause::invalid("spec.storageClassName", class, why));
+    }
+    one_of(object, "spec.volumeMode", &["Block", "Filesystem"], causes);
+}
+
+fn sources(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
+    let members = object.get("spec").and_then(Value::as_object).into_iter().flatten();
+    members.filter(|(name, value)| !NOT_SOURCES.contains(&name.as_str()) && !value.is_null())
+}
+
+fn check_source(object: &Object, causes: &mut Vec<Cause>) {
+    const TYPES: [&str; 8] =
+        ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
+    let mut names: Vec<_> = sources(object).map(|(name, _)| name.as_str()).collect();
+    // The real server looks at hostPath before most others.
+    names.sort_by_key(|name| *name != "hostPath");
+    if names.is_empty() {
+        causes.push(Cause::required("spec", "must specify a volume type"));
+    }
+    for name in names.iter().skip(1) {
+        causes.push(Cause::forbidden(format!("spec.{name}"), "may not specify more than 1 volume type"));
+    }
+    for source in ["hostPath", "local"] {
+        if !names.contains(&source) {
+            continue;
+        }
+        let field = format!("spec.{source}.path");
+        let path = text(object, &field);
+        if path.is_empty() {
+            causes.push(Cause::required(field, ""));
+        } else if path.split('/').any(|part| part == "..") {
+            causes.push(Cause::invalid(field, path, "must not contain '..'"));
+        }
+    }
+    one_of(object, "spec.hostPath.type", &TYPES, causes);
+    if names.contains(&"local") && at(object, "spec.nodeAffinity").is_none() {
+        causes.push(Cause::required("spec.nodeAffinity", "Local volume requires node affinity"));
+    }
+}
+
+/// `ValidatePersistentVolumeClaimUpdate`: the volume may be set once, and what a bound claim asks for may change.
+pub(super) fn check_claim_update(object: &Object, old: &Object, causes: &mut Vec<Cause>) {
+    let spec = |object: &Object| object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
+    let (mut new, was) = (spec(object), spec(old));
+    let mut allow = |member: &str| match was.get(member) {
+        Some(value) => drop(new.insert(member.to_owned(), value.clone())),
+        None => drop(new.remove(member)),
+    };
+    if text(old, "spec.volumeName").is_empty() {
+        allow("volumeName");
+    }
+    if at(old, "spec.storageClassName").is_none() && !text(object, "spec.storageClassName").is_empty() {
+        allow("storageClassName");
+    }
+    if text(old, "status.phase") == "Bound" {
+        allow("volumeAttributesClassName");
+        let requests = at(old, "spec.resources.requests").cloned();
+        if let (Some(requests), Some(Value::Object(resources))) = (requests, new.get_mut("resources")) {
+            resources.insert("requests".to_owned(), requests);
+        }
+    }
+    if new != was {
+        let why = "spec is immutable after creation except resources.requests and volumeAttributesClassName for \
+                   bound claims";
+        causes.push(Cause::forbidden("spec", why));
+    }
+    let has = quantities::bytes(text(old, "status.capacity.storage")).unwrap_or(0);
+    if size(object) < size(old) && size(object) < has {
+        let why = "field can not be less than status.capacity";
+        causes.push(Cause::forbidden("spec.resources.requests.storage", why));
+    }
+    if at(object, "spec.volumeMode") != at(old, "spec.volumeMode") {
+        causes.push(Cause::invalid("volumeMode", text(object, "spec.volumeMode"), IMMUTABLE));
+    }
+}
+
+/// Whether a claim asks for more than it did.
+pub(crate) fn grows(old: &Object, new: &Object) -> bool {
+    size(new) > size(old)
+}
+
+fn size(claim: &Object) -> u128 {
+    quantities::bytes(text(claim, "spec.resources.requests.storage")).unwrap_or(0)
+}
+
+/// `ValidatePersistentVolumeUpdate`: source and mode stay; the node affinity may be set once.
+pub(super) fn check_volume_update(object: &Object, old: &Object, causes: &mut Vec<Cause>) {
+    if !sources(object).eq(sources(old)) {
+        let why = "spec.persistentvolumesource is immutable after creation";
+        causes.push(Cause::forbidden("spec.persistentvolumesource", why));
+    }
+    if at(object, "spec.volumeMode") != at(old, "spec.volumeMode") {
+        causes.push(Cause::invalid("volumeMode", text(object, "spec.volumeMode"), IMMUTABLE));
+    }
+    let was = at(old, "spec.nodeAffinity");
+    if was.is_some() && at(object, "spec.nodeAffinity") != was {
+        let now = at(object, "spec.nodeAffinity").unwrap_or(&Value::Null);
+        let why = "field is immutable, except for updating from beta label to GA";
+        causes.push(Cause::invalid_json("nodeAffinity", now, why));
+    }
+}
+
+/// `ValidateStorageClassUpdate`.
+pub(super) fn check_class_update(object: &Object, old: &Object, causes: &mut Vec<Cause>) {
+    for member in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
+        if object.get(member) != old.get(member) {
+            let value = object.get(member).unwrap_or(&Value::Null);
+            causes.push(Cause::invalid_json(member, value, IMMUTABLE));
+        }
+    }
+}
