@@ -12,6 +12,8 @@ use reconciler::CacheConfig;
 use tokio::runtime::{Builder, Runtime};
 use verify::real::Own;
 
+use crate::election::judge::{Judge, for_a_time, now, wait_for};
+use crate::election::replica::Place;
 use crate::figure::figure;
 use subject::{Gate, Subject, create_all, namespace};
 
@@ -179,6 +181,36 @@ fn a_gap_compacted_away_without_a_watch_cache_and_a_token_that_expires_mid_list(
     drop(log);
     subject.assert_forwards();
     runtime.block_on(subject.stop());
+    a_standby(&own);
+}
+
+/// A standby whose watch of the Lease cannot be resumed reads it again, and watches on.
+fn a_standby(own: &Own) {
+    let place = Place::new(own, "standby", &["a", "b"]);
+    let judge = Judge::new();
+    let soon = Duration::from_secs(10);
+    let a = place.start(&judge, "a", place.config("lease", "a").fast());
+    let led = judge.await_leader("lease", soon);
+    let (b, link) = place.start_behind_a_link(&judge, "b", place.config("lease", "b").fast());
+    let watching = |so: bool| wait_for(soon, || (b.elector.status().watching == so).then_some(()));
+    watching(true).expect("it watches");
+    link.cut();
+    watching(false).expect("it notices");
+    let renewed = a.elector.stats().renewals;
+    wait_for(soon, || (a.elector.stats().renewals >= renewed + 2).then_some(())).expect("renewals go on");
+    own.compact().unwrap();
+    link.mend();
+    watching(true).expect("it watches again");
+    // Long enough for a watch that began from too old a version to have ended.
+    for_a_time(Duration::from_millis(500));
+    watching(true).expect("it watches on");
+    let stopped = now();
+    a.stopper().stop();
+    let next = judge.await_term("the standby", soon, |term| term.fence > led.fence);
+    let took = next.began.since(stopped);
+    figure(&format!("compaction: hand-over to a standby whose history was compacted away: {took:?}"));
+    assert!(took <= Duration::from_millis(500), "{took:?}");
+    judge.assert_exclusive();
 }
 
 const OBJECTS: u32 = 5000;

@@ -1,9 +1,9 @@
 //! Election on real Leases: hand-over, crash, restart of the API server, a paused etcd, foreign hands, candidates of client-go.
 
 mod go;
-mod judge;
+pub(crate) mod judge;
 mod outage;
-mod replica;
+pub(crate) mod replica;
 mod with_go;
 
 use std::time::Duration;
@@ -97,22 +97,29 @@ fn a_stopped_leader_hands_over_in_milliseconds_and_a_crashed_one_within_its_leas
     assert!(replicas.iter().all(is_watching));
     let (leading, before) = (replica_of(&replicas, &leader.identity), now());
     let standby = replicas.iter().find(|replica| replica.identity() != leader.identity).unwrap();
-    let counted = |replica: &Replica| (replica.requests.all(), replica.elector.stats().renewals);
+    let counted = |replica: &Replica| {
+        let stats = replica.elector.stats();
+        (replica.requests.all(), stats.renewals, stats.renew_failures.total())
+    };
     let (at_first, standing) = (counted(leading), standby.requests.all());
     for_a_time(5000 * MS);
     let at_last = counted(leading);
-    let renewals = at_last.1 - at_first.1;
+    let (renewals, failed) = (at_last.1 - at_first.1, at_last.2 - at_first.2);
     let sent = leading.requests.of("PUT") - at_first.0.get("PUT").copied().unwrap_or(0);
     figure(&format!(
-        "election: in {:?} {renewals} renewals by {sent} PUT; leader before {:?} after {:?}; standby before {standing:?} after {:?}",
+        "election: in {:?} {renewals} renewals by {sent} PUT, {failed} of them failed; leader before {:?} after {:?}; standby before {standing:?} after {:?}",
         now().since(before),
         at_first.0,
         at_last.0,
         standby.requests.all(),
     ));
-    assert!((4..=6).contains(&renewals) && sent.abs_diff(renewals) <= 1, "{renewals} renewals, {sent} PUT");
-    assert_eq!(at_last.0.get("GET"), at_first.0.get("GET"), "a renewal needs no read");
-    assert_eq!(standby.requests.all(), standing, "a standby that watches sends nothing");
+    assert!(sent.abs_diff(renewals + failed) <= 1, "{renewals} renewals, {failed} failed, {sent} PUT");
+    // A machine so busy that the server does not answer within 0.9 s says nothing about a quiet term.
+    if failed == 0 {
+        assert!((4..=6).contains(&renewals), "{renewals} renewals");
+        assert_eq!(at_last.0.get("GET"), at_first.0.get("GET"), "a renewal needs no read");
+        assert_eq!(standby.requests.all(), standing, "a standby that watches sends nothing");
+    }
     judge.assert_exclusive();
     // And the server says so too.
     let history = judge.history("lease");
@@ -244,6 +251,29 @@ fn a_lease_that_others_change_by_hand_ends_the_term_at_once() {
             assert!(next.began.since(before) >= 2000 * MS, "the stranger's lease was not waited for");
         }
     }
+    judge.assert_exclusive();
+}
+
+#[test]
+fn without_the_permission_to_watch_it_polls_and_hands_over_all_the_same() {
+    let Some(plane) = verify::real::shared() else { return };
+    let place = Place::with_verbs(plane, "election-polls", &["a", "b"], &["get", "create", "update"]);
+    let judge = Judge::new();
+    place.watch(&judge, "lease");
+    let a = place.start(&judge, "a", place.config("lease", "a").fast());
+    let led = judge.await_leader("lease", SOON);
+    let b = place.start(&judge, "b", place.config("lease", "b").fast());
+    wait_for(SOON, || (b.elector.leader().as_deref() == Some("a")).then_some(())).unwrap();
+    for_a_time(2000 * MS);
+    assert_eq!(judge.leader("lease").map(|term| term.fence), Some(led.fence.clone()));
+    assert!(!a.elector.status().watching && !b.elector.status().watching);
+    let stopped = now();
+    a.stopper().stop();
+    let next = judge.await_term("the other", SOON, |term| term.fence > led.fence);
+    let took = next.began.since(stopped);
+    figure(&format!("election: hand-over without the permission to watch: {took:?}"));
+    // A poll each second and a half at the latest, and two requests.
+    assert!(took <= 1500 * MS + HAND_OVER, "{took:?}");
     judge.assert_exclusive();
 }
 

@@ -95,15 +95,16 @@ fn terms_never_overlap_whatever_becomes_of_the_api_server_and_etcd() {
     let acquired: u64 = next.fence.resource_version.parse().unwrap();
     let history = judge.history("quick");
     let late = history.iter().filter(|told| told.at >= resumed && told.version < acquired).count();
+    let since = judge.terms("quick").iter().filter(|term| term.began >= resumed).count();
     figure(&format!(
-        "election: etcd stood still for {:?}: the guard ended after {:?}, {} requests without an answer, {late} of their writes applied late, {:?} after its return somebody led, {} terms since",
+        "election: etcd stood still for {:?}: the guard ended after {:?}, {} requests without an answer, {late} of their writes applied late, {:?} after its return somebody led, {since} terms since",
         resumed.since(paused),
         over.over_by.unwrap().since(paused),
         unknown(&quick) - before,
         next.began.since(resumed),
-        judge.terms("quick").iter().filter(|term| term.began >= resumed).count(),
     ));
-    assert_eq!(next.fence, settled.fence, "one election, and no more");
+    // One election; or two, if a take-over that was applied late had no time left.
+    assert!(since <= 2, "{since} terms");
     let stored = place.runtime.block_on(leases(&place).get("quick")).unwrap();
     assert_eq!(stored.spec.unwrap().holder_identity, Some(settled.identity.clone()));
     all_watch(&quick, &usual);

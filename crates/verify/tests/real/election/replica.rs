@@ -37,6 +37,15 @@ pub(crate) struct Place {
 
 impl Place {
     pub(crate) fn new(plane: &ControlPlane, namespace: &str, accounts: &[&str]) -> Self {
+        Self::with_verbs(plane, namespace, accounts, &["get", "create", "update", "watch"])
+    }
+
+    pub(crate) fn with_verbs(
+        plane: &ControlPlane,
+        namespace: &str,
+        accounts: &[&str],
+        verbs: &[&str],
+    ) -> Self {
         let runtime = runtime();
         let admin = runtime.block_on(async { verify::real::client(plane, "admin").await });
         let mut kubeconfigs = BTreeMap::new();
@@ -49,7 +58,7 @@ impl Place {
                 "rules": [{
                     "apiGroups": ["coordination.k8s.io"],
                     "resources": ["leases"],
-                    "verbs": ["get", "create", "update", "watch"],
+                    "verbs": verbs,
                 }],
             }))
             .unwrap();
