@@ -40,9 +40,9 @@ func followWithInformer(ctx context.Context, run *run) error {
 	if _, err := informer.AddEventHandler(seen); err != nil {
 		return err
 	}
-	factory.StartWithContext(ctx)
-	defer factory.Shutdown()
 	stopped, stop := context.WithCancel(ctx)
+	factory.StartWithContext(stopped)
+	defer factory.Shutdown()
 	defer stop()
 	if !cache.WaitForCacheSync(stopped.Done(), informer.HasSynced) {
 		return fmt.Errorf("the informer did not sync (%v)", run.traffic)
@@ -56,13 +56,15 @@ func followWithInformer(ctx context.Context, run *run) error {
 		{name: "undisturbed"},
 		{name: "watches that end between events", before: "cut-between", after: "heal"},
 		{name: "watches that end within an event", before: "cut-mid-line", after: "heal"},
+		// A watch that ends early without an event makes client-go start afresh, and then it does not meet the compaction.
+		{name: "undisturbed again"},
 		{name: "a compaction", before: "partition", after: "compact-and-heal", met: func() error {
 			if run.traffic.timesExpired() == 0 {
 				return fmt.Errorf("no watch was told that its history is gone")
 			}
 			return nil
 		}},
-		{name: "undisturbed again"},
+		{name: "undisturbed at last"},
 	}
 	for i, step := range steps {
 		if step.before != "" {

@@ -61,7 +61,6 @@ impl Stage {
     /// Plays a scenario with client-go's switches set as given, does what it asks for, and wants it to succeed.
     async fn play(&self, program: &Path, scenario: &str, switches: &[(&str, &str)]) {
         let mut child = process::Command::new(program)
-            .args(std::env::var("CLIENTS_V").ok())
             .arg("-scenario")
             .arg(scenario)
             .arg("-kubeconfig")
