@@ -27,7 +27,8 @@ async fn every_permission_that_is_missing_is_told_and_everything_goes_on_when_it
         let world = World::new().await;
         world.doorman.knows_reviews();
         world.doorman.deny(index);
-        let replica = world.start("one", &[]);
+        // Three attempts, and the claim is given up: that must not outlast the grant either.
+        let replica = world.start("one", &["--provision-threshold", "3"]);
         until(&format!("{permission} is told"), async || replica.permissions.missing() == [permission]).await;
         let told = replica.permissions.readiness().unwrap_err();
         assert!(told.contains(permission.verb) && told.contains(permission.resource), "{told}");
@@ -52,6 +53,30 @@ async fn every_permission_that_is_missing_is_told_and_everything_goes_on_when_it
         world.delete_claim("data").await;
         world.until_gone(&uid).await;
         until("the directory is gone", async || world.in_root().is_empty()).await;
+        replica.stop().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_volume_that_waits_for_a_permission_is_taken_back_when_it_is_granted() {
+    for verb in ["get", "patch", "delete"] {
+        let world = World::new().await;
+        world.doorman.knows_reviews();
+        let replica = world.start("one", &["--delete-threshold", "3"]);
+        let uid = world.claim("data").await;
+        world.until_bound("data").await;
+        let needed = place(verb, "persistentvolumes");
+        world.doorman.deny(needed);
+        world.delete_claim("data").await;
+        until(&format!("{verb} is told"), async || replica.permissions.missing() == [&PERMISSIONS[needed]])
+            .await;
+        pass(Duration::from_secs(400)).await;
+        assert!(world.volume(&uid).await.is_some(), "{verb} was not needed");
+        world.doorman.grant(needed);
+        let granted = Instant::now();
+        world.until_gone(&uid).await;
+        assert!(granted.elapsed() < Duration::from_secs(10), "{verb}: {:?}", granted.elapsed());
+        assert!(world.in_root().is_empty());
         replica.stop().await;
     }
 }
