@@ -1,0 +1,200 @@
+//! kubectl, as it is, against the embedded server: what its users type, and what it then prints.
+
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use control_plane::Component;
+use embedded_apiserver::{EmbeddedApiServer, Listener};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::Command;
+use tokio::time::timeout;
+
+/// Longer than any command here takes on a machine that is busy with other things.
+const LIMIT: Duration = Duration::from_secs(60);
+
+const CLAIM: &str = r#"{
+    "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": "c", "labels": { "app": "a" } },
+    "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } }
+}"#;
+
+/// A server with a socket, and kubectl with a kubeconfig and a home of its own.
+struct Stage {
+    _server: EmbeddedApiServer,
+    _listener: Listener,
+    home: TempDir,
+    kubectl: PathBuf,
+}
+
+impl Stage {
+    /// Nothing where there is no kubectl.
+    async fn new() -> Option<Self> {
+        let assets = tokio::task::spawn_blocking(verify::real::assets).await.expect("it does not panic")?;
+        let server = EmbeddedApiServer::builder().token("kim", "kim's token").build();
+        let listener = server.listen("127.0.0.1:0").await.expect("a free port");
+        let home = tempfile::tempdir().expect("a folder");
+        std::fs::write(home.path().join("config"), server.kubeconfig(&listener.url(), "kim")).expect("written");
+        let kubectl = assets.path(Component::Kubectl).expect("prepared").to_owned();
+        Some(Self { _server: server, _listener: listener, home, kubectl })
+    }
+
+    fn command(&self, words: &str) -> Command {
+        let mut command = Command::new(&self.kubectl);
+        command.args(words.split_whitespace()).env("HOME", self.home.path()).kill_on_drop(true);
+        command.env("KUBECONFIG", self.home.path().join("config"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    async fn output(&self, words: &str, input: &str) -> Output {
+        let mut child = self.command(words).spawn().expect("kubectl starts");
+        let mut stdin = child.stdin.take().expect("piped");
+        let run = async {
+            stdin.write_all(input.as_bytes()).await.expect("kubectl reads");
+            drop(stdin);
+            child.wait_with_output().await.expect("kubectl ends")
+        };
+        timeout(LIMIT, run).await.unwrap_or_else(|_| panic!("kubectl {words} takes too long"))
+    }
+
+    /// What kubectl says, which must succeed.
+    async fn says(&self, words: &str, input: &str) -> String {
+        let output = self.output(words, input).await;
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "kubectl {words}: {error}");
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    async fn run(&self, words: &str) -> String {
+        self.says(words, "").await
+    }
+
+    /// What kubectl complains about, which must fail.
+    async fn complains(&self, words: &str, input: &str) -> String {
+        let output = self.output(words, input).await;
+        assert!(!output.status.success(), "kubectl {words} succeeds");
+        String::from_utf8_lossy(&output.stderr).trim_end().to_owned()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_creates_reads_changes_and_deletes() {
+    let Some(k) = Stage::new().await else { return };
+    assert_eq!(k.run("create namespace other").await, "namespace/other created");
+    assert_eq!(k.run("create configmap m --from-literal=key=1").await, "configmap/m created");
+    assert_eq!(k.run("create configmap m2 --from-literal=key=2 -n other").await, "configmap/m2 created");
+    assert_eq!(k.says("create -f -", CLAIM).await, "persistentvolumeclaim/c created");
+
+    assert_eq!(k.run("get cm m -o jsonpath={.data.key}").await, "1");
+    assert_eq!(k.run("get cm -A -o name").await, "configmap/m\nconfigmap/m2");
+    assert_eq!(k.run("get pvc -l app=a -o name").await, "persistentvolumeclaim/c");
+    assert_eq!(k.run("get pvc -l app!=a -o name").await, "");
+    assert_eq!(k.run("get cm -A --field-selector metadata.name=m2 -o name").await, "configmap/m2");
+    assert!(k.run("get pvc c -o yaml").await.contains("\n      storage: 1Gi\n"));
+    assert!(k.run("get cm -o wide").await.contains("m  "));
+    assert!(k.run("describe pvc c").await.contains("Status:        Pending"));
+    assert!(k.run("describe cm m").await.contains("key:\n----\n1\n"));
+
+    assert_eq!(k.run("label cm m color=red").await, "configmap/m labeled");
+    assert_eq!(k.run("annotate cm m note=x").await, "configmap/m annotated");
+    let labels = "get cm m -o jsonpath={.metadata.labels.color}{.metadata.annotations.note}";
+    assert_eq!(k.run(labels).await, "redx");
+    for (how, patch) in [
+        ("strategic", r#"{"metadata":{"finalizers":["example.com/a"]}}"#),
+        ("merge", r#"{"data":{"key":"3"}}"#),
+        ("json", r#"[{"op":"add","path":"/data/other","value":"4"}]"#),
+    ] {
+        assert_eq!(k.run(&format!("patch cm m --type {how} -p {patch}")).await, "configmap/m patched");
+    }
+    // The default type adds to a list that is a set.
+    let more = r#"patch cm m -p {"metadata":{"finalizers":["example.com/b"]}}"#;
+    assert_eq!(k.run(more).await, "configmap/m patched");
+    let now = "get cm m -o jsonpath={.data.key}{.data.other}{.metadata.finalizers}";
+    assert_eq!(k.run(now).await, r#"34["example.com/b","example.com/a"]"#);
+
+    let map = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"m2","namespace":"other"},"data":{"key":"9"}}"#;
+    assert_eq!(k.says("replace -f -", map).await, "configmap/m2 replaced");
+    assert_eq!(k.run("get cm m2 -n other -o jsonpath={.data}").await, r#"{"key":"9"}"#);
+    assert_eq!(
+        k.run("delete cm m2 -n other --wait=true").await,
+        "configmap \"m2\" deleted from other namespace"
+    );
+    assert!(k.complains("get cm m2 -n other", "").await.contains("(NotFound)"));
+    assert!(k.complains("create configmap m", "").await.contains("already exists"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_applies_and_waits_and_a_finalizer_holds_what_it_deletes() {
+    let Some(k) = Stage::new().await else { return };
+    assert_eq!(k.says("apply -f -", CLAIM).await, "persistentvolumeclaim/c created");
+    assert_eq!(k.says("apply -f -", CLAIM).await, "persistentvolumeclaim/c unchanged");
+    let changed = CLAIM.replace(r#""app": "a""#, r#""app": "b", "more": "yes""#);
+    assert_eq!(k.says("apply -f -", &changed).await, "persistentvolumeclaim/c configured");
+    assert_eq!(k.says("apply -f -", CLAIM).await, "persistentvolumeclaim/c configured");
+    assert_eq!(k.run("get pvc c -o jsonpath={.metadata.labels}").await, r#"{"app":"a"}"#, "more is gone");
+    assert!(k.says("diff -f -", CLAIM).await.is_empty());
+    let refused = k.complains("apply --server-side -f -", CLAIM).await;
+    assert!(refused.contains("(NotImplemented): embedded-apiserver does not implement"), "{refused}");
+
+    let met = "persistentvolumeclaim/c condition met";
+    assert_eq!(k.run("wait pvc/c --for=jsonpath={.status.phase}=Pending --timeout=30s").await, met);
+    let condition = r#"patch pvc c --subresource status --type merge -p {"status":{"conditions":[{"type":"Ready","status":"True"}]}}"#;
+    assert_eq!(k.run(condition).await, "persistentvolumeclaim/c patched");
+    assert_eq!(k.run("wait pvc/c --for=condition=Ready --timeout=30s").await, met);
+
+    k.run(r#"patch pvc c -p {"metadata":{"finalizers":["example.com/held"]}}"#).await;
+    k.run("delete pvc c --wait=false").await;
+    assert_ne!(k.run("get pvc c -o jsonpath={.metadata.deletionTimestamp}").await, "");
+    let (gone, ()) = tokio::join!(k.run("wait pvc/c --for=delete --timeout=30s"), async {
+        k.run(r#"patch pvc c --type merge -p {"metadata":{"finalizers":null}}"#).await;
+    });
+    assert_eq!(gone, met);
+    assert!(k.complains("get pvc c", "").await.contains("(NotFound)"));
+    assert_eq!(k.run("run p --image=x").await, "pod/p created");
+    k.run("delete pod p --grace-period=0 --force").await;
+    assert!(k.complains("get pod p", "").await.contains("(NotFound)"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_learns_what_is_served_and_has_its_input_checked() {
+    let Some(k) = Stage::new().await else { return };
+    let resources = k.run("api-resources --no-headers").await;
+    let of = |name: &str| resources.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
+    let words: Vec<String> = of("persistentvolumeclaims ").split_whitespace().map(str::to_owned).collect();
+    assert_eq!(words, ["persistentvolumeclaims", "pvc", "v1", "true", "PersistentVolumeClaim"]);
+    assert_eq!(
+        k.run("api-versions").await,
+        "coordination.k8s.io/v1\nevents.k8s.io/v1\nstorage.k8s.io/v1\nv1"
+    );
+    let version = k.run("version").await;
+    assert!(version.contains("Server Version: v1.36.3+embedded"), "{version}");
+    assert!(k.run("explain pvc.spec.resources").await.contains("requests\t<map[string]Quantity>"));
+
+    let wrong = CLAIM.replace("\"spec\"", "\"spek\": {}, \"spec\"");
+    let refused = k.complains("create -f -", &wrong).await;
+    assert!(refused.contains("strict decoding error: unknown field \"spek\""), "{refused}");
+    assert_eq!(k.says("create --validate=ignore -f -", &wrong).await, "persistentvolumeclaim/c created");
+    for (words, said) in [
+        ("auth can-i get pods", "the server could not find the requested resource"),
+        ("get nothing", "the server doesn't have a resource type \"nothing\""),
+        ("logs p", "pods \"p\" not found"),
+    ] {
+        let said_so = k.complains(words, "").await;
+        assert!(said_so.contains(said), "kubectl {words}: {said_so}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_follows_changes() {
+    let Some(k) = Stage::new().await else { return };
+    k.run("create configmap m").await;
+    let mut child = k.command(r#"get cm -w --output-watch-events -o jsonpath={.type}{"\n"}"#).spawn().expect("kubectl starts");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut next = async || timeout(LIMIT, lines.next_line()).await.expect("in time").expect("text");
+    assert_eq!(next().await.as_deref(), Some("ADDED"));
+    k.run("label cm m a=b").await;
+    k.run("delete cm m").await;
+    assert_eq!(next().await.as_deref(), Some("MODIFIED"));
+    assert_eq!(next().await.as_deref(), Some("DELETED"));
+}
