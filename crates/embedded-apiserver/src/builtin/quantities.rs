@@ -34,7 +34,9 @@ pub(crate) fn canonical(builtin: Builtin, object: &mut Object) -> Result<(), Str
             *size = if bytes(positive).is_none() {
                 return Err(WRONG.to_owned());
             } else {
-                shortest(positive).map_or(text.clone(), |short| text.replacen(positive, &short, 1)).into()
+                shortest(positive)
+                    .map_or_else(|| text.clone(), |short| text.replacen(positive, &short, 1))
+                    .into()
             };
         }
     }

@@ -268,6 +268,14 @@ fn update(core: &Core, target: &Target, name: &str, edit: Edit, dry_run: bool) -
     let kind = &target.kind;
     let key = key_of(target, name);
     let now = core.clock.now();
+    // A patch may take its time: it is tried outside of the lock, and again inside only if somebody was faster.
+    let tried = match &edit {
+        Edit::Patch { patch, validation } => core.store.get(&kind.storage, &key).map(|seen| {
+            let new = patched(kind, name, patch, *validation, &shown(kind, &seen));
+            (seen.revision, new)
+        }),
+        Edit::Replace(_) => None,
+    };
     core.store.write(&kind.storage, |inner| {
         let Some(current) = inner.state.get(&kind.storage, &key).cloned() else {
             let creates =
@@ -289,7 +297,10 @@ fn update(core: &Core, target: &Target, name: &str, edit: Edit, dry_run: bool) -
             return Ok(Written { object, created: true, warnings });
         };
         let old = shown(kind, &current);
-        let (new, warnings) = edited(kind, name, edit, &old)?;
+        let (new, warnings) = match (edit, tried) {
+            (Edit::Patch { .. }, Some((revision, new))) if revision == current.revision => new?,
+            (edit, _) => edited(kind, name, edit, &old)?,
+        };
         let edited = Edited { kind, target, name, current: &current, old: &old, now };
         let object = edited.store(inner, new, dry_run)?;
         Ok(Written { object, created: false, warnings })
@@ -323,18 +334,27 @@ fn edited(kind: &Kind, name: &str, edit: Edit, old: &Object) -> Result<(Object, 
             }
             decoded
         }
-        Edit::Patch { patch, validation } => {
-            let mut document = old.clone();
-            document.insert("apiVersion".to_owned(), kind.api_version().into());
-            document.insert("kind".to_owned(), kind.kind().into());
-            let mut document = Value::Object(document);
-            patch.apply(&mut document)?;
-            let decoded = decode::patched(kind, document, validation)?;
-            check_said_name(&decoded.object, name)?;
-            decoded
-        }
+        Edit::Patch { patch, validation } => return patched(kind, name, &patch, validation, old),
     };
     Ok((decoded.object, decoded.warnings))
+}
+
+/// What a patch makes of an object.
+fn patched(
+    kind: &Kind,
+    name: &str,
+    patch: &Patch,
+    validation: FieldValidation,
+    old: &Object,
+) -> Result<(Object, Vec<String>), Status> {
+    let mut document = old.clone();
+    document.insert("apiVersion".to_owned(), kind.api_version().into());
+    document.insert("kind".to_owned(), kind.kind().into());
+    let mut document = Value::Object(document);
+    patch.apply(&mut document)?;
+    let Decoded { object, warnings } = decode::patched(kind, document, validation)?;
+    check_said_name(&object, name)?;
+    Ok((object, warnings))
 }
 
 /// An update between its two versions.

@@ -237,7 +237,7 @@ async fn fact_10_a_json_patch_can_test_for_absence() {
     let answer = wire::patch(&server, &format!("{MAPS}/a"), JSON_PATCH, &two).await;
     assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(wire::get(&server, &format!("{MAPS}/a")).await.json()["data"]["k"], "v", "all or nothing");
-    for wrong in [json!({ "op": "test" }), json!([{ "op": "jump", "path": "/a" }]), json!("x")] {
+    for wrong in [json!({ "op": "test" }), json!([1]), json!("x")] {
         assert_eq!(wire::patch(&server, &format!("{MAPS}/a"), JSON_PATCH, &wrong).await.code, 400, "{wrong}");
     }
     assert_eq!(wire::patch(&server, &format!("{MAPS}/a"), MERGE, &json!([1])).await.code, 400);
@@ -512,8 +512,14 @@ async fn events_are_one_table_seen_from_two_groups() {
             .await;
     assert_eq!(list.json()["items"][0]["note"], "it is bound");
     let refused = wire::patch(&server, &format!("{new}/e"), MERGE, &json!({ "note": "again" })).await;
-    assert_eq!(refused.code, StatusCode::UNPROCESSABLE_ENTITY, "only its series may change: {}", refused.text);
-    let patched = wire::patch(&server, &format!("{old}/e"), MERGE, &json!({ "message": "again" })).await.json();
+    assert_eq!(
+        refused.code,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        "only its series may change: {}",
+        refused.text
+    );
+    let patched =
+        wire::patch(&server, &format!("{old}/e"), MERGE, &json!({ "message": "again" })).await.json();
     assert_eq!(patched["message"], "again");
     assert_eq!(wire::get(&server, &format!("{new}/e")).await.json()["note"], "again");
     for missing in ["reportingController", "reportingInstance", "action", "reason", "eventTime", "type"] {

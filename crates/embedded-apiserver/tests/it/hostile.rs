@@ -38,6 +38,22 @@ async fn a_patch_that_copies_an_object_into_itself_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_patch_that_moves_a_large_value_to_and_fro_is_refused() {
+    let large: Vec<_> = (0..20_000).collect();
+    let server = widget(&json!({ "large": large, "deep": { "er": {} } }).to_string()).await;
+    let moves = (0..5_000).flat_map(|_| {
+        [
+            json!({ "op": "move", "from": "/spec/large", "path": "/spec/deep/er/large" }),
+            json!({ "op": "move", "from": "/spec/deep/er/large", "path": "/spec/large" }),
+        ]
+    });
+    let patch = Value::Array(moves.collect());
+    let answer = wire::patch(&server, &format!("{WIDGETS}/w"), JSON_PATCH, &patch).await;
+    assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY, "{}", answer.text);
+    assert!(answer.text.contains("moves more than"), "{}", answer.text);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_write_to_one_member_changes_no_digit_of_another() {
     // A parser that does not round exactly reads some of them, once written, as the number beside.
     let mut seed = 7_u64;

@@ -219,8 +219,7 @@ async fn a_page_counts_the_rest_as_it_was_however_many_pages_were_read() {
     for (names, remaining) in [(["c"], Some(2)), (["d"], Some(1)), (["e"], None)] {
         let token = page["metadata"]["continue"].as_str().unwrap().to_owned();
         // On another collection the count means nothing.
-        let other =
-            wire::get(&server, &format!("/api/v1/configmaps?limit=1&continue={token}")).await.json();
+        let other = wire::get(&server, &format!("/api/v1/configmaps?limit=1&continue={token}")).await.json();
         assert_eq!(other["metadata"]["remainingItemCount"].as_u64(), remaining);
         page = wire::get(&server, &format!("{MAPS}?limit=1&continue={token}")).await.json();
         assert_eq!(page["items"][0]["metadata"]["name"], names[0]);

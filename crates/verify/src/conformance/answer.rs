@@ -110,32 +110,32 @@ fn shortened(text: &str) -> String {
 
 /// The text at a JSON pointer; empty if there is none.
 #[must_use]
-pub fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
 /// The items at a JSON pointer; none if there is no array.
 #[must_use]
-pub fn items<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
+pub(super) fn items<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
     value.pointer(pointer).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The names of a list's items, in order, with commas between.
 #[must_use]
-pub fn names(list: &Value) -> String {
+pub(super) fn names(list: &Value) -> String {
     let names: Vec<_> = items(list, "/items").iter().map(|item| text(item, "/metadata/name")).collect();
     names.join(",")
 }
 
 /// The resource version of an object or a list.
 #[must_use]
-pub fn version(object: &Value) -> &str {
+pub(super) fn version(object: &Value) -> &str {
     text(object, "/metadata/resourceVersion")
 }
 
 /// The resource version as a number, where an order is the rule.
 #[must_use]
-pub fn number(object: &Value) -> u64 {
+pub(super) fn number(object: &Value) -> u64 {
     version(object).parse().unwrap_or(0)
 }
 
@@ -145,7 +145,7 @@ pub fn number(object: &Value) -> u64 {
 /// # Errors
 ///
 /// Says where they differ.
-pub fn has(actual: &Value, expected: impl Into<Value>) -> Outcome {
+pub(super) fn has(actual: &Value, expected: impl Into<Value>) -> Outcome {
     has_at(actual, &expected.into(), "")
 }
 
@@ -172,7 +172,7 @@ fn has_at(actual: &Value, expected: &Value, path: &str) -> Outcome {
 /// # Errors
 ///
 /// Says what each is.
-pub fn same<T: PartialEq<U> + std::fmt::Debug, U: std::fmt::Debug>(
+pub(super) fn same<T: PartialEq<U> + std::fmt::Debug, U: std::fmt::Debug>(
     what: &str,
     actual: T,
     expected: U,
@@ -185,6 +185,6 @@ pub fn same<T: PartialEq<U> + std::fmt::Debug, U: std::fmt::Debug>(
 /// # Errors
 ///
 /// What was expected.
-pub fn holds(expected: &str, holds: bool) -> Outcome {
+pub(super) fn holds(expected: &str, holds: bool) -> Outcome {
     if holds { Ok(()) } else { Err(format!("it does not hold that {expected}")) }
 }

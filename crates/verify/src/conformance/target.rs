@@ -20,13 +20,13 @@ use crate::conformance::answer::{Answer, text};
 use crate::conformance::{Outcome, objects};
 
 /// Media types of patches.
-pub const MERGE: &str = "application/merge-patch+json";
+pub(super) const MERGE: &str = "application/merge-patch+json";
 /// RFC 6902.
-pub const JSON_PATCH: &str = "application/json-patch+json";
+pub(super) const JSON_PATCH: &str = "application/json-patch+json";
 /// Strategic merge patch.
-pub const STRATEGIC: &str = "application/strategic-merge-patch+json";
+pub(super) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 /// Server-side apply.
-pub const APPLY: &str = "application/apply-patch+yaml";
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
 
 /// A server that cases run against.
 #[derive(Clone)]
