@@ -11,6 +11,7 @@ mod map;
 mod demo;
 mod control_plane;
 mod real;
+mod record_openapi;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -44,6 +45,8 @@ enum Command {
     },
     /// Start a real control plane on this machine (built from source the first time), print its kubeconfig, stop it on Ctrl-C
     ControlPlane(control_plane::Options),
+    /// Record anew the structure of the built-in kinds from the real server, for embedded-apiserver
+    RecordOpenapi,
     /// Check the dependency law and what every published crate must have (also a stage of `ci`)
     Arrows,
     /// Check the shape of the source files (also a stage of `ci`)
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Ci { stages, .. } => ci::run_stages(&stages),
         Command::Demo { args } => demo::run(&args),
         Command::ControlPlane(options) => control_plane::run(&options),
+        Command::RecordOpenapi => record_openapi::run(),
         Command::Arrows => arrows::check(),
         Command::Tidy => tidy::check(),
     };

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use control_plane::{Assets, Component, ControlPlane};
 use serde_json::{Map, Value};
 
-use crate::workspace;
+use crate::workspace::Workspace;
 
 /// The built-in kinds of embedded-apiserver, by group and version.
 const KINDS: [(&str, &[&str]); 4] = [
@@ -38,8 +38,9 @@ const KINDS: [(&str, &[&str]); 4] = [
 const LEFT_OUT: [&str; 3] = ["description", "example", "examples"];
 const REFERENCE: &str = "#/components/schemas/";
 
-pub fn run() -> Result<()> {
-    let root = workspace::root()?;
+pub(crate) fn run() -> Result<()> {
+    let workspace = Workspace::load()?;
+    let root = workspace.root();
     let data = root.join("crates/embedded-apiserver/data");
     let messages = protobuf(&root.join("crates/verify/go"))?;
     write(&data.join("protobuf.txt.z"), messages.as_bytes())?;
@@ -54,7 +55,8 @@ fn write(file: &Path, content: &[u8]) -> Result<()> {
 }
 
 fn protobuf(program: &Path) -> Result<String> {
-    let kinds = KINDS.iter().flat_map(|(version, kinds)| kinds.iter().map(move |kind| format!("{version}/{kind}")));
+    let kinds =
+        KINDS.iter().flat_map(|(version, kinds)| kinds.iter().map(move |kind| format!("{version}/{kind}")));
     let output = Command::new("go")
         .args(["run", "./record-protobuf"])
         .args(kinds)
@@ -103,7 +105,11 @@ fn is_one_of(schema: &Value, version: &str, kinds: &[&str]) -> bool {
     let names = schema["x-kubernetes-group-version-kind"].as_array();
     let Some([only]) = names.map(Vec::as_slice) else { return false };
     let said = |member: &str| only[member].as_str().unwrap_or_default().to_owned();
-    let of = if said("group").is_empty() { said("version") } else { format!("{}/{}", said("group"), said("version")) };
+    let of = if said("group").is_empty() {
+        said("version")
+    } else {
+        format!("{}/{}", said("group"), said("version"))
+    };
     of == version && kinds.contains(&said("kind").as_str())
 }
 
@@ -113,7 +119,9 @@ fn strip(schema: &mut Value, are_properties: bool, wanted: &mut Vec<String>) {
         Value::Object(members) => {
             members.retain(|name, _| are_properties || !LEFT_OUT.contains(&name.as_str()));
             for (name, value) in members {
-                if let Some(to) = value.as_str().filter(|_| name == "$ref").and_then(|to| to.strip_prefix(REFERENCE)) {
+                if let Some(to) =
+                    value.as_str().filter(|_| name == "$ref").and_then(|to| to.strip_prefix(REFERENCE))
+                {
                     wanted.push(to.to_owned());
                 }
                 strip(value, name == "properties" && !are_properties, wanted);
