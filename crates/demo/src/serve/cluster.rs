@@ -10,7 +10,7 @@ use k8s_openapi::api::authorization::v1::{
 use k8s_openapi::api::core::v1::PersistentVolume;
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::api::{ListParams, PostParams};
-use kube::config::Kubeconfig;
+use kube::config::{Kubeconfig, KubeconfigError};
 use kube::{Api, Client, ResourceExt};
 
 use super::sweep::sweep;
@@ -68,7 +68,11 @@ pub(super) async fn serve(
 
 /// A client, and what the server says that it is; or why nothing can be done there.
 async fn look(cluster: &Cluster) -> anyhow::Result<(Client, String)> {
-    let file = Kubeconfig::read_from(&cluster.kubeconfig)?;
+    // A parser's first line says what is wrong; the rest shows where, in a file that may hold secrets.
+    let first_line = |error: KubeconfigError| {
+        anyhow::anyhow!("{}", chain(&error).lines().next().unwrap_or_default().to_owned())
+    };
+    let file = Kubeconfig::read_from(&cluster.kubeconfig).map_err(first_line)?;
     let client = client(file, cluster.context.clone()).await?;
     let engine = match tokio::time::timeout(PATIENCE, version(&client)).await {
         Ok(version) => {

@@ -33,9 +33,11 @@ const TELL: Duration = Duration::from_secs(1);
 /// How often the programs are looked at.
 const LOOK: Duration = Duration::from_secs(1);
 /// How long a start that is no longer wanted is waited for; what it leaves is taken away by the control plane's keeper.
-const FORGET: Duration = Duration::from_secs(5);
+const FORGET: Duration = Duration::from_secs(8);
 
 pub(super) async fn serve(options: &ServeOptions, users: &[User], gone: &mut Gone) -> anyhow::Result<()> {
+    // Before minutes are spent on a control plane that nobody could reach.
+    drop(std::net::TcpListener::bind(address(options)).with_context(|| format!("--port {}", options.port))?);
     let behind: Vec<_> =
         users.iter().map(|user| User { token: token(), name: user.name.clone(), ..*user }).collect();
     let unwanted = gone.clone();

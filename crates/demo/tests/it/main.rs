@@ -3,5 +3,6 @@
 mod stage;
 
 mod bad_input;
+mod cluster;
 mod interrupted;
 mod whole_run;

@@ -1,0 +1,250 @@
+//! On a cluster that is there already: what is not the demo's is neither judged nor touched, and nothing of the demo's stays.
+//!
+//! The cluster is an embedded server in the test's own process, with somebody else's objects on it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use embedded_apiserver::{EmbeddedApiServer, Listener};
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::{Namespace, PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::storage::v1::StorageClass;
+use kube::api::{ApiResource, DynamicObject, ListParams, PostParams};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client, Resource, ResourceExt};
+use rustix::process::Signal;
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::stage::{World, now, provisioner, sleep, stand_in};
+
+const SMALL: [&str; 4] = ["--claims", "40", "--seed", "3"];
+
+struct Theirs {
+    runtime: Runtime,
+    server: EmbeddedApiServer,
+    _listener: Listener,
+    kubeconfig: PathBuf,
+}
+
+impl Theirs {
+    fn new(world: &World) -> Self {
+        let runtime = Runtime::new().unwrap();
+        let server = EmbeddedApiServer::builder().token("me", "my-token").volume_binder(true).build();
+        let listener = runtime.block_on(async {
+            let client = server.client_as("them");
+            populate(&client).await;
+            tokio::spawn(end_namespaces(client));
+            server.listen("127.0.0.1:0").await.unwrap()
+        });
+        let kubeconfig = world.path().join("theirs.yaml");
+        std::fs::write(&kubeconfig, server.kubeconfig(&listener.url(), "me")).unwrap();
+        Self { runtime, server, _listener: listener, kubeconfig }
+    }
+
+    /// All that is on the cluster, with versions; Events aside, which Kubernetes forgets by itself.
+    fn everything(&self) -> BTreeMap<String, Option<String>> {
+        let kinds = [
+            of::<Namespace>(),
+            of::<StorageClass>(),
+            of::<PersistentVolume>(),
+            of::<PersistentVolumeClaim>(),
+            of::<k8s_openapi::api::coordination::v1::Lease>(),
+            of::<k8s_openapi::api::core::v1::ConfigMap>(),
+        ];
+        self.runtime.block_on(async {
+            let mut all = BTreeMap::new();
+            for kind in kinds {
+                let api: Api<DynamicObject> = Api::all_with(self.server.client_as("them"), &kind);
+                for object in api.list(&ListParams::default()).await.unwrap() {
+                    let namespace = object.namespace().unwrap_or_default();
+                    let name = format!("{} {namespace}/{}", kind.kind, object.name_any());
+                    all.insert(name, object.metadata.resource_version);
+                }
+            }
+            all
+        })
+    }
+
+    #[track_caller]
+    fn assert_as_before(&self, before: &BTreeMap<String, Option<String>>) {
+        let start = now();
+        while self.everything() != *before && start.elapsed() < Duration::from_secs(10) {
+            sleep(Duration::from_millis(50));
+        }
+        assert_eq!(self.everything(), *before);
+    }
+
+    fn args<'a>(&'a self, more: &[&'a str]) -> Vec<&'a str> {
+        [&["--kubeconfig", self.kubeconfig.to_str().unwrap()], more].concat()
+    }
+}
+
+fn of<K: Resource<DynamicType = ()>>() -> ApiResource {
+    ApiResource::erase::<K>(&())
+}
+
+async fn create<K>(api: Api<K>, object: serde_json::Value)
+where
+    K: Clone + std::fmt::Debug + serde::Serialize + serde::de::DeserializeOwned,
+{
+    let object = serde_json::from_value(object).unwrap();
+    api.create(&PostParams::default(), &object).await.unwrap();
+}
+
+/// Somebody else's claims and volumes, some of which look like the demo's.
+async fn populate(client: &Client) {
+    create::<Namespace>(Api::all(client.clone()), json!({"metadata": {"name": "team-a"}})).await;
+    let class = json!({"metadata": {"name": "theirs"}, "provisioner": "example.com/theirs"});
+    create::<StorageClass>(Api::all(client.clone()), class).await;
+    let size = json!({"storage": "1Gi"});
+    for name in ["claim-00000", "claim-00001"] {
+        let spec = json!({"storageClassName": "theirs", "accessModes": ["ReadWriteOnce"], "resources": {"requests": size}});
+        let claim = json!({"metadata": {"name": name}, "spec": spec});
+        create::<PersistentVolumeClaim>(Api::namespaced(client.clone(), "team-a"), claim).await;
+    }
+    let spec = json!({
+        "storageClassName": "none-at-all", "accessModes": ["ReadWriteOnce"], "capacity": size, "hostPath": {"path": "/nowhere"},
+    });
+    create::<PersistentVolume>(
+        Api::all(client.clone()),
+        json!({"metadata": {"name": "pvc-theirs"}, "spec": spec}),
+    )
+    .await;
+}
+
+/// Kubernetes' namespace controller, in short: the demo empties its namespaces itself.
+async fn end_namespaces(client: Client) {
+    let api = Api::<Namespace>::all(client);
+    let mut changes = watcher(api.clone(), watcher::Config::default()).applied_objects().boxed();
+    while let Some(change) = changes.next().await {
+        let Ok(mut namespace) = change else { continue };
+        if namespace.metadata.deletion_timestamp.is_some() {
+            namespace.spec = None;
+            let name = namespace.name_any();
+            let _ = api.replace_subresource("finalize", &name, &PostParams::default(), &namespace).await;
+        }
+    }
+}
+
+#[test]
+fn a_run_on_a_cluster_judges_and_touches_only_its_own_and_leaves_nothing_there() {
+    let world = World::new();
+    let theirs = Theirs::new(&world);
+    sleep(Duration::from_millis(200));
+    let before = theirs.everything();
+    let outcome = world.start(&theirs.args(&SMALL)).wait();
+    assert_eq!(outcome.status.code(), Some(0), "{outcome:?}");
+    let last = outcome.stdout.lines().last().unwrap();
+    assert!(last.starts_with("demo: claims=40 bound=40 lost=0 duplicated=0 orphaned=0"), "{last}");
+    assert!(last.contains(" engine=kube-apiserver/v"), "{last}");
+    assert_eq!(theirs.everything(), before);
+    let mine = theirs.server.requests().by("me");
+    assert!(mine.count() > 100);
+    for entry in mine.writes().entries() {
+        let (namespace, name) = (entry.request.namespace.as_deref(), entry.request.name.as_deref());
+        assert!(namespace.is_none_or(|name| name.starts_with("wq-demo-") || name == "default"), "{entry}");
+        assert_ne!(name, Some("pvc-theirs"), "{entry}");
+    }
+    world.assert_empty();
+}
+
+#[test]
+fn a_signal_and_even_sigkill_leave_nothing_on_the_cluster() {
+    provisioner();
+    for (signal, status) in [(Signal::INT, Some(130)), (Signal::TERM, Some(143)), (Signal::KILL, None)] {
+        let world = World::new();
+        let theirs = Theirs::new(&world);
+        sleep(Duration::from_millis(200));
+        let before = theirs.everything();
+        let mut run = world.start(&theirs.args(&SMALL));
+        let bound = || {
+            theirs
+                .server
+                .requests()
+                .by("me")
+                .verb(embedded_apiserver::Verb::Create)
+                .resource("persistentvolumes")
+        };
+        let start = now();
+        while bound().count() < 5 && !run.ended() && start.elapsed() < Duration::from_secs(60) {
+            sleep(Duration::from_millis(5));
+        }
+        run.signal(signal);
+        let outcome = run.wait();
+        assert_eq!(outcome.status.code(), status, "{outcome:?}");
+        theirs.assert_as_before(&before);
+        world.assert_empty_soon();
+    }
+}
+
+#[track_caller]
+fn refused(world: &World, args: &[&str], words: &[&str]) {
+    let never = stand_in(world.path(), "exit 9");
+    let outcome = world.start_with(&never, args).wait();
+    assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");
+    assert_eq!(outcome.stderr.lines().count(), 1, "{outcome:?}");
+    for word in words {
+        assert!(outcome.stderr.contains(word), "{word}: {outcome:?}");
+    }
+    world.assert_empty();
+}
+
+#[test]
+fn a_kubeconfig_that_leads_nowhere_is_refused() {
+    let world = World::new();
+    let missing = world.path().join("missing.yaml");
+    refused(&world, &["--kubeconfig", missing.to_str().unwrap()], &["missing.yaml", "No such file"]);
+    let nonsense = world.path().join("nonsense.yaml");
+    std::fs::write(&nonsense, "clusters: 7\n").unwrap();
+    refused(&world, &["--kubeconfig", nonsense.to_str().unwrap()], &["nonsense.yaml"]);
+    let theirs = Theirs::new(&world);
+    refused(&world, &theirs.args(&["--context", "elsewhere"]), &["theirs.yaml", "elsewhere"]);
+    let text = std::fs::read_to_string(&theirs.kubeconfig).unwrap();
+    drop(theirs);
+    let gone = world.path().join("gone.yaml");
+    std::fs::write(&gone, text).unwrap();
+    refused(
+        &world,
+        &["--kubeconfig", gone.to_str().unwrap()],
+        &["gone.yaml", "cannot be reached", "refused"],
+    );
+    refused(&world, &["--real", "--kubeconfig", "x"], &["--real", "--kubeconfig"]);
+    refused(&world, &["--context", "x"], &["--kubeconfig"]);
+}
+
+#[test]
+fn a_cluster_that_has_the_class_or_its_provisioner_or_such_volumes_is_refused_and_left_alone() {
+    let class =
+        |name: &str, provisioner: &str| json!({"metadata": {"name": name}, "provisioner": provisioner});
+    let volume = json!({"metadata": {"name": "old"}, "spec": {
+        "storageClassName": "wq-demo", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/x"},
+    }});
+    for (object, word) in [
+        (Ok(class("wq-demo", "example.com/x")), "there is a StorageClass wq-demo"),
+        (Ok(class("mine", "hostpath.wq-rs.dev/provisioner")), "the StorageClass mine is served"),
+        (Err(volume), "volumes of the class wq-demo"),
+    ] {
+        let world = World::new();
+        let theirs = Theirs::new(&world);
+        theirs.runtime.block_on(async {
+            let client = theirs.server.client_as("them");
+            match object {
+                Ok(class) => create::<StorageClass>(Api::all(client), class).await,
+                Err(volume) => create::<PersistentVolume>(Api::all(client), volume).await,
+            }
+        });
+        refused(&world, &theirs.args(&[]), &["theirs.yaml", word]);
+        assert!(
+            theirs
+                .server
+                .requests()
+                .by("me")
+                .writes()
+                .entries()
+                .iter()
+                .all(|entry| entry.request.group == "authorization.k8s.io")
+        );
+    }
+}
