@@ -234,6 +234,32 @@ async fn a_watch_is_cut_between_two_events_in_the_middle_of_one_or_falls_silent(
 }
 
 #[tokio::test(start_paused = true)]
+async fn events_are_told_apart_however_the_bytes_of_a_watch_come() {
+    let all = "{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n";
+    for size in [1, 5, 12, all.len()] {
+        let upstream = service_fn(move |_: Request<kube::client::Body>| async move {
+            let pieces = all
+                .as_bytes()
+                .chunks(size)
+                .map(|piece| Ok::<_, Infallible>(http_body::Frame::data(Bytes::from_static(piece))));
+            let mut response = Response::new(StreamBody::new(stream::iter(pieces.collect::<Vec<_>>())));
+            response.headers_mut().insert("content-type", http::HeaderValue::from_static("application/json"));
+            Ok::<_, Infallible>(response)
+        });
+        let cut = Fault::CutWatch { min_events: 2, max_events: 2, after_ms: None, mid_line: false };
+        let proxy = FaultProxy::builder()
+            .user("alice", "token-a", Client::new(upstream, "default"))
+            .faults(rule(Verb::Watch, cut))
+            .build();
+        let watch = || request(Method::GET, "/api/v1/configmaps?watch=1", &[], "");
+        let (_, _, body) = ask(&proxy.service().as_user("alice"), watch()).await;
+        assert_eq!(body, all[..16], "by {size}");
+        let (_, _, body) = ask(&proxy.service().as_user("alice"), watch()).await;
+        assert_eq!(body, all, "by {size}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn live_watches_can_be_cut_and_a_user_who_is_cut_off_misses_nothing() {
     let behind = EmbeddedApiServer::new();
     let proxy = before(&behind, FaultPlan::none());
