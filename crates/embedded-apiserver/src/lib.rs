@@ -30,6 +30,7 @@ mod query;
 mod media;
 mod protobuf;
 mod openapi;
+mod table;
 mod recorded;
 mod rest;
 mod discovery;

@@ -5,8 +5,8 @@ use http::{HeaderMap, header};
 use crate::status::Status;
 use crate::stored::Form;
 
-/// Picks the form of the answer. JSON only; of the transformations, `PartialObjectMetadata` only: a client that
-/// would rather have protobuf or a table and names plain JSON as its second choice gets that.
+/// Picks the form of the answer. JSON only: a client that would rather have protobuf or CBOR and names JSON as its
+/// second choice gets that.
 pub(crate) fn accepted(headers: &HeaderMap) -> Result<Form, Status> {
     let mut any = false;
     for value in headers.get_all(header::ACCEPT) {
@@ -19,13 +19,33 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Result<Form, Status> {
     }
     if any {
         return Err(Status::not_acceptable(
-            "application/json, application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+            "application/json, application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, \
+             application/json;as=Table;g=meta.k8s.io;v=v1",
         ));
     }
     Ok(Form::Full)
 }
 
+/// Whether the client would rather have a table than anything else that it names.
+pub(crate) fn prefers_table(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(header::ACCEPT).iter();
+    let mut clauses = values.flat_map(|value| value.to_str().unwrap_or_default().split(',').map(str::trim));
+    let known = clauses.find(|clause| form(clause).is_some());
+    known.is_some_and(|clause| transformation(clause).is_some_and(|(word, ..)| word == "Table"))
+}
+
 fn form(clause: &str) -> Option<Form> {
+    match transformation(clause)? {
+        ("", ..) => Some(Form::Full),
+        ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") => Some(Form::Metadata),
+        // Made of the whole answer.
+        ("Table", "meta.k8s.io", "v1") => Some(Form::Full),
+        _ => None,
+    }
+}
+
+/// What JSON is to be made into, with the group and the version of that; nothing if it is not JSON.
+fn transformation(clause: &str) -> Option<(&str, &str, &str)> {
     let mut parts = clause.split(';').map(str::trim);
     let essence = parts.next()?;
     if essence != "*/*" && !essence.eq_ignore_ascii_case("application/json") {
@@ -40,11 +60,7 @@ fn form(clause: &str) -> Option<Form> {
             _ => {}
         }
     }
-    match (transformation, group, version) {
-        ("", ..) => Some(Form::Full),
-        ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") => Some(Form::Metadata),
-        _ => None,
-    }
+    Some((transformation, group, version))
 }
 
 /// What a patch is.

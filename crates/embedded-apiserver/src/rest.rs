@@ -23,6 +23,7 @@ use crate::route::{self, Route, Target};
 use crate::server::Core;
 use crate::status::{Status, json_response};
 use crate::stored::{Form, Key, Stored};
+use crate::table;
 
 pub(crate) use crate::rest::write::create_object;
 
@@ -44,13 +45,14 @@ async fn answer(core: &Arc<Core>, request: Request<Bytes>) -> Result<Response<Bo
     };
     let query = Query::parse(request.uri().query().unwrap_or_default());
     let form = media::accepted(request.headers())?;
+    let table = table::Wish::of(request.headers(), &query)?;
     if let Some(subresource) = &target.subresource {
         check_subresource(&target.kind, subresource)?;
     }
     let request = protobuf::into_json(request, &target.kind)?;
     let name = target.name.clone();
     let finalize = target.subresource.as_deref() == Some("finalize");
-    match (request.method(), name) {
+    let response = match (request.method(), name) {
         (&Method::GET | &Method::PATCH, Some(_)) if finalize => Err(Status::method_not_allowed()),
         (&Method::GET, Some(name)) => get(core, &target, &name, &query, form).await,
         (&Method::GET, None) if query.flag("watch") => watch::watch(core, &target, &query, form).await,
@@ -75,7 +77,11 @@ async fn answer(core: &Arc<Core>, request: Request<Bytes>) -> Result<Response<Bo
             delete::delete_collection(core, &target, &query, &request, form)
         }
         _ => Err(Status::method_not_allowed()),
-    }
+    }?;
+    Ok(match table {
+        Some(wish) => wish.grant(&target.kind, &core.clock, response),
+        None => response,
+    })
 }
 
 fn check_subresource(kind: &Kind, subresource: &str) -> Result<(), Status> {

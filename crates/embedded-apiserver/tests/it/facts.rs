@@ -324,7 +324,8 @@ async fn fact_21_media_types_and_bodies() {
     assert_eq!(accept("application/json;as=Table;v=v1;g=meta.k8s.io,application/json").await, 200);
     assert_eq!(accept("application/*").await, 406);
     assert_eq!(accept("application/vnd.kubernetes.protobuf").await, 406);
-    assert_eq!(accept("application/json;as=Table;v=v1;g=meta.k8s.io").await, 406);
+    assert_eq!(accept("application/json;as=Table;v=v1;g=meta.k8s.io").await, 200);
+    assert_eq!(accept("application/json;as=Table;v=v1beta1;g=meta.k8s.io").await, 406);
     for (body, code) in [
         ("null", 422),
         ("{}", 422),

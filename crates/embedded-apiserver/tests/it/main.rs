@@ -17,5 +17,6 @@ mod hostile;
 mod lists;
 mod runtime;
 mod strategic;
+mod tables;
 mod watches;
 mod wire;

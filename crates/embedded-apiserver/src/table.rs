@@ -1,0 +1,153 @@
+//! Tables: what kubectl prints. An answer in JSON is turned into rows of cells for clients that prefer that.
+
+mod age;
+mod columns;
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use futures::{FutureExt, StreamExt};
+use http::{HeaderMap, Response};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::body::Body;
+use crate::clock::Clock;
+use crate::kind::Kind;
+use crate::media;
+use crate::query::Query;
+use crate::status::Status;
+use crate::table::columns::Column;
+
+/// A client's wish for a table.
+#[derive(Debug)]
+pub(crate) struct Wish {
+    include: Include,
+}
+
+/// What comes with each row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Include {
+    Nothing,
+    Metadata,
+    Object,
+}
+
+impl Wish {
+    pub(crate) fn of(headers: &HeaderMap, query: &Query) -> Result<Option<Self>, Status> {
+        if !media::prefers_table(headers) {
+            return Ok(None);
+        }
+        let include = match query.get("includeObject").unwrap_or_default() {
+            "" | "Metadata" => Include::Metadata,
+            "None" => Include::Nothing,
+            "Object" => Include::Object,
+            other => {
+                let why = format!("unrecognized includeObject value: {other:?}");
+                return Err(Status::bad_request(why));
+            }
+        };
+        Ok(Some(Self { include }))
+    }
+
+    /// The answer as a table; what holds no objects of the kind stays as it is.
+    pub(crate) fn grant(self, kind: &Arc<Kind>, clock: &Clock, response: Response<Body>) -> Response<Body> {
+        let (mut parts, body) = response.into_parts();
+        let printer = Printer { kind: Arc::clone(kind), include: self.include };
+        if body.is_stream() {
+            let clock = clock.clone();
+            let mut first = true;
+            let lines = body.into_stream().map(move |line| {
+                let line = line?;
+                let Some(table) = printer.event(&line, std::mem::take(&mut first), clock.now()) else {
+                    return Ok(line);
+                };
+                Ok(format!("{table}\n").into())
+            });
+            return Response::from_parts(parts, Body::stream(lines));
+        }
+        // All its bytes are there.
+        let Some(Some(Ok(bytes))) = body.into_stream().next().now_or_never() else {
+            return Response::from_parts(parts, Body::empty());
+        };
+        let table = serde_json::from_slice(&bytes).ok().and_then(|value| printer.answer(value, clock.now()));
+        let Some(table) = table else { return Response::from_parts(parts, Body::full(bytes)) };
+        parts.headers.remove(http::header::CONTENT_LENGTH);
+        Response::from_parts(parts, Body::full(table.to_string()))
+    }
+}
+
+struct Printer {
+    kind: Arc<Kind>,
+    include: Include,
+}
+
+impl Printer {
+    /// An object or a list of the kind.
+    fn answer(&self, mut answer: Value, now: Timestamp) -> Option<Value> {
+        let said = answer["kind"].as_str()?;
+        let objects = if said == self.kind.kind() {
+            vec![answer.take()]
+        } else if said.strip_suffix("List") == Some(self.kind.kind()) {
+            match answer["items"].take() {
+                Value::Array(items) => items,
+                _ => return None,
+            }
+        } else {
+            return None;
+        };
+        let metadata = match &answer {
+            Value::Null => json!({ "resourceVersion": objects.first()?["metadata"]["resourceVersion"] }),
+            list => list["metadata"].clone(),
+        };
+        Some(self.table(objects, metadata, true, now))
+    }
+
+    /// A line of a watch. The columns are told once.
+    fn event(&self, line: &[u8], first: bool, now: Timestamp) -> Option<Value> {
+        let mut event: Value = serde_json::from_slice(line).ok()?;
+        let object = event["object"].take();
+        let metadata = json!({ "resourceVersion": object["metadata"]["resourceVersion"] });
+        let rows = match event["type"].as_str()? {
+            "ERROR" => return None,
+            "BOOKMARK" => Vec::new(),
+            _ => vec![object],
+        };
+        event["object"] = self.table(rows, metadata, first, now);
+        Some(event)
+    }
+
+    fn table(&self, objects: Vec<Value>, metadata: Value, with_columns: bool, now: Timestamp) -> Value {
+        let columns = columns::of(&self.kind);
+        let definitions = with_columns.then(|| columns.iter().map(Column::definition).collect::<Vec<_>>());
+        let rows = objects.into_iter().map(|object| {
+            let cells: Vec<Value> = columns.iter().map(|column| column.cell(&object, now)).collect();
+            json!({ "cells": cells, "object": self.included(object) })
+        });
+        json!({
+            "kind": "Table",
+            "apiVersion": "meta.k8s.io/v1",
+            "metadata": metadata,
+            "columnDefinitions": definitions,
+            "rows": rows.collect::<Vec<_>>(),
+        })
+    }
+
+    fn included(&self, mut object: Value) -> Value {
+        match self.include {
+            Include::Nothing => Value::Null,
+            Include::Metadata => json!({
+                "kind": "PartialObjectMetadata",
+                "apiVersion": "meta.k8s.io/v1",
+                "metadata": object["metadata"].take(),
+            }),
+            Include::Object => {
+                // Items of lists do not say it.
+                object["apiVersion"] = self.kind.api_version().into();
+                object["kind"] = self.kind.kind().into();
+                object
+            }
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! The columns of each kind: a table as in pkg/printers/internalversion/printers.go of Kubernetes, in the same words.
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::builtin::Builtin;
+use crate::kind::Kind;
+use crate::table::age;
+
+/// A column: its head, and how its cells are found.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Column {
+    name: &'static str,
+    /// Shown by `-o wide` only.
+    wide: bool,
+    cell: Cell,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Cell {
+    /// The member at this path, or else this text.
+    Member(&'static str, &'static str),
+    /// How many members these have together.
+    Count(&'static [&'static str]),
+    /// How long ago the first of these times was.
+    Since(&'static [&'static str]),
+    /// The time itself: kubectl makes an age of it.
+    Created,
+    Made(fn(&Value) -> Value),
+}
+
+const fn column(name: &'static str, cell: Cell) -> Column {
+    Column { name, wide: false, cell }
+}
+
+const fn wide(name: &'static str, cell: Cell) -> Column {
+    Column { name, wide: true, cell }
+}
+
+const NAME: Column = column("Name", Cell::Member("/metadata/name", ""));
+const AGE: Column = column("Age", Cell::Since(&["/metadata/creationTimestamp"]));
+const NONE: &str = "<none>";
+const UNSET: &str = "<unset>";
+
+pub(super) fn of(kind: &Kind) -> &'static [Column] {
+    use Cell::{Count, Created, Made, Member, Since};
+    match kind.builtin {
+        None => const { &[NAME, column("Age", Created)] },
+        Some(Builtin::ConfigMap) => const { &[NAME, column("Data", Count(&["/data", "/binaryData"])), AGE] },
+        Some(Builtin::Secret) => {
+            const { &[NAME, column("Type", Member("/type", "")), column("Data", Count(&["/data"])), AGE] }
+        }
+        Some(Builtin::ServiceAccount) => const { &[NAME, AGE] },
+        Some(Builtin::Lease) => const { &[NAME, column("Holder", Member("/spec/holderIdentity", "")), AGE] },
+        Some(Builtin::Namespace) => const { &[NAME, column("Status", Member("/status/phase", "")), AGE] },
+        Some(Builtin::Endpoints) => const { &[NAME, column("Endpoints", Made(endpoints)), AGE] },
+        Some(Builtin::StorageClass) => {
+            const {
+                &[
+                    column("Name", Made(class_name)),
+                    column("Provisioner", Member("/provisioner", "")),
+                    column("ReclaimPolicy", Member("/reclaimPolicy", "Delete")),
+                    column("VolumeBindingMode", Member("/volumeBindingMode", "Immediate")),
+                    column(
+                        "AllowVolumeExpansion",
+                        Made(|class| json!(class["allowVolumeExpansion"] == true)),
+                    ),
+                    AGE,
+                ]
+            }
+        }
+        Some(Builtin::Claim) => {
+            const {
+                &[
+                    NAME,
+                    column("Status", Made(phase)),
+                    column("Volume", Member("/spec/volumeName", "")),
+                    column(
+                        "Capacity",
+                        Made(|claim| if_bound(claim, claim["status"]["capacity"]["storage"].clone())),
+                    ),
+                    column(
+                        "Access Modes",
+                        Made(|claim| if_bound(claim, modes(&claim["status"]["accessModes"]))),
+                    ),
+                    column("StorageClass", Member("/spec/storageClassName", "")),
+                    column("VolumeAttributesClass", Member("/spec/volumeAttributesClassName", UNSET)),
+                    AGE,
+                    wide("VolumeMode", Member("/spec/volumeMode", UNSET)),
+                ]
+            }
+        }
+        Some(Builtin::Volume) => {
+            const {
+                &[
+                    NAME,
+                    column("Capacity", Member("/spec/capacity/storage", "")),
+                    column("Access Modes", Made(|volume| modes(&volume["spec"]["accessModes"]))),
+                    column("Reclaim Policy", Member("/spec/persistentVolumeReclaimPolicy", "")),
+                    column("Status", Made(phase)),
+                    column("Claim", Made(claim_of)),
+                    column("StorageClass", Member("/spec/storageClassName", "")),
+                    column("VolumeAttributesClass", Member("/spec/volumeAttributesClassName", UNSET)),
+                    column("Reason", Member("/status/reason", "")),
+                    AGE,
+                    wide("VolumeMode", Member("/spec/volumeMode", UNSET)),
+                ]
+            }
+        }
+        Some(Builtin::Service) => {
+            const {
+                &[
+                    NAME,
+                    column("Type", Member("/spec/type", "ClusterIP")),
+                    column("Cluster-IP", Member("/spec/clusterIP", NONE)),
+                    column("External-IP", Made(external_ip)),
+                    column("Port(s)", Made(ports)),
+                    AGE,
+                    wide("Selector", Made(selector)),
+                ]
+            }
+        }
+        Some(Builtin::Pod) => {
+            const {
+                &[
+                    NAME,
+                    column("Ready", Made(ready)),
+                    column("Status", Made(pod_status)),
+                    column("Restarts", Made(|pod| sum(pod, "restartCount").to_string().into())),
+                    AGE,
+                    wide("IP", Member("/status/podIP", NONE)),
+                    wide("Node", Member("/spec/nodeName", NONE)),
+                    wide("Nominated Node", Member("/status/nominatedNodeName", NONE)),
+                    wide("Readiness Gates", Made(gates)),
+                ]
+            }
+        }
+        Some(Builtin::Event | Builtin::EventV1) => {
+            const {
+                &[
+                    column(
+                        "Last Seen",
+                        Since(&[
+                            "/series/lastObservedTime",
+                            "/lastTimestamp",
+                            "/deprecatedLastTimestamp",
+                            "/eventTime",
+                        ]),
+                    ),
+                    column("Type", Member("/type", "")),
+                    column("Reason", Member("/reason", "")),
+                    column("Object", Made(event_object)),
+                    wide(
+                        "Subobject",
+                        Made(|event| either(event, "/involvedObject/fieldPath", "/regarding/fieldPath")),
+                    ),
+                    wide("Source", Made(event_source)),
+                    column("Message", Made(|event| either(event, "/message", "/note"))),
+                    wide(
+                        "First Seen",
+                        Since(&["/firstTimestamp", "/deprecatedFirstTimestamp", "/eventTime"]),
+                    ),
+                    wide("Count", Made(event_count)),
+                    wide("Name", Member("/metadata/name", "")),
+                ]
+            }
+        }
+    }
+}
+
+impl Column {
+    pub(super) fn definition(&self) -> Value {
+        let (kind, format) = match self.cell {
+            Cell::Created => ("date", ""),
+            Cell::Member("/metadata/name", _) => ("string", "name"),
+            _ if self.name == "Name" => ("string", "name"),
+            _ => ("string", ""),
+        };
+        json!({ "name": self.name, "type": kind, "format": format, "description": "", "priority": i32::from(self.wide) })
+    }
+
+    pub(super) fn cell(&self, object: &Value, now: Timestamp) -> Value {
+        match self.cell {
+            Cell::Member(path, otherwise) => match object.pointer(path) {
+                Some(Value::String(text)) if !text.is_empty() => text.as_str().into(),
+                Some(Value::Number(number)) => number.to_string().into(),
+                _ => otherwise.into(),
+            },
+            Cell::Count(paths) => {
+                let sizes = paths.iter().filter_map(|path| object.pointer(path)?.as_object());
+                sizes.map(serde_json::Map::len).sum::<usize>().into()
+            }
+            Cell::Since(paths) => since(object, paths, now).into(),
+            Cell::Created => object["metadata"]["creationTimestamp"].clone(),
+            Cell::Made(make) => make(object),
+        }
+    }
+}
+
+fn since(object: &Value, paths: &[&str], now: Timestamp) -> String {
+    let time = paths.iter().find_map(|path| object.pointer(path)?.as_str()?.parse::<Timestamp>().ok());
+    match time {
+        Some(time) => age::human(now.as_second().saturating_sub(time.as_second())),
+        None => "<unknown>".to_owned(),
+    }
+}
+
+fn text<'a>(object: &'a Value, path: &str) -> &'a str {
+    object.pointer(path).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn either(object: &Value, one: &str, other: &str) -> Value {
+    let found = text(object, one);
+    if found.is_empty() { text(object, other).trim().into() } else { found.trim().into() }
+}
+
+fn items<'a>(object: &'a Value, path: &str) -> impl Iterator<Item = &'a Value> {
+    object.pointer(path).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn or_none(text: String) -> Value {
+    if text.is_empty() { NONE.into() } else { text.into() }
+}
+
+fn joined(parts: impl Iterator<Item = String>) -> Value {
+    or_none(parts.collect::<Vec<_>>().join(","))
+}
+
+fn phase(object: &Value) -> Value {
+    if object["metadata"]["deletionTimestamp"].is_string() {
+        "Terminating".into()
+    } else {
+        text(object, "/status/phase").into()
+    }
+}
+
+fn if_bound(claim: &Value, value: Value) -> Value {
+    let bound = !text(claim, "/spec/volumeName").is_empty();
+    // An amount that nobody has said is none.
+    if bound { if value.is_null() { "0".into() } else { value } } else { "".into() }
+}
+
+fn modes(modes: &Value) -> Value {
+    const SHORT: [(&str, &str); 4] = [
+        ("ReadWriteOnce", "RWO"),
+        ("ReadOnlyMany", "ROX"),
+        ("ReadWriteMany", "RWX"),
+        ("ReadWriteOncePod", "RWOP"),
+    ];
+    let has = |mode: &str| modes.as_array().into_iter().flatten().any(|said| said == mode);
+    let short: Vec<&str> = SHORT.iter().filter(|(mode, _)| has(mode)).map(|(_, short)| *short).collect();
+    short.join(",").into()
+}
+
+fn claim_of(volume: &Value) -> Value {
+    let (namespace, name) = (text(volume, "/spec/claimRef/namespace"), text(volume, "/spec/claimRef/name"));
+    if name.is_empty() { "".into() } else { format!("{namespace}/{name}").into() }
+}
+
+fn class_name(class: &Value) -> Value {
+    let name = text(class, "/metadata/name");
+    if class["metadata"]["annotations"]["storageclass.kubernetes.io/is-default-class"] == "true" {
+        format!("{name} (default)").into()
+    } else {
+        name.into()
+    }
+}
+
+fn endpoints(endpoints: &Value) -> Value {
+    const SHOWN: usize = 3;
+    let mut all = Vec::new();
+    for subset in items(endpoints, "/subsets") {
+        for address in items(subset, "/addresses") {
+            let ip = text(address, "/ip");
+            let before = all.len();
+            all.extend(items(subset, "/ports").map(|port| format!("{ip}:{}", port["port"])));
+            if all.len() == before {
+                all.push(ip.to_owned());
+            }
+        }
+    }
+    let more = all.len().saturating_sub(SHOWN);
+    let shown = all.into_iter().take(SHOWN).collect::<Vec<_>>().join(",");
+    if more > 0 { format!("{shown} + {more} more...").into() } else { or_none(shown) }
+}
+
+fn external_ip(service: &Value) -> Value {
+    let ips = items(service, "/spec/externalIPs").filter_map(Value::as_str).map(str::to_owned);
+    match text(service, "/spec/type") {
+        "ExternalName" => text(service, "/spec/externalName").into(),
+        "LoadBalancer" => {
+            let of_balancer = items(service, "/status/loadBalancer/ingress").map(|ingress| {
+                let ip = text(ingress, "/ip");
+                if ip.is_empty() { text(ingress, "/hostname").to_owned() } else { ip.to_owned() }
+            });
+            let all = of_balancer.chain(ips).collect::<Vec<_>>().join(",");
+            if all.is_empty() { "<pending>".into() } else { all.into() }
+        }
+        _ => joined(ips),
+    }
+}
+
+fn ports(service: &Value) -> Value {
+    joined(items(service, "/spec/ports").map(|port| {
+        let protocol = port["protocol"].as_str().unwrap_or("TCP");
+        match port["nodePort"].as_i64() {
+            Some(node) if node > 0 => format!("{}:{node}/{protocol}", port["port"]),
+            _ => format!("{}/{protocol}", port["port"]),
+        }
+    }))
+}
+
+fn selector(service: &Value) -> Value {
+    let labels = service["spec"]["selector"].as_object().into_iter().flatten();
+    joined(labels.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())))
+}
+
+fn sum(pod: &Value, member: &str) -> i64 {
+    items(pod, "/status/containerStatuses").filter_map(|status| status[member].as_i64()).sum()
+}
+
+fn ready(pod: &Value) -> Value {
+    let ready = items(pod, "/status/containerStatuses").filter(|status| status["ready"] == true).count();
+    format!("{ready}/{}", items(pod, "/spec/containers").count()).into()
+}
+
+fn pod_status(pod: &Value) -> Value {
+    if pod["metadata"]["deletionTimestamp"].is_string() {
+        return "Terminating".into();
+    }
+    let mut waiting = items(pod, "/status/containerStatuses").map(|status| {
+        let reason = text(status, "/state/waiting/reason");
+        if reason.is_empty() { text(status, "/state/terminated/reason") } else { reason }
+    });
+    let of_container = waiting.find(|reason| !reason.is_empty()).unwrap_or_default();
+    let reasons = [of_container, text(pod, "/status/reason"), text(pod, "/status/phase")];
+    reasons.into_iter().find(|reason| !reason.is_empty()).unwrap_or_default().into()
+}
+
+fn gates(pod: &Value) -> Value {
+    let gates: Vec<&str> =
+        items(pod, "/spec/readinessGates").map(|gate| text(gate, "/conditionType")).collect();
+    if gates.is_empty() {
+        return NONE.into();
+    }
+    let met = |gate: &&&str| {
+        items(pod, "/status/conditions").any(|is| is["type"] == ***gate && is["status"] == "True")
+    };
+    format!("{}/{}", gates.iter().filter(met).count(), gates.len()).into()
+}
+
+fn event_object(event: &Value) -> Value {
+    let kind = either(event, "/involvedObject/kind", "/regarding/kind");
+    let name = either(event, "/involvedObject/name", "/regarding/name");
+    let (kind, name) = (kind.as_str().unwrap_or_default().to_lowercase(), name.as_str().unwrap_or_default());
+    if name.is_empty() { kind.into() } else { format!("{kind}/{name}").into() }
+}
+
+fn event_source(event: &Value) -> Value {
+    let mut component = either(event, "/source/component", "/deprecatedSource/component");
+    if component == "" {
+        component = either(event, "/reportingComponent", "/reportingController");
+    }
+    let host = either(event, "/source/host", "/deprecatedSource/host");
+    match (component.as_str().unwrap_or_default(), host.as_str().unwrap_or_default()) {
+        (component, "") => component.into(),
+        (component, host) => format!("{component}, {host}").into(),
+    }
+}
+
+fn event_count(event: &Value) -> Value {
+    let counts = ["/series/count", "/count", "/deprecatedCount"]
+        .iter()
+        .filter_map(|path| event.pointer(path)?.as_i64());
+    counts.filter(|count| *count > 0).max().unwrap_or(1).to_string().into()
+}
