@@ -123,11 +123,7 @@ pub(super) fn cases() -> Vec<Case> {
                     json!({ "rows": [{ "object": { "kind": "PartialObjectMetadata", "metadata": { "name": "a" } } }] }),
                 )
             },
-        )
-        .differs("tables answer 406, and kubectl falls back to whole objects", async |t| {
-            t.get_as(&t.maps(""), TABLE).await?.refused(406, "NotAcceptable")?;
-            t.get_as(&t.maps(""), &format!("{TABLE},application/json")).await?.is(200).map(drop)
-        }),
+        ),
         case(
             "protobuf_falls_back_to_json",
             "A client that would rather have protobuf and takes JSON gets an answer; one that sends JSON is understood.",
