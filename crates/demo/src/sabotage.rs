@@ -75,8 +75,11 @@ async fn duplicate(client: &Client, victim: &Directory, marker: &Marker) -> anyh
     ))
 }
 
+/// With its marker from the first moment on: the judge reads it when the directory appears.
 fn plant_directory(path: &Path, marker: &Marker) -> anyhow::Result<()> {
-    fs::create_dir(path)?;
-    fs::write(path.join(disk::MARKER), serde_json::to_vec(marker)?)?;
+    let seedling = path.with_file_name(".demo-plants-this");
+    fs::create_dir(&seedling)?;
+    fs::write(seedling.join(disk::MARKER), serde_json::to_vec(marker)?)?;
+    fs::rename(seedling, path)?;
     Ok(())
 }

@@ -75,8 +75,15 @@ pub(crate) fn main(options: ServeOptions) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return cli::refuse(&format!("cannot start a runtime: {error}")),
     };
-    let ended = runtime.block_on(serve(&options));
-    runtime.block_on(remove(&options.dir));
+    let (ended, alone) = runtime.block_on(async {
+        let mut gone = stdin_ended();
+        let ended = serve(&options, &mut gone).await;
+        (ended, *gone.borrow())
+    });
+    // A demo that is there removes it itself, and first shows the log in it.
+    if alone {
+        runtime.block_on(remove(&options.dir));
+    }
     let status = match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -89,13 +96,12 @@ pub(crate) fn main(options: ServeOptions) -> ExitCode {
     status
 }
 
-async fn serve(options: &ServeOptions) -> anyhow::Result<()> {
-    let mut gone = stdin_ended();
+async fn serve(options: &ServeOptions, gone: &mut Gone) -> anyhow::Result<()> {
     let users = users(options);
     match options.engine() {
-        Engine::Embedded => embedded(options, &users, &mut gone).await,
-        Engine::Real => real::serve(options, &users, &mut gone).await,
-        Engine::Cluster(cluster) => cluster::serve(options, &cluster, &users, &mut gone).await,
+        Engine::Embedded => embedded(options, &users, gone).await,
+        Engine::Real => real::serve(options, &users, gone).await,
+        Engine::Cluster(cluster) => cluster::serve(options, &cluster, &users, gone).await,
     }
 }
 
