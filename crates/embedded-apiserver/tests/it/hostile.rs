@@ -120,3 +120,11 @@ async fn a_nest_that_cannot_be_read_is_refused_in_every_body() {
     }
     assert_eq!(wire::get(&server, &path).await.json()["spec"], Value::Object(Default::default()));
 }
+
+#[tokio::test]
+async fn another_version_of_a_built_in_kind_cannot_be_registered_around_its_rules() {
+    let server = EmbeddedApiServer::new();
+    let refused = server.register_kind(Kind::namespaced("", "v2", "ConfigMap", "configmaps"));
+    assert!(refused.unwrap_err().to_string().contains("built in"));
+    server.register_kind(Kind::namespaced("apps", "v1", "Deployment", "deployments")).unwrap();
+}
