@@ -53,6 +53,7 @@ pub(crate) fn answer(core: &Core, route: &Route, request: &Request<Bytes>) -> Re
                 "resources": kinds.flat_map(|kind| resources(kind)).collect::<Vec<_>>(),
             })
         }
+        Route::OpenApiV2 => return document::version_2(request.headers()),
         Route::OpenApiIndex => document::index(&registry),
         Route::OpenApi { group, version } => match document::document(&registry, group, version) {
             Some(document) => document,

@@ -19,6 +19,8 @@ pub(crate) enum Route {
     Group(String),
     /// `/api/v1`, `/apis/GROUP/VERSION`
     Resources { group: String, version: String },
+    /// `/openapi/v2`
+    OpenApiV2,
     /// `/openapi/v3`
     OpenApiIndex,
     /// `/openapi/v3/apis/GROUP/VERSION`
@@ -63,6 +65,7 @@ pub(crate) fn route(path: &str, registry: &Registry) -> Route {
         ["api"] => Route::Core,
         ["apis"] => Route::Groups,
         ["apis", group] => Route::Group(group.to_owned()),
+        ["openapi", "v2"] => Route::OpenApiV2,
         ["openapi", "v3"] => Route::OpenApiIndex,
         ["openapi", "v3", "api", version] => {
             Route::OpenApi { group: String::new(), version: version.to_owned() }

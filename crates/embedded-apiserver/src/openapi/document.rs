@@ -5,11 +5,14 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use http::{HeaderMap, HeaderValue, Response, header};
 use serde_json::{Map, Value, json};
 
+use crate::body::Body;
 use crate::kind::Kind;
 use crate::openapi::schema;
 use crate::registry::Registry;
+use crate::status::Status;
 
 /// `/openapi/v3`: where the document of each group and version is. The address changes with the content, which clients
 /// may keep for ever.
@@ -56,6 +59,25 @@ pub(crate) fn document(registry: &Registry, group: &str, version: &str) -> Optio
         "paths": paths,
         "components": { "schemas": schemas },
     }))
+}
+
+/// What is asked for, and what is answered: with an at sign it is no media type that Go can read.
+const WANTED_2: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+const VERSION_2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+
+/// `/openapi/v2`: a document that describes nothing, for kubectl, which asks for it before it creates a `List` and then
+/// leaves the checking of the items to the server. In JSON it is not served: whoever reads that wants the types.
+pub(crate) fn version_2(headers: &HeaderMap) -> Result<Response<Body>, Status> {
+    /// `swagger: "2.0"`
+    const NOTHING: &[u8] = b"\x0a\x032.0";
+    let accepts = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    if !accepts.flat_map(|value| value.split(',')).any(|clause| matches!(clause.trim(), WANTED_2 | VERSION_2))
+    {
+        return Err(Status::not_implemented("OpenAPI v2 with types; read /openapi/v3"));
+    }
+    let mut response = Response::new(Body::full(NOTHING));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(VERSION_2));
+    Ok(response)
 }
 
 fn path(group: &str, version: &str) -> String {

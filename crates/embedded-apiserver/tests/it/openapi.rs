@@ -78,5 +78,8 @@ async fn the_address_changes_with_the_content_and_what_is_not_served_is_not_foun
     assert!(before.is_some());
     server.register_kind(Kind::namespaced("example.com", "v1", "Gadget", "gadgets")).unwrap();
     assert_ne!(before, address().await);
-    assert_eq!(wire::get(&server, "/openapi/v2").await.code, StatusCode::NOT_FOUND);
+    assert_eq!(wire::get(&server, "/openapi/v2").await.code, StatusCode::NOT_IMPLEMENTED);
+    let accept = ("accept", "application/com.github.proto-openapi.spec.v2@v1.0+protobuf");
+    let empty = wire::send(&server, http::Method::GET, "/openapi/v2", &[accept], "").await;
+    assert_eq!((empty.code, empty.text.as_str()), (StatusCode::OK, "\n\u{3}2.0"));
 }

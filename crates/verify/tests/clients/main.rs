@@ -2,3 +2,4 @@
 
 mod client_go;
 mod kubectl;
+mod strategic;
