@@ -37,10 +37,7 @@ async fn the_manifests_apply_unchanged_and_the_program_serves_the_sample_claim_a
         again.len() == applied.len() && again.iter().all(|line| line.ends_with(" unchanged")),
         "{again:?}"
     );
-    let checked = lines(kubectl(
-        plane,
-        &["apply", "--dry-run=server", "--validate=strict"],
-    ));
+    let checked = lines(kubectl(plane, &["apply", "--dry-run=server", "--validate=strict"]));
     assert_eq!(checked.len(), applied.len());
 
     let deployments: Api<Deployment> = Api::namespaced(admin.clone(), NAME);

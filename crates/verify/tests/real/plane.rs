@@ -144,7 +144,10 @@ fn now() -> Instant {
     Instant::now()
 }
 
-#[expect(clippy::disallowed_methods, reason = "processes of another owner cannot be waited for, only looked at")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "processes of another owner cannot be waited for, only looked at"
+)]
 fn pause() {
     std::thread::sleep(Duration::from_millis(50));
 }
