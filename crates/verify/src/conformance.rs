@@ -1,7 +1,7 @@
 //! What the real API server does, as cases that run against it and against the embedded one: the list, and how it is run.
 //!
 //! A case asserts what the *real* server was seen to do; it is the authority. Where the embedded server does something
-//! else, the case says what and why ([`Case::differs`]), and a second check pins exactly that: a difference that went
+//! else, the case says what and why ([`Case::difference`]), and a second check pins exactly that: a difference that went
 //! away, or became another one, fails as loudly as one nobody stated.
 
 mod answer;

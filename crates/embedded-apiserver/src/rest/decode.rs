@@ -124,8 +124,30 @@ fn canonical(kind: &Kind, mut object: Object) -> Result<(Object, Vec<String>), S
     let sent = Value::Object(object.clone());
     let mut object = builtin.canonical(object).map_err(|error| error.to_string())?;
     find_unknown(&sent, &Value::Object(object.clone()), "", &mut unknown);
+    object.retain(|name, value| !(OMITTED_EMPTY.contains(&name.as_str()) && is_empty(value)));
     metadata::normalize(&mut object);
     Ok((object, unknown))
+}
+
+/// Members of built-in kinds that Go leaves out when they are empty (`omitempty`), beside those in the metadata.
+const OMITTED_EMPTY: [&str; 9] = [
+    "allowedTopologies",
+    "binaryData",
+    "data",
+    "imagePullSecrets",
+    "mountOptions",
+    "parameters",
+    "secrets",
+    "stringData",
+    "subsets",
+];
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
 }
 
 /// Go's `time.RFC3339` with microseconds takes exactly six digits of a second, and any zone.

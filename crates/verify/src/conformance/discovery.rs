@@ -150,6 +150,18 @@ pub(super) fn cases() -> Vec<Case> {
                 t.get_as("/apis", &format!("{accept},application/json")).await?.is(200).map(drop)
             },
         ),
+        case(
+            "openapi_has_a_document_for_each_group",
+            "`/openapi/v3` lists a document for each group and version.",
+            async |t| {
+                let index = t.get("/openapi/v3").await?.is(200)?;
+                for path in ["api/v1", "apis/coordination.k8s.io/v1", "apis/storage.k8s.io/v1"] {
+                    let listed = index["paths"][path]["serverRelativeURL"].is_string();
+                    holds("it is listed", listed).map_err(|why| format!("{path}: {why}"))?;
+                }
+                Ok(())
+            },
+        ),
         case("a_double_slash_is_no_path", "`//api` answers a plain 404.", async |t| {
             let answer = t.get("//api").await?;
             same("code", answer.code, 404)

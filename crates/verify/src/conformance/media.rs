@@ -149,6 +149,31 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(())
             },
         ),
+        case(
+            "malformed_protobuf_is_400",
+            "A POST in protobuf that does not begin as one answers 400.",
+            async |t| {
+                let headers = [("content-type", "application/vnd.kubernetes.protobuf")];
+                t.send(Method::POST, &t.maps(""), &headers, "x").await?.refused(400, "BadRequest")?;
+                Ok(())
+            },
+        ),
+        case(
+            "rows_of_tables_hold_what_is_asked_for",
+            "includeObject=Object puts whole objects into the rows of a Table, None nothing; another word answers 400.",
+            async |t| {
+                t.map("a", "v").await?;
+                let whole = t.get_as(&t.maps("?includeObject=Object"), TABLE).await?.is(200)?;
+                has(
+                    &whole,
+                    json!({ "rows": [{ "object": { "kind": "ConfigMap", "data": { "k": "v" } } }] }),
+                )?;
+                let none = t.get_as(&t.maps("?includeObject=None"), TABLE).await?.is(200)?;
+                has(&none, json!({ "rows": [{ "object": null }] }))?;
+                t.get_as(&t.maps("?includeObject=Odd"), TABLE).await?.is(400)?;
+                Ok(())
+            },
+        ),
         case("a_body_without_a_type_is_json", "A POST without a Content-Type is taken as JSON.", async |t| {
             t.send(Method::POST, &t.maps(""), &[], map("a", "v").to_string()).await?.is(201)?;
             Ok(())

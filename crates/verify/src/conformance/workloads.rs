@@ -112,6 +112,20 @@ pub(super) fn cases() -> Vec<Case> {
             t.make(&t.core("serviceaccounts", ""), named("a")).await?;
             has(&t.delete(&t.core("serviceaccounts", "/a")).await?.is(200)?, json!({ "kind": "ServiceAccount" }))
         }),
+        case("empty_maps_and_lists_are_left_out", "Empty data of a ConfigMap, and empty lists of a ServiceAccount, are left out.", async |t| {
+            let made = t.make(&t.maps(""), json!({ "metadata": { "name": "a" }, "data": {} })).await?;
+            has(&made, json!({ "data": null }))?;
+            let object = json!({ "metadata": { "name": "a" }, "imagePullSecrets": [] });
+            has(&t.make(&t.core("serviceaccounts", ""), object).await?, json!({ "imagePullSecrets": null }))
+        }),
+        case("endpoints_warn_of_their_age", "Answers about Endpoints carry a Warning that they are deprecated.", async |t| {
+            let answer = t.post(&t.core("endpoints", ""), &named("a")).await?;
+            same("warnings", answer.warnings().len(), 1)
+        })
+        .differs("no deprecation is warned of", async |t| {
+            let answer = t.post(&t.core("endpoints", ""), &named("a")).await?;
+            same("warnings", answer.warnings().len(), 0)
+        }),
         case("endpoints_are_plain", "Endpoints can be created, changed without a version, and deleted to a Status.", async |t| {
             let path = t.core("endpoints", "");
             t.make(&path, named("a")).await?;
