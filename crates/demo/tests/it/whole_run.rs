@@ -115,7 +115,8 @@ fn keep_leaves_the_server_up_until_a_signal() {
     let url = said
         .lines()
         .find_map(|line| line.split_once("server      http://"))
-        .map(|(_, url)| url.to_owned())
+        .and_then(|(_, url)| url.split_whitespace().next())
+        .map(str::to_owned)
         .unwrap();
     assert!(std::path::Path::new(&kubeconfig).is_file());
     assert!(std::net::TcpStream::connect(url.trim_end_matches('/')).is_ok());
