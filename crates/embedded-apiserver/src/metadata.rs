@@ -4,7 +4,7 @@ use fastrand::Rng;
 use serde_json::{Map, Value};
 
 use crate::names;
-use crate::status::Cause;
+use crate::status::{Cause, Causes};
 
 /// An object as members; apiVersion and kind are taken off.
 pub(crate) type Object = Map<String, Value>;
@@ -97,7 +97,7 @@ pub(crate) fn generate_name(base: &str, rng: &mut Rng) -> String {
 }
 
 /// What is wrong with labels, annotations, finalizers and owner references.
-pub(crate) fn check(object: &Object, causes: &mut Vec<Cause>) {
+pub(crate) fn check(object: &Object, causes: &mut Causes) {
     let members = |member: &str| get(object, member).and_then(Value::as_object).into_iter().flatten();
     for (key, value) in members("labels") {
         if let Some(why) = names::wrong_qualified_name(key) {
@@ -136,6 +136,9 @@ pub(crate) fn check(object: &Object, causes: &mut Vec<Cause>) {
     let owners = get(object, "ownerReferences").and_then(Value::as_array).into_iter().flatten();
     let mut controllers = 0;
     for owner in owners {
+        if causes.is_full() {
+            return;
+        }
         let says = |member: &str| owner.get(member).and_then(Value::as_str).unwrap_or_default();
         for member in ["apiVersion", "kind", "name", "uid"] {
             if says(member).is_empty() {

@@ -69,6 +69,60 @@ impl Cause {
     fn text(&self) -> String {
         format!("{}: {}", self.field, self.message)
     }
+
+    fn to_json(&self) -> Value {
+        json!({ "reason": self.reason, "message": self.message, "field": self.field })
+    }
+
+    /// Field and message cut to what an answer may hold of them: a client may send a megabyte as a label.
+    fn shortened(mut self) -> Self {
+        shorten(&mut self.field);
+        shorten(&mut self.message);
+        self
+    }
+}
+
+fn shorten(text: &mut String) {
+    const MOST: usize = 4096;
+    if text.len() > MOST {
+        text.truncate(text.floor_char_boundary(MOST));
+        text.push_str("...");
+    }
+}
+
+/// What is wrong with an object, each thing once, as `ToAggregate` of k8s.io/apimachinery/pkg/util/validation/field
+/// has it, and never more than an answer should hold: what a client sends must not come back a hundredfold.
+#[derive(Debug, Default)]
+pub(crate) struct Causes {
+    found: Vec<Cause>,
+    bytes: usize,
+}
+
+impl Causes {
+    /// No list is longer than that.
+    const MOST: usize = 64;
+    /// Nothing is added to a list with so much text.
+    const MOST_BYTES: usize = 16 * 1024;
+
+    pub(crate) fn push(&mut self, cause: Cause) {
+        if self.is_full() {
+            return;
+        }
+        let cause = cause.shortened();
+        if !self.found.contains(&cause) {
+            self.bytes = self.bytes.saturating_add(cause.field.len()).saturating_add(cause.message.len());
+            self.found.push(cause);
+        }
+    }
+
+    /// Whether more would not be kept: a reason not to look any further.
+    pub(crate) fn is_full(&self) -> bool {
+        self.found.len() >= Self::MOST || self.bytes >= Self::MOST_BYTES
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
 }
 
 /// A failure, as the API says it.
@@ -174,16 +228,16 @@ impl Status {
 
     /// A patch whose result cannot be decoded.
     pub(crate) fn invalid_patch(result: &str, why: &str) -> Self {
-        let cause = Cause::invalid("patch", result, why);
+        let cause = Cause::invalid("patch", result, why).shortened();
         let mut status = Self::new(422, "Invalid", format!(" \"\" is invalid: {}", cause.text()));
         status.details = Some(json!({
-            "causes": [{ "reason": cause.reason, "message": cause.message, "field": cause.field }],
+            "causes": [cause.to_json()],
         }));
         status
     }
 
-    pub(crate) fn invalid(kind: &Kind, name: &str, causes: &[Cause]) -> Self {
-        let what = match causes {
+    pub(crate) fn invalid(kind: &Kind, name: &str, causes: &Causes) -> Self {
+        let what = match &*causes.found {
             [one] => one.text(),
             many => format!("[{}]", many.iter().map(Cause::text).collect::<Vec<_>>().join(", ")),
         };
@@ -191,10 +245,7 @@ impl Status {
         let mut status = Self::new(422, "Invalid", message).about(kind, name);
         if let Some(details) = &mut status.details {
             details["kind"] = kind.kind().into();
-            details["causes"] = causes
-                .iter()
-                .map(|c| json!({ "reason": c.reason, "message": c.message, "field": c.field }))
-                .collect();
+            details["causes"] = causes.found.iter().map(Cause::to_json).collect();
         }
         status
     }
@@ -206,7 +257,7 @@ impl Status {
         status.details = Some(json!({
             "group": "meta.k8s.io",
             "kind": options,
-            "causes": [{ "reason": cause.reason, "message": cause.message, "field": cause.field }],
+            "causes": [cause.to_json()],
         }));
         status
     }

@@ -9,7 +9,7 @@ use crate::clock;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::names;
-use crate::status::Cause;
+use crate::status::{Cause, Causes};
 
 /// Fills in what a new or changed object leaves out.
 pub(crate) fn default(builtin: Builtin, object: &mut Object) {
@@ -124,13 +124,13 @@ pub(crate) fn wrong_name(kind: &Kind, name: &str) -> Option<&'static str> {
 }
 
 /// What is wrong with an object, old or new.
-pub(crate) fn check(builtin: Builtin, object: &Object, causes: &mut Vec<Cause>) {
+pub(crate) fn check(builtin: Builtin, object: &Object, causes: &mut Causes) {
     match builtin {
         Builtin::Claim => storage::check_claim(object, causes),
         Builtin::Volume => storage::check_volume(object, causes),
         Builtin::StorageClass => storage::check_class(object, causes),
         Builtin::Lease => {
-            let positive = |path: &str, least: i64, why: &str, causes: &mut Vec<Cause>| {
+            let positive = |path: &str, least: i64, why: &str, causes: &mut Causes| {
                 if let Some(value) = at(object, path).and_then(Value::as_i64)
                     && value < least
                 {
@@ -174,7 +174,7 @@ const EVENT_STAYS: [&str; 13] = [
 ];
 
 /// What may not change.
-pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, causes: &mut Vec<Cause>) {
+pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, causes: &mut Causes) {
     let changed = |member: &str| object.get(member) != old.get(member);
     match builtin {
         Builtin::Claim => storage::check_claim_update(object, old, causes),
@@ -217,7 +217,7 @@ pub(super) fn text<'a>(object: &'a Object, path: &str) -> &'a str {
     at(object, path).and_then(Value::as_str).unwrap_or_default()
 }
 
-pub(super) fn one_of(object: &Object, path: &str, supported: &[&str], causes: &mut Vec<Cause>) {
+pub(super) fn one_of(object: &Object, path: &str, supported: &[&str], causes: &mut Causes) {
     if let Some(value) = at(object, path).and_then(Value::as_str)
         && !supported.contains(&value)
     {
@@ -226,16 +226,17 @@ pub(super) fn one_of(object: &Object, path: &str, supported: &[&str], causes: &m
 }
 
 /// Keys of ConfigMaps and Secrets, and how much their values hold in all; keys do not count.
-fn check_data(object: &Object, all: &str, causes: &mut Vec<Cause>) {
+fn check_data(object: &Object, all: &str, causes: &mut Causes) {
     const MAX: usize = 1024 * 1024;
     let members = |member: &str| object.get(member).and_then(Value::as_object).into_iter().flatten();
+    let binary = object.get("binaryData").and_then(Value::as_object);
     let mut size = 0_usize;
     for member in ["data", "binaryData"] {
         for (key, value) in members(member) {
             if let Some(why) = names::wrong_data_key(key) {
                 causes.push(Cause::invalid(format!("{member}[{key}]"), key, why));
             }
-            if member == "data" && members("binaryData").any(|(other, _)| other == key) {
+            if member == "data" && binary.is_some_and(|members| members.contains_key(key)) {
                 let why = "duplicate of key present in binaryData";
                 causes.push(Cause::invalid(format!("data[{key}]"), key, why));
             }
@@ -252,7 +253,7 @@ fn check_data(object: &Object, all: &str, causes: &mut Vec<Cause>) {
     }
 }
 
-fn check_event(builtin: Builtin, object: &Object, causes: &mut Vec<Cause>) {
+fn check_event(builtin: Builtin, object: &Object, causes: &mut Causes) {
     let (involved, new) = match builtin {
         Builtin::EventV1 => ("regarding.namespace", true),
         _ => ("involvedObject.namespace", at(object, "eventTime").is_some()),

@@ -6,7 +6,7 @@ use crate::builtin::quantities;
 use crate::builtin::rules::{at, one_of, text};
 use crate::metadata::Object;
 use crate::names;
-use crate::status::Cause;
+use crate::status::{Cause, Causes};
 
 const MODES: [&str; 4] = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 const IMMUTABLE: &str = "field is immutable";
@@ -24,14 +24,14 @@ const NOT_SOURCES: [&str; 9] = [
 ];
 
 /// `ValidatePersistentVolumeClaim`.
-pub(super) fn check_claim(object: &Object, causes: &mut Vec<Cause>) {
+pub(super) fn check_claim(object: &Object, causes: &mut Causes) {
     check_access_modes(object, "at least 1 access mode is required", causes);
     check_size(at(object, "spec.resources.requests.storage"), "spec.resources[storage]", causes);
     check_class_and_mode(object, causes);
 }
 
 /// `ValidatePersistentVolume`.
-pub(super) fn check_volume(object: &Object, causes: &mut Vec<Cause>) {
+pub(super) fn check_volume(object: &Object, causes: &mut Causes) {
     check_access_modes(object, "", causes);
     let capacity = at(object, "spec.capacity").and_then(Value::as_object);
     if capacity.is_none_or(serde_json::Map::is_empty) {
@@ -54,7 +54,7 @@ pub(super) fn check_volume(object: &Object, causes: &mut Vec<Cause>) {
 }
 
 /// `ValidateStorageClass`.
-pub(super) fn check_class(object: &Object, causes: &mut Vec<Cause>) {
+pub(super) fn check_class(object: &Object, causes: &mut Causes) {
     let provisioner = text(object, "provisioner");
     if provisioner.is_empty() {
         causes.push(Cause::required("provisioner", ""));
@@ -65,7 +65,7 @@ pub(super) fn check_class(object: &Object, causes: &mut Vec<Cause>) {
     one_of(object, "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"], causes);
 }
 
-fn check_access_modes(object: &Object, why_required: &str, causes: &mut Vec<Cause>) {
+fn check_access_modes(object: &Object, why_required: &str, causes: &mut Causes) {
     let modes = at(object, "spec.accessModes").and_then(Value::as_array);
     if modes.is_none_or(Vec::is_empty) {
         causes.push(Cause::required("spec.accessModes", why_required));
@@ -80,7 +80,7 @@ fn check_access_modes(object: &Object, why_required: &str, causes: &mut Vec<Caus
     }
 }
 
-fn check_size(size: Option<&Value>, field: &str, causes: &mut Vec<Cause>) {
+fn check_size(size: Option<&Value>, field: &str, causes: &mut Causes) {
     let Some(size) = size.and_then(Value::as_str) else {
         return causes.push(Cause::required(field, ""));
     };
@@ -89,7 +89,7 @@ fn check_size(size: Option<&Value>, field: &str, causes: &mut Vec<Cause>) {
     }
 }
 
-fn check_class_and_mode(object: &Object, causes: &mut Vec<Cause>) {
+fn check_class_and_mode(object: &Object, causes: &mut Causes) {
     let class = text(object, "spec.storageClassName");
     if !class.is_empty()
         && let Some(why) = names::wrong_subdomain(class)
@@ -104,7 +104,7 @@ fn sources(object: &Object) -> impl Iterator<Item = (&String, &Value)> {
     members.filter(|(name, value)| !NOT_SOURCES.contains(&name.as_str()) && !value.is_null())
 }
 
-fn check_source(object: &Object, causes: &mut Vec<Cause>) {
+fn check_source(object: &Object, causes: &mut Causes) {
     const TYPES: [&str; 8] =
         ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
     let mut names: Vec<_> = sources(object).map(|(name, _)| name.as_str()).collect();
@@ -135,7 +135,7 @@ fn check_source(object: &Object, causes: &mut Vec<Cause>) {
 }
 
 /// `ValidatePersistentVolumeClaimUpdate`: the volume may be set once, and what a bound claim asks for may change.
-pub(super) fn check_claim_update(object: &Object, old: &Object, causes: &mut Vec<Cause>) {
+pub(super) fn check_claim_update(object: &Object, old: &Object, causes: &mut Causes) {
     let spec = |object: &Object| object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
     let (mut new, was) = (spec(object), spec(old));
     let mut allow = |member: &str| match was.get(member) {
@@ -180,7 +180,7 @@ fn size(claim: &Object) -> u128 {
 }
 
 /// `ValidatePersistentVolumeUpdate`: source and mode stay; the node affinity may be set once.
-pub(super) fn check_volume_update(object: &Object, old: &Object, causes: &mut Vec<Cause>) {
+pub(super) fn check_volume_update(object: &Object, old: &Object, causes: &mut Causes) {
     if !sources(object).eq(sources(old)) {
         let why = "spec.persistentvolumesource is immutable after creation";
         causes.push(Cause::forbidden("spec.persistentvolumesource", why));
@@ -197,7 +197,7 @@ pub(super) fn check_volume_update(object: &Object, old: &Object, causes: &mut Ve
 }
 
 /// `ValidateStorageClassUpdate`.
-pub(super) fn check_class_update(object: &Object, old: &Object, causes: &mut Vec<Cause>) {
+pub(super) fn check_class_update(object: &Object, old: &Object, causes: &mut Causes) {
     for member in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
         if object.get(member) != old.get(member) {
             let value = object.get(member).unwrap_or(&Value::Null);

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::builtin::rules::{at, fill, text};
 use crate::metadata::Object;
-use crate::status::Cause;
+use crate::status::{Cause, Causes};
 
 /// What a Pod leaves out.
 pub(super) fn default_pod(object: &mut Object) {
@@ -47,7 +47,7 @@ fn default_container(container: &mut Map<String, Value>) {
     }
 }
 
-pub(super) fn check_pod(object: &Object, causes: &mut Vec<Cause>) {
+pub(super) fn check_pod(object: &Object, causes: &mut Causes) {
     let containers = at(object, "spec.containers").and_then(Value::as_array);
     if containers.is_none_or(Vec::is_empty) {
         causes.push(Cause::required("spec.containers", ""));
@@ -62,7 +62,7 @@ pub(super) fn check_pod(object: &Object, causes: &mut Vec<Cause>) {
 }
 
 /// `ValidatePodUpdate`: images, the deadline and more tolerations may change.
-pub(super) fn check_pod_update(object: &Object, old: &Object, causes: &mut Vec<Cause>) {
+pub(super) fn check_pod_update(object: &Object, old: &Object, causes: &mut Causes) {
     let spec = |object: &Object| object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
     let (mut new, was) = (spec(object), spec(old));
     for member in ["containers", "initContainers"] {
@@ -113,7 +113,7 @@ pub(super) fn default_service(object: &mut Object) {
     }
 }
 
-pub(super) fn check_service(object: &Object, causes: &mut Vec<Cause>) {
+pub(super) fn check_service(object: &Object, causes: &mut Causes) {
     let ports = at(object, "spec.ports").and_then(Value::as_array);
     let headless = text(object, "spec.clusterIP") == "None" || text(object, "spec.type") == "ExternalName";
     if !headless && ports.is_none_or(Vec::is_empty) {

@@ -176,15 +176,19 @@ fn shorten_numbers(value: &mut Value) {
     }
 }
 
-/// Members that were sent and are not there after decoding.
+/// Members that were sent and are not there after decoding: the first of them.
 fn find_unknown(sent: &Value, known: &Value, path: &str, unknown: &mut Vec<String>) {
+    /// As many as an answer has warnings.
+    const MOST: usize = 64;
     match (sent, known) {
+        _ if unknown.len() >= MOST => {}
         (Value::Object(sent), Value::Object(known)) => {
             for (name, value) in sent.iter().filter(|(_, value)| !value.is_null()) {
                 let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
                 match known.get(name) {
                     Some(known) => find_unknown(value, known, &path, unknown),
-                    None => unknown.push(format!("unknown field \"{path}\"")),
+                    None if unknown.len() < MOST => unknown.push(format!("unknown field \"{path}\"")),
+                    None => return,
                 }
             }
         }

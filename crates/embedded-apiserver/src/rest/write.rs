@@ -20,7 +20,7 @@ use crate::rest::decode::{self, Decoded};
 use crate::rest::{Written, check_path_name, key_of, parse_version};
 use crate::route::Target;
 use crate::server::Core;
-use crate::status::{Cause, Status};
+use crate::status::{Cause, Causes, Status};
 use crate::store::Inner;
 use crate::stored::{Key, Stored};
 
@@ -115,7 +115,7 @@ fn insert(
         rules::default(builtin, &mut object);
         rules::prepare_create(builtin, &mut object, now, core.options.protect_volumes);
     }
-    let mut causes = Vec::new();
+    let mut causes = Causes::default();
     if !base.is_empty()
         && let Some(why) = rules::wrong_name(kind, &names::without_dash(&base))
     {
@@ -179,7 +179,7 @@ fn check_namespace(
     Ok(())
 }
 
-fn check(kind: &Kind, object: &Object, old: Option<&Object>, causes: &mut Vec<Cause>) {
+fn check(kind: &Kind, object: &Object, old: Option<&Object>, causes: &mut Causes) {
     metadata::check(object, causes);
     if let Some(builtin) = kind.builtin {
         rules::check(builtin, object, causes);
@@ -378,7 +378,7 @@ impl Edited<'_> {
             rules::default(builtin, &mut new);
         }
         metadata::normalize(&mut new);
-        let mut causes = Vec::new();
+        let mut causes = Causes::default();
         self.check_metadata(&new, &mut causes);
         check(kind, &new, Some(old), &mut causes);
         if !causes.is_empty() {
@@ -469,7 +469,7 @@ impl Edited<'_> {
         }
     }
 
-    fn check_metadata(&self, new: &Object, causes: &mut Vec<Cause>) {
+    fn check_metadata(&self, new: &Object, causes: &mut Causes) {
         let old = self.old;
         for member in ["name", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
             if metadata::get(new, member) != metadata::get(old, member) {

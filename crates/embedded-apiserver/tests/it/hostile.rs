@@ -128,3 +128,35 @@ async fn another_version_of_a_built_in_kind_cannot_be_registered_around_its_rule
     assert!(refused.unwrap_err().to_string().contains("built in"));
     server.register_kind(Kind::namespaced("apps", "v1", "Deployment", "deployments")).unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_wrong_a_thousandfold_is_said_in_a_few_words() {
+    let server = EmbeddedApiServer::new();
+    let count = 60_000;
+    let labels: serde_json::Map<_, _> = (0..count).map(|at| (format!("a b{at}"), json!("x y"))).collect();
+    let data: serde_json::Map<_, _> = (0..count).map(|at| (format!("a b{at}"), json!(""))).collect();
+    let finalizers: Vec<_> = (0..count).map(|at| format!("a b{at}")).collect();
+    let controller =
+        json!({ "apiVersion": "v1", "kind": "Event", "name": "", "uid": "", "controller": true });
+    for (metadata, data) in [
+        (json!({ "ownerReferences": vec![json!({}); 300_000] }), json!({})),
+        (json!({ "ownerReferences": vec![controller; 10_000] }), json!({})),
+        (json!({ "finalizers": finalizers }), json!({})),
+        (json!({ "finalizers": ["\u{1}".repeat(500_000)] }), json!({})),
+        (json!({ "labels": labels }), json!({})),
+        (json!({ "labels": { "k": "\"".repeat(500_000) } }), json!({})),
+        (json!({ "annotations": labels }), json!({})),
+        (json!({}), json!(data)),
+    ] {
+        let mut object = json!({ "metadata": metadata, "data": data, "binaryData": data });
+        object["metadata"]["name"] = "m".into();
+        let answer = wire::post(&server, MAPS, &object).await;
+        assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY, "{:.300}", answer.text);
+        assert!(answer.text.len() < 128 * 1024, "{} bytes: {:.300}", answer.text.len(), answer.text);
+        let causes = answer.json()["details"]["causes"].as_array().expect("causes").len();
+        assert!((1..=64).contains(&causes), "{causes}");
+    }
+    let twice = json!({ "metadata": { "name": "m", "ownerReferences": [{}, {}] } });
+    let answer = wire::post(&server, MAPS, &twice).await.json();
+    assert_eq!(answer["details"]["causes"].as_array().expect("causes").len(), 4, "each once");
+}
