@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Result, bail, ensure};
 
-use crate::process::{Deadline, is_installed, run, shown, status};
+use crate::process::{Deadline, end_with_us, is_installed, run, shown, status};
 use crate::stage::{self, Group, Stage, Verdict};
 use crate::workspace::Workspace;
 use crate::{arrows, demo, real, tidy};
@@ -111,6 +111,7 @@ const STAGES: &[Stage] = &[
 /// Runs the named stages, or all.
 pub(crate) fn run_stages(names: &[String]) -> Result<()> {
     let stages = stage::pick(STAGES, names)?;
+    end_with_us()?;
     stage::run_all(&stages, &Workspace::load()?)
 }
 
@@ -142,7 +143,7 @@ fn workflows(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
             std::env::var_os("CI").is_none(),
             "Go is not installed; install Go 1.26, actionlint is a Go module"
         );
-        return Ok(Verdict::Skipped("Go is not installed, and actionlint is a Go module"));
+        return Ok(Verdict::Skipped("Go is not installed, and actionlint is a Go module".to_owned()));
     }
     run(workspace.program("go", &["run", ACTIONLINT]), deadline)?;
     Ok(Verdict::Passed)

@@ -3,12 +3,15 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::ops::ControlFlow;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use control_plane::{Assets, Component, ControlPlane, Progress};
 
+/// How often it is asked whether the API server is ready.
+const TICK: Duration = Duration::from_millis(50);
 /// How often the programs are looked at while all is well.
 const LOOK: Duration = Duration::from_secs(1);
 /// Away from a terminal, a line this often says that a build goes on.
@@ -40,7 +43,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         return Ok(());
     }
     let builder = ControlPlane::builder().port(options.port).controller_manager(!options.no_controllers);
-    let mut plane = builder.start(&assets)?;
+    // In a thread of its own, so that a signal is heard meanwhile: then this process ends, and the keeper takes away what was started.
+    let start = thread::spawn(move || builder.start(&assets));
+    while !start.is_finished() {
+        match signals.recv_timeout(TICK) {
+            Err(RecvTimeoutError::Timeout) => {}
+            _ => bail!("ended before the API server was ready"),
+        }
+    }
+    let mut plane = match start.join() {
+        Ok(started) => started?,
+        Err(panic) => std::panic::resume_unwind(panic),
+    };
     eprintln!(
         "kube-apiserver listens on {}; its kubeconfig, for admin, is {} and follows; Ctrl-C ends it",
         plane.url(),

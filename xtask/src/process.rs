@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -37,6 +38,7 @@ pub(crate) fn status(mut command: Command, deadline: Deadline) -> Result<ExitSta
     let shown = shown(&command);
     let leads_group = lead_a_group(&mut command);
     let mut child = command.spawn().with_context(|| format!("cannot start `{shown}`"))?;
+    let _running = leads_group.then(|| Running::new(&child));
     match child.wait_timeout(deadline.remaining()).with_context(|| format!("cannot wait for `{shown}`"))? {
         Some(status) => Ok(status),
         None => {
@@ -45,6 +47,45 @@ pub(crate) fn status(mut command: Command, deadline: Deadline) -> Result<ExitSta
             bail!("`{shown}` had not ended when the time of its stages was over, and was killed");
         }
     }
+}
+
+/// The group of the command that runs now, for [`end_with_us`].
+static RUNNING: Mutex<Option<u32>> = Mutex::new(None);
+
+/// While this lives, the child's group is the one that runs.
+struct Running;
+
+impl Running {
+    fn new(child: &Child) -> Self {
+        note(Some(child.id()));
+        Self
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        note(None);
+    }
+}
+
+fn note(group: Option<u32>) {
+    *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = group;
+}
+
+/// From here on a signal that ends this process is passed on first: a command that leads a group hears none by itself.
+pub(crate) fn end_with_us() -> Result<()> {
+    ctrlc::set_handler(|| {
+        let group = *RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        #[cfg(unix)]
+        if let Some(group) =
+            group.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw)
+        {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
+        }
+        let _ = group;
+        std::process::exit(130);
+    })
+    .context("cannot listen to signals")
 }
 
 /// The command as one would type it, with the variables set for it.

@@ -26,7 +26,7 @@ pub(crate) struct Stage {
 pub(crate) enum Verdict {
     Passed,
     /// A tool is absent that a laptop may lack; never under `CI=true`.
-    Skipped(&'static str),
+    Skipped(String),
 }
 
 /// Stages that share one cap of wall time. At its end the command that is running is killed, and its stage fails.

@@ -64,8 +64,7 @@ impl Assets {
         components: &[Component],
         mut tell: impl FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Self, Error> {
-        let given =
-            std::env::var_os("KUBEBUILDER_ASSETS").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+        let given = given();
         let in_given = |component: Component| {
             given.as_ref().map(|folder| folder.join(component.name())).filter(|path| path.is_file())
         };
@@ -86,15 +85,17 @@ impl Assets {
         Ok(Self(found))
     }
 
-    /// Whether [`prepare`](Self::prepare) has a chance: every program is there, or Go is.
+    /// What makes [`prepare`](Self::prepare) fail at once: a program that is nowhere, without the Go that could build it.
     #[must_use]
-    pub fn can_be_had(components: &[Component]) -> bool {
-        let given = std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from);
+    pub fn missing(components: &[Component]) -> Option<Error> {
+        let assets = given();
         let cached = folder().ok();
         let has = |folder: &Option<PathBuf>, component: Component| {
             folder.as_ref().is_some_and(|folder| folder.join(component.name()).is_file())
         };
-        components.iter().all(|&component| has(&given, component) || has(&cached, component)) || go_is_there()
+        let nowhere = |component: &&Component| !has(&assets, **component) && !has(&cached, **component);
+        let component = components.iter().copied().find(|component| nowhere(&component))?;
+        (!go_is_there()).then_some(Error::NoGo { component, assets })
     }
 
     /// Where a program is.
@@ -189,6 +190,10 @@ impl Cache {
             .arg(component.package())
             // Static programs, which need no C compiler.
             .env("CGO_ENABLED", "0")
+            // For this machine, and from this module alone, whatever the caller works on.
+            .env("GOWORK", "off")
+            .env_remove("GOOS")
+            .env_remove("GOARCH")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
@@ -217,6 +222,8 @@ impl Cache {
         let status = go.wait().map_err(Error::io("wait for go"))?;
         if !status.success() {
             let _ = fs::remove_file(&unfinished);
+            // A Ctrl-C at a terminal reaches Go too, and perhaps first.
+            check(tell(Progress::Building { component, elapsed: start.elapsed() }))?;
             return Err(Error::Build { component, tail: tail.join("\n") });
         }
         fs::rename(&unfinished, path).map_err(Error::io(format!("keep {}", path.display())))?;
@@ -253,6 +260,11 @@ fn interrupt(go: &mut std::process::Child) {
     #[cfg(not(unix))]
     let _ = go.kill();
     let _ = go.wait();
+}
+
+/// Programs that the user has built already; kubebuilder's own variable.
+fn given() -> Option<PathBuf> {
+    std::env::var_os("KUBEBUILDER_ASSETS").filter(|folder| !folder.is_empty()).map(PathBuf::from)
 }
 
 /// `$XDG_CACHE_HOME/wq-rs/control-plane/KEY`, or the same below `$HOME/.cache`.

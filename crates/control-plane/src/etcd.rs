@@ -25,8 +25,14 @@ pub(crate) fn compact(port: u16) -> Result<u64, Error> {
     }
 }
 
+/// A proxy that the environment names has no way to this machine's loopback.
 fn agent() -> ureq::Agent {
-    ureq::Agent::config_builder().timeout_global(Some(TIMEOUT)).http_status_as_error(false).build().into()
+    ureq::Agent::config_builder()
+        .timeout_global(Some(TIMEOUT))
+        .http_status_as_error(false)
+        .proxy(None)
+        .build()
+        .into()
 }
 
 fn post(port: u16, verb: &str, body: &str) -> Result<(u16, String), Error> {

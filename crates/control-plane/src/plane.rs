@@ -1,5 +1,6 @@
 //! A running control plane: started, broken on request, and taken away.
 
+use std::io::Write as _;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -149,7 +150,12 @@ impl ControlPlane {
         // A user's name may hold what a file's may not.
         let index = self.users.iter().position(|known| known.name == user).unwrap_or_default();
         let path = self.folder.path().join(format!("kubeconfig-{index}.yaml"));
-        user::write_secret(&path, &text).map_err(Error::io(format!("write {}", path.display())))?;
+        // Written once, and whole: another thread may be reading it.
+        if !path.is_file() {
+            tempfile::NamedTempFile::new_in(self.folder.path())
+                .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| Ok(file.persist(&path)?)))
+                .map_err(Error::io(format!("write {}", path.display())))?;
+        }
         Ok(path)
     }
 
@@ -177,12 +183,15 @@ impl ControlPlane {
         Ok(command)
     }
 
-    /// Starts the API server, and waits until it is ready; on the same port and with the same certificate as before.
+    /// Starts the API server, after ending one that runs, and waits until it is ready; on the same port and with the same
+    /// certificate as before.
     ///
     /// # Errors
     ///
     /// [`Error::Ended`] or [`Error::NotReady`], with the end of its log.
     pub fn start_api_server(&mut self) -> Result<(), Error> {
+        // The one before would answer in the place of the new one, which finds its port taken.
+        self.stop_api_server();
         let component = Component::KubeApiserver;
         let flags = self.flags_of_api_server();
         let path = self.assets.path(component)?;
@@ -212,7 +221,6 @@ impl ControlPlane {
     ///
     /// As of [`start_api_server`](Self::start_api_server).
     pub fn restart_api_server(&mut self) -> Result<(), Error> {
-        self.stop_api_server();
         self.start_api_server()
     }
 

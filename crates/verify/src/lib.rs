@@ -1,6 +1,7 @@
 //! Checks that need several crates at once, or a real control plane; among them that the code in the workspace's README compiles.
 
 pub mod real;
+pub mod go;
 pub mod conformance;
 
 #[cfg(doctest)]

@@ -43,10 +43,9 @@ impl std::ops::DerefMut for Own {
 pub fn assets() -> Option<&'static Assets> {
     static ASSETS: OnceLock<Option<Assets>> = OnceLock::new();
     let find = || {
-        if !Assets::can_be_had(&Component::ALL) {
-            let why = "neither Go nor KUBEBUILDER_ASSETS is there, so there is no real control plane";
-            assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{why}");
-            eprintln!("SKIPPED: {why}; install Go 1.26");
+        if let Some(missing) = Assets::missing(&Component::ALL) {
+            assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{missing}");
+            eprintln!("SKIPPED: {missing}");
             return None;
         }
         match Assets::prepare(&Component::ALL, |_| ControlFlow::Continue(())) {
@@ -120,6 +119,8 @@ pub async fn config_of(kubeconfig: &str) -> Config {
         let file = Kubeconfig::from_yaml(kubeconfig)?;
         let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
         config.default_retry = false;
+        // One that the environment names has no way to this machine's loopback.
+        config.proxy_url = None;
         Ok::<_, kube::config::KubeconfigError>(config)
     };
     match config.await {

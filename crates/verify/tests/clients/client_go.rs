@@ -1,7 +1,7 @@
 //! client-go, in the Go program of `go/`, against the embedded server: typed clients, an informer, an election.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -17,23 +17,8 @@ const LIMIT: Duration = Duration::from_secs(90);
 /// The Go program, built once; nothing where there is no Go, which a CI machine must have.
 fn program() -> Option<&'static Path> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let build = || verify::go::build(".", &Path::new(env!("CARGO_TARGET_TMPDIR")).join("client-go"));
     PROGRAM.get_or_init(build).as_deref()
-}
-
-#[expect(clippy::print_stderr, reason = "a test that was skipped must say so")]
-fn build() -> Option<PathBuf> {
-    let version = Command::new("go").arg("version").stdout(Stdio::null()).status();
-    if !version.is_ok_and(|status| status.success()) {
-        let ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-        assert!(!ci, "no `go` on the PATH: install Go 1.26, or unset CI to skip the tests with client-go");
-        eprintln!("skipped: no `go` on the PATH to build client-go with");
-        return None;
-    }
-    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join("client-go");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("go");
-    let built = Command::new("go").arg("build").arg("-o").arg(&program).arg(".").current_dir(source).status();
-    assert!(built.expect("go starts").success(), "the Go program is built");
-    Some(program)
 }
 
 /// A server, its socket, and kubeconfigs for who works on it.

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use control_plane::ControlPlane;
 use k8s_openapi::api::authentication::v1::TokenRequest;
@@ -134,7 +134,7 @@ impl Provisioner {
 
     /// Waits until this is so of what it says of its readiness. Returns how long that took.
     pub(crate) async fn until_ready_says(&self, what: &str, is_so: impl Fn(u16, &str) -> bool) -> Duration {
-        let begun = Instant::now();
+        let begun = tokio::time::Instant::now();
         let mut last = None;
         while begun.elapsed() < SOON {
             last = self.get("/readyz").await;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use control_plane::ControlPlane;
 use futures::future::join_all;
@@ -238,7 +238,7 @@ async fn lives_through_lacking(
     assert_eq!(shown().await, [gauge]);
 
     deployment.grant().await;
-    let granted = Instant::now();
+    let granted = tokio::time::Instant::now();
     let ready = provisioner.until_ready_says("it is ready again", |code, _| code == 200).await;
     let volume = until_bound(&claims, "data", || provisioner.log()).await;
     let bound = granted.elapsed();
@@ -258,7 +258,7 @@ async fn lives_through_lacking(
 async fn every_permission_that_is_missing_is_named_and_its_grant_is_noticed_within_seconds() {
     let Some(plane) = tokio::task::block_in_place(real::shared) else { return };
     let admin = real::client(plane, "admin").await;
-    let begun = Instant::now();
+    let begun = tokio::time::Instant::now();
     let lived = join_all(PERMISSIONS.iter().map(|lacks| lives_through_lacking(plane, &admin, lacks))).await;
     for (lacks, ready, bound) in &lived {
         eprintln!("{lacks}: ready {ready:.1?} after the grant, its claim bound after {bound:.1?}");

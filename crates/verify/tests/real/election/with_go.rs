@@ -2,7 +2,7 @@
 
 use lease_election::Moment;
 
-use super::go::GoCandidate;
+use super::go::{self, GoCandidate};
 use super::judge::{Judge, for_a_time, now};
 use super::replica::Place;
 use super::{FAIL_OVER, HAND_OVER, MS, SOON, is_watching};
@@ -10,13 +10,13 @@ use crate::figure::figure;
 
 #[test]
 fn candidates_of_client_go_and_ours_exclude_each_other() {
-    let Some(plane) = verify::real::shared() else { return };
+    let (Some(plane), Some(program)) = (verify::real::shared(), go::program()) else { return };
     let place = Place::new(plane, "election-go", &["ours", "go"]);
     let judge = Judge::new();
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("go.kubeconfig");
     std::fs::write(&kubeconfig, place.kubeconfig("go")).unwrap();
-    let go = |identity: &str| GoCandidate::start(&kubeconfig, &place.namespace, "lease", identity);
+    let go = |identity: &str| GoCandidate::start(program, &kubeconfig, &place.namespace, "lease", identity);
     let ours = |identity: &str| place.start(&judge, "ours", place.config("lease", identity).fast());
     // What a Go candidate may take beyond its lease: two polls of up to 2.2 s, and a request.
     let polls = 5000 * MS;
