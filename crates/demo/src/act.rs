@@ -78,7 +78,7 @@ impl Act<'_> {
             .collect();
         let root = self.stage.root();
         if let Some(what) = self.options.sabotage {
-            let client = self.stage.client(WRITER).await?;
+            let client = self.stage.client(WRITER)?;
             let done = sabotage::plant(what, &client, &root, &self.names()).await.context("sabotage")?;
             self.progress.say(&format!("sabotage: {done}"));
         }
@@ -93,9 +93,9 @@ impl Act<'_> {
     async fn set_up(&mut self) -> anyhow::Result<(Client, (Writer, Vec<Option<crate::obstacle::Obstacle>>))> {
         self.progress.say(&format!("server      {} ({})", self.stage.url, self.stage.engine));
         self.progress.say(&format!("kubeconfig  {}", kubeconfig(self.stage.dir(), VISITOR).display()));
-        let judge = self.stage.client(JUDGE).await?;
+        let judge = self.stage.client(JUDGE)?;
         let writer = Writer::new(
-            self.stage.client(WRITER).await?,
+            self.stage.client(WRITER)?,
             Arc::clone(self.plan),
             Arc::clone(self.record),
             self.options.seed,

@@ -280,5 +280,7 @@ fn one_line(error: &str) -> String {
         })
         .map(|line| line.trim_start_matches("error: "))
         .collect();
-    format!("{} (see cargo xtask demo --help)", kept.join("; "))
+    // What follows a colon is what it announces.
+    let line = kept.join("; ").replace(":; ", ": ");
+    format!("{line} (see cargo xtask demo --help)")
 }

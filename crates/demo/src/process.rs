@@ -16,7 +16,9 @@ use tokio::process::Command;
 use crate::cli::{self, LeashOptions};
 
 /// Lines of a log shown when something is wrong.
-const TAIL: usize = 12;
+///
+/// More than [`control_plane`] quotes of a program's log, so that the line that says which program it was is among them.
+const TAIL: usize = 20;
 
 /// A process this one started.
 #[derive(Debug)]

@@ -70,6 +70,10 @@ impl Replica {
                 "--identity",
                 name,
             ]);
+        // They talk to the demo's own listener only, which no proxy reaches.
+        for proxy in ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"] {
+            command.env_remove(proxy).env_remove(proxy.to_lowercase());
+        }
         command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
         let process = Child::start(name, command, dir.join(format!("{name}.log")))?;
         Ok(Self { process, told: None })

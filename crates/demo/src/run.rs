@@ -155,7 +155,7 @@ async fn clear(
     let Some(left) = venue.remedy() else { return stage.clear(venue, progress).await };
     tokio::select! {
         cleared = stage.clear(venue, progress) => cleared,
-        _ = signals.any() => Err(format!("cut short; may not have removed {left}")),
+        _ = signals.any() => Err(format!("cut short; {left}")),
     }
 }
 
@@ -211,7 +211,7 @@ async fn late(options: &Options, progress: &Progress, stage: &Stage, plan: &Plan
     let limit = humantime::format_duration(options.timeout);
     complain(&format!("not done after --timeout {limit}; stuck while {}", record.phase()));
     let autopsy = async {
-        let client = stage.client(JUDGE).await?;
+        let client = stage.client(JUDGE)?;
         waiting(&client, plan, record).await?;
         let late = Finding {
             harm: Harm::Replica,

@@ -4,6 +4,7 @@
 //! It says on stdout, in lines of JSON, what it does, where it listens or why it cannot, and ends when its stdin does. Then it also
 //! takes away what it started and made, and the run's folder: if the demo was killed without a word, nobody else would.
 
+mod client;
 mod cluster;
 mod faults;
 mod real;
@@ -18,13 +19,12 @@ use std::time::Duration;
 
 use anyhow::Context;
 use embedded_apiserver::{EmbeddedApiServer, FaultProxy, FaultProxyBuilder, ListenError, Listener};
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube::{Client, Config};
 use serde::{Deserialize, Serialize};
 use tokio::io::AsyncReadExt;
 use tokio::sync::watch;
 use uuid::Uuid;
 
+use self::client::{client, version};
 pub(crate) use self::faults::LATE;
 
 use crate::cli::{self, ServeOptions};
@@ -50,7 +50,7 @@ pub(crate) enum Answer {
     Ready { url: String, engine: String },
     /// It does not, and nothing was left behind.
     Refused { why: String },
-    /// The end: what could not be taken away.
+    /// The end: what could not be taken away, in sentences.
     Left { what: Vec<String> },
 }
 
@@ -186,20 +186,6 @@ fn present(
 
 async fn close(listener: Listener) {
     let _ = tokio::time::timeout(Duration::from_secs(1), listener.shutdown()).await;
-}
-
-/// A client that passes on every answer as it is.
-async fn client(file: Kubeconfig, context: Option<String>) -> anyhow::Result<Client> {
-    let options = KubeConfigOptions { context, ..KubeConfigOptions::default() };
-    let mut config = Config::from_custom_kubeconfig(file, &options).await?;
-    config.default_retry = false;
-    config.connect_timeout = Some(Duration::from_secs(10));
-    Ok(Client::try_from(config)?)
-}
-
-/// What a server says of itself, as in `kube-apiserver v1.36.3`.
-async fn version(client: &Client) -> Result<String, kube::Error> {
-    Ok(format!("kube-apiserver {}", client.apiserver_version().await?.git_version))
 }
 
 /// A demo that is gone does not hear it.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::Kubeconfig;
 use kube::{Client, Config};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
@@ -132,7 +132,7 @@ impl Stage {
             let line = match tokio::time::timeout(SILENT, said.next_line()).await {
                 Ok(line) => line.ok().flatten(),
                 Err(_) => {
-                    bail!("the server's process says nothing for {SILENT:?}; its log:\n{}", child.tail())
+                    bail!("the server's process says nothing for {SILENT:?}")
                 }
             };
             match line.as_deref().map(serde_json::from_str) {
@@ -143,17 +143,19 @@ impl Stage {
                 }
                 Some(Ok(Answer::Refused { why })) => bail!(Refusal(why)),
                 Some(Ok(Answer::Left { .. }) | Err(_)) | None => {
-                    bail!("the server's process ended without a word; its log:\n{}", child.tail())
+                    bail!("the server's process ended without a word")
                 }
             }
         }
     }
 
     /// A client for one of the server's users.
-    pub(crate) async fn client(&self, user: &str) -> anyhow::Result<Client> {
+    pub(crate) fn client(&self, user: &str) -> anyhow::Result<Client> {
         let path = serve::kubeconfig(self.dir.path(), user);
         let file = Kubeconfig::read_from(&path)?;
-        let config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
+        // By hand: what reads a whole file also looks for a proxy in the environment, which is not for this machine itself.
+        let mut config = Config::new(self.url.parse().context("the server's address")?);
+        config.auth_info = file.auth_infos.into_iter().find_map(|user| user.auth_info).unwrap_or_default();
         Client::try_from(config).with_context(|| format!("a client from {}", path.display()))
     }
 
@@ -199,7 +201,7 @@ impl Stage {
         self.replicas.iter_mut().find(|replica| replica.process.name == name)
     }
 
-    /// A process that ended although nobody told it to, in words.
+    /// A process that ended although nobody told it to, in words; what it said is in [`Stage::tails`].
     pub(crate) fn unexpected(&mut self) -> Option<String> {
         let replicas = self
             .replicas
@@ -208,7 +210,7 @@ impl Stage {
             .map(|replica| &mut replica.process);
         replicas.chain(self.server.as_mut()).find_map(|process| {
             let status = process.ended()?;
-            Some(format!("{} ended by itself ({status}); its log:\n{}", process.name, process.tail()))
+            Some(format!("{} ended by itself ({status})", process.name))
         })
     }
 
@@ -251,7 +253,9 @@ impl Stage {
             // The end of its stdin is its word to go.
             drop(server.pipes().stdin.take());
             if let Some(said) = self.said.take() {
-                left = farewell(said, venue, progress).await;
+                // Nothing is made anywhere before the server is ready.
+                let remedy = venue.remedy().filter(|_| !self.url.is_empty());
+                left = farewell(said, venue, remedy, progress).await;
             }
             server.end().await;
         }
@@ -259,16 +263,18 @@ impl Stage {
         if let Err(error) = self.dir.close()
             && path.exists()
         {
-            left.push(format!("{}: {error}", path.display()));
+            left.push(format!("cannot remove {}: {error}", path.display()));
         }
-        if left.is_empty() { Ok(()) } else { Err(format!("cannot remove {}", left.join("; "))) }
+        if left.is_empty() { Ok(()) } else { Err(left.join("; ")) }
     }
 }
 
-/// Listens to the server's process until it has ended. What it could not take away, or did not in time.
+/// Listens to the server's process until it has ended. What it could not take away; or the remedy, if it ended without a word on that, or
+/// did not in time.
 async fn farewell(
     mut said: Lines<BufReader<ChildStdout>>,
     venue: &Venue,
+    remedy: Option<String>,
     progress: &Progress,
 ) -> Vec<String> {
     let patience = match venue.engine {
@@ -276,19 +282,15 @@ async fn farewell(
         Engine::Real => Duration::from_secs(15),
         Engine::Cluster(_) => Duration::from_secs(75),
     };
-    let mut left = Vec::new();
+    let mut left = None;
     loop {
         match tokio::time::timeout(patience, said.next_line()).await {
             Ok(Ok(Some(line))) => match serde_json::from_str(&line) {
                 Ok(Answer::Doing { what }) => progress.doing(&what),
-                Ok(Answer::Left { what }) => left = what,
+                Ok(Answer::Left { what }) => left = Some(what),
                 _ => {}
             },
-            Ok(_) => return left,
-            Err(_) => {
-                left.extend(venue.remedy());
-                return left;
-            }
+            Ok(_) | Err(_) => return left.unwrap_or_else(|| remedy.into_iter().collect()),
         }
     }
 }

@@ -73,15 +73,45 @@ impl Venue {
 }
 
 impl Venue {
-    /// What may be left on a cluster of the user's when nobody is there to say what is, and how to remove it.
+    /// What may be left on a cluster of the user's when nobody is there to say what is, and how to remove it: a sentence, and lines for
+    /// a shell.
     pub(crate) fn remedy(&self) -> Option<String> {
-        matches!(self.engine, Engine::Cluster(_)).then(|| {
-            format!(
-                "all that is on the cluster; to do so: kubectl delete namespaces,storageclasses -l {RUN_LABEL}={}, and the volumes of the class {CLASS}",
-                self.mark
-            )
-        })
+        let Engine::Cluster(cluster) = &self.engine else { return None };
+        Some(format!(
+            "what the demo made may still be on the cluster; to remove it:\n  {} delete namespaces,storageclasses -l {RUN_LABEL}={}\n  {}",
+            cluster.kubectl(),
+            self.mark,
+            cluster.without_volumes()
+        ))
     }
+}
+
+impl Cluster {
+    /// kubectl for this cluster, for a shell.
+    pub(crate) fn kubectl(&self) -> String {
+        let file = format!("kubectl --kubeconfig {}", quoted(&self.kubeconfig.to_string_lossy()));
+        match &self.context {
+            Some(context) => format!("{file} --context {}", quoted(context)),
+            None => file,
+        }
+    }
+
+    /// A line for a shell that deletes the volumes of the class although nobody is there any more who would take the finalizers off.
+    pub(crate) fn without_volumes(&self) -> String {
+        let kubectl = self.kubectl();
+        format!(
+            r#"for pv in $({kubectl} get pv -o jsonpath='{{.items[?(@.spec.storageClassName=="{CLASS}")].metadata.name}}'); do {kubectl} delete pv "$pv" --wait=false; {kubectl} patch pv "$pv" --type merge -p '{{"metadata":{{"finalizers":null}}}}'; done"#
+        )
+    }
+}
+
+/// A word as a shell takes it, whatever stands in it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// What the names of all namespaces of the run with this mark begin with, on a cluster of the user's.
@@ -91,7 +121,22 @@ pub(crate) fn prefix(mark: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cluster, Engine, Venue};
+    use super::{Cluster, Engine, Venue, quoted};
+
+    #[test]
+    fn the_remedy_names_the_cluster_the_mark_and_the_finalizers() {
+        let cluster = Cluster { kubeconfig: "my file".into(), context: Some("c".to_owned()) };
+        let venue = Venue::new(Engine::Cluster(cluster));
+        let remedy = venue.remedy().unwrap();
+        let delete = format!("delete namespaces,storageclasses -l demo.wq-rs.dev/run={}\n", venue.mark);
+        for part in
+            ["kubectl --kubeconfig 'my file' --context c ", &delete, r#"'{"metadata":{"finalizers":null}}'"#]
+        {
+            assert!(remedy.contains(part), "{part}: {remedy}");
+        }
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert!(Venue::new(Engine::Real).remedy().is_none());
+    }
 
     #[test]
     fn on_a_cluster_of_the_users_every_name_bears_the_mark_and_elsewhere_none_does() {

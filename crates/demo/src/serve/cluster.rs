@@ -7,12 +7,13 @@ use futures::{StreamExt, stream};
 use k8s_openapi::api::authorization::v1::{
     ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec,
 };
-use k8s_openapi::api::core::v1::PersistentVolume;
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::api::{ListParams, PostParams};
 use kube::config::{Kubeconfig, KubeconfigError};
 use kube::{Api, Client, ResourceExt};
 
+use super::client::{chain, why};
 use super::sweep::sweep;
 use super::{Answer, Gone, User, address, client, close, end, listening, present, proxy, say, version};
 use crate::cli::ServeOptions;
@@ -75,16 +76,17 @@ async fn look(cluster: &Cluster) -> anyhow::Result<(Client, String)> {
     let file = Kubeconfig::read_from(&cluster.kubeconfig).map_err(first_line)?;
     let client = client(file, cluster.context.clone()).await?;
     let engine = match tokio::time::timeout(PATIENCE, version(&client)).await {
-        Ok(version) => {
-            version.map_err(|error| anyhow::anyhow!("the server cannot be reached: {}", chain(&error)))?
-        }
+        Ok(version) => version.map_err(|error| match error {
+            error @ kube::Error::Api(_) => why(error),
+            error => why(error).context("the server cannot be reached"),
+        })?,
         Err(_) => bail!("the server does not answer within {PATIENCE:?}"),
     };
-    let missing = missing(&client).await.context("asking for permissions")?;
+    let missing = missing(&client).await.map_err(why).context("asking for permissions")?;
     if !missing.is_empty() {
         bail!("its user lacks permissions that the demo needs: {}", missing.join("; "));
     }
-    nothing_is_there(&client).await?;
+    nothing_is_there(&client, cluster).await?;
     Ok((client, engine))
 }
 
@@ -133,15 +135,17 @@ async fn may(client: &Client, group: &str, resource: &str, verb: &str) -> Result
     }
 }
 
-/// The class and its volumes are the run's own, or it would judge and sweep what is somebody else's.
-async fn nothing_is_there(client: &Client) -> anyhow::Result<()> {
-    let classes: Api<StorageClass> = Api::all(client.clone());
-    let all = classes.list(&ListParams::default()).await.context("listing storage classes")?;
-    for class in all {
+/// The class, its claims and its volumes are the run's own, or it would serve, judge and sweep what is somebody else's.
+async fn nothing_is_there(client: &Client, cluster: &Cluster) -> anyhow::Result<()> {
+    let all = ListParams::default();
+    let classes = Api::<StorageClass>::all(client.clone()).list(&all).await;
+    let all_classes = classes.map_err(why).context("listing storage classes")?;
+    for class in all_classes {
         let name = class.name_any();
         if name == CLASS {
             bail!(
-                "there is a StorageClass {CLASS} already; if an earlier run left it: kubectl delete storageclass {CLASS}"
+                "there is a StorageClass {CLASS} already; if an earlier run left it: {} delete storageclass {CLASS}",
+                cluster.kubectl()
             );
         }
         if class.provisioner == PROVISIONER {
@@ -150,27 +154,31 @@ async fn nothing_is_there(client: &Client) -> anyhow::Result<()> {
             );
         }
     }
-    let volumes = Api::<PersistentVolume>::all(client.clone()).list(&ListParams::default()).await;
-    let volumes = volumes.context("listing volumes")?;
+    // Before the volumes: a volume goes only after its claim.
+    let claims = Api::<PersistentVolumeClaim>::all(client.clone()).list(&all).await;
+    let claims = claims.map_err(why).context("listing claims")?;
+    if let Some(claim) = claims.items.iter().find(|claim| asks_for_our_class(claim)) {
+        let (namespace, name) = (claim.namespace().unwrap_or_default(), claim.name_any());
+        bail!(
+            "the claim {namespace}/{name} asks for the class {CLASS}, so the demo's provisioner would serve it; if it may go: {} delete pvc -n {namespace} {name}",
+            cluster.kubectl()
+        );
+    }
+    let volumes = Api::<PersistentVolume>::all(client.clone()).list(&all).await;
+    let volumes = volumes.map_err(why).context("listing volumes")?;
     if let Some(volume) = volumes.items.iter().find(|volume| is_our_volume(volume)) {
         let name = volume.name_any();
         bail!(
-            "there are volumes of the class {CLASS} already ({name} is one); if an earlier run left them, delete them"
+            "there are volumes of the class {CLASS} already ({name} is one); if an earlier run left them: {}",
+            cluster.without_volumes()
         );
     }
     Ok(())
 }
 
-/// An error with its causes, each once.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut said = vec![error.to_string()];
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let words = error.to_string();
-        if !said.iter().any(|known| known.contains(&words)) {
-            said.push(words);
-        }
-        cause = error.source();
-    }
-    said.join(": ")
+/// Whether a claim is for the demo's class, by the field or by the annotation that was there before it.
+fn asks_for_our_class(claim: &PersistentVolumeClaim) -> bool {
+    let annotation = claim.annotations().get("volume.beta.kubernetes.io/storage-class").map(String::as_str);
+    let field = claim.spec.as_ref().and_then(|spec| spec.storage_class_name.as_deref());
+    annotation == Some(CLASS) || field == Some(CLASS)
 }

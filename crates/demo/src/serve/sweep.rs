@@ -10,6 +10,7 @@ use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
 
+use super::client::why;
 use super::doing;
 use crate::clock;
 use crate::plan::{CLASS, is_our_volume};
@@ -19,6 +20,10 @@ use crate::venue::{RUN_LABEL, prefix};
 const FINALIZER: &str = "external-provisioner.volume.kubernetes.io/finalizer";
 /// When nothing more goes away for so long, the rest is left. Kubernetes itself takes ten seconds for a namespace.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The same while a namespace is being deleted, which other controllers may hold up.
+const LONG_PATIENCE: Duration = Duration::from_secs(90);
+/// How often it is said that it still waits; the demo takes a longer silence for a hang.
+const TELL: Duration = Duration::from_secs(10);
 /// How often it looks what is left.
 const LOOK: Duration = Duration::from_millis(300);
 /// Requests under way at once.
@@ -37,19 +42,38 @@ impl Rest {
         self.classes.len().saturating_add(self.volumes.len()).saturating_add(self.namespaces.len())
     }
 
-    fn names(&self) -> Vec<String> {
+    fn patience(&self) -> Duration {
+        if self.namespaces.iter().any(is_going) { LONG_PATIENCE } else { PATIENCE }
+    }
+
+    /// What is left, and why.
+    fn sentences(&self) -> Vec<String> {
+        let of = |going: bool| {
+            let namespaces = self.namespaces.iter().filter(move |namespace| is_going(namespace) == going);
+            namespaces.map(|namespace| format!("Namespace {}", namespace.name_any()))
+        };
         let classes = self.classes.iter().map(|class| format!("StorageClass {}", class.name_any()));
         let volumes = self.volumes.iter().map(|volume| format!("PersistentVolume {}", volume.name_any()));
-        let namespaces =
-            self.namespaces.iter().map(|namespace| format!("Namespace {}", namespace.name_any()));
-        classes.chain(volumes).chain(namespaces).collect()
+        let stuck: Vec<_> = classes.chain(volumes).chain(of(false)).collect();
+        let mut all = Vec::new();
+        if !stuck.is_empty() {
+            all.push(format!("cannot remove {}", stuck.join(", ")));
+        }
+        all.extend(of(true).map(|namespace| format!("{namespace} is still being deleted by the cluster")));
+        all
     }
+}
+
+fn is_going(namespace: &Namespace) -> bool {
+    namespace.metadata.deletion_timestamp.is_some()
 }
 
 /// Sweeps until all is gone, or nothing more goes. Says what is left.
 pub(super) async fn sweep(client: &Client, mark: &str) -> Vec<String> {
     let mut least = usize::MAX;
     let mut since: Instant = clock::now();
+    let mut told = since;
+    let mut patience = PATIENCE;
     loop {
         let looked = tokio::time::timeout(PATIENCE, rest(client, mark)).await;
         let failed = match looked.unwrap_or_else(|_| Err(no_answer())) {
@@ -57,16 +81,21 @@ pub(super) async fn sweep(client: &Client, mark: &str) -> Vec<String> {
             Ok(rest) => {
                 if rest.count() < least {
                     (least, since) = (rest.count(), clock::now());
+                }
+                if since > told || told.elapsed() >= TELL {
+                    told = clock::now();
                     doing(format!("removing what the demo made on the cluster: {least} to go"));
                 }
                 let _ = tokio::time::timeout(PATIENCE, push(client, &rest)).await;
-                rest.names()
+                patience = rest.patience();
+                rest.sentences()
             }
             Err(error) => vec![format!(
-                "whatever has the label {RUN_LABEL}={mark}, and volumes of the class {CLASS}: {error}"
+                "cannot remove whatever has the label {RUN_LABEL}={mark}, and volumes of the class {CLASS}: {}",
+                why(error)
             )],
         };
-        if since.elapsed() >= PATIENCE {
+        if since.elapsed() >= patience {
             return failed;
         }
         tokio::time::sleep(LOOK).await;
@@ -100,8 +129,7 @@ async fn push(client: &Client, rest: &Rest) {
     for class in &rest.classes {
         let _ = Api::<StorageClass>::all(client.clone()).delete(&class.name_any(), &delete).await;
     }
-    let namespaces =
-        rest.namespaces.iter().filter(|namespace| namespace.metadata.deletion_timestamp.is_none());
+    let namespaces = rest.namespaces.iter().filter(|namespace| !is_going(namespace));
     stream::iter(namespaces)
         .for_each_concurrent(SWEEPING, async |namespace| {
             let name = namespace.name_any();
@@ -129,4 +157,26 @@ async fn push(client: &Client, rest: &Rest) {
             }
         })
         .await;
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json};
+
+    use super::{LONG_PATIENCE, PATIENCE, Rest};
+
+    #[test]
+    fn a_namespace_that_is_going_is_waited_for_longer_and_not_called_stuck() {
+        let mut rest = Rest {
+            namespaces: vec![from_value(json!({"metadata": {"name": "a"}})).unwrap()],
+            classes: vec![from_value(json!({"metadata": {"name": "k"}, "provisioner": "p"})).unwrap()],
+            ..Rest::default()
+        };
+        assert_eq!(rest.patience(), PATIENCE);
+        assert_eq!(rest.sentences(), ["cannot remove StorageClass k, Namespace a"]);
+        let going = json!({"metadata": {"name": "b", "deletionTimestamp": "2026-01-01T00:00:00Z"}});
+        rest.namespaces.push(from_value(going).unwrap());
+        assert_eq!(rest.patience(), LONG_PATIENCE);
+        assert_eq!(rest.sentences()[1..], ["Namespace b is still being deleted by the cluster"]);
+    }
 }
