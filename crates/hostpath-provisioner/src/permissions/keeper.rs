@@ -15,16 +15,20 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use tokio::sync::Notify;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
-use super::ledger::{Answer, Changes, Ledger};
+use super::ledger::{Changes, Ledger};
 use super::review::{Review, TheLease, review};
 use super::{NoticeRefusalsLayer, PERMISSIONS, Permission, Scope};
 
 /// How often the server is asked while something is missing.
 const UNEASY: Duration = Duration::from_secs(3);
 /// How often it is asked about everything, whether something was refused or not: a standby is refused little.
-const EASY: Duration = Duration::from_secs(120);
+const EASY: Duration = Duration::from_secs(30);
+/// How often a server is asked that does not know the question.
+const UNABLE: Duration = Duration::from_secs(120);
+/// The longest pause before questions without an answer are asked again; the first is `UNEASY`, and it doubles.
+const PAUSE_MAX: Duration = Duration::from_secs(60);
 /// Between two reviews that refusals ask for, at first; doubled by each that explains nothing.
 const GAP: Duration = Duration::from_secs(1);
 const GAP_MAX: Duration = Duration::from_secs(30);
@@ -132,8 +136,8 @@ impl Permissions {
 
     /// Asks the server at the start, when something was refused, and every few seconds while something is missing; says what changed.
     ///
-    /// A server that does not know the question (`selfsubjectaccessreviews`) is asked again now and then; until it does, what it refused
-    /// in the last minute counts as missing. `longest`: what one question may take.
+    /// A server that does not know the question (`selfsubjectaccessreviews`), or has no answer, is asked again ever more rarely; until it
+    /// has one, what it refused in the last minute counts as missing, and what it lets through does not. `longest`: what one question may take.
     ///
     /// # Cancel safety
     /// Dropping the future ends it; what is known stays.
@@ -141,30 +145,49 @@ impl Permissions {
         let mut rounds = Rounds::begin(Instant::now());
         loop {
             self.round(&mut rounds, &client, longest).await;
-            let wake = rounds.wake(self.shared.ledger.lock().is_uneasy());
-            if timeout_at(wake, self.shared.news.notified()).await.is_ok() {
-                sleep_until(rounds.not_before()).await;
-                rounds.ask_all();
+            loop {
+                let wake = rounds.wake(self.shared.ledger.lock().is_uneasy());
+                if timeout_at(wake, self.shared.news.notified()).await.is_err() {
+                    break;
+                }
+                rounds.news = true;
             }
         }
     }
 
     async fn round(&self, rounds: &mut Rounds, client: &Client, longest: Duration) {
-        let places = rounds.places(Instant::now(), || self.shared.ledger.lock().missing());
+        let places =
+            rounds.places(Instant::now(), |refused_too| self.shared.ledger.lock().questions(refused_too));
         let review = if places.is_empty() {
             None
         } else {
             Some(review(client, &self.shared.lease, &places, longest).await)
         };
         let now = Instant::now();
-        let changes = match &review {
-            Some(Review::Answered(answers)) => self.shared.ledger.lock().reviewed(answers),
-            _ if rounds.blind || review == Some(Review::NotPossible) => {
-                self.shared.ledger.lock().unreviewed(now)
-            }
-            _ => Changes::default(),
+        let changes = {
+            let mut ledger = self.shared.ledger.lock();
+            let mut changes = match &review {
+                Some(Review::Answered(answers, _)) => ledger.reviewed(answers),
+                Some(Review::NotPossible(_)) => {
+                    ledger.unreviewed();
+                    Changes::default()
+                }
+                None => Changes::default(),
+            };
+            ledger.settle(now, &mut changes);
+            changes
         };
+        let was_blind = rounds.blind;
         rounds.reviewed(now, review.as_ref(), &changes);
+        match &review {
+            Some(Review::Answered(_, Some(why)) | Review::NotPossible(why)) if !was_blind => {
+                tracing::warn!(
+                    "cannot ask for permissions: {why}; until it can, what the server refuses counts as missing"
+                );
+            }
+            _ if was_blind && !rounds.blind => tracing::warn!("can ask for permissions again"),
+            _ => {}
+        }
         self.say(&changes);
         let uneasy = self.shared.ledger.lock().is_uneasy();
         if let Some(mended) = rounds.mended(now, uneasy, &changes) {
@@ -241,10 +264,20 @@ fn labels(permission: &Permission) -> Labels {
 struct Rounds {
     /// When all permissions are asked about next.
     all: Instant,
+    /// The last round, whether it asked or not.
     last: Instant,
+    /// Something was refused that is worth a review.
+    news: bool,
+    /// The last review that refusals had, and how long the next waits from there.
+    explained: Instant,
     gap: Duration,
-    /// The server does not know the question.
+    /// What this round asks: everything; what was refused.
+    asks_all: bool,
+    asks_refused: bool,
+    /// The server does not know the question, or has no answer to some.
     blind: bool,
+    /// Before questions without an answer are asked again.
+    pause: Duration,
     blindly_told: Instant,
     /// Since when something is granted, and how often that was told.
     granted: Option<(Instant, usize)>,
@@ -252,51 +285,71 @@ struct Rounds {
 
 impl Rounds {
     fn begin(now: Instant) -> Self {
-        Self { all: now, last: now, gap: GAP, blind: false, blindly_told: now, granted: None }
-    }
-
-    fn ask_all(&mut self) {
-        self.all = self.last;
-    }
-
-    /// The earliest time for a review that was not due.
-    fn not_before(&self) -> Instant {
-        self.last + self.gap
-    }
-
-    /// The permissions to ask about now.
-    fn places(&self, now: Instant, missing: impl FnOnce() -> Vec<usize>) -> Vec<usize> {
-        if now >= self.all {
-            (0..PERMISSIONS.len()).collect()
-        } else if self.blind {
-            Vec::new()
-        } else {
-            missing()
+        Self {
+            all: now,
+            last: now,
+            news: false,
+            explained: now,
+            gap: GAP,
+            asks_all: false,
+            asks_refused: false,
+            blind: false,
+            pause: UNEASY,
+            blindly_told: now,
+            granted: None,
         }
+    }
+
+    /// The earliest time for a review that only a refusal asks for.
+    fn not_before(&self) -> Instant {
+        self.explained + self.gap
+    }
+
+    /// The permissions to ask about now. `some`: those that are missing, and if told so, those that were refused.
+    fn places(&mut self, now: Instant, some: impl FnOnce(bool) -> Vec<usize>) -> Vec<usize> {
+        let news = self.news && now >= self.not_before();
+        self.news &= !news;
+        // A server that has no answers is not asked for all of them on every refusal.
+        self.asks_all = now >= self.all || (news && !self.blind);
+        self.asks_refused = self.asks_all || news;
+        if self.asks_all { (0..PERMISSIONS.len()).collect() } else { some(news) }
     }
 
     fn reviewed(&mut self, now: Instant, review: Option<&Review>, changes: &Changes) {
         self.last = now;
-        let Some(review) = review else { return };
-        self.blind = *review == Review::NotPossible;
-        let unsure = matches!(review, Review::Answered(answers)
-            if answers.iter().any(|(_, answer)| *answer == Answer::Unknown));
-        if unsure {
-            self.all = now + UNEASY;
-        } else if now >= self.all {
-            self.all = now + EASY;
+        if self.asks_refused {
+            self.explained = now;
+            let news = !changes.began.is_empty() || !changes.ended.is_empty();
+            self.gap =
+                if news || changes.mended.is_empty() { GAP } else { self.gap.saturating_mul(2).min(GAP_MAX) };
         }
-        let explained = !changes.began.is_empty() || !changes.ended.is_empty();
-        self.gap = if explained || changes.mended.is_empty() {
-            GAP
-        } else {
-            self.gap.saturating_mul(2).min(GAP_MAX)
-        };
+        match review {
+            Some(Review::NotPossible(_)) => {
+                self.blind = true;
+                self.all = now + UNABLE;
+            }
+            Some(Review::Answered(_, Some(_))) => {
+                self.blind = true;
+                if self.asks_all {
+                    self.all = now + self.pause;
+                    self.pause = self.pause.saturating_mul(2).min(PAUSE_MAX);
+                } else {
+                    self.all = self.all.min(now + self.pause);
+                }
+            }
+            Some(Review::Answered(_, None)) if self.asks_all => {
+                self.blind = false;
+                self.pause = UNEASY;
+                self.all = now + EASY;
+            }
+            _ => {}
+        }
     }
 
     /// When to go on, if nothing is refused before.
     fn wake(&self, uneasy: bool) -> Instant {
         let next = if uneasy { self.all.min(self.last + UNEASY) } else { self.all };
+        let next = if self.news { next.min(self.not_before()) } else { next };
         self.granted_told_at().map_or(next, |told| next.min(told))
     }
 

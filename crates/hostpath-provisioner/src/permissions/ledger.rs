@@ -18,6 +18,10 @@ pub(super) struct Ledger {
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     missing: bool,
+    /// The server's last word was no, and no request has passed since that the server could not be asked about.
+    denied: bool,
+    /// The server gave no word when it was last asked: its treatment of requests counts.
+    unknown: bool,
     /// The last refusal that no answer of the server has explained.
     refused: Option<Instant>,
 }
@@ -27,7 +31,7 @@ struct Entry {
 pub(super) enum Answer {
     Allowed,
     Denied,
-    /// No answer this time: what is known stands.
+    /// No word this time: until there is one, what becomes of requests counts.
     Unknown,
 }
 
@@ -55,6 +59,7 @@ impl Ledger {
     pub(super) fn passed(&mut self, place: usize) {
         if let Some(entry) = self.entries.get_mut(place) {
             entry.refused = None;
+            entry.denied &= !entry.unknown;
         }
     }
 
@@ -63,6 +68,7 @@ impl Ledger {
         let mut changes = Changes::default();
         for (place, answer) in answers {
             let Some(entry) = self.entries.get_mut(*place) else { continue };
+            entry.unknown = *answer == Answer::Unknown;
             let missing = match answer {
                 Answer::Allowed => false,
                 Answer::Denied => true,
@@ -72,20 +78,35 @@ impl Ledger {
                 changes.mended.push(*place);
             }
             entry.refused = None;
+            entry.denied = missing;
             changes.turn(entry, *place, missing);
         }
         changes
     }
 
-    /// The server does not know the question: what it refused lately is missing.
-    pub(super) fn unreviewed(&mut self, now: Instant) -> Changes {
-        let mut changes = Changes::default();
-        for (place, entry) in self.entries.iter_mut().enumerate() {
+    /// The server does not know the question.
+    pub(super) fn unreviewed(&mut self) {
+        for entry in &mut self.entries {
+            entry.unknown = true;
+        }
+    }
+
+    /// Where the server gave no word, what it denied before or refused lately is missing, and what it let through is not.
+    pub(super) fn settle(&mut self, now: Instant, changes: &mut Changes) {
+        for (place, entry) in self.entries.iter_mut().enumerate().filter(|(_, entry)| entry.unknown) {
             entry.refused =
                 entry.refused.filter(|refused| now.saturating_duration_since(*refused) < REFUSAL_COUNTS);
-            changes.turn(entry, place, entry.refused.is_some());
+            changes.turn(entry, place, entry.denied || entry.refused.is_some());
         }
-        changes
+    }
+
+    /// What is worth a question again, of what the server could answer the last time: what is missing, and if asked for,
+    /// what was refused.
+    pub(super) fn questions(&self, refused_too: bool) -> Vec<usize> {
+        let asked =
+            |entry: &Entry| !entry.unknown && (entry.missing || (refused_too && entry.refused.is_some()));
+        let entries = self.entries.iter().enumerate();
+        entries.filter(|(_, entry)| asked(entry)).map(|(place, _)| place).collect()
     }
 
     /// What is missing, by places in [`PERMISSIONS`].
@@ -140,16 +161,52 @@ mod tests {
         assert_eq!(ledger.missing(), [2]);
     }
 
+    fn settled(ledger: &mut Ledger, now: Instant) -> Changes {
+        let mut changes = Changes::default();
+        ledger.settle(now, &mut changes);
+        changes
+    }
+
     #[test]
     fn where_the_server_cannot_be_asked_what_it_refused_lately_counts() {
         let (mut ledger, now) = (Ledger::default(), Instant::now());
         ledger.refused(5, now);
         ledger.refused(6, now);
-        assert_eq!(ledger.unreviewed(now), places(&[5, 6], &[], &[]));
+        ledger.unreviewed();
+        assert_eq!(settled(&mut ledger, now), places(&[5, 6], &[], &[]));
         ledger.passed(5);
-        assert_eq!(ledger.unreviewed(now), places(&[], &[5], &[]));
+        assert_eq!(settled(&mut ledger, now), places(&[], &[5], &[]));
         let later = now + REFUSAL_COUNTS;
-        assert_eq!(ledger.unreviewed(later), places(&[], &[6], &[]));
+        assert_eq!(settled(&mut ledger, later), places(&[], &[6], &[]));
         assert!(!ledger.is_uneasy());
+    }
+
+    #[test]
+    fn a_refusal_counts_where_the_server_gave_no_word_and_only_there() {
+        let (mut ledger, now) = (Ledger::default(), Instant::now());
+        assert_eq!(ledger.reviewed(&[(1, Answer::Unknown), (2, Answer::Allowed)]), Changes::default());
+        ledger.refused(1, now);
+        ledger.refused(2, now);
+        assert_eq!(settled(&mut ledger, now), places(&[1], &[], &[]));
+        assert!(ledger.questions(false).is_empty(), "no word was had on 1");
+        assert_eq!(ledger.questions(true), [2]);
+        assert_eq!(ledger.reviewed(&[(1, Answer::Allowed)]), places(&[], &[1], &[]));
+    }
+
+    #[test]
+    fn what_was_denied_stands_without_a_word_until_a_request_passes() {
+        let (mut ledger, now) = (Ledger::default(), Instant::now());
+        ledger.reviewed(&[(4, Answer::Denied)]);
+        ledger.passed(4);
+        assert_eq!(
+            settled(&mut ledger, now),
+            Changes::default(),
+            "the server's word counts while there is one"
+        );
+        assert_eq!(ledger.reviewed(&[(4, Answer::Unknown)]), Changes::default());
+        assert_eq!(settled(&mut ledger, now + REFUSAL_COUNTS), Changes::default());
+        assert_eq!(ledger.missing(), [4]);
+        ledger.passed(4);
+        assert_eq!(settled(&mut ledger, now), places(&[], &[4], &[]));
     }
 }

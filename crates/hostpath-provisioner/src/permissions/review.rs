@@ -12,6 +12,7 @@ use kube::{Client, Error};
 
 use super::ledger::Answer;
 use super::{PERMISSIONS, Permission, Scope};
+use crate::outcome::shown;
 
 /// Questions under way at once.
 const AT_ONCE: usize = 4;
@@ -42,10 +43,20 @@ impl TheLease {
 /// What came of asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Review {
-    /// The server answered, at least in part.
-    Answered(Vec<(usize, Answer)>),
+    /// The server was asked; and, if it gave no word on some of them, why.
+    Answered(Vec<(usize, Answer)>, Option<String>),
     /// The server does not know the question, or does not allow it.
-    NotPossible,
+    NotPossible(String),
+}
+
+/// What came of one question.
+enum Asked {
+    Answer(Answer),
+    /// An answer without a word on the permission.
+    Undecided(String),
+    /// None that is about the question: an outage, a time-out, something that is no API server.
+    Failed(String),
+    NotPossible(String),
 }
 
 /// Asks about these permissions. Every question has its own time-out.
@@ -61,33 +72,55 @@ pub(super) async fn review(client: &Client, lease: &TheLease, places: &[usize], 
             let spec = SelfSubjectAccessReviewSpec { resource_attributes: attributes, ..Default::default() };
             let question = SelfSubjectAccessReview { spec, ..Default::default() };
             let asked = tokio::time::timeout(longest, api.create(&PostParams::default(), &question)).await;
-            match asked {
-                Ok(Ok(answer)) => Some((place, verdict(&answer))),
-                Ok(Err(Error::Api(status))) if matches!(status.code, 403 | 404 | 405 | 501) => None,
-                Ok(Err(_)) | Err(_) => Some((place, Answer::Unknown)),
-            }
+            let asked = match asked {
+                Ok(Ok(answer)) => verdict(&answer),
+                Ok(Err(Error::Api(status))) if matches!(status.code, 403 | 404 | 405 | 501) => {
+                    Asked::NotPossible(shown(&status.to_string()))
+                }
+                Ok(Err(error)) => Asked::Failed(shown(&error.to_string())),
+                Err(_) => Asked::Failed(format!("no answer within {longest:?}")),
+            };
+            (place, asked)
         }
     };
-    // One first, so that a server that does not know the question is asked only one.
-    let Some((first, rest)) = places.split_first() else { return Review::Answered(Vec::new()) };
-    let Some(answer) = ask(*first).await else { return Review::NotPossible };
-    let mut answers = vec![answer];
-    let mut asked = stream::iter(rest.iter().copied()).map(ask).buffer_unordered(AT_ONCE);
-    while let Some(answer) = asked.next().await {
-        let Some(answer) = answer else { return Review::NotPossible };
-        answers.push(answer);
+    let Some((first, rest)) = places.split_first() else { return Review::Answered(Vec::new(), None) };
+    let mut answers = Vec::with_capacity(places.len());
+    let mut unknown = None;
+    // One first, so that a server that does not know the question, or cannot answer now, is asked only one.
+    match ask(*first).await {
+        (_, Asked::NotPossible(why)) => return Review::NotPossible(why),
+        (_, Asked::Failed(why)) => {
+            let none = places.iter().map(|place| (*place, Answer::Unknown));
+            return Review::Answered(none.collect(), Some(why));
+        }
+        (place, Asked::Undecided(why)) => {
+            answers.push((place, Answer::Unknown));
+            unknown = Some(why);
+        }
+        (place, Asked::Answer(answer)) => answers.push((place, answer)),
     }
-    Review::Answered(answers)
+    let mut asked = stream::iter(rest.iter().copied()).map(ask).buffer_unordered(AT_ONCE);
+    while let Some((place, asked)) = asked.next().await {
+        // The server knows the question: one that it does not take is one without an answer, and the others count.
+        answers.push(match asked {
+            Asked::Answer(answer) => (place, answer),
+            Asked::Undecided(why) | Asked::Failed(why) | Asked::NotPossible(why) => {
+                unknown.get_or_insert(why);
+                (place, Answer::Unknown)
+            }
+        });
+    }
+    Review::Answered(answers, unknown)
 }
 
-fn verdict(answer: &SelfSubjectAccessReview) -> Answer {
+fn verdict(answer: &SelfSubjectAccessReview) -> Asked {
     match &answer.status {
-        Some(status) if status.allowed => Answer::Allowed,
+        Some(status) if status.allowed => Asked::Answer(Answer::Allowed),
         // An authorizer that could not decide says so here: no word on the permission.
-        Some(status) if status.evaluation_error.as_deref().is_some_and(|error| !error.is_empty()) => {
-            Answer::Unknown
-        }
-        Some(_) => Answer::Denied,
-        None => Answer::Unknown,
+        Some(status) => match status.evaluation_error.as_deref() {
+            Some(error) if !error.is_empty() => Asked::Undecided(shown(error)),
+            _ => Asked::Answer(Answer::Denied),
+        },
+        None => Asked::Undecided("the server's answer has no status".to_owned()),
     }
 }

@@ -24,12 +24,18 @@ pub(crate) struct Doorman(Arc<Mutex<Rules>>);
 struct Rules {
     denied: BTreeSet<usize>,
     knows_reviews: bool,
+    is_out_of_order: bool,
     questions: usize,
 }
 
 impl Doorman {
     pub(crate) fn knows_reviews(&self) {
         self.0.lock().knows_reviews = true;
+    }
+
+    /// Whether it answers questions with 500.
+    pub(crate) fn out_of_order(&self, is_so: bool) {
+        self.0.lock().is_out_of_order = is_so;
     }
 
     pub(crate) fn deny(&self, place: usize) {
@@ -52,6 +58,13 @@ impl Doorman {
     ) -> Result<Response<Answer>, Disconnected> {
         if request.uri().path().ends_with("/selfsubjectaccessreviews") {
             self.0.lock().questions += 1;
+            if self.0.lock().is_out_of_order {
+                let status = json!({
+                    "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 500, "reason": "InternalError",
+                    "message": "the doorman is out of order",
+                });
+                return Ok(answer(500, &status));
+            }
             if self.0.lock().knows_reviews {
                 return Ok(self.review(request).await);
             }

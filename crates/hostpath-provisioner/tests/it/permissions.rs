@@ -148,10 +148,39 @@ async fn what_is_refused_although_it_is_granted_is_not_called_missing_and_does_n
     .await;
     let tried = world.server.requests().by("one").verb(Verb::Create).resource("persistentvolumes").count();
     assert!((1..=15).contains(&tried), "{tried} attempts");
-    // All of them every two minutes, and after each attempt.
+    // All of them every 30 s, and after each attempt.
     let questions = world.doorman.questions();
     assert!(
-        questions as u64 <= PERMISSIONS.len() as u64 * (30 + tried + 1),
+        questions as u64 <= PERMISSIONS.len() as u64 * (120 + tried + 1),
         "{questions} questions in an hour"
     );
+}
+
+/// From the start, and after it had answered.
+#[tokio::test(start_paused = true)]
+async fn while_the_server_has_no_answers_its_treatment_of_requests_counts_and_it_is_asked_rarely() {
+    let create = place("create", "persistentvolumes");
+    for out_of_order_first in [true, false] {
+        let world = World::new().await;
+        world.doorman.knows_reviews();
+        world.doorman.out_of_order(out_of_order_first);
+        world.doorman.deny(create);
+        let replica = world.start("one", &[]);
+        world.claim("data").await;
+        until("it is told", async || replica.permissions.missing() == [&PERMISSIONS[create]]).await;
+        assert_eq!(gauge(&replica, create), 1.0);
+        world.doorman.out_of_order(true);
+        let before = world.doorman.questions();
+        pass(Duration::from_secs(1200)).await;
+        let asked = world.doorman.questions() - before;
+        // One a minute, less what the client tries again by itself.
+        assert!((1..=150).contains(&asked), "{asked} questions in 20 minutes");
+        world.doorman.grant(create);
+        let granted = Instant::now();
+        world.until_bound("data").await;
+        until("nothing is missing", async || replica.permissions.missing().is_empty()).await;
+        assert!(granted.elapsed() < Duration::from_secs(60), "{:?}", granted.elapsed());
+        assert_eq!(gauge(&replica, create), 0.0);
+        replica.stop().await;
+    }
 }
