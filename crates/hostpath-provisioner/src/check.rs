@@ -60,10 +60,44 @@ pub(crate) async fn kube_config(
             )
         })?,
     };
+    direct(&mut config, |name| std::env::var(name).ok())?;
     config.connect_timeout = Some(api_timeout);
     // Our queues try again, and they count and tell it; a retry below them would be hidden from both.
     config.default_retry = false;
     Ok(config)
+}
+
+/// Lets go of a proxy where `NO_PROXY` excepts the server, and refuses any other: the client is built without support for proxies.
+///
+/// `variable` reads the environment. Of `NO_PROXY`'s forms it knows `*`, hosts, addresses and domains, not address ranges.
+fn direct(config: &mut kube::Config, variable: impl Fn(&str) -> Option<String>) -> Result<(), InputError> {
+    let Some(proxy) = config.proxy_url.take() else { return Ok(()) };
+    let set = |name: &&str| variable(name).is_some_and(|value| !value.is_empty());
+    let is_it = |name: &&str| variable(name).is_some_and(|value| value.parse().ok().as_ref() == Some(&proxy));
+    let from = ["HTTPS_PROXY", "https_proxy"].into_iter().find(set).filter(is_it);
+    let host = config.cluster_url.host().unwrap_or_default().trim_matches(['[', ']']).to_ascii_lowercase();
+    let no_proxy = ["NO_PROXY", "no_proxy"].into_iter().find(set).and_then(&variable).unwrap_or_default();
+    if from.is_some() && is_excepted(&no_proxy, &host) {
+        return Ok(());
+    }
+    let (thing, remedy) = match from {
+        Some(name) => (name, format!("unset {name}, or add {host} to NO_PROXY")),
+        None => (
+            "proxy-url in the kubeconfig",
+            "remove it, and give an address that is reached directly".to_owned(),
+        ),
+    };
+    let thing = format!("{thing} {}", shown_url(&proxy));
+    Err(InputError::new(thing, "proxies to the API server are not supported", remedy))
+}
+
+/// Whether a list as in `NO_PROXY` names this host, or a domain it is in.
+fn is_excepted(no_proxy: &str, host: &str) -> bool {
+    no_proxy.split(',').map(|entry| entry.trim().to_ascii_lowercase()).any(|entry| {
+        let entry = entry.trim_start_matches("*.").trim_start_matches('.').trim_matches(['[', ']']);
+        let inside = host.strip_suffix(entry).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'));
+        !entry.is_empty() && (entry == "*" || inside)
+    })
 }
 
 /// The address as it may be shown: a user and a password or token in front of the host stay out.
@@ -385,5 +419,35 @@ mod tests {
         }
         let line = kube_config(None, None, PAUSE).await.unwrap_err().to_string();
         assert!(line.contains("--kubeconfig"), "{line}");
+    }
+
+    #[test]
+    fn a_proxy_is_refused_by_its_name_unless_the_server_is_excepted() {
+        let with_proxy = || {
+            let mut config = kube::Config::new("https://api.Example.org:6443".parse().unwrap());
+            config.proxy_url = Some("http://user:secret@proxy:3128".parse().unwrap());
+            config
+        };
+        let set = |name: &str, no_proxy: &str| {
+            let proxy = Some("http://user:secret@proxy:3128".to_owned());
+            match name {
+                "https_proxy" => proxy,
+                "NO_PROXY" => Some(no_proxy.to_owned()),
+                _ => None,
+            }
+        };
+        for no_proxy in ["", "other.org", "le.org", "pi.example.org,10.0.0.1"] {
+            let line = direct(&mut with_proxy(), |name| set(name, no_proxy)).unwrap_err().to_string();
+            assert!(line.contains("https_proxy") && line.contains("not supported"), "{line}");
+            assert!(line.contains("add api.example.org to NO_PROXY") && !line.contains("secret"), "{line}");
+        }
+        for no_proxy in ["*", "x, api.example.org", ".example.org", "*.example.org", "EXAMPLE.ORG"] {
+            let mut config = with_proxy();
+            direct(&mut config, |name| set(name, no_proxy)).unwrap();
+            assert_eq!(config.proxy_url, None, "{no_proxy}");
+        }
+        let line = direct(&mut with_proxy(), |_| None).unwrap_err().to_string();
+        assert!(line.starts_with("proxy-url in the kubeconfig"), "{line}");
+        direct(&mut kube::Config::new("https://api".parse().unwrap()), |name| set(name, "")).unwrap();
     }
 }

@@ -39,7 +39,11 @@ fn start(args: &RunArgs) -> Result<(), RunError> {
 }
 
 fn log(format: LogFormat, filter: EnvFilter) {
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        // It would tell on stderr that stderr is closed, and panic: who does not read the log any more does not stop the work.
+        .log_internal_errors(false);
     match format {
         LogFormat::Text => builder.with_ansi(io::stderr().is_terminal()).init(),
         LogFormat::Json => builder.json().init(),

@@ -138,8 +138,12 @@ impl Permission {
             Scope::Lease => ("Role", ROLE_FILE),
             _ => ("ClusterRole", CLUSTER_ROLE_FILE),
         };
+        let other = match self.scope {
+            Scope::Lease => ", or name another namespace with --lease-namespace",
+            _ => "",
+        };
         format!(
-            "add the verb to the {role} of this account, as deploy/{file} does; without {verb} it cannot {used_to}"
+            "add the verb to the {role} of this account, as deploy/{file} does{other}; without {verb} it cannot {used_to}"
         )
     }
 }

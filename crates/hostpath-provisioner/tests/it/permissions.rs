@@ -33,6 +33,7 @@ async fn every_permission_that_is_missing_is_told_and_everything_goes_on_when_it
         let told = replica.permissions.readiness().unwrap_err();
         assert!(told.contains(permission.verb) && told.contains(permission.resource), "{told}");
         assert!(told.contains("deploy/") && told.contains(permission.used_to), "{told}");
+        assert_eq!(told.contains("--lease-namespace"), permission.resource == "leases", "{told}");
         assert_eq!(gauge(&replica, index), 1.0);
         let uid = world.claim("data").await;
         // For one of each kind of waiting long enough for its back-off to be at its longest: a watch's, a key's, the election's.

@@ -213,6 +213,45 @@ async fn a_whole_life_over_a_socket() {
     site.listener.shutdown().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn it_goes_on_when_nobody_reads_its_log_any_more() {
+    let site = Site::new().await;
+    let mut child = site.run(&[("--identity", "replica-1"), ("--log-level", "debug")]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let address = loop {
+        let line = lines.next_line().await.unwrap().expect("it ended before it served");
+        let line: serde_json::Value = serde_json::from_str(&line).expect("a line that is no JSON");
+        if let Some(address) = line["fields"]["metrics_addr"].as_str() {
+            break address.to_owned();
+        }
+    };
+    drop(lines);
+    // What it says from here on is lost: of its first term, if not of more.
+    until("it leads", async || {
+        get(&address, "/metrics").await.contains("master_status{name=\"hostpath-provisioner\"} 1")
+    })
+    .await;
+    assert!(get(&address, "/livez").await.starts_with("HTTP/1.1 200"));
+    signal(&child, Signal::TERM);
+    assert_eq!(child.wait().await.unwrap().code(), Some(0));
+    site.listener.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_proxy_is_refused_by_the_variable_that_names_it() {
+    let site = Site::new().await;
+    let proxied = |no_proxy: &str| {
+        let mut command = site.run(&[("--storage-class", "absent")]);
+        command.env_remove("https_proxy").env_remove("no_proxy");
+        command.env("HTTPS_PROXY", "http://user:secret@127.0.0.1:9").env("NO_PROXY", no_proxy);
+        command
+    };
+    let line = one_line(&proxied("").output().await.unwrap());
+    assert!(line.contains("HTTPS_PROXY http://127.0.0.1:9") && line.contains("not supported"), "{line}");
+    let line = one_line(&proxied("127.0.0.1").output().await.unwrap());
+    assert!(line.contains("no such StorageClass"), "{line}");
+}
+
 #[tokio::test]
 async fn a_signal_during_the_checks_ends_it_with_status_0_and_nothing_written() {
     let site = Site::new().await;
