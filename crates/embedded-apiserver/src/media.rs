@@ -44,11 +44,12 @@ fn form(clause: &str) -> Option<Form> {
     }
 }
 
-/// What JSON is to be made into, with the group and the version of that; nothing if it is not JSON.
+/// What JSON is to be made into, with the group and the version of that; nothing if it is not JSON. Case matters, as
+/// on the real server.
 fn transformation(clause: &str) -> Option<(&str, &str, &str)> {
     let mut parts = clause.split(';').map(str::trim);
     let essence = parts.next()?;
-    if essence != "*/*" && !essence.eq_ignore_ascii_case("application/json") {
+    if !matches!(essence, "*/*" | "application/json") {
         return None;
     }
     let (mut transformation, mut group, mut version) = ("", "", "");
@@ -86,8 +87,11 @@ pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), Status> {
     }
 }
 
+/// The type of a patch is compared as it stands, up to the first `;`: unlike that of an object, case matters, and so
+/// does a space.
 pub(crate) fn patch_type(headers: &HeaderMap, builtin: bool) -> Result<PatchType, Status> {
-    match essence(headers).as_str() {
+    let value = headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
+    match value.split(';').next().unwrap_or_default() {
         "application/json-patch+json" => Ok(PatchType::Json),
         "application/merge-patch+json" => Ok(PatchType::Merge),
         // Custom kinds have no strategic merge patch on the real server either.

@@ -143,7 +143,9 @@ pub(crate) fn check(object: &Object, causes: &mut Causes) {
         for member in ["apiVersion", "kind", "name", "uid"] {
             if says(member).is_empty() {
                 let field = format!("metadata.ownerReferences.{member}");
-                causes.push(Cause::invalid(field, "", "must not be empty"));
+                let why =
+                    if member == "apiVersion" { "version must not be empty" } else { "must not be empty" };
+                causes.push(Cause::invalid(field, "", why));
             }
         }
         if (says("apiVersion"), says("kind")) == ("v1", "Event") {

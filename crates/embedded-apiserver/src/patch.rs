@@ -13,6 +13,8 @@ mod strategic;
 #[cfg(test)]
 mod tests;
 
+const TYPES: [&str; 2] = ["apiVersion", "kind"];
+
 /// A patch that has been read.
 #[derive(Debug, Clone)]
 pub(crate) enum Patch {
@@ -57,7 +59,19 @@ impl Patch {
                 Ok(())
             }
             Self::Strategic(patch, schema) => match document {
-                Value::Object(document) => strategic::merge(document, patch.clone(), *schema),
+                Value::Object(document) => {
+                    let types = TYPES.map(|member| (member, document.get(member).cloned()));
+                    strategic::merge(document, patch.clone(), *schema)?;
+                    // As on the real server, what an object is cannot be patched, and trying does no harm.
+                    for (member, value) in types {
+                        if document.get(member).is_none_or(Value::is_string)
+                            && let Some(value) = value
+                        {
+                            document.insert(member.to_owned(), value);
+                        }
+                    }
+                    Ok(())
+                }
                 _ => Err(Status::internal("an object is no JSON object")),
             },
             Self::Json(steps) => json::apply(steps, document),

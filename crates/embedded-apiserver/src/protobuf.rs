@@ -100,13 +100,27 @@ fn read(table: &Table, message: usize, bytes: &[u8], object: &mut Object) -> Res
                 }
             }
             presence => {
-                let value = value(table, field, payload)?;
-                if &*field.name == "-" {
-                    if let Value::Object(inner) = value {
-                        object.extend(inner);
+                let value = match (field.of, payload) {
+                    (Type::Message(message), Payload::Bytes(bytes)) if &*field.name == "-" => {
+                        read(table, message, bytes, object)?;
+                        continue;
                     }
-                } else if presence == Presence::Pointer || !is_zero(presence, &value) {
+                    // A message that comes in parts is the sum of them.
+                    (Type::Message(message), Payload::Bytes(bytes)) => {
+                        let mut inner = match object.remove(&*field.name) {
+                            Some(Value::Object(inner)) => inner,
+                            _ => Object::new(),
+                        };
+                        read(table, message, bytes, &mut inner)?;
+                        Value::Object(inner)
+                    }
+                    // Of anything else the last one counts.
+                    _ => value(table, field, payload)?,
+                };
+                if presence == Presence::Pointer || !is_zero(presence, &value) {
                     object.insert(field.name.to_string(), value);
+                } else {
+                    object.remove(&*field.name);
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 mod decode;
 mod delete;
+mod duplicates;
 mod list;
 mod watch;
 mod write;

@@ -18,6 +18,11 @@ pub(super) fn default_pod(object: &mut Object) {
     ];
     fill(object, "spec", &spec);
     let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
+    if let Some(seconds) = spec.get_mut("terminationGracePeriodSeconds")
+        && seconds.as_i64().is_some_and(|seconds| seconds < 0)
+    {
+        *seconds = json!(1);
+    }
     for member in ["containers", "initContainers"] {
         let containers = spec.get_mut(member).and_then(Value::as_array_mut);
         for container in containers.into_iter().flatten().filter_map(Value::as_object_mut) {

@@ -79,3 +79,39 @@ fn what_is_no_message_of_a_known_kind_is_refused() {
     assert!(enveloped(&envelope("v1", "ConfigMap", &[0xff; 11])).unwrap_err().0.contains("overflow"));
     assert!(enveloped(&envelope("v1", "ConfigMap", &number(1, 1))).unwrap_err().0.contains("metadata"));
 }
+
+#[test]
+fn a_message_in_parts_is_their_sum_and_of_anything_else_the_last_one_counts() {
+    let parts = [
+        field(1, &[field(1, b"a"), field(3, b"one")].concat()),
+        field(1, &[field(1, b"b"), field(11, &[field(1, b"k"), field(2, b"v")].concat())].concat()),
+    ];
+    let object = enveloped(&envelope("v1", "ConfigMap", &parts.concat())).unwrap();
+    assert_eq!(object["metadata"], json!({ "name": "b", "namespace": "one", "labels": { "k": "v" } }));
+    let emptied = field(1, &[field(1, b"a"), field(1, b"")].concat());
+    let object = enveloped(&envelope("v1", "ConfigMap", &emptied)).unwrap();
+    assert_eq!(object.get("metadata"), None);
+    let volume = [field(2, &field(2, &field(3, &field(1, b"/x")))), field(2, &field(5, b"Retain"))].concat();
+    let object = enveloped(&envelope("v1", "PersistentVolume", &volume)).unwrap();
+    assert_eq!(
+        object["spec"],
+        json!({ "hostPath": { "path": "/x" }, "persistentVolumeReclaimPolicy": "Retain" })
+    );
+}
+
+#[test]
+fn a_field_number_that_cannot_be_and_a_length_beyond_the_end_are_refused() {
+    let refused = |message: &[u8]| enveloped(&envelope("v1", "ConfigMap", message)).unwrap_err().0;
+    assert!(refused(&number(0, 1)).contains("illegal tag"));
+    assert!(refused(&[0x80, 0x80, 0x80, 0x80, 0x10, 0]).contains("illegal tag"), "2 to the 29");
+    assert!(enveloped(&envelope("v1", "ConfigMap", &[0xf8, 0xff, 0xff, 0xff, 0x0f, 0])).is_ok(), "one less");
+    let mut endless = vec![1 << 3 | 2];
+    endless.extend([0xff; 9]);
+    for last in [0, 1] {
+        endless.truncate(10);
+        endless.push(last);
+        assert!(refused(&endless).contains("EOF"));
+    }
+    assert!(refused(&[1 << 3 | 2, 5, 1]).contains("EOF"));
+    assert!(refused(&[1 << 3]).contains("EOF"));
+}

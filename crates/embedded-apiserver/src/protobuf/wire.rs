@@ -27,8 +27,15 @@ pub(super) fn fields(message: &[u8]) -> impl Iterator<Item = Result<(u64, Payloa
     })
 }
 
+/// Of a field, by protobuf's specification.
+const LARGEST_NUMBER: u64 = (1 << 29) - 1;
+
 fn field<'a>(rest: &mut &'a [u8]) -> Result<(u64, Payload<'a>), Malformed> {
     let tag = varint(rest)?;
+    let number = tag >> 3;
+    if !(1..=LARGEST_NUMBER).contains(&number) {
+        return Err(Malformed(format!("proto: illegal tag {number} (wire type {})", tag & 7)));
+    }
     let payload = match tag & 7 {
         0 => Payload::Varint(varint(rest)?),
         1 => Payload::Fixed(fixed::<8>(take(rest, 8)?)),
@@ -39,7 +46,7 @@ fn field<'a>(rest: &mut &'a [u8]) -> Result<(u64, Payload<'a>), Malformed> {
         5 => Payload::Fixed(fixed::<4>(take(rest, 4)?)),
         other => return Err(Malformed(format!("proto: illegal wireType {other}"))),
     };
-    Ok((tag >> 3, payload))
+    Ok((number, payload))
 }
 
 fn take<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], Malformed> {

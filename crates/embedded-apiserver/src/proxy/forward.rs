@@ -144,7 +144,7 @@ fn events(
 }
 
 impl Watch {
-    /// Cancel safe: what has been read is kept in `frames`.
+    /// Cancel safe: what has been read is kept in `frames` and `end`.
     async fn next(&mut self) -> Option<Result<Bytes, Disconnected>> {
         while !self.ended {
             match self.frames.next() {
@@ -160,9 +160,14 @@ impl Watch {
                 Err(_too_long) => {
                     tracing::debug!("the API server sends an event without an end");
                     self.ended = true;
+                    self.end.extend(self.frames.rest().map(Ok));
                     self.end.push_back(Err(Disconnected::new()));
                 }
             }
+        }
+        if matches!(self.end.front(), Some(Err(_))) {
+            // Not at once: the half event must be on its way before the connection goes.
+            tokio::task::yield_now().await;
         }
         self.end.pop_front()
     }

@@ -6,6 +6,7 @@ use crate::builtin::{quantities, rules};
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::query::FieldValidation;
+use crate::rest::duplicates;
 use crate::status::Status;
 
 /// An object from outside: its own apiVersion and kind are checked and taken off.
@@ -15,7 +16,7 @@ pub(crate) struct Decoded {
     pub(crate) warnings: Vec<String>,
 }
 
-pub(crate) fn json(kind: &Kind, bytes: &[u8]) -> Result<Value, Status> {
+fn json(kind: &Kind, bytes: &[u8]) -> Result<Value, Status> {
     serde_json::from_slice(bytes).map_err(|error| cannot_be_handled(kind, &error.to_string()))
 }
 
@@ -25,7 +26,8 @@ fn cannot_be_handled(kind: &Kind, why: &str) -> Status {
 }
 
 /// Decodes the body of a create or an update.
-pub(crate) fn object(kind: &Kind, value: Value, validation: FieldValidation) -> Result<Decoded, Status> {
+pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> Result<Decoded, Status> {
+    let value = json(kind, bytes)?;
     let object = match value {
         Value::Null => Object::new(),
         Value::Object(object) => object,
@@ -40,20 +42,27 @@ pub(crate) fn object(kind: &Kind, value: Value, validation: FieldValidation) -> 
     }
     check_types(kind, &object).map_err(Status::bad_request)?;
     let (object, unknown) = canonical(kind, object).map_err(|why| cannot_be_handled(kind, &why))?;
+    let mut doubtful = duplicates::find(bytes);
+    doubtful.extend(unknown);
     let warnings = match validation {
         FieldValidation::Ignore => Vec::new(),
-        FieldValidation::Warn => unknown,
-        FieldValidation::Strict if unknown.is_empty() => unknown,
+        FieldValidation::Warn => doubtful,
+        FieldValidation::Strict if doubtful.is_empty() => doubtful,
         FieldValidation::Strict => {
-            let why = format!("strict decoding error: {}", unknown.join(", "));
+            let why = format!("strict decoding error: {}", doubtful.join(", "));
             return Err(cannot_be_handled(kind, &why));
         }
     };
     Ok(Decoded { object, warnings })
 }
 
-/// Decodes what a patch made of an object: wrong types are then the patch's fault.
-pub(crate) fn patched(kind: &Kind, value: Value, validation: FieldValidation) -> Result<Decoded, Status> {
+/// Decodes what a patch made of an object: wrong types are then the patch's fault. `duplicates`: in the patch itself.
+pub(crate) fn patched(
+    kind: &Kind,
+    value: Value,
+    duplicates: &[String],
+    validation: FieldValidation,
+) -> Result<Decoded, Status> {
     let wrong = |why: &str, result: &Value| Status::invalid_patch(&result.to_string(), why);
     let Value::Object(object) = value else {
         return Err(wrong("the result is no object", &value));
@@ -64,6 +73,7 @@ pub(crate) fn patched(kind: &Kind, value: Value, validation: FieldValidation) ->
     // Kept for the message.
     let sent = Value::Object(object.clone());
     let (object, unknown) = canonical(kind, object).map_err(|why| wrong(&why, &sent))?;
+    let unknown: Vec<String> = duplicates.iter().cloned().chain(unknown).collect();
     match validation {
         FieldValidation::Strict if !unknown.is_empty() => {
             Err(wrong(&format!("strict decoding error: {}", unknown.join(", ")), &sent))
@@ -74,6 +84,11 @@ pub(crate) fn patched(kind: &Kind, value: Value, validation: FieldValidation) ->
 }
 
 fn check_types(kind: &Kind, object: &Object) -> Result<(), String> {
+    for member in ["apiVersion", "kind"] {
+        if object.get(member).is_some_and(|value| !value.is_string() && !value.is_null()) {
+            return Err(format!("{member} is no string"));
+        }
+    }
     let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
     let (version, name) = (says("apiVersion"), says("kind"));
     if !version.is_empty() && version != kind.api_version() {

@@ -97,10 +97,6 @@ impl DeleteOptions {
             let supported = ["Background", "Foreground", "Orphan"];
             return wrong(Cause::unsupported("propagationPolicy", policy, &supported));
         }
-        if self.grace_period_seconds.is_some_and(|seconds| seconds < 0) {
-            let why = "must be greater than or equal to 0";
-            return wrong(Cause::invalid("gracePeriodSeconds", "", why));
-        }
         self.is_dry_run().map(drop)
     }
 
@@ -288,7 +284,8 @@ fn grace_period(kind: &Kind, old: &Object, options: &DeleteOptions) -> i64 {
         return 0;
     }
     let own = at("spec.terminationGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(30);
-    let asked = options.grace_period_seconds.unwrap_or(own);
+    // Less than nothing is one second: `BeforeDelete` of k8s.io/apiserver/pkg/registry/rest.
+    let asked = options.grace_period_seconds.map_or(own, |asked| if asked < 0 { 1 } else { asked });
     // A second delete can only shorten what the first one gave.
     let given = metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64);
     given.map_or(asked, |given| given.min(asked))

@@ -17,6 +17,7 @@ use crate::names;
 use crate::patch::Patch;
 use crate::query::{FieldValidation, Query};
 use crate::rest::decode::{self, Decoded};
+use crate::rest::duplicates;
 use crate::rest::{Written, check_path_name, key_of, parse_version};
 use crate::route::Target;
 use crate::server::Core;
@@ -40,8 +41,7 @@ pub(super) fn create(
     let dry_run = query.dry_run("CreateOptions")?;
     query.check_field_manager("CreateOptions")?;
     let validation = query.field_validation("CreateOptions")?;
-    let value = decode::json(kind, request.body())?;
-    let Decoded { object, warnings } = decode::object(kind, value, validation)?;
+    let Decoded { object, warnings } = decode::object(kind, request.body(), validation)?;
     let object = create_object(core, kind, target.namespace.as_deref(), Value::Object(object), dry_run)?;
     Ok(Written { object, created: true, warnings })
 }
@@ -228,8 +228,7 @@ pub(super) fn replace(
     let validation = query.field_validation("UpdateOptions")?;
     let dry_run = query.dry_run("UpdateOptions")?;
     query.check_field_manager("UpdateOptions")?;
-    let value = decode::json(kind, request.body())?;
-    let decoded = decode::object(kind, value, validation)?;
+    let decoded = decode::object(kind, request.body(), validation)?;
     check_said_name(&decoded.object, name)?;
     // Said here, before the object is looked for.
     let version = metadata::text(&decoded.object, "resourceVersion");
@@ -255,13 +254,18 @@ pub(super) fn patch(
         return Err(Status::invalid_options("PatchOptions", &cause));
     }
     let patch = Patch::parse(patch_type, request.body(), kind)?;
-    update(core, target, name, Edit::Patch { patch, validation }, dry_run)
+    // Steps of a JSON patch are no members of the object.
+    let duplicates = match patch {
+        Patch::Json(_) => Vec::new(),
+        Patch::Merge(_) | Patch::Strategic(..) => duplicates::find(request.body()),
+    };
+    update(core, target, name, Edit::Patch { patch, duplicates, validation }, dry_run)
 }
 
 /// What is to become of an object.
 enum Edit {
     Replace(Decoded),
-    Patch { patch: Patch, validation: FieldValidation },
+    Patch { patch: Patch, duplicates: Vec<String>, validation: FieldValidation },
 }
 
 fn update(core: &Core, target: &Target, name: &str, edit: Edit, dry_run: bool) -> Result<Written, Status> {
@@ -270,8 +274,8 @@ fn update(core: &Core, target: &Target, name: &str, edit: Edit, dry_run: bool) -
     let now = core.clock.now();
     // A patch may take its time: it is tried outside of the lock, and again inside only if somebody was faster.
     let tried = match &edit {
-        Edit::Patch { patch, validation } => core.store.get(&kind.storage, &key).map(|seen| {
-            let new = patched(kind, name, patch, *validation, &shown(kind, &seen));
+        Edit::Patch { patch, duplicates, validation } => core.store.get(&kind.storage, &key).map(|seen| {
+            let new = patched(kind, name, patch, duplicates, *validation, &shown(kind, &seen));
             (seen.revision, new)
         }),
         Edit::Replace(_) => None,
@@ -334,7 +338,9 @@ fn edited(kind: &Kind, name: &str, edit: Edit, old: &Object) -> Result<(Object, 
             }
             decoded
         }
-        Edit::Patch { patch, validation } => return patched(kind, name, &patch, validation, old),
+        Edit::Patch { patch, duplicates, validation } => {
+            return patched(kind, name, &patch, &duplicates, validation, old);
+        }
     };
     Ok((decoded.object, decoded.warnings))
 }
@@ -344,6 +350,7 @@ fn patched(
     kind: &Kind,
     name: &str,
     patch: &Patch,
+    duplicates: &[String],
     validation: FieldValidation,
     old: &Object,
 ) -> Result<(Object, Vec<String>), Status> {
@@ -352,7 +359,7 @@ fn patched(
     document.insert("kind".to_owned(), kind.kind().into());
     let mut document = Value::Object(document);
     patch.apply(&mut document)?;
-    let Decoded { object, warnings } = decode::patched(kind, document, validation)?;
+    let Decoded { object, warnings } = decode::patched(kind, document, duplicates, validation)?;
     check_said_name(&object, name)?;
     Ok((object, warnings))
 }

@@ -475,7 +475,7 @@ async fn options_of_a_delete_are_checked() {
     for (options, code) in [
         (json!({ "propagationPolicy": "Sideways" }), 422),
         (json!({ "propagationPolicy": "Orphan", "orphanDependents": true }), 422),
-        (json!({ "gracePeriodSeconds": -1 }), 422),
+        (json!({ "gracePeriodSeconds": -1, "dryRun": ["All"] }), 200),
         (json!({ "dryRun": ["Some"] }), 422),
         (json!({ "gracePeriodSeconds": "soon" }), 400),
         (json!({ "ignoreStoreReadErrorWithClusterBreakingPotential": true }), 501),

@@ -347,6 +347,27 @@ async fn an_answer_that_is_lost_is_502_and_one_that_breaks_off_is_a_dropped_conn
     }
 }
 
+#[cfg(feature = "listen")]
+#[tokio::test]
+async fn half_an_event_is_on_the_wire_before_the_connection_goes() {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    let half = service_fn(|_: Request<kube::client::Body>| async {
+        let chunks =
+            stream::iter([Ok(http_body::Frame::data(Bytes::from_static(b"{\"kind\":"))), Err("gone")]);
+        Ok::<_, Infallible>(Response::new(StreamBody::new(chunks)))
+    });
+    let listener = alone(Client::new(half, "default")).listen("127.0.0.1:0").await.unwrap();
+    let address = listener.url().trim_start_matches("http://").to_owned();
+    let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+    let asked = "GET /api/v1/configmaps?watch=1 HTTP/1.1\r\nhost: x\r\nauthorization: Bearer token-a\r\n\r\n";
+    socket.write_all(asked.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    let _reset = timeout(LIMIT, socket.read_to_end(&mut answer)).await.unwrap();
+    let answer = String::from_utf8_lossy(&answer);
+    assert!(answer.contains("{\"kind\":"), "{answer}");
+    assert!(!answer.ends_with("0\r\n\r\n"), "no regular end: {answer}");
+}
+
 /// An upstream that notes what comes and answers with `headers`.
 fn noting(headers: &'static [(&'static str, &'static str)]) -> (Client, Arc<Mutex<Vec<HeaderMap>>>) {
     let noted = Arc::<Mutex<Vec<HeaderMap>>>::default();

@@ -1,0 +1,139 @@
+//! Members of a JSON body that come twice in the same object, which the parser takes without a word. Pure.
+
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// As many as an answer has warnings.
+const MOST: usize = 64;
+/// Paths are cut to so many bytes.
+const MOST_BYTES: usize = 1024;
+
+/// What to say of them, as sigs.k8s.io/json does: each once, the first of them, in the order of the body.
+pub(crate) fn find(body: &[u8]) -> Vec<String> {
+    let mut walk = Walk { path: Vec::new(), found: Vec::new() };
+    let mut json = serde_json::Deserializer::from_slice(body);
+    // That the body is JSON is known by now.
+    let _checked = Step(&mut walk).deserialize(&mut json);
+    walk.found
+}
+
+struct Walk {
+    /// Where the walk is: `.member` or `[index]` each.
+    path: Vec<String>,
+    found: Vec<String>,
+}
+
+impl Walk {
+    fn say(&mut self) {
+        let mut path = String::new();
+        for part in &self.path {
+            path.push_str(part);
+            if path.len() > MOST_BYTES {
+                path.truncate(path.floor_char_boundary(MOST_BYTES));
+                path.push_str("...");
+                break;
+            }
+        }
+        let path = path.strip_prefix('.').unwrap_or(&path);
+        let why = format!("duplicate field \"{path}\"");
+        if self.found.len() < MOST && !self.found.contains(&why) {
+            self.found.push(why);
+        }
+    }
+}
+
+struct Step<'a>(&'a mut Walk);
+
+impl<'de> DeserializeSeed<'de> for Step<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Step<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        for at in 0_usize.. {
+            self.0.path.push(format!("[{at}]"));
+            if items.next_element_seed(Step(&mut *self.0))?.is_none() {
+                break;
+            }
+            self.0.path.pop();
+        }
+        self.0.path.pop();
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let mut seen = HashSet::new();
+        while let Some(member) = members.next_key::<String>()? {
+            if self.0.found.len() >= MOST {
+                members.next_value::<IgnoredAny>()?;
+                continue;
+            }
+            self.0.path.push(format!(".{member}"));
+            if !seen.insert(member) {
+                self.0.say();
+            }
+            members.next_value_seed(Step(&mut *self.0))?;
+            self.0.path.pop();
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::find;
+
+    #[test]
+    fn each_member_that_comes_twice_is_said_once_with_its_path() {
+        let body = br#"{"a":1,"b":[{"x":1},{"x":{"y":1,"y":2.5,"y":null}}],"c":{"a":1},"a":true,"d":{"b":"","b":[]},"d":0}"#;
+        let said = ["b[1].x.y", "a", "d.b", "d"].map(|path| format!("duplicate field \"{path}\""));
+        assert_eq!(find(body), said);
+        assert!(find(br#"{"a":{"b":1},"b":{"a":1},"c":[[],{},[{}]]}"#).is_empty());
+    }
+
+    #[test]
+    fn of_many_the_first_are_said_and_no_path_is_long() {
+        let twice = (0..1000).map(|at| format!("\"k{at}\":0,\"k{at}\":0")).collect::<Vec<_>>().join(",");
+        let found = find(format!("{{\"{}\":{{{twice}}}}}", "x".repeat(500)).as_bytes());
+        assert_eq!(found.len(), 64);
+        let found = find(format!("{{\"{}\":{{{twice}}}}}", "\u{e4}".repeat(500_000)).as_bytes());
+        assert_eq!(found.len(), 1, "cut, they are the same");
+        assert!(found[0].len() < 1100);
+    }
+}
