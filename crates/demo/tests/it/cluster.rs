@@ -179,6 +179,31 @@ fn a_signal_and_even_sigkill_leave_nothing_on_the_cluster() {
     }
 }
 
+#[test]
+fn a_server_process_that_is_killed_leaves_the_remedy() {
+    let world = World::new();
+    let theirs = Theirs::new(&world);
+    let mut run = world.start(&theirs.args(&SMALL));
+    let start = now();
+    let mine = || theirs.server.requests().by("me").verb(embedded_apiserver::Verb::Create);
+    while mine().resource("persistentvolumes").count() < 5
+        && !run.ended()
+        && start.elapsed() < Duration::from_secs(60)
+    {
+        sleep(Duration::from_millis(5));
+    }
+    let processes = world.left();
+    let server = processes.iter().find(|line| line.contains(" serve --dir ")).unwrap();
+    let pid = server.split(['/', ':']).nth(2).unwrap().parse().unwrap();
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
+    let outcome = run.wait();
+    assert_eq!(outcome.status.code(), Some(1), "{outcome:?}");
+    for words in ["may still be on the cluster", "-l demo.wq-rs.dev/run=", r#""finalizers":null"#] {
+        assert_eq!(outcome.stderr.matches(words).count(), 1, "{words}: {outcome:?}");
+    }
+    world.assert_empty();
+}
+
 #[track_caller]
 fn refused(world: &World, args: &[&str], words: &[&str]) {
     let never = stand_in(world.path(), "exit 9");
@@ -202,6 +227,15 @@ fn a_kubeconfig_that_leads_nowhere_is_refused() {
     let theirs = Theirs::new(&world);
     refused(&world, &theirs.args(&["--context", "elsewhere"]), &["theirs.yaml", "elsewhere"]);
     let text = std::fs::read_to_string(&theirs.kubeconfig).unwrap();
+    let with = |name: &str, text: String| {
+        let file = world.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let stranger = with("stranger.yaml", text.replace("my-token", "no-token"));
+    refused(&world, &["--kubeconfig", &stranger], &["stranger.yaml: refused: Unauthorized\n"]);
+    let far = with("far.yaml", text.replace("127.0.0.1", "192.0.2.1"));
+    refused(&world, &["--kubeconfig", &far], &["far.yaml: HTTPS_PROXY names a proxy", "unset HTTPS_PROXY"]);
     drop(theirs);
     let gone = world.path().join("gone.yaml");
     std::fs::write(&gone, text).unwrap();
@@ -211,28 +245,34 @@ fn a_kubeconfig_that_leads_nowhere_is_refused() {
         &["gone.yaml", "cannot be reached", "refused"],
     );
     refused(&world, &["--real", "--kubeconfig", "x"], &["--real", "--kubeconfig"]);
-    refused(&world, &["--context", "x"], &["--kubeconfig"]);
+    refused(&world, &["--context", "x"], &["not provided: --kubeconfig"]);
 }
 
 #[test]
-fn a_cluster_that_has_the_class_or_its_provisioner_or_such_volumes_is_refused_and_left_alone() {
+fn a_cluster_that_has_the_class_or_its_provisioner_or_such_claims_or_volumes_is_refused_and_left_alone() {
     let class =
         |name: &str, provisioner: &str| json!({"metadata": {"name": name}, "provisioner": provisioner});
     let volume = json!({"metadata": {"name": "old"}, "spec": {
         "storageClassName": "wq-demo", "accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "hostPath": {"path": "/x"},
     }});
-    for (object, word) in [
-        (Ok(class("wq-demo", "example.com/x")), "there is a StorageClass wq-demo"),
-        (Ok(class("mine", "hostpath.wq-rs.dev/provisioner")), "the StorageClass mine is served"),
-        (Err(volume), "volumes of the class wq-demo"),
+    let spec = json!({
+        "storageClassName": "wq-demo", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}},
+    });
+    let claim = json!({"metadata": {"name": "hopeful"}, "spec": spec});
+    for (kind, object, word) in [
+        ("class", class("wq-demo", "example.com/x"), "there is a StorageClass wq-demo"),
+        ("class", class("mine", "hostpath.wq-rs.dev/provisioner"), "the StorageClass mine is served"),
+        ("claim", claim, "the claim team-a/hopeful asks for the class wq-demo"),
+        ("volume", volume, "volumes of the class wq-demo already (old is one)"),
     ] {
         let world = World::new();
         let theirs = Theirs::new(&world);
         theirs.runtime.block_on(async {
             let client = theirs.server.client_as("them");
-            match object {
-                Ok(class) => create::<StorageClass>(Api::all(client), class).await,
-                Err(volume) => create::<PersistentVolume>(Api::all(client), volume).await,
+            match kind {
+                "class" => create::<StorageClass>(Api::all(client), object).await,
+                "claim" => create::<PersistentVolumeClaim>(Api::namespaced(client, "team-a"), object).await,
+                _ => create::<PersistentVolume>(Api::all(client), object).await,
             }
         });
         refused(&world, &theirs.args(&[]), &["theirs.yaml", word]);

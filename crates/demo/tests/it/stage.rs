@@ -99,6 +99,9 @@ impl World {
             .arg("--provisioner-bin")
             .arg(provisioner)
             .env("TMPDIR", self.tmp())
+            // Nobody listens there, and nothing that a run does on this machine is to go there.
+            .env("HTTPS_PROXY", "http://127.0.0.1:9")
+            .env("http_proxy", "http://127.0.0.1:9")
             .stdin(Stdio::null())
             .stdout(out("stdout"))
             .stderr(out("stderr"))
