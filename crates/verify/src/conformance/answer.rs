@@ -16,7 +16,7 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// The body as it came.
     pub text: String,
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it says to be something else.
     pub json: Value,
 }
 

@@ -222,6 +222,34 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "a_grace_period_below_zero_is_one_second",
+            "gracePeriodSeconds -1 deletes a ConfigMap, and gives a running Pod one second.",
+            async |t| {
+                t.map("a", "v").await?;
+                t.delete_with(&t.maps("/a"), json!({ "gracePeriodSeconds": -1 })).await?.is(200)?;
+                t.get(&t.maps("/a")).await?.is(404)?;
+                let spec = json!({ "nodeName": "n", "containers": [{ "name": "c", "image": "i" }] });
+                t.make(&t.core("pods", ""), json!({ "metadata": { "name": "p" }, "spec": spec })).await?;
+                let held = t
+                    .delete_with(&t.core("pods", "/p"), json!({ "gracePeriodSeconds": -1 }))
+                    .await?
+                    .is(200)?;
+                has(&held, json!({ "metadata": { "deletionGracePeriodSeconds": 1 } }))?;
+                t.delete_with(&t.core("pods", "/p"), json!({ "gracePeriodSeconds": 0 })).await?.is(200)?;
+                Ok(())
+            },
+        ),
+        case(
+            "a_pod_has_at_least_a_second_to_end",
+            "terminationGracePeriodSeconds -1 of a Pod is stored as 1.",
+            async |t| {
+                let spec = json!({ "terminationGracePeriodSeconds": -1, "containers": [{ "name": "c", "image": "i" }] });
+                let made =
+                    t.make(&t.core("pods", ""), json!({ "metadata": { "name": "p" }, "spec": spec })).await?;
+                has(&made, json!({ "spec": { "terminationGracePeriodSeconds": 1 } }))
+            },
+        ),
+        case(
             "a_body_of_another_media_type_is_415",
             "A delete with a body of another media type answers 415.",
             async |t| {

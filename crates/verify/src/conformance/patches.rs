@@ -130,15 +130,48 @@ fn merges() -> Vec<Case> {
         ),
         case(
             "a_patch_of_kind_or_version_is_422",
-            "A patch that changes kind or apiVersion answers 422 about the field `patch`.",
+            "A merge patch that changes kind or apiVersion, or makes kind a number, answers 422 about the field `patch`.",
             async |t| {
                 t.map("a", "v").await?;
                 t.merge(&t.maps("/a"), json!({ "kind": "Secret" }))
                     .await?
                     .invalid(&["FieldValueInvalid patch"])?;
-                t.merge(&t.maps("/a"), json!({ "apiVersion": "v2" }))
+                for patch in [json!({ "apiVersion": "v2" }), json!({ "kind": 7 })] {
+                    t.merge(&t.maps("/a"), patch).await?.invalid(&["FieldValueInvalid patch"])?;
+                }
+                Ok(())
+            },
+        ),
+        case(
+            "a_strategic_patch_of_kind_or_version_is_ignored",
+            "kind and apiVersion in a strategic merge patch change nothing, unless they are no text: 422.",
+            async |t| {
+                t.map("a", "v").await?;
+                for patch in [json!({ "kind": "X" }), json!({ "apiVersion": "v2" }), json!({ "kind": null })]
+                {
+                    let patched = t.patch(&t.maps("/a"), STRATEGIC, &patch).await?.is(200)?;
+                    has(&patched, json!({ "kind": "ConfigMap", "apiVersion": "v1", "data": { "k": "v" } }))?;
+                }
+                t.patch(&t.maps("/a"), STRATEGIC, &json!({ "kind": 7 }))
                     .await?
                     .invalid(&["FieldValueInvalid patch"])?;
+                Ok(())
+            },
+        ),
+        case(
+            "a_strict_patch_refuses_duplicate_keys",
+            "A merge patch in which a member comes twice answers 422 under fieldValidation=Strict.",
+            async |t| {
+                t.map("a", "v").await?;
+                let answer = t
+                    .send(
+                        http::Method::PATCH,
+                        &t.maps("/a?fieldValidation=Strict"),
+                        &[("content-type", MERGE)],
+                        "{\"data\":{\"k\":\"1\",\"k\":\"2\"}}",
+                    )
+                    .await?;
+                answer.says(422, "Invalid", "strict decoding error: duplicate field \"data.k\"")?;
                 Ok(())
             },
         ),
@@ -431,11 +464,15 @@ fn json_patches() -> Vec<Case> {
             },
         ),
         case(
-            "a_json_patch_media_type_is_named_exactly",
-            "The media type of a patch may have parameters; its case does not matter.",
+            "the_media_type_of_a_patch_is_named_exactly",
+            "The media type of a patch may have parameters; in another case, or with a space behind, it answers 415.",
             async |t| {
                 t.map("a", "v").await?;
                 t.patch(&t.maps("/a"), &format!("{JSON_PATCH}; charset=utf-8"), &json!([])).await?.is(200)?;
+                t.patch(&t.maps("/a"), &format!("{MERGE};charset"), &json!({})).await?.is(200)?;
+                for media in ["Application/Merge-Patch+JSON", "application/merge-patch+json ;x=y"] {
+                    t.patch(&t.maps("/a"), media, &json!({})).await?.refused(415, "UnsupportedMediaType")?;
+                }
                 Ok(())
             },
         ),

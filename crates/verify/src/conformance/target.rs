@@ -15,6 +15,7 @@ use kube::Client;
 use kube::client::Body;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::conformance::answer::{Answer, text};
 use crate::conformance::{Outcome, objects};
@@ -27,6 +28,9 @@ pub(super) const JSON_PATCH: &str = "application/json-patch+json";
 pub(super) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 /// Server-side apply.
 pub(super) const APPLY: &str = "application/apply-patch+yaml";
+
+/// What hangs must fail by its name.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server that cases run against.
 #[derive(Clone)]
@@ -152,11 +156,27 @@ impl Server {
         let request =
             request.body(Body::from(body.into().into_bytes())).map_err(|error| error.to_string())?;
         let unanswered = |why: String| format!("{said}: no answer: {why}");
-        let response = self.client.send(request).await.map_err(|error| unanswered(error.to_string()))?;
-        let (parts, body) = response.into_parts();
-        let bytes = body.collect().await.map_err(|error| unanswered(error.to_string()))?.to_bytes();
+        let answered = async {
+            let (parts, body) =
+                self.client.send(request).await.map_err(|error| error.to_string())?.into_parts();
+            let bytes = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
+            Ok((parts, bytes))
+        };
+        let (parts, bytes) = timeout(PATIENCE, answered)
+            .await
+            .unwrap_or_else(|_| Err(format!("not within {} s", PATIENCE.as_secs())))
+            .map_err(unanswered)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        let json = serde_json::from_str(&text).unwrap_or_default();
+        let media =
+            parts.headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        // A watch that is read to its end has any number of documents, also none.
+        let json =
+            if media.starts_with("application/json") && !(path.contains("watch=") && parts.status == 200) {
+                serde_json::from_str(&text)
+                    .map_err(|error| format!("{said}: a body that is no JSON: {error}: {text:.500}"))?
+            } else {
+                serde_json::from_str(&text).unwrap_or_default()
+            };
         Ok(Answer { request: said, code: parts.status.as_u16(), headers: parts.headers, text, json })
     }
 }
@@ -263,7 +283,9 @@ impl Target {
         let path = format!("{path}{separator}watch=true");
         let request = Request::builder().uri(&path).header("accept", accept).body(Vec::new());
         let request = request.map_err(|error| error.to_string())?;
-        let opened = self.server.client.request_stream(request).await;
+        let opened = timeout(PATIENCE, self.server.client.request_stream(request)).await;
+        let opened =
+            opened.map_err(|_| format!("GET {path}: no answer: not within {} s", PATIENCE.as_secs()))?;
         let lines = opened.map_err(|error| format!("GET {path}: {error}"))?;
         let lines: Pin<Box<dyn AsyncBufRead>> = Box::pin(lines);
         Ok(Lines { path, lines: lines.lines() })

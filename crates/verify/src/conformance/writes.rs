@@ -311,13 +311,20 @@ fn creates() -> Vec<Case> {
                     .await?;
                 same("warnings", answer.warnings(), ["299 - \"duplicate field \\\"data.k\\\"\""])
             },
-        )
-        .differs("duplicate keys give no warning: the parser does not tell; the last one counts, as on the real server", async |t| {
-            let body = "{\"metadata\":{\"name\":\"a\"},\"data\":{\"k\":\"one\",\"k\":\"two\"}}";
-            let answer =
-                t.send(http::Method::POST, &t.maps(""), &[("content-type", "application/json")], body).await?;
-            same("warnings", answer.warnings(), Vec::<String>::new())
-        }),
+        ),
+        case(
+            "field_validation_strict_refuses_duplicate_keys",
+            "With fieldValidation=Strict a JSON member that comes twice answers 400, each said once.",
+            async |t| {
+                let body = r#"{"metadata":{"name":"a","labels":{"a":"b","a":"c"}},"data":{"k":"1","k":"2","k":"3"},"data":{"x":"y"},"w":1}"#;
+                let headers = [("content-type", "application/json")];
+                let answer =
+                    t.send(http::Method::POST, &t.maps("?fieldValidation=Strict"), &headers, body).await?;
+                let duplicates = r#"duplicate field "metadata.labels.a", duplicate field "data.k", duplicate field "data", unknown field "w""#;
+                answer.says(400, "BadRequest", &format!("strict decoding error: {duplicates}"))?;
+                Ok(())
+            },
+        ),
         case("null_members_are_absent", "A member that is null is as good as not there.", async |t| {
             let object =
                 json!({ "metadata": { "name": "a", "labels": null, "finalizers": null }, "data": null });
@@ -339,7 +346,9 @@ fn creates() -> Vec<Case> {
             "A ConfigMap whose values exceed 1 MiB in all answers 422 FieldValueTooLong; keys do not count.",
             async |t| {
                 let big = "x".repeat(1024 * 1024);
-                t.post(&t.maps(""), &map("a", &format!("{big}x"))).await?.invalid(&["FieldValueTooLong []"])?;
+                t.post(&t.maps(""), &map("a", &format!("{big}x")))
+                    .await?
+                    .invalid(&["FieldValueTooLong []"])?;
                 t.post(&t.maps(""), &map("a", &big)).await?.is(201)?;
                 Ok(())
             },
