@@ -371,7 +371,7 @@ impl std::fmt::Debug for Lines {
 impl Lines {
     /// The next event, whatever it is; nothing when the watch has ended.
     pub(super) async fn next(&mut self) -> Result<Option<Value>, String> {
-        let line = tokio::time::timeout(Duration::from_secs(8), self.lines.try_next()).await;
+        let line = timeout(Duration::from_secs(8), self.lines.try_next()).await;
         let line = line.map_err(|_| format!("GET {}: no event within 8 s", self.path))?;
         let line = line.map_err(|error| format!("GET {}: {error}", self.path))?;
         line.map(|line| serde_json::from_str(&line).map_err(|error| format!("{error} in {line}"))).transpose()
