@@ -53,14 +53,14 @@ const STAGES: &[Stage] = &[
     Stage {
         name: "features",
         asks: "does each published crate compile with no feature, each alone, and all?",
-        group: Group::Static,
+        group: Group::Packages,
         needs: &[],
         run: features,
     },
     Stage {
         name: "package",
         asks: "does each published crate build from its own package?",
-        group: Group::Static,
+        group: Group::Packages,
         needs: &[],
         run: package,
     },

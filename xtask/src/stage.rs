@@ -33,6 +33,8 @@ pub(crate) enum Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     Static,
+    /// Each feature and each package alone: many small builds of the same dependencies.
+    Packages,
     Build,
     Test,
     Demo,
@@ -47,7 +49,7 @@ impl Group {
         Duration::from_secs(
             60 * match self {
                 Self::Programs => 20,
-                Self::Static | Self::Build => 10,
+                Self::Static | Self::Packages | Self::Build => 10,
                 Self::Test | Self::Demo | Self::Real => 6,
             },
         )
