@@ -149,6 +149,7 @@ impl Server {
         body: impl Into<String>,
     ) -> Result<Answer, String> {
         let said = format!("{method} {path}");
+        let without_body = method == Method::HEAD;
         let mut request = Request::builder().method(method).uri(path);
         for (name, value) in headers {
             request = request.header(*name, *value);
@@ -169,14 +170,14 @@ impl Server {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let media =
             parts.headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
-        // A watch that is read to its end has any number of documents, also none.
-        let json =
-            if media.starts_with("application/json") && !(path.contains("watch=") && parts.status == 200) {
-                serde_json::from_str(&text)
-                    .map_err(|error| format!("{said}: a body that is no JSON: {error}: {text:.500}"))?
-            } else {
-                serde_json::from_str(&text).unwrap_or_default()
-            };
+        // A watch that is read to its end has any number of documents, also none. An answer to HEAD has the type of a body, and none.
+        let several = path.contains("watch=") && parts.status == 200;
+        let json = if media.starts_with("application/json") && !several && !without_body {
+            serde_json::from_str(&text)
+                .map_err(|error| format!("{said}: a body that is no JSON: {error}: {text:.500}"))?
+        } else {
+            serde_json::from_str(&text).unwrap_or_default()
+        };
         Ok(Answer { request: said, code: parts.status.as_u16(), headers: parts.headers, text, json })
     }
 }
