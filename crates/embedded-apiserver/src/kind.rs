@@ -31,11 +31,24 @@ pub struct Kind {
     short_names: Vec<String>,
     categories: Vec<String>,
     selectable: Vec<String>,
+    schema: Option<Arc<Value>>,
+    scale: Option<Arc<ScalePaths>>,
     pub(crate) builtin: Option<Builtin>,
     /// The table its objects are in: two versions of one kind, and the two groups of Event, share one.
     pub(crate) storage: Arc<str>,
     /// `"apiVersion":"v1","kind":"Pod",`: every answer begins with it.
     pub(crate) prefix: Arc<str>,
+}
+
+/// Where the scale subresource of a kind reads and writes, as paths of member names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ScalePaths {
+    /// `spec.replicas`.
+    pub(crate) spec_replicas: String,
+    /// `status.replicas`.
+    pub(crate) status_replicas: String,
+    /// `status.selector`: a selector as text, or as a `LabelSelector`.
+    pub(crate) selector: Option<String>,
 }
 
 /// Why a kind cannot be registered.
@@ -109,6 +122,12 @@ impl Kind {
                 kind.categories = spec.names.categories.clone().unwrap_or_default();
                 let fields = version.selectable_fields.iter().flatten();
                 kind.selectable = fields.map(|f| f.json_path.trim_start_matches('.').to_owned()).collect();
+                let schema = version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
+                kind.schema = schema.and_then(|schema| serde_json::to_value(schema).ok()).map(Arc::new);
+                if let Some(paths) = version.subresources.as_ref().and_then(|s| s.scale.as_ref()) {
+                    let selector = paths.label_selector_path.as_deref();
+                    kind = kind.scale(&paths.spec_replicas_path, &paths.status_replicas_path, selector);
+                }
                 kind
             })
             .collect()
@@ -127,6 +146,8 @@ impl Kind {
             short_names: Vec::new(),
             categories: Vec::new(),
             selectable: Vec::new(),
+            schema: None,
+            scale: None,
             builtin: None,
             storage: format!("{group}/{plural}").into(),
             prefix,
@@ -163,6 +184,20 @@ impl Kind {
     #[doc(alias = "selectableFields")]
     pub fn selectable_field(mut self, path: &str) -> Self {
         self.selectable.push(path.trim_start_matches('.').to_owned());
+        self
+    }
+
+    /// Whether and where `scale` is a subresource: the paths of the wanted and of the seen number of replicas, and of
+    /// the selector of what is scaled, as member names: `spec.replicas`.
+    #[must_use]
+    #[doc(alias = "CustomResourceSubresourceScale")]
+    pub fn scale(mut self, spec_replicas: &str, status_replicas: &str, selector: Option<&str>) -> Self {
+        let path = |path: &str| path.trim_start_matches('.').to_owned();
+        self.scale = Some(Arc::new(ScalePaths {
+            spec_replicas: path(spec_replicas),
+            status_replicas: path(status_replicas),
+            selector: selector.map(path).filter(|path| !path.is_empty()),
+        }));
         self
     }
 
@@ -227,6 +262,17 @@ impl Kind {
     /// The paths that field selectors may name, beside `metadata.name` and `metadata.namespace`.
     pub(crate) fn selectable(&self) -> &[String] {
         &self.selectable
+    }
+
+    /// `openAPIV3Schema` of this version of a custom kind, as its definition says it; none for kinds that are built in
+    /// or were registered by hand.
+    pub(crate) fn schema(&self) -> Option<&Arc<Value>> {
+        self.schema.as_ref()
+    }
+
+    /// Where the scale subresource reads and writes; none: there is no such subresource.
+    pub(crate) fn scale_paths(&self) -> Option<&Arc<ScalePaths>> {
+        self.scale.as_ref()
     }
 
     /// `pods`, `leases.coordination.k8s.io`: how errors name the resource.
