@@ -49,7 +49,6 @@ enum Kind {
     Full(Option<Bytes>),
     Stream(Chunks),
     /// An answer that ends by itself, and its length if that is known.
-    #[cfg_attr(not(feature = "proxy"), expect(dead_code, reason = "only a proxy passes answers through"))]
     Transfer(Chunks, Option<u64>),
 }
 
@@ -75,8 +74,8 @@ impl Body {
         Self(Kind::Stream(Box::pin(stream)))
     }
 
-    /// A body that is passed through: it comes in chunks, but is no watch. `length`: in bytes, if it is known.
-    #[cfg(feature = "proxy")]
+    /// A body that is passed through, or breaks off: it comes in chunks, but is no watch. `length`: in bytes, if it is
+    /// known.
     pub(crate) fn transfer(
         stream: impl Stream<Item = Result<Bytes, Disconnected>> + Send + 'static,
         length: Option<u64>,
@@ -102,6 +101,14 @@ impl Body {
             Kind::Stream(chunks) => Kind::Stream(Box::pin(chunks.inspect(look))),
             Kind::Transfer(chunks, length) => Kind::Transfer(Box::pin(chunks.inspect(look)), length),
         })
+    }
+
+    /// All the bytes, if they are known.
+    pub(crate) const fn bytes(&self) -> Option<&Bytes> {
+        match &self.0 {
+            Kind::Full(bytes) => bytes.as_ref(),
+            Kind::Stream(_) | Kind::Transfer(..) => None,
+        }
     }
 
     /// Whether this goes on until somebody ends it.

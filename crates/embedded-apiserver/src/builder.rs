@@ -9,6 +9,7 @@ use crate::clock::{self, Clock};
 use crate::fault::FaultPlan;
 use crate::pipeline::Settings;
 use crate::server::{Core, EmbeddedApiServer, Options};
+use crate::store::state::Window;
 
 /// Sets up an [`EmbeddedApiServer`]; from [`EmbeddedApiServer::builder`].
 #[derive(Debug, Clone)]
@@ -16,7 +17,7 @@ use crate::server::{Core, EmbeddedApiServer, Options};
 pub struct Builder {
     seed: Option<u64>,
     start_time: Option<Timestamp>,
-    history: usize,
+    history: Window,
     bookmark_interval: Duration,
     namespaces: Vec<String>,
     check_namespaces: bool,
@@ -29,7 +30,7 @@ impl Default for Builder {
         Self {
             seed: None,
             start_time: None,
-            history: 16_384,
+            history: Window { changes: 16_384, bytes: 64 * 1024 * 1024 },
             bookmark_interval: Duration::from_secs(60),
             namespaces: Vec::new(),
             check_namespaces: true,
@@ -64,7 +65,16 @@ impl Builder {
     #[doc(alias = "etcd compaction")]
     #[doc(alias = "watch cache size")]
     pub const fn history(mut self, changes: usize) -> Self {
-        self.history = changes;
+        self.history.changes = if changes == 0 { 1 } else { changes };
+        self
+    }
+
+    /// How many bytes of JSON the history of each kind may hold beyond the objects themselves: versions that were
+    /// replaced or deleted (default 64 MiB). What is older is forgotten, however few changes it is.
+    ///
+    /// 0: what was replaced is forgotten at once, and a watch that missed a replacement or a deletion has to list again.
+    pub const fn history_bytes(mut self, bytes: usize) -> Self {
+        self.history.bytes = bytes;
         self
     }
 
@@ -137,7 +147,7 @@ impl Builder {
         let clock = Clock::starting_at(self.start_time.unwrap_or_else(clock::wall_now));
         let rng = self.seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
         let options = Options {
-            history: self.history.max(1),
+            history: self.history,
             bookmark_interval: self.bookmark_interval,
             check_namespaces: self.check_namespaces,
             protect_volumes: self.volume_binder,

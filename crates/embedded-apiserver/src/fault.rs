@@ -1,10 +1,12 @@
 //! Faults on request: the plan that says when which one happens, the pure decision, and what each looks like on the wire.
 //!
 //! ```text
-//! FaultPlan (rules, seed) ──► decide(user, request) ──► Decision { delay, fault } ──► answer | cut body | silence
+//! FaultPlan (rules, seed) ──► decide(user, request) ──► Decision { delay, effects, withheld, fault }
+//!                                                  ──► clock and history moved ──► answer | cut body | silence
 //! ```
 
 mod answer;
+mod body;
 mod control;
 mod decide;
 mod matching;
@@ -12,9 +14,10 @@ mod plan;
 mod watch;
 
 pub use control::Faults;
-pub use decide::{Decider, Decision, Injection};
+pub use decide::{Decider, Decision, Effect, Injection};
 pub use matching::Match;
 pub use plan::{Chance, Fault, FaultPlan, Rule};
 
 pub(crate) use answer::response;
-pub(crate) use watch::FaultyWatch;
+pub(crate) use body::torn;
+pub(crate) use watch::{FaultyWatch, Tampered};

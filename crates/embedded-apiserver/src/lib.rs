@@ -45,7 +45,8 @@ mod clock;
 
 pub use crate::body::{Body, Disconnected};
 pub use crate::builder::Builder;
-pub use crate::fault::{Chance, Decider, Decision, Fault, FaultPlan, Faults, Injection, Match, Rule};
+pub use crate::clock::ServerClock;
+pub use crate::fault::{Chance, Decider, Decision, Effect, Fault, FaultPlan, Faults, Injection, Match, Rule};
 pub use crate::identity::ClientName;
 pub use crate::kind::{InvalidKind, Kind};
 #[cfg(feature = "listen")]

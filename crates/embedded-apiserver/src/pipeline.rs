@@ -2,7 +2,7 @@
 
 use crate::body::{Body, Disconnected};
 use crate::clock::Clock;
-use crate::fault::{self, Fault, FaultPlan, Faults, FaultyWatch, Injection};
+use crate::fault::{self, Fault, FaultPlan, Faults, FaultyWatch, Tampered};
 use crate::identity::ClientName;
 use crate::introspection;
 use crate::request_info::{RequestInfo, Verb};
@@ -87,19 +87,23 @@ impl Pipeline {
             return Ok(introspection::healthy());
         }
         let info = RequestInfo::of(request.method(), request.uri());
+        let content = request_log::of_request(&request);
         let authenticated = match request.extensions().get::<ClientName>() {
             Some(client) => Ok(Arc::clone(&client.0)),
             None => self.tokens.authenticate(request.headers()),
         };
         let Ok(user) = authenticated else {
-            self.log.arrived(&Arc::from(ANONYMOUS), &info).finish(Outcome::Answered(401));
+            self.log.arrived(&Arc::from(ANONYMOUS), &info, content).finish(Outcome::Answered(401));
             return Ok(unauthorized());
         };
         if self.introspection && request.uri().path().starts_with(introspection::PREFIX) {
             return Ok(introspection::answer(self, &request));
         }
-        let mut recording = self.log.arrived(&user, &info);
+        let mut recording = self.log.arrived(&user, &info, content);
         let answer = self.under_faults(request, &user, &info, &mut recording, api).await;
+        if let Ok(response) = &answer {
+            recording.answered(response);
+        }
         recording.finish(match &answer {
             Ok(response) => Outcome::Answered(response.status().as_u16()),
             Err(_) => Outcome::Disconnected,
@@ -129,6 +133,9 @@ impl Pipeline {
         if !decision.delay.is_zero() {
             sleep(decision.delay).await;
         }
+        if let Err(unreachable) = self.faults.happen(&decision.effects) {
+            return Ok(unreachable.into_response());
+        }
         let injected = decision.fault;
         match injected.as_ref().map(|injection| &injection.fault) {
             Some(Fault::NeverAnswer) => return pending().await,
@@ -142,13 +149,13 @@ impl Pipeline {
                 });
                 return pending().await;
             }
-            Some(fault) => {
+            Some(fault) if !fault.is_applied() => {
                 if let Some(response) = fault::response(fault, user, info) {
                     self.faults.connected(user).await;
                     return Ok(response);
                 }
             }
-            None => {}
+            _ => {}
         }
         let response = api(request).await;
         match injected.as_ref().map(|injection| &injection.fault) {
@@ -157,20 +164,17 @@ impl Pipeline {
             _ => {}
         }
         self.faults.connected(user).await;
-        Ok(self.with_watch_faults(response, user, info, injected))
-    }
-
-    fn with_watch_faults(
-        &self,
-        response: Response<Body>,
-        user: &Arc<str>,
-        info: &RequestInfo,
-        injected: Option<Injection>,
-    ) -> Response<Body> {
-        if !response.body().is_watch() {
-            return response;
+        let fault = injected.as_ref().map(|injection| &injection.fault);
+        if let Some(instead) = fault.and_then(|fault| fault::response(fault, user, info)) {
+            return Ok(instead);
         }
-        response.map(|body| FaultyWatch::wrap(body, &self.faults, user, info.clone(), injected))
+        let response = fault::torn(response, fault);
+        if !response.body().is_watch() {
+            return Ok(response);
+        }
+        let decided = Tampered { injected, withheld: decision.withheld };
+        let tracer = recording.tracer();
+        Ok(response.map(|body| FaultyWatch::wrap(body, &self.faults, user, info.clone(), decided, tracer)))
     }
 }
 

@@ -1,11 +1,16 @@
 //! Every request the server saw: exact counters that never drop, and a bounded ring of the newest entries.
 
 mod select;
+mod trace;
+
+pub(crate) use trace::{Tracer, of_request};
 
 pub use select::{Forgotten, Selection};
 
+use crate::body::Body;
 use crate::clock::Clock;
 use crate::request_info::{RequestInfo, Verb};
+use http::Response;
 use parking_lot::Mutex;
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -13,6 +18,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::sync::Notify;
+use trace::Trace;
 
 /// How many entries are kept unless the builder says otherwise. An entry takes about 400 bytes.
 pub(crate) const DEFAULT_CAPACITY: usize = 65_536;
@@ -159,6 +165,8 @@ struct Ring {
     forgotten_until: Option<Instant>,
     /// The latest wall time among the entries that the ring gave up.
     forgotten_wall: Option<SystemTime>,
+    /// Over everything that came and went.
+    trace: Trace,
     /// Index into `counts`.
     series: HashMap<Series, usize>,
     counts: Vec<Counts>,
@@ -174,14 +182,15 @@ impl RequestLog {
             next_seq: 0,
             forgotten_until: None,
             forgotten_wall: None,
+            trace: Trace::default(),
             series: HashMap::new(),
             counts: Vec::new(),
         };
         Self { shared: Arc::new(Shared { clock, ring: Mutex::new(ring), changed: Notify::new() }) }
     }
 
-    /// Notes an arrival now. The guard notes the end.
-    pub(crate) fn arrived(&self, user: &Arc<str>, request: &RequestInfo) -> Recording {
+    /// Notes an arrival now. The guard notes the end. `content`: a hash of what was sent.
+    pub(crate) fn arrived(&self, user: &Arc<str>, request: &RequestInfo, content: u64) -> Recording {
         let mut ring = self.shared.ring.lock();
         // Read under the lock, so that the order of entries is the order of their instants.
         let now = tokio::time::Instant::now();
@@ -190,6 +199,8 @@ impl RequestLog {
         ring.counts[counts].requests += 1;
         let seq = ring.next_seq;
         ring.next_seq += 1;
+        let elapsed = self.shared.clock.elapsed(now);
+        ring.trace.arrived(seq, elapsed, user, content);
         let dropped = if ring.entries.len() >= ring.capacity { ring.entries.pop_front() } else { None };
         if let Some(dropped) = &dropped {
             ring.forgotten_until = Some(dropped.at);
@@ -208,13 +219,31 @@ impl RequestLog {
         drop(ring);
         drop(dropped);
         self.shared.changed.notify_waiters();
-        Recording { log: self.clone(), seq, counts, at, fault: None, outcome: Outcome::Abandoned }
+        Recording { log: self.clone(), seq, counts, at, fault: None, outcome: Outcome::Abandoned, answer: 0 }
     }
 
     /// The server's clock, in the terms of [`Entry::wall`].
     #[must_use]
     pub fn now(&self) -> SystemTime {
         self.shared.clock.now().into()
+    }
+
+    /// A hash over everything that could be seen from outside so far, in order: who sent which request when, with which
+    /// body, and what was answered when, down to each line of each watch. Times are those of tokio's clock.
+    ///
+    /// Two runs with the same seed, start time and requests, on one thread and under paused time, have the same hash,
+    /// whatever faults were planned; if theirs differ, something in the test or in what it tests is left to chance.
+    /// Hashes are comparable within one version of this crate.
+    ///
+    /// ```
+    /// # use embedded_apiserver::EmbeddedApiServer;
+    /// # fn run(seed: u64) -> EmbeddedApiServer { EmbeddedApiServer::builder().seed(seed).build() }
+    /// let (one, other) = (run(7), run(7));
+    /// assert_eq!(one.requests().trace_hash(), other.requests().trace_hash());
+    /// ```
+    #[must_use]
+    pub fn trace_hash(&self) -> u64 {
+        self.shared.ring.lock().trace.hash()
     }
 
     /// All requests; narrow it down with the methods of [`Selection`].
@@ -305,9 +334,21 @@ pub(crate) struct Recording {
     at: Instant,
     fault: Option<&'static str>,
     outcome: Outcome,
+    /// A hash of what is answered.
+    answer: u64,
 }
 
 impl Recording {
+    /// Follows the lines of the watch that is the answer.
+    pub(crate) fn tracer(&self) -> Tracer {
+        Tracer::new(self.log.clone(), self.seq)
+    }
+
+    /// Notes what the answer says.
+    pub(crate) fn answered(&mut self, response: &Response<Body>) {
+        self.answer = trace::of_answer(response);
+    }
+
     /// Notes that a fault is being injected; visible at once, because some faults never end.
     pub(crate) fn faulted(&mut self, fault: &'static str) {
         let mut ring = self.log.shared.ring.lock();
@@ -328,8 +369,11 @@ impl Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        let took = tokio::time::Instant::now().into_std().saturating_duration_since(self.at);
         let mut ring = self.log.shared.ring.lock();
+        let now = tokio::time::Instant::now();
+        let took = now.into_std().saturating_duration_since(self.at);
+        let elapsed = self.log.shared.clock.elapsed(now);
+        ring.trace.ended(self.seq, elapsed, self.outcome, self.fault, self.answer);
         let counts = &mut ring.counts[self.counts];
         match self.outcome {
             Outcome::Answered(status) => *counts.answered.entry(status).or_default() += 1,

@@ -75,7 +75,7 @@ async fn answer(core: &Arc<Core>, request: Request<Bytes>) -> Result<Response<Bo
             if target.kind.builtin == Some(builtin::Builtin::Namespace) {
                 return Err(Status::method_not_allowed());
             }
-            delete::delete_collection(core, &target, &query, &request, form)
+            delete::delete_collection(core, &target, &query, &request, form).await
         }
         _ => Err(Status::method_not_allowed()),
     }?;

@@ -76,8 +76,13 @@ impl Selector {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
+    /// The one value that a field must have for an object to be selected, if the selector says so.
+    pub(crate) fn only(&self, path: &str) -> Option<&str> {
+        self.fields.iter().find(|r| r.equal && r.path == path).map(|r| r.value.as_str())
+    }
+
     pub(crate) fn matches(&self, object: &Stored) -> bool {
-        self.labels.iter().all(|r| r.matches(object.labels.get(&r.key).map(String::as_str)))
+        self.labels.iter().all(|r| r.matches(object.label(&r.key)))
             && self.fields.iter().all(|r| (object.field(&r.path) == r.value) == r.equal)
     }
 }

@@ -7,7 +7,7 @@ use parking_lot::RwLock;
 use serde_json::json;
 
 use crate::builder::Builder;
-use crate::clock::Clock;
+use crate::clock::{Clock, ServerClock};
 use crate::fault::Faults;
 use crate::kind::{InvalidKind, Kind};
 use crate::pipeline::Pipeline;
@@ -15,12 +15,13 @@ use crate::registry::Registry;
 use crate::request_log::RequestLog;
 use crate::service::ApiService;
 use crate::store::Store;
+use crate::store::state::Window;
 
 /// Switches that hold for the life of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Options {
-    /// How many changes of each table are kept.
-    pub(crate) history: usize,
+    /// How much of the past each table keeps.
+    pub(crate) history: Window,
     pub(crate) bookmark_interval: Duration,
     pub(crate) check_namespaces: bool,
     /// Claims and volumes get their protection finalizers at creation (the admission plugin
@@ -101,6 +102,7 @@ impl EmbeddedApiServer {
     }
 
     pub(crate) fn from_core(core: Arc<Core>) -> Self {
+        core.pipeline.faults.attach(&core);
         Self(Arc::new(Shared {
             #[cfg(feature = "actors")]
             actors: crate::actors::Actors::new(core.options.protect_volumes),
@@ -167,6 +169,12 @@ impl EmbeddedApiServer {
     #[must_use]
     pub fn faults(&self) -> Faults {
         self.core().pipeline.faults.clone()
+    }
+
+    /// The server's clock, to look at and to move.
+    #[must_use]
+    pub fn clock(&self) -> ServerClock {
+        ServerClock::new(self.core().clock.clone())
     }
 
     /// A kubeconfig (YAML) with which kube, client-go and kubectl reach the server at `url` as `user`, with the

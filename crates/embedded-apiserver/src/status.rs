@@ -368,6 +368,10 @@ impl Status {
         status
     }
 
+    pub(crate) const fn code(&self) -> u16 {
+        self.code
+    }
+
     pub(crate) fn into_response(self) -> Response<Body> {
         let code = StatusCode::from_u16(self.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let mut response = json_response(code, self.to_json().to_string());

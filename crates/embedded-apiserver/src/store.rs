@@ -1,24 +1,28 @@
-//! The store's shell: one lock around the state, and a signal for those who wait for a revision.
+//! The store's shell: one lock around the state, wake-ups after it, and a signal for those who wait for a revision.
 
+pub(crate) mod audience;
+pub(crate) mod lines;
 pub(crate) mod state;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::task::Waker;
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use crate::store::state::{Changes, Expired, Place, Snapshot, State, Visited};
+use crate::store::audience::{Interest, Seat};
+use crate::store::lines::{Line, Lines};
+use crate::store::state::{Change, Changes, Expired, Place, State, Visited, Window};
 use crate::stored::{Key, Stored};
 
 /// All objects. Every method takes the lock for a short while and never waits for anything else.
 #[derive(Debug)]
 pub(crate) struct Store {
     inner: Mutex<Inner>,
-    /// The newest revision of each table; its watchers wait for it.
-    signals: Mutex<HashMap<Arc<str>, watch::Sender<u64>>>,
+    lines: Mutex<Lines>,
     /// The newest revision of all.
     newest: watch::Sender<u64>,
 }
@@ -41,6 +45,29 @@ pub(crate) enum Rest {
     Any,
 }
 
+/// Where a watch begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    /// With everything there is.
+    Objects,
+    /// With the next change.
+    Now,
+    /// With the first change after a revision.
+    After(u64),
+}
+
+/// A watch that was let in.
+#[derive(Debug)]
+pub(crate) struct Seated {
+    pub(crate) seat: Seat,
+    /// The objects it begins with.
+    pub(crate) objects: Vec<Arc<Stored>>,
+    /// Its seat hears of everything after this revision.
+    pub(crate) revision: u64,
+    /// The history does not reach back to where it wants to begin.
+    pub(crate) refused: Option<Expired>,
+}
+
 /// What a write works on while it holds the lock.
 #[derive(Debug)]
 pub(crate) struct Inner {
@@ -49,33 +76,25 @@ pub(crate) struct Inner {
 }
 
 impl Store {
-    pub(crate) fn new(window: usize, rng: fastrand::Rng) -> Self {
+    pub(crate) fn new(window: Window, rng: fastrand::Rng) -> Self {
         let state = State::new(window);
         let newest = watch::Sender::new(state.revision());
-        Self { inner: Mutex::new(Inner { state, rng }), signals: Mutex::new(HashMap::new()), newest }
+        Self { inner: Mutex::new(Inner { state, rng }), lines: Mutex::default(), newest }
     }
 
-    /// Runs one write under the lock, and afterwards wakes the watchers of `table` if it changed anything.
-    pub(crate) fn write<T>(&self, table: &Arc<str>, write: impl FnOnce(&mut Inner) -> T) -> T {
+    /// Runs one write under the lock, and afterwards wakes the watches that it concerns.
+    pub(crate) fn write<T>(&self, write: impl FnOnce(&mut Inner) -> T) -> T {
         let mut inner = self.inner.lock();
         let before = inner.state.revision();
         let outcome = write(&mut inner);
         let after = inner.state.revision();
+        let woken = inner.state.take_woken();
         drop(inner);
+        woken.into_iter().for_each(Waker::wake);
         if after != before {
-            self.signal(table).send_if_modified(|revision| raise(revision, after));
             self.newest.send_if_modified(|revision| raise(revision, after));
         }
         outcome
-    }
-
-    fn signal(&self, table: &Arc<str>) -> watch::Sender<u64> {
-        self.signals.lock().entry(Arc::clone(table)).or_insert_with(|| watch::Sender::new(0)).clone()
-    }
-
-    /// Becomes changed with each write to the table.
-    pub(crate) fn subscribe(&self, table: &Arc<str>) -> watch::Receiver<u64> {
-        self.signal(table).subscribe()
     }
 
     /// Becomes changed with each write.
@@ -91,16 +110,54 @@ impl Store {
         self.inner.lock().state.get(table, key).cloned()
     }
 
-    pub(crate) fn can_resume(&self, table: &str, after: u64) -> Result<(), Expired> {
-        self.inner.lock().state.can_resume(table, after)
+    /// Lets a watch in. Its seat must be given back by [`leave`](Self::leave).
+    pub(crate) fn watch(
+        &self,
+        table: &Arc<str>,
+        place: &Place<'_>,
+        interest: Interest,
+        from: Beginning,
+    ) -> Result<Seated, Expired> {
+        let state = &mut self.inner.lock().state;
+        let now = state.revision();
+        let (objects, revision, refused) = match from {
+            Beginning::Objects => (state.snapshot(place, None)?, now, None),
+            Beginning::Now => (Vec::new(), now, None),
+            Beginning::After(revision) => (Vec::new(), revision, state.can_resume(table, revision).err()),
+        };
+        let seat = state.take_seat(table, interest, revision);
+        Ok(Seated { seat, objects, revision, refused })
     }
 
-    pub(crate) fn changes(&self, table: &str, after: u64, max: usize) -> Result<Changes, Expired> {
-        self.inner.lock().state.changes(table, after, max)
+    /// Gives the seat of a watch back.
+    pub(crate) fn leave(&self, seat: &Seat) {
+        let waker = self.inner.lock().state.leave_seat(seat);
+        drop(waker);
     }
 
-    pub(crate) fn snapshot(&self, place: &Place<'_>, at: Option<u64>) -> Result<Snapshot, Expired> {
-        self.inner.lock().state.snapshot(place, at)
+    /// See [`State::read`].
+    pub(crate) fn read(
+        &self,
+        seat: &Seat,
+        after: u64,
+        max: usize,
+        shows: impl Fn(&Change) -> bool,
+        waker: Option<&Waker>,
+    ) -> Result<Changes, Expired> {
+        let mut old = None;
+        let read = self.inner.lock().state.read(seat, after, max, shows, waker, &mut old);
+        drop(old);
+        read
+    }
+
+    /// An event line: as another watch has written it a moment ago, or as `write` does.
+    pub(crate) fn line(&self, line: Line, prefix: &Arc<str>, write: impl FnOnce() -> Bytes) -> Bytes {
+        if let Some(known) = self.lines.lock().get(&line, prefix) {
+            return known;
+        }
+        let bytes = write();
+        self.lines.lock().keep(line, prefix, bytes.clone());
+        bytes
     }
 
     /// One page of a part of a table: at most `limit` objects that `matches` selects.

@@ -1,45 +1,48 @@
 //! One version of one object: shared compact JSON bytes with what selectors need parsed beside them.
 
+mod key;
+mod pairs;
+#[cfg(test)]
+mod tests;
+
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::ops::Range;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::{Map, Value};
 
 use crate::builtin::{self, event};
 use crate::kind::Kind;
+pub(crate) use crate::stored::key::Key;
+use crate::stored::pairs::Pairs;
 
-/// Where an object is in its table; sorts by namespace, then name. Cluster-scoped objects have an empty namespace.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Key {
-    pub(crate) namespace: Arc<str>,
-    pub(crate) name: Arc<str>,
-}
-
-impl Key {
-    pub(crate) fn new(namespace: &str, name: &str) -> Self {
-        Self { namespace: namespace.into(), name: name.into() }
-    }
-}
-
-/// A version of an object, never changed again.
+/// A version of an object, never changed again. Small, because there may be hundreds of thousands: what is in the
+/// text already is told by where it is there.
 #[derive(Debug)]
 pub(crate) struct Stored {
     pub(crate) key: Key,
     pub(crate) revision: u64,
-    pub(crate) uid: String,
-    pub(crate) labels: BTreeMap<String, String>,
+    labels: Pairs,
     /// Values of the selectable fields, by path.
-    fields: Vec<(String, String)>,
+    fields: Pairs,
     /// `"metadata":{...},"spec":{...}}`: everything after apiVersion and kind, the closing brace included.
-    body: Bytes,
-    /// Where the metadata's closing brace ends in `body`.
-    metadata_end: usize,
+    body: Box<[u8]>,
+    places: Places,
+}
+
+/// Where things are in the text of a version.
+#[derive(Debug, Clone, Copy, Default)]
+struct Places {
+    /// Behind the metadata's closing brace.
+    metadata_end: u32,
+    /// The uid, without quotes.
+    uid: (u32, u32),
+    /// The digits of the resourceVersion.
+    version: (u32, u32),
 }
 
 /// In which form an object is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Form {
     /// The whole object.
     Full,
@@ -58,33 +61,25 @@ impl Stored {
         {
             metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
         }
-        let text = |name: &str| metadata.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let uid = text("uid");
-        let labels = metadata.get("labels").and_then(Value::as_object);
-        let labels = labels.into_iter().flatten();
-        let labels = labels.map(|(k, v)| (k.clone(), v.as_str().unwrap_or_default().to_owned())).collect();
-        let mut body = BytesMut::with_capacity(256);
-        body.put_slice(b"\"metadata\":");
-        body.put_slice(metadata.to_string().as_bytes());
-        let metadata_end = body.len();
-        for (name, value) in object.iter().filter(|(name, _)| *name != "metadata") {
-            body.put_u8(b',');
-            body.put_slice(Value::from(name.as_str()).to_string().as_bytes());
-            body.put_u8(b':');
-            body.put_slice(value.to_string().as_bytes());
-        }
-        body.put_u8(b'}');
-        let whole = Value::Object(std::mem::take(object));
-        let paths = kind.selectable().iter().map(|path| event::stored_path(kind, path));
-        let fields = paths.map(|path| {
-            let value = Kind::field(&whole, &path);
-            (path.to_string(), builtin::derived_field(kind, &whole, &path).unwrap_or(value))
-        });
-        let fields = fields.collect();
-        if let Value::Object(whole) = whole {
-            *object = whole;
-        }
-        Self { key, revision, uid, labels, fields, body: body.freeze(), metadata_end }
+        let labels = metadata.get("labels").and_then(Value::as_object).into_iter().flatten();
+        let labels = labels.map(|(name, value)| (name, value.as_str().unwrap_or_default())).collect();
+        let (body, places) = write_down(object);
+        let fields = if kind.selectable().is_empty() {
+            Pairs::default()
+        } else {
+            let whole = Value::Object(std::mem::take(object));
+            let paths = kind.selectable().iter().map(|path| event::stored_path(kind, path));
+            let fields = paths.map(|path| {
+                let value = builtin::derived_field(kind, &whole, &path);
+                (path.clone(), value.unwrap_or_else(|| Kind::field(&whole, &path)))
+            });
+            let fields = fields.collect();
+            if let Value::Object(whole) = whole {
+                *object = whole;
+            }
+            fields
+        };
+        Self { key, revision, labels, fields, body, places }
     }
 
     /// The object as JSON values, without apiVersion and kind.
@@ -96,18 +91,52 @@ impl Stored {
         serde_json::from_slice(&json).unwrap_or_default()
     }
 
-    /// The same content at another revision.
+    /// The same content at another revision: the text with other digits in it.
     pub(crate) fn at_revision(&self, kind: &Kind, revision: u64) -> Self {
-        Self::new(kind, self.key.clone(), revision, &mut self.object())
+        let old = range(self.places.version);
+        if old.is_empty() {
+            return Self::new(kind, self.key.clone(), revision, &mut self.object());
+        }
+        let digits = revision.to_string();
+        let (before, after) = (self.body.get(..old.start), self.body.get(old.end..));
+        let body = [before.unwrap_or_default(), digits.as_bytes(), after.unwrap_or_default()].concat();
+        let moved = |place: u32| {
+            if place < self.places.version.1 {
+                return place;
+            }
+            place.saturating_sub(narrow(old.len())).saturating_add(narrow(digits.len()))
+        };
+        let places = Places {
+            metadata_end: moved(self.places.metadata_end),
+            uid: (moved(self.places.uid.0), moved(self.places.uid.1)),
+            version: (self.places.version.0, moved(self.places.version.1)),
+        };
+        Self {
+            key: self.key.clone(),
+            revision,
+            labels: self.labels.clone(),
+            fields: self.fields.clone(),
+            body: body.into_boxed_slice(),
+            places,
+        }
+    }
+
+    pub(crate) fn uid(&self) -> &str {
+        let uid = self.body.get(range(self.places.uid)).unwrap_or_default();
+        std::str::from_utf8(uid).unwrap_or_default()
+    }
+
+    pub(crate) fn label(&self, name: &str) -> Option<&str> {
+        self.labels.get(name)
     }
 
     /// The value of a selectable field: absent is the empty string.
     pub(crate) fn field(&self, path: &str) -> Cow<'_, str> {
         match path {
-            "metadata.name" => (*self.key.name).into(),
-            "metadata.namespace" => (*self.key.namespace).into(),
-            _ => match self.fields.iter().find(|(known, _)| known == path) {
-                Some((_, value)) => value.into(),
+            "metadata.name" => self.key.name().into(),
+            "metadata.namespace" => self.key.namespace().into(),
+            _ => match self.fields.get(path) {
+                Some(value) => value.into(),
                 // Written before the kind was registered with this field.
                 None => Kind::field(&Value::Object(self.object()), path).into(),
             },
@@ -124,7 +153,8 @@ impl Stored {
         match form {
             Form::Metadata => {
                 out.put_slice(METADATA_PREFIX.as_bytes());
-                out.put_slice(self.body.get(..self.metadata_end).unwrap_or_default());
+                let end = usize::try_from(self.places.metadata_end).unwrap_or_default();
+                out.put_slice(self.body.get(..end).unwrap_or_default());
                 out.put_u8(b'}');
             }
             Form::Full => {
@@ -159,4 +189,55 @@ impl Stored {
         self.write(kind, form, &mut out);
         out.freeze()
     }
+}
+
+/// The text of an object, metadata first, and where things are in it.
+fn write_down(object: &Map<String, Value>) -> (Box<[u8]>, Places) {
+    let mut body = Vec::with_capacity(512);
+    let mut places = Places::default();
+    body.extend_from_slice(b"\"metadata\":{");
+    let metadata = object.get("metadata").and_then(Value::as_object);
+    for (at, (name, value)) in metadata.into_iter().flatten().enumerate() {
+        if at > 0 {
+            body.push(b',');
+        }
+        let inside = write_member(&mut body, name, value);
+        match name.as_str() {
+            "uid" if value.is_string() => places.uid = inside,
+            "resourceVersion" if value.is_string() => places.version = inside,
+            _ => {}
+        }
+    }
+    body.push(b'}');
+    places.metadata_end = narrow(body.len());
+    for (name, value) in object.iter().filter(|(name, _)| *name != "metadata") {
+        body.push(b',');
+        write_member(&mut body, name, value);
+    }
+    body.push(b'}');
+    (body.into_boxed_slice(), places)
+}
+
+/// Writes `"name":value`, and says where the value is without its first and its last byte.
+fn write_member(body: &mut Vec<u8>, name: &str, value: &Value) -> (u32, u32) {
+    write_json(body, name);
+    body.push(b':');
+    let start = body.len();
+    write_json(body, value);
+    (narrow(start.saturating_add(1)), narrow(body.len().saturating_sub(1)))
+}
+
+fn write_json(body: &mut Vec<u8>, value: &(impl serde::Serialize + ?Sized)) {
+    // A vector takes everything, and JSON values have no keys but texts.
+    let written = serde_json::to_writer(body, value);
+    debug_assert!(written.is_ok(), "JSON values can be written");
+}
+
+/// No object is as long as four gigabytes: requests are bounded.
+fn narrow(place: usize) -> u32 {
+    u32::try_from(place).unwrap_or(u32::MAX)
+}
+
+fn range((start, end): (u32, u32)) -> Range<usize> {
+    usize::try_from(start).unwrap_or_default()..usize::try_from(end).unwrap_or_default()
 }

@@ -3,6 +3,7 @@
 use super::plan::Fault;
 use crate::body::Body;
 use crate::request_info::{RequestInfo, Verb};
+use crate::rest::text;
 use crate::status::json_response;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};
@@ -13,7 +14,8 @@ const FAULT_HEADER: HeaderName = HeaderName::from_static("x-embedded-fault");
 /// The answer of a fault that answers instead of the API; `None` for faults that do something else.
 ///
 /// Bodies follow `k8s.io/apimachinery/pkg/api/errors` (`NewConflict`, `NewForbidden`, `NewTooManyRequests`,
-/// `NewInternalError`, `NewServiceUnavailable`, `NewTimeoutError`, `NewResourceExpired`).
+/// `NewInternalError`, `NewServerTimeout`, `NewServiceUnavailable`, `NewTimeoutError`, `NewResourceExpired`), and the filters
+/// of `k8s.io/apiserver/pkg/server/filters` (`tooManyRequests`, `waitGroupWriteRetryAfterToResponse`).
 pub(crate) fn response(fault: &Fault, user: &str, request: &RequestInfo) -> Option<Response<Body>> {
     let qualified = qualified(request);
     let name = request.name.as_deref().unwrap_or_default();
@@ -49,7 +51,26 @@ pub(crate) fn response(fault: &Fault, user: &str, request: &RequestInfo) -> Opti
                 Some(*retry_after_s),
             )
         }
-        Fault::InternalError => {
+        Fault::Overloaded { retry_after_s } => {
+            let mut response =
+                text(StatusCode::TOO_MANY_REQUESTS, "Too many requests, please try again later.\n");
+            mark(&mut response, fault);
+            response.headers_mut().insert(header::RETRY_AFTER, (*retry_after_s).into());
+            return Some(response);
+        }
+        Fault::ServerTimeout { retry_after_s } => {
+            let message = format!(
+                "The {} operation against {qualified} could not be completed at this time, please try again.",
+                request.verb
+            );
+            let mut details = about(request);
+            details["retryAfterSeconds"] = (*retry_after_s).into();
+            (500, "ServerTimeout", message, details, Some(*retry_after_s))
+        }
+        Fault::ShuttingDown => {
+            (503, "ServiceUnavailable", "apiserver is shutting down".to_owned(), Value::Null, Some(1))
+        }
+        Fault::InternalError | Fault::ApplyInternalError => {
             let why = "etcdserver: request timed out";
             let details = json!({ "causes": [{ "message": why }] });
             (500, "InternalError", format!("Internal error occurred: {why}"), details, None)
@@ -58,7 +79,7 @@ pub(crate) fn response(fault: &Fault, user: &str, request: &RequestInfo) -> Opti
             let message = "the server is currently unable to handle the request".to_owned();
             (503, "ServiceUnavailable", message, Value::Null, None)
         }
-        Fault::GatewayTimeout => {
+        Fault::GatewayTimeout | Fault::ApplyGatewayTimeout => {
             let message = "Timeout: request did not complete within the allotted timeout".to_owned();
             (504, "Timeout", message, json!({}), None)
         }
@@ -90,7 +111,7 @@ fn expired_event(fault: &Fault) -> Response<Body> {
     response
 }
 
-fn mark(response: &mut Response<Body>, fault: &Fault) {
+pub(super) fn mark(response: &mut Response<Body>, fault: &Fault) {
     response.headers_mut().insert(FAULT_HEADER, HeaderValue::from_static(fault.as_str()));
 }
 

@@ -1,13 +1,15 @@
 //! The live faults of a server: the plan in force, who is cut off, and the watches that can be cut now.
 
-use super::decide::{Decider, Decision};
+use super::decide::{Decider, Decision, Effect};
 use super::matching::Match;
 use super::plan::FaultPlan;
 use crate::request_info::RequestInfo;
+use crate::server::Core;
+use crate::status::Status;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use tokio::sync::watch;
 
 /// Handle on the faults of a running server: cheap to clone; every change takes effect at once.
@@ -30,6 +32,8 @@ struct Shared {
     decider: Mutex<Decider>,
     partitioned: watch::Sender<BTreeSet<String>>,
     watches: Mutex<LiveWatches>,
+    /// The server that compactions and jumps of the clock happen to; a proxy has none.
+    server: OnceLock<Weak<Core>>,
 }
 
 #[derive(Default)]
@@ -65,8 +69,34 @@ impl Faults {
                 decider: Mutex::new(Decider::new(plan)),
                 partitioned,
                 watches: Mutex::default(),
+                server: OnceLock::new(),
             }),
         }
+    }
+
+    /// Names the server that is in reach of these faults.
+    pub(crate) fn attach(&self, core: &Arc<Core>) {
+        // A second server behind one pipeline would be a bug of ours; the first one stays.
+        let _ = self.shared.server.set(Arc::downgrade(core));
+    }
+
+    /// Lets happen to the server what was decided.
+    ///
+    /// # Errors
+    ///
+    /// 501 if it is another server, whose history and clock are out of reach.
+    pub(crate) fn happen(&self, effects: &[Effect]) -> Result<(), Status> {
+        for effect in effects {
+            let Some(core) = self.shared.server.get().and_then(Weak::upgrade) else {
+                let what = format!("the fault {} in front of another API server", effect.word());
+                return Err(Status::not_implemented(&what));
+            };
+            match effect {
+                Effect::Compact => core.store.compact(),
+                Effect::MoveClock(by_ms) => core.clock.jump(by_ms.saturating_mul(1_000)),
+            }
+        }
+        Ok(())
     }
 
     /// Puts another plan in force. Calls are counted from the start; who is partitioned is what the new plan says.

@@ -11,8 +11,33 @@ use std::time::Duration;
 pub struct Decision {
     /// Waits so long first; zero: not at all.
     pub delay: Duration,
+    /// Then this happens to the server.
+    pub effects: Vec<Effect>,
+    /// A watch gets no bookmarks; with `true`, not even the one that ends the initial events.
+    pub withheld: Option<bool>,
     /// Then this, if anything.
     pub fault: Option<Injection>,
+}
+
+/// What happens to the server just before it serves a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Effect {
+    /// All history is forgotten.
+    Compact,
+    /// The wall clock jumps by so many milliseconds, back if they are less than zero.
+    MoveClock(i64),
+}
+
+impl Effect {
+    /// The word for the request log.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Compact => "compact",
+            Self::MoveClock(_) => "move_clock",
+        }
+    }
 }
 
 /// A fault with its draws made.
@@ -21,7 +46,7 @@ pub struct Decision {
 pub struct Injection {
     /// The fault.
     pub fault: Fault,
-    /// For a cut or stalled watch: how many events get through.
+    /// For a watch that is cut, stalled or garbled: how many events get through before.
     pub events: u64,
 }
 
@@ -29,10 +54,11 @@ impl Decision {
     /// The word for the request log.
     #[must_use]
     pub fn word(&self) -> Option<&'static str> {
-        match &self.fault {
-            Some(injection) => Some(injection.fault.as_str()),
-            None => (!self.delay.is_zero()).then_some("latency"),
-        }
+        let fault = self.fault.as_ref().map(|injection| injection.fault.as_str());
+        fault
+            .or_else(|| self.effects.first().map(|effect| effect.word()))
+            .or_else(|| self.withheld.map(|_| "withhold_bookmarks"))
+            .or_else(|| (!self.delay.is_zero()).then_some("latency"))
     }
 }
 
@@ -92,11 +118,17 @@ impl Decider {
                     let wait = Duration::from_millis(draws.between(*min_ms, *max_ms));
                     decision.delay = decision.delay.saturating_add(wait);
                 }
+                Fault::Compact => decision.effects.push(Effect::Compact),
+                Fault::MoveClock { by_ms } => decision.effects.push(Effect::MoveClock(*by_ms)),
+                Fault::WithholdBookmarks { end_mark } => {
+                    decision.withheld = Some(decision.withheld.unwrap_or(false) || *end_mark);
+                }
                 // Later rules still count this call, so that "the third call" means the same in every plan.
                 fault if decision.fault.is_none() => {
                     let events = match fault {
                         Fault::CutWatch { min_events, max_events, .. }
-                        | Fault::StallWatch { min_events, max_events } => {
+                        | Fault::StallWatch { min_events, max_events }
+                        | Fault::GarbageLine { min_events, max_events } => {
                             draws.between(*min_events, *max_events)
                         }
                         _ => 0,

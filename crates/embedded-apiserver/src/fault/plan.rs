@@ -35,7 +35,8 @@ pub struct FaultPlan {
     /// Users that are cut off: their requests and watches hang until they are taken out of this list. Exemptions do not apply.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub partitioned: BTreeSet<String>,
-    /// Looked at in order; delays add up, and the first other fault that fires is injected.
+    /// Looked at in order; delays, compactions, jumps of the clock and withheld bookmarks add up, and the first other
+    /// fault that fires is injected.
     pub rules: Vec<Rule>,
 }
 
@@ -237,12 +238,30 @@ pub enum Fault {
         /// Seconds in the header and in `details.retryAfterSeconds`.
         retry_after_s: u32,
     },
+    /// 429 in plain text with `Retry-After`, not applied: how API Priority and Fairness turns requests away. There is
+    /// no `Status` in it.
+    #[doc(alias = "max-requests-inflight")]
+    Overloaded {
+        /// Seconds in the header; the real server says 1.
+        retry_after_s: u32,
+    },
     /// 500 `InternalError`, not applied.
     InternalError,
+    /// 500 `InternalError`, applied: etcd's answer was lost. Fits writes only.
+    ApplyInternalError,
+    /// 500 `ServerTimeout` with `Retry-After`, not applied: etcd cannot be reached. Does not fit watches.
+    ServerTimeout {
+        /// Seconds in the header and in `details.retryAfterSeconds`; the real server says 2.
+        retry_after_s: u32,
+    },
     /// 503 `ServiceUnavailable`, not applied.
     Unavailable,
-    /// 504 `Timeout`, not applied.
+    /// 503 `ServiceUnavailable` with `Retry-After: 1`, not applied: the server is shutting down. Does not fit watches.
+    ShuttingDown,
+    /// 504 `Timeout`, not applied. Does not fit watches, for which the real server has no such bound.
     GatewayTimeout,
+    /// 504 `Timeout`, applied: the answer came too late. Fits writes only.
+    ApplyGatewayTimeout,
     /// 410 `Expired`: as an ERROR event on a watch from a resource version, as a status on a list with a continue
     /// token or an exact version. Fits only those.
     Expired,
@@ -259,6 +278,22 @@ pub enum Fault {
     DropBefore,
     /// Applied, then the connection is dropped without an answer.
     DropAfter,
+    /// Applied, then half of the answer's body, then the connection is dropped. Does not fit watches: they have
+    /// [`CutWatch`](Self::CutWatch).
+    DropMidAnswer,
+    /// Applied, then half of the answer's body and nothing more. Does not fit watches: they have
+    /// [`StallWatch`](Self::StallWatch).
+    StallMidAnswer,
+    /// All history is forgotten just before the request is served: what resumes from before gets 410 Expired. Only the
+    /// embedded server can do that; in front of another server the request is answered 501.
+    #[doc(alias = "etcd compaction")]
+    Compact,
+    /// The server's wall clock jumps just before the request is served, and stays so. Only the embedded server can do
+    /// that; in front of another server the request is answered 501.
+    MoveClock {
+        /// By so many milliseconds; back, if they are less than zero.
+        by_ms: i64,
+    },
     /// The watch ends early: after a number of events between the two bounds, or after a time. Fits watches only.
     CutWatch {
         /// Least number of whole events that get through.
@@ -284,6 +319,22 @@ pub enum Fault {
         #[serde(default)]
         max_events: u64,
     },
+    /// After a number of events between the two bounds the watch sends a line that is no JSON, then goes on. Fits watches only.
+    GarbageLine {
+        /// Least number of whole events before it.
+        #[serde(default)]
+        min_events: u64,
+        /// Largest number of whole events before it.
+        #[serde(default)]
+        max_events: u64,
+    },
+    /// The watch gets no bookmarks, which the real server never promises. Fits watches only.
+    WithholdBookmarks {
+        /// Whether even the bookmark that ends the initial events is withheld, as by a server whose watch cache does
+        /// not catch up.
+        #[serde(default)]
+        end_mark: bool,
+    },
 }
 
 impl Fault {
@@ -306,18 +357,66 @@ impl Fault {
             Self::DropAfter => "drop_after",
             Self::CutWatch { .. } => "cut_watch",
             Self::StallWatch { .. } => "stall_watch",
+            Self::WithholdBookmarks { .. } => "withhold_bookmarks",
+            Self::GarbageLine { .. } => "garbage_line",
+            Self::MoveClock { .. } => "move_clock",
+            Self::Compact => "compact",
+            Self::StallMidAnswer => "stall_mid_answer",
+            Self::DropMidAnswer => "drop_mid_answer",
+            Self::ApplyGatewayTimeout => "apply_gateway_timeout",
+            Self::ShuttingDown => "shutting_down",
+            Self::ServerTimeout { .. } => "server_timeout",
+            Self::ApplyInternalError => "apply_internal_error",
+            Self::Overloaded { .. } => "overloaded",
         }
+    }
+
+    /// Whether the request is applied at once although the answer goes wrong.
+    #[must_use]
+    pub const fn is_applied(&self) -> bool {
+        matches!(
+            self,
+            Self::ApplyInternalError
+                | Self::ApplyGatewayTimeout
+                | Self::ApplyNeverAnswer
+                | Self::DropAfter
+                | Self::DropMidAnswer
+                | Self::StallMidAnswer
+        )
     }
 
     /// Whether the fault can happen to such a request on a real server. `resumes`: the request names a point in the
     /// past (a watch's resource version, a continue token, an exact version).
     #[must_use]
     pub fn fits(&self, request: &RequestInfo, resumes: bool) -> bool {
+        let watch = request.verb == Verb::Watch;
         match self {
-            Self::Conflict | Self::ApplyLate { .. } => request.verb.is_write(),
-            Self::CutWatch { .. } | Self::StallWatch { .. } => request.verb == Verb::Watch,
+            Self::Conflict
+            | Self::ApplyLate { .. }
+            | Self::ApplyInternalError
+            | Self::ApplyGatewayTimeout => request.verb.is_write(),
+            Self::CutWatch { .. }
+            | Self::StallWatch { .. }
+            | Self::GarbageLine { .. }
+            | Self::WithholdBookmarks { .. } => watch,
             Self::Expired => resumes && matches!(request.verb, Verb::Watch | Verb::List),
-            _ => true,
+            Self::GatewayTimeout
+            | Self::ShuttingDown
+            | Self::ServerTimeout { .. }
+            | Self::DropMidAnswer
+            | Self::StallMidAnswer => !watch,
+            Self::Latency { .. }
+            | Self::Forbidden
+            | Self::TooManyRequests { .. }
+            | Self::Overloaded { .. }
+            | Self::InternalError
+            | Self::Unavailable
+            | Self::NeverAnswer
+            | Self::ApplyNeverAnswer
+            | Self::DropBefore
+            | Self::DropAfter
+            | Self::Compact
+            | Self::MoveClock { .. } => true,
         }
     }
 }

@@ -5,6 +5,7 @@ use super::decide::Injection;
 use super::plan::Fault;
 use crate::body::{Body, Disconnected};
 use crate::request_info::RequestInfo;
+use crate::request_log::Tracer;
 use bytes::Bytes;
 use futures::stream::{self, Stream, StreamExt};
 use std::future::pending;
@@ -17,6 +18,7 @@ use tokio::time::{Instant, sleep_until};
 pub(crate) struct FaultyWatch {
     inner: Pin<Box<dyn Stream<Item = Result<Bytes, Disconnected>> + Send>>,
     registered: Registered,
+    tracer: Tracer,
     /// Whole events that may still pass; `None`: all.
     left: Option<u64>,
     /// What happens then, and at the deadline.
@@ -24,6 +26,15 @@ pub(crate) struct FaultyWatch {
     deadline: Option<Instant>,
     /// Half an event has been sent: the connection goes next.
     torn: bool,
+    /// Bookmarks are held back; with `true`, even the one that ends the initial events.
+    withheld: Option<bool>,
+}
+
+/// What was decided about a watch at its start.
+#[derive(Debug)]
+pub(crate) struct Tampered {
+    pub(crate) injected: Option<Injection>,
+    pub(crate) withheld: Option<bool>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +42,8 @@ enum End {
     Clean,
     MidLine,
     Silence,
+    /// No end at all: one line that is none.
+    Garbage,
 }
 
 /// What woke the watch.
@@ -40,33 +53,43 @@ enum Woken {
     Chunk(Option<Result<Bytes, Disconnected>>),
 }
 
+/// Begins like an event and is no JSON.
+const GARBAGE: &[u8] = b"{\"type\":\"ADDED\",\"object\":\xff\xfe<html>502 Bad Gateway</html>\n";
+
 impl FaultyWatch {
-    /// The same body, under the live faults and the one that was decided at its start.
+    /// The same body, under the live faults and what was decided at its start; all that passes is traced.
     pub(crate) fn wrap(
         body: Body,
         faults: &Faults,
         user: &Arc<str>,
         request: RequestInfo,
-        decided: Option<Injection>,
+        decided: Tampered,
+        tracer: Tracer,
     ) -> Body {
-        let (left, end, after_ms) = match decided {
+        let (left, end, after_ms) = match decided.injected {
             Some(Injection { fault: Fault::CutWatch { after_ms, mid_line, .. }, events }) => {
                 (Some(events), if mid_line { End::MidLine } else { End::Clean }, after_ms)
             }
             Some(Injection { fault: Fault::StallWatch { .. }, events }) => (Some(events), End::Silence, None),
+            Some(Injection { fault: Fault::GarbageLine { .. }, events }) => {
+                (Some(events), End::Garbage, None)
+            }
             _ => (None, End::Clean, None),
         };
         let watch = Self {
             inner: body.into_stream(),
             registered: faults.register(user, request),
+            tracer,
             left,
             end,
             deadline: after_ms.and_then(|after| Instant::now().checked_add(Duration::from_millis(after))),
             torn: false,
+            withheld: decided.withheld,
         };
         Body::stream(stream::unfold(watch, |mut watch| async move {
-            let chunk = watch.next().await?;
-            Some((chunk, watch))
+            let chunk = watch.next().await;
+            watch.tracer.chunk(chunk.as_ref());
+            Some((chunk?, watch))
         }))
     }
 
@@ -97,12 +120,17 @@ impl FaultyWatch {
                     self.registered.changed().await;
                     continue;
                 }
+                (Some(0), End::Garbage) => {
+                    self.left = None;
+                    return Some(Ok(Bytes::from_static(GARBAGE)));
+                }
                 _ => {}
             }
             match self.woken().await {
                 Woken::Ordered => {}
                 Woken::Deadline if self.end == End::MidLine => return Some(Err(Disconnected::new())),
                 Woken::Deadline => return None,
+                Woken::Chunk(Some(Ok(line))) if self.withholds(&line) => {}
                 Woken::Chunk(Some(Ok(line))) => return Some(Ok(self.pass(line))),
                 Woken::Chunk(end) => return end,
             }
@@ -112,11 +140,19 @@ impl FaultyWatch {
     async fn woken(&mut self) -> Woken {
         let deadline = self.deadline;
         tokio::select! {
+            // First the line: the orders were looked at just before, and to wait for them costs a lock.
             biased;
-            () = self.registered.changed() => Woken::Ordered,
             chunk = self.inner.next() => Woken::Chunk(chunk),
+            () = self.registered.changed() => Woken::Ordered,
             () = async { match deadline { Some(at) => sleep_until(at).await, None => pending().await } } => Woken::Deadline,
         }
+    }
+
+    fn withholds(&self, line: &Bytes) -> bool {
+        self.withheld.is_some_and(|even_the_end_mark| {
+            is_bookmark(line)
+                && (even_the_end_mark || !line.windows(END_MARK.len()).any(|part| part == END_MARK))
+        })
     }
 
     fn pass(&mut self, line: Bytes) -> Bytes {
@@ -132,4 +168,11 @@ impl FaultyWatch {
             None => line,
         }
     }
+}
+
+const END_MARK: &[u8] = b"k8s.io/initial-events-end";
+
+/// Whether an event line is a bookmark: kube-apiserver and this server write the type first.
+fn is_bookmark(line: &[u8]) -> bool {
+    line.starts_with(b"{\"type\":\"BOOKMARK\"")
 }

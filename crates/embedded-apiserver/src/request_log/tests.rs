@@ -12,7 +12,7 @@ fn request(method: Method, uri: &'static str) -> RequestInfo {
 }
 
 fn note(log: &RequestLog, user: &str, method: Method, uri: &'static str, outcome: Outcome) {
-    log.arrived(&Arc::from(user), &request(method, uri)).finish(outcome);
+    log.arrived(&Arc::from(user), &request(method, uri), 0).finish(outcome);
 }
 
 fn new_log(capacity: usize) -> RequestLog {
@@ -86,7 +86,7 @@ async fn the_first_write_after_a_moment_is_exact_or_refused() {
 #[tokio::test(start_paused = true)]
 async fn a_request_is_seen_at_arrival_and_its_end_is_filled_in() {
     let log = new_log(4);
-    let mut recording = log.arrived(&Arc::from("a"), &request(Method::PUT, LEASE));
+    let mut recording = log.arrived(&Arc::from("a"), &request(Method::PUT, LEASE), 0);
     recording.faulted("never_answer");
     assert_eq!(log.all().entries()[0].outcome, Outcome::Pending);
     assert_eq!(log.all().counts().faulted, 1);
@@ -128,7 +128,7 @@ async fn invented_resources_do_not_grow_the_counters_without_bound() {
     let log = new_log(4);
     for number in 0..super::MAX_SERIES + 100 {
         let uri: Uri = format!("/api/v1/kind{number}").parse().expect("a valid URI");
-        log.arrived(&Arc::from("a"), &RequestInfo::of(&Method::GET, &uri)).finish(Outcome::Answered(404));
+        log.arrived(&Arc::from("a"), &RequestInfo::of(&Method::GET, &uri), 0).finish(Outcome::Answered(404));
     }
     assert_eq!(log.counts().len(), super::MAX_SERIES + 1);
     log.reads_of("(other)").assert_exactly(100);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
@@ -16,9 +16,8 @@ use crate::media;
 use crate::metadata::{self, Object};
 use crate::query::{ListOptions, Query, check_dry_run};
 use crate::rest::write::{holds_content, shown};
-use crate::rest::{check_path_name, key_of};
+use crate::rest::{check_path_name, key_of, list};
 use crate::route::Target;
-use crate::selector::Selector;
 use crate::server::Core;
 use crate::status::{self, Cause, Status, json_response};
 use crate::store::Inner;
@@ -138,11 +137,11 @@ pub(super) fn delete(
     }
     let key = key_of(target, name);
     let now = core.clock.now();
-    let deleted = core.store.write(&kind.storage, |inner| delete_one(inner, kind, &key, &options, now))?;
+    let deleted = core.store.write(|inner| delete_one(inner, kind, &key, &options, now))?;
     let answers_object = kind.builtin.is_some_and(Builtin::delete_answers_object);
     Ok(match deleted {
         Deleted::Gone(last) if !answers_object => {
-            json_response(StatusCode::OK, status::deleted(kind, name, &last.uid).to_string())
+            json_response(StatusCode::OK, status::deleted(kind, name, last.uid()).to_string())
         }
         Deleted::Gone(object) | Deleted::Held(object) => {
             json_response(StatusCode::OK, object.to_bytes(kind, form))
@@ -150,8 +149,10 @@ pub(super) fn delete(
     })
 }
 
-/// Deletes what matches, one after the other, in one go; answers with the list of what was there.
-pub(super) fn delete_collection(
+/// Deletes what matches, one object after the other, each in a write of its own, as `Store.DeleteCollection` of
+/// k8s.io/apiserver/pkg/registry/generic/registry: the first that cannot be deleted ends it, and those before are gone.
+/// Answers with the list of what was there.
+pub(super) async fn delete_collection(
     core: &Core,
     target: &Target,
     query: &Query,
@@ -159,42 +160,18 @@ pub(super) fn delete_collection(
     form: Form,
 ) -> Result<Response<Body>, Status> {
     let kind = &target.kind;
-    let options = DeleteOptions::parse(query, request)?;
     let list = ListOptions::parse(query)?;
-    if list.limit.is_some() || !list.continuation.is_empty() {
-        return Err(Status::not_implemented("limit and continue of a deletecollection"));
+    let options = DeleteOptions::parse(query, request)?;
+    let listed = list::select(core, target, &list).await?;
+    for object in &listed.objects {
+        let now = core.clock.now();
+        match core.store.write(|inner| delete_one(inner, kind, &object.key, &options, now)) {
+            // Somebody else was faster.
+            Err(status) if status.code() == StatusCode::NOT_FOUND.as_u16() => {}
+            deleted => drop(deleted?),
+        }
     }
-    let selector = Selector::parse(kind, &list.labels, &list.fields)?;
-    let now = core.clock.now();
-    let (objects, revision) = core.store.write(&kind.storage, |inner| {
-        let snapshot = inner.state.snapshot(&target.place(), None);
-        let mut objects = snapshot.map_err(|_| Status::internal("the newest revision is gone"))?.objects;
-        objects.retain(|object| selector.matches(object));
-        // One step: an object that may not be deleted is found before another one is.
-        if let Some(wanted) = &options.preconditions {
-            objects.iter().try_for_each(|found| check_preconditions(kind, &found.key.name, wanted, found))?;
-        }
-        for object in &objects {
-            delete_one(inner, kind, &object.key, &options, now)?;
-        }
-        Ok((objects, inner.state.revision()))
-    })?;
-    let mut body = BytesMut::new();
-    let head = match form {
-        Form::Full => json!({ "apiVersion": kind.api_version(), "kind": format!("{}List", kind.kind()) }),
-        Form::Metadata => json!({ "apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList" }),
-    };
-    let head = head.to_string();
-    body.put_slice(head.strip_suffix('}').unwrap_or(&head).as_bytes());
-    body.put_slice(format!(",\"metadata\":{{\"resourceVersion\":\"{revision}\"}},\"items\":[").as_bytes());
-    for (at, object) in objects.iter().enumerate() {
-        if at > 0 {
-            body.put_u8(b',');
-        }
-        object.write_item(kind, form, &mut body);
-    }
-    body.put_slice(b"]}");
-    Ok(json_response(StatusCode::OK, body.freeze()))
+    Ok(listed.into_response(target, form))
 }
 
 fn delete_one(
@@ -204,7 +181,7 @@ fn delete_one(
     options: &DeleteOptions,
     now: Timestamp,
 ) -> Result<Deleted, Status> {
-    let name = &key.name;
+    let name = key.name();
     let found = inner.state.get(&kind.storage, key).cloned();
     let current = found.ok_or_else(|| Status::not_found(kind, name))?;
     if let Some(wanted) = &options.preconditions {
@@ -256,7 +233,7 @@ fn check_preconditions(
     let revision = current.revision.to_string();
     let recreated = "The object might have been deleted and then recreated";
     let pairs = [
-        ("UID", &wanted.uid, current.uid.as_str(), recreated),
+        ("UID", &wanted.uid, current.uid(), recreated),
         ("ResourceVersion", &wanted.resource_version, &revision, "The object might have been modified"),
     ];
     for (what, wanted, is, so) in pairs {

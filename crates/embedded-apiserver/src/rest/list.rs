@@ -1,5 +1,7 @@
 //! Lists: whole, in pages of one consistent snapshot, and at a revision of the past.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::{BufMut, BytesMut};
@@ -50,8 +52,8 @@ impl Token {
     fn write(&self) -> String {
         let Self { revision, after, rest } = self;
         URL_SAFE_NO_PAD.encode(match rest {
-            None => format!("{revision}:{}/{}", after.namespace, after.name),
-            Some((count, of)) => format!("{revision}:{}/{}|{count}|{of}", after.namespace, after.name),
+            None => format!("{revision}:{}", after.path()),
+            Some((count, of)) => format!("{revision}:{}|{count}|{of}", after.path()),
         })
     }
 
@@ -67,16 +69,30 @@ fn collection(target: &Target) -> String {
     format!("{}@{}", target.kind.storage, target.namespace.as_deref().unwrap_or_default())
 }
 
+/// The objects that a list, or a deletecollection, is about.
+#[derive(Debug)]
+pub(super) struct Listed {
+    pub(super) objects: Vec<Arc<Stored>>,
+    revision: u64,
+    remaining: usize,
+    /// Nothing was left out by a selector: then it is said how many objects remain.
+    everything: bool,
+}
+
 pub(crate) async fn list(
     core: &Core,
     target: &Target,
     query: &Query,
     form: Form,
 ) -> Result<Response<Body>, Status> {
-    let kind = &target.kind;
-    let options = ListOptions::parse(query)?;
+    let listed = select(core, target, &ListOptions::parse(query)?).await?;
+    Ok(listed.into_response(target, form))
+}
+
+/// Finds what the options of a list select.
+pub(super) async fn select(core: &Core, target: &Target, options: &ListOptions) -> Result<Listed, Status> {
     options.check_list()?;
-    let selector = Selector::parse(kind, &options.labels, &options.fields)?;
+    let selector = Selector::parse(&target.kind, &options.labels, &options.fields)?;
     let version = parse_version(&options.version).map_err(|why| {
         Status::bad_request(format!("invalid resource version: resourceVersion: {}", why.0))
     })?;
@@ -117,35 +133,44 @@ pub(crate) async fn list(
         None => Status::expired("The resourceVersion for the provided list is too old."),
     })?;
     let (revision, Page { objects, remaining }) = (page.revision, page.found);
-    let mut items = BytesMut::new();
-    for (at, object) in objects.iter().enumerate() {
-        if at > 0 {
-            items.put_u8(b',');
+    Ok(Listed { objects, revision, remaining, everything })
+}
+
+impl Listed {
+    pub(super) fn into_response(self, target: &Target, form: Form) -> Response<Body> {
+        let kind = &target.kind;
+        let Self { objects, revision, remaining, everything } = self;
+        let mut metadata = json!({ "resourceVersion": revision.to_string() });
+        if let Some(last) = objects.last()
+            && remaining > 0
+        {
+            let rest = everything.then(|| (remaining, collection(target)));
+            let next = Token { revision, after: last.key.clone(), rest };
+            metadata["continue"] = next.write().into();
+            if everything {
+                metadata["remainingItemCount"] = remaining.into();
+            }
         }
-        object.write_item(kind, form, &mut items);
+        let head = match form {
+            Form::Full => {
+                format!("\"apiVersion\":{},\"kind\":\"{}List\"", Value::from(kind.api_version()), kind.kind())
+            }
+            Form::Metadata => {
+                "\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\"".to_owned()
+            }
+        };
+        /// What stands around an object: a comma, a brace, its apiVersion and kind.
+        const AROUND: usize = 64;
+        let size = objects.iter().map(|object| object.size().saturating_add(AROUND)).sum::<usize>();
+        let mut body = BytesMut::with_capacity(size.saturating_add(256));
+        body.put_slice(format!("{{{head},\"metadata\":{metadata},\"items\":[").as_bytes());
+        for (at, object) in objects.iter().enumerate() {
+            if at > 0 {
+                body.put_u8(b',');
+            }
+            object.write_item(kind, form, &mut body);
+        }
+        body.put_slice(b"]}");
+        json_response(StatusCode::OK, body.freeze())
     }
-    let mut metadata = json!({ "resourceVersion": revision.to_string() });
-    if let Some(last) = objects.last()
-        && remaining > 0
-    {
-        let rest = everything.then(|| (remaining, collection(target)));
-        let next = Token { revision, after: last.key.clone(), rest };
-        metadata["continue"] = next.write().into();
-        if everything {
-            metadata["remainingItemCount"] = remaining.into();
-        }
-    }
-    let head = match form {
-        Form::Full => {
-            format!("\"apiVersion\":{},\"kind\":\"{}List\"", Value::from(kind.api_version()), kind.kind())
-        }
-        Form::Metadata => {
-            "\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\"".to_owned()
-        }
-    };
-    let mut body = BytesMut::with_capacity(items.len().saturating_add(256));
-    body.put_slice(format!("{{{head},\"metadata\":{metadata},\"items\":[").as_bytes());
-    body.put_slice(&items);
-    body.put_slice(b"]}");
-    Ok(json_response(StatusCode::OK, body.freeze()))
 }

@@ -1,13 +1,16 @@
 //! Watches: a cursor into the history of a table, moved on by whoever reads the answer. No task, no buffer of events.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
 use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
-use tokio::sync::watch;
-use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_until};
+use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep_until};
 
 use crate::body::{Body, Disconnected};
 use crate::kind::Kind;
@@ -17,13 +20,16 @@ use crate::route::Target;
 use crate::selector::Selector;
 use crate::server::Core;
 use crate::status::Status;
-use crate::store::state::{Change, Expired};
+use crate::store::audience::{Interest, Seat};
+use crate::store::lines::{Event, Line};
+use crate::store::state::{Change, Changes, Expired};
+use crate::store::{Beginning, Seated};
 use crate::stored::{Form, Stored};
 
 /// How many changes are read under one lock.
 const BATCH: usize = 256;
 /// How long a watch without a time-out lasts: the real server picks 30 to 60 minutes at random.
-const DEFAULT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(45 * 60);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 
 pub(crate) async fn watch(
     core: &Arc<Core>,
@@ -38,47 +44,46 @@ pub(crate) async fn watch(
     let version = parse_version(&options.version).map_err(|why| Status::unknown(why.0))?;
     let now = Instant::now();
     let deadline = now.checked_add(options.timeout.unwrap_or(DEFAULT_TIMEOUT));
-    // Without initial events asked for, "from any version" and "from the newest" begin with what is there.
-    let initial = options.initial_events.unwrap_or(version == 0);
     if options.initial_events == Some(true) {
         wait_for(core, version).await?;
     }
-    let signal = core.store.subscribe(&kind.storage);
-    let mut initial_objects = VecDeque::new();
-    let mut cursor = version;
-    if initial {
-        let now = core.store.snapshot(&target.place(), None);
-        let now = now.map_err(|_| Status::internal("the newest revision is gone"))?;
-        cursor = now.revision;
-        initial_objects.extend(now.objects.into_iter().filter(|object| selector.matches(object)));
-    } else if version == 0 {
-        cursor = core.store.revision();
-    }
-    // What the history no longer reaches is said in the stream. Decided here: a compaction while the watch is open
-    // takes nothing from who has read everything.
-    let refused = core.store.can_resume(&kind.storage, cursor).err().filter(|_| !initial && version != 0);
+    let from = match options.initial_events {
+        Some(true) => Beginning::Objects,
+        // Without initial events asked for, "from any version" and "from the newest" begin with what is there.
+        None if version == 0 => Beginning::Objects,
+        Some(false) if version == 0 => Beginning::Now,
+        _ => Beginning::After(version),
+    };
+    let namespace = target.namespace.as_deref().or_else(|| selector.only("metadata.namespace"));
+    let interest = Interest::new(namespace, selector.only("metadata.name"));
+    let seated = core.store.watch(&kind.storage, &target.place(), interest, from);
+    let Seated { seat, objects, revision, refused } =
+        seated.map_err(|_| Status::internal("the newest revision is gone"))?;
     let every = core.options.bookmark_interval;
     let ticks = (options.bookmarks && !every.is_zero()).then(|| {
         let mut ticks = interval_at(now.checked_add(every).unwrap_or(now), every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks
     });
+    let initial = objects.into_iter().filter(|object| selector.matches(object)).collect();
     let watcher = Watcher {
         core: Arc::clone(core),
         kind: Arc::clone(kind),
-        namespace: target.namespace.clone(),
         selector,
         form,
-        signal,
-        cursor,
+        seat,
+        cursor: revision,
+        // What the history no longer reaches is said in the stream. Decided above: a compaction while the watch is
+        // open takes nothing from who has read everything.
         refused,
-        initial: initial_objects,
+        initial,
         end_mark: options.initial_events == Some(true) && options.bookmarks,
         changes: VecDeque::new(),
-        read_upto: cursor,
+        read_upto: revision,
+        shared: false,
         bookmarks: options.bookmarks,
         ticks,
-        deadline,
+        deadline: deadline.map(|deadline| Box::pin(sleep_until(deadline))),
         bookmark_due: false,
         ending: false,
         ended: false,
@@ -98,13 +103,12 @@ pub(crate) async fn watch(
 struct Watcher {
     core: Arc<Core>,
     kind: Arc<Kind>,
-    namespace: Option<String>,
     selector: Selector,
     form: Form,
-    signal: watch::Receiver<u64>,
+    seat: Seat,
     /// Everything up to this revision has been sent.
     cursor: u64,
-    /// The watch asked for a history that is gone.
+    /// The history that the watch needs is gone.
     refused: Option<Expired>,
     /// Objects of the beginning that are still to be sent.
     initial: VecDeque<Arc<Stored>>,
@@ -114,13 +118,21 @@ struct Watcher {
     changes: VecDeque<Change>,
     /// The revision that the cursor reaches when `changes` are sent.
     read_upto: u64,
+    /// Whether other watches may show the same changes.
+    shared: bool,
     bookmarks: bool,
     ticks: Option<Interval>,
-    deadline: Option<Instant>,
+    deadline: Option<Pin<Box<Sleep>>>,
     bookmark_due: bool,
     /// The time is up: what was written until now is still sent, and a last bookmark.
     ending: bool,
     ended: bool,
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.core.store.leave(&self.seat);
+    }
 }
 
 impl Watcher {
@@ -131,35 +143,24 @@ impl Watcher {
         }
         loop {
             if let Some(object) = self.initial.pop_front() {
-                return Some(self.line("ADDED", &object));
+                return Some(self.write_line(Event::Added, &object));
             }
             if std::mem::take(&mut self.end_mark) {
                 return Some(self.bookmark(true));
             }
             while let Some(change) = self.changes.pop_front() {
                 self.cursor = change.revision;
-                if let Some(line) = self.show(&change) {
-                    return Some(line);
+                if let Some(event) = event_of(&self.selector, &change) {
+                    return Some(self.line(event, &change));
                 }
             }
             self.cursor = self.read_upto;
-            self.signal.borrow_and_update();
-            let read = match self.refused {
-                Some(expired) => Err(expired),
-                None => self.core.store.changes(&self.kind.storage, self.cursor, BATCH),
-            };
-            match read {
-                Ok(read) => {
-                    self.changes.extend(read.changes);
-                    self.read_upto = read.upto;
-                }
-                Err(expired) => {
-                    self.ended = true;
-                    let why = format!("too old resource version: {} ({})", self.cursor, expired.oldest);
-                    return Some(error_line(&Status::expired(why)));
-                }
+            if let Some(expired) = self.refused {
+                self.ended = true;
+                let why = format!("too old resource version: {} ({})", self.cursor, expired.oldest);
+                return Some(error_line(&Status::expired(why)));
             }
-            if !self.changes.is_empty() {
+            if self.read(None).is_ready() {
                 continue;
             }
             self.cursor = self.read_upto;
@@ -176,58 +177,75 @@ impl Watcher {
         }
     }
 
+    /// Reads on in the history; ready if there is something to say.
+    fn read(&mut self, waker: Option<&Waker>) -> Poll<()> {
+        loop {
+            let shows = |change: &Change| event_of(&self.selector, change).is_some();
+            match self.core.store.read(&self.seat, self.read_upto, BATCH, shows, waker) {
+                Ok(Changes { changes, upto, all, shared }) => {
+                    self.read_upto = upto;
+                    self.shared = shared;
+                    self.changes.extend(changes);
+                    if !self.changes.is_empty() {
+                        return Poll::Ready(());
+                    }
+                    if all {
+                        return Poll::Pending;
+                    }
+                }
+                Err(expired) => {
+                    self.refused = Some(expired);
+                    return Poll::Ready(());
+                }
+            }
+        }
+    }
+
     /// Waits for a change, a bookmark's time, or the end.
     async fn wait(&mut self) {
-        let deadline = async {
-            match self.deadline {
-                Some(deadline) => sleep_until(deadline).await,
-                None => std::future::pending().await,
-            }
-        };
-        let tick = async {
-            match &mut self.ticks {
-                Some(ticks) => drop(ticks.tick().await),
-                None => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            biased;
-            () = deadline => {
+        poll_fn(|context| {
+            if let Some(deadline) = &mut self.deadline
+                && deadline.as_mut().poll(context).is_ready()
+            {
+                self.deadline = None;
                 self.ending = true;
                 self.bookmark_due = self.bookmarks;
+                return Poll::Ready(());
             }
-            changed = self.signal.changed() => {
-                // The store outlives the watch; were it gone, there would be nothing more to say.
-                self.ending = changed.is_err();
+            if self.read(Some(context.waker())).is_ready() {
+                return Poll::Ready(());
             }
-            () = tick => self.bookmark_due = true,
-        }
+            if let Some(ticks) = &mut self.ticks
+                && ticks.poll_tick(context).is_ready()
+            {
+                self.bookmark_due = true;
+                return Poll::Ready(());
+            }
+            Poll::Pending
+        })
+        .await;
     }
 
-    /// How a change looks through the namespace and the selector: objects that begin or cease to match appear and
-    /// disappear.
-    fn show(&self, change: &Change) -> Option<Bytes> {
-        let object = &change.object;
-        if self.namespace.as_deref().is_some_and(|namespace| *object.key.namespace != *namespace) {
-            return None;
-        }
-        let before = change.before.as_ref().filter(|before| self.selector.matches(before));
-        let after = !change.removed && self.selector.matches(object);
-        match (before, after) {
-            (None, true) => Some(self.line("ADDED", object)),
-            (Some(_), true) => Some(self.line("MODIFIED", object)),
-            (Some(_), false) if change.removed => Some(self.line("DELETED", object)),
-            // The watcher knows it as it was: that content, at the revision of the change.
-            (Some(before), false) => {
-                Some(self.line("DELETED", &before.at_revision(&self.kind, change.revision)))
+    fn line(&self, event: Event, change: &Change) -> Bytes {
+        let write = || match (&change.before, event) {
+            // The watch knows it as it was: that content, at the revision of the change.
+            (Some(before), Event::Left) => {
+                self.write_line(event, &before.at_revision(&self.kind, change.revision))
             }
-            (None, false) => None,
+            _ => self.write_line(event, &change.object),
+        };
+        if !self.shared {
+            return write();
         }
+        let line = Line { revision: change.revision, event, form: self.form };
+        self.core.store.line(line, &self.kind.prefix, write)
     }
 
-    fn line(&self, event: &str, object: &Stored) -> Bytes {
-        let mut line = BytesMut::with_capacity(object.size().saturating_add(128));
-        line.put_slice(format!("{{\"type\":\"{event}\",\"object\":").as_bytes());
+    fn write_line(&self, event: Event, object: &Stored) -> Bytes {
+        let mut line = BytesMut::with_capacity(object.size().saturating_add(160));
+        line.put_slice(b"{\"type\":\"");
+        line.put_slice(event.as_str().as_bytes());
+        line.put_slice(b"\",\"object\":");
         object.write(&self.kind, self.form, &mut line);
         line.put_slice(b"}\n");
         line.freeze()
@@ -244,6 +262,19 @@ impl Watcher {
         };
         let object = json!({ "apiVersion": version, "kind": kind, "metadata": metadata });
         event_line("BOOKMARK", &object)
+    }
+}
+
+/// How a change looks through a selector: objects that begin or cease to match appear and disappear.
+fn event_of(selector: &Selector, change: &Change) -> Option<Event> {
+    let before = change.before.as_ref().is_some_and(|before| selector.matches(before));
+    let after = !change.removed && selector.matches(&change.object);
+    match (before, after) {
+        (false, true) => Some(Event::Added),
+        (true, true) => Some(Event::Modified),
+        (true, false) if change.removed => Some(Event::Deleted),
+        (true, false) => Some(Event::Left),
+        (false, false) => None,
     }
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn create_object(
         return Err(Status::bad_request("an object is no JSON object"));
     };
     let now = core.clock.now();
-    core.store.write(&kind.storage, |inner| insert(core, inner, kind, namespace, object, now, dry_run))
+    core.store.write(|inner| insert(core, inner, kind, namespace, object, now, dry_run))
 }
 
 fn insert(
@@ -280,7 +280,7 @@ fn update(core: &Core, target: &Target, name: &str, edit: Edit, dry_run: bool) -
         }),
         Edit::Replace(_) => None,
     };
-    core.store.write(&kind.storage, |inner| {
+    core.store.write(|inner| {
         let Some(current) = inner.state.get(&kind.storage, &key).cloned() else {
             let creates =
                 kind.builtin.is_some_and(Builtin::creates_on_update) && target.subresource.is_none();

@@ -1,9 +1,13 @@
 //! The objects and their recent history: plain data behind the store's lock. One revision counts every write.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::borrow::Borrow;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::ops::Bound;
 use std::sync::Arc;
+use std::task::Waker;
 
+use crate::store::audience::{Audience, Interest, Seat};
 use crate::stored::{Key, Stored};
 
 /// What one write did to one object.
@@ -17,6 +21,23 @@ pub(crate) struct Change {
     pub(crate) removed: bool,
 }
 
+impl Change {
+    /// Bytes of the versions that only the history still holds.
+    fn weight(&self) -> usize {
+        let before = self.before.as_ref().map_or(0, |before| before.size());
+        before.saturating_add(if self.removed { self.object.size() } else { 0 })
+    }
+}
+
+/// How much of the past each table keeps.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    /// Changes.
+    pub(crate) changes: usize,
+    /// Bytes of versions that are no longer the newest of their object.
+    pub(crate) bytes: usize,
+}
+
 /// A range of history that was asked for is no longer kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Expired {
@@ -24,11 +45,43 @@ pub(crate) struct Expired {
     pub(crate) oldest: u64,
 }
 
+/// An object in the order of its key.
+#[derive(Debug)]
+struct ByKey(Arc<Stored>);
+
+impl Borrow<Key> for ByKey {
+    fn borrow(&self) -> &Key {
+        &self.0.key
+    }
+}
+
+impl Ord for ByKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.key.cmp(&other.0.key)
+    }
+}
+
+impl PartialOrd for ByKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for ByKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.key == other.0.key
+    }
+}
+
+impl Eq for ByKey {}
+
 #[derive(Debug, Default)]
 struct Table {
-    objects: BTreeMap<Key, Arc<Stored>>,
+    objects: BTreeSet<ByKey>,
     /// Ordered by revision.
     history: VecDeque<Change>,
+    /// The weight of the history.
+    weight: usize,
     /// Nobody may begin to read the history before this revision: changes up to it may be gone.
     forgotten: u64,
     /// The newest change that is really gone from `history`. Lower than `forgotten` where a compaction passed over
@@ -36,11 +89,16 @@ struct Table {
     lost: u64,
 }
 
-/// Some changes in order, and the revision up to which they are all.
+/// Some changes in order.
 #[derive(Debug)]
 pub(crate) struct Changes {
     pub(crate) changes: Vec<Change>,
+    /// The revision up to which they are all.
     pub(crate) upto: u64,
+    /// Whether there are no more for now.
+    pub(crate) all: bool,
+    /// Whether there are other watches, of any table, that may show the same.
+    pub(crate) shared: bool,
 }
 
 /// A part of a table.
@@ -60,26 +118,37 @@ pub(crate) struct Visited<T> {
     pub(crate) revision: u64,
 }
 
-/// A part of a table as it was at one revision.
-#[derive(Debug)]
-pub(crate) struct Snapshot {
-    pub(crate) objects: Vec<Arc<Stored>>,
-    pub(crate) revision: u64,
-}
-
 #[derive(Debug)]
 pub(crate) struct State {
     revision: u64,
     /// History up to here was thrown away on request, in every table, those still to come included.
     compacted: u64,
     tables: HashMap<Arc<str>, Table>,
-    window: usize,
+    window: Window,
+    audience: Audience,
+    /// Who has to be woken when the lock is released.
+    woken: Vec<Waker>,
 }
 
+/// How many changes of others a watch passes over under one lock.
+const SCAN: usize = 1_024;
+
 impl State {
-    pub(crate) fn new(window: usize) -> Self {
+    pub(crate) fn new(window: Window) -> Self {
         // The real server never shows revision 0: it stands for "any" in requests.
-        Self { revision: 1, compacted: 0, tables: HashMap::new(), window }
+        Self {
+            revision: 1,
+            compacted: 0,
+            tables: HashMap::new(),
+            window,
+            audience: Audience::default(),
+            woken: Vec::new(),
+        }
+    }
+
+    /// Those whom the writes since the last call concern, and who wait: to be woken when the lock is released.
+    pub(crate) fn take_woken(&mut self) -> Vec<Waker> {
+        std::mem::take(&mut self.woken)
     }
 
     pub(crate) fn revision(&self) -> u64 {
@@ -92,27 +161,30 @@ impl State {
     }
 
     pub(crate) fn get(&self, table: &str, key: &Key) -> Option<&Arc<Stored>> {
-        self.tables.get(table)?.objects.get(key)
+        self.tables.get(table)?.objects.get(key).map(|found| &found.0)
     }
 
     /// Puts a version that was written down at [`next_revision`](Self::next_revision).
     pub(crate) fn put(&mut self, table: &Arc<str>, object: Arc<Stored>) {
         debug_assert_eq!(object.revision, self.next_revision(), "a version is written at the next revision");
         self.revision = object.revision;
-        let window = self.window;
-        let table = self.table(table);
-        let before = table.objects.insert(object.key.clone(), Arc::clone(&object));
-        table.record(Change { revision: object.revision, before, object, removed: false }, window);
+        let before = self.table(table).objects.replace(ByKey(Arc::clone(&object))).map(|before| before.0);
+        self.record(table, Change { revision: object.revision, before, object, removed: false });
     }
 
     /// Removes an object; `last` is its content at the removal's own revision.
     pub(crate) fn remove(&mut self, table: &Arc<str>, last: Arc<Stored>) {
         debug_assert_eq!(last.revision, self.next_revision(), "a removal is written at the next revision");
-        let window = self.window;
-        let removed = self.table(table).objects.remove(&last.key);
+        let removed = self.table(table).objects.take(&last.key).map(|removed| removed.0);
         debug_assert!(removed.is_some(), "only what is there is removed");
         self.revision = last.revision;
         let change = Change { revision: last.revision, before: removed, object: last, removed: true };
+        self.record(table, change);
+    }
+
+    fn record(&mut self, table: &Arc<str>, change: Change) {
+        self.audience.announce(table, &change.object.key, change.revision, &mut self.woken);
+        let window = self.window;
         self.table(table).record(change, window);
     }
 
@@ -129,6 +201,7 @@ impl State {
         for table in self.tables.values_mut() {
             table.lost = table.history.back().map_or(table.lost, |newest| newest.revision);
             table.history.clear();
+            table.weight = 0;
             table.forgotten = self.revision;
         }
     }
@@ -143,21 +216,58 @@ impl State {
         if after < forgotten { Err(Expired { oldest: forgotten }) } else { Ok(()) }
     }
 
-    /// The changes after a revision, oldest first, at most `max` of them, for a reader who has read all up to it (or
-    /// who may [resume](Self::can_resume) there).
-    pub(crate) fn changes(&self, table: &str, after: u64, max: usize) -> Result<Changes, Expired> {
-        if self.tables.get(table).is_some_and(|table| after < table.lost) {
-            return Err(Expired { oldest: self.forgotten(table) });
-        }
+    /// A seat for a watch that has read everything up to `after`.
+    pub(crate) fn take_seat(&mut self, table: &Arc<str>, interest: Interest, after: u64) -> Seat {
+        let unread = (after < self.revision).then(|| after.saturating_add(1));
+        self.audience.take(table, interest, unread)
+    }
+
+    pub(crate) fn leave_seat(&mut self, seat: &Seat) -> Option<Waker> {
+        self.audience.leave(seat)
+    }
+
+    /// What a seat's watch, which has read everything up to `after`, reads next: the changes that concern it and that
+    /// `shows` admits, oldest first, at most `max`. If there are none for now, `waker` is woken by the next write that
+    /// concerns it; the waker that waited before is put into `old`, to be dropped after the lock.
+    pub(crate) fn read(
+        &mut self,
+        seat: &Seat,
+        after: u64,
+        max: usize,
+        shows: impl Fn(&Change) -> bool,
+        waker: Option<&Waker>,
+        old: &mut Option<Waker>,
+    ) -> Result<Changes, Expired> {
         let complete = after.max(self.revision);
-        let Some(table) = self.tables.get(table) else {
-            return Ok(Changes { changes: Vec::new(), upto: complete });
-        };
-        let from = table.history.partition_point(|change| change.revision <= after);
-        let changes: Vec<_> = table.history.range(from..).take(max).cloned().collect();
-        let all = from.saturating_add(changes.len()) == table.history.len();
-        let upto = if all { complete } else { changes.last().map_or(after, |change| change.revision) };
-        Ok(Changes { changes, upto })
+        let mut read =
+            Changes { changes: Vec::new(), upto: complete, all: true, shared: self.audience.len() > 1 };
+        if let Some(unread) = self.audience.unread(seat)
+            && let Some(table) = self.tables.get(&seat.table)
+        {
+            // What was written before that concerned others.
+            let after = after.max(unread.saturating_sub(1));
+            if after < table.lost {
+                return Err(Expired { oldest: self.forgotten(&seat.table) });
+            }
+            let from = table.history.partition_point(|change| change.revision <= after);
+            for (passed, change) in table.history.range(from..).enumerate() {
+                if read.changes.len() >= max || passed >= SCAN {
+                    read.all = false;
+                    break;
+                }
+                read.upto = change.revision;
+                if seat.interest.covers(&change.object.key) && shows(change) {
+                    read.changes.push(change.clone());
+                }
+            }
+            if read.all {
+                read.upto = complete;
+            }
+        }
+        let unread = (!read.all).then(|| read.upto.saturating_add(1));
+        let waits = read.all && read.changes.is_empty();
+        *old = self.audience.wait(seat, unread, waker.filter(|_| waits).cloned());
+        Ok(read)
     }
 
     /// Shows the objects of a table (of one namespace, if one is named; after a key, if one is given) as they were at
@@ -179,16 +289,17 @@ impl State {
             return Ok(Visited { found: visit(&mut std::iter::empty()), revision });
         };
         let start = match (place.after, place.namespace) {
-            (Some(key), Some(namespace)) if *key.namespace < *namespace => {
-                Bound::Included(Key::new(namespace, ""))
+            (Some(key), Some(namespace)) => {
+                let first = Key::new(namespace, "");
+                if *key < first { Bound::Included(first) } else { Bound::Excluded(key.clone()) }
             }
-            (Some(key), _) => Bound::Excluded(key.clone()),
+            (Some(key), None) => Bound::Excluded(key.clone()),
             (None, Some(namespace)) => Bound::Included(Key::new(namespace, "")),
             (None, None) => Bound::Unbounded,
         };
-        let within = |key: &Key| place.namespace.is_none_or(|namespace| *key.namespace == *namespace);
-        let now = table.objects.range((start.clone(), Bound::Unbounded));
-        let mut now = now.take_while(|(key, _)| within(key)).map(|(_, object)| object);
+        let within = |key: &Key| place.namespace.is_none_or(|namespace| key.namespace() == namespace);
+        let now = table.objects.range::<Key, _>((start.as_ref(), Bound::Unbounded)).map(|object| &object.0);
+        let mut now = now.take_while(|object| within(&object.key));
         // What the objects changed since were before: the first change after the revision says it.
         let mut undone: BTreeMap<&Key, Option<&Arc<Stored>>> = BTreeMap::new();
         let from = table.history.partition_point(|change| change.revision <= revision);
@@ -212,20 +323,20 @@ impl State {
     }
 
     /// All the objects that [`visit`](Self::visit) shows.
-    pub(crate) fn snapshot(&self, place: &Place<'_>, at: Option<u64>) -> Result<Snapshot, Expired> {
-        let all = self.visit(place, at, |objects| objects.cloned().collect())?;
-        Ok(Snapshot { objects: all.found, revision: all.revision })
+    pub(crate) fn snapshot(&self, place: &Place<'_>, at: Option<u64>) -> Result<Vec<Arc<Stored>>, Expired> {
+        Ok(self.visit(place, at, |objects| objects.cloned().collect())?.found)
     }
 }
 
 impl Table {
-    fn record(&mut self, change: Change, window: usize) {
+    fn record(&mut self, change: Change, window: Window) {
+        self.weight = self.weight.saturating_add(change.weight());
         self.history.push_back(change);
-        while self.history.len() > window {
-            if let Some(oldest) = self.history.pop_front() {
-                self.forgotten = self.forgotten.max(oldest.revision);
-                self.lost = oldest.revision;
-            }
+        while self.history.len() > window.changes || self.weight > window.bytes {
+            let Some(oldest) = self.history.pop_front() else { return };
+            self.weight = self.weight.saturating_sub(oldest.weight());
+            self.forgotten = self.forgotten.max(oldest.revision);
+            self.lost = oldest.revision;
         }
     }
 }

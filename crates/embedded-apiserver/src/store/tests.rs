@@ -5,8 +5,21 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::kind::Kind;
-use crate::store::state::{Place, State};
+use crate::store::audience::Interest;
+use crate::store::state::{Changes, Expired, Place, State, Window};
 use crate::stored::{Key, Stored};
+
+fn state(changes: usize) -> State {
+    State::new(Window { changes, bytes: usize::MAX })
+}
+
+/// What somebody who has read up to `after` reads, without waiting.
+fn read(state: &mut State, after: u64, max: usize) -> Result<Changes, Expired> {
+    let seat = state.take_seat(&kind().storage, Interest::Everything, after);
+    let read = state.read(&seat, after, max, |_| true, None, &mut None);
+    state.leave_seat(&seat);
+    read
+}
 
 fn kind() -> Kind {
     Kind::namespaced("example.com", "v1", "Widget", "widgets")
@@ -31,12 +44,12 @@ fn names(state: &State, namespace: Option<&str>, after: Option<&Key>, at: Option
     let kind = kind();
     let place = Place { table: &kind.storage, namespace, after };
     let snapshot = state.snapshot(&place, at).expect("not expired");
-    snapshot.objects.iter().map(|object| format!("{}/{}", object.key.namespace, object.key.name)).collect()
+    snapshot.iter().map(|object| object.key.path().to_owned()).collect()
 }
 
 #[test]
 fn a_snapshot_of_the_past_undoes_what_came_after() {
-    let mut state = State::new(100);
+    let mut state = state(100);
     put(&mut state, "n", "a");
     let then = put(&mut state, "n", "c");
     put(&mut state, "n", "b");
@@ -51,7 +64,7 @@ fn a_snapshot_of_the_past_undoes_what_came_after() {
 
 #[test]
 fn a_namespace_is_a_range_whatever_the_token_says() {
-    let mut state = State::new(100);
+    let mut state = state(100);
     for (namespace, name) in [("a", "x"), ("b", "x"), ("b", "y"), ("bb", "x"), ("c", "x")] {
         put(&mut state, namespace, name);
     }
@@ -64,13 +77,13 @@ fn a_namespace_is_a_range_whatever_the_token_says() {
 
 #[test]
 fn the_window_forgets_the_oldest_changes_only() {
-    let mut state = State::new(2);
+    let mut state = state(2);
     let table = kind().storage;
     let revisions: Vec<_> = ["a", "b", "c", "d"].iter().map(|name| put(&mut state, "n", name)).collect();
-    assert!(state.changes(&table, revisions[0], 10).is_err());
-    let kept = state.changes(&table, revisions[1], 10).expect("two changes are kept");
+    assert!(read(&mut state, revisions[0], 10).is_err());
+    let kept = read(&mut state, revisions[1], 10).expect("two changes are kept");
     assert_eq!(kept.changes.iter().map(|change| change.revision).collect::<Vec<_>>(), revisions[2..]);
-    let first = state.changes(&table, revisions[1], 1).expect("as before");
+    let first = read(&mut state, revisions[1], 1).expect("as before");
     assert_eq!(
         (first.changes.len(), first.upto),
         (1, revisions[2]),
@@ -84,13 +97,13 @@ fn the_window_forgets_the_oldest_changes_only() {
 
 #[test]
 fn a_compaction_reaches_tables_that_do_not_exist_yet() {
-    let mut state = State::new(100);
+    let mut state = state(100);
     let begin = state.revision();
     put(&mut state, "n", "a");
     state.compact();
     assert!(state.can_resume("/never", begin).is_err());
     let now = state.revision();
     assert!(state.can_resume("/never", now).is_ok(), "the newest revision never expires");
-    assert!(state.changes(&kind().storage, now, 10).is_ok());
+    assert!(read(&mut state, now, 10).is_ok());
     assert!(state.can_resume(&kind().storage, begin).is_err());
 }

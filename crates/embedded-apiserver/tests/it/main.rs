@@ -18,5 +18,6 @@ mod lists;
 mod runtime;
 mod strategic;
 mod tables;
+mod wakeups;
 mod watches;
 mod wire;

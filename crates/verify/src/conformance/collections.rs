@@ -88,9 +88,38 @@ pub(super) fn cases() -> Vec<Case> {
             same("gone", names(&gone), "a".to_owned())?;
             t.get(&t.maps("/b")).await?.is(200)?;
             Ok(())
-        })
-        .differs("limit and continue of a deletecollection answer 501: no client of the workspace pages its deletes", async |t| {
-            t.delete(&t.maps("?limit=1")).await?.refused(501, "NotImplemented").map(drop)
+        }),
+        case("a_collection_is_deleted_object_by_object", "A deletecollection is no one step: the first object that may not be deleted ends it, and those before it are gone.", async |t| {
+            let first = t.map("a", "v").await?;
+            t.map("b", "v").await?;
+            t.map("c", "v").await?;
+            let options = json!({ "preconditions": { "uid": text(&first, "/metadata/uid") } });
+            t.delete_with(&t.maps(""), options).await?.refused(409, "Conflict")?;
+            same("left", names(&t.get(&t.maps("")).await?.is(200)?), "b c".to_owned())
+        }),
+        case("the_rest_of_a_collection", "The token that a deletecollection with a limit answers goes on behind it; the list's version is that of the beginning.", async |t| {
+            let mut last = json!({});
+            for name in ["a", "b", "c"] {
+                last = t.labelled(name, "l", "1").await?;
+            }
+            let gone = t.delete(&t.maps("?labelSelector=l%3D1&limit=2")).await?.is(200)?;
+            same("gone", names(&gone), "a b".to_owned())?;
+            holds("the version is that of the list", number(&gone) == number(&last))?;
+            let token = text(&gone, "/metadata/continue").to_owned();
+            holds("there is a token", !token.is_empty())?;
+            let gone = t.delete(&t.maps(&format!("?labelSelector=l%3D1&limit=2&continue={token}"))).await?.is(200)?;
+            same("gone", names(&gone), "c".to_owned())?;
+            same("left", names(&t.get(&t.maps("?labelSelector=l%3D1")).await?.is(200)?), String::new())
+        }),
+        case("each_of_a_collection_has_its_own_version", "A watch shows a deletecollection as one DELETED event for each object, each with a version of its own, in the order of the list.", async |t| {
+            let before = t.map("a", "v").await?;
+            t.map("b", "v").await?;
+            t.delete(&t.maps("")).await?.is(200)?;
+            let mut watch = t.watch(&t.maps(&format!("?resourceVersion={}", version(&before)))).await?;
+            watch.event("ADDED", "b").await?;
+            let a = watch.event("DELETED", "a").await?;
+            let b = watch.event("DELETED", "b").await?;
+            holds("versions grow", number(&a) < number(&b))
         }),
     ]
 }

@@ -1,0 +1,136 @@
+//! Who waits for which changes: an index of the watches of every table. Plain data behind the store's lock.
+//!
+//! A watch has a seat. A write looks only at the seats that its object concerns, notes in each where its watch has to
+//! read on, and takes the wakers of those that wait, to be called after the lock.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::task::Waker;
+
+use crate::stored::Key;
+
+/// Which part of a table a watch is about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Interest {
+    /// All of it.
+    Everything,
+    /// One namespace.
+    Namespace(Box<str>),
+    /// Objects of one name, in any namespace or in none.
+    Name(Box<str>),
+    /// One object.
+    Object(Key),
+}
+
+impl Interest {
+    pub(crate) fn new(namespace: Option<&str>, name: Option<&str>) -> Self {
+        match (namespace, name) {
+            (None, None) => Self::Everything,
+            (Some(namespace), None) => Self::Namespace(namespace.into()),
+            (None, Some(name)) => Self::Name(name.into()),
+            (Some(namespace), Some(name)) => Self::Object(Key::new(namespace, name)),
+        }
+    }
+
+    /// Whether a change of the object at `key` concerns it.
+    pub(crate) fn covers(&self, key: &Key) -> bool {
+        match self {
+            Self::Everything => true,
+            Self::Namespace(namespace) => key.namespace() == &**namespace,
+            Self::Name(name) => key.name() == &**name,
+            Self::Object(object) => key == object,
+        }
+    }
+}
+
+/// A seat's place in the index. It is taken for one watch and given back by it.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    pub(crate) table: Arc<str>,
+    pub(crate) interest: Interest,
+    number: u64,
+}
+
+#[derive(Debug, Default)]
+struct Listener {
+    /// The first revision that concerns the watch and that it has not read; nothing if it has read all.
+    unread: Option<u64>,
+    /// There while the watch waits.
+    waker: Option<Waker>,
+}
+
+/// In the order in which they were taken, so that wake-ups come in an order that repeats.
+type Row = BTreeMap<u64, Listener>;
+
+#[derive(Debug, Default)]
+pub(crate) struct Audience {
+    rows: HashMap<Arc<str>, HashMap<Interest, Row>>,
+    next: u64,
+    seats: usize,
+}
+
+impl Audience {
+    /// A seat whose watch has read everything before `unread`, or everything there is.
+    pub(crate) fn take(&mut self, table: &Arc<str>, interest: Interest, unread: Option<u64>) -> Seat {
+        let number = self.next;
+        self.next = self.next.saturating_add(1);
+        self.seats = self.seats.saturating_add(1);
+        let rows = self.rows.entry(Arc::clone(table)).or_default();
+        let row = rows.entry(interest.clone()).or_default();
+        row.insert(number, Listener { unread, waker: None });
+        Seat { table: Arc::clone(table), interest, number }
+    }
+
+    /// Gives a seat back. What was waiting in it is handed out, to be dropped after the lock.
+    pub(crate) fn leave(&mut self, seat: &Seat) -> Option<Waker> {
+        let rows = self.rows.get_mut(&seat.table)?;
+        let row = rows.get_mut(&seat.interest)?;
+        let listener = row.remove(&seat.number)?;
+        if row.is_empty() {
+            rows.remove(&seat.interest);
+        }
+        if rows.is_empty() {
+            self.rows.remove(&seat.table);
+        }
+        self.seats = self.seats.saturating_sub(1);
+        listener.waker
+    }
+
+    /// How many seats are taken, in all tables.
+    pub(crate) const fn len(&self) -> usize {
+        self.seats
+    }
+
+    /// Tells the watches that the object at `key` concerns of a change; adds the wakers of those that wait to `woken`.
+    pub(crate) fn announce(&mut self, table: &str, key: &Key, revision: u64, woken: &mut Vec<Waker>) {
+        let Some(rows) = self.rows.get_mut(table) else { return };
+        let concerned = [
+            Interest::Everything,
+            Interest::Namespace(key.namespace().into()),
+            Interest::Name(key.name().into()),
+            Interest::Object(key.clone()),
+        ];
+        for interest in concerned {
+            for listener in rows.get_mut(&interest).into_iter().flat_map(Row::values_mut) {
+                if listener.unread.is_none() {
+                    listener.unread = Some(revision);
+                }
+                woken.extend(listener.waker.take());
+            }
+        }
+    }
+
+    /// From which revision on the seat's watch has to read.
+    pub(crate) fn unread(&self, seat: &Seat) -> Option<u64> {
+        self.rows.get(&seat.table)?.get(&seat.interest)?.get(&seat.number)?.unread
+    }
+
+    /// Notes how far the seat's watch has read, and who waits there from now on. What waited before is handed out, to
+    /// be dropped after the lock.
+    pub(crate) fn wait(&mut self, seat: &Seat, unread: Option<u64>, waker: Option<Waker>) -> Option<Waker> {
+        let row = self.rows.get_mut(&seat.table)?.get_mut(&seat.interest)?;
+        let listener = row.get_mut(&seat.number)?;
+        listener.unread = unread;
+        std::mem::replace(&mut listener.waker, waker)
+    }
+}
