@@ -1,46 +1,87 @@
-//! The server's own actors: started by the first request from outside, stopped with the last handle.
+//! The server's own actors: started by the first request from outside, stopped with the last handle. [`kinds`] tells
+//! those that deal with every kind which kinds there are.
 
-use crate::binder;
+pub(crate) mod kinds;
+
 use crate::server::Core;
 use crate::service::ApiService;
+use crate::{binder, collector, lifecycle};
+use kinds::Kinds;
 use kube::Client;
 use parking_lot::Mutex;
 use std::sync::Arc;
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
-/// Which actors are wanted, and those that run.
-#[derive(Debug)]
-pub(crate) struct Actors {
-    volume_binder: bool,
-    running: Mutex<Option<JoinHandle<()>>>,
+/// Which actors are wanted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wanted {
+    pub(crate) volume_binder: bool,
+    pub(crate) garbage_collector: bool,
+    pub(crate) namespace_lifecycle: bool,
 }
 
+#[derive(Debug, Clone, Copy)]
+enum Actor {
+    VolumeBinder,
+    GarbageCollector,
+    NamespaceLifecycle,
+}
+
+/// The actors that are wanted, each with its task if it runs.
+#[derive(Debug)]
+pub(crate) struct Actors(Mutex<Vec<(Actor, Option<JoinHandle<()>>)>>);
+
 impl Actors {
-    pub(crate) fn new(volume_binder: bool) -> Self {
-        Self { volume_binder, running: Mutex::default() }
+    pub(crate) fn new(wanted: Wanted) -> Self {
+        let all = [
+            (wanted.volume_binder, Actor::VolumeBinder),
+            (wanted.garbage_collector, Actor::GarbageCollector),
+            (wanted.namespace_lifecycle, Actor::NamespaceLifecycle),
+        ];
+        let wanted = all.into_iter().filter(|(wanted, _)| *wanted).map(|(_, actor)| (actor, None));
+        Self(Mutex::new(wanted.collect()))
     }
 
     /// Starts what is wanted and does not run: at the first request, and again if the runtime it ran on is gone.
     /// Without a tokio context nothing is started; kube's clients need one anyway.
     pub(crate) fn start(&self, core: &Arc<Core>) {
-        if !self.volume_binder {
-            return;
+        for (actor, task) in self.0.lock().iter_mut() {
+            if task.as_ref().is_some_and(|task| !task.is_finished()) {
+                continue;
+            }
+            let Ok(runtime) = Handle::try_current() else { return };
+            *task = Some(actor.start(core, &runtime));
         }
-        let mut running = self.running.lock();
-        if running.as_ref().is_some_and(|task| !task.is_finished()) {
-            return;
+    }
+}
+
+impl Actor {
+    fn start(self, core: &Arc<Core>, runtime: &Handle) -> JoinHandle<()> {
+        let client = |user| Client::new(ApiService::for_actor(Arc::clone(core), user), "default");
+        match self {
+            Self::VolumeBinder => {
+                let client = client(binder::USER);
+                runtime.spawn(async move { binder::run(client).await })
+            }
+            Self::GarbageCollector => {
+                let (client, kinds) = (client(collector::USER), Kinds::of(core));
+                runtime.spawn(async move { collector::run(client, kinds).await })
+            }
+            Self::NamespaceLifecycle => {
+                let (client, kinds) = (client(lifecycle::USER), Kinds::of(core));
+                runtime.spawn(async move { lifecycle::run(client, kinds).await })
+            }
         }
-        let Ok(runtime) = Handle::try_current() else { return };
-        let service = ApiService::for_actor(Arc::clone(core), binder::USER);
-        *running = Some(runtime.spawn(async move { binder::run(Client::new(service, "default")).await }));
     }
 }
 
 impl Drop for Actors {
     fn drop(&mut self) {
-        if let Some(task) = self.running.get_mut().take() {
-            task.abort();
+        for (_, task) in self.0.get_mut() {
+            if let Some(task) = task.take() {
+                task.abort();
+            }
         }
     }
 }

@@ -22,7 +22,8 @@ pub struct Builder {
     namespaces: Vec<String>,
     check_namespaces: bool,
     front: Settings,
-    volume_binder: bool,
+    #[cfg(feature = "actors")]
+    actors: crate::actors::Wanted,
 }
 
 impl Default for Builder {
@@ -35,7 +36,8 @@ impl Default for Builder {
             namespaces: Vec::new(),
             check_namespaces: true,
             front: Settings::default(),
-            volume_binder: false,
+            #[cfg(feature = "actors")]
+            actors: crate::actors::Wanted::default(),
         }
     }
 }
@@ -137,7 +139,27 @@ impl Builder {
     #[cfg(feature = "actors")]
     #[doc(alias = "persistentvolume-binder-controller")]
     pub const fn volume_binder(mut self, binder: bool) -> Self {
-        self.volume_binder = binder;
+        self.actors.volume_binder = binder;
+        self
+    }
+
+    /// Whether the server collects garbage (default `false`, as on a bare API server): what has no owner left is
+    /// deleted, a foreground deletion waits for the dependents that block it, an orphaning one takes the owner out of
+    /// them.
+    #[cfg(feature = "actors")]
+    #[doc(alias = "garbage-collector-controller")]
+    #[doc(alias = "ownerReferences")]
+    pub const fn garbage_collector(mut self, collector: bool) -> Self {
+        self.actors.garbage_collector = collector;
+        self
+    }
+
+    /// Whether the server empties namespaces that are being deleted, and lets them go (default `false`, as on a bare
+    /// API server, where they stay `Terminating` until somebody calls `finalize`).
+    #[cfg(feature = "actors")]
+    #[doc(alias = "namespace-controller")]
+    pub const fn namespace_lifecycle(mut self, lifecycle: bool) -> Self {
+        self.actors.namespace_lifecycle = lifecycle;
         self
     }
 
@@ -150,11 +172,18 @@ impl Builder {
             history: self.history,
             bookmark_interval: self.bookmark_interval,
             check_namespaces: self.check_namespaces,
-            protect_volumes: self.volume_binder,
+            #[cfg(feature = "actors")]
+            protect_volumes: self.actors.volume_binder,
+            #[cfg(not(feature = "actors"))]
+            protect_volumes: false,
         };
         let pipeline = self.front.build(clock.clone());
         let core = Core::new(options, pipeline, clock, rng);
         core.create_namespaces(self.namespaces);
-        EmbeddedApiServer::from_core(Arc::new(core))
+        EmbeddedApiServer::from_core(
+            Arc::new(core),
+            #[cfg(feature = "actors")]
+            self.actors,
+        )
     }
 }

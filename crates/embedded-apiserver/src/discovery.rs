@@ -1,12 +1,16 @@
-//! What the server says about itself: groups, versions, resources, health.
+//! What the server says about itself: groups, versions, resources, health. Here is which path is answered by what;
+//! [`resources`] says what of a kind is served, [`aggregated`] says all of it at once, [`health`] that it is well.
+
+mod aggregated;
+mod health;
+mod resources;
 
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::body::Body;
-use crate::builtin::Builtin;
-use crate::kind::{Kind, api_version};
+use crate::kind::api_version;
 use crate::media;
 use crate::openapi::document;
 use crate::registry::Registry;
@@ -15,17 +19,31 @@ use crate::route::Route;
 use crate::server::Core;
 use crate::status::{Status, json_response};
 
+const NOT_FOUND: &str = "404 page not found\n";
+
 pub(crate) fn answer(core: &Core, route: &Route, request: &Request<Bytes>) -> Result<Response<Body>, Status> {
-    if let Route::NoSuchResource = route {
-        return Err(Status::no_such_resource());
-    }
-    if request.method() != Method::GET {
-        return Err(Status::method_not_allowed());
+    match route {
+        Route::NoSuchResource => return Err(Status::no_such_resource()),
+        Route::NotImplemented(what) => return Err(Status::not_implemented(what)),
+        // Whatever the method: on the real server these are no resources.
+        Route::Health { endpoint, check } => return health::answer(endpoint, check, request),
+        Route::OpenApiV2 => return document::version_2(request.headers()),
+        Route::OpenApiIndex => return Ok(core.openapi.index(&core.registry.read())),
+        Route::OpenApi { group, version } => {
+            return Ok(core.openapi.document(&core.registry.read(), group, version, request));
+        }
+        _ => {}
     }
     let registry = core.registry.read();
+    if request.method() != Method::GET && !is_answered_to_any_method(route, &registry) {
+        return Err(Status::method_not_allowed());
+    }
+    if matches!(route, Route::Core | Route::Groups) && aggregated::is_wanted(request.headers()) {
+        return Ok(aggregated::answer(&registry, matches!(route, Route::Core), request.headers()));
+    }
     let json = match route {
-        Route::Plain("/version") => version(),
-        Route::Plain(_) => return Ok(text(StatusCode::OK, "ok")),
+        Route::Root => json!({ "paths": paths(&registry) }),
+        Route::Version => version(),
         Route::Core => json!({
             "kind": "APIVersions",
             "versions": registry.groups().get("").cloned().unwrap_or_default(),
@@ -39,30 +57,30 @@ pub(crate) fn answer(core: &Core, route: &Route, request: &Request<Bytes>) -> Re
                 group["apiVersion"] = "v1".into();
                 group
             }
-            _ => return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n")),
+            _ => return Ok(text(StatusCode::NOT_FOUND, NOT_FOUND)),
         },
-        Route::Resources { group, version } => {
-            let mut kinds = registry.of_version(group, version).peekable();
-            if kinds.peek().is_none() {
-                return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n"));
-            }
-            json!({
-                "kind": "APIResourceList",
-                "apiVersion": "v1",
-                "groupVersion": api_version(group, version),
-                "resources": kinds.flat_map(|kind| resources(kind)).collect::<Vec<_>>(),
-            })
-        }
-        Route::OpenApiV2 => return document::version_2(request.headers()),
-        Route::OpenApiIndex => document::index(&registry),
-        Route::OpenApi { group, version } => match document::document(&registry, group, version) {
-            Some(document) => document,
-            None => return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n")),
+        Route::Resources { group, version } => match resource_list(&registry, group, version) {
+            Some(list) => list,
+            None => return Ok(text(StatusCode::NOT_FOUND, NOT_FOUND)),
         },
-        Route::Objects(_) | Route::NoSuchResource | Route::Nothing => return Err(Status::no_such_resource()),
+        _ => return Err(Status::no_such_resource()),
     };
-    media::accepted(request.headers())?;
+    if !matches!(route, Route::Root | Route::Version)
+        && (media::accepted(request.headers()).is_err() || media::prefers_table(request.headers()))
+    {
+        return Err(media::not_acceptable());
+    }
     Ok(json_response(StatusCode::OK, json.to_string()))
+}
+
+/// The parts of the real server that answer these paths do not look at the method.
+fn is_answered_to_any_method(route: &Route, registry: &Registry) -> bool {
+    match route {
+        Route::Root | Route::Groups => true,
+        Route::Group(_) => true,
+        Route::Resources { group, .. } => registry.is_custom_group(group),
+        _ => false,
+    }
 }
 
 /// The version of Kubernetes whose behaviour was looked at; `+embedded` says that this is not it.
@@ -70,6 +88,10 @@ fn version() -> Value {
     json!({
         "major": "1",
         "minor": "36",
+        "emulationMajor": "1",
+        "emulationMinor": "36",
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": "35",
         "gitVersion": concat!("v1.36.3+embedded.", env!("CARGO_PKG_VERSION")),
         "gitCommit": "",
         "gitTreeState": "clean",
@@ -80,19 +102,35 @@ fn version() -> Value {
     })
 }
 
+/// All paths that lead somewhere, but for those of objects.
+fn paths(registry: &Registry) -> Vec<String> {
+    let mut paths: Vec<String> =
+        ["/api", "/apis", "/apis/", "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/version"]
+            .map(str::to_owned)
+            .to_vec();
+    for (group, versions) in registry.groups() {
+        if !group.is_empty() {
+            paths.push(format!("/apis/{group}"));
+        }
+        let below = if group.is_empty() { "/api".to_owned() } else { format!("/apis/{group}") };
+        paths.extend(versions.iter().map(|version| format!("{below}/{version}")));
+    }
+    paths.extend(health::paths());
+    paths.sort();
+    paths
+}
+
 fn groups(registry: &Registry) -> Value {
-    let groups = registry.groups();
-    let named = groups.iter().filter(|(name, _)| !name.is_empty());
+    let groups = resources::ordered_groups(registry);
     json!({
         "kind": "APIGroupList",
         "apiVersion": "v1",
-        "groups": named.map(|(name, versions)| group(name, versions)).collect::<Vec<_>>(),
+        "groups": groups.iter().map(|(name, versions)| group(name, versions)).collect::<Vec<_>>(),
     })
 }
 
-fn group(name: &str, versions: &[&str]) -> Value {
-    let mut versions = versions.to_vec();
-    versions.sort_by_key(|version| std::cmp::Reverse(stability(version)));
+fn group<S: AsRef<str>>(name: &str, versions: &[S]) -> Value {
+    let versions = resources::ordered_versions(versions);
     let shown = |version: &&str| json!({ "groupVersion": api_version(name, version), "version": version });
     json!({
         "name": name,
@@ -101,54 +139,17 @@ fn group(name: &str, versions: &[&str]) -> Value {
     })
 }
 
-/// v2 before v1 before v1beta2 before v1beta1 before v1alpha1 before anything else.
-fn stability(version: &str) -> (u8, u64, u64) {
-    let parse = || {
-        let rest = version.strip_prefix('v')?;
-        let number = |text: &str| text.parse::<u64>().ok();
-        for (word, rank) in [("beta", 1), ("alpha", 0)] {
-            if let Some((major, minor)) = rest.split_once(word) {
-                return Some((rank, number(major)?, number(minor)?));
-            }
-        }
-        Some((2, number(rest)?, 0))
-    };
-    parse().map_or((0, 0, 0), |(rank, major, minor)| (rank + 1, major, minor))
-}
-
-fn resources(kind: &Kind) -> Vec<Value> {
-    let mut verbs = vec!["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
-    if kind.builtin == Some(Builtin::Namespace) {
-        verbs.retain(|verb| *verb != "deletecollection");
-    }
-    let mut resource = json!({
-        "name": kind.plural(),
-        "singularName": kind.singular(),
-        "namespaced": kind.is_namespaced(),
-        "kind": kind.kind(),
-        "verbs": verbs,
+fn resource_list(registry: &Registry, group: &str, version: &str) -> Option<Value> {
+    let mut kinds = registry.of_version(group, version).peekable();
+    kinds.peek()?;
+    let mut list = json!({
+        "kind": "APIResourceList",
+        "groupVersion": api_version(group, version),
+        "resources": kinds.flat_map(|kind| resources::listed(kind)).collect::<Vec<_>>(),
     });
-    if !kind.short_names().is_empty() {
-        resource["shortNames"] = kind.short_names().into();
+    // The core group's list is older than the rule that every answer says its version.
+    if !group.is_empty() {
+        list["apiVersion"] = "v1".into();
     }
-    if !kind.categories().is_empty() {
-        resource["categories"] = kind.categories().into();
-    }
-    let mut all = vec![resource];
-    let mut subresource = |name: &str, verbs: &[&str]| {
-        all.push(json!({
-            "name": format!("{}/{name}", kind.plural()),
-            "singularName": "",
-            "namespaced": kind.is_namespaced(),
-            "kind": kind.kind(),
-            "verbs": verbs,
-        }));
-    };
-    if kind.builtin == Some(Builtin::Namespace) {
-        subresource("finalize", &["update"]);
-    }
-    if kind.has_status() {
-        subresource("status", &["get", "patch", "update"]);
-    }
-    all
+    Some(list)
 }

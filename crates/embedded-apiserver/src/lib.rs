@@ -14,6 +14,10 @@ mod kubeconfig;
 mod actors;
 #[cfg(feature = "actors")]
 mod binder;
+#[cfg(feature = "actors")]
+mod collector;
+#[cfg(feature = "actors")]
+mod lifecycle;
 #[cfg(feature = "listen")]
 mod listen;
 #[cfg(feature = "client")]
@@ -42,6 +46,7 @@ mod stored;
 mod store;
 mod status;
 mod clock;
+mod yaml;
 
 pub use crate::body::{Body, Disconnected};
 pub use crate::builder::Builder;

@@ -1,37 +1,68 @@
 //! Media types: in which form an answer is wanted, and what a body is.
 
-use http::{HeaderMap, header};
+use bytes::Bytes;
+use http::header::{self, HeaderValue};
+use http::{HeaderMap, Method, Request, Response};
+use http_body_util::BodyExt as _;
 
+use crate::body::Body;
+use crate::kind::Kind;
 use crate::status::Status;
 use crate::stored::Form;
+use crate::yaml;
 
-/// Picks the form of the answer. JSON only: a client that would rather have protobuf or CBOR and names JSON as its
-/// second choice gets that.
+pub(crate) mod indented;
+
+const JSON: &str = "application/json";
+const YAML: &str = "application/yaml";
+
+/// Picks the form of the answer. JSON and YAML only: a client that would rather have protobuf or CBOR and names one of
+/// these as its second choice gets that.
 pub(crate) fn accepted(headers: &HeaderMap) -> Result<Form, Status> {
-    let mut any = false;
-    for value in headers.get_all(header::ACCEPT) {
-        for clause in value.to_str().unwrap_or_default().split(',').map(str::trim).filter(|c| !c.is_empty()) {
-            any = true;
-            if let Some(form) = form(clause) {
-                return Ok(form);
-            }
-        }
+    match clauses(headers).find_map(form) {
+        Some(form) => Ok(form),
+        None if clauses(headers).next().is_none() => Ok(Form::Full),
+        None => Err(not_acceptable()),
     }
-    if any {
-        return Err(Status::not_acceptable(
-            "application/json, application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1, \
-             application/json;as=Table;g=meta.k8s.io;v=v1",
-        ));
+}
+
+pub(crate) fn not_acceptable() -> Status {
+    Status::not_acceptable("application/json, application/yaml, application/vnd.kubernetes.protobuf")
+}
+
+/// A watch is a stream, and YAML has none on the real server.
+pub(crate) fn check_stream(headers: &HeaderMap) -> Result<(), Status> {
+    if !prefers_yaml(headers) {
+        return Ok(());
     }
-    Ok(Form::Full)
+    Err(Status::not_acceptable(
+        "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
+    ))
+}
+
+/// What the client accepts, one by one, in its own order.
+fn clauses(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let values = headers.get_all(header::ACCEPT).iter();
+    let clauses = values.flat_map(|value| value.to_str().unwrap_or_default().split(','));
+    clauses.map(str::trim).filter(|clause| !clause.is_empty())
 }
 
 /// Whether the client would rather have a table than anything else that it names.
 pub(crate) fn prefers_table(headers: &HeaderMap) -> bool {
-    let values = headers.get_all(header::ACCEPT).iter();
-    let mut clauses = values.flat_map(|value| value.to_str().unwrap_or_default().split(',').map(str::trim));
-    let known = clauses.find(|clause| form(clause).is_some());
+    let known = clauses(headers).find(|clause| form(clause).is_some());
     known.is_some_and(|clause| transformation(clause).is_some_and(|(word, ..)| word == "Table"))
+}
+
+/// Whether the client would rather have YAML than JSON.
+pub(crate) fn prefers_yaml(headers: &HeaderMap) -> bool {
+    let known = clauses(headers).find(|clause| form(clause).is_some());
+    known.is_some_and(|clause| essence_of(clause) == YAML)
+}
+
+/// Whether the client takes a list of this group, version and kind, wherever it names it: who knows the aggregated
+/// form of discovery gets it even as a second choice.
+pub(crate) fn accepts_as(headers: &HeaderMap, wanted: (&str, &str, &str)) -> bool {
+    clauses(headers).any(|clause| transformation(clause) == Some(wanted) && essence_of(clause) == JSON)
 }
 
 fn form(clause: &str) -> Option<Form> {
@@ -44,16 +75,18 @@ fn form(clause: &str) -> Option<Form> {
     }
 }
 
-/// What JSON is to be made into, with the group and the version of that; nothing if it is not JSON. Case matters, as
-/// on the real server.
+fn essence_of(clause: &str) -> &str {
+    clause.split(';').next().unwrap_or_default().trim()
+}
+
+/// What JSON or YAML is to be made into, with the group and the version of that; nothing for any other type. Case
+/// matters, as on the real server.
 fn transformation(clause: &str) -> Option<(&str, &str, &str)> {
-    let mut parts = clause.split(';').map(str::trim);
-    let essence = parts.next()?;
-    if !matches!(essence, "*/*" | "application/json") {
+    if !matches!(essence_of(clause), "*/*" | JSON | YAML) {
         return None;
     }
     let (mut transformation, mut group, mut version) = ("", "", "");
-    for (name, value) in parts.filter_map(|part| part.split_once('=')) {
+    for (name, value) in clause.split(';').skip(1).filter_map(|part| part.split_once('=')) {
         match name.trim() {
             "as" => transformation = value.trim(),
             "g" => group = value.trim(),
@@ -62,6 +95,74 @@ fn transformation(clause: &str) -> Option<(&str, &str, &str)> {
         }
     }
     Some((transformation, group, version))
+}
+
+/// A body of YAML becomes one of JSON. Patches have types of their own.
+pub(crate) fn into_json(mut request: Request<Bytes>, kind: &Kind) -> Result<Request<Bytes>, Status> {
+    if request.method() == Method::PATCH || essence(request.headers()) != YAML {
+        return Ok(request);
+    }
+    let json = yaml::to_json(request.body()).map_err(|why| {
+        let kind = kind.kind();
+        Status::bad_request(format!(
+            "the object provided is unrecognized (must be of type {kind}): yaml: {why}"
+        ))
+    })?;
+    *request.body_mut() = json.into();
+    request.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(JSON));
+    Ok(request)
+}
+
+/// What a client wants of the text of an answer, beside its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dress {
+    /// JSON in one line.
+    Compact,
+    /// JSON for people: `pretty=true`, or a client that people use.
+    Indented,
+    Yaml,
+}
+
+impl Dress {
+    /// As `isPrettyPrint` of k8s.io/apiserver/pkg/endpoints/handlers/negotiation reads it.
+    pub(crate) fn of(headers: &HeaderMap, query: &str) -> Self {
+        if prefers_yaml(headers) {
+            return Self::Yaml;
+        }
+        let pretty = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "pretty");
+        let indented = match pretty {
+            Some((_, value)) => value != "0" && !value.eq_ignore_ascii_case("false"),
+            None => {
+                let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+                let agent = agent.unwrap_or_default();
+                ["curl", "Wget", "Mozilla/5.0"].iter().any(|person| agent.starts_with(person))
+            }
+        };
+        if indented { Self::Indented } else { Self::Compact }
+    }
+
+    /// Dresses an answer whose bytes are all known and are JSON.
+    pub(crate) async fn wear(self, response: Response<Body>) -> Response<Body> {
+        let is_json = response.headers().get(header::CONTENT_TYPE).is_some_and(|media| media == JSON);
+        if self == Self::Compact || !is_json || response.body().is_stream() {
+            return response;
+        }
+        let (mut parts, body) = response.into_parts();
+        // A body that is no stream has its bytes, and cannot fail.
+        let json = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
+        let text = match self {
+            Self::Compact => None,
+            Self::Indented => Some(indented::indented(&json)),
+            Self::Yaml => serde_json::from_slice(&json)
+                .ok()
+                .and_then(|value| yaml::from_json(&value).ok())
+                .map(String::into_bytes),
+        };
+        if self == Self::Yaml && text.is_some() {
+            parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(YAML));
+        }
+        Response::from_parts(parts, Body::full(text.map_or(json, Bytes::from)))
+    }
 }
 
 /// What a patch is.
@@ -83,7 +184,9 @@ pub(crate) fn essence(headers: &HeaderMap) -> String {
 pub(crate) fn require_json(headers: &HeaderMap) -> Result<(), Status> {
     match essence(headers).as_str() {
         "" | "application/json" => Ok(()),
-        _ => Err(Status::unsupported_media_type("application/json")),
+        _ => Err(Status::unsupported_media_type(
+            "application/json, application/yaml, application/vnd.kubernetes.protobuf",
+        )),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The query of a request: options of lists, watches and writes, read as apimachinery reads them.
 
+pub(crate) mod duration;
+
 use std::time::Duration;
 
 use crate::status::{Cause, Status};
@@ -16,6 +18,11 @@ impl Query {
     /// The first value of an option.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All values of an option.
+    pub(crate) fn all(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(move |(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
     fn text(&self, name: &str) -> &str {
@@ -45,10 +52,28 @@ impl Query {
     /// `fieldManager`: not recorded, but checked.
     pub(crate) fn check_field_manager(&self, options: &'static str) -> Result<(), Status> {
         const MAX: usize = 128;
-        if self.text("fieldManager").len() > MAX {
+        let manager = self.text("fieldManager");
+        if manager.len() > MAX {
             return Err(Status::invalid_options(options, &Cause::too_long("fieldManager", MAX)));
         }
+        // `unicode.IsPrint` of Go: letters, marks, numbers, punctuation, symbols, and the ASCII space.
+        let odd = manager.chars().position(|c| c.is_control() || (c.is_whitespace() && c != ' '));
+        if let Some((at, odd)) = odd.and_then(|at| Some((at, manager.chars().nth(at)?))) {
+            let why = format!("invalid character U+{:04X} (at position {at})", u32::from(odd));
+            return Err(Status::invalid_options(options, &Cause::invalid("fieldManager", manager, &why)));
+        }
         Ok(())
+    }
+
+    /// `timeout` of a request that is no watch: Go's way to write a duration. How long it is makes no difference to a
+    /// server that answers at once.
+    pub(crate) fn check_timeout(&self) -> Result<(), Status> {
+        let wrong =
+            |why| Status::bad_request(format!("invalid timeout specified in the request URL - {why}"));
+        match self.text("timeout") {
+            "" => Ok(()),
+            timeout => duration::check(timeout).map_err(wrong),
+        }
     }
 
     pub(crate) fn field_validation(&self, options: &'static str) -> Result<FieldValidation, Status> {

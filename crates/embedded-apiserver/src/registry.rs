@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use crate::builtin;
 use crate::kind::{InvalidKind, Kind};
 
@@ -10,11 +12,13 @@ use crate::kind::{InvalidKind, Kind};
 #[derive(Debug)]
 pub(crate) struct Registry {
     kinds: BTreeMap<(String, String, String), Arc<Kind>>,
+    /// How often the kinds changed; actors wait for it.
+    generation: watch::Sender<u64>,
 }
 
 impl Registry {
     pub(crate) fn with_builtin_kinds() -> Self {
-        let mut registry = Self { kinds: BTreeMap::new() };
+        let mut registry = Self { kinds: BTreeMap::new(), generation: watch::Sender::new(0) };
         for kind in builtin::kinds() {
             registry.insert(kind);
         }
@@ -24,6 +28,35 @@ impl Registry {
     fn insert(&mut self, kind: Kind) {
         let key = (kind.group().to_owned(), kind.version().to_owned(), kind.plural().to_owned());
         self.kinds.insert(key, Arc::new(kind));
+        self.changed();
+    }
+
+    /// To be called after every change of the kinds.
+    fn changed(&self) {
+        self.generation.send_modify(|generation| *generation = generation.wrapping_add(1));
+    }
+
+    /// Differs from what it was before the kinds that are served changed.
+    pub(crate) fn generation(&self) -> u64 {
+        *self.generation.borrow()
+    }
+
+    /// Becomes changed with the kinds that are served.
+    #[cfg(feature = "actors")]
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.generation.subscribe()
+    }
+
+    /// Every kind, by group, version and plural.
+    #[cfg(feature = "actors")]
+    pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<Kind>> {
+        self.kinds.values()
+    }
+
+    /// Whether a group is served, and none of its kinds is built in.
+    pub(crate) fn is_custom_group(&self, group: &str) -> bool {
+        let mut kinds = self.kinds.values().filter(|kind| kind.group() == group).peekable();
+        kinds.peek().is_some() && kinds.all(|kind| kind.builtin.is_none())
     }
 
     /// Adds or replaces a custom kind.

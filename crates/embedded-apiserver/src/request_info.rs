@@ -1,5 +1,6 @@
 //! What a request asks for (verb, resource, name ...), read from its method and URI alone. Knows no kinds and no bodies.
 
+use crate::route::old_watch;
 use http::{Method, Uri};
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
@@ -87,7 +88,7 @@ impl fmt::Display for Verb {
 /// What a request asks for. Empty strings and `None` mean that the path does not say.
 ///
 /// The rules are those of `RequestInfoFactory.NewRequestInfo` in k8s.io/apiserver (pkg/endpoints/request/requestinfo.go),
-/// without the deprecated `/proxy/` and `/watch/` path prefixes.
+/// without the deprecated `/proxy/` path prefix.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct RequestInfo {
@@ -113,6 +114,8 @@ impl RequestInfo {
     /// Reads method and URI. Never fails: what is no resource path keeps only verb and path.
     #[must_use]
     pub fn of(method: &Method, uri: &Uri) -> Self {
+        let modern = old_watch::modern(uri);
+        let uri = modern.as_ref().unwrap_or(uri);
         let decoded = percent_decode_str(uri.path()).decode_utf8_lossy();
         let mut info = Self {
             verb: Verb::of_method(method),

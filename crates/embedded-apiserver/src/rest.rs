@@ -17,10 +17,10 @@ use crate::body::Body;
 use crate::builtin;
 use crate::discovery;
 use crate::kind::Kind;
-use crate::media;
+use crate::media::{self, Dress};
 use crate::protobuf;
 use crate::query::Query;
-use crate::route::{self, Route, Target};
+use crate::route::{self, Route, Target, old_watch};
 use crate::server::Core;
 use crate::status::{Status, json_response};
 use crate::stored::{Form, Key, Stored};
@@ -30,13 +30,20 @@ pub(crate) use crate::rest::write::create_object;
 
 /// Answers one request whose body has been read.
 pub(crate) async fn serve(core: &Arc<Core>, request: Request<Bytes>) -> Response<Body> {
-    match answer(core, request).await {
-        Ok(response) => response,
-        Err(status) => status.into_response(),
-    }
+    let dress = Dress::of(request.headers(), request.uri().query().unwrap_or_default());
+    let response = answer(core, request).await.unwrap_or_else(Status::into_response);
+    dress.wear(response).await
 }
 
-async fn answer(core: &Arc<Core>, request: Request<Bytes>) -> Result<Response<Body>, Status> {
+async fn answer(core: &Arc<Core>, mut request: Request<Bytes>) -> Result<Response<Body>, Status> {
+    let old_watch = old_watch::modern(request.uri());
+    if let Some(uri) = &old_watch {
+        *request.uri_mut() = uri.clone();
+    }
+    let query = Query::parse(request.uri().query().unwrap_or_default());
+    if !query.flag("watch") {
+        query.check_timeout()?;
+    }
     let route = route::route(request.uri().path(), &core.registry.read());
     if matches!(route, Route::Nothing) {
         return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n"));
@@ -44,19 +51,24 @@ async fn answer(core: &Arc<Core>, request: Request<Bytes>) -> Result<Response<Bo
     let Route::Objects(target) = route else {
         return discovery::answer(core, &route, &request);
     };
-    let query = Query::parse(request.uri().query().unwrap_or_default());
+    if old_watch.is_some() && request.method() != Method::GET {
+        return Err(Status::method_not_allowed());
+    }
     let form = media::accepted(request.headers())?;
     let table = table::Wish::of(request.headers(), &query)?;
     if let Some(subresource) = &target.subresource {
-        check_subresource(&target.kind, subresource)?;
+        check_subresource(&target, subresource)?;
     }
-    let request = protobuf::into_json(request, &target.kind)?;
+    let request = media::into_json(protobuf::into_json(request, &target.kind)?, &target.kind)?;
     let name = target.name.clone();
     let finalize = target.subresource.as_deref() == Some("finalize");
     let response = match (request.method(), name) {
         (&Method::GET | &Method::PATCH, Some(_)) if finalize => Err(Status::method_not_allowed()),
         (&Method::GET, Some(name)) => get(core, &target, &name, &query, form).await,
-        (&Method::GET, None) if query.flag("watch") => watch::watch(core, &target, &query, form).await,
+        (&Method::GET, None) if query.flag("watch") => {
+            media::check_stream(request.headers())?;
+            watch::watch(core, &target, &query, form).await
+        }
         (&Method::GET, None) => list::list(core, &target, &query, form).await,
         (&Method::POST, None) if target.kind.is_namespaced() == target.namespace.is_some() => {
             write::create(core, &target, &query, &request)?.into_response(&target.kind, form)
@@ -85,7 +97,8 @@ async fn answer(core: &Arc<Core>, request: Request<Bytes>) -> Result<Response<Bo
     })
 }
 
-fn check_subresource(kind: &Kind, subresource: &str) -> Result<(), Status> {
+fn check_subresource(target: &Target, subresource: &str) -> Result<(), Status> {
+    let kind = &target.kind;
     let served = match subresource {
         "status" => kind.has_status(),
         "finalize" => kind.builtin == Some(builtin::Builtin::Namespace),
@@ -98,7 +111,9 @@ fn check_subresource(kind: &Kind, subresource: &str) -> Result<(), Status> {
         let what = format!("the subresource {}/{subresource}", kind.qualified_plural());
         return Err(Status::not_implemented(&what));
     }
-    Err(Status::no_such_resource())
+    // Of custom kinds the real server says it of the object.
+    let name = target.name.as_deref().unwrap_or_default();
+    Err(if kind.builtin.is_some() { Status::no_such_resource() } else { Status::not_found(kind, name) })
 }
 
 /// The most warnings of one answer: HTTP clients refuse heads of more than 100 fields (hyper's default), and then the

@@ -1,5 +1,7 @@
 //! From a path to what it names: pure, but for the registry that says which kinds there are.
 
+pub(crate) mod old_watch;
+
 use std::sync::Arc;
 
 use crate::kind::Kind;
@@ -9,8 +11,14 @@ use crate::store::state::Place;
 /// What a path names.
 #[derive(Debug, Clone)]
 pub(crate) enum Route {
-    /// `/version`, `/livez` ...: the path itself.
-    Plain(&'static str),
+    /// `/`
+    Root,
+    /// `/version`
+    Version,
+    /// `/livez`, `/readyz`, `/healthz`: all checks, or one of them.
+    Health { endpoint: &'static str, check: String },
+    /// The real server has something there.
+    NotImplemented(&'static str),
     /// `/api`
     Core,
     /// `/apis`
@@ -58,10 +66,16 @@ pub(crate) fn route(path: &str, registry: &Registry) -> Route {
     let path = path.strip_suffix('/').unwrap_or(path);
     let segments: Vec<&str> = path.split('/').collect();
     match segments[..] {
-        ["version"] => Route::Plain("/version"),
-        ["healthz"] => Route::Plain("/healthz"),
-        ["livez"] => Route::Plain("/livez"),
-        ["readyz"] => Route::Plain("/readyz"),
+        [""] => Route::Root,
+        ["version"] => Route::Version,
+        ["healthz", ref check @ ..] => Route::Health { endpoint: "healthz", check: check.join("/") },
+        ["livez", ref check @ ..] => Route::Health { endpoint: "livez", check: check.join("/") },
+        ["readyz", ref check @ ..] => Route::Health { endpoint: "readyz", check: check.join("/") },
+        ["metrics", ..] => Route::NotImplemented("/metrics"),
+        ["debug", ..] => Route::NotImplemented("/debug"),
+        ["statusz"] => Route::NotImplemented("/statusz"),
+        ["openid", "v1", "jwks"] => Route::NotImplemented("/openid/v1/jwks"),
+        [".well-known", "openid-configuration"] => Route::NotImplemented("/.well-known/openid-configuration"),
         ["api"] => Route::Core,
         ["apis"] => Route::Groups,
         ["apis", group] => Route::Group(group.to_owned()),
@@ -83,19 +97,25 @@ pub(crate) fn route(path: &str, registry: &Registry) -> Route {
 
 fn resources(registry: &Registry, group: &str, version: &str) -> Route {
     if is_unknown_version(registry, group, version) {
-        return Route::NoSuchResource;
+        return nothing_of(registry, group);
     }
     Route::Resources { group: group.to_owned(), version: version.to_owned() }
 }
 
-/// Of a group that is served: the answer to it is a Status, as to any resource that is not there.
+/// What is not there in a group that is served: a Status says so, but of a group of custom kinds, which another part of
+/// the real server answers for, a plain text.
+fn nothing_of(registry: &Registry, group: &str) -> Route {
+    if registry.is_custom_group(group) { Route::Nothing } else { Route::NoSuchResource }
+}
+
+/// Of a group that is served.
 fn is_unknown_version(registry: &Registry, group: &str, version: &str) -> bool {
     registry.of_version(group, version).next().is_none() && registry.groups().contains_key(group)
 }
 
 fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Route {
     if is_unknown_version(registry, group, version) {
-        return Route::NoSuchResource;
+        return nothing_of(registry, group);
     }
     if registry.of_version(group, version).next().is_none() || rest.iter().any(|segment| segment.is_empty()) {
         return Route::Nothing;
@@ -132,5 +152,5 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
         [plural, name, subresource] => target(None, plural, Some(name), Some(subresource)),
         _ => None,
     };
-    found.map_or(Route::NoSuchResource, Route::Objects)
+    found.map_or_else(|| nothing_of(registry, group), Route::Objects)
 }

@@ -10,6 +10,7 @@ use crate::builder::Builder;
 use crate::clock::{Clock, ServerClock};
 use crate::fault::Faults;
 use crate::kind::{InvalidKind, Kind};
+use crate::openapi::document::Documents;
 use crate::pipeline::Pipeline;
 use crate::registry::Registry;
 use crate::request_log::RequestLog;
@@ -37,13 +38,15 @@ pub(crate) struct Core {
     pub(crate) pipeline: Pipeline,
     pub(crate) clock: Clock,
     pub(crate) registry: RwLock<Registry>,
+    pub(crate) openapi: Documents,
     pub(crate) store: Store,
 }
 
 impl Core {
     pub(crate) fn new(options: Options, pipeline: Pipeline, clock: Clock, rng: fastrand::Rng) -> Self {
         let store = Store::new(options.history, rng);
-        Self { options, pipeline, clock, registry: RwLock::new(Registry::with_builtin_kinds()), store }
+        let registry = RwLock::new(Registry::with_builtin_kinds());
+        Self { options, pipeline, clock, registry, openapi: Documents::default(), store }
     }
 
     /// The namespaces that exist on every cluster, and the ones asked for. A name that is no name is left out here
@@ -101,11 +104,14 @@ impl EmbeddedApiServer {
         Builder::default()
     }
 
-    pub(crate) fn from_core(core: Arc<Core>) -> Self {
+    pub(crate) fn from_core(
+        core: Arc<Core>,
+        #[cfg(feature = "actors")] wanted: crate::actors::Wanted,
+    ) -> Self {
         core.pipeline.faults.attach(&core);
         Self(Arc::new(Shared {
             #[cfg(feature = "actors")]
-            actors: crate::actors::Actors::new(core.options.protect_volumes),
+            actors: crate::actors::Actors::new(wanted),
             core,
         }))
     }

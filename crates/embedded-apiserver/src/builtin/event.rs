@@ -17,6 +17,10 @@ const NAMES: [(&str, &str); 7] = [
     ("reportingComponent", "reportingController"),
 ];
 
+/// The table that both groups of Event share.
+#[cfg(feature = "actors")]
+pub(crate) const STORAGE: &str = "/events";
+
 pub(crate) fn is_events_v1(kind: &Kind) -> bool {
     kind.builtin == Some(Builtin::EventV1)
 }

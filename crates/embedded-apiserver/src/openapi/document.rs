@@ -1,45 +1,134 @@
-//! OpenAPI v3 documents: for built-in kinds the recorded schemas, for custom kinds "any object"; the paths are written
-//! from what is served now. Enough for kubectl, which looks for types, for merge keys, and for whether the server
-//! checks fields itself.
+//! OpenAPI v3 documents: for built-in kinds the recorded schemas, for custom kinds those of their definitions, or "any
+//! object"; the paths are written from what is served now. Enough for kubectl, which looks for types, for merge keys,
+//! and for whether the server checks fields itself.
 
-use std::collections::BTreeSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use http::{HeaderMap, HeaderValue, Response, header};
+use bytes::Bytes;
+use http::header::{self, HeaderValue};
+use http::{HeaderMap, Request, Response, StatusCode};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha512};
 
 use crate::body::Body;
 use crate::kind::Kind;
-use crate::openapi::schema;
+use crate::openapi::{custom, schema};
+use crate::query::Query;
 use crate::registry::Registry;
-use crate::status::Status;
+use crate::status::{Status, json_response};
 
-/// `/openapi/v3`: where the document of each group and version is. The address changes with the content, which clients
-/// may keep for ever.
-pub(crate) fn index(registry: &Registry) -> Value {
-    let mut paths = Map::new();
-    for (group, versions) in registry.groups() {
-        for version in versions {
-            let Some(document) = document(registry, group, version) else { continue };
-            let mut hasher = DefaultHasher::new();
-            document.to_string().hash(&mut hasher);
-            let path = path(group, version);
-            let url = format!("/openapi/v3/{path}?hash={:016X}", hasher.finish());
-            paths.insert(path, json!({ "serverRelativeURL": url }));
+/// The documents as they were written last: they are large, and change only with the kinds that are served.
+#[derive(Debug, Default)]
+pub(crate) struct Documents(Mutex<Option<(u64, Arc<Written>)>>);
+
+/// By path: `api/v1`, `apis/apps/v1`.
+type Written = BTreeMap<String, Document>;
+
+#[derive(Debug)]
+struct Document {
+    hash: String,
+    json: Bytes,
+}
+
+impl Documents {
+    fn of(&self, registry: &Registry) -> Arc<Written> {
+        let generation = registry.generation();
+        let mut held = self.0.lock();
+        if let Some((of, written)) = &*held
+            && *of == generation
+        {
+            return Arc::clone(written);
         }
+        let mut written = Written::new();
+        for (group, versions) in registry.groups() {
+            for version in versions {
+                if let Some(document) = document(registry, group, version) {
+                    let json = Bytes::from(document.to_string());
+                    written.insert(path(group, version), Document { hash: hash(&json), json });
+                }
+            }
+        }
+        let written = Arc::new(written);
+        *held = Some((generation, Arc::clone(&written)));
+        written
     }
-    json!({ "paths": paths })
+
+    /// `/openapi/v3`: where the document of each group and version is. The address changes with the content, which
+    /// clients may keep for ever.
+    pub(crate) fn index(&self, registry: &Registry) -> Response<Body> {
+        let written = self.of(registry);
+        let address = |(path, document): (&String, &Document)| {
+            let url = format!("/openapi/v3/{path}?hash={}", document.hash);
+            (path.clone(), json!({ "serverRelativeURL": url }))
+        };
+        let paths: Map<String, Value> = written.iter().map(address).collect();
+        // The real server does not say that it is JSON.
+        let mut response = json_response(StatusCode::OK, json!({ "paths": paths }).to_string());
+        let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+        response.headers_mut().insert(header::CONTENT_TYPE, plain);
+        response
+    }
+
+    /// `/openapi/v3/apis/GROUP/VERSION`: for ever under its own hash, moved under any other, 304 to who has it.
+    pub(crate) fn document(
+        &self,
+        registry: &Registry,
+        group: &str,
+        version: &str,
+        request: &Request<Bytes>,
+    ) -> Response<Body> {
+        let written = self.of(registry);
+        let path = path(group, version);
+        let mut response = Response::new(Body::empty());
+        let Some(document) = written.get(&path) else {
+            *response.status_mut() = StatusCode::NOT_FOUND;
+            return response;
+        };
+        let query = Query::parse(request.uri().query().unwrap_or_default());
+        let asked = query.get("hash").filter(|asked| !asked.is_empty());
+        let tag = format!("\"{}\"", document.hash);
+        let text = |text: &str| HeaderValue::from_str(text).ok();
+        let mut headers = vec![(header::ETAG, text(&tag))];
+        headers.push((header::VARY, Some(HeaderValue::from_static("Accept"))));
+        if asked.is_some_and(|asked| asked != document.hash) {
+            *response.status_mut() = StatusCode::MOVED_PERMANENTLY;
+            headers.push((header::LOCATION, text(&format!("/openapi/v3/{path}?hash={}", document.hash))));
+        } else {
+            let forever = if asked.is_some() { "public, immutable" } else { "no-cache, private" };
+            headers.push((header::CACHE_CONTROL, Some(HeaderValue::from_static(forever))));
+            if request.headers().get(header::IF_NONE_MATCH).is_some_and(|known| known == tag.as_str()) {
+                *response.status_mut() = StatusCode::NOT_MODIFIED;
+            } else {
+                headers.push((header::CONTENT_TYPE, Some(HeaderValue::from_static("application/json"))));
+                response = response.map(|_| Body::full(document.json.clone()));
+            }
+        }
+        for (name, value) in headers {
+            if let Some(value) = value {
+                response.headers_mut().insert(name, value);
+            }
+        }
+        response
+    }
+}
+
+/// SHA-512 in capital letters, as the real server names what it has published.
+pub(crate) fn hash(bytes: &[u8]) -> String {
+    Sha512::digest(bytes).iter().map(|byte| format!("{byte:02X}")).collect()
 }
 
 /// `/openapi/v3/apis/GROUP/VERSION`; nothing if no kind is served there.
-pub(crate) fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
+fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let (mut paths, mut schemas, mut wanted) = (Map::new(), Map::new(), Vec::new());
     for kind in registry.of_version(group, version) {
         write_paths(kind, &mut paths);
         match schema::name_of(kind) {
             Some(name) => wanted.push(name),
             None => {
-                schemas.insert(custom_name(kind), any_object(kind));
+                schemas.insert(custom::name(kind), custom::schema(kind));
+                wanted.push(custom::METADATA);
             }
         }
     }
@@ -96,20 +185,6 @@ fn references<'a>(schema: &'a Value, into: &mut Vec<&'a str>) {
 /// Group, version and kind, as operations and schemas say them.
 fn names(kind: &Kind) -> Value {
     json!({ "group": kind.group(), "version": kind.version(), "kind": kind.kind() })
-}
-
-/// As the real server: the group's parts in reverse.
-fn custom_name(kind: &Kind) -> String {
-    let group: Vec<&str> = kind.group().rsplit('.').collect();
-    format!("{}.{}.{}", group.join("."), kind.version(), kind.kind())
-}
-
-fn any_object(kind: &Kind) -> Value {
-    json!({
-        "type": "object",
-        "x-kubernetes-preserve-unknown-fields": true,
-        "x-kubernetes-group-version-kind": [names(kind)],
-    })
 }
 
 fn write_paths(kind: &Kind, paths: &mut Map<String, Value>) {

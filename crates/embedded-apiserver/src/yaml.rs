@@ -1,0 +1,188 @@
+//! YAML in and out: every document becomes JSON text before anything else sees it, and JSON becomes YAML on its way out.
+
+use std::fmt;
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+use serde_saphyr::{DuplicateKeyPolicy, Options};
+
+/// As deep as `serde_json` reads.
+const MAX_DEPTH: usize = 127;
+
+/// The first document as JSON text; a member that comes twice is there twice. A document without anything is `null`.
+pub(crate) fn to_json(yaml: &[u8]) -> Result<Vec<u8>, String> {
+    let mut reader = yaml;
+    match serde_saphyr::read_with_options::<_, Json>(&mut reader, options()).next() {
+        Some(Ok(Json(text))) => Ok(text),
+        Some(Err(error)) => Err(error.to_string()),
+        None => Ok(b"null".to_vec()),
+    }
+}
+
+/// All documents that hold anything, as JSON text.
+pub(crate) fn documents(yaml: &str) -> Result<Vec<Vec<u8>>, String> {
+    let documents: Vec<Json> =
+        serde_saphyr::from_multiple_with_options(yaml, options()).map_err(|error| error.to_string())?;
+    Ok(documents.into_iter().map(|Json(text)| text).filter(|text| text != b"null").collect())
+}
+
+/// A value as a YAML document, members in order of their names.
+pub(crate) fn from_json(value: &Value) -> Result<String, String> {
+    let options = serde_saphyr::ser_options! { compact_list_indent: true };
+    serde_saphyr::to_string_with_options(value, options).map_err(|error| error.to_string())
+}
+
+fn options() -> Options {
+    serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_depth: MAX_DEPTH, max_nodes: 1_000_000 },
+        duplicate_keys: DuplicateKeyPolicy::PassThrough,
+        with_snippet: false,
+    }
+}
+
+/// JSON text, written while YAML is read.
+struct Json(Vec<u8>);
+
+impl<'de> Deserialize<'de> for Json {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut text = Vec::new();
+        Into(&mut text).deserialize(deserializer)?;
+        Ok(Self(text))
+    }
+}
+
+/// Writes a value to the end of a text.
+struct Into<'a>(&'a mut Vec<u8>);
+
+impl Into<'_> {
+    fn write(self, value: impl serde::Serialize) -> Result<(), serde_json::Error> {
+        serde_json::to_writer(self.0, &value)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Into<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Into<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value that JSON has too")
+    }
+
+    fn visit_unit<E: serde::de::Error>(self) -> Result<(), E> {
+        self.write(()).map_err(E::custom)
+    }
+
+    fn visit_none<E: serde::de::Error>(self) -> Result<(), E> {
+        self.visit_unit()
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        self.deserialize(deserializer)
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<(), E> {
+        self.write(value).map_err(E::custom)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<(), E> {
+        self.write(value).map_err(E::custom)
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<(), E> {
+        self.write(value).map_err(E::custom)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<(), E> {
+        if !value.is_finite() {
+            return Err(E::custom(format_args!("{value} is no number that JSON has")));
+        }
+        self.write(value).map_err(E::custom)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {
+        self.write(value).map_err(E::custom)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        let text = self.0;
+        text.push(b'[');
+        let first = text.len();
+        loop {
+            let end = text.len();
+            if end > first {
+                text.push(b',');
+            }
+            if items.next_element_seed(Into(text))?.is_none() {
+                text.truncate(end);
+                break;
+            }
+        }
+        text.push(b']');
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        let text = self.0;
+        text.push(b'{');
+        let mut first = true;
+        while let Some(name) = members.next_key_seed(Name)? {
+            if !std::mem::take(&mut first) {
+                text.push(b',');
+            }
+            serde_json::to_writer(&mut *text, &name).map_err(A::Error::custom)?;
+            text.push(b':');
+            members.next_value_seed(Into(text))?;
+        }
+        text.push(b'}');
+        Ok(())
+    }
+}
+
+/// The name of a member: numbers and booleans are taken as their text, as sigs.k8s.io/yaml does.
+struct Name;
+
+impl<'de> DeserializeSeed<'de> for Name {
+    type Value = String;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<String, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl Visitor<'_> for Name {
+    type Value = String;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a member")
+    }
+
+    fn visit_bool<E: serde::de::Error>(self, value: bool) -> Result<String, E> {
+        Ok(value.to_string())
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, value: i64) -> Result<String, E> {
+        Ok(value.to_string())
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> Result<String, E> {
+        Ok(value.to_string())
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<String, E> {
+        Ok(value.to_string())
+    }
+
+    fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<String, E> {
+        Ok(value.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests;
