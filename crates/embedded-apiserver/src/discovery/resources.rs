@@ -45,7 +45,7 @@ pub(super) fn subresources(kind: &Kind) -> Vec<Subresource> {
     if kind.has_status() {
         all.push(STATUS);
     }
-    if has_scale(kind) {
+    if kind.scale_paths().is_some() {
         all.push(SCALE);
     }
     // By name, but for custom kinds: there the status comes first.
@@ -53,10 +53,6 @@ pub(super) fn subresources(kind: &Kind) -> Vec<Subresource> {
         all.sort_by_key(|subresource| subresource.name);
     }
     all
-}
-
-fn has_scale(_kind: &Kind) -> bool {
-    false
 }
 
 /// A kind's entries in an APIResourceList.

@@ -24,7 +24,7 @@ pub(super) fn name(kind: &Kind) -> String {
 
 /// What is published of a kind: the types of its definition, or, of a kind without a schema, that it is an object.
 pub(super) fn schema(kind: &Kind) -> Value {
-    let mut schema = match structural(kind) {
+    let mut schema = match kind.schema() {
         Some(own) => published(own),
         None => json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true }),
     };
@@ -42,10 +42,6 @@ pub(super) fn schema(kind: &Kind) -> Value {
         members.insert("x-kubernetes-group-version-kind".to_owned(), json!([names]));
     }
     schema
-}
-
-fn structural(_kind: &Kind) -> Option<&Value> {
-    None
 }
 
 /// A structural schema as OpenAPI v3 says it: what may be a number or a text is said in OpenAPI's own words too.

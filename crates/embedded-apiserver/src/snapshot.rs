@@ -1,0 +1,171 @@
+//! Snapshots: everything a server holds as a folder of YAML, one file an object, to look at, to compare, to change by
+//! hand, and to start from. [`folder`] knows files, [`restore`] makes objects of what is in them.
+
+mod folder;
+mod restore;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::kind::Kind;
+use crate::server::{Core, EmbeddedApiServer};
+use crate::store::state::Place;
+
+/// Why a snapshot is not written or read. Nothing has changed then: neither the server nor the folder.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// A file or folder cannot be read or written.
+    Io {
+        /// Which one.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The folder to be written holds something else than a snapshot; nothing of that is touched.
+    NotASnapshot {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// A file holds no YAML, or no objects.
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong, and where.
+        why: String,
+    },
+    /// An object cannot be what its file says.
+    Object {
+        /// The file.
+        file: PathBuf,
+        /// Kind and name, as far as the file says them.
+        object: String,
+        /// Which field is wrong, and how.
+        why: String,
+    },
+}
+
+impl fmt::Display for SnapshotError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::NotASnapshot { folder } => write!(
+                f,
+                "{} holds something that is no snapshot (it has no {}); give an empty folder or a name that is free",
+                folder.display(),
+                folder::MARK
+            ),
+            Self::Unreadable { file, why } => write!(f, "{}: {why}", file.display()),
+            Self::Object { file, object, why } => write!(f, "{}: {object}: {why}", file.display()),
+        }
+    }
+}
+
+impl std::error::Error for SnapshotError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl EmbeddedApiServer {
+    /// Writes everything that the server holds, as it is at one revision, into a folder: one YAML file an object, in
+    /// `configmaps/NAMESPACE/NAME.yaml`, `leases.coordination.k8s.io/NAMESPACE/NAME.yaml`, `namespaces/NAME.yaml`.
+    /// Two snapshots of the same state are the same bytes. Returns the number of objects.
+    ///
+    /// An earlier snapshot in that folder is replaced as a whole: whoever looks finds the old one or the new one.
+    /// Secrets are written as they are; so is what is being deleted. Blocks while it writes.
+    ///
+    /// # Errors
+    ///
+    /// [`SnapshotError`] if the folder holds something else, or cannot be written.
+    #[doc(alias = "etcdctl snapshot save")]
+    pub fn save(&self, folder: impl AsRef<Path>) -> Result<usize, SnapshotError> {
+        let (revision, objects) = everything(self.core());
+        let count = objects.len();
+        folder::write(folder.as_ref(), revision, objects)?;
+        Ok(count)
+    }
+
+    /// Puts the objects of a folder into the server: a [saved](Self::save) one, or manifests written by hand (any
+    /// `.yaml`, `.yml` and `.json` below it, several documents in a file and `List`s included). Returns their number.
+    ///
+    /// Objects keep uid, resourceVersion, times, generation, owners and status where their files say them, and get
+    /// what is missing; they are defaulted and checked as in a create, unknown fields are refused. Definitions come
+    /// first, then namespaces. What has the same name is replaced, everything else stays; an object without a
+    /// namespace goes to `default`. Kinds that are registered in Rust must be registered before.
+    ///
+    /// To clients it is what restoring etcd from a backup is: watches of the kinds that were loaded end with 410
+    /// Expired, and begin anew. Blocks while it reads.
+    ///
+    /// # Errors
+    ///
+    /// [`SnapshotError`] with the file and the field; the server is then as it was.
+    #[doc(alias = "etcdctl snapshot restore")]
+    pub fn load(&self, folder: impl AsRef<Path>) -> Result<usize, SnapshotError> {
+        restore::restore(self.core(), folder::read(folder.as_ref())?)
+    }
+}
+
+/// An object and where its file goes.
+#[derive(Debug)]
+struct Saved {
+    /// Folders and the name, without what the file system may not like.
+    path: Vec<String>,
+    object: Value,
+}
+
+/// All objects at one revision. Of a kind with several versions, and of the two groups of Event, one form is enough.
+fn everything(core: &Core) -> (u64, Vec<Saved>) {
+    let kinds = core.registry.read().tables();
+    let Some(any) = kinds.first().map(|kind| kind.storage.clone()) else { return (0, Vec::new()) };
+    // Nothing is written: it is the one lock that is wanted.
+    core.store.write(&any, |inner| {
+        let mut all = Vec::new();
+        for kind in &kinds {
+            let place = Place { table: &kind.storage, namespace: None, after: None };
+            let objects = inner.state.snapshot(&place, None).map_or_else(|_| Vec::new(), |now| now.objects);
+            for stored in objects {
+                let mut object = stored.object();
+                object.insert("apiVersion".to_owned(), kind.api_version().into());
+                object.insert("kind".to_owned(), kind.kind().into());
+                let mut path = vec![kind.qualified_plural()];
+                if kind.is_namespaced() {
+                    path.push(stored.key.namespace.to_string());
+                }
+                path.push(stored.key.name.to_string());
+                all.push(Saved { path, object: Value::Object(object) });
+            }
+        }
+        (inner.state.revision(), all)
+    })
+}
+
+/// The file that says that a folder is a snapshot, and of which revision.
+fn mark(revision: u64) -> Value {
+    json!({ "apiVersion": folder::FORMAT, "kind": "Snapshot", "revision": revision })
+}
+
+/// How an error names an object.
+fn named(object: &Value) -> String {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let kind = text("/kind").unwrap_or("an object without kind");
+    match (text("/metadata/namespace"), text("/metadata/name")) {
+        (Some(namespace), Some(name)) => format!("{kind} {namespace}/{name}"),
+        (None, Some(name)) => format!("{kind} {name}"),
+        (_, None) => format!("{kind} without a name"),
+    }
+}
+
+/// The kind that an object says to be.
+fn kind_of<'a>(kinds: impl Iterator<Item = &'a std::sync::Arc<Kind>>, object: &Value) -> Option<&'a std::sync::Arc<Kind>> {
+    let text = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
+    let (version, name) = (text("apiVersion"), text("kind"));
+    let mut kinds = kinds;
+    kinds.find(|kind| kind.kind() == name && kind.api_version() == version)
+}

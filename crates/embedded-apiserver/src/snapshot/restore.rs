@@ -1,0 +1,170 @@
+//! From what files say to objects in the store: created on a server of their own first, so that nothing has happened if
+//! one of them is wrong, then put in place with what their files say about them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::builtin::Builtin;
+use crate::kind::Kind;
+use crate::metadata::{self, Object};
+use crate::pipeline::Settings;
+use crate::query::FieldValidation;
+use crate::rest::{self, create_object};
+use crate::server::Core;
+use crate::snapshot::folder::Found;
+use crate::snapshot::{SnapshotError, kind_of, named};
+use crate::store::state::Place;
+use crate::stored::{Key, Stored};
+
+/// Members of the metadata that a create would set or drop, and a snapshot keeps.
+const KEPT: &[&str] = &[
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+    "selfLink",
+];
+
+/// An object that has been checked.
+struct Checked {
+    kind: Arc<Kind>,
+    key: Key,
+    object: Object,
+    /// As its file says; 0: it has yet to get one.
+    revision: u64,
+}
+
+/// Puts objects into a server; returns how many.
+pub(super) fn restore(core: &Core, found: Found) -> Result<usize, SnapshotError> {
+    let scratch = scratch(core);
+    let mut objects = found.objects;
+    objects.sort_by_key(|(_, object)| phase(object));
+    let mut checked = Vec::new();
+    for (file, object) in objects {
+        let name = named(&object);
+        let wrong = |why: String| SnapshotError::Object { file: file.clone(), object: name.clone(), why };
+        checked.push(check(&scratch, object).map_err(wrong)?);
+    }
+    let count = checked.len();
+    commit(core, found.revision.unwrap_or(0), checked);
+    Ok(count)
+}
+
+/// Definitions before their objects, namespaces before what is in them.
+fn phase(object: &Value) -> u8 {
+    match object.get("kind").and_then(Value::as_str) {
+        Some("CustomResourceDefinition") => 0,
+        Some("Namespace") => 1,
+        _ => 2,
+    }
+}
+
+/// A server that serves the same kinds, has the same namespaces, and nothing else. Its uids come from the real one's
+/// generator, so that they are as repeatable.
+fn scratch(core: &Core) -> Core {
+    let Some(kind) = core.registry.read().find("", "v1", "namespaces") else {
+        unreachable!("namespaces are built in");
+    };
+    let (rng, namespaces) = core.store.write(&kind.storage, |inner| {
+        let place = Place { table: &kind.storage, namespace: None, after: None };
+        (inner.rng.fork(), inner.state.snapshot(&place, None).map_or_else(|_| Vec::new(), |now| now.objects))
+    });
+    let pipeline = Settings::default().build(core.clock.clone());
+    let scratch = Core::new(core.options.clone(), pipeline, core.clock.clone(), rng);
+    scratch.registry.write().adopt(&core.registry.read());
+    scratch.store.restore(vec![(Arc::clone(&kind.storage), namespaces)], 0);
+    scratch
+}
+
+/// What becomes of an object: defaulted and checked as in a create, with what a create would not have kept.
+fn check(scratch: &Core, object: Value) -> Result<Checked, String> {
+    let kind = {
+        let registry = scratch.registry.read();
+        kind_of(registry.kinds(), &object).cloned().ok_or_else(|| {
+            let text = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
+            format!(
+                "apiVersion, kind: no kind {:?} is served in {:?}; register it before, or put its definition into the \
+                 folder",
+                text("kind"),
+                text("apiVersion")
+            )
+        })?
+    };
+    let body = object.to_string();
+    let decoded = rest::decode_object(&kind, body.as_bytes(), FieldValidation::Strict);
+    let said = decoded.map_err(|status| status.message().to_owned())?.object;
+    let revision = match metadata::text(&said, "resourceVersion") {
+        "" => 0,
+        text => text.parse().map_err(|_| format!("metadata.resourceVersion: {text:?} is no number"))?,
+    };
+    let uid = metadata::text(&said, "uid").to_owned();
+    let namespace = match (kind.is_namespaced(), metadata::text(&said, "namespace")) {
+        (true, "") => Some("default".to_owned()),
+        (true, namespace) => Some(namespace.to_owned()),
+        (false, "") => None,
+        (false, namespace) => {
+            return Err(format!("metadata.namespace: {namespace:?}, but the kind is of cluster scope"));
+        }
+    };
+    let mut created = said.clone();
+    metadata::of(&mut created).remove("resourceVersion");
+    if kind.builtin == Some(Builtin::Namespace) {
+        make_way(scratch, &kind, metadata::text(&said, "name"));
+    }
+    let stored = create_object(scratch, &kind, namespace.as_deref(), Value::Object(created), false)
+        .map_err(|status| status.message().to_owned())?;
+    let mut object = stored.object();
+    for member in KEPT {
+        if metadata::get(&said, member).is_some() {
+            metadata::copy(&said, &mut object, member);
+        }
+    }
+    if let Some(status) = said.get("status").filter(|status| !status.is_null()) {
+        object.insert("status".to_owned(), status.clone());
+    }
+    if kind.builtin == Some(Builtin::Namespace)
+        && let Some(spec) = said.get("spec")
+    {
+        // Its finalizers: what holds a namespace that is being deleted.
+        object.insert("spec".to_owned(), spec.clone());
+    }
+    if !uid.is_empty() {
+        metadata::set(&mut object, "uid", uid);
+    }
+    Ok(Checked { key: stored.key.clone(), kind, object, revision })
+}
+
+/// A namespace that the server has already is replaced by the folder's.
+fn make_way(scratch: &Core, kind: &Kind, name: &str) {
+    scratch.store.write(&kind.storage, |inner| {
+        if let Some(there) = inner.state.get(&kind.storage, &Key::new("", name)).cloned() {
+            let last = there.at_revision(kind, inner.state.next_revision());
+            inner.state.remove(&kind.storage, Arc::new(last));
+        }
+    });
+}
+
+/// Writes the objects down, in their own revisions and, those without, in the ones after all that are known.
+fn commit(core: &Core, revision: u64, checked: Vec<Checked>) {
+    let highest = checked.iter().map(|object| object.revision).max().unwrap_or(0);
+    let mut next = highest.max(revision).max(core.store.revision());
+    let mut tables: Vec<(Arc<str>, Vec<Arc<Stored>>)> = Vec::new();
+    for Checked { kind, key, mut object, revision } in checked {
+        let revision = if revision == 0 {
+            next = next.saturating_add(1);
+            next
+        } else {
+            revision
+        };
+        let stored = Arc::new(Stored::new(&kind, key, revision, &mut object));
+        match tables.iter_mut().find(|(table, _)| *table == kind.storage) {
+            Some((_, objects)) => objects.push(stored),
+            None => tables.push((Arc::clone(&kind.storage), vec![stored])),
+        }
+    }
+    core.store.restore(tables, next);
+}
