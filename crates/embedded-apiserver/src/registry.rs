@@ -47,8 +47,24 @@ impl Registry {
         self.generation.subscribe()
     }
 
+    /// One kind for each table of objects, by group, version and plural.
+    pub(crate) fn tables(&self) -> Vec<Arc<Kind>> {
+        let mut tables: Vec<Arc<Kind>> = Vec::new();
+        for kind in self.kinds.values() {
+            if tables.iter().all(|known| known.storage != kind.storage) {
+                tables.push(Arc::clone(kind));
+            }
+        }
+        tables
+    }
+
+    /// Serves what another registry serves.
+    pub(crate) fn adopt(&mut self, other: &Self) {
+        self.kinds.clone_from(&other.kinds);
+        self.changed();
+    }
+
     /// Every kind, by group, version and plural.
-    #[cfg(feature = "actors")]
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<Kind>> {
         self.kinds.values()
     }

@@ -26,6 +26,7 @@ use crate::status::{Status, json_response};
 use crate::stored::{Form, Key, Stored};
 use crate::table;
 
+pub(crate) use crate::rest::decode::object as decode_object;
 pub(crate) use crate::rest::write::create_object;
 
 /// Answers one request whose body has been read.

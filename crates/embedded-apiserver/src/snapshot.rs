@@ -123,22 +123,21 @@ struct Saved {
 /// All objects at one revision. Of a kind with several versions, and of the two groups of Event, one form is enough.
 fn everything(core: &Core) -> (u64, Vec<Saved>) {
     let kinds = core.registry.read().tables();
-    let Some(any) = kinds.first().map(|kind| kind.storage.clone()) else { return (0, Vec::new()) };
     // Nothing is written: it is the one lock that is wanted.
-    core.store.write(&any, |inner| {
+    core.store.write(|inner| {
         let mut all = Vec::new();
         for kind in &kinds {
             let place = Place { table: &kind.storage, namespace: None, after: None };
-            let objects = inner.state.snapshot(&place, None).map_or_else(|_| Vec::new(), |now| now.objects);
+            let objects = inner.state.snapshot(&place, None).unwrap_or_default();
             for stored in objects {
                 let mut object = stored.object();
                 object.insert("apiVersion".to_owned(), kind.api_version().into());
                 object.insert("kind".to_owned(), kind.kind().into());
                 let mut path = vec![kind.qualified_plural()];
                 if kind.is_namespaced() {
-                    path.push(stored.key.namespace.to_string());
+                    path.push(stored.key.namespace().to_owned());
                 }
-                path.push(stored.key.name.to_string());
+                path.push(stored.key.name().to_owned());
                 all.push(Saved { path, object: Value::Object(object) });
             }
         }
@@ -163,7 +162,10 @@ fn named(object: &Value) -> String {
 }
 
 /// The kind that an object says to be.
-fn kind_of<'a>(kinds: impl Iterator<Item = &'a std::sync::Arc<Kind>>, object: &Value) -> Option<&'a std::sync::Arc<Kind>> {
+fn kind_of<'a>(
+    kinds: impl Iterator<Item = &'a std::sync::Arc<Kind>>,
+    object: &Value,
+) -> Option<&'a std::sync::Arc<Kind>> {
     let text = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
     let (version, name) = (text("apiVersion"), text("kind"));
     let mut kinds = kinds;

@@ -154,6 +154,11 @@ impl Status {
         self
     }
 
+    /// What is wrong, in words.
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
     pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
         Self::new(404, "NotFound", format!("{} \"{name}\" not found", kind.qualified_plural()))
             .about(kind, name)

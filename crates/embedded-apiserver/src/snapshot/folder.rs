@@ -99,7 +99,8 @@ fn write_files(folder: &Path, revision: u64, objects: Vec<Saved>) -> Result<(), 
 }
 
 fn write_file(file: &Path, value: &Value) -> Result<(), SnapshotError> {
-    let text = yaml::from_json(value).map_err(|why| SnapshotError::Unreadable { file: file.to_owned(), why })?;
+    let text =
+        yaml::from_json(value).map_err(|why| SnapshotError::Unreadable { file: file.to_owned(), why })?;
     fs::write(file, text).map_err(io_error(file))
 }
 
@@ -115,7 +116,9 @@ pub(super) fn read(folder: &Path) -> Result<Found, SnapshotError> {
         for document in yaml::documents(&text).map_err(unreadable)? {
             let value = serde_json::from_slice(&document).map_err(|error| unreadable(error.to_string()))?;
             match value {
-                Value::Object(ref members) if members.get("apiVersion").is_some_and(|version| version == FORMAT) => {
+                Value::Object(ref members)
+                    if members.get("apiVersion").is_some_and(|version| version == FORMAT) =>
+                {
                     found.revision = members.get("revision").and_then(Value::as_u64);
                     if found.revision.is_none() {
                         return Err(unreadable("revision: expected a number".to_owned()));

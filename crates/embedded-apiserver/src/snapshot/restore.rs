@@ -1,7 +1,6 @@
 //! From what files say to objects in the store: created on a server of their own first, so that nothing has happened if
 //! one of them is wrong, then put in place with what their files say about them.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -69,14 +68,14 @@ fn scratch(core: &Core) -> Core {
     let Some(kind) = core.registry.read().find("", "v1", "namespaces") else {
         unreachable!("namespaces are built in");
     };
-    let (rng, namespaces) = core.store.write(&kind.storage, |inner| {
+    let (rng, namespaces) = core.store.write(|inner| {
         let place = Place { table: &kind.storage, namespace: None, after: None };
-        (inner.rng.fork(), inner.state.snapshot(&place, None).map_or_else(|_| Vec::new(), |now| now.objects))
+        (inner.rng.fork(), inner.state.snapshot(&place, None).unwrap_or_default())
     });
     let pipeline = Settings::default().build(core.clock.clone());
     let scratch = Core::new(core.options.clone(), pipeline, core.clock.clone(), rng);
     scratch.registry.write().adopt(&core.registry.read());
-    scratch.store.restore(vec![(Arc::clone(&kind.storage), namespaces)], 0);
+    scratch.store.write(|inner| inner.state.restore(vec![(Arc::clone(&kind.storage), namespaces)], 0));
     scratch
 }
 
@@ -140,7 +139,7 @@ fn check(scratch: &Core, object: Value) -> Result<Checked, String> {
 
 /// A namespace that the server has already is replaced by the folder's.
 fn make_way(scratch: &Core, kind: &Kind, name: &str) {
-    scratch.store.write(&kind.storage, |inner| {
+    scratch.store.write(|inner| {
         if let Some(there) = inner.state.get(&kind.storage, &Key::new("", name)).cloned() {
             let last = there.at_revision(kind, inner.state.next_revision());
             inner.state.remove(&kind.storage, Arc::new(last));
@@ -166,5 +165,5 @@ fn commit(core: &Core, revision: u64, checked: Vec<Checked>) {
             None => tables.push((Arc::clone(&kind.storage), vec![stored])),
         }
     }
-    core.store.restore(tables, next);
+    core.store.write(|inner| inner.state.restore(tables, next));
 }

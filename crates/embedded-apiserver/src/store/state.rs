@@ -1,5 +1,7 @@
 //! The objects and their recent history: plain data behind the store's lock. One revision counts every write.
 
+mod restore;
+
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};

@@ -141,14 +141,6 @@ pub(super) fn cases() -> Vec<Case> {
                     json!({ "kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2" }),
                 )
             },
-        )
-        .differs(
-            "aggregated discovery answers 406, and clients fall back to asking group by group",
-            async |t| {
-                let accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
-                t.get_as("/apis", accept).await?.refused(406, "NotAcceptable")?;
-                t.get_as("/apis", &format!("{accept},application/json")).await?.is(200).map(drop)
-            },
         ),
         case(
             "openapi_has_a_document_for_each_group",

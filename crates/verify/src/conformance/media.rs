@@ -188,17 +188,6 @@ pub(super) fn cases() -> Vec<Case> {
             let answer =
                 t.send(Method::POST, &t.maps(""), &[("content-type", "application/yaml")], body).await?;
             has(&answer.is(201)?, json!({ "data": { "k": "v" } }))
-        })
-        .differs("YAML bodies answer 415: JSON only", async |t| {
-            let answer = t
-                .send(
-                    Method::POST,
-                    &t.maps(""),
-                    &[("content-type", "application/yaml")],
-                    "metadata:\n  name: a\n",
-                )
-                .await?;
-            answer.refused(415, "UnsupportedMediaType").map(drop)
         }),
         case("a_body_of_yaml_in_json_type_is_400", "YAML under the type of JSON answers 400.", async |t| {
             let answer = t

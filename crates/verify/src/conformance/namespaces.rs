@@ -21,108 +21,177 @@ async fn ending(t: &Target) -> Result<String, String> {
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
-        case("a_namespace_is_made_active", "A new namespace is Active, has the finalizer kubernetes in its spec, and its name as a label.", async |t| {
-            let name = t.own("n");
-            let made = t.make(NAMESPACES, named(&name)).await?;
-            has(&made, json!({ "metadata": { "labels": { "kubernetes.io/metadata.name": name } }, "spec": { "finalizers": ["kubernetes"] }, "status": { "phase": "Active" } }))
-        }),
-        case("a_create_in_a_missing_namespace_is_404", "A create in a namespace that does not exist answers 404 about the namespace.", async |t| {
-            let status = t.post(&format!("{NAMESPACES}/conformance-missing/configmaps"), &named("a")).await?;
-            let status = status.says(404, "NotFound", "namespaces \"conformance-missing\" not found")?;
-            has(&status, json!({ "details": { "kind": "namespaces", "name": "conformance-missing" } }))
-        }),
-        case("a_custom_object_in_a_missing_namespace_is_404", "A create of a custom object in a namespace that does not exist answers 404 about the namespace.", async |t| {
-            let path = "/apis/conformance.example.com/v1/namespaces/conformance-missing/widgets";
-            t.post(path, &widget("a", json!({}))).await?.says(404, "NotFound", "namespaces \"conformance-missing\" not found")?;
-            Ok(())
-        }),
-        case("a_write_in_a_missing_namespace_is_404", "A put, patch or delete in a namespace that does not exist answers 404 about the object.", async |t| {
-            let path = format!("{NAMESPACES}/conformance-missing/configmaps/a");
-            t.put(&path, &named("a")).await?.says(404, "NotFound", "configmaps \"a\" not found")?;
-            t.merge(&path, json!({})).await?.says(404, "NotFound", "configmaps \"a\" not found")?;
-            t.delete(&path).await?.says(404, "NotFound", "configmaps \"a\" not found")?;
-            Ok(())
-        }),
-        case("a_put_that_creates_needs_the_namespace", "A put that would create a Lease answers 404 in a namespace that does not exist.", async |t| {
-            let path = "/apis/coordination.k8s.io/v1/namespaces/conformance-missing/leases/a";
-            t.put(path, &lease("a", "x")).await?.says(404, "NotFound", "namespaces \"conformance-missing\" not found")?;
-            Ok(())
-        }),
-        case("a_deleted_namespace_is_terminating", "The delete of a namespace answers it, Terminating and with a deletionTimestamp.", async |t| {
-            let name = t.own("n");
-            t.make(NAMESPACES, named(&name)).await?;
-            let marked = t.delete(&format!("{NAMESPACES}/{name}")).await?.is(200)?;
-            has(&marked, json!({ "kind": "Namespace", "metadata": { "deletionTimestamp": "*" }, "spec": { "finalizers": ["kubernetes"] }, "status": { "phase": "Terminating" } }))
-        }),
-        case("nothing_new_in_a_terminating_namespace", "A create in a namespace that is being deleted answers 403 with the cause NamespaceTerminating.", async |t| {
-            let name = ending(t).await?;
-            let status = t.post(&format!("{NAMESPACES}/{name}/configmaps"), &named("a")).await?.refused(403, "Forbidden")?;
-            let why = format!("configmaps \"a\" is forbidden: unable to create new content in namespace {name} because it is being terminated");
-            same("message", text(&status, "/message"), why.as_str())?;
-            let cause = json!({ "reason": "NamespaceTerminating", "message": format!("namespace {name} is being terminated"), "field": "metadata.namespace" });
-            has(&status, json!({ "details": { "name": "a", "kind": "configmaps", "causes": [cause] } }))
-        }),
-        case("changes_in_a_terminating_namespace_are_fine", "An object in a namespace that is being deleted can still be changed and deleted.", async |t| {
-            let name = ending(t).await?;
-            t.merge(&format!("{NAMESPACES}/{name}/configmaps/held"), json!({ "data": { "k": "w" } })).await?.is(200)?;
-            Ok(())
-        }),
-        case("a_namespace_ends_when_it_is_empty", "A namespace that is being deleted is gone when its objects are.", async |t| {
-            let name = t.own("n");
-            t.make(NAMESPACES, named(&name)).await?;
-            t.make(&format!("{NAMESPACES}/{name}/configmaps"), named("a")).await?;
-            t.delete(&format!("{NAMESPACES}/{name}")).await?.is(200)?;
-            for _ in 0..150 {
-                if t.get(&format!("{NAMESPACES}/{name}")).await?.code == 404 {
-                    return Ok(());
+        case(
+            "a_namespace_is_made_active",
+            "A new namespace is Active, has the finalizer kubernetes in its spec, and its name as a label.",
+            async |t| {
+                let name = t.own("n");
+                let made = t.make(NAMESPACES, named(&name)).await?;
+                has(
+                    &made,
+                    json!({ "metadata": { "labels": { "kubernetes.io/metadata.name": name } }, "spec": { "finalizers": ["kubernetes"] }, "status": { "phase": "Active" } }),
+                )
+            },
+        ),
+        case(
+            "a_create_in_a_missing_namespace_is_404",
+            "A create in a namespace that does not exist answers 404 about the namespace.",
+            async |t| {
+                let status =
+                    t.post(&format!("{NAMESPACES}/conformance-missing/configmaps"), &named("a")).await?;
+                let status = status.says(404, "NotFound", "namespaces \"conformance-missing\" not found")?;
+                has(&status, json!({ "details": { "kind": "namespaces", "name": "conformance-missing" } }))
+            },
+        ),
+        case(
+            "a_custom_object_in_a_missing_namespace_is_404",
+            "A create of a custom object in a namespace that does not exist answers 404 about the namespace.",
+            async |t| {
+                let path = "/apis/conformance.example.com/v1/namespaces/conformance-missing/widgets";
+                t.post(path, &widget("a", json!({}))).await?.says(
+                    404,
+                    "NotFound",
+                    "namespaces \"conformance-missing\" not found",
+                )?;
+                Ok(())
+            },
+        ),
+        case(
+            "a_write_in_a_missing_namespace_is_404",
+            "A put, patch or delete in a namespace that does not exist answers 404 about the object.",
+            async |t| {
+                let path = format!("{NAMESPACES}/conformance-missing/configmaps/a");
+                t.put(&path, &named("a")).await?.says(404, "NotFound", "configmaps \"a\" not found")?;
+                t.merge(&path, json!({})).await?.says(404, "NotFound", "configmaps \"a\" not found")?;
+                t.delete(&path).await?.says(404, "NotFound", "configmaps \"a\" not found")?;
+                Ok(())
+            },
+        ),
+        case(
+            "a_put_that_creates_needs_the_namespace",
+            "A put that would create a Lease answers 404 in a namespace that does not exist.",
+            async |t| {
+                let path = "/apis/coordination.k8s.io/v1/namespaces/conformance-missing/leases/a";
+                t.put(path, &lease("a", "x")).await?.says(
+                    404,
+                    "NotFound",
+                    "namespaces \"conformance-missing\" not found",
+                )?;
+                Ok(())
+            },
+        ),
+        case(
+            "a_deleted_namespace_is_terminating",
+            "The delete of a namespace answers it, Terminating and with a deletionTimestamp.",
+            async |t| {
+                let name = t.own("n");
+                t.make(NAMESPACES, named(&name)).await?;
+                let marked = t.delete(&format!("{NAMESPACES}/{name}")).await?.is(200)?;
+                has(
+                    &marked,
+                    json!({ "kind": "Namespace", "metadata": { "deletionTimestamp": "*" }, "spec": { "finalizers": ["kubernetes"] }, "status": { "phase": "Terminating" } }),
+                )
+            },
+        ),
+        case(
+            "nothing_new_in_a_terminating_namespace",
+            "A create in a namespace that is being deleted answers 403 with the cause NamespaceTerminating.",
+            async |t| {
+                let name = ending(t).await?;
+                let status = t
+                    .post(&format!("{NAMESPACES}/{name}/configmaps"), &named("a"))
+                    .await?
+                    .refused(403, "Forbidden")?;
+                let why = format!(
+                    "configmaps \"a\" is forbidden: unable to create new content in namespace {name} because it is being terminated"
+                );
+                same("message", text(&status, "/message"), why.as_str())?;
+                let cause = json!({ "reason": "NamespaceTerminating", "message": format!("namespace {name} is being terminated"), "field": "metadata.namespace" });
+                has(&status, json!({ "details": { "name": "a", "kind": "configmaps", "causes": [cause] } }))
+            },
+        ),
+        case(
+            "changes_in_a_terminating_namespace_are_fine",
+            "An object in a namespace that is being deleted can still be changed and deleted.",
+            async |t| {
+                let name = ending(t).await?;
+                t.merge(&format!("{NAMESPACES}/{name}/configmaps/held"), json!({ "data": { "k": "w" } }))
+                    .await?
+                    .is(200)?;
+                Ok(())
+            },
+        ),
+        case(
+            "a_namespace_ends_when_it_is_empty",
+            "A namespace that is being deleted is gone when its objects are.",
+            async |t| {
+                let name = t.own("n");
+                t.make(NAMESPACES, named(&name)).await?;
+                t.make(&format!("{NAMESPACES}/{name}/configmaps"), named("a")).await?;
+                t.delete(&format!("{NAMESPACES}/{name}")).await?.is(200)?;
+                for _ in 0..150 {
+                    if t.get(&format!("{NAMESPACES}/{name}")).await?.code == 404 {
+                        return Ok(());
+                    }
+                    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
                 }
-                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-            }
-            Err("it is still there after 15 s".to_owned())
-        })
-        .differs("there is no namespace controller: a deleted namespace stays Terminating, with its objects, until somebody calls `finalize`", async |t| {
-            let name = t.own("n");
-            t.make(NAMESPACES, named(&name)).await?;
-            t.delete(&format!("{NAMESPACES}/{name}")).await?.is(200)?;
-            let mut held = t.get(&format!("{NAMESPACES}/{name}")).await?.is(200)?;
-            held["spec"]["finalizers"] = json!([]);
-            t.put(&format!("{NAMESPACES}/{name}/finalize"), &held).await?.is(200)?;
-            t.get(&format!("{NAMESPACES}/{name}")).await?.is(404).map(drop)
-        }),
-        case("finalizers_of_a_namespace_are_changed_by_finalize", "A put of a namespace leaves its spec; a put of its finalize subresource changes it.", async |t| {
-            let name = t.own("n");
-            let mut made = t.make(NAMESPACES, named(&name)).await?;
-            made["spec"]["finalizers"] = json!(["kubernetes", "example.com/f"]);
-            let put = t.put(&format!("{NAMESPACES}/{name}"), &made).await?.is(200)?;
-            has(&put, json!({ "spec": { "finalizers": ["kubernetes"] } }))?;
-            made["metadata"]["resourceVersion"] = version(&put).into();
-            let put = t.put(&format!("{NAMESPACES}/{name}/finalize"), &made).await?.is(200)?;
-            has(&put, json!({ "spec": { "finalizers": ["kubernetes", "example.com/f"] } }))?;
-            made["metadata"]["resourceVersion"] = version(&put).into();
-            made["spec"]["finalizers"] = json!(["kubernetes"]);
-            t.put(&format!("{NAMESPACES}/{name}/finalize"), &made).await?.is(200)?;
-            Ok(())
-        }),
-        case("finalize_has_only_put", "A get, patch or delete of a namespace's finalize answers 405.", async |t| {
-            let path = format!("{NAMESPACES}/{}/finalize", t.namespace);
-            t.get(&path).await?.refused(405, "MethodNotAllowed")?;
-            t.merge(&path, json!({})).await?.refused(405, "MethodNotAllowed")?;
-            t.delete(&path).await?.refused(405, "MethodNotAllowed")?;
-            Ok(())
-        }),
-        case("the_system_namespaces_stay", "default, kube-system and kube-public exist and cannot be deleted: 403.", async |t| {
-            for name in ["default", "kube-system", "kube-public"] {
-                t.get(&format!("{NAMESPACES}/{name}")).await?.is(200)?;
-                t.delete(&format!("{NAMESPACES}/{name}")).await?.says(403, "Forbidden", "this namespace may not be deleted")?;
-            }
-            Ok(())
-        }),
-        case("the_name_label_comes_back", "The label with the namespace's name cannot be removed or changed.", async |t| {
-            let name = t.own("n");
-            t.make(NAMESPACES, named(&name)).await?;
-            let patch = json!({ "metadata": { "labels": { "kubernetes.io/metadata.name": null } } });
-            let patched = t.merge(&format!("{NAMESPACES}/{name}"), patch).await?.is(200)?;
-            has(&patched, json!({ "metadata": { "labels": { "kubernetes.io/metadata.name": name } } }))
-        }),
+                Err("it is still there after 15 s".to_owned())
+            },
+        ),
+        case(
+            "finalizers_of_a_namespace_are_changed_by_finalize",
+            "A put of a namespace leaves its spec; a put of its finalize subresource changes it.",
+            async |t| {
+                let name = t.own("n");
+                let mut made = t.make(NAMESPACES, named(&name)).await?;
+                made["spec"]["finalizers"] = json!(["kubernetes", "example.com/f"]);
+                let put = t.put(&format!("{NAMESPACES}/{name}"), &made).await?.is(200)?;
+                has(&put, json!({ "spec": { "finalizers": ["kubernetes"] } }))?;
+                made["metadata"]["resourceVersion"] = version(&put).into();
+                let put = t.put(&format!("{NAMESPACES}/{name}/finalize"), &made).await?.is(200)?;
+                has(&put, json!({ "spec": { "finalizers": ["kubernetes", "example.com/f"] } }))?;
+                made["metadata"]["resourceVersion"] = version(&put).into();
+                made["spec"]["finalizers"] = json!(["kubernetes"]);
+                t.put(&format!("{NAMESPACES}/{name}/finalize"), &made).await?.is(200)?;
+                Ok(())
+            },
+        ),
+        case(
+            "finalize_has_only_put",
+            "A get, patch or delete of a namespace's finalize answers 405.",
+            async |t| {
+                let path = format!("{NAMESPACES}/{}/finalize", t.namespace);
+                t.get(&path).await?.refused(405, "MethodNotAllowed")?;
+                t.merge(&path, json!({})).await?.refused(405, "MethodNotAllowed")?;
+                t.delete(&path).await?.refused(405, "MethodNotAllowed")?;
+                Ok(())
+            },
+        ),
+        case(
+            "the_system_namespaces_stay",
+            "default, kube-system and kube-public exist and cannot be deleted: 403.",
+            async |t| {
+                for name in ["default", "kube-system", "kube-public"] {
+                    t.get(&format!("{NAMESPACES}/{name}")).await?.is(200)?;
+                    t.delete(&format!("{NAMESPACES}/{name}")).await?.says(
+                        403,
+                        "Forbidden",
+                        "this namespace may not be deleted",
+                    )?;
+                }
+                Ok(())
+            },
+        ),
+        case(
+            "the_name_label_comes_back",
+            "The label with the namespace's name cannot be removed or changed.",
+            async |t| {
+                let name = t.own("n");
+                t.make(NAMESPACES, named(&name)).await?;
+                let patch = json!({ "metadata": { "labels": { "kubernetes.io/metadata.name": null } } });
+                let patched = t.merge(&format!("{NAMESPACES}/{name}"), patch).await?.is(200)?;
+                has(&patched, json!({ "metadata": { "labels": { "kubernetes.io/metadata.name": name } } }))
+            },
+        ),
     ]
 }

@@ -57,13 +57,17 @@ impl Server {
         Self { client, run, cases: Arc::default(), free: Arc::default() }
     }
 
-    /// An embedded server that does what the real one's controllers do for volumes, with the cases' custom kinds.
+    /// An embedded server that does what the real one's controllers do for volumes, owners and namespaces, with the cases' custom kinds.
     ///
     /// # Errors
     ///
     /// Says which kind it refused.
     pub fn embedded() -> Result<Self, String> {
-        let server = EmbeddedApiServer::builder().volume_binder(true).build();
+        let server = EmbeddedApiServer::builder()
+            .volume_binder(true)
+            .garbage_collector(true)
+            .namespace_lifecycle(true)
+            .build();
         for definition in objects::definitions() {
             let definition = serde_json::from_value(definition).map_err(|error| error.to_string())?;
             server.register_definition(&definition).map_err(|error| error.to_string())?;
