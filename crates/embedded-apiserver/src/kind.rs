@@ -1,11 +1,12 @@
 //! A kind of object: its names, its scope, its subresources, and which rules of the real server hold for it.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
 use crate::builtin::Builtin;
+use crate::fields::Types;
 
 /// A kind that the server serves: what discovery says about it, and what the server must know to store it.
 ///
@@ -38,6 +39,8 @@ pub struct Kind {
     pub(crate) storage: Arc<str>,
     /// `"apiVersion":"v1","kind":"Pod",`: every answer begins with it.
     pub(crate) prefix: Arc<str>,
+    /// Read from its schema when somebody first writes to it.
+    types: OnceLock<Arc<Types>>,
 }
 
 /// Where the scale subresource of a kind reads and writes, as paths of member names.
@@ -151,6 +154,7 @@ impl Kind {
             builtin: None,
             storage: format!("{group}/{plural}").into(),
             prefix,
+            types: OnceLock::new(),
         }
     }
 
@@ -283,6 +287,11 @@ impl Kind {
     /// `Pod`, `Lease.coordination.k8s.io`: how errors name the kind.
     pub(crate) fn qualified_kind(&self) -> String {
         if self.group.is_empty() { self.kind.clone() } else { format!("{}.{}", self.kind, self.group) }
+    }
+
+    /// Its structure, as the ownership of fields sees it.
+    pub(crate) fn types(&self) -> &Types {
+        self.types.get_or_init(|| Arc::new(Types::of(self)))
     }
 
     pub(crate) fn check(&self) -> Result<(), InvalidKind> {

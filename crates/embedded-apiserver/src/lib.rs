@@ -40,6 +40,7 @@ mod rest;
 mod discovery;
 mod selector;
 mod patch;
+mod fields;
 mod metadata;
 mod names;
 mod stored;

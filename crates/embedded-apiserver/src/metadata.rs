@@ -59,7 +59,7 @@ pub(crate) fn generation(object: &Object) -> i64 {
     get(object, "generation").and_then(Value::as_i64).unwrap_or(0)
 }
 
-/// Takes off what is never stored (field ownership is not tracked) and what means nothing when empty.
+/// Takes off what is kept elsewhere (who owns the fields), what is never stored, and what means nothing when empty.
 pub(crate) fn normalize(object: &mut Object) {
     let metadata = of(object);
     metadata.remove("managedFields");

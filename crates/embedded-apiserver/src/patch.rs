@@ -46,9 +46,7 @@ impl Patch {
                     )),
                 }
             }
-            PatchType::Apply => Err(Status::not_implemented(
-                "server-side apply; send application/merge-patch+json or application/json-patch+json",
-            )),
+            PatchType::Apply => Err(Status::internal("an apply is no patch of one object by another")),
         }
     }
 

@@ -95,6 +95,11 @@ impl Registry {
         self.kinds.get(&(group.to_owned(), version.to_owned(), plural.to_owned())).cloned()
     }
 
+    /// All kinds whose objects are in one table.
+    pub(crate) fn of_storage(&self, storage: &str) -> Vec<Arc<Kind>> {
+        self.kinds.values().filter(|kind| &*kind.storage == storage).cloned().collect()
+    }
+
     /// All kinds of one group and version.
     pub(crate) fn of_version(&self, group: &str, version: &str) -> impl Iterator<Item = &Arc<Kind>> {
         self.kinds.values().filter(move |k| k.group() == group && k.version() == version)

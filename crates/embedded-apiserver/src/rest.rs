@@ -1,9 +1,11 @@
 //! One request: which verb on which object, and in which form the answer goes out.
 
+mod apply;
 mod decode;
 mod delete;
 mod duplicates;
 mod list;
+mod ownership;
 mod watch;
 mod write;
 

@@ -4,6 +4,7 @@ use http::{Response, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::body::Body;
+use crate::fields::Conflict;
 use crate::kind::Kind;
 
 /// One thing that is wrong with an object: `causes` of an Invalid status.
@@ -180,6 +181,13 @@ impl Status {
         let message =
             format!("Operation cannot be fulfilled on {} \"{name}\": {why}", kind.qualified_plural());
         Self::new(409, "Conflict", message).about(kind, name)
+    }
+
+    /// An apply that would change what others own.
+    pub(crate) fn apply_conflict(conflicts: &[Conflict]) -> Self {
+        let mut status = Self::new(409, "Conflict", Conflict::message(conflicts));
+        status.details = Some(json!({ "causes": Conflict::causes(conflicts) }));
+        status
     }
 
     pub(crate) fn forbidden(kind: &Kind, name: &str, why: &str) -> Self {

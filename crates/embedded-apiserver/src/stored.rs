@@ -39,6 +39,8 @@ struct Places {
     uid: (u32, u32),
     /// The digits of the resourceVersion.
     version: (u32, u32),
+    /// `,"managedFields":[...]` begins here, and ends before the metadata's closing brace. 0: nobody owns anything.
+    managed: u32,
 }
 
 /// In which form an object is sent.
@@ -50,11 +52,20 @@ pub(crate) enum Form {
     Metadata,
 }
 
+const MANAGED_FIELDS: &str = ",\"managedFields\":";
 const METADATA_PREFIX: &str = "\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",";
 
 impl Stored {
-    /// Takes an object without apiVersion and kind, and writes it down at a revision (0: none, for a dry run).
-    pub(crate) fn new(kind: &Kind, key: Key, revision: u64, object: &mut Map<String, Value>) -> Self {
+    /// Takes an object without apiVersion, kind and managedFields, and writes it down at a revision (0: none, for a dry
+    /// run). `managed`: the managedFields as JSON, or nothing. They are kept as text: only writes look into them, and
+    /// the order of their members is theirs.
+    pub(crate) fn new(
+        kind: &Kind,
+        key: Key,
+        revision: u64,
+        object: &mut Map<String, Value>,
+        managed: &str,
+    ) -> Self {
         let metadata = object.entry("metadata").or_insert_with(|| Value::Object(Map::new()));
         if let Some(metadata) = metadata.as_object_mut()
             && revision != 0
@@ -63,7 +74,7 @@ impl Stored {
         }
         let labels = metadata.get("labels").and_then(Value::as_object).into_iter().flatten();
         let labels = labels.map(|(name, value)| (name, value.as_str().unwrap_or_default())).collect();
-        let (body, places) = write_down(object);
+        let (body, places) = write_down(object, managed);
         let fields = if kind.selectable().is_empty() {
             Pairs::default()
         } else {
@@ -82,11 +93,27 @@ impl Stored {
         Self { key, revision, labels, fields, body, places }
     }
 
-    /// The object as JSON values, without apiVersion and kind.
+    /// The managedFields as JSON; empty if there are none.
+    pub(crate) fn managed(&self) -> &str {
+        if self.places.managed == 0 {
+            return "";
+        }
+        let Range { start, end } = range((self.places.managed, self.places.metadata_end));
+        let inside = start.saturating_add(MANAGED_FIELDS.len())..end.saturating_sub(1);
+        std::str::from_utf8(self.body.get(inside).unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// The object as JSON values, without apiVersion, kind and managedFields.
     pub(crate) fn object(&self) -> Map<String, Value> {
         let mut json = Vec::with_capacity(self.body.len() + 1);
         json.push(b'{');
-        json.extend_from_slice(&self.body);
+        let mut rest = 0;
+        if self.places.managed != 0 {
+            let managed = range((self.places.managed, self.places.metadata_end));
+            json.extend_from_slice(self.body.get(..managed.start).unwrap_or_default());
+            rest = managed.end.saturating_sub(1);
+        }
+        json.extend_from_slice(self.body.get(rest..).unwrap_or_default());
         // What was written by `new` can be read: an empty object here would be a bug of `new`, seen by its tests.
         serde_json::from_slice(&json).unwrap_or_default()
     }
@@ -95,7 +122,7 @@ impl Stored {
     pub(crate) fn at_revision(&self, kind: &Kind, revision: u64) -> Self {
         let old = range(self.places.version);
         if old.is_empty() {
-            return Self::new(kind, self.key.clone(), revision, &mut self.object());
+            return Self::new(kind, self.key.clone(), revision, &mut self.object(), self.managed());
         }
         let digits = revision.to_string();
         let (before, after) = (self.body.get(..old.start), self.body.get(old.end..));
@@ -110,6 +137,7 @@ impl Stored {
             metadata_end: moved(self.places.metadata_end),
             uid: (moved(self.places.uid.0), moved(self.places.uid.1)),
             version: (self.places.version.0, moved(self.places.version.1)),
+            managed: moved(self.places.managed),
         };
         Self {
             key: self.key.clone(),
@@ -177,8 +205,8 @@ impl Stored {
 
     fn write_rest(&self, kind: &Kind, out: &mut BytesMut) {
         if event::is_events_v1(kind) {
-            let shown = Value::Object(event::to_events_v1(self.object())).to_string();
-            out.put_slice(shown.as_bytes().get(1..).unwrap_or_default());
+            let object = event::to_events_v1(self.object());
+            out.put_slice(&write_down(&object, self.managed()).0);
         } else {
             out.put_slice(&self.body);
         }
@@ -192,8 +220,8 @@ impl Stored {
 }
 
 /// The text of an object, metadata first, and where things are in it.
-fn write_down(object: &Map<String, Value>) -> (Box<[u8]>, Places) {
-    let mut body = Vec::with_capacity(512);
+fn write_down(object: &Map<String, Value>, managed: &str) -> (Box<[u8]>, Places) {
+    let mut body = Vec::with_capacity(512 + managed.len());
     let mut places = Places::default();
     body.extend_from_slice(b"\"metadata\":{");
     let metadata = object.get("metadata").and_then(Value::as_object);
@@ -207,6 +235,12 @@ fn write_down(object: &Map<String, Value>) -> (Box<[u8]>, Places) {
             "resourceVersion" if value.is_string() => places.version = inside,
             _ => {}
         }
+    }
+    // Metadata without anything else has no name, and is not stored.
+    if !managed.is_empty() {
+        places.managed = narrow(body.len());
+        body.extend_from_slice(MANAGED_FIELDS.as_bytes());
+        body.extend_from_slice(managed.as_bytes());
     }
     body.push(b'}');
     places.metadata_end = narrow(body.len());

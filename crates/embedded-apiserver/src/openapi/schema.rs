@@ -11,15 +11,15 @@ static SCHEMAS: LazyLock<Map<String, Value>> =
     LazyLock::new(|| serde_json::from_str(&recorded::SCHEMAS).unwrap_or_default());
 
 /// Where references point to.
-const PREFIX: &str = "#/components/schemas/";
+pub(crate) const PREFIX: &str = "#/components/schemas/";
 
 /// All recorded schemas, by name.
-pub(super) fn all() -> &'static Map<String, Value> {
+pub(crate) fn all() -> &'static Map<String, Value> {
     &SCHEMAS
 }
 
 /// The name of a built-in kind's schema.
-pub(super) fn name_of(kind: &Kind) -> Option<&'static str> {
+pub(crate) fn name_of(kind: &Kind) -> Option<&'static str> {
     kind.builtin?;
     let is = |of: &Value| {
         of["group"] == kind.group() && of["version"] == kind.version() && of["kind"] == kind.kind()
@@ -31,7 +31,7 @@ pub(super) fn name_of(kind: &Kind) -> Option<&'static str> {
 }
 
 /// The name that a schema refers to, by itself or by its only `allOf`.
-pub(super) fn reference(schema: &Value) -> Option<&str> {
+pub(crate) fn reference(schema: &Value) -> Option<&str> {
     let inner = schema["allOf"].get(0).unwrap_or(schema);
     inner["$ref"].as_str()?.strip_prefix(PREFIX)
 }

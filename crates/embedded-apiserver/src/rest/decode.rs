@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::builtin::{quantities, rules};
+use crate::fields::Sent;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::query::FieldValidation;
@@ -14,6 +15,12 @@ use crate::status::Status;
 pub(crate) struct Decoded {
     pub(crate) object: Object,
     pub(crate) warnings: Vec<String>,
+    /// As managedFields, which the object has no more.
+    pub(crate) sent: Sent,
+}
+
+fn sent(object: &Object) -> Sent {
+    Sent::of(metadata::get(object, "managedFields"))
 }
 
 fn json(kind: &Kind, bytes: &[u8]) -> Result<Value, Status> {
@@ -41,6 +48,7 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
         }
     }
     check_types(kind, &object).map_err(Status::bad_request)?;
+    let sent = sent(&object);
     let (object, unknown) = canonical(kind, object).map_err(|why| cannot_be_handled(kind, &why))?;
     let mut doubtful = duplicates::find(bytes);
     doubtful.extend(unknown);
@@ -53,7 +61,7 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
             return Err(cannot_be_handled(kind, &why));
         }
     };
-    Ok(Decoded { object, warnings })
+    Ok(Decoded { object, warnings, sent })
 }
 
 /// Decodes what a patch made of an object: wrong types are then the patch's fault. `duplicates`: in the patch itself.
@@ -70,6 +78,7 @@ pub(crate) fn patched(
     if let Err(why) = check_types(kind, &object) {
         return Err(wrong(&why, &object.into()));
     }
+    let owners = sent(&object);
     // Kept for the message.
     let sent = Value::Object(object.clone());
     let (object, unknown) = canonical(kind, object).map_err(|why| wrong(&why, &sent))?;
@@ -78,8 +87,10 @@ pub(crate) fn patched(
         FieldValidation::Strict if !unknown.is_empty() => {
             Err(wrong(&format!("strict decoding error: {}", unknown.join(", ")), &sent))
         }
-        FieldValidation::Ignore => Ok(Decoded { object, warnings: Vec::new() }),
-        FieldValidation::Warn | FieldValidation::Strict => Ok(Decoded { object, warnings: unknown }),
+        FieldValidation::Ignore => Ok(Decoded { object, warnings: Vec::new(), sent: owners }),
+        FieldValidation::Warn | FieldValidation::Strict => {
+            Ok(Decoded { object, warnings: unknown, sent: owners })
+        }
     }
 }
 

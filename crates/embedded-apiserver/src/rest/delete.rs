@@ -217,7 +217,7 @@ fn delete_one(
     } else {
         new
     };
-    let stored = Arc::new(Stored::new(kind, key.clone(), revision, &mut object));
+    let stored = Arc::new(Stored::new(kind, key.clone(), revision, &mut object, current.managed()));
     if !dry_run {
         inner.state.put(&kind.storage, Arc::clone(&stored));
     }

@@ -10,14 +10,17 @@ use serde_json::Value;
 
 use crate::builtin::{Builtin, event, rules, storage};
 use crate::clock;
+use crate::fields::{Managed, Sent};
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::{self, Object};
 use crate::names;
 use crate::patch::Patch;
 use crate::query::{FieldValidation, Query};
+use crate::rest::apply;
 use crate::rest::decode::{self, Decoded};
 use crate::rest::duplicates;
+use crate::rest::ownership::{Author, Owners};
 use crate::rest::{Written, check_path_name, key_of, parse_version};
 use crate::route::Target;
 use crate::server::Core;
@@ -41,32 +44,39 @@ pub(super) fn create(
     let dry_run = query.dry_run("CreateOptions")?;
     query.check_field_manager("CreateOptions")?;
     let validation = query.field_validation("CreateOptions")?;
-    let Decoded { object, warnings } = decode::object(kind, request.body(), validation)?;
-    let object = create_object(core, kind, target.namespace.as_deref(), Value::Object(object), dry_run)?;
+    let author = Author::of(query, request, None);
+    let Decoded { object, warnings, sent } = decode::object(kind, request.body(), validation)?;
+    let (namespace, now) = (target.namespace.as_deref(), core.clock.now());
+    let object = core.store.write(|inner| {
+        insert(core, inner, kind, namespace, object, Owners::Changes(&author, sent), now, dry_run)
+    })?;
     Ok(Written { object, created: true, warnings })
 }
 
-/// Creates an object whose types have been checked.
+/// Creates an object of the server's own, whose types are right.
 pub(crate) fn create_object(
     core: &Core,
     kind: &Kind,
     namespace: Option<&str>,
     object: Value,
-    dry_run: bool,
 ) -> Result<Arc<Stored>, Status> {
     let Value::Object(object) = object else {
         return Err(Status::bad_request("an object is no JSON object"));
     };
-    let now = core.clock.now();
-    core.store.write(|inner| insert(core, inner, kind, namespace, object, now, dry_run))
+    let (author, now) = (Author::server(), core.clock.now());
+    core.store.write(|inner| {
+        insert(core, inner, kind, namespace, object, Owners::Changes(&author, Sent::Nothing), now, false)
+    })
 }
 
-fn insert(
+#[expect(clippy::too_many_arguments, reason = "what a create is made of; nothing of it belongs together")]
+pub(super) fn insert(
     core: &Core,
     inner: &mut Inner,
     kind: &Kind,
     namespace: Option<&str>,
     mut object: Object,
+    owners: Owners<'_>,
     now: Timestamp,
     dry_run: bool,
 ) -> Result<Arc<Stored>, Status> {
@@ -113,6 +123,10 @@ fn insert(
     }
     if let Some(builtin) = kind.builtin {
         rules::default(builtin, &mut object);
+    }
+    // Defaults are the client's; what comes later is nobody's.
+    let managed = owners.of(core, kind, None, &object, now);
+    if let Some(builtin) = kind.builtin {
         rules::prepare_create(builtin, &mut object, now, core.options.protect_volumes);
     }
     let mut causes = Causes::default();
@@ -138,7 +152,7 @@ fn insert(
             Status::already_exists(kind, &name)
         });
     }
-    put(inner, kind, key, object, 0, dry_run)
+    put(inner, kind, key, object, &managed, 0, dry_run)
 }
 
 /// The namespace in the object is the one in the path, or is filled in from there.
@@ -195,12 +209,18 @@ fn put(
     kind: &Kind,
     key: Key,
     object: Object,
+    managed: &Managed,
     old_revision: u64,
     dry_run: bool,
 ) -> Result<Arc<Stored>, Status> {
-    let mut object = if event::is_events_v1(kind) { event::from_events_v1(object) } else { object };
+    let mut object = to_stored(kind, object);
     let revision = if dry_run { old_revision } else { inner.state.next_revision() };
-    let stored = Arc::new(Stored::new(kind, key, revision, &mut object));
+    let mut stored = Stored::new(kind, key.clone(), revision, &mut object, &managed.encode());
+    if stored.size() > MAX_OBJECT {
+        // As the real server: what it can do without is left out first.
+        stored = Stored::new(kind, key, revision, &mut object, "");
+    }
+    let stored = Arc::new(stored);
     if stored.size() > MAX_OBJECT {
         return Err(Status::unknown("etcdserver: request is too large"));
     }
@@ -228,12 +248,13 @@ pub(super) fn replace(
     let validation = query.field_validation("UpdateOptions")?;
     let dry_run = query.dry_run("UpdateOptions")?;
     query.check_field_manager("UpdateOptions")?;
+    let author = Author::of(query, request, target.subresource.as_deref());
     let decoded = decode::object(kind, request.body(), validation)?;
     check_said_name(&decoded.object, name)?;
     // Said here, before the object is looked for.
     let version = metadata::text(&decoded.object, "resourceVersion");
     parse_version(version).map_err(|why| Status::unknown(why.0))?;
-    update(core, target, name, Edit::Replace(decoded), dry_run)
+    update(core, target, name, &author, Edit::Replace(decoded), dry_run)
 }
 
 pub(super) fn patch(
@@ -246,10 +267,13 @@ pub(super) fn patch(
     let kind = &target.kind;
     check_path_name(name)?;
     let patch_type = media::patch_type(request.headers(), kind.builtin.is_some())?;
+    if patch_type == media::PatchType::Apply {
+        return apply::apply(core, target, name, query, request);
+    }
     let validation = query.field_validation("PatchOptions")?;
     let dry_run = query.dry_run("PatchOptions")?;
     query.check_field_manager("PatchOptions")?;
-    if query.get("force").is_some() && patch_type != media::PatchType::Apply {
+    if query.get("force").is_some() {
         let cause = Cause::forbidden("force", "may not be specified for non-apply patch");
         return Err(Status::invalid_options("PatchOptions", &cause));
     }
@@ -259,7 +283,8 @@ pub(super) fn patch(
         Patch::Json(_) => Vec::new(),
         Patch::Merge(_) | Patch::Strategic(..) => duplicates::find(request.body()),
     };
-    update(core, target, name, Edit::Patch { patch, duplicates, validation }, dry_run)
+    let author = Author::of(query, request, target.subresource.as_deref());
+    update(core, target, name, &author, Edit::Patch { patch, duplicates, validation }, dry_run)
 }
 
 /// What is to become of an object.
@@ -268,14 +293,22 @@ enum Edit {
     Patch { patch: Patch, duplicates: Vec<String>, validation: FieldValidation },
 }
 
-fn update(core: &Core, target: &Target, name: &str, edit: Edit, dry_run: bool) -> Result<Written, Status> {
+fn update(
+    core: &Core,
+    target: &Target,
+    name: &str,
+    author: &Author,
+    edit: Edit,
+    dry_run: bool,
+) -> Result<Written, Status> {
     let kind = &target.kind;
     let key = key_of(target, name);
     let now = core.clock.now();
     // A patch may take its time: it is tried outside of the lock, and again inside only if somebody was faster.
     let tried = match &edit {
         Edit::Patch { patch, duplicates, validation } => core.store.get(&kind.storage, &key).map(|seen| {
-            let new = patched(kind, name, patch, duplicates, *validation, &shown(kind, &seen));
+            let new =
+                patched(kind, name, patch, duplicates, *validation, &shown(kind, &seen), seen.managed());
             (seen.revision, new)
         }),
         Edit::Replace(_) => None,
@@ -284,7 +317,7 @@ fn update(core: &Core, target: &Target, name: &str, edit: Edit, dry_run: bool) -
         let Some(current) = inner.state.get(&kind.storage, &key).cloned() else {
             let creates =
                 kind.builtin.is_some_and(Builtin::creates_on_update) && target.subresource.is_none();
-            let Edit::Replace(Decoded { mut object, warnings }) = edit else {
+            let Edit::Replace(Decoded { mut object, warnings, sent }) = edit else {
                 return Err(Status::not_found(kind, name));
             };
             if !creates {
@@ -297,22 +330,25 @@ fn update(core: &Core, target: &Target, name: &str, edit: Edit, dry_run: bool) -
             }
             metadata::of(&mut object).remove("resourceVersion");
             let namespace = target.namespace.as_deref();
-            let object = insert(core, inner, kind, namespace, object, now, dry_run)?;
+            let owners = Owners::Changes(author, sent);
+            let object = insert(core, inner, kind, namespace, object, owners, now, dry_run)?;
             return Ok(Written { object, created: true, warnings });
         };
         let old = shown(kind, &current);
-        let (new, warnings) = match (edit, tried) {
+        let decoded = match (edit, tried) {
             (Edit::Patch { .. }, Some((revision, new))) if revision == current.revision => new?,
-            (edit, _) => edited(kind, name, edit, &old)?,
+            (edit, _) => edited(kind, name, edit, &old, current.managed())?,
         };
-        let edited = Edited { kind, target, name, current: &current, old: &old, now };
-        let object = edited.store(inner, new, dry_run)?;
+        let Decoded { object: new, warnings, sent } = decoded;
+        let owned = Managed::parse(current.managed());
+        let edited = Edited { core, kind, target, name, current: &current, old: &old, owned: &owned, now };
+        let object = edited.store(inner, new, Owners::Changes(author, sent), dry_run)?;
         Ok(Written { object, created: false, warnings })
     })
 }
 
 /// An update carries the name of the path it goes to.
-fn check_said_name(object: &Object, name: &str) -> Result<(), Status> {
+pub(super) fn check_said_name(object: &Object, name: &str) -> Result<(), Status> {
     match metadata::text(object, "name") {
         said if said == name => Ok(()),
         "" => Err(Status::bad_request(format!(
@@ -325,8 +361,8 @@ fn check_said_name(object: &Object, name: &str) -> Result<(), Status> {
 }
 
 /// The new object as the client wants it.
-fn edited(kind: &Kind, name: &str, edit: Edit, old: &Object) -> Result<(Object, Vec<String>), Status> {
-    let decoded = match edit {
+fn edited(kind: &Kind, name: &str, edit: Edit, old: &Object, managed: &str) -> Result<Decoded, Status> {
+    match edit {
         Edit::Replace(decoded) => {
             let uid = metadata::text(&decoded.object, "uid");
             let existing = metadata::text(old, "uid");
@@ -336,16 +372,15 @@ fn edited(kind: &Kind, name: &str, edit: Edit, old: &Object) -> Result<(Object, 
                 );
                 return Err(Status::conflict(kind, name, &why));
             }
-            decoded
+            Ok(decoded)
         }
         Edit::Patch { patch, duplicates, validation } => {
-            return patched(kind, name, &patch, &duplicates, validation, old);
+            patched(kind, name, &patch, &duplicates, validation, old, managed)
         }
-    };
-    Ok((decoded.object, decoded.warnings))
+    }
 }
 
-/// What a patch makes of an object.
+/// What a patch makes of an object, who owns it included.
 fn patched(
     kind: &Kind,
     name: &str,
@@ -353,32 +388,52 @@ fn patched(
     duplicates: &[String],
     validation: FieldValidation,
     old: &Object,
-) -> Result<(Object, Vec<String>), Status> {
+    managed: &str,
+) -> Result<Decoded, Status> {
     let mut document = old.clone();
+    if let Ok(managed @ Value::Array(_)) = serde_json::from_str(managed) {
+        metadata::set(&mut document, "managedFields", managed);
+    }
     document.insert("apiVersion".to_owned(), kind.api_version().into());
     document.insert("kind".to_owned(), kind.kind().into());
     let mut document = Value::Object(document);
     patch.apply(&mut document)?;
-    let Decoded { object, warnings } = decode::patched(kind, document, duplicates, validation)?;
-    check_said_name(&object, name)?;
-    Ok((object, warnings))
+    let decoded = decode::patched(kind, document, duplicates, validation)?;
+    check_said_name(&decoded.object, name)?;
+    Ok(decoded)
 }
 
 /// An update between its two versions.
-struct Edited<'a> {
-    kind: &'a Kind,
-    target: &'a Target,
-    name: &'a str,
-    current: &'a Stored,
-    old: &'a Object,
-    now: Timestamp,
+#[derive(Debug)]
+pub(super) struct Edited<'a> {
+    pub(super) core: &'a Core,
+    pub(super) kind: &'a Kind,
+    pub(super) target: &'a Target,
+    pub(super) name: &'a str,
+    pub(super) current: &'a Stored,
+    pub(super) old: &'a Object,
+    /// Whose its fields are.
+    pub(super) owned: &'a Managed,
+    pub(super) now: Timestamp,
 }
 
 impl Edited<'_> {
-    fn store(&self, inner: &mut Inner, mut new: Object, dry_run: bool) -> Result<Arc<Stored>, Status> {
-        let Self { kind, old, current, .. } = *self;
+    pub(super) fn store(
+        &self,
+        inner: &mut Inner,
+        mut new: Object,
+        owners: Owners<'_>,
+        dry_run: bool,
+    ) -> Result<Arc<Stored>, Status> {
+        let Self { kind, old, current, owned, .. } = *self;
         self.check_version(&new)?;
         set_namespace(&mut new, self.target.namespace.as_deref())?;
+        if let Some(builtin) = kind.builtin {
+            rules::default(builtin, &mut new);
+        }
+        metadata::normalize(&mut new);
+        // Compared as the client wants it, defaults included; what such a write cannot change is left out there.
+        let managed = owners.of(self.core, kind, Some((old, owned)), &new, self.now);
         self.keep_system_metadata(&mut new);
         self.split_status(&mut new);
         if let Some(builtin) = kind.builtin {
@@ -392,7 +447,8 @@ impl Edited<'_> {
             return Err(Status::invalid(kind, self.name, &causes));
         }
         metadata::copy(old, &mut new, "resourceVersion");
-        if new == *old {
+        // A write that moves nothing but times in the managedFields is none.
+        if new == *old && managed.says_the_same_as(owned) {
             return inner.state.get(&kind.storage, &current.key).cloned().ok_or_else(|| {
                 // Cannot happen: the lock is held since it was found.
                 Status::not_found(kind, self.name)
@@ -405,7 +461,9 @@ impl Edited<'_> {
             metadata::set(&mut new, "generation", metadata::generation(old).saturating_add(1));
         }
         if is_released(kind, &new) {
-            let answer = Stored::new(kind, current.key.clone(), current.revision, &mut to_stored(kind, new));
+            let mut last = to_stored(kind, new);
+            let managed = managed.encode();
+            let answer = Stored::new(kind, current.key.clone(), current.revision, &mut last, &managed);
             if !dry_run {
                 // As etcd's event: what was there before, at the revision of the removal.
                 let last = current.at_revision(kind, inner.state.next_revision());
@@ -413,7 +471,7 @@ impl Edited<'_> {
             }
             return Ok(Arc::new(answer));
         }
-        put(inner, kind, current.key.clone(), new, current.revision, dry_run)
+        put(inner, kind, current.key.clone(), new, &managed, current.revision, dry_run)
     }
 
     fn check_version(&self, new: &Object) -> Result<(), Status> {

@@ -28,7 +28,7 @@ fn kind() -> Kind {
 fn put(state: &mut State, namespace: &str, name: &str) -> u64 {
     let kind = kind();
     let Value::Object(mut object) = json!({ "metadata": { "name": name } }) else { unreachable!() };
-    let stored = Stored::new(&kind, Key::new(namespace, name), state.next_revision(), &mut object);
+    let stored = Stored::new(&kind, Key::new(namespace, name), state.next_revision(), &mut object, "");
     state.put(&kind.storage, Arc::new(stored));
     state.revision()
 }

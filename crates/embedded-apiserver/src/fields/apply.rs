@@ -1,0 +1,259 @@
+//! What an apply does to an object and to who owns it.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::fields::compare::Mismatch;
+use crate::fields::element::equal;
+use crate::fields::managed::{Entry, Managed, Manager};
+use crate::fields::set::{Path, Set};
+use crate::fields::update::{Operation, stripped};
+use crate::metadata::Object;
+
+/// Where client-side apply keeps what it has applied.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// The manager of kubectl's server-side apply, which takes over from its client-side one.
+const KUBECTL: &str = "kubectl";
+/// Who owns what nobody has owned before the first apply.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+
+/// A field that somebody else owns, and that an apply would change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Conflict {
+    pub(crate) manager: Manager,
+    pub(crate) version: String,
+    pub(crate) path: Path,
+}
+
+/// Why an apply is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// Others own what it would change.
+    Conflicts(Vec<Conflict>),
+    /// The configuration does not fit the kind's schema.
+    Configuration(String),
+    /// The live object does not.
+    Live(String),
+}
+
+impl From<Mismatch> for Refused {
+    fn from(Mismatch(why): Mismatch) -> Self {
+        Self::Live(why)
+    }
+}
+
+/// What an apply has come to.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Applied {
+    /// The new object; nothing if it is the live one.
+    pub(crate) object: Option<Object>,
+    pub(crate) managed: Managed,
+}
+
+/// Applies a configuration to a live object, or to nothing. Neither carries apiVersion, kind or managedFields.
+///
+/// # Errors
+///
+/// The configuration does not fit the kind, or changes what others own and is not forced to.
+#[doc(alias = "FieldManager.Apply")]
+#[doc(alias = "server-side apply")]
+pub(crate) fn apply(
+    operation: &Operation<'_>,
+    live: Option<&Object>,
+    owned: &Managed,
+    config: &Object,
+    force: bool,
+) -> Result<Applied, Refused> {
+    operation.types.validate(config).map_err(Refused::Configuration)?;
+    let zero;
+    let (live, mut managed) = match live {
+        Some(live) if owned.is_empty() => (live, operation.adopt(live, BEFORE_FIRST_APPLY)?),
+        Some(live) => (live, owned.clone()),
+        None => {
+            zero = operation.types.zero();
+            (&zero, Managed::default())
+        }
+    };
+    operation.reconcile(&mut managed);
+    let applied = match operation.apply(live, managed.clone(), config, force) {
+        Err(Refused::Conflicts(conflicts)) if operation.manager == KUBECTL => {
+            let conflicts = operation.not_last_applied(live, conflicts);
+            if !conflicts.is_empty() {
+                return Err(Refused::Conflicts(conflicts));
+            }
+            operation.apply(live, managed, config, true)?
+        }
+        applied => applied?,
+    };
+    Ok(operation.keep_last_applied(applied, live, config))
+}
+
+impl Operation<'_> {
+    fn apply(
+        &self,
+        live: &Object,
+        mut managed: Managed,
+        config: &Object,
+        force: bool,
+    ) -> Result<Applied, Refused> {
+        let merged = self.types.merge(live, config);
+        let fields = self.types.fields_of(config).difference_with_all_below(self.reset);
+        let manager = Manager::new(self.manager, true, self.version, self.subresource);
+        let id = manager.id();
+        let last = managed.entries.get(&id).cloned();
+        let time = last.as_ref().and_then(|last| last.time);
+        managed.insert(Entry { time, ..self.entry(manager, fields) });
+        let new = match last {
+            Some(last) if last.version == self.version => self.prune(merged, &managed, &last.fields),
+            // What was applied in another version is looked at in that version.
+            Some(last) => match self.others.get(&last.version) {
+                Some(other) => self.prune_in(other.types, merged, &managed, &last),
+                None => merged,
+            },
+            None => merged,
+        };
+        let (_, conflicts) = self.take(&mut managed, live, &new, Some(&id), force)?;
+        if !conflicts.is_empty() {
+            return Err(Refused::Conflicts(conflicts));
+        }
+        let changed = !are_equal(live, &new);
+        if let Some(mut entry) = managed.entries.remove(&id) {
+            entry.fields = entry.fields.difference(stripped());
+            if changed {
+                entry.time = Some(self.now);
+            }
+            if !entry.fields.is_empty() {
+                managed.insert(entry);
+            }
+        }
+        Ok(Applied { object: changed.then_some(new), managed })
+    }
+
+    /// Removes what this manager has applied before, does not apply any more, and nobody else owns.
+    fn prune(&self, merged: Object, managed: &Managed, last: &Set) -> Object {
+        prune(self.types, merged, managed, last)
+    }
+
+    fn prune_in(&self, types: &super::Types, merged: Object, managed: &Managed, last: &Entry) -> Object {
+        prune(types, merged, managed, &last.fields)
+    }
+
+    /// The conflicts that client-side apply has not made itself: what it has applied last, and is still so, is no one
+    /// else's.
+    fn not_last_applied(&self, live: &Object, conflicts: Vec<Conflict>) -> Vec<Conflict> {
+        let Some(mine) = self.last_applied(live) else { return conflicts };
+        conflicts.into_iter().filter(|conflict| !mine.has_path(&conflict.path.0)).collect()
+    }
+
+    fn last_applied(&self, live: &Object) -> Option<Set> {
+        let mut last: Object = serde_json::from_str(annotation(live)?).ok()?;
+        if last.remove("apiVersion")? != self.version {
+            return None;
+        }
+        last.remove("kind");
+        self.types.validate(&last).ok()?;
+        let difference = self.types.compare(&last, live).ok()?;
+        let fields = self.types.fields_of(&last);
+        Some(
+            fields
+                .difference(&difference.modified)
+                .difference(&difference.added)
+                .difference(&difference.removed),
+        )
+    }
+
+    /// kubectl's annotation says what has been applied last, as long as there is one.
+    fn keep_last_applied(&self, mut applied: Applied, live: &Object, config: &Object) -> Applied {
+        let object = applied.object.as_ref().unwrap_or(live);
+        if self.manager != KUBECTL || annotation(object).is_none() {
+            return applied;
+        }
+        let mut config = config.clone();
+        annotations(&mut config).map(|annotations| annotations.remove(LAST_APPLIED));
+        config.insert("apiVersion".to_owned(), self.version.into());
+        config.insert("kind".to_owned(), self.kind.into());
+        let mut object = object.clone();
+        let text = format!("{}\n", Value::Object(config));
+        annotations(&mut object).map(|annotations| annotations.insert(LAST_APPLIED.to_owned(), text.into()));
+        if applied.object.is_some() || !are_equal(live, &object) {
+            applied.object = Some(object);
+        }
+        applied
+    }
+}
+
+fn annotations(object: &mut Object) -> Option<&mut Object> {
+    object.get_mut("metadata")?.get_mut("annotations")?.as_object_mut()
+}
+
+/// Numbers by what they are worth.
+fn are_equal(one: &Object, other: &Object) -> bool {
+    let mut pairs = one.iter().zip(other);
+    one.len() == other.len() && pairs.all(|((a, x), (b, y))| a == b && equal(x, y))
+}
+
+fn annotation(object: &Object) -> Option<&str> {
+    let text = object.get("metadata")?.get("annotations")?.get(LAST_APPLIED)?.as_str()?;
+    (!text.is_empty()).then_some(text)
+}
+
+fn prune(types: &super::Types, merged: Object, managed: &Managed, last: &Set) -> Object {
+    if last.is_empty() {
+        return merged;
+    }
+    let last = types.with_named_fields(last);
+    let pruned = types.without(&merged, &last);
+    // What somebody owns comes back, with all that it is in.
+    let owned = managed.entries().fold(Set::empty(), |all, entry| all.union(&entry.fields));
+    let all = types.with_named_fields(&types.fields_of(&merged));
+    let kept = types.with_named_fields(&types.fields_of(&pruned));
+    let pruned = types.without(&merged, &all.difference(&kept.union(&types.with_named_fields(&owned))));
+    // And what this manager did not own before.
+    let kept = types.with_named_fields(&types.fields_of(&pruned));
+    types.without(&merged, &all.difference(&kept).intersection(&last))
+}
+
+impl Conflict {
+    /// Who has it, for people.
+    pub(crate) fn owner(&self) -> String {
+        let mut owner = format!("{:?}", self.manager.name);
+        if !self.manager.subresource.is_empty() {
+            let _ = write!(owner, " with subresource {:?}", self.manager.subresource);
+        }
+        if !self.manager.applies {
+            let _ = write!(owner, " using {}", self.version);
+        }
+        owner
+    }
+
+    /// The message of a refusal for these.
+    pub(crate) fn message(conflicts: &[Self]) -> String {
+        if let [only] = conflicts {
+            return format!("Apply failed with 1 conflict: conflict with {}: {}", only.owner(), only.path);
+        }
+        let mut message = format!("Apply failed with {} conflicts:", conflicts.len());
+        let mut owner = None;
+        for conflict in conflicts {
+            if owner != Some(&conflict.manager) {
+                let separator = if owner.is_none() { ' ' } else { '\n' };
+                let _ = write!(message, "{separator}conflicts with {}:", conflict.owner());
+                owner = Some(&conflict.manager);
+            }
+            let _ = write!(message, "\n- {}", conflict.path);
+        }
+        message
+    }
+
+    /// The causes of a refusal for these.
+    pub(crate) fn causes(conflicts: &[Self]) -> Value {
+        let cause = |conflict: &Self| {
+            json!({
+                "reason": "FieldManagerConflict",
+                "message": format!("conflict with {}", conflict.owner()),
+                "field": conflict.path.to_string(),
+            })
+        };
+        conflicts.iter().map(cause).collect()
+    }
+}

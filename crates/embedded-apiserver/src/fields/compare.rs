@@ -1,0 +1,269 @@
+//! What is different between two versions of an object, as sets of fields.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::fields::Element;
+use crate::fields::element::equal;
+use crate::fields::set::{Node, Set};
+use crate::fields::types::{Form, List, Members, Ref, Sort, Types};
+use crate::metadata::Object;
+
+/// No field is in more than one of the sets.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[doc(alias = "Comparison")]
+pub(crate) struct Difference {
+    pub(crate) removed: Set,
+    pub(crate) modified: Set,
+    pub(crate) added: Set,
+}
+
+impl Difference {
+    /// Leaves out some fields with all below them.
+    pub(crate) fn without(self, fields: &Set) -> Self {
+        if fields.is_empty() {
+            return self;
+        }
+        Self {
+            removed: self.removed.difference_with_all_below(fields),
+            modified: self.modified.difference_with_all_below(fields),
+            added: self.added.difference_with_all_below(fields),
+        }
+    }
+}
+
+/// What does not fit the types: the first of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mismatch(pub(crate) String);
+
+impl Types {
+    /// Compares two objects of this type.
+    ///
+    /// # Errors
+    ///
+    /// One of them does not fit the types.
+    pub(crate) fn compare(&self, old: &Object, new: &Object) -> Result<Difference, Mismatch> {
+        let mut found = Gathered::default();
+        self.compare_members(self.root(), Some(old), Some(new), &mut found)?;
+        Ok(found.into_difference())
+    }
+
+    fn compare_at(
+        &self,
+        of: Ref,
+        old: Option<&Value>,
+        new: Option<&Value>,
+        below: &mut Gathered,
+    ) -> Result<Marks, Mismatch> {
+        let atom = self.atom(of);
+        let (old_form, new_form) = (atom.form(old), atom.form(new));
+        let mut marks = Marks::default();
+        let is_leaf = if new.is_none() {
+            self.compare_as(old_form, old, new, &mut marks, below)?
+        } else if old.is_none() || old_form.is_same_as(new_form) {
+            self.compare_as(new_form, old, new, &mut marks, below)?
+        } else {
+            self.compare_as(old_form, old, new, &mut marks, below)?;
+            self.compare_as(new_form, old, new, &mut marks, below)?
+        };
+        if !is_leaf {
+            marks.added |= old.is_none();
+            marks.removed |= new.is_none();
+        }
+        Ok(marks)
+    }
+
+    /// Whether it is compared as one field.
+    fn compare_as(
+        &self,
+        form: Form<'_>,
+        old: Option<&Value>,
+        new: Option<&Value>,
+        marks: &mut Marks,
+        below: &mut Gathered,
+    ) -> Result<bool, Mismatch> {
+        match form {
+            Form::Nothing => Err(Mismatch("schema error: invalid atom: inlined".to_owned())),
+            Form::Scalar(scalar) => {
+                let fits = |value: Option<&Value>| value.is_none_or(|value| scalar.fits(value));
+                if !fits(old) && !fits(new) {
+                    return Err(Mismatch("a value is of another type than its schema says".to_owned()));
+                }
+                marks.leaf(old, new);
+                Ok(true)
+            }
+            Form::Map(members) => {
+                let (old_map, new_map) = (as_map(old), as_map(new));
+                let empty = |map: Option<&Map<String, Value>>| map.is_none_or(Map::is_empty);
+                if members.atomic || (empty(old_map) && empty(new_map)) {
+                    marks.leaf(old, new);
+                    return Ok(true);
+                }
+                self.compare_members(members, old_map, new_map, below)?;
+                Ok(false)
+            }
+            Form::List(list) => {
+                let (old_list, new_list) = (as_list(old), as_list(new));
+                if list.sort == Sort::Atomic || (old_list.is_empty() && new_list.is_empty()) {
+                    marks.leaf(old, new);
+                    return Ok(true);
+                }
+                self.compare_items(list, old_list, new_list, below)?;
+                Ok(false)
+            }
+        }
+    }
+
+    fn compare_members(
+        &self,
+        members: &Members,
+        old: Option<&Map<String, Value>>,
+        new: Option<&Map<String, Value>>,
+        below: &mut Gathered,
+    ) -> Result<(), Mismatch> {
+        let mut one = |name: &String, old: Option<&Value>, new: Option<&Value>| {
+            // Most of what is updated stays as it is.
+            if old.is_some() && old == new {
+                return Ok(());
+            }
+            let undeclared = || Mismatch(format!(".{name}: field not declared in schema"));
+            let of = members.member(name).0.ok_or_else(undeclared)?;
+            let mut deeper = Gathered::default();
+            let marks = self.compare_at(of, old, new, &mut deeper)?;
+            below.attach(|| Element::Field(name.clone()), marks, deeper);
+            Ok(())
+        };
+        // Both are sorted by name.
+        let mut left = old.into_iter().flatten().peekable();
+        let mut right = new.into_iter().flatten().peekable();
+        loop {
+            match (left.peek(), right.peek()) {
+                (None, None) => return Ok(()),
+                (Some((a, x)), Some((b, y))) if a == b => {
+                    one(a, Some(x), Some(y))?;
+                    left.next();
+                    right.next();
+                }
+                (Some((a, x)), next) if next.is_none_or(|(b, _)| a < b) => {
+                    one(a, Some(x), None)?;
+                    left.next();
+                }
+                (_, Some((b, y))) => {
+                    one(b, None, Some(y))?;
+                    right.next();
+                }
+                (Some(_), None) => return Ok(()),
+            }
+        }
+    }
+
+    fn compare_items(
+        &self,
+        list: &List,
+        old: &[Value],
+        new: &[Value],
+        below: &mut Gathered,
+    ) -> Result<(), Mismatch> {
+        // Several under one name are compared as if they were one field.
+        let mut items: BTreeMap<Element, (Vec<&Value>, Vec<&Value>)> = BTreeMap::new();
+        for (at, item) in old.iter().enumerate() {
+            items.entry(self.name_of(list, at, item)?).or_default().0.push(item);
+        }
+        for (at, item) in new.iter().enumerate() {
+            items.entry(self.name_of(list, at, item)?).or_default().1.push(item);
+        }
+        for (element, (old, new)) in items {
+            let (mut deeper, mut marks) = (Gathered::default(), Marks::default());
+            let compare = |old, new, deeper: &mut Gathered| self.compare_at(list.items, old, new, deeper);
+            match (&*old, &*new) {
+                ([], []) => {}
+                ([_] | [], [_] | []) => {
+                    marks = compare(old.first().copied(), new.first().copied(), &mut deeper)?;
+                }
+                ([_, _, ..], [_, _, ..]) => {
+                    let same = old.len() == new.len() && old.iter().zip(&new).all(|(a, b)| equal(a, b));
+                    marks.modified = !same;
+                }
+                ([_, _, ..], _) => {
+                    if let Some(only) = new.first() {
+                        marks = compare(None, Some(only), &mut deeper)?;
+                    }
+                    marks.removed = true;
+                }
+                (_, _) => {
+                    if let Some(only) = old.first() {
+                        marks = compare(Some(only), None, &mut deeper)?;
+                    }
+                    marks.added = true;
+                }
+            }
+            below.attach(|| element, marks, deeper);
+        }
+        Ok(())
+    }
+
+    fn name_of(&self, list: &List, at: usize, item: &Value) -> Result<Element, Mismatch> {
+        self.item(list, item).map_err(|why| Mismatch(format!("element {at}: {why}")))
+    }
+}
+
+/// What became of one field.
+#[derive(Debug, Clone, Copy, Default)]
+struct Marks {
+    removed: bool,
+    modified: bool,
+    added: bool,
+}
+
+impl Marks {
+    fn leaf(&mut self, old: Option<&Value>, new: Option<&Value>) {
+        match (old, new) {
+            (None, _) => self.added = true,
+            (_, None) => self.removed = true,
+            (Some(old), Some(new)) => self.modified |= !equal(old, new),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Gathered {
+    removed: Vec<Node>,
+    modified: Vec<Node>,
+    added: Vec<Node>,
+}
+
+impl Gathered {
+    fn attach(&mut self, element: impl FnOnce() -> Element, marks: Marks, below: Self) {
+        let sides = [
+            (&mut self.removed, marks.removed, below.removed),
+            (&mut self.modified, marks.modified, below.modified),
+            (&mut self.added, marks.added, below.added),
+        ];
+        if sides.iter().all(|(_, member, below)| !member && below.is_empty()) {
+            return;
+        }
+        let element = element();
+        for (nodes, member, below) in sides {
+            if member || !below.is_empty() {
+                nodes.push(Node { element: element.clone(), member, children: Set::of_nodes(below) });
+            }
+        }
+    }
+
+    fn into_difference(self) -> Difference {
+        Difference {
+            removed: Set::of_nodes(self.removed),
+            modified: Set::of_nodes(self.modified),
+            added: Set::of_nodes(self.added),
+        }
+    }
+}
+
+pub(super) fn as_map(value: Option<&Value>) -> Option<&Map<String, Value>> {
+    value.and_then(Value::as_object)
+}
+
+pub(super) fn as_list(value: Option<&Value>) -> &[Value] {
+    value.and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}

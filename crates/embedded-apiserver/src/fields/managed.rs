@@ -1,0 +1,203 @@
+//! `metadata.managedFields`: who owns which fields, as it is kept, sent and sorted.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::clock;
+use crate::fields::set::Set;
+
+/// Who writes, and how: the entries of two are never mixed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Manager {
+    pub(crate) name: String,
+    pub(crate) applies: bool,
+    /// Of an applier it tells nothing apart: the version is the entry's.
+    version: String,
+    pub(crate) subresource: String,
+}
+
+impl Manager {
+    pub(super) fn new(name: &str, applies: bool, version: &str, subresource: &str) -> Self {
+        // Go gives a client without a User-Agent this name.
+        let name = if name.is_empty() { "unknown" } else { name };
+        let version = if applies { "" } else { version };
+        Self {
+            name: name.to_owned(),
+            applies,
+            version: version.to_owned(),
+            subresource: subresource.to_owned(),
+        }
+    }
+
+    /// A text that is the same for the same manager only; the order of these is the one the real server breaks ties by.
+    pub(super) fn id(&self) -> String {
+        let operation = if self.applies { "Apply" } else { "Update" };
+        let mut id = format!("{{\"manager\":{},\"operation\":\"{operation}\"", Value::from(&*self.name));
+        for (member, value) in [("apiVersion", &self.version), ("subresource", &self.subresource)] {
+            if !value.is_empty() {
+                id.push_str(&format!(",\"{member}\":{}", Value::from(&**value)));
+            }
+        }
+        id.push('}');
+        id
+    }
+}
+
+/// What one manager owns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) manager: Manager,
+    /// The version of the kind that the fields are of.
+    pub(crate) version: String,
+    pub(crate) time: Option<Timestamp>,
+    pub(crate) fields: Set,
+}
+
+/// All entries of an object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[doc(alias = "managedFields")]
+pub(crate) struct Managed {
+    pub(super) entries: BTreeMap<String, Entry>,
+}
+
+/// What a client has sent as managedFields.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Sent {
+    /// Nothing, or nothing of use: who owned what still does.
+    Nothing,
+    /// An empty list, or one empty entry: nobody shall own anything.
+    Reset,
+    /// These.
+    Entries(Managed),
+}
+
+impl Sent {
+    /// Reads what was sent. What cannot be read counts for nothing, as on the real server.
+    pub(crate) fn of(value: Option<&Value>) -> Self {
+        let Some(Value::Array(entries)) = value else { return Self::Nothing };
+        match &**entries {
+            [] => return Self::Reset,
+            [Value::Object(only)] if only.values().all(is_zero) => return Self::Reset,
+            _ => {}
+        }
+        match Managed::decode(entries) {
+            Ok(managed) if !managed.is_empty() => Self::Entries(managed),
+            Ok(_) | Err(_) => Self::Nothing,
+        }
+    }
+}
+
+fn is_zero(value: &Value) -> bool {
+    value.is_null() || value == ""
+}
+
+impl Managed {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.values()
+    }
+
+    pub(crate) fn insert(&mut self, entry: Entry) {
+        self.entries.insert(entry.manager.id(), entry);
+    }
+
+    /// Reads a list of entries.
+    ///
+    /// # Errors
+    ///
+    /// Says what is wrong with the first that cannot be read.
+    pub(crate) fn decode(entries: &[Value]) -> Result<Self, String> {
+        let mut managed = Self::default();
+        for (at, entry) in entries.iter().enumerate() {
+            let text = |member: &str| entry[member].as_str().unwrap_or_default();
+            let applies = match text("operation") {
+                "Apply" => true,
+                "Update" => false,
+                _ => return Err("operation must be `Apply` or `Update`".to_owned()),
+            };
+            let version = text("apiVersion");
+            if version.is_empty() {
+                return Err("apiVersion must not be empty".to_owned());
+            }
+            match text("fieldsType") {
+                "FieldsV1" => {}
+                "" => return Err(format!("missing fieldsType in managed fields entry {at}")),
+                other => return Err(format!("invalid fieldsType {other:?} in managed fields entry {at}")),
+            }
+            let fields = Set::decode(&entry["fieldsV1"])?;
+            let mut manager = Manager::new(text("manager"), applies, version, text("subresource"));
+            text("manager").clone_into(&mut manager.name);
+            let time = text("time").parse().ok();
+            managed.insert(Entry { manager, version: version.to_owned(), time, fields });
+        }
+        Ok(managed)
+    }
+
+    /// Reads what [`encode`](Self::encode) has written.
+    pub(crate) fn parse(text: &str) -> Self {
+        match serde_json::from_str(text) {
+            Ok(Value::Array(entries)) => Self::decode(&entries).unwrap_or_default(),
+            _ => Self::default(),
+        }
+    }
+
+    /// The entries in the order in which they are shown, as a JSON list; empty if there are none.
+    pub(crate) fn encode(&self) -> String {
+        let mut entries: Vec<&Entry> = self.entries.values().collect();
+        entries.sort_by_cached_key(|entry| {
+            let manager = &entry.manager;
+            let seconds = entry.time.map_or(0, Timestamp::as_second);
+            (!manager.applies, seconds, &manager.name, &entry.version, &manager.subresource)
+        });
+        let mut out = String::new();
+        for entry in entries {
+            out.push(if out.is_empty() { '[' } else { ',' });
+            entry.write(&mut out);
+        }
+        if !out.is_empty() {
+            out.push(']');
+        }
+        out
+    }
+
+    /// Whether both say the same but for times.
+    pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
+        let timeless = |(id, entry): (&String, &Entry)| (id.clone(), entry.version.clone());
+        self.entries.len() == other.entries.len()
+            && self.entries.iter().map(timeless).eq(other.entries.iter().map(timeless))
+            && self.entries().map(|entry| &entry.fields).eq(other.entries().map(|entry| &entry.fields))
+    }
+}
+
+impl Entry {
+    fn write(&self, out: &mut String) {
+        let Self { manager, version, time, fields } = self;
+        let mut member = |name: &str, value: &str| {
+            out.push_str(if out.ends_with(['[', ',']) { "{\"" } else { ",\"" });
+            out.push_str(name);
+            out.push_str("\":");
+            out.push_str(value);
+        };
+        member("apiVersion", &json!(version).to_string());
+        member("fieldsType", "\"FieldsV1\"");
+        let mut set = String::with_capacity(256);
+        fields.encode(&mut set);
+        member("fieldsV1", &set);
+        if !manager.name.is_empty() {
+            member("manager", &json!(manager.name).to_string());
+        }
+        member("operation", if manager.applies { "\"Apply\"" } else { "\"Update\"" });
+        if !manager.subresource.is_empty() {
+            member("subresource", &json!(manager.subresource).to_string());
+        }
+        if let Some(time) = time {
+            member("time", &json!(clock::seconds(*time)).to_string());
+        }
+        out.push('}');
+    }
+}

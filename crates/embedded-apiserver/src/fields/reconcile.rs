@@ -1,0 +1,55 @@
+//! Sets that were written when the schema was another: what has become one field since is owned as one.
+
+use crate::fields::Element;
+use crate::fields::set::{Node, Set};
+use crate::fields::types::{Ref, Sort, Types};
+
+impl Types {
+    /// The set as these types would have it. From one field to many nothing changes, as on the real server.
+    #[doc(alias = "ReconcileFieldSetWithSchema")]
+    pub(super) fn reconciled(&self, set: Set) -> Set {
+        let root = self.root_type();
+        if self.fits(root, &set) { set } else { self.reconciled_at(root, &set) }
+    }
+
+    fn below(&self, of: Ref, element: &Element) -> Option<Ref> {
+        let atom = self.atom(of);
+        match (element, &atom.map, &atom.list) {
+            (Element::Field(name), Some(map), _) if !map.is_deduced() => map.member(name).0,
+            (_, None, Some(list)) => Some(list.items),
+            _ => None,
+        }
+    }
+
+    fn is_one_field(&self, of: Ref) -> bool {
+        let atom = self.atom(of);
+        match (&atom.map, atom.scalar, &atom.list) {
+            (Some(map), ..) => map.atomic && !map.is_deduced(),
+            (None, None, Some(list)) => list.sort == Sort::Atomic,
+            _ => false,
+        }
+    }
+
+    fn fits(&self, of: Ref, set: &Set) -> bool {
+        set.nodes().iter().filter(|node| !node.children.is_empty()).all(|node| {
+            let below = self.below(of, &node.element);
+            below.is_none_or(|below| !self.is_one_field(below) && self.fits(below, &node.children))
+        })
+    }
+
+    fn reconciled_at(&self, of: Ref, set: &Set) -> Set {
+        let nodes = set.nodes().iter().map(|node| {
+            let below = self.below(of, &node.element).filter(|_| !node.children.is_empty());
+            match below {
+                None => node.clone(),
+                Some(below) if self.is_one_field(below) => Node::leaf(node.element.clone()),
+                Some(below) => Node {
+                    element: node.element.clone(),
+                    member: node.member,
+                    children: self.reconciled_at(below, &node.children),
+                },
+            }
+        });
+        Set::of_nodes(nodes.collect())
+    }
+}

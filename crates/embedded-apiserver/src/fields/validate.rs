@@ -1,0 +1,145 @@
+//! Whether an applied configuration fits the types, in the real server's words.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::fields::Element;
+use crate::fields::element::number_text;
+use crate::fields::types::{Form, List, Members, Ref, Scalar, Sort, Types};
+
+/// What is found is not told without end.
+const MOST: usize = 64;
+
+impl Scalar {
+    pub(super) const fn fits(self, value: &Value) -> bool {
+        match self {
+            Self::Number => matches!(value, Value::Number(_) | Value::Null),
+            Self::Text => matches!(value, Value::String(_) | Value::Null),
+            Self::Truth => matches!(value, Value::Bool(_) | Value::Null),
+            Self::Any => !matches!(value, Value::Array(_) | Value::Object(_)),
+        }
+    }
+}
+
+impl Types {
+    /// # Errors
+    ///
+    /// Everything that is wrong, as one text.
+    pub(super) fn validate(&self, object: &Map<String, Value>) -> Result<(), String> {
+        let mut wrong = Vec::new();
+        self.validate_members(self.root(), object, "", &mut wrong);
+        match &*wrong {
+            [] => Ok(()),
+            [one] => Err(one.clone()),
+            many => Err(format!("errors:\n  {}", many.join("\n  "))),
+        }
+    }
+
+    fn validate_at(&self, of: Option<Ref>, value: &Value, path: &str, wrong: &mut Vec<String>) {
+        if wrong.len() >= MOST {
+            return;
+        }
+        let mut say = |why: String| {
+            wrong.push(if path.is_empty() { why } else { format!("{path}: {why}") });
+        };
+        let Some(of) = of else { return say("field not declared in schema".to_owned()) };
+        match (self.atom(of).form(Some(value)), value) {
+            (Form::Nothing, _) => say("schema error: invalid atom: inlined".to_owned()),
+            (Form::Scalar(scalar), value) if scalar.fits(value) => {}
+            (Form::Scalar(scalar), value) => say(match scalar {
+                Scalar::Number => format!("expected numeric (int or float), got {}", go_type(value)),
+                Scalar::Text => {
+                    format!("expected string, got &value.valueUnstructured{{Value:{}}}", go_syntax(value))
+                }
+                Scalar::Truth => format!("expected boolean, got &{{{}}}", go_text(value)),
+                Scalar::Any => format!("expected any scalar, got &{{{}}}", go_text(value)),
+            }),
+            (Form::Map(_) | Form::List(_), Value::Null) => {}
+            (Form::Map(members), Value::Object(all)) => self.validate_members(members, all, path, wrong),
+            (Form::List(list), Value::Array(items)) => self.validate_items(list, items, path, wrong),
+            (Form::Map(_), _) => say(format!("expected map, got &{{{}}}", go_text(value))),
+            (Form::List(_), _) => say(format!("expected list, got &{{{}}}", go_text(value))),
+        }
+    }
+
+    fn validate_members(
+        &self,
+        members: &Members,
+        all: &Map<String, Value>,
+        path: &str,
+        wrong: &mut Vec<String>,
+    ) {
+        for (name, value) in all {
+            let of = members.member(name).0;
+            self.validate_at(of, value, &format!("{path}.{name}"), wrong);
+            // As the real server, which looks no further in this object.
+            if of.is_none() {
+                return;
+            }
+        }
+    }
+
+    fn validate_items(&self, list: &List, items: &[Value], path: &str, wrong: &mut Vec<String>) {
+        let prefix = if path.is_empty() { String::new() } else { format!("{path}: ") };
+        let mut seen = BTreeSet::new();
+        for (at, item) in items.iter().enumerate() {
+            let element = match list.sort {
+                Sort::Atomic => Element::Index(i64::try_from(at).unwrap_or(i64::MAX)),
+                Sort::Set | Sort::Map(_) => match self.item(list, item) {
+                    Ok(element) => element,
+                    Err(why) => return wrong.push(format!("{prefix}element {at}: {why}")),
+                },
+            };
+            self.validate_at(Some(list.items), item, &format!("{path}{element}"), wrong);
+            if list.sort != Sort::Atomic && !seen.insert(element.clone()) && wrong.len() < MOST {
+                wrong.push(format!("{prefix}duplicate entries for key {element}"));
+            }
+        }
+    }
+}
+
+/// As Go's `%T` has it.
+const fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "float64",
+        Value::String(_) => "string",
+        Value::Array(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}
+
+/// As Go's `%#v` has it.
+fn go_syntax(value: &Value) -> String {
+    let inner = |value: &Value| go_syntax(value);
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Number(number) => number_text(number),
+        Value::String(text) => format!("{text:?}"),
+        Value::Array(items) => {
+            format!("[]interface {{}}{{{}}}", items.iter().map(inner).collect::<Vec<_>>().join(", "))
+        }
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| format!("{name:?}:{}", inner(value)));
+            format!("map[string]interface {{}}{{{}}}", members.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// As Go's `%v` has it.
+fn go_text(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Number(number) => number_text(number),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => format!("[{}]", items.iter().map(go_text).collect::<Vec<_>>().join(" ")),
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| format!("{name}:{}", go_text(value)));
+            format!("map[{}]", members.collect::<Vec<_>>().join(" "))
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Server-side apply: PATCH with a configuration that says which fields its manager wants, and how.
+
+use bytes::Bytes;
+use http::Request;
+use serde_json::Value;
+
+use crate::fields::{self, Applied, Managed, Refused};
+use crate::kind::Kind;
+use crate::metadata::{self, Object};
+use crate::query::{FieldValidation, Query};
+use crate::rest::decode;
+use crate::rest::duplicates;
+use crate::rest::ownership::{Author, Owners, with_operation};
+use crate::rest::write::{Edited, check_said_name, insert, shown};
+use crate::rest::{Written, check_path_name, key_of};
+use crate::route::Target;
+use crate::server::Core;
+use crate::status::{Cause, Status};
+
+pub(super) fn apply(
+    core: &Core,
+    target: &Target,
+    name: &str,
+    query: &Query,
+    request: &Request<Bytes>,
+) -> Result<Written, Status> {
+    let kind = &target.kind;
+    check_path_name(name)?;
+    let validation = query.field_validation("PatchOptions")?;
+    let dry_run = query.dry_run("PatchOptions")?;
+    if query.get("fieldManager").unwrap_or_default().is_empty() {
+        let cause = Cause::required("fieldManager", "is required for apply patch");
+        return Err(Status::invalid_options("PatchOptions", &cause));
+    }
+    query.check_field_manager("PatchOptions")?;
+    let author = Author::of(query, request, target.subresource.as_deref());
+    let force = query.flag("force");
+    let (mut config, doubtful) = read(request.body())?;
+    check_types(kind, &mut config)?;
+    let key = key_of(target, name);
+    let now = core.clock.now();
+    core.store.write(|inner| {
+        let current = inner.state.get(&kind.storage, &key).cloned();
+        if current.is_none() && target.subresource.is_some() {
+            return Err(Status::not_found(kind, name));
+        }
+        let live = current.as_ref().map(|current| shown(kind, current));
+        let owned = current.as_ref().map(|current| Managed::parse(current.managed())).unwrap_or_default();
+        let applied = with_operation(core, kind, &author, &[&owned], now, |operation| {
+            fields::apply(operation, live.as_ref(), &owned, &config, force)
+        });
+        let Applied { object, managed } = applied.map_err(|why| refusal(why, target, &config))?;
+        let warnings = match validation {
+            FieldValidation::Strict if !doubtful.is_empty() => {
+                let why = doubtful.join(", ");
+                return Err(Status::bad_request(format!("error strict decoding YAML: {why}")));
+            }
+            FieldValidation::Ignore => Vec::new(),
+            FieldValidation::Strict | FieldValidation::Warn => doubtful,
+        };
+        let new = object.or_else(|| live.clone()).unwrap_or_default();
+        if current.is_none() && !metadata::text(&new, "uid").is_empty() {
+            let why = format!(
+                "uid mismatch: the provided object specified uid {}, and no existing object was found",
+                metadata::text(&new, "uid")
+            );
+            return Err(Status::conflict(kind, name, &why));
+        }
+        let decoded = decode::patched(kind, Value::Object(new), &[], FieldValidation::Ignore)?;
+        check_said_name(&decoded.object, name)?;
+        let (object, owners) = (decoded.object, Owners::Known(managed));
+        let (Some(current), Some(live)) = (&current, &live) else {
+            let namespace = target.namespace.as_deref();
+            let object = insert(core, inner, kind, namespace, object, owners, now, dry_run)?;
+            return Ok(Written { object, created: true, warnings });
+        };
+        let edited = Edited { core, kind, target, name, current, old: live, owned: &owned, now };
+        let object = edited.store(inner, object, owners, dry_run)?;
+        Ok(Written { object, created: false, warnings })
+    })
+}
+
+/// The configuration, and what of it was said twice. Most clients send JSON, which is YAML too.
+fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
+    let wrong = |why: &dyn std::fmt::Display| Status::bad_request(format!("error decoding YAML: {why}"));
+    let value = match serde_json::from_slice(body) {
+        Ok(value) => value,
+        Err(why) => return Err(wrong(&why)),
+    };
+    match value {
+        Value::Object(config) => Ok((config, duplicates::find(body))),
+        Value::Null => Ok((Object::new(), Vec::new())),
+        other => {
+            let sort = match other {
+                Value::Array(_) => "array",
+                Value::String(_) => "string",
+                Value::Bool(_) => "bool",
+                _ => "number",
+            };
+            let why =
+                format!("json: cannot unmarshal {sort} into Go value of type map[string]interface {{}}");
+            Err(wrong(&format!("error unmarshaling JSON: while decoding JSON: {why}")))
+        }
+    }
+}
+
+/// A configuration says what it is, and not who owns it.
+fn check_types(kind: &Kind, config: &mut Object) -> Result<(), Status> {
+    let mut take = |member: &str| match config.remove(member) {
+        Some(Value::String(text)) => text,
+        _ => String::new(),
+    };
+    let (version, name) = (take("apiVersion"), take("kind"));
+    if version != kind.api_version() || name != kind.kind() {
+        let version = if version.contains('/') { version } else { format!("/{version}") };
+        return Err(Status::bad_request(format!("invalid object type: {version}, Kind={name}")));
+    }
+    if metadata::get(config, "managedFields").is_some() {
+        return Err(Status::bad_request("metadata.managedFields must be nil"));
+    }
+    Ok(())
+}
+
+fn refusal(why: Refused, target: &Target, config: &Object) -> Status {
+    let kind = &target.kind;
+    let about = || {
+        let (group, version) = (kind.group(), kind.version());
+        let (namespace, name) = (metadata::text(config, "namespace"), metadata::text(config, "name"));
+        format!("({namespace}/{name}; {group}/{version}, Kind={})", kind.kind())
+    };
+    match why {
+        Refused::Conflicts(conflicts) => Status::apply_conflict(&conflicts),
+        Refused::Configuration(why) => {
+            Status::unknown(format!("failed to create typed patch object {}: {why}", about()))
+        }
+        Refused::Live(why) => {
+            Status::unknown(format!("failed to create typed live object {}: {why}", about()))
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Who owns the fields that a write changes: what the rules in [`fields`](crate::fields) need to know of a request.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, header};
+use jiff::Timestamp;
+
+use crate::builtin::{Builtin, event};
+use crate::fields::{self, Managed, Operation, Sent, Set, Types, Version};
+use crate::kind::Kind;
+use crate::metadata::Object;
+use crate::query::Query;
+use crate::server::Core;
+
+/// The longest name that is made of a User-Agent, in bytes: `FieldManagerMaxLength` of apimachinery.
+const MAX_MANAGER: usize = 128;
+
+/// In whose name a write is recorded.
+#[derive(Debug, Clone)]
+pub(crate) struct Author {
+    manager: String,
+    subresource: String,
+    /// The server itself, before anybody has asked it for anything.
+    is_server: bool,
+}
+
+impl Author {
+    /// Of a request: `fieldManager`, or the User-Agent up to its first slash.
+    pub(super) fn of(query: &Query, request: &Request<Bytes>, subresource: Option<&str>) -> Self {
+        let subresource = subresource.unwrap_or_default().to_owned();
+        let manager = query.get("fieldManager").unwrap_or_default().to_owned();
+        if !manager.is_empty() {
+            return Self { manager, subresource, is_server: false };
+        }
+        let agent = request.headers().get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
+        let product = agent.unwrap_or_default().split('/').next().unwrap_or_default();
+        let mut manager = String::new();
+        for c in product.chars().filter(|c| !c.is_control()) {
+            if manager.len() + c.len_utf8() > MAX_MANAGER {
+                break;
+            }
+            manager.push(c);
+        }
+        Self { manager, subresource, is_server: false }
+    }
+
+    /// Of what the server creates by itself.
+    pub(crate) fn server() -> Self {
+        Self { manager: "kube-apiserver".to_owned(), subresource: String::new(), is_server: true }
+    }
+}
+
+/// Whose the fields of a new version are.
+#[derive(Debug)]
+pub(super) enum Owners<'a> {
+    /// Those become the author's that are not as they were. With what the client has sent as managedFields.
+    Changes(&'a Author, Sent),
+    /// An apply has said it.
+    Known(Managed),
+}
+
+impl Owners<'_> {
+    /// The owners of a version.
+    pub(super) fn of(
+        self,
+        core: &Core,
+        kind: &Kind,
+        live: Option<(&Object, &Managed)>,
+        new: &Object,
+        now: Timestamp,
+    ) -> Managed {
+        match self {
+            Self::Known(managed) => managed,
+            Self::Changes(author, sent) => {
+                let nobody = Managed::default();
+                let owned = live.map_or(&nobody, |(_, owned)| owned);
+                let mentioned = match &sent {
+                    Sent::Entries(sent) => sent,
+                    Sent::Nothing | Sent::Reset => owned,
+                };
+                with_operation(core, kind, author, &[owned, mentioned], now, |operation| {
+                    fields::update(operation, live.map(|(live, _)| live), owned, sent.clone(), new)
+                })
+            }
+        }
+    }
+}
+
+/// Runs the rules for one write; `owned`: what tells which versions of the kind matter.
+pub(super) fn with_operation<T>(
+    core: &Core,
+    kind: &Kind,
+    author: &Author,
+    owned: &[&Managed],
+    now: Timestamp,
+    run: impl FnOnce(&Operation<'_>) -> T,
+) -> T {
+    let version = kind.api_version();
+    let has_others = owned.iter().any(|owned| owned.entries().any(|entry| entry.version != version));
+    let kinds: Vec<Arc<Kind>> =
+        if has_others { core.registry.read().of_storage(&kind.storage) } else { Vec::new() };
+    let mut others = BTreeMap::new();
+    for other in kinds.iter().filter(|other| other.api_version() != version) {
+        let convert = match (event::is_events_v1(kind), event::is_events_v1(other)) {
+            (false, true) => event::to_events_v1,
+            (true, false) => event::from_events_v1,
+            _ => |object| object,
+        };
+        others.insert(other.api_version(), Version { types: other.types(), convert });
+    }
+    let deduced;
+    let types = if author.is_server {
+        // Its objects are simple enough to know their structure without looking it up, which takes longer than a start.
+        deduced = Types::deduced();
+        &deduced
+    } else {
+        kind.types()
+    };
+    run(&Operation {
+        types,
+        kind: kind.kind(),
+        version: &version,
+        others: &others,
+        manager: &author.manager,
+        subresource: &author.subresource,
+        reset: &reset(kind, &author.subresource),
+        now,
+    })
+}
+
+/// What a write to an object or to a subresource does not change, whatever it says: `GetResetFields` of each kind's
+/// strategy in k8s.io/kubernetes/pkg/registry.
+fn reset(kind: &Kind, subresource: &str) -> Set {
+    let paths: &[&[&str]] = match (subresource, kind.builtin) {
+        ("", _) if kind.has_status() => &[&["status"]],
+        ("status", None) => &[&["metadata"], &["spec"]],
+        ("status", Some(Builtin::Pod)) => {
+            &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
+        }
+        ("status", Some(_)) => &[&["spec"]],
+        ("finalize", _) => &[&["status"]],
+        _ => &[],
+    };
+    Set::of_fields(paths)
+}
