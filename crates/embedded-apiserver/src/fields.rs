@@ -19,7 +19,7 @@ mod validate;
 
 pub(crate) use crate::fields::apply::{Applied, Conflict, Refused, apply};
 pub(crate) use crate::fields::element::Element;
-pub(crate) use crate::fields::managed::{Managed, Sent};
+pub(crate) use crate::fields::managed::{MAX_MANAGER, Managed, Sent};
 pub(crate) use crate::fields::set::Set;
 pub(crate) use crate::fields::types::Types;
-pub(crate) use crate::fields::update::{Operation, Version, update};
+pub(crate) use crate::fields::update::{Operation, update};

@@ -199,7 +199,9 @@ pub(crate) fn patch_type(headers: &HeaderMap, builtin: bool) -> Result<PatchType
         "application/merge-patch+json" => Ok(PatchType::Merge),
         // Custom kinds have no strategic merge patch on the real server either.
         "application/strategic-merge-patch+json" if builtin => Ok(PatchType::Strategic),
-        "application/apply-patch+yaml" | "application/apply-patch+cbor" => Ok(PatchType::Apply),
+        "application/apply-patch+yaml" => Ok(PatchType::Apply),
+        // Known, and switched off where CBOR is.
+        "application/apply-patch+cbor" => Err(Status::media_type_is_off()),
         _ => Err(Status::unsupported_media_type(
             "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
         )),

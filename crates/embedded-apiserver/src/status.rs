@@ -310,6 +310,13 @@ impl Status {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
+    /// A type of body that the server would know if it were switched on.
+    pub(crate) fn media_type_is_off() -> Self {
+        let mut status = Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+        status.details = Some(json!({}));
+        status
+    }
+
     pub(crate) fn too_large(limit: usize) -> Self {
         Self::new(413, "RequestEntityTooLarge", format!("Request entity too large: limit is {limit}"))
     }

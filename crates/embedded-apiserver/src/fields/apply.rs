@@ -8,6 +8,7 @@ use crate::fields::compare::Mismatch;
 use crate::fields::element::equal;
 use crate::fields::managed::{Entry, Managed, Manager};
 use crate::fields::set::{Path, Set};
+use crate::fields::types::Types;
 use crate::fields::update::{Operation, stripped};
 use crate::metadata::Object;
 
@@ -104,13 +105,13 @@ impl Operation<'_> {
         let last = managed.entries.get(&id).cloned();
         let time = last.as_ref().and_then(|last| last.time);
         managed.insert(Entry { time, ..self.entry(manager, fields) });
-        let new = match last {
-            Some(last) if last.version == self.version => self.prune(merged, &managed, &last.fields),
-            // What was applied in another version is looked at in that version.
-            Some(last) => match self.others.get(&last.version) {
-                Some(other) => self.prune_in(other.types, merged, &managed, &last),
-                None => merged,
-            },
+        // What was applied in another version is looked at in that version.
+        let seen = last.as_ref().and_then(|last| {
+            let types = if last.version == self.version { Some(self.types) } else { self.others.get(&last.version).copied() };
+            types.zip(Some(&last.fields))
+        });
+        let new = match seen {
+            Some((types, last)) => prune(types, merged, &managed, last),
             None => merged,
         };
         let (_, conflicts) = self.take(&mut managed, live, &new, Some(&id), force)?;
@@ -128,15 +129,6 @@ impl Operation<'_> {
             }
         }
         Ok(Applied { object: changed.then_some(new), managed })
-    }
-
-    /// Removes what this manager has applied before, does not apply any more, and nobody else owns.
-    fn prune(&self, merged: Object, managed: &Managed, last: &Set) -> Object {
-        prune(self.types, merged, managed, last)
-    }
-
-    fn prune_in(&self, types: &super::Types, merged: Object, managed: &Managed, last: &Entry) -> Object {
-        prune(types, merged, managed, &last.fields)
     }
 
     /// The conflicts that client-side apply has not made itself: what it has applied last, and is still so, is no one
@@ -198,7 +190,8 @@ fn annotation(object: &Object) -> Option<&str> {
     (!text.is_empty()).then_some(text)
 }
 
-fn prune(types: &super::Types, merged: Object, managed: &Managed, last: &Set) -> Object {
+/// Removes what a manager has applied before, does not apply any more, and nobody else owns.
+fn prune(types: &Types, merged: Object, managed: &Managed, last: &Set) -> Object {
     if last.is_empty() {
         return merged;
     }

@@ -7,6 +7,12 @@ use serde_json::{Value, json};
 
 use crate::clock;
 use crate::fields::set::Set;
+use crate::status::{Cause, Causes};
+
+/// The longest name of a manager, in bytes: `FieldManagerMaxLength` of apimachinery.
+pub(crate) const MAX_MANAGER: usize = 128;
+/// The longest name of a subresource, in bytes: `MaxSubresourceNameLength` of apimachinery.
+const MAX_SUBRESOURCE: usize = 256;
 
 /// Who writes, and how: the entries of two are never mixed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -146,16 +152,39 @@ impl Managed {
         }
     }
 
-    /// The entries in the order in which they are shown, as a JSON list; empty if there are none.
-    pub(crate) fn encode(&self) -> String {
+    /// The entries in the order in which they are shown.
+    fn sorted(&self) -> Vec<&Entry> {
         let mut entries: Vec<&Entry> = self.entries.values().collect();
-        entries.sort_by_cached_key(|entry| {
+        entries.sort_by_key(|entry| {
             let manager = &entry.manager;
             let seconds = entry.time.map_or(0, Timestamp::as_second);
             (!manager.applies, seconds, &manager.name, &entry.version, &manager.subresource)
         });
+        entries
+    }
+
+    /// What is wrong with the names in entries that a client has sent.
+    pub(crate) fn check(&self, causes: &mut Causes) {
+        for (at, entry) in self.sorted().into_iter().enumerate() {
+            let Manager { name, subresource, .. } = &entry.manager;
+            let field = format!("metadata.managedFields[{at}]");
+            if name.len() > MAX_MANAGER {
+                causes.push(Cause::too_long(format!("{field}.manager"), MAX_MANAGER));
+            }
+            if let Some((place, c)) = name.char_indices().find(|(_, c)| c.is_control()) {
+                let why = format!("invalid character U+{:04X} (at position {place})", u32::from(c));
+                causes.push(Cause::invalid(format!("{field}.manager"), name, &why));
+            }
+            if subresource.len() > MAX_SUBRESOURCE {
+                causes.push(Cause::too_long(format!("{field}.subresource"), MAX_SUBRESOURCE));
+            }
+        }
+    }
+
+    /// The entries as a JSON list; empty if there are none.
+    pub(crate) fn encode(&self) -> String {
         let mut out = String::new();
-        for entry in entries {
+        for entry in self.sorted() {
             out.push(if out.is_empty() { '[' } else { ',' });
             entry.write(&mut out);
         }

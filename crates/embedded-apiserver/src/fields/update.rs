@@ -15,14 +15,6 @@ use crate::metadata::Object;
 pub(super) const MOST_UPDATERS: usize = 10;
 const ANCIENT: &str = "ancient-changes";
 
-/// Another version of the object's kind, which some fields may be owned in.
-#[derive(Debug)]
-pub(crate) struct Version<'a> {
-    pub(crate) types: &'a Types,
-    /// From the version of the request to this one.
-    pub(crate) convert: fn(Object) -> Object,
-}
-
 /// One write, as ownership sees it.
 #[derive(Debug)]
 pub(crate) struct Operation<'a> {
@@ -30,8 +22,8 @@ pub(crate) struct Operation<'a> {
     /// The kind that is written, and its version.
     pub(crate) kind: &'a str,
     pub(crate) version: &'a str,
-    /// Other versions of it, by name.
-    pub(crate) others: &'a BTreeMap<String, Version<'a>>,
+    /// Other versions of it, by name: all versions of a kind say the same with the same members.
+    pub(crate) others: &'a BTreeMap<String, &'a Types>,
     pub(crate) manager: &'a str,
     /// Empty: the object itself.
     pub(crate) subresource: &'a str,
@@ -63,10 +55,7 @@ impl<'a> Comparisons<'a> {
         if !self.others.contains_key(version) {
             let difference = match self.operation.others.get(version) {
                 None => None,
-                Some(Version { types, convert }) => {
-                    let compared = types.compare(&convert(self.old.clone()), &convert(self.new.clone()))?;
-                    Some(compared.without(self.operation.reset))
-                }
+                Some(types) => Some(types.compare(self.old, self.new)?.without(self.operation.reset)),
             };
             self.others.insert(version.to_owned(), difference);
         }
@@ -129,7 +118,7 @@ impl Operation<'_> {
             let types = if entry.version == self.version {
                 Some(self.types)
             } else {
-                self.others.get(&entry.version).map(|other| other.types)
+                self.others.get(&entry.version).copied()
             };
             if let Some(types) = types {
                 entry.fields = types.reconciled(std::mem::take(&mut entry.fields));

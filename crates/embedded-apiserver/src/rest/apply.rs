@@ -68,8 +68,9 @@ pub(super) fn apply(
         }
         let decoded = decode::patched(kind, Value::Object(new), &[], FieldValidation::Ignore)?;
         check_said_name(&decoded.object, name)?;
-        let (object, owners) = (decoded.object, Owners::Known(managed));
+        let (mut object, owners) = (decoded.object, Owners::Known(managed));
         let (Some(current), Some(live)) = (&current, &live) else {
+            metadata::of(&mut object).remove("resourceVersion");
             let namespace = target.namespace.as_deref();
             let object = insert(core, inner, kind, namespace, object, owners, now, dry_run)?;
             return Ok(Written { object, created: true, warnings });

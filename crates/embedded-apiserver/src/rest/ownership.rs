@@ -7,15 +7,12 @@ use bytes::Bytes;
 use http::{Request, header};
 use jiff::Timestamp;
 
-use crate::builtin::{Builtin, event};
-use crate::fields::{self, Managed, Operation, Sent, Set, Types, Version};
+use crate::builtin::Builtin;
+use crate::fields::{self, MAX_MANAGER, Managed, Operation, Sent, Set, Types};
 use crate::kind::Kind;
 use crate::metadata::Object;
 use crate::query::Query;
 use crate::server::Core;
-
-/// The longest name that is made of a User-Agent, in bytes: `FieldManagerMaxLength` of apimachinery.
-const MAX_MANAGER: usize = 128;
 
 /// In whose name a write is recorded.
 #[derive(Debug, Clone)]
@@ -102,13 +99,9 @@ pub(super) fn with_operation<T>(
     let kinds: Vec<Arc<Kind>> =
         if has_others { core.registry.read().of_storage(&kind.storage) } else { Vec::new() };
     let mut others = BTreeMap::new();
-    for other in kinds.iter().filter(|other| other.api_version() != version) {
-        let convert = match (event::is_events_v1(kind), event::is_events_v1(other)) {
-            (false, true) => event::to_events_v1,
-            (true, false) => event::from_events_v1,
-            _ => |object| object,
-        };
-        others.insert(other.api_version(), Version { types: other.types(), convert });
+    // Event's two groups have members of their own: what was owned in one is nobody's in the other, as on the real server.
+    for other in kinds.iter().filter(|other| other.group() == kind.group() && other.api_version() != version) {
+        others.insert(other.api_version(), other.types());
     }
     let deduced;
     let types = if author.is_server {

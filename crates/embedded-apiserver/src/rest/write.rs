@@ -140,6 +140,7 @@ pub(super) fn insert(
     } else if let Some(why) = rules::wrong_name(kind, &name) {
         causes.push(Cause::invalid("metadata.name", &name, why));
     }
+    managed.check(&mut causes);
     check(kind, &object, None, &mut causes);
     if !causes.is_empty() {
         return Err(Status::invalid(kind, &name, &causes));
@@ -441,6 +442,7 @@ impl Edited<'_> {
         }
         metadata::normalize(&mut new);
         let mut causes = Causes::default();
+        managed.check(&mut causes);
         self.check_metadata(&new, &mut causes);
         check(kind, &new, Some(old), &mut causes);
         if !causes.is_empty() {
