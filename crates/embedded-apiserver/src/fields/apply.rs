@@ -107,7 +107,11 @@ impl Operation<'_> {
         managed.insert(Entry { time, ..self.entry(manager, fields) });
         // What was applied in another version is looked at in that version.
         let seen = last.as_ref().and_then(|last| {
-            let types = if last.version == self.version { Some(self.types) } else { self.others.get(&last.version).copied() };
+            let types = if last.version == self.version {
+                Some(self.types)
+            } else {
+                self.others.get(&last.version).copied()
+            };
             types.zip(Some(&last.fields))
         });
         let new = match seen {

@@ -100,7 +100,8 @@ pub(super) fn with_operation<T>(
         if has_others { core.registry.read().of_storage(&kind.storage) } else { Vec::new() };
     let mut others = BTreeMap::new();
     // Event's two groups have members of their own: what was owned in one is nobody's in the other, as on the real server.
-    for other in kinds.iter().filter(|other| other.group() == kind.group() && other.api_version() != version) {
+    for other in kinds.iter().filter(|other| other.group() == kind.group() && other.api_version() != version)
+    {
         others.insert(other.api_version(), other.types());
     }
     let deduced;

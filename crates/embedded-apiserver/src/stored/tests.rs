@@ -11,7 +11,7 @@ fn kind() -> Kind {
 
 fn stored(revision: u64, object: Value) -> Stored {
     let Value::Object(mut object) = object else { panic!("an object") };
-    Stored::new(&kind(), Key::new("n", "a"), revision, &mut object)
+    Stored::new(&kind(), Key::new("n", "a"), revision, &mut object, "")
 }
 
 fn whole(stored: &Stored) -> Value {
@@ -53,7 +53,7 @@ fn another_revision_changes_the_version_and_nothing_else() {
 
 #[test]
 fn an_object_without_anything_is_written_and_read() {
-    let stored = Stored::new(&kind(), Key::new("", "a"), 0, &mut Map::new());
+    let stored = Stored::new(&kind(), Key::new("", "a"), 0, &mut Map::new(), "");
     assert_eq!((stored.uid(), &*stored.field("spec.color")), ("", ""));
     assert_eq!(Value::Object(stored.object()), json!({ "metadata": {} }));
     assert_eq!(stored.at_revision(&kind(), 3).object()["metadata"]["resourceVersion"], "3");
