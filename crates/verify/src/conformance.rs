@@ -9,6 +9,7 @@ mod objects;
 mod page;
 mod target;
 
+mod apply;
 mod collections;
 mod custom;
 mod deletes;
@@ -17,6 +18,7 @@ mod events;
 mod finalizers;
 mod lists;
 mod media;
+mod managed;
 mod metadata;
 mod names;
 mod namespaces;
@@ -108,6 +110,8 @@ pub fn cases() -> Vec<Case> {
         ("metadata", metadata::cases()),
         ("statuses", statuses::cases()),
         ("patches", patches::cases()),
+        ("apply", apply::cases()),
+        ("managed", managed::cases()),
         ("deletes", deletes::cases()),
         ("finalizers", finalizers::cases()),
         ("collections", collections::cases()),

@@ -4,26 +4,13 @@ use serde_json::json;
 
 use crate::conformance::answer::*;
 use crate::conformance::objects::*;
-use crate::conformance::target::{APPLY, JSON_PATCH, MERGE, STRATEGIC};
+use crate::conformance::target::{JSON_PATCH, MERGE, STRATEGIC};
 use crate::conformance::{Case, Outcome, Target, case};
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = merges();
     cases.extend(json_patches());
-    cases.extend(applies());
     cases
-}
-
-async fn not_implemented(t: &Target, media: &str) -> Outcome {
-    t.map("a", "v").await?;
-    let answer = t
-        .patch(
-            &t.maps("/a"),
-            media,
-            &json!({ "kind": "ConfigMap", "apiVersion": "v1", "metadata": { "name": "a" } }),
-        )
-        .await?;
-    answer.refused(501, "NotImplemented").map(drop)
 }
 
 fn merges() -> Vec<Case> {
@@ -476,39 +463,5 @@ fn json_patches() -> Vec<Case> {
                 Ok(())
             },
         ),
-    ]
-}
-
-fn applies() -> Vec<Case> {
-    const WHY: &str = "server-side apply answers 501: field ownership is not tracked yet";
-    vec![
-        case("apply_creates", "An apply of a missing object creates it: 201.", async |t| {
-            let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": { "k": "v" } });
-            let made = t.patch(&t.maps("/a?fieldManager=m"), APPLY, &object).await?.is(201)?;
-            has(&made, json!({ "data": { "k": "v" } }))
-        })
-        .differs(WHY, async |t| not_implemented(t, APPLY).await),
-        case("apply_conflicts_with_another_manager", "An apply of a field that another manager has set to another value answers 409 with the conflict as a cause.", async |t| {
-            let object = |value: &str| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": { "k": value } });
-            t.patch(&t.maps("/a?fieldManager=m"), APPLY, &object("v")).await?.is(201)?;
-            let status = t.patch(&t.maps("/a?fieldManager=n"), APPLY, &object("w")).await?.refused(409, "Conflict")?;
-            has(&status, json!({ "details": { "causes": [{ "reason": "FieldManagerConflict", "field": ".data.k" }] } }))?;
-            t.patch(&t.maps("/a?fieldManager=n&force=true"), APPLY, &object("w")).await?.is(200)?;
-            Ok(())
-        })
-        .differs(WHY, async |t| not_implemented(t, APPLY).await),
-        case("apply_without_a_manager_is_422", "An apply without a fieldManager answers 422.", async |t| {
-            let object = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
-            t.patch(&t.maps("/a"), APPLY, &object).await?.refused(422, "Invalid")?;
-            Ok(())
-        })
-        .differs(WHY, async |t| not_implemented(t, APPLY).await),
-        case("apply_removes_what_it_no_longer_says", "A second apply that leaves a field out removes it if nobody else has it.", async |t| {
-            let object = |data: serde_json::Value| json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" }, "data": data });
-            t.patch(&t.maps("/a?fieldManager=m"), APPLY, &object(json!({ "k": "v", "l": "v" }))).await?.is(201)?;
-            let applied = t.patch(&t.maps("/a?fieldManager=m"), APPLY, &object(json!({ "k": "v" }))).await?.is(200)?;
-            same("data", applied["data"].clone(), json!({ "k": "v" }))
-        })
-        .differs(WHY, async |t| not_implemented(t, APPLY).await),
     ]
 }
