@@ -16,6 +16,7 @@ use crate::rest::{Written, check_path_name, key_of};
 use crate::route::Target;
 use crate::server::Core;
 use crate::status::{Cause, Status};
+use crate::yaml;
 
 pub(super) fn apply(
     core: &Core,
@@ -84,12 +85,16 @@ pub(super) fn apply(
 /// The configuration, and what of it was said twice. Most clients send JSON, which is YAML too.
 fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
     let wrong = |why: &dyn std::fmt::Display| Status::bad_request(format!("error decoding YAML: {why}"));
-    let value = match serde_json::from_slice(body) {
-        Ok(value) => value,
-        Err(why) => return Err(wrong(&why)),
+    let (value, duplicates) = match serde_json::from_slice(body) {
+        Ok(value) => (value, duplicates::find(body)),
+        Err(_) => {
+            let said = |why| wrong(&format!("error converting YAML to JSON: yaml: {why}"));
+            let json = yaml::to_json(body).map_err(said)?;
+            (serde_json::from_slice(&json).map_err(|why| wrong(&why))?, duplicates::find(&json))
+        }
     };
     match value {
-        Value::Object(config) => Ok((config, duplicates::find(body))),
+        Value::Object(config) => Ok((config, duplicates)),
         Value::Null => Ok((Object::new(), Vec::new())),
         other => {
             let sort = match other {

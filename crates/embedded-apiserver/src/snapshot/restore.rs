@@ -114,7 +114,7 @@ fn check(scratch: &Core, object: Value) -> Result<Checked, String> {
     if kind.builtin == Some(Builtin::Namespace) {
         make_way(scratch, &kind, metadata::text(&said, "name"));
     }
-    let stored = create_object(scratch, &kind, namespace.as_deref(), Value::Object(created), false)
+    let stored = create_object(scratch, &kind, namespace.as_deref(), Value::Object(created))
         .map_err(|status| status.message().to_owned())?;
     let mut object = stored.object();
     for member in KEPT {
@@ -159,7 +159,7 @@ fn commit(core: &Core, revision: u64, checked: Vec<Checked>) {
         } else {
             revision
         };
-        let stored = Arc::new(Stored::new(&kind, key, revision, &mut object));
+        let stored = Arc::new(Stored::new(&kind, key, revision, &mut object, ""));
         match tables.iter_mut().find(|(table, _)| *table == kind.storage) {
             Some((_, objects)) => objects.push(stored),
             None => tables.push((Arc::clone(&kind.storage), vec![stored])),
