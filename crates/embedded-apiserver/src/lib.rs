@@ -46,6 +46,7 @@ mod names;
 mod stored;
 mod store;
 mod snapshot;
+mod replica;
 mod status;
 mod clock;
 mod yaml;
@@ -60,6 +61,7 @@ pub use crate::kind::{InvalidKind, Kind};
 pub use crate::listen::{ListenError, Listener};
 #[cfg(feature = "proxy")]
 pub use crate::proxy::{FaultProxy, FaultProxyBuilder};
+pub use crate::replica::Replica;
 pub use crate::request_info::{RequestInfo, Verb};
 pub use crate::request_log::{Counts, Entry, Forgotten, Outcome, RequestLog, Selection, Series};
 pub use crate::server::EmbeddedApiServer;

@@ -194,7 +194,7 @@ fn parse_version(version: &str) -> Result<u64, WrongVersion> {
 /// How long a read waits for a revision that has not been written yet.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-async fn wait_for(core: &Core, revision: u64) -> Result<(), Status> {
+pub(crate) async fn wait_for(core: &Core, revision: u64) -> Result<(), Status> {
     if revision <= core.store.revision() {
         return Ok(());
     }

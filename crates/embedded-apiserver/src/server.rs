@@ -11,7 +11,7 @@ use crate::clock::{Clock, ServerClock};
 use crate::fault::Faults;
 use crate::kind::{InvalidKind, Kind};
 use crate::openapi::document::Documents;
-use crate::pipeline::Pipeline;
+use crate::pipeline::{Pipeline, Settings};
 use crate::registry::Registry;
 use crate::request_log::RequestLog;
 use crate::service::ApiService;
@@ -37,7 +37,8 @@ pub(crate) struct Core {
     /// Log, tokens and faults: what a request passes before the API.
     pub(crate) pipeline: Pipeline,
     pub(crate) clock: Clock,
-    pub(crate) registry: RwLock<Registry>,
+    /// Shared with replicas.
+    pub(crate) registry: Arc<RwLock<Registry>>,
     pub(crate) openapi: Documents,
     pub(crate) store: Store,
 }
@@ -45,8 +46,24 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn new(options: Options, pipeline: Pipeline, clock: Clock, rng: fastrand::Rng) -> Self {
         let store = Store::new(options.history, rng);
-        let registry = RwLock::new(Registry::with_builtin_kinds());
+        let registry = Arc::new(RwLock::new(Registry::with_builtin_kinds()));
         Self { options, pipeline, clock, registry, openapi: Documents::default(), store }
+    }
+
+    /// A core that serves the same kinds to the same users, with a store, a log and faults of its own.
+    pub(crate) fn beside(&self) -> Self {
+        let settings = Settings {
+            tokens: self.pipeline.tokens.clone(),
+            introspection: self.pipeline.introspection,
+            allow_non_loopback: self.pipeline.allow_non_loopback,
+            ..Settings::default()
+        };
+        let pipeline = settings.build(self.clock.clone());
+        // What is written goes to the other store: nothing here asks for a random number.
+        let mut beside =
+            Self::new(self.options.clone(), pipeline, self.clock.clone(), fastrand::Rng::with_seed(0));
+        beside.registry = Arc::clone(&self.registry);
+        beside
     }
 
     /// The namespaces that exist on every cluster, and the ones asked for. A name that is no name is left out here
@@ -114,6 +131,10 @@ impl EmbeddedApiServer {
             actors: crate::actors::Actors::new(wanted),
             core,
         }))
+    }
+
+    pub(crate) const fn shared(&self) -> &Arc<Shared> {
+        &self.0
     }
 
     pub(crate) fn core(&self) -> &Arc<Core> {

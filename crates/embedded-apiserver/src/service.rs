@@ -16,6 +16,7 @@ use crate::identity::ClientName;
 use crate::pipeline::Pipeline;
 #[cfg(feature = "proxy")]
 use crate::proxy::Upstream;
+use crate::replica::Front;
 use crate::rest;
 use crate::server::{Core, Shared};
 use crate::status::Status;
@@ -42,6 +43,8 @@ pub struct ApiService {
 enum Behind {
     /// This crate's own API. `shared` keeps the server's actors running; an actor's own service has none.
     Embedded { core: Arc<Core>, shared: Option<Arc<Shared>> },
+    /// The same API, in part from a cache.
+    Replica(Arc<Front>),
     /// Another server.
     #[cfg(feature = "proxy")]
     Upstream(Arc<Upstream>),
@@ -51,6 +54,7 @@ impl Behind {
     fn pipeline(&self) -> &Pipeline {
         match self {
             Self::Embedded { core, .. } => &core.pipeline,
+            Self::Replica(front) => front.pipeline(),
             #[cfg(feature = "proxy")]
             Self::Upstream(upstream) => &upstream.pipeline,
         }
@@ -59,6 +63,7 @@ impl Behind {
     async fn answer(&self, request: Request<Bytes>) -> Response<Body> {
         match self {
             Self::Embedded { core, .. } => rest::serve(core, request).await,
+            Self::Replica(front) => front.answer(request).await,
             #[cfg(feature = "proxy")]
             Self::Upstream(upstream) => upstream.forward(request).await,
         }
@@ -69,6 +74,10 @@ impl ApiService {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let behind = Behind::Embedded { core: Arc::clone(&shared.core), shared: Some(shared) };
         Self { behind, client: None }
+    }
+
+    pub(crate) const fn replica(front: Arc<Front>) -> Self {
+        Self { behind: Behind::Replica(front), client: None }
     }
 
     /// A service for an actor of the server itself: it does not keep the server alive.
@@ -118,8 +127,10 @@ where
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let Self { behind, client } = self.clone();
         Box::pin(async move {
-            if let Behind::Embedded { shared: Some(shared), .. } = &behind {
-                shared.start_actors();
+            match &behind {
+                Behind::Embedded { shared: Some(shared), .. } => shared.start_actors(),
+                Behind::Replica(front) => front.start(),
+                _ => {}
             }
             let (mut parts, body) = request.into_parts();
             if let Some(client) = client {

@@ -1,5 +1,6 @@
 //! The objects and their recent history: plain data behind the store's lock. One revision counts every write.
 
+pub(crate) mod follow;
 mod restore;
 
 use std::borrow::Borrow;

@@ -2,6 +2,11 @@
 
 #[cfg(feature = "actors")]
 mod binder;
+#[cfg(feature = "actors")]
+mod collector;
+#[cfg(feature = "actors")]
+mod lifecycle;
+mod snapshot;
 mod faults;
 #[cfg(feature = "listen")]
 mod listener;
@@ -9,6 +14,7 @@ mod objects;
 mod openapi;
 #[cfg(feature = "proxy")]
 mod proxy;
+mod replica;
 mod request_log;
 mod determinism;
 mod discovery;

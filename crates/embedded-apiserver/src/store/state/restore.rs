@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ByKey, State};
+use super::{ByKey, State, Table};
 use crate::stored::Stored;
 
 impl State {
@@ -19,10 +19,17 @@ impl State {
             for object in objects {
                 table.objects.replace(ByKey(object));
             }
-            table.history.clear();
-            table.weight = 0;
-            table.forgotten = revision;
-            table.lost = revision;
+            table.forget(revision);
         }
+    }
+}
+
+impl Table {
+    /// Nothing is known of what was before a revision.
+    pub(super) fn forget(&mut self, revision: u64) {
+        self.history.clear();
+        self.weight = 0;
+        self.forgotten = revision;
+        self.lost = revision;
     }
 }

@@ -1,0 +1,202 @@
+//! A replica: a second API server in front of the same store, whose watch cache lags behind. [`lag`] says how far,
+//! [`reads`] which requests see it, [`pump`] brings the cache on.
+//!
+//! Modelled after k8s.io/apiserver/pkg/storage/cacher: there, too, every API server has a cache of its own that follows
+//! etcd by watching it, and only some reads come from it.
+
+mod lag;
+mod pump;
+mod reads;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::body::Body;
+use crate::fault::Faults;
+use crate::pipeline::Pipeline;
+use crate::replica::lag::Lag;
+use crate::replica::reads::Source;
+use crate::request_log::RequestLog;
+use crate::rest;
+use crate::server::{Core, EmbeddedApiServer, Shared};
+use crate::service::ApiService;
+use crate::status::Status;
+
+/// A second API server on the same objects, as in a cluster with several of them, whose watch cache may lag behind:
+/// from [`EmbeddedApiServer::replica`]. A cheap handle: clones share one replica.
+///
+/// What comes from the cache, and may be old: watches; lists and gets with a `resourceVersion` (`"0"`: whatever the
+/// cache has; a number: at least that one, for which it waits up to three seconds and then answers 504). What does not:
+/// lists and gets without a `resourceVersion`, pages, lists of an exact version, and all writes, which see and change
+/// the newest state, on any API server. A watch that asks for initial events without a version waits until the cache
+/// has caught up with the moment it was asked.
+///
+/// Without a lag the cache follows at once, but not within the same step: as everywhere, a client that writes here and
+/// reads with `resourceVersion=0` there may see the past.
+///
+/// It has a request log and faults of its own; users and their tokens are those of the server. A kind that becomes
+/// served is served by both at once.
+#[derive(Debug, Clone)]
+#[doc(alias = "watch cache")]
+#[doc(alias = "stale read")]
+pub struct Replica(Arc<Front>);
+
+/// What a replica's handles, clients and connections share.
+#[derive(Debug)]
+pub(crate) struct Front {
+    /// The cache, and what requests pass before it.
+    cache: Arc<Core>,
+    server: Arc<Shared>,
+    lag: watch::Sender<Lag>,
+    pump: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl EmbeddedApiServer {
+    /// A second API server in front of the same objects. It begins with all there is now, and follows without lag
+    /// until it is told to [stay behind](Replica::behind).
+    ///
+    /// Outside of a tokio runtime it begins to follow with its first request: writes from before count as made then.
+    #[must_use]
+    pub fn replica(&self) -> Replica {
+        Replica::of(self.shared())
+    }
+}
+
+impl Replica {
+    fn of(server: &Arc<Shared>) -> Self {
+        let cache = Arc::new(Core::beside(&server.core));
+        let (revision, everything) =
+            server.core.store.write(|inner| (inner.state.revision(), inner.state.everything()));
+        cache.store.write(|inner| inner.state.replace_with(everything, revision));
+        cache.pipeline.faults.attach(&cache);
+        let front = Front {
+            cache,
+            server: Arc::clone(server),
+            lag: watch::Sender::new(Lag::default()),
+            pump: Mutex::default(),
+        };
+        front.start();
+        Self(Arc::new(front))
+    }
+
+    /// From now on the cache learns of each write so long after it was made. `Duration::ZERO`: at once;
+    /// `Duration::MAX`: never. May be changed at any time; what the cache knows already it does not forget.
+    pub fn behind(&self, lag: Duration) -> Self {
+        self.0.lag.send_replace(Lag::Time(lag));
+        self.clone()
+    }
+
+    /// From now on the cache learns of each write only when so many more have been made. May be changed at any time;
+    /// what the cache knows already it does not forget.
+    pub fn behind_revisions(&self, lag: u64) -> Self {
+        self.0.lag.send_replace(Lag::Revisions(lag));
+        self.clone()
+    }
+
+    /// The newest revision that the cache knows.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.0.cache.store.revision()
+    }
+
+    /// The replica as a tower service.
+    #[must_use]
+    pub fn service(&self) -> ApiService {
+        ApiService::replica(Arc::clone(&self.0))
+    }
+
+    /// A client of this replica in this process; its default namespace is `default`.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime: kube's client starts a task.
+    #[cfg(feature = "client")]
+    #[must_use]
+    pub fn client(&self) -> kube::Client {
+        kube::Client::new(self.service(), "default")
+    }
+
+    /// A client whose requests are made in the name of `user`.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime: kube's client starts a task.
+    #[cfg(feature = "client")]
+    #[must_use]
+    pub fn client_as(&self, user: &str) -> kube::Client {
+        kube::Client::new(self.service().as_user(user), "default")
+    }
+
+    /// Listens as [`EmbeddedApiServer::listen`] does, for this replica.
+    ///
+    /// # Errors
+    ///
+    /// [`ListenError`](crate::ListenError) if the address is unusable, not a loopback address, or in use.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing listens if the future is dropped.
+    #[cfg(feature = "listen")]
+    pub async fn listen(&self, address: &str) -> Result<crate::Listener, crate::ListenError> {
+        crate::Listener::open(self.service(), address).await
+    }
+
+    /// Every request that came to this replica, with counts.
+    #[must_use]
+    pub fn requests(&self) -> RequestLog {
+        self.0.cache.pipeline.log.clone()
+    }
+
+    /// The faults in force at this replica, to look at and to change.
+    #[must_use]
+    pub fn faults(&self) -> Faults {
+        self.0.cache.pipeline.faults.clone()
+    }
+}
+
+impl Front {
+    /// Follows, if it does not yet, or the runtime it did so on is gone. Without a tokio context it does not.
+    pub(crate) fn start(&self) {
+        self.server.start_actors();
+        let mut pump = self.pump.lock();
+        if pump.as_ref().is_some_and(|task| !task.is_finished()) {
+            return;
+        }
+        let Ok(runtime) = Handle::try_current() else { return };
+        let (from, to) = (Arc::clone(&self.server.core), Arc::clone(&self.cache));
+        *pump = Some(runtime.spawn(pump::run(from, to, self.lag.subscribe())));
+    }
+
+    pub(crate) fn pipeline(&self) -> &Pipeline {
+        &self.cache.pipeline
+    }
+
+    pub(crate) async fn answer(&self, request: Request<Bytes>) -> Response<Body> {
+        match reads::source(request.method(), request.uri()) {
+            Source::Newest => rest::serve(&self.server.core, request).await,
+            Source::Cache => rest::serve(&self.cache, request).await,
+            Source::CaughtUp => {
+                let newest = self.server.core.store.revision();
+                match rest::wait_for(&self.cache, newest).await {
+                    Ok(()) => rest::serve(&self.cache, request).await,
+                    Err(late) => Status::into_response(late),
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Front {
+    fn drop(&mut self) {
+        if let Some(task) = self.pump.get_mut().take() {
+            task.abort();
+        }
+    }
+}

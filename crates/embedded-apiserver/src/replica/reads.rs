@@ -1,0 +1,75 @@
+//! Which requests are answered from the cache: `shouldDelegateList` and its neighbours of
+//! k8s.io/apiserver/pkg/storage/cacher, by method and URI alone.
+
+use http::{Method, Uri};
+
+use crate::query::Query;
+use crate::request_info::{RequestInfo, Verb};
+
+/// Where an answer comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// The objects themselves.
+    Newest,
+    /// The cache as it is.
+    Cache,
+    /// The cache, once it knows all that has been written so far.
+    CaughtUp,
+}
+
+pub(super) fn source(method: &Method, uri: &Uri) -> Source {
+    let info = RequestInfo::of(method, uri);
+    let query = Query::parse(uri.query().unwrap_or_default());
+    let option = |name: &str| query.get(name).unwrap_or_default();
+    let version = option("resourceVersion");
+    match info.verb {
+        Verb::Watch if version.is_empty() && query.flag("sendInitialEvents") => Source::CaughtUp,
+        Verb::Watch => Source::Cache,
+        Verb::Get if !info.resource.is_empty() && !version.is_empty() => Source::Cache,
+        Verb::List => {
+            let pages = !matches!(option("limit"), "" | "0") && version != "0";
+            let exact = option("resourceVersionMatch") == "Exact";
+            if version.is_empty() || pages || exact || !option("continue").is_empty() {
+                Source::Newest
+            } else {
+                Source::Cache
+            }
+        }
+        _ => Source::Newest,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Source, source};
+    use http::Method;
+
+    #[test]
+    fn only_reads_that_allow_an_old_answer_get_one() {
+        const PODS: &str = "/api/v1/namespaces/a/pods";
+        for (path, expected) in [
+            ("", Source::Newest),
+            ("?resourceVersion=", Source::Newest),
+            ("?resourceVersion=0", Source::Cache),
+            ("?resourceVersion=0&limit=500", Source::Cache),
+            ("?resourceVersion=7", Source::Cache),
+            ("?resourceVersion=7&resourceVersionMatch=NotOlderThan", Source::Cache),
+            ("?resourceVersion=7&limit=1", Source::Newest),
+            ("?resourceVersion=7&resourceVersionMatch=Exact", Source::Newest),
+            ("?limit=1&continue=x", Source::Newest),
+            ("/p", Source::Newest),
+            ("/p?resourceVersion=0", Source::Cache),
+            ("?watch=true", Source::Cache),
+            ("?watch=1&resourceVersion=7", Source::Cache),
+            ("?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan", Source::CaughtUp),
+            ("?watch=true&sendInitialEvents=true&resourceVersion=0", Source::Cache),
+        ] {
+            assert_eq!(source(&Method::GET, &format!("{PODS}{path}").parse().unwrap()), expected, "{path}");
+        }
+        let write = format!("{PODS}/p?resourceVersion=0").parse().unwrap();
+        for method in [Method::PUT, Method::PATCH, Method::DELETE] {
+            assert_eq!(source(&method, &write), Source::Newest);
+        }
+        assert_eq!(source(&Method::GET, &"/version".parse().unwrap()), Source::Newest);
+    }
+}

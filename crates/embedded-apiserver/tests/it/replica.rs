@@ -1,0 +1,199 @@
+//! A second API server whose cache lags behind: what is old there, what is not, and that it repeats.
+
+use std::time::Duration;
+
+use embedded_apiserver::{EmbeddedApiServer, Replica};
+use futures::StreamExt;
+use http::StatusCode;
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams, VersionMatch};
+use kube::runtime::WatchStreamExt;
+use kube::runtime::{reflector, watcher};
+use kube::{Client, ResourceExt};
+use serde_json::json;
+use tokio::time::{Instant, advance, sleep, timeout};
+
+fn maps(client: Client) -> Api<ConfigMap> {
+    Api::default_namespaced(client)
+}
+
+fn map(name: &str) -> ConfigMap {
+    serde_json::from_value(json!({ "metadata": { "name": name } })).expect("a ConfigMap")
+}
+
+/// A list that any version satisfies: from the cache.
+async fn cached(replica: &Replica) -> Vec<String> {
+    let any = ListParams::default().match_any();
+    let list = maps(replica.client()).list(&any).await.expect("a list");
+    list.items.iter().map(ResourceExt::name_any).collect()
+}
+
+async fn newest(replica: &Replica) -> Vec<String> {
+    let list = maps(replica.client()).list(&ListParams::default()).await.expect("a list");
+    list.items.iter().map(ResourceExt::name_any).collect()
+}
+
+/// Lets the cache take what it may.
+async fn settle() {
+    sleep(Duration::from_millis(1)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_lag_the_cache_follows_at_once() {
+    let server = EmbeddedApiServer::new();
+    maps(server.client()).create(&PostParams::default(), &map("before")).await.unwrap();
+    let replica = server.replica();
+    assert_eq!(cached(&replica).await, ["before"]);
+    maps(server.client()).create(&PostParams::default(), &map("after")).await.unwrap();
+    settle().await;
+    assert_eq!(cached(&replica).await, ["after", "before"]);
+    assert_eq!(replica.revision(), server.revision());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cache_behind_by_time_shows_the_past_and_quorum_reads_do_not() {
+    let server = EmbeddedApiServer::new();
+    let replica = server.replica().behind(Duration::from_secs(5));
+    maps(server.client()).create(&PostParams::default(), &map("a")).await.unwrap();
+    sleep(Duration::from_secs(2)).await;
+    maps(replica.client()).create(&PostParams::default(), &map("b")).await.expect("writes go through");
+    assert_eq!(cached(&replica).await, Vec::<String>::new());
+    assert_eq!(newest(&replica).await, ["a", "b"]);
+    assert_eq!(maps(replica.client()).get("b").await.unwrap().name_any(), "b");
+    sleep(Duration::from_secs(3)).await;
+    settle().await;
+    assert_eq!(cached(&replica).await, ["a"]);
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(cached(&replica).await, ["a", "b"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cache_behind_by_revisions_waits_for_more_writes() {
+    let server = EmbeddedApiServer::new();
+    let replica = server.replica().behind_revisions(2);
+    for name in ["a", "b", "c"] {
+        maps(server.client()).create(&PostParams::default(), &map(name)).await.unwrap();
+    }
+    sleep(Duration::from_secs(3600)).await;
+    assert_eq!(cached(&replica).await, ["a"]);
+    assert_eq!(replica.revision() + 2, server.revision());
+    replica.behind_revisions(0);
+    settle().await;
+    assert_eq!(cached(&replica).await, ["a", "b", "c"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_not_older_than_a_version_waits_for_it_or_says_504() {
+    let server = EmbeddedApiServer::new();
+    let replica = server.replica().behind(Duration::from_secs(2));
+    let made = maps(server.client()).create(&PostParams::default(), &map("a")).await.unwrap();
+    let version = made.resource_version().unwrap();
+    let not_older = ListParams::default().at(&version).matching(VersionMatch::NotOlderThan);
+    let start = Instant::now();
+    let list = maps(replica.client()).list(&not_older).await.unwrap();
+    assert_eq!((list.items.len(), start.elapsed().as_secs()), (1, 2));
+
+    replica.behind(Duration::MAX);
+    let made = maps(server.client()).create(&PostParams::default(), &map("b")).await.unwrap();
+    let not_older =
+        ListParams::default().at(&made.resource_version().unwrap()).matching(VersionMatch::NotOlderThan);
+    let start = Instant::now();
+    let late = maps(replica.client()).list(&not_older).await.unwrap_err();
+    assert!(matches!(&late, kube::Error::Api(status) if status.code == 504), "{late}");
+    assert_eq!(start.elapsed().as_secs(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_write_of_a_stale_version_conflicts_as_anywhere() {
+    let server = EmbeddedApiServer::new();
+    maps(server.client()).create(&PostParams::default(), &map("a")).await.unwrap();
+    let replica = server.replica().behind(Duration::from_secs(60));
+    let patch = Patch::Merge(json!({ "data": { "k": "v" } }));
+    maps(server.client()).patch("a", &PatchParams::default(), &patch).await.unwrap();
+    let old = maps(replica.client()).list(&ListParams::default().match_any()).await.unwrap().items.remove(0);
+    assert_eq!(old.data, None, "from before the patch");
+    let refused = maps(replica.client()).replace("a", &PostParams::default(), &old).await.unwrap_err();
+    assert!(matches!(&refused, kube::Error::Api(status) if status.code == 409), "{refused}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reflector_on_it_sees_everything_once_and_late() {
+    let server = EmbeddedApiServer::new();
+    let replica = server.replica().behind(Duration::from_secs(10));
+    let (store, writer) = reflector::store();
+    let stream = watcher(maps(replica.client()), watcher::Config::default()).default_backoff();
+    let mut events = reflector(writer, stream).applied_objects().boxed();
+    let start = Instant::now();
+    let writing = async {
+        for name in ["a", "b", "c"] {
+            maps(server.client()).create(&PostParams::default(), &map(name)).await.unwrap();
+            sleep(Duration::from_secs(1)).await;
+        }
+    };
+    let mut seen = Vec::new();
+    let reading = async {
+        while seen.len() < 3 {
+            let object =
+                timeout(Duration::from_secs(60), events.next()).await.expect("an event").unwrap().unwrap();
+            seen.push((object.name_any(), start.elapsed().as_secs()));
+        }
+    };
+    tokio::join!(writing, reading);
+    let late = [("a", 10), ("b", 11), ("c", 12)].map(|(name, at)| (name.to_owned(), at));
+    assert_eq!(seen, late);
+    assert_eq!(store.state().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cache_that_fell_too_far_behind_begins_anew_and_watches_get_410() {
+    let server = EmbeddedApiServer::builder().history(4).build();
+    let replica = server.replica().behind(Duration::from_secs(5));
+    let from = replica.revision();
+    for number in 0..9 {
+        maps(server.client()).create(&PostParams::default(), &map(&format!("m{number}"))).await.unwrap();
+    }
+    sleep(Duration::from_secs(6)).await;
+    assert_eq!(cached(&replica).await.len(), 9);
+    let path = format!("/api/v1/configmaps?watch=true&resourceVersion={from}");
+    let request = http::Request::get(path).body(http_body_util::Empty::<bytes::Bytes>::new()).unwrap();
+    let response = tower::ServiceExt::oneshot(replica.service(), request).await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    let mut lines = response.into_body().into_stream();
+    let line: serde_json::Value = serde_json::from_slice(&lines.next().await.unwrap().unwrap()).unwrap();
+    assert_eq!((&line["type"], &line["object"]["code"]), (&json!("ERROR"), &json!(410)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_same_requests_get_the_same_answers() {
+    let run = async || {
+        let server = EmbeddedApiServer::builder().seed(7).start_time(std::time::UNIX_EPOCH).build();
+        let replica = server.replica().behind(Duration::from_millis(150));
+        let mut seen = Vec::new();
+        for number in 0..20 {
+            maps(server.client()).create(&PostParams::default(), &map(&format!("m{number}"))).await.unwrap();
+            if number == 10 {
+                replica.behind_revisions(3);
+            }
+            advance(Duration::from_millis(40)).await;
+            seen.push((cached(&replica).await, replica.revision()));
+        }
+        seen
+    };
+    let once = run().await;
+    assert_eq!(once, run().await);
+    assert!(once.iter().any(|(names, _)| names.len() > 3));
+}
+
+#[tokio::test]
+async fn its_log_and_its_kinds() {
+    let server = EmbeddedApiServer::new();
+    let replica = server.replica();
+    maps(replica.client()).create(&PostParams::default(), &map("a")).await.unwrap();
+    assert_eq!(replica.requests().all().writes().count(), 1);
+    assert_eq!(server.requests().all().writes().count(), 0);
+    server
+        .register_kind(embedded_apiserver::Kind::namespaced("example.com", "v1", "Widget", "widgets"))
+        .unwrap();
+    let discovered = replica.client().list_api_group_resources("example.com/v1").await.unwrap();
+    assert_eq!(discovered.resources[0].name, "widgets");
+}
