@@ -5,8 +5,10 @@ use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 
+use crate::access;
 use crate::clock::{self, Clock};
 use crate::fault::FaultPlan;
+use crate::identity::User;
 use crate::pipeline::Settings;
 use crate::server::{Core, EmbeddedApiServer, Options};
 use crate::store::state::Window;
@@ -24,6 +26,7 @@ pub struct Builder {
     front: Settings,
     #[cfg(feature = "actors")]
     actors: crate::actors::Wanted,
+    rbac: bool,
 }
 
 impl Default for Builder {
@@ -38,6 +41,7 @@ impl Default for Builder {
             front: Settings::default(),
             #[cfg(feature = "actors")]
             actors: crate::actors::Wanted::default(),
+            rbac: false,
         }
     }
 }
@@ -100,10 +104,23 @@ impl Builder {
         self
     }
 
-    /// A bearer token and the user it stands for. With the first token, requests over a socket that carry none, or a
-    /// wrong one, are answered 401; clients in this process need none.
-    pub fn token(mut self, user: &str, token: impl Into<String>) -> Self {
-        self.front.tokens.insert(user, token.into());
+    /// A bearer token and the user it stands for (a `&str` will do). With the first token, requests over a socket that
+    /// carry none, or a wrong one, are answered 401; with [`rbac`](Self::rbac), one that carries none is made by
+    /// `system:anonymous`. Clients in this process need none.
+    pub fn token(mut self, user: impl Into<User>, token: impl Into<String>) -> Self {
+        self.front.tokens.insert(user.into(), token.into());
+        self
+    }
+
+    /// Whether roles and bindings decide what a user may do (default `false`: everybody may do everything).
+    ///
+    /// The rules are those of the server's own Roles, ClusterRoles and their bindings, as they stand when a request
+    /// comes, with Kubernetes' answers to what is refused. The cluster roles and bindings that every cluster has for
+    /// users exist from the start: `cluster-admin`, `admin`, `edit`, `view`, `system:discovery`, `system:basic-user`
+    /// and `system:public-info-viewer`. [`EmbeddedApiServer::access`] says what was used and what was refused.
+    #[doc(alias = "authorization-mode")]
+    pub const fn rbac(mut self, rbac: bool) -> Self {
+        self.rbac = rbac;
         self
     }
 
@@ -165,7 +182,8 @@ impl Builder {
 
     /// Builds the server. Nothing runs until a request comes.
     #[must_use]
-    pub fn build(self) -> EmbeddedApiServer {
+    pub fn build(mut self) -> EmbeddedApiServer {
+        self.front.tokens.admit_anonymous = self.rbac;
         let clock = Clock::starting_at(self.start_time.unwrap_or_else(clock::wall_now));
         let rng = self.seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
         let options = Options {
@@ -176,10 +194,14 @@ impl Builder {
             protect_volumes: self.actors.volume_binder,
             #[cfg(not(feature = "actors"))]
             protect_volumes: false,
+            rbac: self.rbac,
         };
         let pipeline = self.front.build(clock.clone());
         let core = Core::new(options, pipeline, clock, rng);
         core.create_namespaces(self.namespaces);
+        if self.rbac {
+            access::create_default_roles(&core);
+        }
         EmbeddedApiServer::from_core(
             Arc::new(core),
             #[cfg(feature = "actors")]

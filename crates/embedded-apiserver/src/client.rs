@@ -2,10 +2,11 @@
 
 use kube::Client;
 
+use crate::identity::User;
 use crate::server::EmbeddedApiServer;
 
 impl EmbeddedApiServer {
-    /// A client of this server in this process; its default namespace is `default`.
+    /// A client of this server in this process, in the name of [`User::admin`]; its default namespace is `default`.
     ///
     /// Nothing retries below it: what the server answers is what the caller sees.
     ///
@@ -17,13 +18,14 @@ impl EmbeddedApiServer {
         Client::new(self.service(), "default")
     }
 
-    /// A client whose requests are made in the name of `user`: the name in the request log and for fault plans.
+    /// A client whose requests are made in the name of `user`: the name in the request log and for fault plans, and
+    /// with its groups who the [roles](crate::Builder::rbac) know. A `&str` will do.
     ///
     /// # Panics
     ///
     /// Outside of a tokio runtime: kube's client starts a task.
     #[must_use]
-    pub fn client_as(&self, user: &str) -> Client {
+    pub fn client_as(&self, user: impl Into<User>) -> Client {
         Client::new(self.service().as_user(user), "default")
     }
 }

@@ -25,6 +25,8 @@ mod client;
 #[cfg(feature = "proxy")]
 mod proxy;
 mod identity;
+mod access;
+mod admission;
 mod body;
 mod kind;
 mod registry;
@@ -51,11 +53,13 @@ mod status;
 mod clock;
 mod yaml;
 
+pub use crate::access::{Access, Account, Grant, Refusal};
+pub use crate::admission::{Admission, AdmissionRequest, Denied, Hook, Operation};
 pub use crate::body::{Body, Disconnected};
 pub use crate::builder::Builder;
 pub use crate::clock::ServerClock;
 pub use crate::fault::{Chance, Decider, Decision, Effect, Fault, FaultPlan, Faults, Injection, Match, Rule};
-pub use crate::identity::ClientName;
+pub use crate::identity::User;
 pub use crate::kind::{InvalidKind, Kind};
 #[cfg(feature = "listen")]
 pub use crate::listen::{ListenError, Listener};

@@ -139,7 +139,7 @@ impl EmbeddedApiServer {
     ///
     /// Nothing listens if the future is dropped.
     pub async fn listen(&self, address: &str) -> Result<Listener, ListenError> {
-        Listener::open(self.service(), address).await
+        Listener::open(self.service().from_socket(), address).await
     }
 }
 

@@ -3,12 +3,12 @@
 use crate::body::{Body, Disconnected};
 use crate::clock::Clock;
 use crate::fault::{self, Fault, FaultPlan, Faults, FaultyWatch, Tampered};
-use crate::identity::ClientName;
+use crate::identity::User;
 use crate::introspection;
 use crate::request_info::{RequestInfo, Verb};
 use crate::request_log::{self, Outcome, Recording, RequestLog};
 use crate::status;
-use crate::tokens::{ANONYMOUS, Tokens};
+use crate::tokens::Tokens;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use std::future::{Future, pending};
@@ -88,19 +88,23 @@ impl Pipeline {
         }
         let info = RequestInfo::of(request.method(), request.uri());
         let content = request_log::of_request(&request);
-        let authenticated = match request.extensions().get::<ClientName>() {
-            Some(client) => Ok(Arc::clone(&client.0)),
+        let authenticated = match request.extensions().get::<User>() {
+            Some(user) => Ok(user.clone()),
             None => self.tokens.authenticate(request.headers()),
         };
         let Ok(user) = authenticated else {
-            self.log.arrived(&Arc::from(ANONYMOUS), &info, content).finish(Outcome::Answered(401));
+            let nobody = User::anonymous();
+            self.log.arrived(nobody.shared_name(), &info, content).finish(Outcome::Answered(401));
             return Ok(unauthorized());
         };
         if self.introspection && request.uri().path().starts_with(introspection::PREFIX) {
             return Ok(introspection::answer(self, &request));
         }
-        let mut recording = self.log.arrived(&user, &info, content);
-        let answer = self.under_faults(request, &user, &info, &mut recording, api).await;
+        let mut request = request;
+        let name = Arc::clone(user.shared_name());
+        request.extensions_mut().insert(user);
+        let mut recording = self.log.arrived(&name, &info, content);
+        let answer = self.under_faults(request, &name, &info, &mut recording, api).await;
         if let Ok(response) = &answer {
             recording.answered(response);
         }
@@ -113,7 +117,7 @@ impl Pipeline {
 
     async fn under_faults<F, Fut>(
         &self,
-        mut request: Request<Bytes>,
+        request: Request<Bytes>,
         user: &Arc<str>,
         info: &RequestInfo,
         recording: &mut Recording,
@@ -123,7 +127,6 @@ impl Pipeline {
         F: FnOnce(Request<Bytes>) -> Fut + Send + 'static,
         Fut: Future<Output = Response<Body>> + Send + 'static,
     {
-        request.extensions_mut().insert(ClientName(Arc::clone(user)));
         self.faults.connected(user).await;
         let decision =
             self.faults.decide(user, info, resumes(info, request.uri().query().unwrap_or_default()));

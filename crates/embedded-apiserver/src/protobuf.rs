@@ -12,6 +12,7 @@ use http::{HeaderValue, Request, header};
 use jiff::Timestamp;
 use serde_json::{Number, Value};
 
+use crate::access::reviews;
 use crate::clock;
 use crate::kind::Kind;
 use crate::media;
@@ -27,8 +28,8 @@ const MAGIC: &[u8] = b"k8s\0";
 /// The same request with a body in JSON, if it was in protobuf and `kind` is known in that form. Custom kinds are not,
 /// on the real server either.
 pub(crate) fn into_json(request: Request<Bytes>, kind: &Kind) -> Result<Request<Bytes>, Status> {
-    if kind.builtin.is_none() || media::essence(request.headers()) != MEDIA_TYPE || request.body().is_empty()
-    {
+    let known = kind.builtin.is_some() || reviews::is_review(kind);
+    if !known || media::essence(request.headers()) != MEDIA_TYPE || request.body().is_empty() {
         return Ok(request);
     }
     let (mut parts, body) = request.into_parts();

@@ -5,6 +5,7 @@ mod frames;
 
 use crate::clock::{self, Clock};
 use crate::fault::{FaultPlan, Faults};
+use crate::identity::User;
 use crate::listen::{ListenError, Listener};
 use crate::pipeline::{Pipeline, Settings};
 use crate::request_log::RequestLog;
@@ -140,7 +141,7 @@ impl FaultProxyBuilder {
     /// Build the client from a `kube::Config` with `default_retry = false`; otherwise it tries again by itself after
     /// some answers (429, 503, 504), which the proxy's users then never see.
     pub fn user(mut self, user: &str, token: impl Into<String>, client: Client) -> Self {
-        self.front.tokens.insert(user, token.into());
+        self.front.tokens.insert(User::new(user), token.into());
         self.clients.insert(user.to_owned(), client);
         self
     }

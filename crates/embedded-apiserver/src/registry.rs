@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
+use crate::access::reviews;
 use crate::builtin;
 use crate::kind::{InvalidKind, Kind};
 
@@ -19,7 +20,7 @@ pub(crate) struct Registry {
 impl Registry {
     pub(crate) fn with_builtin_kinds() -> Self {
         let mut registry = Self { kinds: BTreeMap::new(), generation: watch::Sender::new(0) };
-        for kind in builtin::kinds() {
+        for kind in builtin::kinds().into_iter().chain(reviews::kinds()) {
             registry.insert(kind);
         }
         registry

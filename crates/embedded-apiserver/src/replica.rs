@@ -130,7 +130,7 @@ impl Replica {
     /// Outside of a tokio runtime: kube's client starts a task.
     #[cfg(feature = "client")]
     #[must_use]
-    pub fn client_as(&self, user: &str) -> kube::Client {
+    pub fn client_as(&self, user: impl Into<crate::User>) -> kube::Client {
         kube::Client::new(self.service().as_user(user), "default")
     }
 
@@ -145,7 +145,7 @@ impl Replica {
     /// Nothing listens if the future is dropped.
     #[cfg(feature = "listen")]
     pub async fn listen(&self, address: &str) -> Result<crate::Listener, crate::ListenError> {
-        crate::Listener::open(self.service(), address).await
+        crate::Listener::open(self.service().from_socket(), address).await
     }
 
     /// Every request that came to this replica, with counts.
@@ -172,6 +172,11 @@ impl Front {
         let Ok(runtime) = Handle::try_current() else { return };
         let (from, to) = (Arc::clone(&self.server.core), Arc::clone(&self.cache));
         *pump = Some(runtime.spawn(pump::run(from, to, self.lag.subscribe())));
+    }
+
+    /// Which decides who may do what.
+    pub(crate) fn server(&self) -> &Core {
+        &self.server.core
     }
 
     pub(crate) fn pipeline(&self) -> &Pipeline {

@@ -15,13 +15,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 
+use crate::access::reviews;
 use crate::body::Body;
 use crate::builtin;
 use crate::discovery;
+use crate::identity::User;
 use crate::kind::Kind;
 use crate::media::{self, Dress};
+use crate::metadata;
 use crate::protobuf;
-use crate::query::Query;
+use crate::query::{FieldValidation, Query};
 use crate::route::{self, Route, Target, old_watch};
 use crate::server::Core;
 use crate::status::{Status, json_response};
@@ -30,6 +33,17 @@ use crate::table;
 
 pub(crate) use crate::rest::decode::object as decode_object;
 pub(crate) use crate::rest::write::create_object;
+
+pub(crate) use crate::rest::decode::unknown_fields;
+
+/// Checks what an admission hook made of an object as if a client had sent it.
+pub(crate) fn decode_patched(
+    kind: &Kind,
+    object: serde_json::Value,
+    validation: FieldValidation,
+) -> Result<metadata::Object, Status> {
+    decode::patched(kind, object, &[], validation).map(|decoded| decoded.object)
+}
 
 /// Answers one request whose body has been read.
 pub(crate) async fn serve(core: &Arc<Core>, request: Request<Bytes>) -> Response<Body> {
@@ -57,12 +71,16 @@ async fn answer(core: &Arc<Core>, mut request: Request<Bytes>) -> Result<Respons
     if old_watch.is_some() && request.method() != Method::GET {
         return Err(Status::method_not_allowed());
     }
+    let user = request.extensions().get::<User>().cloned().unwrap_or_else(User::anonymous);
     let form = media::accepted(request.headers())?;
     let table = table::Wish::of(request.headers(), &query)?;
     if let Some(subresource) = &target.subresource {
         check_subresource(&target, subresource)?;
     }
     let request = media::into_json(protobuf::into_json(request, &target.kind)?, &target.kind)?;
+    if reviews::is_review(&target.kind) {
+        return reviews::answer(core, &target, &query, request);
+    }
     let name = target.name.clone();
     let finalize = target.subresource.as_deref() == Some("finalize");
     let response = match (request.method(), name) {
@@ -74,23 +92,23 @@ async fn answer(core: &Arc<Core>, mut request: Request<Bytes>) -> Result<Respons
         }
         (&Method::GET, None) => list::list(core, &target, &query, form).await,
         (&Method::POST, None) if target.kind.is_namespaced() == target.namespace.is_some() => {
-            write::create(core, &target, &query, &request)?.into_response(&target.kind, form)
+            write::create(core, &user, &target, &query, &request)?.into_response(&target.kind, form)
         }
         (&Method::PUT, Some(name)) => {
-            write::replace(core, &target, &name, &query, &request)?.into_response(&target.kind, form)
+            write::replace(core, &user, &target, &name, &query, &request)?.into_response(&target.kind, form)
         }
         (&Method::PATCH, Some(name)) => {
-            write::patch(core, &target, &name, &query, &request)?.into_response(&target.kind, form)
+            write::patch(core, &user, &target, &name, &query, &request)?.into_response(&target.kind, form)
         }
         (&Method::DELETE, Some(name)) if target.subresource.is_none() => {
-            delete::delete(core, &target, &name, &query, &request, form)
+            delete::delete(core, &user, &target, &name, &query, &request, form)
         }
         (&Method::DELETE, None) if target.kind.is_namespaced() == target.namespace.is_some() => {
             // The real server has no deletecollection of namespaces.
             if target.kind.builtin == Some(builtin::Builtin::Namespace) {
                 return Err(Status::method_not_allowed());
             }
-            delete::delete_collection(core, &target, &query, &request, form).await
+            delete::delete_collection(core, &user, &target, &query, &request, form).await
         }
         _ => Err(Status::method_not_allowed()),
     }?;
@@ -137,16 +155,19 @@ struct Written {
 impl Written {
     fn into_response(self, kind: &Kind, form: Form) -> Result<Response<Body>, Status> {
         let code = if self.created { StatusCode::CREATED } else { StatusCode::OK };
-        let mut response = json_response(code, self.object.to_bytes(kind, form));
-        for warning in self.warnings.iter().take(MAX_WARNINGS) {
-            let warning: String = warning.chars().take(MAX_WARNING).collect();
-            // A member's name may hold what a header may not.
-            if let Ok(value) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
-                response.headers_mut().append(header::WARNING, value);
-            }
-        }
-        Ok(response)
+        Ok(with_warnings(json_response(code, self.object.to_bytes(kind, form)), &self.warnings))
     }
+}
+
+pub(crate) fn with_warnings(mut response: Response<Body>, warnings: &[String]) -> Response<Body> {
+    for warning in warnings.iter().take(MAX_WARNINGS) {
+        let warning: String = warning.chars().take(MAX_WARNING).collect();
+        // A member's name may hold what a header may not.
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
+            response.headers_mut().append(header::WARNING, value);
+        }
+    }
+    response
 }
 
 fn key_of(target: &Target, name: &str) -> Key {

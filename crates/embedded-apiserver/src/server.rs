@@ -6,6 +6,8 @@ use std::time::Duration;
 use parking_lot::RwLock;
 use serde_json::json;
 
+use crate::access::{Access, Authorizer};
+use crate::admission::{Admission, Hooks};
 use crate::builder::Builder;
 use crate::clock::{Clock, ServerClock};
 use crate::fault::Faults;
@@ -28,6 +30,8 @@ pub(crate) struct Options {
     /// Claims and volumes get their protection finalizers at creation (the admission plugin
     /// StorageObjectInUseProtection): only with an actor that takes them away again.
     pub(crate) protect_volumes: bool,
+    /// Roles and bindings decide who may do what.
+    pub(crate) rbac: bool,
 }
 
 /// The state of a server, shared by its handles, clients, connections and actors.
@@ -41,13 +45,17 @@ pub(crate) struct Core {
     pub(crate) registry: Arc<RwLock<Registry>>,
     pub(crate) openapi: Documents,
     pub(crate) store: Store,
+    pub(crate) access: Authorizer,
+    pub(crate) admission: Hooks,
 }
 
 impl Core {
     pub(crate) fn new(options: Options, pipeline: Pipeline, clock: Clock, rng: fastrand::Rng) -> Self {
         let store = Store::new(options.history, rng);
+        let access = Authorizer::new(options.rbac);
         let registry = Arc::new(RwLock::new(Registry::with_builtin_kinds()));
-        Self { options, pipeline, clock, registry, openapi: Documents::default(), store }
+        let (openapi, admission) = (Documents::default(), Hooks::default());
+        Self { options, pipeline, clock, registry, openapi, store, access, admission }
     }
 
     /// A core that serves the same kinds to the same users, with a store, a log and faults of its own.
@@ -202,6 +210,18 @@ impl EmbeddedApiServer {
     #[must_use]
     pub fn clock(&self) -> ServerClock {
         ServerClock::new(self.core().clock.clone())
+    }
+
+    /// What the roles were used for, and what was refused: for tests of a controller's manifest.
+    #[must_use]
+    pub fn access(&self) -> Access {
+        Access::new(Arc::clone(self.core()))
+    }
+
+    /// The admission hooks in force, to look at and to change.
+    #[must_use]
+    pub fn admission(&self) -> Admission {
+        Admission::new(Arc::clone(self.core()))
     }
 
     /// A kubeconfig (YAML) with which kube, client-go and kubectl reach the server at `url` as `user`, with the

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderMap, HeaderValue, Request, Response, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tower::Service;
 
+use crate::access;
 use crate::body::{Body, Disconnected};
-use crate::identity::ClientName;
+use crate::identity::{MASTERS, User};
 use crate::pipeline::Pipeline;
 #[cfg(feature = "proxy")]
 use crate::proxy::Upstream;
@@ -35,7 +36,9 @@ const MAX_BODY: usize = 3 * 1024 * 1024;
 #[derive(Clone)]
 pub struct ApiService {
     behind: Behind,
-    client: Option<ClientName>,
+    user: Option<User>,
+    /// The requests come from outside of this process: who says nothing is nobody.
+    from_socket: bool,
 }
 
 /// What answers the requests that have passed the pipeline, which it owns.
@@ -60,6 +63,17 @@ impl Behind {
         }
     }
 
+    /// The same request, if its user may make it. Behind a proxy that is for the other server to say.
+    fn admit(&self, request: Request<Bytes>) -> Result<Request<Bytes>, Status> {
+        match self {
+            Self::Embedded { core, .. } => access::admit(core, request),
+            // By the newest roles: what was taken from a user must be gone everywhere.
+            Self::Replica(front) => access::admit(front.server(), request),
+            #[cfg(feature = "proxy")]
+            Self::Upstream(_) => Ok(request),
+        }
+    }
+
     async fn answer(&self, request: Request<Bytes>) -> Response<Body> {
         match self {
             Self::Embedded { core, .. } => rest::serve(core, request).await,
@@ -73,30 +87,50 @@ impl Behind {
 impl ApiService {
     pub(crate) fn new(shared: Arc<Shared>) -> Self {
         let behind = Behind::Embedded { core: Arc::clone(&shared.core), shared: Some(shared) };
-        Self { behind, client: None }
+        Self { behind, user: None, from_socket: false }
     }
 
     pub(crate) const fn replica(front: Arc<Front>) -> Self {
-        Self { behind: Behind::Replica(front), client: None }
+        Self { behind: Behind::Replica(front), user: None, from_socket: false }
     }
 
-    /// A service for an actor of the server itself: it does not keep the server alive.
+    /// A service for an actor of the server itself, which may do everything: it does not keep the server alive.
     #[cfg(feature = "actors")]
     pub(crate) fn for_actor(core: Arc<Core>, name: &str) -> Self {
-        Self { behind: Behind::Embedded { core, shared: None }, client: Some(ClientName::new(name)) }
+        let user = Some(User::new(name).group(MASTERS));
+        Self { behind: Behind::Embedded { core, shared: None }, user, from_socket: false }
     }
 
     /// A service in front of another server.
     #[cfg(feature = "proxy")]
     pub(crate) const fn before(upstream: Arc<Upstream>) -> Self {
-        Self { behind: Behind::Upstream(upstream), client: None }
+        Self { behind: Behind::Upstream(upstream), user: None, from_socket: false }
     }
 
-    /// The same service, whose requests are made in the name of `user`.
+    /// The same service, whose requests are made in the name of `user`. A `&str` will do.
     #[must_use]
-    pub fn as_user(mut self, user: &str) -> Self {
-        self.client = Some(ClientName::new(user));
+    pub fn as_user(mut self, user: impl Into<User>) -> Self {
+        self.user = Some(user.into());
         self
+    }
+
+    /// The same service for requests of a socket.
+    #[cfg(feature = "listen")]
+    pub(crate) const fn from_socket(mut self) -> Self {
+        self.from_socket = true;
+        self
+    }
+
+    /// The user of a request that no token tells: the one it was made for, or in this process somebody who may do
+    /// everything.
+    fn user_of(&self, headers: &HeaderMap) -> Option<User> {
+        let inside = match self.behind {
+            Behind::Embedded { .. } | Behind::Replica(_) => !self.from_socket,
+            #[cfg(feature = "proxy")]
+            Behind::Upstream(_) => false,
+        };
+        let nameless = || (inside && !headers.contains_key(header::AUTHORIZATION)).then(User::admin);
+        self.user.clone().or_else(nameless)
     }
 
     #[cfg(feature = "listen")]
@@ -107,7 +141,7 @@ impl ApiService {
 
 impl fmt::Debug for ApiService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ApiService").field("client", &self.client).finish_non_exhaustive()
+        f.debug_struct("ApiService").field("user", &self.user).finish_non_exhaustive()
     }
 }
 
@@ -125,7 +159,8 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let Self { behind, client } = self.clone();
+        let Self { behind, .. } = self.clone();
+        let user = self.user_of(request.headers());
         Box::pin(async move {
             match &behind {
                 Behind::Embedded { shared: Some(shared), .. } => shared.start_actors(),
@@ -133,8 +168,8 @@ where
                 _ => {}
             }
             let (mut parts, body) = request.into_parts();
-            if let Some(client) = client {
-                parts.extensions.insert(client);
+            if let Some(user) = user {
+                parts.extensions.insert(user);
             }
             let (body, refused) = match Limited::new(body, MAX_BODY).collect().await {
                 Ok(body) => (body.to_bytes(), None),
@@ -148,6 +183,16 @@ where
             };
             let answering = behind.clone();
             let api = move |request: Request<Bytes>| async move {
+                // Who may not do it hears that first.
+                let request = match answering.admit(request) {
+                    Ok(request) => request,
+                    Err(status) => {
+                        let mut response = status.into_response();
+                        let nosniff = HeaderValue::from_static("nosniff");
+                        response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+                        return response;
+                    }
+                };
                 match refused {
                     Some(status) => status.into_response(),
                     None => answering.answer(request).await,

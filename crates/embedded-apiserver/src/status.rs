@@ -1,5 +1,7 @@
 //! `metav1.Status`: what the server says when it does not answer with an object.
 
+use std::borrow::Cow;
+
 use http::{Response, StatusCode, header};
 use serde_json::{Value, json};
 
@@ -124,13 +126,20 @@ impl Causes {
     pub(crate) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
+
+    fn text(&self) -> String {
+        match &*self.found {
+            [one] => one.text(),
+            many => format!("[{}]", many.iter().map(Cause::text).collect::<Vec<_>>().join(", ")),
+        }
+    }
 }
 
 /// A failure, as the API says it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Status {
     code: u16,
-    reason: &'static str,
+    reason: Cow<'static, str>,
     message: String,
     details: Option<Value>,
     retry_after: Option<u32>,
@@ -139,7 +148,8 @@ pub(crate) struct Status {
 }
 
 impl Status {
-    fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+    fn new(code: u16, reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        let reason = reason.into();
         Self { code, reason, message: message.into(), details: None, retry_after: None, continuation: None }
     }
 
@@ -193,6 +203,36 @@ impl Status {
     pub(crate) fn forbidden(kind: &Kind, name: &str, why: &str) -> Self {
         let message = format!("{} \"{name}\" is forbidden: {why}", kind.qualified_plural());
         Self::new(403, "Forbidden", message).about(kind, name)
+    }
+
+    /// What an authorizer refuses: `NewForbidden` of apimachinery, about a resource that need not exist, or about a
+    /// path (then all three are empty).
+    pub(crate) fn refused(group: &str, resource: &str, name: &str, why: &str) -> Self {
+        let dot = if group.is_empty() { "" } else { "." };
+        let message = match (resource, name) {
+            ("", _) => format!("forbidden: {why}"),
+            (_, "") => format!("{resource}{dot}{group} is forbidden: {why}"),
+            _ => format!("{resource}{dot}{group} {name:?} is forbidden: {why}"),
+        };
+        let mut status = Self::new(403, "Forbidden", message);
+        let members = [("name", name), ("group", group), ("kind", resource)];
+        let members = members.into_iter().filter(|(_, value)| !value.is_empty());
+        status.details = Some(Value::Object(
+            members.map(|(member, value)| (member.to_owned(), Value::from(value))).collect(),
+        ));
+        status
+    }
+
+    /// What an admission hook refuses, by its own code and reason.
+    pub(crate) fn denied(code: u16, reason: String, message: String) -> Self {
+        Self::new(code, reason, message)
+    }
+
+    /// An object of a kind that need not be served.
+    pub(crate) fn missing(group: &str, resource: &str, name: &str) -> Self {
+        let mut status = Self::new(404, "NotFound", format!("{resource}.{group} {name:?} not found"));
+        status.details = Some(json!({ "name": name, "group": group, "kind": resource }));
+        status
     }
 
     /// A create in a namespace that is being deleted.
@@ -250,16 +290,22 @@ impl Status {
     }
 
     pub(crate) fn invalid(kind: &Kind, name: &str, causes: &Causes) -> Self {
-        let what = match &*causes.found {
-            [one] => one.text(),
-            many => format!("[{}]", many.iter().map(Cause::text).collect::<Vec<_>>().join(", ")),
-        };
+        let what = causes.text();
         let message = format!("{} \"{name}\" is invalid: {what}", kind.qualified_kind());
         let mut status = Self::new(422, "Invalid", message).about(kind, name);
         if let Some(details) = &mut status.details {
             details["kind"] = kind.kind().into();
             details["causes"] = causes.found.iter().map(Cause::to_json).collect();
         }
+        status
+    }
+
+    /// A review that is invalid: the real server names no kind there.
+    pub(crate) fn invalid_review(group: &str, causes: &Causes) -> Self {
+        let what = causes.text();
+        let mut status = Self::new(422, "Invalid", format!(".{group} \"\" is invalid: {what}"));
+        let causes: Vec<_> = causes.found.iter().map(Cause::to_json).collect();
+        status.details = Some(json!({ "group": group, "causes": causes }));
         status
     }
 
@@ -377,7 +423,7 @@ impl Status {
             "code": self.code,
         });
         if !self.reason.is_empty() {
-            status["reason"] = self.reason.into();
+            status["reason"] = (*self.reason).into();
         }
         if let Some(details) = &self.details {
             status["details"] = details.clone();

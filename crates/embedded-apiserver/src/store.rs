@@ -13,8 +13,10 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
+use crate::admission::Turn;
 use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Line, Lines};
+use crate::store::state::news::News;
 use crate::store::state::{Change, Changes, Expired, Place, State, Visited, Window};
 use crate::stored::{Key, Stored};
 
@@ -73,13 +75,15 @@ pub(crate) struct Seated {
 pub(crate) struct Inner {
     pub(crate) state: State,
     pub(crate) rng: fastrand::Rng,
+    /// What the write under way asks of admission hooks.
+    pub(crate) turn: Option<Box<Turn>>,
 }
 
 impl Store {
     pub(crate) fn new(window: Window, rng: fastrand::Rng) -> Self {
         let state = State::new(window);
         let newest = watch::Sender::new(state.revision());
-        Self { inner: Mutex::new(Inner { state, rng }), lines: Mutex::default(), newest }
+        Self { inner: Mutex::new(Inner { state, rng, turn: None }), lines: Mutex::default(), newest }
     }
 
     /// Runs one write under the lock, and afterwards wakes the watches that it concerns.
@@ -179,6 +183,11 @@ impl Store {
             };
             Page { objects, remaining }
         })
+    }
+
+    /// What changed in some tables since a reader looked last.
+    pub(crate) fn news(&self, tables: &[&str], after: u64) -> News {
+        self.inner.lock().state.news(tables, after)
     }
 
     pub(crate) fn compact(&self) {

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::access::reviews;
 use crate::builtin::Builtin;
 use crate::kind::Kind;
 use crate::registry::Registry;
@@ -29,6 +30,7 @@ const FINALIZE: Subresource = Subresource { name: "finalize", shows: None, verbs
 /// The verbs of a kind, in the order in which the real server says them.
 pub(super) fn verbs(kind: &Kind) -> Vec<&'static str> {
     match kind.builtin {
+        None if reviews::is_review(kind) => vec!["create"],
         Some(Builtin::Namespace) => vec!["create", "delete", "get", "list", "patch", "update", "watch"],
         Some(_) => vec!["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
         None => vec!["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"],

@@ -3,7 +3,7 @@
 use super::Upstream;
 use super::frames::{Frames, Framing};
 use crate::body::{Body, Disconnected};
-use crate::identity::ClientName;
+use crate::identity::User;
 use crate::request_info::{RequestInfo, Verb};
 use crate::status::json_response;
 use bytes::Bytes;
@@ -41,7 +41,7 @@ impl Upstream {
                 "the proxy passes no connections through: exec, attach and port-forward do not work here";
             return refusal(StatusCode::NOT_IMPLEMENTED, "NotImplemented", why);
         }
-        let user = parts.extensions.get::<ClientName>().map(|client| &*client.0).unwrap_or_default();
+        let user = parts.extensions.get::<User>().map(User::name).unwrap_or_default();
         let Some(client) = self.clients.get(user) else {
             let why = format!("the proxy has no way to the API server for the user {user:?}");
             return refusal(StatusCode::UNAUTHORIZED, "Unauthorized", &why);

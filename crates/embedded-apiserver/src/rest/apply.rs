@@ -4,7 +4,9 @@ use bytes::Bytes;
 use http::Request;
 use serde_json::Value;
 
+use crate::admission::{Turn, Writer, gated};
 use crate::fields::{self, Applied, Managed, Refused};
+use crate::identity::User;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::query::{FieldValidation, Query};
@@ -20,6 +22,7 @@ use crate::yaml;
 
 pub(super) fn apply(
     core: &Core,
+    user: &User,
     target: &Target,
     name: &str,
     query: &Query,
@@ -40,7 +43,9 @@ pub(super) fn apply(
     check_types(kind, &mut config)?;
     let key = key_of(target, name);
     let now = core.clock.now();
-    core.store.write(|inner| {
+    let (namespace, subresource) = (target.namespace.as_deref(), target.subresource.as_deref());
+    let turn = Turn::of(core, &Writer { user, kind, namespace, name, subresource, dry_run });
+    gated(core, kind, turn, |inner| {
         let current = inner.state.get(&kind.storage, &key).cloned();
         if current.is_none() && target.subresource.is_some() {
             return Err(Status::not_found(kind, name));
@@ -57,7 +62,7 @@ pub(super) fn apply(
                 return Err(Status::bad_request(format!("error strict decoding YAML: {why}")));
             }
             FieldValidation::Ignore => Vec::new(),
-            FieldValidation::Strict | FieldValidation::Warn => doubtful,
+            FieldValidation::Strict | FieldValidation::Warn => doubtful.clone(),
         };
         let new = object.or_else(|| live.clone()).unwrap_or_default();
         if current.is_none() && !metadata::text(&new, "uid").is_empty() {

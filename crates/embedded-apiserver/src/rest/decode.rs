@@ -11,7 +11,7 @@ use crate::rest::duplicates;
 use crate::status::Status;
 
 /// An object from outside: its own apiVersion and kind are checked and taken off.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Decoded {
     pub(crate) object: Object,
     pub(crate) warnings: Vec<String>,
@@ -200,6 +200,13 @@ fn shorten_numbers(value: &mut Value) {
         Value::Object(members) => members.values_mut().for_each(shorten_numbers),
         _ => {}
     }
+}
+
+/// What was sent and is not in the object's one form, in words.
+pub(crate) fn unknown_fields(sent: &Value, known: &Value) -> Vec<String> {
+    let mut unknown = Vec::new();
+    find_unknown(sent, known, "", &mut unknown);
+    unknown
 }
 
 /// Members that were sent and are not there after decoding: the first of them.

@@ -8,9 +8,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::admission::{Turn, Writer, gated};
 use crate::body::Body;
 use crate::builtin::{Builtin, rules};
 use crate::clock;
+use crate::identity::User;
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::{self, Object};
@@ -123,6 +125,7 @@ enum Deleted {
 
 pub(super) fn delete(
     core: &Core,
+    user: &User,
     target: &Target,
     name: &str,
     query: &Query,
@@ -137,7 +140,9 @@ pub(super) fn delete(
     }
     let key = key_of(target, name);
     let now = core.clock.now();
-    let deleted = core.store.write(|inner| delete_one(inner, kind, &key, &options, now))?;
+    let (namespace, dry_run) = (target.namespace.as_deref(), options.is_dry_run()?);
+    let turn = Turn::of(core, &Writer { user, kind, namespace, name, subresource: None, dry_run });
+    let deleted = gated(core, kind, turn, |inner| delete_one(inner, kind, &key, &options, now))?;
     let answers_object = kind.builtin.is_some_and(Builtin::delete_answers_object);
     Ok(match deleted {
         Deleted::Gone(last) if !answers_object => {
@@ -154,6 +159,7 @@ pub(super) fn delete(
 /// Answers with the list of what was there.
 pub(super) async fn delete_collection(
     core: &Core,
+    user: &User,
     target: &Target,
     query: &Query,
     request: &Request<Bytes>,
@@ -163,9 +169,12 @@ pub(super) async fn delete_collection(
     let list = ListOptions::parse(query)?;
     let options = DeleteOptions::parse(query, request)?;
     let listed = list::select(core, target, &list).await?;
+    let (namespace, dry_run) = (target.namespace.as_deref(), options.is_dry_run()?);
+    let writer = Writer { user, kind, namespace, name: "", subresource: None, dry_run };
     for object in &listed.objects {
         let now = core.clock.now();
-        match core.store.write(|inner| delete_one(inner, kind, &object.key, &options, now)) {
+        let turn = Turn::of(core, &Writer { name: object.key.name(), ..writer });
+        match gated(core, kind, turn, |inner| delete_one(inner, kind, &object.key, &options, now)) {
             // Somebody else was faster.
             Err(status) if status.code() == StatusCode::NOT_FOUND.as_u16() => {}
             deleted => drop(deleted?),
@@ -189,6 +198,7 @@ fn delete_one(
     }
     let dry_run = options.is_dry_run()?;
     let old = shown(kind, &current);
+    inner.deletable(&current, &old)?;
     let mut new = old.clone();
     if let Some(finalizer) = options.waits_for() {
         let mut finalizers = metadata::finalizers(&old);

@@ -8,9 +8,11 @@ use http::Request;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::admission::{Turn, Writer, gated};
 use crate::builtin::{Builtin, event, rules, storage};
 use crate::clock;
 use crate::fields::{Managed, Sent};
+use crate::identity::User;
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::{self, Object};
@@ -35,6 +37,7 @@ const STALE: &str =
 
 pub(super) fn create(
     core: &Core,
+    user: &User,
     target: &Target,
     query: &Query,
     request: &Request<Bytes>,
@@ -47,7 +50,11 @@ pub(super) fn create(
     let author = Author::of(query, request, None);
     let Decoded { object, warnings, sent } = decode::object(kind, request.body(), validation)?;
     let (namespace, now) = (target.namespace.as_deref(), core.clock.now());
-    let object = core.store.write(|inner| {
+    let writer = Writer { user, kind, namespace, name: "", subresource: None, dry_run };
+    let turn = Turn::of(core, &writer);
+    let mut taken = Taken::new((object, sent), turn.is_some());
+    let object = gated(core, kind, turn, |inner| {
+        let (object, sent) = taken.take()?;
         insert(core, inner, kind, namespace, object, Owners::Changes(&author, sent), now, dry_run)
     })?;
     Ok(Written { object, created: true, warnings })
@@ -67,6 +74,23 @@ pub(crate) fn create_object(
     core.store.write(|inner| {
         insert(core, inner, kind, namespace, object, Owners::Changes(&author, Sent::Nothing), now, false)
     })
+}
+
+/// What a write takes: cloned if the write may begin anew.
+struct Taken<T> {
+    value: Option<T>,
+    again: bool,
+}
+
+impl<T: Clone> Taken<T> {
+    const fn new(value: T, again: bool) -> Self {
+        Self { value: Some(value), again }
+    }
+
+    fn take(&mut self) -> Result<T, Status> {
+        let value = if self.again { self.value.clone() } else { self.value.take() };
+        value.ok_or_else(|| Status::internal("a write began anew"))
+    }
 }
 
 #[expect(clippy::too_many_arguments, reason = "what a create is made of; nothing of it belongs together")]
@@ -94,6 +118,8 @@ pub(super) fn insert(
     ] {
         metadata::of(&mut object).remove(member);
     }
+    let unmutated = inner.asks().then(|| object.clone());
+    let mut object = inner.mutated(object, None)?;
     let table = Arc::clone(&kind.storage);
     let place = namespace.unwrap_or_default();
     let base = metadata::text(&object, "generateName").to_owned();
@@ -124,8 +150,9 @@ pub(super) fn insert(
     if let Some(builtin) = kind.builtin {
         rules::default(builtin, &mut object);
     }
-    // Defaults are the client's; what comes later is nobody's.
-    let managed = owners.of(core, kind, None, &object, now);
+    // Defaults are the client's; what comes later, and what a hook has changed, is nobody's.
+    let unmutated = unmutated.map(|object| defaulted(kind, object));
+    let managed = owners.of(core, kind, None, unmutated.as_ref().unwrap_or(&object), now);
     if let Some(builtin) = kind.builtin {
         rules::prepare_create(builtin, &mut object, now, core.options.protect_volumes);
     }
@@ -153,7 +180,17 @@ pub(super) fn insert(
             Status::already_exists(kind, &name)
         });
     }
+    inner.validated(&object)?;
     put(inner, kind, key, object, &managed, 0, dry_run)
+}
+
+/// An object as it was sent, with its defaults.
+fn defaulted(kind: &Kind, mut object: Object) -> Object {
+    if let Some(builtin) = kind.builtin {
+        rules::default(builtin, &mut object);
+    }
+    metadata::normalize(&mut object);
+    object
 }
 
 /// The namespace in the object is the one in the path, or is filled in from there.
@@ -238,6 +275,7 @@ pub(super) fn shown(kind: &Kind, stored: &Stored) -> Object {
 
 pub(super) fn replace(
     core: &Core,
+    user: &User,
     target: &Target,
     name: &str,
     query: &Query,
@@ -255,11 +293,12 @@ pub(super) fn replace(
     // Said here, before the object is looked for.
     let version = metadata::text(&decoded.object, "resourceVersion");
     parse_version(version).map_err(|why| Status::unknown(why.0))?;
-    update(core, target, name, &author, Edit::Replace(decoded), dry_run)
+    update(core, user, target, name, &author, Edit::Replace(decoded), dry_run)
 }
 
 pub(super) fn patch(
     core: &Core,
+    user: &User,
     target: &Target,
     name: &str,
     query: &Query,
@@ -269,7 +308,7 @@ pub(super) fn patch(
     check_path_name(name)?;
     let patch_type = media::patch_type(request.headers(), kind.builtin.is_some())?;
     if patch_type == media::PatchType::Apply {
-        return apply::apply(core, target, name, query, request);
+        return apply::apply(core, user, target, name, query, request);
     }
     let validation = query.field_validation("PatchOptions")?;
     let dry_run = query.dry_run("PatchOptions")?;
@@ -285,10 +324,11 @@ pub(super) fn patch(
         Patch::Merge(_) | Patch::Strategic(..) => duplicates::find(request.body()),
     };
     let author = Author::of(query, request, target.subresource.as_deref());
-    update(core, target, name, &author, Edit::Patch { patch, duplicates, validation }, dry_run)
+    update(core, user, target, name, &author, Edit::Patch { patch, duplicates, validation }, dry_run)
 }
 
 /// What is to become of an object.
+#[derive(Clone)]
 enum Edit {
     Replace(Decoded),
     Patch { patch: Patch, duplicates: Vec<String>, validation: FieldValidation },
@@ -296,6 +336,7 @@ enum Edit {
 
 fn update(
     core: &Core,
+    user: &User,
     target: &Target,
     name: &str,
     author: &Author,
@@ -314,7 +355,12 @@ fn update(
         }),
         Edit::Replace(_) => None,
     };
-    core.store.write(|inner| {
+    let (namespace, subresource) = (target.namespace.as_deref(), target.subresource.as_deref());
+    let writer = Writer { user, kind, namespace, name, subresource, dry_run };
+    let turn = Turn::of(core, &writer);
+    let mut taken = Taken::new((edit, tried), turn.is_some());
+    gated(core, kind, turn, |inner| {
+        let (edit, tried) = taken.take()?;
         let Some(current) = inner.state.get(&kind.storage, &key).cloned() else {
             let creates =
                 kind.builtin.is_some_and(Builtin::creates_on_update) && target.subresource.is_none();
@@ -422,11 +468,13 @@ impl Edited<'_> {
     pub(super) fn store(
         &self,
         inner: &mut Inner,
-        mut new: Object,
+        new: Object,
         owners: Owners<'_>,
         dry_run: bool,
     ) -> Result<Arc<Stored>, Status> {
         let Self { kind, old, current, owned, .. } = *self;
+        let unmutated = inner.asks().then(|| new.clone());
+        let mut new = inner.mutated(new, Some(old))?;
         self.check_version(&new)?;
         set_namespace(&mut new, self.target.namespace.as_deref())?;
         if let Some(builtin) = kind.builtin {
@@ -434,7 +482,10 @@ impl Edited<'_> {
         }
         metadata::normalize(&mut new);
         // Compared as the client wants it, defaults included; what such a write cannot change is left out there.
-        let managed = owners.of(self.core, kind, Some((old, owned)), &new, self.now);
+        // What a hook has changed is nobody's, as on the real server.
+        let unmutated = unmutated.map(|object| defaulted(kind, object));
+        let wanted = unmutated.as_ref().unwrap_or(&new);
+        let managed = owners.of(self.core, kind, Some((old, owned)), wanted, self.now);
         self.keep_system_metadata(&mut new);
         self.split_status(&mut new);
         if let Some(builtin) = kind.builtin {
@@ -451,6 +502,7 @@ impl Edited<'_> {
         metadata::copy(old, &mut new, "resourceVersion");
         // A write that moves nothing but times in the managedFields is none.
         if new == *old && managed.says_the_same_as(owned) {
+            inner.validated(&new)?;
             return inner.state.get(&kind.storage, &current.key).cloned().ok_or_else(|| {
                 // Cannot happen: the lock is held since it was found.
                 Status::not_found(kind, self.name)
@@ -462,6 +514,7 @@ impl Edited<'_> {
         if self.bumps_generation(&new) {
             metadata::set(&mut new, "generation", metadata::generation(old).saturating_add(1));
         }
+        inner.validated(&new)?;
         if is_released(kind, &new) {
             let mut last = to_stored(kind, new);
             let managed = managed.encode();

@@ -1,6 +1,7 @@
 //! The objects and their recent history: plain data behind the store's lock. One revision counts every write.
 
 pub(crate) mod follow;
+pub(crate) mod news;
 mod restore;
 
 use std::borrow::Borrow;

@@ -1,0 +1,47 @@
+//! The cluster roles and bindings that the real API server makes at its start.
+
+use serde_json::Value;
+
+use crate::access::GROUP;
+use crate::kind::Kind;
+use crate::rest::create_object;
+use crate::server::Core;
+
+/// `cluster-roles.yaml` and `cluster-role-bindings.yaml` of k8s.io/kubernetes v1.36.3
+/// (plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata), one object a line. The roles of controllers are not
+/// here: none of these controllers is.
+const OBJECTS: &str = include_str!("../../data/rbac.json");
+
+/// Creates them; and serves the four kinds, if nobody has done so yet.
+pub(crate) fn create_default_roles(core: &Core) {
+    let kinds = [
+        Kind::cluster_scoped(GROUP, "v1", "ClusterRole", "clusterroles"),
+        Kind::cluster_scoped(GROUP, "v1", "ClusterRoleBinding", "clusterrolebindings"),
+        Kind::namespaced(GROUP, "v1", "Role", "roles"),
+        Kind::namespaced(GROUP, "v1", "RoleBinding", "rolebindings"),
+    ];
+    for kind in kinds {
+        let mut registry = core.registry.write();
+        if registry.find(GROUP, "v1", kind.plural()).is_none()
+            && let Err(wrong) = registry.register(kind)
+        {
+            tracing::debug!(%wrong, "a kind of roles is not served");
+        }
+    }
+    // What is written down here can be read: the tests see it.
+    let objects: Vec<Value> = serde_json::from_str(OBJECTS).unwrap_or_default();
+    for object in objects {
+        let plural = match object.get("kind").and_then(Value::as_str) {
+            Some("ClusterRole") => "clusterroles",
+            _ => "clusterrolebindings",
+        };
+        let Some(kind) = core.registry.read().find(GROUP, "v1", plural) else { continue };
+        let mut object = object;
+        if let Some(members) = object.as_object_mut() {
+            members.remove("kind");
+        }
+        if let Err(refused) = create_object(core, &kind, None, object) {
+            tracing::debug!(?refused, "a role was not created at start");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Nobody grants what they do not have: checks of writes to roles and bindings, as the `policybased` storages of
+//! k8s.io/kubernetes/pkg/registry/rbac have them.
+
+use serde_json::{Map, Value};
+
+use crate::access::attributes::Attributes;
+use crate::access::policy::{RoleRef, role_ref_of, rules_of};
+use crate::access::rule::{Atom, On, Rule, compact};
+use crate::access::{Authorizer, GROUP};
+use crate::identity::{MASTERS, User};
+use crate::kind::Kind;
+use crate::server::Core;
+use crate::status::Status;
+
+/// A write to a role or a binding that is about to be made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoleWrite<'a> {
+    pub(crate) kind: &'a Kind,
+    /// Empty: cluster scope.
+    pub(crate) namespace: &'a str,
+    /// As the path has it: empty for a create.
+    pub(crate) name: &'a str,
+    pub(crate) old: Option<&'a Map<String, Value>>,
+    pub(crate) new: &'a Map<String, Value>,
+}
+
+/// Refuses a write by which the user would grant more than it has.
+pub(crate) fn check_escalation(core: &Core, user: &User, write: &RoleWrite<'_>) -> Result<(), Status> {
+    let access = &core.access;
+    if !access.is_enabled() || write.kind.group() != GROUP || user.is_in(MASTERS) {
+        return Ok(());
+    }
+    let is_role = matches!(write.kind.plural(), "roles" | "clusterroles");
+    if is_role && write.is_allowed(core, user, "escalate", write.kind.plural(), write.name) {
+        return Ok(());
+    }
+    if write.old.is_some_and(|old| only_collector_fields(old, write.new)) {
+        return Ok(());
+    }
+    let new = Value::Object(write.new.clone());
+    let rules = if is_role {
+        rules_of(&new)
+    } else {
+        // Without a role there is nothing to grant: that is for the kind's own rules to refuse.
+        let Some(role) = role_ref_of(&new) else { return Ok(()) };
+        let plural = if &*role.kind == "Role" { "roles" } else { "clusterroles" };
+        if write.is_allowed(core, user, "bind", plural, &role.name) {
+            return Ok(());
+        }
+        write.rules_granted(core, &role)?
+    };
+    let atoms: Vec<Atom> = rules.iter().flat_map(Rule::atoms).collect();
+    write.confirm(core, access, user, &atoms)?;
+    let aggregates = |object: &Map<String, Value>| {
+        let selectors = object.get("aggregationRule").and_then(|rule| rule.get("clusterRoleSelectors"));
+        selectors.and_then(Value::as_array).is_some_and(|selectors| !selectors.is_empty())
+    };
+    if is_role && (aggregates(write.new) || write.old.is_some_and(aggregates)) {
+        let why = "must have cluster-admin privileges to use the aggregationRule";
+        let refused = Status::refused(GROUP, write.kind.plural(), write.object_name(), why);
+        write.confirm(core, access, user, &full_authority()).map_err(|_| refused)?;
+    }
+    Ok(())
+}
+
+fn full_authority() -> [Atom; 2] {
+    let on = On::Resource { group: "*".into(), resource: "*".into(), name: None };
+    [Atom { verb: "*".into(), on }, Atom { verb: "*".into(), on: On::Path("*".into()) }]
+}
+
+impl RoleWrite<'_> {
+    fn object_name(&self) -> &str {
+        let name = self.new.get("metadata").and_then(|metadata| metadata.get("name"));
+        name.and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn is_allowed(&self, core: &Core, user: &User, verb: &str, plural: &str, name: &str) -> bool {
+        let asked = Attributes::Resource {
+            verb: verb.into(),
+            group: GROUP.into(),
+            resource: plural.into(),
+            subresource: "".into(),
+            namespace: self.namespace.into(),
+            name: name.into(),
+        };
+        // Asked first and then noted: that it has no such right is no refusal of anything that was asked for.
+        core.access.decide(&core.store, user, &asked).is_allowed()
+            && core.access.authorize(&core.store, user, &asked).is_ok()
+    }
+
+    fn rules_granted(&self, core: &Core, role: &RoleRef) -> Result<Vec<Rule>, Status> {
+        match core.access.rules_of(&core.store, role, self.namespace) {
+            Some(rules) => Ok(rules.to_vec()),
+            // Under the name of what is written: so the real server says it.
+            None => Err(Status::missing(GROUP, self.kind.plural(), &role.name)),
+        }
+    }
+
+    /// `ConfirmNoEscalation`.
+    fn confirm(&self, core: &Core, access: &Authorizer, user: &User, atoms: &[Atom]) -> Result<(), Status> {
+        let held = access.held(&core.store, user, self.namespace);
+        let covered = |atom: &Atom| held.iter().any(|held| held.rules.iter().any(|rule| rule.covers(atom)));
+        let missing: Vec<_> = atoms.iter().filter(|atom| !covered(atom)).cloned().collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let groups: Vec<_> = user.groups().iter().map(|group| format!("{group:?}")).collect();
+        let plural = self.kind.plural();
+        let unresolved = access.missing(&core.store, user, self.namespace);
+        let unresolved: Vec<_> =
+            unresolved.iter().map(|role| format!("{plural}.{GROUP} {role:?} not found")).collect();
+        let unresolved = match &*unresolved {
+            [] => String::new(),
+            [one] => format!("; resolution errors: [{one}]"),
+            several => format!("; resolution errors: [[{}]]", several.join(", ")),
+        };
+        let why = format!(
+            "user {:?} (groups=[{}]) is attempting to grant RBAC permissions not currently held:\n{}{unresolved}",
+            user.name(),
+            groups.join(" "),
+            compact(&missing).join("\n")
+        );
+        Err(Status::refused(GROUP, self.kind.plural(), self.object_name(), &why))
+    }
+}
+
+/// Whether nothing changes but owners and finalizers, which is what lets a garbage collector do its work.
+fn only_collector_fields(old: &Map<String, Value>, new: &Map<String, Value>) -> bool {
+    let rest = |object: &Map<String, Value>| {
+        let mut object = object.clone();
+        if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+            for member in ["ownerReferences", "finalizers", "managedFields", "resourceVersion"] {
+                metadata.remove(member);
+            }
+        }
+        object
+    };
+    rest(old) == rest(new)
+}

@@ -1,0 +1,244 @@
+//! For tests of a manifest: which grants a user has, which of them were needed, and what was refused.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::access::ledger::Refused;
+use crate::access::policy::Held;
+use crate::access::rule::{Atom, On};
+use crate::identity::User;
+use crate::server::Core;
+
+/// What the server's roles were used for; from [`EmbeddedApiServer::access`](crate::EmbeddedApiServer::access).
+///
+/// A controller's manifest grants exactly what the controller needs if, after a test in which it did everything it can
+/// do, nothing was refused to its account and nothing that its roles grant is unused:
+///
+/// ```
+/// # fn check(server: embedded_apiserver::EmbeddedApiServer) {
+/// let access = server.access();
+/// access.by("system:serviceaccount:prod:controller").assert_nothing_refused().assert_all_used();
+/// # }
+/// ```
+///
+/// A cheap handle: clones look at the same server. Without [`Builder::rbac`](crate::Builder::rbac) nothing is refused
+/// and nothing counts as used.
+#[derive(Debug, Clone)]
+#[doc(alias = "audit2rbac")]
+pub struct Access {
+    core: Arc<Core>,
+}
+
+impl Access {
+    pub(crate) const fn new(core: Arc<Core>) -> Self {
+        Self { core }
+    }
+
+    /// One user: of this name, or with the groups that are given.
+    #[must_use]
+    pub fn by(&self, user: impl Into<User>) -> Account {
+        Account { core: Arc::clone(&self.core), user: user.into() }
+    }
+
+    /// Everything that was refused to anybody, in order.
+    #[must_use]
+    pub fn refused(&self) -> Vec<Refusal> {
+        refusals(&self.core, None)
+    }
+
+    /// Forgets what was used and what was refused up to now.
+    pub fn forget(&self) {
+        self.core.access.forget();
+    }
+}
+
+/// What one user may do, did, and was refused; from [`Access::by`].
+#[derive(Debug, Clone)]
+pub struct Account {
+    core: Arc<Core>,
+    user: User,
+}
+
+impl Account {
+    /// What its roles grant now, each thing alone. The roles that every cluster has are left out (`system:discovery`
+    /// and its like; `view` and `admin`, too).
+    #[must_use]
+    pub fn grants(&self) -> Vec<Grant> {
+        self.core.access.grants(&self.core, &self.user)
+    }
+
+    /// Those of its grants that a request needed. Where several allow the same, the first one counts: a binding of the
+    /// cluster before one of a namespace, then by name.
+    #[must_use]
+    pub fn used(&self) -> Vec<Grant> {
+        self.grants().into_iter().filter(|grant| grant.uses > 0).collect()
+    }
+
+    /// Those of its grants that no request needed. All of them together can go, and every request that was seen is
+    /// still allowed.
+    #[must_use]
+    pub fn unused(&self) -> Vec<Grant> {
+        self.grants().into_iter().filter(|grant| grant.uses == 0).collect()
+    }
+
+    /// What was refused to it, in order.
+    #[must_use]
+    pub fn refused(&self) -> Vec<Refusal> {
+        refusals(&self.core, Some(self.user.name()))
+    }
+
+    /// Asserts that it was never refused anything.
+    ///
+    /// # Panics
+    ///
+    /// If it was; the message lists what.
+    #[track_caller]
+    pub fn assert_nothing_refused(&self) -> &Self {
+        let refused = self.refused();
+        assert!(refused.is_empty(), "{} was refused:{}", self.user.name(), listed(&refused));
+        self
+    }
+
+    /// Asserts that it needed all of its grants, and that it has some.
+    ///
+    /// # Panics
+    ///
+    /// If it did not, or has none; the message lists what it did not need.
+    #[track_caller]
+    pub fn assert_all_used(&self) -> &Self {
+        let name = self.user.name();
+        assert!(!self.grants().is_empty(), "no role is bound to {name}");
+        let unused = self.unused();
+        assert!(unused.is_empty(), "{name} did not need:{}", listed(&unused));
+        self
+    }
+}
+
+fn listed<T: fmt::Display>(all: &[T]) -> String {
+    all.iter().map(|one| format!("\n  {one}")).collect()
+}
+
+fn refusals(core: &Core, user: Option<&str>) -> Vec<Refusal> {
+    core.access.refusals(user)
+}
+
+/// One verb on one resource (or path) that a role grants to a user.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct Grant {
+    /// As in the rule: `get`, `*`.
+    pub verb: String,
+    /// As in the rule's `apiGroups`: empty for core, `*` for all.
+    pub group: String,
+    /// As in the rule: `pods`, `pods/status`, `*`; empty if it is about a path.
+    pub resource: String,
+    /// Of `resourceNames`; nothing for all.
+    pub name: Option<String>,
+    /// Of `nonResourceURLs`; empty if it is about a resource.
+    pub path: String,
+    /// Where it holds; nothing for everywhere.
+    pub namespace: Option<String>,
+    /// `Role` or `ClusterRole`.
+    pub role_kind: String,
+    /// The role's name.
+    pub role: String,
+    /// The name of the binding.
+    pub binding: String,
+    /// How many requests of the user needed it.
+    pub uses: u64,
+}
+
+/// `patch events.events.k8s.io (ClusterRole "controller")`.
+impl fmt::Display for Grant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.verb)?;
+        what(f, &self.resource, &self.group, self.name.as_deref().unwrap_or_default(), &self.path)?;
+        if let Some(namespace) = &self.namespace {
+            write!(f, " in namespace {namespace:?}")?;
+        }
+        write!(f, " ({} {:?})", self.role_kind, self.role)
+    }
+}
+
+/// Something that was refused with 403.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub struct Refusal {
+    /// Who asked.
+    pub user: String,
+    /// To do what.
+    pub verb: String,
+    /// API group; empty for core.
+    pub group: String,
+    /// Resource, with the subresource; empty if it is about a path.
+    pub resource: String,
+    /// Nothing: in all namespaces, or at cluster scope.
+    pub namespace: Option<String>,
+    /// The object's name, if the request had one.
+    pub name: Option<String>,
+    /// The path, if it is none of a resource.
+    pub path: String,
+    /// How many requests.
+    pub times: u64,
+}
+
+/// `alice: update leases.coordination.k8s.io "x" in namespace "n"`.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} ", self.user, self.verb)?;
+        what(f, &self.resource, &self.group, self.name.as_deref().unwrap_or_default(), &self.path)?;
+        if let Some(namespace) = &self.namespace {
+            write!(f, " in namespace {namespace:?}")?;
+        }
+        Ok(())
+    }
+}
+
+fn what(f: &mut fmt::Formatter<'_>, resource: &str, group: &str, name: &str, path: &str) -> fmt::Result {
+    if !path.is_empty() {
+        return f.write_str(path);
+    }
+    // `leases.coordination.k8s.io/status`: the group stands by the resource.
+    let (of, part) = resource.split_once('/').unwrap_or((resource, ""));
+    let (dot, slash) = (if group.is_empty() { "" } else { "." }, if part.is_empty() { "" } else { "/" });
+    write!(f, "{of}{dot}{group}{slash}{part}")?;
+    if name.is_empty() { Ok(()) } else { write!(f, " {name:?}") }
+}
+
+impl Refusal {
+    pub(super) fn of(refused: &Refused, times: u64) -> Self {
+        let some = |text: &String| (!text.is_empty()).then(|| text.clone());
+        Self {
+            user: refused.user.to_string(),
+            verb: refused.verb.clone(),
+            group: refused.group.clone(),
+            resource: refused.resource.clone(),
+            namespace: some(&refused.namespace),
+            name: some(&refused.name),
+            path: refused.path.clone(),
+            times,
+        }
+    }
+}
+
+impl Grant {
+    pub(super) fn of(held: &Held, atom: &Atom, uses: u64) -> Self {
+        let (group, resource, name, path) = match &atom.on {
+            On::Resource { group, resource, name } => (&**group, &**resource, name.as_deref(), ""),
+            On::Path(path) => ("", "", None, &**path),
+        };
+        let binding = &held.binding;
+        Self {
+            verb: atom.verb.to_string(),
+            group: group.to_owned(),
+            resource: resource.to_owned(),
+            name: name.map(str::to_owned),
+            path: path.to_owned(),
+            namespace: (!binding.namespace.is_empty()).then(|| binding.namespace.to_string()),
+            role_kind: binding.role.kind.to_string(),
+            role: binding.role.name.to_string(),
+            binding: binding.name.to_string(),
+            uses,
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! `Impersonate-User` and its like: a user who may do so makes a request in the name of another one.
+//!
+//! The rules are those of k8s.io/apiserver/pkg/endpoints/filters/impersonation in v1.36: first the constrained ways,
+//! which need a right for the request as well (`impersonate-on:user-info:list`), then the old one. A service account
+//! that acts as the node of its pod (`associated-node`) is not known here: no token is bound to a pod.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, Request};
+use percent_encoding::percent_decode_str;
+
+use crate::access::attributes::Attributes;
+use crate::access::{forbidden, user_of};
+use crate::identity::{MASTERS, User, impersonated_groups, service_account};
+use crate::request_info::RequestInfo;
+use crate::server::Core;
+use crate::status::Status;
+
+const USER: HeaderName = HeaderName::from_static("impersonate-user");
+const GROUP: HeaderName = HeaderName::from_static("impersonate-group");
+const UID: HeaderName = HeaderName::from_static("impersonate-uid");
+const EXTRA: &str = "impersonate-extra-";
+const AUTHENTICATION: &str = "authentication.k8s.io";
+const NODE: &str = "system:node:";
+
+/// Whom a request is to be made for.
+#[derive(Debug, Default)]
+struct Wish {
+    user: String,
+    groups: Vec<String>,
+    uid: String,
+    /// Ordered by key.
+    extra: Vec<(String, String)>,
+}
+
+/// A way to impersonate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    ArbitraryNode,
+    ServiceAccount,
+    UserInfo,
+    Legacy,
+}
+
+/// The same request in the name of whom it asks for; without such a header, as it is.
+pub(super) fn apply(core: &Core, mut request: Request<Bytes>) -> Result<Request<Bytes>, Status> {
+    let Some(wish) = Wish::of(request.headers())? else { return Ok(request) };
+    let asker = user_of(&mut request);
+    let info = RequestInfo::of(request.method(), request.uri());
+    let request_asks = Attributes::of(request.method(), &info);
+    let mut first_refusal = None;
+    for mode in [Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo, Mode::Legacy] {
+        if !mode.applies(&wish) {
+            continue;
+        }
+        let questions = wish.questions(mode, &request_asks);
+        let decide = |asked: &&Attributes<'_>| !core.access.decide(&core.store, &asker, asked).is_allowed();
+        match questions.iter().find(decide) {
+            Some(refused) => drop(first_refusal.get_or_insert_with(|| refused.clone().into_owned())),
+            None => {
+                // Only now: a way that was tried in vain used nothing.
+                for asked in &questions {
+                    core.access
+                        .authorize(&core.store, &asker, asked)
+                        .map_err(|reason| forbidden(&asker, asked, &reason))?;
+                }
+                request.extensions_mut().insert(wish.granted(mode));
+                return Ok(request);
+            }
+        }
+    }
+    // The old way always applies, so one was refused.
+    let refused = first_refusal.unwrap_or_else(|| request_asks.into_owned());
+    let reason = core.access.authorize(&core.store, &asker, &refused).err().unwrap_or_default();
+    Err(forbidden(&asker, &refused, &reason))
+}
+
+impl Mode {
+    fn applies(self, wish: &Wish) -> bool {
+        let (node, account) = (node(&wish.user).is_some(), service_account(&wish.user).is_some());
+        match self {
+            Self::ArbitraryNode => wish.is_only_a_name() && node,
+            Self::ServiceAccount => wish.is_only_a_name() && account,
+            Self::UserInfo => {
+                !node && !account && !wish.groups.iter().any(|group| group.is_empty() || group == MASTERS)
+            }
+            Self::Legacy => true,
+        }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::ArbitraryNode => "arbitrary-node",
+            Self::ServiceAccount => "serviceaccount",
+            Self::UserInfo => "user-info",
+            Self::Legacy => "",
+        }
+    }
+}
+
+fn node(user: &str) -> Option<&str> {
+    user.strip_prefix(NODE).filter(|name| !name.is_empty())
+}
+
+impl Wish {
+    fn of(headers: &HeaderMap) -> Result<Option<Self>, Status> {
+        let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+        let one = |name: HeaderName| headers.get(name).map(text).unwrap_or_default();
+        let groups: Vec<_> = headers.get_all(GROUP).iter().map(text).collect();
+        let extra = headers.iter().filter_map(|(name, value)| {
+            let key = name.as_str().strip_prefix(EXTRA)?;
+            let key = percent_decode_str(key).decode_utf8_lossy().into_owned();
+            Some((key, text(value)))
+        });
+        let mut extra: Vec<_> = extra.collect();
+        // The order of headers of different names means nothing.
+        extra.sort_by(|one, other| one.0.cmp(&other.0));
+        let wish = Self { user: one(USER), groups, uid: one(UID), extra };
+        if !wish.user.is_empty() {
+            return Ok(Some(wish));
+        }
+        if wish.is_only_a_name() {
+            return Ok(None);
+        }
+        Err(Status::bad_request(format!("requested {} without impersonating a user name", wish.in_go())))
+    }
+
+    fn is_only_a_name(&self) -> bool {
+        self.groups.is_empty() && self.uid.is_empty() && self.extra.is_empty()
+    }
+
+    /// What the asker must be allowed, in the real server's order.
+    fn questions<'a>(&'a self, mode: Mode, request: &Attributes<'a>) -> Vec<Attributes<'a>> {
+        let constrained = mode != Mode::Legacy;
+        let verb =
+            if constrained { format!("impersonate:{}", mode.word()) } else { "impersonate".to_owned() };
+        // The old way takes users and groups for resources of the core group.
+        let group = if constrained { AUTHENTICATION } else { "" };
+        let ask = |group: &'static str,
+                   resource: &'static str,
+                   part: &'a str,
+                   namespace: &'a str,
+                   name: &'a str| {
+            Attributes::Resource {
+                verb: verb.clone().into(),
+                group: group.into(),
+                resource: resource.into(),
+                subresource: part.into(),
+                namespace: namespace.into(),
+                name: name.into(),
+            }
+        };
+        let mut all = Vec::new();
+        if constrained {
+            all.push(request.clone().with_verb(|verb| format!("impersonate-on:{}:{verb}", mode.word())));
+        }
+        all.push(match (service_account(&self.user), node(&self.user)) {
+            (Some((namespace, name)), _) => ask(group, "serviceaccounts", "", namespace, name),
+            (None, Some(name)) if constrained => ask(group, "nodes", "", "", name),
+            (None, _) => ask(group, "users", "", "", &self.user),
+        });
+        if !self.uid.is_empty() {
+            all.push(ask(AUTHENTICATION, "uids", "", "", &self.uid));
+        }
+        all.extend(self.groups.iter().map(|name| ask(group, "groups", "", "", name)));
+        all.extend(self.extra.iter().map(|(key, value)| ask(AUTHENTICATION, "userextras", key, "", value)));
+        all
+    }
+
+    fn granted(self, mode: Mode) -> User {
+        let groups = match mode {
+            Mode::ArbitraryNode => vec!["system:nodes".to_owned()],
+            _ => self.groups,
+        };
+        let user = User::with_groups(&self.user, impersonated_groups(&self.user, groups)).uid(self.uid);
+        self.extra.into_iter().fold(user, |user, (key, value)| user.extra(key, value))
+    }
+
+    /// As Go prints a `*user.DefaultInfo` with `%#v`.
+    fn in_go(&self) -> String {
+        let list = |texts: &[&String]| {
+            let texts: Vec<_> = texts.iter().map(|text| format!("{text:?}")).collect();
+            format!("[]string{{{}}}", texts.join(", "))
+        };
+        let groups = match &*self.groups {
+            [] => "[]string(nil)".to_owned(),
+            groups => list(&groups.iter().collect::<Vec<_>>()),
+        };
+        let mut keys: Vec<_> = self.extra.iter().map(|(key, _)| key).collect();
+        keys.dedup();
+        let values = |key: &String| {
+            let values = self.extra.iter().filter(|(other, _)| other == key).map(|(_, value)| value);
+            format!("{key:?}:{}", list(&values.collect::<Vec<_>>()))
+        };
+        let extra = match &*keys {
+            [] => "map[string][]string(nil)".to_owned(),
+            keys => {
+                let members: Vec<_> = keys.iter().map(|key| values(key)).collect();
+                format!("map[string][]string{{{}}}", members.join(", "))
+            }
+        };
+        format!("&user.DefaultInfo{{Name:\"\", UID:{:?}, Groups:{groups}, Extra:{extra}}}", self.uid)
+    }
+}

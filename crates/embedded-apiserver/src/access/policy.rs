@@ -1,0 +1,427 @@
+//! All roles and bindings, compiled: who may do what. Plain data; changes come in one object at a time.
+//!
+//! A decision looks at the bindings of the user and of its groups, for the whole cluster and for one namespace, and at
+//! the rules of their roles; what other users have costs nothing.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use k8s_openapi::api::rbac::v1::{AggregationRule, PolicyRule, Subject};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::access::attributes::Attributes;
+use crate::access::rule::{Atom, Rule};
+use crate::identity::{MASTERS, User, service_account_name};
+
+/// Roles and bindings have an empty namespace if they are of cluster scope.
+pub(crate) type Place = (Arc<str>, Arc<str>);
+
+/// One of the four kinds of object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Table {
+    Roles,
+    Bindings,
+}
+
+/// A Role or ClusterRole.
+#[derive(Debug, Clone, Default)]
+struct Role {
+    rules: Arc<[Rule]>,
+    labels: BTreeMap<String, String>,
+    /// Whose rules it has instead of its own.
+    aggregates: Option<Vec<LabelSelector>>,
+    /// One that every cluster has.
+    default: bool,
+}
+
+/// A RoleBinding or ClusterRoleBinding.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    /// Empty: of the whole cluster.
+    pub(crate) namespace: Arc<str>,
+    pub(crate) name: Arc<str>,
+    pub(crate) role: RoleRef,
+    subjects: Vec<Who>,
+}
+
+/// Which role a binding grants.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct RoleRef {
+    /// `Role`, `ClusterRole`.
+    pub(crate) kind: Arc<str>,
+    pub(crate) name: Arc<str>,
+}
+
+/// One subject of a binding.
+#[derive(Debug)]
+struct Who {
+    kind: String,
+    name: String,
+    namespace: String,
+    /// The user or the group that it stands for.
+    key: Option<Key>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Key {
+    User(Arc<str>),
+    Group(Arc<str>),
+}
+
+/// The bindings of one namespace, or of the cluster, by whom they are for.
+#[derive(Debug, Default)]
+struct Index {
+    users: HashMap<Arc<str>, BTreeMap<Arc<str>, Arc<Binding>>>,
+    groups: HashMap<Arc<str>, BTreeMap<Arc<str>, Arc<Binding>>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Policy {
+    /// By namespace, then name.
+    roles: BTreeMap<Arc<str>, BTreeMap<Arc<str>, Role>>,
+    bindings: BTreeMap<Place, Arc<Binding>>,
+    index: HashMap<Arc<str>, Index>,
+    /// The rules of the cluster roles that aggregate others.
+    aggregated: HashMap<Arc<str>, Arc<[Rule]>>,
+    /// A cluster role has changed since they were collected.
+    stale: bool,
+}
+
+/// What an authorizer says.
+#[derive(Debug)]
+pub(crate) enum Decision {
+    /// A member of `system:masters` asks, or nobody decides.
+    Always,
+    /// By a rule of a role.
+    Granted { binding: Arc<Binding>, atom: Atom, reason: String },
+    /// Nobody allows it; `reason` says which bindings name no role.
+    Refused { reason: String },
+}
+
+impl Decision {
+    pub(crate) const fn is_allowed(&self) -> bool {
+        !matches!(self, Self::Refused { .. })
+    }
+
+    pub(crate) fn reason(&self) -> &str {
+        match self {
+            Self::Always => "",
+            Self::Granted { reason, .. } | Self::Refused { reason } => reason,
+        }
+    }
+}
+
+/// A binding that applies to a user, with the role's rules.
+#[derive(Debug)]
+pub(crate) struct Held {
+    pub(crate) binding: Arc<Binding>,
+    pub(crate) rules: Arc<[Rule]>,
+    /// The role is one that every cluster has.
+    pub(crate) default: bool,
+}
+
+/// What of a role is read; the rest is for those who look at it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RoleObject {
+    #[serde(default)]
+    metadata: ObjectMeta,
+    rules: Option<Vec<PolicyRule>>,
+    aggregation_rule: Option<AggregationRule>,
+}
+
+/// The rules of a role as it stands in an object, aggregation left aside.
+pub(crate) fn rules_of(role: &Value) -> Vec<Rule> {
+    let role = RoleObject::deserialize(role).ok();
+    role.into_iter().flat_map(|role| role.rules).flatten().map(|rule| Rule::of(&rule)).collect()
+}
+
+/// The role that a binding's object names.
+pub(crate) fn role_ref_of(binding: &Value) -> Option<RoleRef> {
+    let text = |path: &str| binding.pointer(path).and_then(Value::as_str);
+    Some(RoleRef { kind: text("/roleRef/kind")?.into(), name: text("/roleRef/name")?.into() })
+}
+
+impl Policy {
+    /// Takes a version of an object, or that it is gone.
+    pub(crate) fn change(&mut self, table: Table, place: &Place, object: Option<&Value>) {
+        match table {
+            Table::Roles => self.change_role(place, object),
+            Table::Bindings => self.change_binding(place, object),
+        }
+    }
+
+    fn change_role(&mut self, place: &Place, object: Option<&Value>) {
+        let read = object.and_then(|object| RoleObject::deserialize(object).ok());
+        match read {
+            Some(read) => {
+                let rules = read.rules.iter().flatten().map(Rule::of).collect();
+                let labels = read.metadata.labels.unwrap_or_default();
+                let default =
+                    labels.get("kubernetes.io/bootstrapping").is_some_and(|of| of == "rbac-defaults");
+                let aggregates =
+                    read.aggregation_rule.map(|rule| rule.cluster_role_selectors.unwrap_or_default());
+                let role = Role { rules, labels, aggregates, default };
+                self.roles.entry(place.0.clone()).or_default().insert(place.1.clone(), role);
+            }
+            None => {
+                if let Some(roles) = self.roles.get_mut(&place.0) {
+                    roles.remove(&place.1);
+                }
+            }
+        }
+        self.stale |= place.0.is_empty();
+    }
+
+    /// To be called after some changes: collects the rules of the roles that aggregate others, as
+    /// kube-controller-manager's clusterrole-aggregation-controller writes them into these roles.
+    pub(crate) fn settle(&mut self) {
+        if !std::mem::take(&mut self.stale) {
+            return;
+        }
+        let roles = self.roles.get("").into_iter().flatten();
+        let all = roles.filter(|(_, role)| role.aggregates.is_some()).map(|(name, _)| {
+            let mut rules = Vec::new();
+            self.collect(name, &mut BTreeSet::new(), &mut rules);
+            (name.clone(), rules.into())
+        });
+        self.aggregated = all.collect();
+    }
+
+    fn collect(&self, name: &Arc<str>, seen: &mut BTreeSet<Arc<str>>, rules: &mut Vec<Rule>) {
+        let Some(role) = self.role("", name) else { return };
+        if !seen.insert(name.clone()) {
+            return;
+        }
+        let Some(selectors) = &role.aggregates else {
+            for rule in &*role.rules {
+                if !rules.contains(rule) {
+                    rules.push(rule.clone());
+                }
+            }
+            return;
+        };
+        for selector in selectors {
+            for (other, of) in self.roles.get("").into_iter().flatten() {
+                if selects(selector, &of.labels) {
+                    self.collect(other, seen, rules);
+                }
+            }
+        }
+    }
+
+    fn role(&self, namespace: &str, name: &str) -> Option<&Role> {
+        self.roles.get(namespace)?.get(name)
+    }
+
+    fn change_binding(&mut self, place: &Place, object: Option<&Value>) {
+        if let Some(old) = self.bindings.remove(place)
+            && let Some(index) = self.index.get_mut(&place.0)
+        {
+            for key in old.subjects.iter().filter_map(|who| who.key.as_ref()) {
+                let (map, key) = index.of(key);
+                if let Some(bindings) = map.get_mut(key) {
+                    bindings.remove(&place.1);
+                    if bindings.is_empty() {
+                        map.remove(key);
+                    }
+                }
+            }
+        }
+        let read = object.and_then(|object| {
+            let subjects = object.get("subjects").cloned().unwrap_or_default();
+            Some((
+                role_ref_of(object)?,
+                Option::<Vec<Subject>>::deserialize(subjects).ok()?.unwrap_or_default(),
+            ))
+        });
+        let Some((role, subjects)) = read else { return };
+        let (namespace, name) = place.clone();
+        let subjects = subjects.into_iter().map(|subject| Who::of(subject, &namespace)).collect();
+        let binding = Arc::new(Binding { namespace, name, role, subjects });
+        let index = self.index.entry(place.0.clone()).or_default();
+        for key in binding.subjects.iter().filter_map(|who| who.key.as_ref()) {
+            let (map, key) = index.of(key);
+            map.entry(key.clone()).or_default().insert(place.1.clone(), Arc::clone(&binding));
+        }
+        self.bindings.insert(place.clone(), binding);
+    }
+
+    /// Forgets everything: what is there is told anew.
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// May the user do this?
+    pub(crate) fn decide(&self, user: &User, asked: &Attributes<'_>) -> Decision {
+        if user.is_in(MASTERS) {
+            return Decision::Always;
+        }
+        let mut missing = Vec::new();
+        for namespace in scopes(asked.namespace()) {
+            for binding in self.bindings_of(user, namespace) {
+                let Some((rules, _)) = self.rules(&binding.role, &binding.namespace) else {
+                    missing.push(binding.role.not_found());
+                    continue;
+                };
+                if let Some(atom) = rules.iter().find_map(|rule| rule.allows(asked)) {
+                    let reason = format!("RBAC: allowed by {}", binding.described_for(user));
+                    return Decision::Granted { binding: Arc::clone(binding), atom, reason };
+                }
+            }
+        }
+        missing.sort();
+        missing.dedup();
+        let reason = match &*missing {
+            [] => String::new(),
+            [one] => format!("RBAC: {one}"),
+            several => format!("RBAC: [{}]", several.join(", ")),
+        };
+        Decision::Refused { reason }
+    }
+
+    /// Every binding that applies to the user in a namespace, those of the whole cluster included.
+    pub(crate) fn held(&self, user: &User, namespace: &str) -> Vec<Held> {
+        let bindings = scopes(namespace).flat_map(|scope| self.bindings_of(user, scope));
+        let held = bindings.filter_map(|binding| {
+            let (rules, default) = self.rules(&binding.role, &binding.namespace)?;
+            Some(Held { binding: Arc::clone(binding), rules: Arc::clone(rules), default })
+        });
+        held.collect()
+    }
+
+    /// The roles that such bindings name and that are not there.
+    pub(crate) fn missing(&self, user: &User, namespace: &str) -> Vec<Arc<str>> {
+        let bindings = scopes(namespace).flat_map(|scope| self.bindings_of(user, scope));
+        let missing = bindings.filter(|binding| self.rules(&binding.role, &binding.namespace).is_none());
+        missing.map(|binding| binding.role.name.clone()).collect()
+    }
+
+    /// Every binding that applies to the user anywhere.
+    pub(crate) fn held_anywhere(&self, user: &User) -> Vec<Held> {
+        let mut namespaces: Vec<_> = self.index.keys().collect();
+        namespaces.sort();
+        let bindings = namespaces.into_iter().flat_map(|namespace| self.bindings_of(user, namespace));
+        let held = bindings.filter_map(|binding| {
+            let (rules, default) = self.rules(&binding.role, &binding.namespace)?;
+            Some(Held { binding: Arc::clone(binding), rules: Arc::clone(rules), default })
+        });
+        held.collect()
+    }
+
+    /// Those of one scope, in the order of their names.
+    fn bindings_of(&self, user: &User, namespace: &str) -> Vec<&Arc<Binding>> {
+        let Some(index) = self.index.get(namespace) else { return Vec::new() };
+        let own = index.users.get(user.name());
+        let groups = user.groups().iter().filter_map(|group| index.groups.get(group.as_str()));
+        let mut all: Vec<_> = own.into_iter().chain(groups).flat_map(BTreeMap::values).collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all.dedup_by(|one, other| Arc::ptr_eq(one, other));
+        all
+    }
+
+    /// The rules of a role, and whether every cluster has it.
+    pub(crate) fn rules(&self, role: &RoleRef, binding_namespace: &str) -> Option<(&Arc<[Rule]>, bool)> {
+        let namespace = if &*role.kind == "Role" { binding_namespace } else { "" };
+        let found = self.role(namespace, &role.name)?;
+        let rules = match found.aggregates {
+            Some(_) => self.aggregated.get(&role.name).unwrap_or(&found.rules),
+            None => &found.rules,
+        };
+        Some((rules, found.default))
+    }
+}
+
+/// The cluster's bindings first, then those of the namespace, if there is one.
+fn scopes(namespace: &str) -> impl Iterator<Item = &str> {
+    [""].into_iter().chain(Some(namespace).filter(|namespace| !namespace.is_empty()))
+}
+
+fn selects(selector: &LabelSelector, labels: &BTreeMap<String, String>) -> bool {
+    let equal = selector.match_labels.iter().flatten().all(|(key, value)| labels.get(key) == Some(value));
+    let required = selector.match_expressions.iter().flatten().all(|requirement| {
+        let value = labels.get(&requirement.key);
+        let among = || value.is_some_and(|value| requirement.values.iter().flatten().any(|one| one == value));
+        match requirement.operator.as_str() {
+            "In" => among(),
+            "NotIn" => !among(),
+            "Exists" => value.is_some(),
+            "DoesNotExist" => value.is_none(),
+            _ => false,
+        }
+    });
+    equal && required
+}
+
+impl Index {
+    fn of<'a, 'k>(
+        &'a mut self,
+        key: &'k Key,
+    ) -> (&'a mut HashMap<Arc<str>, BTreeMap<Arc<str>, Arc<Binding>>>, &'k Arc<str>) {
+        match key {
+            Key::User(name) => (&mut self.users, name),
+            Key::Group(name) => (&mut self.groups, name),
+        }
+    }
+}
+
+impl Who {
+    fn of(subject: Subject, binding_namespace: &str) -> Self {
+        let Subject { kind, name, namespace, .. } = subject;
+        let namespace =
+            namespace.filter(|said| !said.is_empty()).unwrap_or_else(|| binding_namespace.to_owned());
+        let key = match kind.as_str() {
+            "User" => Some(Key::User(name.as_str().into())),
+            "Group" => Some(Key::Group(name.as_str().into())),
+            "ServiceAccount" if !namespace.is_empty() => {
+                Some(Key::User(service_account_name(&namespace, &name).into()))
+            }
+            _ => None,
+        };
+        Self { kind, name, namespace, key }
+    }
+
+    fn is(&self, user: &User) -> bool {
+        match &self.key {
+            Some(Key::User(name)) => **name == *user.name(),
+            Some(Key::Group(name)) => user.is_in(name),
+            None => false,
+        }
+    }
+}
+
+impl Binding {
+    /// `ClusterRoleBinding "b" of ClusterRole "r" to User "u"`, as the real server says it.
+    fn described_for(&self, user: &User) -> impl fmt::Display + use<> {
+        let kind = if self.namespace.is_empty() { "ClusterRoleBinding" } else { "RoleBinding" };
+        // Name before namespace: so upstream.
+        let slash = if self.namespace.is_empty() { "" } else { "/" };
+        let subject = match self.subjects.iter().find(|who| who.is(user)) {
+            Some(Who { kind, name, namespace, .. }) if kind == "ServiceAccount" => {
+                format!("{kind} \"{name}/{namespace}\"")
+            }
+            Some(Who { kind, name, .. }) => format!("{kind} {name:?}"),
+            None => String::new(),
+        };
+        let RoleRef { kind: role_kind, name: role } = &self.role;
+        format!("{kind} \"{}{slash}{}\" of {role_kind} {role:?} to {subject}", self.name, self.namespace)
+    }
+}
+
+impl RoleRef {
+    fn not_found(&self) -> String {
+        let Self { kind, name } = self;
+        match &**kind {
+            "Role" | "ClusterRole" => {
+                format!("{}.rbac.authorization.k8s.io {name:?} not found", kind.to_lowercase())
+            }
+            _ => format!("unsupported role reference kind: {kind:?}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

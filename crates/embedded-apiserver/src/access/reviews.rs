@@ -1,0 +1,362 @@
+//! Questions that are posted and answered at once, and never stored: may somebody do this, who am I, whose token is this.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Method, Request, Response, StatusCode};
+use k8s_openapi::api::authentication::v1::TokenReviewSpec;
+use k8s_openapi::api::authorization::v1::{
+    SelfSubjectAccessReviewSpec, SelfSubjectRulesReviewSpec, SubjectAccessReviewSpec,
+};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::access::attributes::Attributes;
+use crate::access::rule::Rule;
+use crate::access::user_of;
+use crate::body::Body;
+use crate::clock;
+use crate::identity::User;
+use crate::kind::Kind;
+use crate::media;
+use crate::query::{FieldValidation, Query};
+use crate::rest::{unknown_fields, with_warnings};
+use crate::route::Target;
+use crate::server::Core;
+use crate::status::{Cause, Causes, Status, json_response};
+
+const AUTHORIZATION: &str = "authorization.k8s.io";
+const AUTHENTICATION: &str = "authentication.k8s.io";
+
+/// The kinds of questions.
+pub(crate) fn kinds() -> [Kind; 6] {
+    let cluster = |group, kind, plural| Kind::cluster_scoped(group, "v1", kind, plural);
+    [
+        cluster(AUTHENTICATION, "SelfSubjectReview", "selfsubjectreviews"),
+        cluster(AUTHENTICATION, "TokenReview", "tokenreviews"),
+        Kind::namespaced(AUTHORIZATION, "v1", "LocalSubjectAccessReview", "localsubjectaccessreviews"),
+        cluster(AUTHORIZATION, "SelfSubjectAccessReview", "selfsubjectaccessreviews"),
+        cluster(AUTHORIZATION, "SelfSubjectRulesReview", "selfsubjectrulesreviews"),
+        cluster(AUTHORIZATION, "SubjectAccessReview", "subjectaccessreviews"),
+    ]
+}
+
+/// Whether the kind is one of those: these groups have no others.
+pub(crate) fn is_review(kind: &Kind) -> bool {
+    matches!(kind.group(), AUTHORIZATION | AUTHENTICATION)
+}
+
+/// Answers a question whose body is JSON. Anything but a POST of one is no verb that these kinds have.
+pub(crate) fn answer(
+    core: &Core,
+    target: &Target,
+    query: &Query,
+    mut request: Request<Bytes>,
+) -> Result<Response<Body>, Status> {
+    let kind = &target.kind;
+    if target.name.is_some() || kind.is_namespaced() != target.namespace.is_some() {
+        return Err(Status::no_such_resource());
+    }
+    if request.method() != Method::POST {
+        return Err(Status::method_not_allowed());
+    }
+    query.dry_run("CreateOptions")?;
+    let validation = query.field_validation("CreateOptions")?;
+    let user = user_of(&mut request);
+    media::require_json(request.headers())?;
+    let (asked, warnings) = Asked::read(kind, target.namespace.as_deref(), request.body(), validation)?;
+    let parts = match kind.kind() {
+        "SelfSubjectReview" => who_am_i(&user, &clock::seconds(core.clock.now())),
+        "TokenReview" => asked.token(core)?,
+        "SelfSubjectRulesReview" => asked.rules(core, &user)?,
+        "SelfSubjectAccessReview" => asked.access(core, Some(&user))?,
+        _ => asked.access(core, None)?,
+    };
+    let mut answer = Map::new();
+    answer.insert("kind".to_owned(), kind.kind().into());
+    answer.insert("apiVersion".to_owned(), kind.api_version().into());
+    answer.extend(parts);
+    Ok(with_warnings(json_response(StatusCode::CREATED, Value::Object(answer).to_string()), &warnings))
+}
+
+/// A question, its types checked.
+struct Asked<'a> {
+    kind: &'a Kind,
+    /// Of the path.
+    namespace: Option<&'a str>,
+    metadata: ObjectMeta,
+    spec: Value,
+}
+
+/// Everything of an answer but kind and version.
+type Parts = Map<String, Value>;
+
+fn parts(metadata: Value, spec: Option<Value>, status: Value) -> Parts {
+    let all = [("metadata", Some(metadata)), ("spec", spec), ("status", Some(status))];
+    all.into_iter().filter_map(|(name, part)| Some((name.to_owned(), part?))).collect()
+}
+
+impl<'a> Asked<'a> {
+    /// The question, and warnings of what it has that is unknown.
+    fn read(
+        kind: &'a Kind,
+        namespace: Option<&'a str>,
+        body: &[u8],
+        validation: FieldValidation,
+    ) -> Result<(Self, Vec<String>), Status> {
+        let (api_version, name) = (kind.api_version(), kind.kind());
+        let wrong = |said: &str, why: &str| {
+            let version = kind.version();
+            Status::bad_request(format!("{said} in version {version:?} cannot be handled as a {name}: {why}"))
+        };
+        if body.is_empty() {
+            return Err(Status::bad_request(format!(
+                "the object provided is unrecognized (must be of type {name}): couldn't get version/kind; json parse \
+                 error: unexpected end of JSON input (<empty>)"
+            )));
+        }
+        let sent: Value = serde_json::from_slice(body).map_err(|error| wrong(name, &error.to_string()))?;
+        let typed: Option<Sent> = Deserialize::deserialize(&sent)
+            .map_err(|error: serde_json::Error| wrong(name, &error.to_string()))?;
+        let typed = typed.unwrap_or_default();
+        let (version, said) = (typed.api_version.unwrap_or_default(), typed.kind.unwrap_or_default());
+        if !version.is_empty() && version != api_version {
+            return Err(Status::bad_request(format!(
+                "the API version in the data ({version}) does not match the expected API version ({api_version})"
+            )));
+        }
+        if !said.is_empty() && said != name {
+            let group = kind.group().split('.').next().unwrap_or_default();
+            return Err(wrong(
+                &said,
+                &format!("converting (v1.{said}) to ({group}.{name}): unknown conversion"),
+            ));
+        }
+        let (metadata, spec) = (typed.metadata.unwrap_or_default(), typed.spec.unwrap_or_else(|| json!({})));
+        let mut asked = Self { kind, namespace, metadata, spec };
+        if let Some(namespace) = namespace {
+            let said = asked.metadata.namespace.get_or_insert_default();
+            if said.is_empty() {
+                namespace.clone_into(said);
+            }
+            if said != namespace {
+                return Err(Status::bad_request(
+                    "the namespace of the provided object does not match the namespace sent on the request",
+                ));
+            }
+        }
+        // Twice through its type: what is unknown falls out, and wrong types are found.
+        asked.spec = match name {
+            "SelfSubjectReview" => Ok(json!({})),
+            "TokenReview" => asked.typed::<TokenReviewSpec>(),
+            "SelfSubjectRulesReview" => asked.typed::<SelfSubjectRulesReviewSpec>(),
+            "SelfSubjectAccessReview" => asked.typed::<SelfSubjectAccessReviewSpec>(),
+            _ => asked.typed::<SubjectAccessReviewSpec>(),
+        }
+        .map_err(|error| wrong(name, &error.to_string()))?;
+        let known = json!({
+            "apiVersion": api_version, "kind": name, "metadata": asked.metadata, "spec": asked.spec,
+        });
+        let unknown = unknown_fields(&sent, &known);
+        let warnings = match validation {
+            FieldValidation::Strict if !unknown.is_empty() => {
+                return Err(wrong(name, &format!("strict decoding error: {}", unknown.join(", "))));
+            }
+            FieldValidation::Ignore => Vec::new(),
+            FieldValidation::Warn | FieldValidation::Strict => unknown,
+        };
+        Ok((asked, warnings))
+    }
+
+    fn typed<T: DeserializeOwned + Serialize>(&self) -> Result<Value, serde_json::Error> {
+        serde_json::to_value(serde_json::from_value::<T>(self.spec.clone())?)
+    }
+
+    fn shown_metadata(&self) -> Value {
+        let mut metadata = serde_json::to_value(&self.metadata).unwrap_or_default();
+        if metadata.is_null() {
+            metadata = json!({});
+        }
+        metadata
+    }
+
+    fn at(&self, pointer: &str) -> &str {
+        self.spec.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn has(&self, member: &str) -> bool {
+        self.spec.get(member).is_some_and(|value| !value.is_null())
+    }
+
+    /// `user`: who asks, if the question is about that; otherwise it says whom it is about.
+    fn access(&self, core: &Core, user: Option<&User>) -> Result<Parts, Status> {
+        self.check_access(user.is_none())?;
+        let attributes = if self.has("resourceAttributes") {
+            let part = |name: &str| self.at(&format!("/resourceAttributes/{name}")).to_owned().into();
+            Attributes::Resource {
+                verb: part("verb"),
+                group: part("group"),
+                resource: part("resource"),
+                subresource: part("subresource"),
+                namespace: part("namespace"),
+                name: part("name"),
+            }
+        } else {
+            let part = |name: &str| self.at(&format!("/nonResourceAttributes/{name}")).to_owned().into();
+            Attributes::Path { verb: part("verb"), path: part("path") }
+        };
+        let subject = match user {
+            Some(user) => user.clone(),
+            None => self.subject(),
+        };
+        let decision = core.access.decide(&core.store, &subject, &attributes);
+        let mut status = json!({ "allowed": decision.is_allowed() });
+        if !decision.reason().is_empty() {
+            status["reason"] = decision.reason().into();
+        }
+        Ok(parts(self.shown_metadata(), Some(self.spec.clone()), status))
+    }
+
+    /// The user that a question names: exactly its groups.
+    fn subject(&self) -> User {
+        let groups = self.spec.get("groups").and_then(Value::as_array);
+        let groups = groups.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+        User::with_groups(self.at("/user"), groups.collect())
+    }
+
+    /// k8s.io/kubernetes/pkg/apis/authorization/validation.
+    fn check_access(&self, names_user: bool) -> Result<(), Status> {
+        let mut causes = Causes::default();
+        let (resource, path) = (self.has("resourceAttributes"), self.has("nonResourceAttributes"));
+        // By the names that the real server has for these members inside.
+        let of_path = || {
+            let part = |name: &str| self.at(&format!("/nonResourceAttributes/{name}"));
+            json!({ "Path": part("path"), "Verb": part("verb") })
+        };
+        if resource && path {
+            let why = "cannot be specified in combination with resourceAttributes";
+            causes.push(Cause::invalid_json("spec.nonResourceAttributes", &of_path(), why));
+        }
+        if !resource && !path {
+            let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+            causes.push(Cause::invalid_json("spec.resourceAttributes", &Value::Null, why));
+        }
+        let groups =
+            self.spec.get("groups").and_then(Value::as_array).is_some_and(|groups| !groups.is_empty());
+        if names_user && self.at("/user").is_empty() && !groups {
+            let why = "at least one of user or group must be specified";
+            causes.push(Cause::invalid("spec.user", "", why));
+        }
+        let bare = ObjectMeta {
+            managed_fields: self.metadata.managed_fields.clone(),
+            namespace: self.namespace.and(self.metadata.namespace.clone()),
+            ..ObjectMeta::default()
+        };
+        if self.metadata != bare {
+            let why =
+                if self.namespace.is_some() { "must be empty except for namespace" } else { "must be empty" };
+            causes.push(Cause::invalid_json("metadata", &self.shown_metadata(), why));
+        }
+        if let Some(namespace) = self.namespace {
+            let said = self.at("/resourceAttributes/namespace");
+            if resource && said != namespace {
+                let field = "spec.resourceAttributes.namespace";
+                causes.push(Cause::invalid(field, said, "must match metadata.namespace"));
+            }
+            if path {
+                let why = "disallowed on this kind of request";
+                causes.push(Cause::invalid_json("spec.nonResourceAttributes", &of_path(), why));
+            }
+        }
+        if causes.is_empty() { Ok(()) } else { Err(Status::invalid_review(self.kind.group(), &causes)) }
+    }
+
+    fn rules(&self, core: &Core, user: &User) -> Result<Parts, Status> {
+        let namespace = self.at("/namespace");
+        if namespace.is_empty() {
+            return Err(Status::bad_request("no namespace on request"));
+        }
+        let held = match core.access.is_enabled() {
+            true => core.access.held(&core.store, user, namespace),
+            false => Vec::new(),
+        };
+        let all = held.iter().flat_map(|held| held.rules.iter());
+        let mut resources: Vec<_> =
+            all.clone().filter(|rule| !rule.resources.is_empty()).map(resource_rule).collect();
+        let mut paths: Vec<_> = all.filter(|rule| !rule.paths.is_empty()).map(path_rule).collect();
+        if !core.access.is_enabled() {
+            // As the authorizer AlwaysAllow.
+            resources.push(json!({ "verbs": ["*"], "apiGroups": ["*"], "resources": ["*"] }));
+            paths.push(json!({ "verbs": ["*"], "nonResourceURLs": ["*"] }));
+        }
+        let status = json!({ "resourceRules": resources, "nonResourceRules": paths, "incomplete": false });
+        Ok(parts(json!({}), Some(json!({})), status))
+    }
+
+    fn token(&self, core: &Core) -> Result<Parts, Status> {
+        let token = self.at("/token");
+        if token.is_empty() {
+            return Err(Status::bad_request("token is required for TokenReview in authentication"));
+        }
+        let asked = self.spec.get("audiences").and_then(Value::as_array).filter(|asked| !asked.is_empty());
+        let is_for_us = asked.is_none_or(|asked| asked.iter().any(|audience| audience == AUDIENCE));
+        let status = match core.pipeline.tokens.user_of(token).filter(|_| is_for_us) {
+            Some(user) => json!({ "authenticated": true, "user": user_info(user), "audiences": [AUDIENCE] }),
+            None => json!({ "user": {}, "error": "invalid bearer token" }),
+        };
+        Ok(parts(self.shown_metadata(), Some(self.spec.clone()), status))
+    }
+}
+
+/// The default of the real server's `--service-account-issuer` in the tools that set up clusters.
+const AUDIENCE: &str = "https://kubernetes.default.svc.cluster.local";
+
+fn who_am_i(user: &User, now: &str) -> Parts {
+    parts(json!({ "creationTimestamp": now }), None, json!({ "userInfo": user_info(user) }))
+}
+
+fn user_info(user: &User) -> Value {
+    let mut info = json!({ "username": user.name() });
+    if !user.get_uid().is_empty() {
+        info["uid"] = user.get_uid().into();
+    }
+    if !user.groups().is_empty() {
+        info["groups"] = user.groups().into();
+    }
+    if !user.get_extra().is_empty() {
+        info["extra"] = json!(user.get_extra());
+    }
+    info
+}
+
+fn texts(set: &[Arc<str>]) -> Value {
+    set.iter().map(|text| Value::from(&**text)).collect()
+}
+
+fn resource_rule(rule: &Rule) -> Value {
+    let mut shown = json!({
+        "verbs": texts(&rule.verbs),
+        "apiGroups": texts(&rule.groups),
+        "resources": texts(&rule.resources),
+    });
+    if !rule.names.is_empty() {
+        shown["resourceNames"] = texts(&rule.names);
+    }
+    shown
+}
+
+fn path_rule(rule: &Rule) -> Value {
+    json!({ "verbs": texts(&rule.verbs), "nonResourceURLs": texts(&rule.paths) })
+}
+
+/// Any question, as it is sent.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Sent {
+    api_version: Option<String>,
+    kind: Option<String>,
+    metadata: Option<ObjectMeta>,
+    spec: Option<Value>,
+}
