@@ -7,7 +7,9 @@ mod collector;
 #[cfg(feature = "actors")]
 mod lifecycle;
 mod snapshot;
+mod broken;
 mod faults;
+mod trace;
 #[cfg(feature = "listen")]
 mod listener;
 mod objects;

@@ -1,6 +1,6 @@
 //! Matching, call numbers, likelihood, determinism, the JSON form.
 
-use super::{Decider, Decision};
+use super::{Decider, Decision, Effect};
 use crate::fault::{Chance, Fault, FaultPlan, Match, Rule};
 use crate::request_info::{RequestInfo, Verb};
 use http::{Method, Uri};
@@ -201,4 +201,64 @@ proptest! {
             prop_assert!(decision.delay <= Duration::MAX);
         }
     }
+}
+
+#[test]
+fn each_fault_fits_where_it_can_happen_on_a_real_server() {
+    let get = info(Method::GET, "/api/v1/namespaces/n/configmaps/x");
+    let list = info(Method::GET, "/api/v1/configmaps");
+    let create = info(Method::POST, "/api/v1/namespaces/n/configmaps");
+    let collection = info(Method::DELETE, "/api/v1/namespaces/n/configmaps");
+    let requests = [get, list, watch(), create, put_lease(), collection];
+    let fits = |fault: &Fault, resumes| -> String {
+        requests.iter().map(|request| if fault.fits(request, resumes) { '#' } else { '.' }).collect()
+    };
+    for (fault, wanted) in [
+        (Fault::Latency { min_ms: 0, max_ms: 0 }, "###### ######"),
+        (Fault::Conflict, "...### ...###"),
+        (Fault::Forbidden, "###### ######"),
+        (Fault::TooManyRequests { retry_after_s: 1 }, "###### ######"),
+        (Fault::Overloaded { retry_after_s: 1 }, "###### ######"),
+        (Fault::InternalError, "###### ######"),
+        (Fault::ApplyInternalError, "...### ...###"),
+        (Fault::ServerTimeout { retry_after_s: 1 }, "##.### ##.###"),
+        (Fault::Unavailable, "###### ######"),
+        (Fault::ShuttingDown, "##.### ##.###"),
+        (Fault::GatewayTimeout, "##.### ##.###"),
+        (Fault::ApplyGatewayTimeout, "...### ...###"),
+        (Fault::Expired, "...... .##..."),
+        (Fault::NeverAnswer, "###### ######"),
+        (Fault::ApplyNeverAnswer, "###### ######"),
+        (Fault::ApplyLate { after_ms: 1 }, "...### ...###"),
+        (Fault::DropBefore, "###### ######"),
+        (Fault::DropAfter, "###### ######"),
+        (Fault::DropMidAnswer, "##.### ##.###"),
+        (Fault::StallMidAnswer, "##.### ##.###"),
+        (Fault::Compact, "###### ######"),
+        (Fault::MoveClock { by_ms: 1 }, "###### ######"),
+        (Fault::CutWatch { min_events: 0, max_events: 0, after_ms: None, mid_line: true }, "..#... ..#..."),
+        (Fault::StallWatch { min_events: 0, max_events: 0 }, "..#... ..#..."),
+        (Fault::GarbageLine { min_events: 0, max_events: 0 }, "..#... ..#..."),
+        (Fault::WithholdBookmarks { end_mark: false }, "..#... ..#..."),
+    ] {
+        let word = fault.as_str();
+        let json = serde_json::to_value(&fault).expect("plain data");
+        let said =
+            json.as_str().map(str::to_owned).or_else(|| Some(json.as_object()?.keys().next()?.clone()));
+        assert_eq!(said.as_deref(), Some(word), "the word of the log is that of the plan");
+        assert_eq!(format!("{} {}", fits(&fault, false), fits(&fault, true)), wanted, "{word}");
+    }
+}
+
+#[test]
+fn what_happens_to_the_server_adds_up_with_another_fault() {
+    let plan = FaultPlan::none()
+        .rule(Rule::new(Match::any(), Fault::Compact))
+        .rule(Rule::new(Match::any(), Fault::MoveClock { by_ms: -5 }))
+        .rule(Rule::new(Match::any(), Fault::WithholdBookmarks { end_mark: false }))
+        .rule(Rule::new(Match::any(), Fault::StallWatch { min_events: 1, max_events: 1 }));
+    let decision = Decider::new(plan).decide("a", &watch(), false);
+    assert_eq!(decision.effects, [Effect::Compact, Effect::MoveClock(-5)]);
+    assert_eq!(decision.withheld, Some(false));
+    assert_eq!(decision.word(), Some("stall_watch"));
 }
