@@ -117,6 +117,8 @@ pub(crate) enum FieldValidation {
 pub(crate) enum Match {
     Exact,
     NotOlderThan,
+    /// A word that is none of these; the checks refuse it.
+    Unknown,
 }
 
 /// Options of a list or a watch.
@@ -127,6 +129,8 @@ pub(crate) struct ListOptions {
     /// As sent: empty, `0`, or a revision.
     pub(crate) version: String,
     pub(crate) version_match: Option<Match>,
+    /// The match as sent.
+    match_text: String,
     /// Nothing for all.
     pub(crate) limit: Option<usize>,
     pub(crate) continuation: String,
@@ -138,14 +142,12 @@ pub(crate) struct ListOptions {
 
 impl ListOptions {
     pub(crate) fn parse(query: &Query) -> Result<Self, Status> {
-        let version_match = match query.text("resourceVersionMatch") {
+        let match_text = query.text("resourceVersionMatch").to_owned();
+        let version_match = match match_text.as_str() {
             "" => None,
             "Exact" => Some(Match::Exact),
             "NotOlderThan" => Some(Match::NotOlderThan),
-            other => {
-                let cause = Cause::unsupported("resourceVersionMatch", other, &["Exact", "NotOlderThan"]);
-                return Err(Status::invalid_options("ListOptions", &cause));
-            }
+            _ => Some(Match::Unknown),
         };
         let seconds = query.number("timeoutSeconds")?.filter(|seconds| *seconds != 0);
         Ok(Self {
@@ -153,6 +155,7 @@ impl ListOptions {
             fields: query.text("fieldSelector").to_owned(),
             version: query.text("resourceVersion").to_owned(),
             version_match,
+            match_text,
             limit: query.number("limit")?.and_then(|limit| usize::try_from(limit).ok()).filter(|l| *l > 0),
             continuation: query.text("continue").to_owned(),
             bookmarks: query.flag("allowWatchBookmarks"),
@@ -165,26 +168,31 @@ impl ListOptions {
         })
     }
 
-    /// The rules of a list (`ValidateListOptions`).
+    /// The rules of a list (`ValidateListOptions` of k8s.io/apimachinery/pkg/apis/meta/internalversion/validation).
     pub(crate) fn check_list(&self) -> Result<(), Status> {
-        let wrong = |cause| Err(Status::invalid_options("ListOptions", &cause));
-        if self.initial_events.is_some() {
-            return wrong(Cause::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
-        }
-        if self.version_match.is_some() {
-            if !self.continuation.is_empty() {
-                let why = "resourceVersionMatch is forbidden when continue is provided";
-                return wrong(Cause::forbidden("resourceVersionMatch", why));
-            }
+        let mut causes = Vec::new();
+        if let Some(version_match) = self.version_match {
             if self.version.is_empty() {
                 let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
-                return wrong(Cause::forbidden("resourceVersionMatch", why));
+                causes.push(Cause::forbidden(MATCH, why));
             }
-            if self.version_match == Some(Match::Exact) && self.version == "0" {
+            if !self.continuation.is_empty() {
+                causes.push(Cause::forbidden(MATCH, MATCH_AND_CONTINUE));
+            }
+            if version_match == Match::Unknown {
+                let supported = ["Exact", "NotOlderThan", ""];
+                causes.push(Cause::unsupported(MATCH, &self.match_text, &supported));
+            }
+            if version_match == Match::Exact && self.version == "0" {
                 let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
-                return wrong(Cause::forbidden("resourceVersionMatch", why));
+                causes.push(Cause::forbidden(MATCH, why));
             }
         }
+        if self.initial_events.is_some() {
+            let why = "sendInitialEvents is forbidden for list";
+            causes.push(Cause::forbidden("sendInitialEvents", why));
+        }
+        refuse(&causes)?;
         if !self.continuation.is_empty() && !matches!(self.version.as_str(), "" | "0") {
             return Err(Status::bad_request(
                 "specifying resource version is not allowed when using continue",
@@ -193,19 +201,44 @@ impl ListOptions {
         Ok(())
     }
 
-    /// The rules of a watch.
-    pub(crate) fn check_watch(&self) -> Result<(), Status> {
-        let wrong = |cause| Err(Status::invalid_options("ListOptions", &cause));
-        match (self.initial_events, self.version_match) {
-            (None, Some(_)) => {
-                let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
-                wrong(Cause::forbidden("resourceVersionMatch", why))
-            }
-            (Some(_), Some(Match::NotOlderThan)) | (None, None) => Ok(()),
-            (Some(_), _) => {
-                let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-                wrong(Cause::forbidden("resourceVersionMatch", why))
-            }
+    /// What a watch means that says nothing about initial events: from the newest, or from any version, it begins with
+    /// what is there, as one that asks for it (`SetListOptionsDefaults` of
+    /// k8s.io/apimachinery/pkg/apis/meta/internalversion).
+    pub(crate) fn default_watch(&mut self) {
+        let unsaid = self.initial_events.is_none() && self.version_match.is_none();
+        if unsaid && matches!(self.version.as_str(), "" | "0") {
+            self.initial_events = Some(true);
+            self.version_match = Some(Match::NotOlderThan);
         }
     }
+
+    /// The rules of a watch.
+    pub(crate) fn check_watch(&self) -> Result<(), Status> {
+        let mut causes = Vec::new();
+        let not_older = self.version_match == Some(Match::NotOlderThan);
+        if self.initial_events.is_some() && !not_older {
+            let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+            causes.push(Cause::forbidden(MATCH, why));
+        }
+        if self.version_match.is_some() {
+            if self.initial_events.is_none() {
+                let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+                causes.push(Cause::forbidden(MATCH, why));
+            }
+            if !not_older {
+                causes.push(Cause::unsupported(MATCH, &self.match_text, &["NotOlderThan"]));
+            }
+            if !self.continuation.is_empty() {
+                causes.push(Cause::forbidden(MATCH, MATCH_AND_CONTINUE));
+            }
+        }
+        refuse(&causes)
+    }
+}
+
+const MATCH: &str = "resourceVersionMatch";
+const MATCH_AND_CONTINUE: &str = "resourceVersionMatch is forbidden when continue is provided";
+
+fn refuse(causes: &[Cause]) -> Result<(), Status> {
+    if causes.is_empty() { Ok(()) } else { Err(Status::contradictory_options("ListOptions", causes)) }
 }

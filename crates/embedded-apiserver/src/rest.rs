@@ -1,6 +1,7 @@
 //! One request: which verb on which object, and in which form the answer goes out.
 
 mod apply;
+mod continuation;
 mod decode;
 mod delete;
 mod duplicates;

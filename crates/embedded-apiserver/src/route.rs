@@ -54,7 +54,7 @@ pub(crate) struct Target {
 impl Target {
     /// Where its objects are.
     pub(crate) fn place(&self) -> Place<'_> {
-        Place { table: &self.kind.storage, namespace: self.namespace.as_deref(), after: None }
+        Place { table: &self.kind.storage, namespace: self.namespace.as_deref(), from: None }
     }
 }
 

@@ -127,7 +127,7 @@ fn everything(core: &Core) -> (u64, Vec<Saved>) {
     core.store.write(|inner| {
         let mut all = Vec::new();
         for kind in &kinds {
-            let place = Place { table: &kind.storage, namespace: None, after: None };
+            let place = Place { table: &kind.storage, namespace: None, from: None };
             let objects = inner.state.snapshot(&place, None).unwrap_or_default();
             for stored in objects {
                 let mut object = stored.object();

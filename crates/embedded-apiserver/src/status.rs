@@ -311,12 +311,20 @@ impl Status {
 
     /// Options of a list, watch or delete that contradict each other.
     pub(crate) fn invalid_options(options: &str, cause: &Cause) -> Self {
-        let message = format!("{options}.meta.k8s.io \"\" is invalid: {}", cause.text());
-        let mut status = Self::new(422, "Invalid", message);
+        Self::contradictory_options(options, std::slice::from_ref(cause))
+    }
+
+    /// As `invalid_options`, with everything that is wrong.
+    pub(crate) fn contradictory_options(options: &str, causes: &[Cause]) -> Self {
+        let what = match causes {
+            [one] => one.text(),
+            many => format!("[{}]", many.iter().map(Cause::text).collect::<Vec<_>>().join(", ")),
+        };
+        let mut status = Self::new(422, "Invalid", format!("{options}.meta.k8s.io \"\" is invalid: {what}"));
         status.details = Some(json!({
             "group": "meta.k8s.io",
             "kind": options,
-            "causes": [cause.to_json()],
+            "causes": causes.iter().map(Cause::to_json).collect::<Vec<_>>(),
         }));
         status
     }

@@ -36,7 +36,6 @@ struct DeleteOptions {
     orphan_dependents: Option<bool>,
     dry_run: Option<Vec<String>>,
     preconditions: Option<Preconditions>,
-    ignore_store_read_error_with_cluster_breaking_potential: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -44,6 +43,15 @@ struct DeleteOptions {
 struct Preconditions {
     uid: Option<String>,
     resource_version: Option<String>,
+}
+
+impl Preconditions {
+    /// As `Convert_url_Values_To_v1_DeleteOptions` of k8s.io/apimachinery reads them. Of a collection, too, where the
+    /// same word says which list is meant.
+    fn in_query(uid: Option<&str>, version: Option<&str>) -> Option<Self> {
+        let said = uid.is_some() || version.is_some();
+        said.then(|| Self { uid: uid.map(str::to_owned), resource_version: version.map(str::to_owned) })
+    }
 }
 
 impl DeleteOptions {
@@ -61,10 +69,7 @@ impl DeleteOptions {
                 propagation_policy: text("propagationPolicy").map(str::to_owned),
                 orphan_dependents: query.get("orphanDependents").map(|_| query.flag("orphanDependents")),
                 dry_run: query.dry_run("DeleteOptions")?.then(|| vec!["All".to_owned()]),
-                preconditions: None,
-                ignore_store_read_error_with_cluster_breaking_potential: query
-                    .get("ignoreStoreReadErrorWithClusterBreakingPotential")
-                    .map(|_| query.flag("ignoreStoreReadErrorWithClusterBreakingPotential")),
+                preconditions: Preconditions::in_query(text("uid"), text("resourceVersion")),
             }
         } else {
             media::require_json(request.headers())?;
@@ -84,9 +89,6 @@ impl DeleteOptions {
             return Err(Status::bad_request(format!(
                 "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
             )));
-        }
-        if self.ignore_store_read_error_with_cluster_breaking_potential == Some(true) {
-            return Err(Status::not_implemented("ignoreStoreReadErrorWithClusterBreakingPotential"));
         }
         if self.orphan_dependents.is_some() && self.propagation_policy.is_some() {
             let why = "orphanDependents and deletionPropagation cannot be both set";

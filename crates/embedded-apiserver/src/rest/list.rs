@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use bytes::{BufMut, BytesMut};
 use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::body::Body;
 use crate::query::{ListOptions, Match, Query};
+use crate::rest::continuation::Token;
 use crate::rest::{parse_version, wait_for};
 use crate::route::Target;
 use crate::selector::Selector;
@@ -17,57 +16,7 @@ use crate::server::Core;
 use crate::status::{Status, json_response};
 use crate::store::state::Place;
 use crate::store::{Page, Rest};
-use crate::stored::{Form, Key, Stored};
-
-/// Where the next page begins: after a key, in the snapshot of a revision. Opaque to clients, and not tied to a kind,
-/// as the real server's.
-#[derive(Debug)]
-struct Token {
-    /// 0: whatever is newest. Handed out with 410 to those who would rather have an inconsistent rest than none.
-    revision: u64,
-    after: Key,
-    /// How many objects of which collection follow, when all of them were asked for.
-    rest: Option<(usize, String)>,
-}
-
-impl Token {
-    fn parse(token: &str) -> Result<Self, Status> {
-        let read = || {
-            let token = String::from_utf8(URL_SAFE_NO_PAD.decode(token).ok()?).ok()?;
-            let (revision, key) = token.split_once(':')?;
-            let (key, rest) = key.split_once('|').map_or((key, None), |(key, rest)| (key, Some(rest)));
-            let (namespace, name) = key.split_once('/')?;
-            let rest = match rest {
-                None => None,
-                Some(rest) => {
-                    let (count, collection) = rest.split_once('|')?;
-                    Some((count.parse().ok()?, collection.to_owned()))
-                }
-            };
-            Some(Self { revision: revision.parse().ok()?, after: Key::new(namespace, name), rest })
-        };
-        read().ok_or_else(|| Status::bad_request("invalid continue token: continue key is not valid"))
-    }
-
-    fn write(&self) -> String {
-        let Self { revision, after, rest } = self;
-        URL_SAFE_NO_PAD.encode(match rest {
-            None => format!("{revision}:{}", after.path()),
-            Some((count, of)) => format!("{revision}:{}|{count}|{of}", after.path()),
-        })
-    }
-
-    /// How many objects of the collection follow, if the page before knew it: they have not changed since.
-    fn known_rest(&self, collection: &str) -> Option<usize> {
-        let (count, of) = self.rest.as_ref()?;
-        (self.revision != 0 && of == collection).then_some(*count)
-    }
-}
-
-/// What a token's count is about.
-fn collection(target: &Target) -> String {
-    format!("{}@{}", target.kind.storage, target.namespace.as_deref().unwrap_or_default())
-}
+use crate::stored::{Form, Stored};
 
 /// The objects that a list, or a deletecollection, is about.
 #[derive(Debug)]
@@ -102,23 +51,24 @@ pub(super) async fn select(core: &Core, target: &Target, options: &ListOptions) 
         token => Some(Token::parse(token)?),
     };
     // A token of another server may speak of a revision that this one has not reached.
-    wait_for(core, token.as_ref().map_or(0, |token| token.revision)).await?;
+    wait_for(core, token.as_ref().and_then(|token| token.revision).unwrap_or(0)).await?;
     // "Any version will do" is answered from the watch cache, which knows no pages.
     let any = options.version == "0" && token.is_none();
     let limit = options.limit.filter(|_| !any).unwrap_or(usize::MAX);
     let exact = match options.version_match {
         Some(Match::Exact) => true,
-        Some(Match::NotOlderThan) => false,
+        Some(Match::NotOlderThan | Match::Unknown) => false,
         // Before there was resourceVersionMatch, a page at a version meant exactly that version.
         None => version != 0 && options.limit.is_some(),
     };
     let at = match &token {
-        Some(token) => Some(token.revision).filter(|revision| *revision != 0),
+        Some(token) => token.revision,
         None => exact.then_some(version),
     };
-    let place = Place { after: token.as_ref().map(|token| &token.after), ..target.place() };
+    let from = token.as_ref().map(|token| token.place(target));
+    let place = Place { from: from.as_ref(), ..target.place() };
     let everything = selector.is_empty();
-    let known = token.as_ref().and_then(|token| token.known_rest(&collection(target)));
+    let known = token.as_ref().and_then(|token| token.known_rest(target));
     let rest = match known {
         _ if !everything => Rest::Any,
         Some(known) => Rest::Known(known),
@@ -126,10 +76,7 @@ pub(super) async fn select(core: &Core, target: &Target, options: &ListOptions) 
     };
     let matches = |object: &Stored| everything || selector.matches(object);
     let page = core.store.page(&place, at, limit, rest, matches).map_err(|_| match &token {
-        Some(token) => {
-            let rest = Token { revision: 0, after: token.after.clone(), rest: None };
-            Status::expired_continue(rest.write())
-        }
+        Some(token) => Status::expired_continue(token.inconsistent().write()),
         None => Status::expired("The resourceVersion for the provided list is too old."),
     })?;
     let (revision, Page { objects, remaining }) = (page.revision, page.found);
@@ -144,8 +91,7 @@ impl Listed {
         if let Some(last) = objects.last()
             && remaining > 0
         {
-            let rest = everything.then(|| (remaining, collection(target)));
-            let next = Token { revision, after: last.key.clone(), rest };
+            let next = Token::after(&last.key, target, revision, everything.then_some(remaining));
             metadata["continue"] = next.write().into();
             if everything {
                 metadata["remainingItemCount"] = remaining.into();

@@ -38,7 +38,8 @@ pub(crate) async fn watch(
     form: Form,
 ) -> Result<Response<Body>, Status> {
     let kind = &target.kind;
-    let options = ListOptions::parse(query)?;
+    let mut options = ListOptions::parse(query)?;
+    options.default_watch();
     options.check_watch()?;
     let selector = Selector::parse(kind, &options.labels, &options.fields)?;
     let version = parse_version(&options.version).map_err(|why| Status::unknown(why.0))?;
@@ -49,8 +50,6 @@ pub(crate) async fn watch(
     }
     let from = match options.initial_events {
         Some(true) => Beginning::Objects,
-        // Without initial events asked for, "from any version" and "from the newest" begin with what is there.
-        None if version == 0 => Beginning::Objects,
         Some(false) if version == 0 => Beginning::Now,
         _ => Beginning::After(version),
     };
@@ -252,7 +251,7 @@ impl Watcher {
     }
 
     fn bookmark(&self, end_of_initial_events: bool) -> Bytes {
-        let mut metadata = json!({ "resourceVersion": self.cursor.to_string(), "creationTimestamp": null });
+        let mut metadata = json!({ "resourceVersion": self.cursor.to_string() });
         if end_of_initial_events {
             metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
         }

@@ -69,7 +69,7 @@ fn scratch(core: &Core) -> Core {
         unreachable!("namespaces are built in");
     };
     let (rng, namespaces) = core.store.write(|inner| {
-        let place = Place { table: &kind.storage, namespace: None, after: None };
+        let place = Place { table: &kind.storage, namespace: None, from: None };
         (inner.rng.fork(), inner.state.snapshot(&place, None).unwrap_or_default())
     });
     let pipeline = Settings::default().build(core.clock.clone());

@@ -111,8 +111,8 @@ pub(crate) struct Place<'a> {
     pub(crate) table: &'a str,
     /// Nothing: every namespace, or cluster scope.
     pub(crate) namespace: Option<&'a str>,
-    /// Begins after this key.
-    pub(crate) after: Option<&'a Key>,
+    /// Begins with this key, or behind it if there is no such object.
+    pub(crate) from: Option<&'a Key>,
 }
 
 /// What a visitor made of a part of a table, and the revision it was shown at.
@@ -274,7 +274,7 @@ impl State {
         Ok(read)
     }
 
-    /// Shows the objects of a table (of one namespace, if one is named; after a key, if one is given) as they were at
+    /// Shows the objects of a table (of one namespace, if one is named; from a key on, if one is given) as they were at
     /// `at`, or as they are now, in order. Only those that are looked at cost anything, but for the changes since `at`.
     /// The caller makes sure that `at` is not in the future.
     pub(crate) fn visit<T>(
@@ -292,17 +292,13 @@ impl State {
         let Some(table) = self.tables.get(place.table) else {
             return Ok(Visited { found: visit(&mut std::iter::empty()), revision });
         };
-        let start = match (place.after, place.namespace) {
-            (Some(key), Some(namespace)) => {
-                let first = Key::new(namespace, "");
-                if *key < first { Bound::Included(first) } else { Bound::Excluded(key.clone()) }
-            }
-            (Some(key), None) => Bound::Excluded(key.clone()),
-            (None, Some(namespace)) => Bound::Included(Key::new(namespace, "")),
-            (None, None) => Bound::Unbounded,
+        let first = place.namespace.map(|namespace| Key::new(namespace, ""));
+        let start = match first.as_ref().max(place.from) {
+            Some(key) => Bound::Included(key),
+            None => Bound::Unbounded,
         };
         let within = |key: &Key| place.namespace.is_none_or(|namespace| key.namespace() == namespace);
-        let now = table.objects.range::<Key, _>((start.as_ref(), Bound::Unbounded)).map(|object| &object.0);
+        let now = table.objects.range::<Key, _>((start, Bound::Unbounded)).map(|object| &object.0);
         let mut now = now.take_while(|object| within(&object.key));
         // What the objects changed since were before: the first change after the revision says it.
         let mut undone: BTreeMap<&Key, Option<&Arc<Stored>>> = BTreeMap::new();
@@ -314,7 +310,7 @@ impl State {
             return Ok(Visited { found: visit(&mut now), revision });
         }
         let mut unchanged = now.filter(|object| !undone.contains_key(&object.key)).peekable();
-        let before = undone.range::<Key, _>((start.as_ref(), Bound::Unbounded));
+        let before = undone.range::<Key, _>((start, Bound::Unbounded));
         let before = before.take_while(|(key, _)| within(key)).filter_map(|(_, object)| *object);
         let mut before = before.peekable();
         // Both are in order, and no key is in both.

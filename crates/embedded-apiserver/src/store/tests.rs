@@ -42,7 +42,9 @@ fn remove(state: &mut State, namespace: &str, name: &str) {
 
 fn names(state: &State, namespace: Option<&str>, after: Option<&Key>, at: Option<u64>) -> Vec<String> {
     let kind = kind();
-    let place = Place { table: &kind.storage, namespace, after };
+    // Between this key and the next one.
+    let from = after.map(|after| Key::place(&format!("{}\0", after.path())));
+    let place = Place { table: &kind.storage, namespace, from: from.as_ref() };
     let snapshot = state.snapshot(&place, at).expect("not expired");
     snapshot.iter().map(|object| object.key.path().to_owned()).collect()
 }
@@ -90,7 +92,7 @@ fn the_window_forgets_the_oldest_changes_only() {
         "a part is complete up to its last change"
     );
     assert!(
-        state.snapshot(&Place { table: &table, namespace: None, after: None }, Some(revisions[0])).is_err()
+        state.snapshot(&Place { table: &table, namespace: None, from: None }, Some(revisions[0])).is_err()
     );
     assert_eq!(names(&state, None, None, Some(revisions[1])), ["n/a", "n/b"]);
 }

@@ -24,6 +24,11 @@ impl Key {
         Self { path: path.into(), slash: u32::try_from(namespace.len()).unwrap_or(0) }
     }
 
+    /// A place between keys, where a part of a list begins; it need not be a key itself.
+    pub(crate) fn place(path: &str) -> Self {
+        Self { path: path.into(), slash: 0 }
+    }
+
     /// Empty for an object of cluster scope.
     pub(crate) fn namespace(&self) -> &str {
         self.path.get(..self.slash()).unwrap_or_default()

@@ -35,7 +35,7 @@ async fn exists(server: &EmbeddedApiServer, name: &str) -> bool {
 type Events = BoxStream<'static, kube::Result<WatchEvent<ConfigMap>>>;
 
 async fn watch(server: &EmbeddedApiServer, user: &str, from: &str) -> Events {
-    maps(server, user).watch(&WatchParams::default(), from).await.unwrap().boxed()
+    maps(server, user).watch(&WatchParams::default().disable_bookmarks(), from).await.unwrap().boxed()
 }
 
 /// The names of the events up to the end; `Err`: the stream broke off.

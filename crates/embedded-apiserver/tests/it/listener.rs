@@ -116,7 +116,14 @@ async fn many_connections_are_served_at_once() {
         async move {
             let maps = maps(&client(&text).await);
             maps.create(&PostParams::default(), &config_map(&format!("m{number}"), "1")).await.unwrap();
-            maps.watch(&WatchParams::default(), "0").await.unwrap().boxed().next().await.unwrap().unwrap();
+            maps.watch(&WatchParams::default().disable_bookmarks(), "0")
+                .await
+                .unwrap()
+                .boxed()
+                .next()
+                .await
+                .unwrap()
+                .unwrap();
         }
     });
     futures::future::join_all(work).await;
@@ -186,7 +193,8 @@ async fn a_watch_that_is_cut_in_the_middle_of_a_line_ends_the_connection_there()
     assert!(!answer.ends_with("0\r\n\r\n"), "the chunked body has no end mark: {answer}");
 
     let client = client(&server.kubeconfig(&listener.url(), "anyone")).await;
-    let mut events = maps(&client).watch(&WatchParams::default(), "0").await.unwrap().boxed();
+    let mut events =
+        maps(&client).watch(&WatchParams::default().disable_bookmarks(), "0").await.unwrap().boxed();
     assert!(matches!(events.try_next().await, Ok(Some(WatchEvent::Added(_)))));
     // kube takes half a line for a regular end: it must not make an event of it.
     let end = timeout(LIMIT, events.try_next()).await.expect("ends");
@@ -200,7 +208,8 @@ async fn shutdown_ends_watches_in_order_and_leaves_no_socket() {
     let listener = server.listen("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr();
     let client = client(&server.kubeconfig(&listener.url(), "anyone")).await;
-    let mut events = maps(&client).watch(&WatchParams::default(), "0").await.unwrap().boxed();
+    let mut events =
+        maps(&client).watch(&WatchParams::default().disable_bookmarks(), "0").await.unwrap().boxed();
     let stuck = tokio::spawn({
         let maps = maps(&client);
         async move { maps.get("a").await }

@@ -56,7 +56,7 @@ async fn create(maps: &Api<ConfigMap>, name: &str) -> kube::Result<ConfigMap> {
 type Events = BoxStream<'static, kube::Result<WatchEvent<ConfigMap>>>;
 
 async fn watch(maps: &Api<ConfigMap>) -> Events {
-    maps.watch(&WatchParams::default(), "0").await.unwrap().boxed()
+    maps.watch(&WatchParams::default().disable_bookmarks(), "0").await.unwrap().boxed()
 }
 
 async fn name(events: &mut Events) -> String {
