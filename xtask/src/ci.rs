@@ -145,7 +145,9 @@ fn workflows(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
         );
         return Ok(Verdict::Skipped("Go is not installed, and actionlint is a Go module".to_owned()));
     }
-    run(workspace.program("go", &["run", ACTIONLINT]), deadline)?;
+    let mut actionlint = control_plane::go();
+    actionlint.args(["run", ACTIONLINT]).current_dir(workspace.root());
+    run(actionlint, deadline)?;
     Ok(Verdict::Passed)
 }
 

@@ -72,7 +72,8 @@ fn note(group: Option<u32>) {
     *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = group;
 }
 
-/// From here on a signal that ends this process is passed on first: a command that leads a group hears none by itself.
+/// From here on a signal that ends this process is passed on first: a command that leads a group hears none by itself. At a terminal
+/// it leads none: Ctrl-C reaches it there, but a SIGTERM that is sent to this process alone does not.
 pub(crate) fn end_with_us() -> Result<()> {
     ctrlc::set_handler(|| {
         let group = *RUNNING.lock().unwrap_or_else(PoisonError::into_inner);

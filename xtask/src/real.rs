@@ -23,8 +23,8 @@ pub(crate) fn programs(workspace: &Workspace, deadline: Deadline) -> Result<Verd
     command.args(["control-plane", "--build"]).current_dir(workspace.root());
     run(command, deadline)?;
     if is_ci() || is_installed("go", "version") {
-        let mut command = workspace.program("go", &["vet", "./..."]);
-        command.current_dir(workspace.root().join("crates/verify/go"));
+        let mut command = control_plane::go();
+        command.args(["vet", "./..."]).current_dir(workspace.root().join("crates/verify/go"));
         run(command, deadline)?;
     } else {
         println!("Go is not installed: the tests with client-go say that they are skipped");

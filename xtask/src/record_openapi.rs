@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use control_plane::{Assets, Component, ControlPlane};
@@ -57,7 +56,7 @@ fn write(file: &Path, content: &[u8]) -> Result<()> {
 fn protobuf(program: &Path) -> Result<String> {
     let kinds =
         KINDS.iter().flat_map(|(version, kinds)| kinds.iter().map(move |kind| format!("{version}/{kind}")));
-    let output = Command::new("go")
+    let output = control_plane::go()
         .args(["run", "./record-protobuf"])
         .args(kinds)
         .arg("v1/DeleteOptions")

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::component::Component;
 use crate::error::Error;
+use crate::toolchain;
 
 const GO_MOD: &str = include_str!("../../../xtask/control-plane/go.mod");
 const GO_SUM: &str = include_str!("../../../xtask/control-plane/go.sum");
@@ -182,7 +183,7 @@ impl Cache {
             .and_then(|()| fs::write(module.join("go.mod"), GO_MOD))
             .and_then(|()| fs::write(module.join("go.sum"), GO_SUM))
             .map_err(Error::io(format!("write {}", module.display())))?;
-        let mut command = Command::new("go");
+        let mut command = toolchain::go();
         command
             .current_dir(&module)
             .args(["build", "-mod=readonly", "-trimpath", "-ldflags", &ldflags(), "-o"])
@@ -190,10 +191,6 @@ impl Cache {
             .arg(component.package())
             // Static programs, which need no C compiler.
             .env("CGO_ENABLED", "0")
-            // For this machine, and from this module alone, whatever the caller works on.
-            .env("GOWORK", "off")
-            .env_remove("GOOS")
-            .env_remove("GOARCH")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
@@ -299,7 +296,7 @@ fn ldflags() -> String {
 }
 
 fn go_is_there() -> bool {
-    let mut command = Command::new("go");
+    let mut command = toolchain::go();
     command.arg("version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
 }

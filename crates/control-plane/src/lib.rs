@@ -6,6 +6,7 @@
 mod assets;
 mod builder;
 mod component;
+mod toolchain;
 mod plane;
 mod user;
 mod program;
@@ -18,3 +19,4 @@ pub use crate::builder::Builder;
 pub use crate::component::Component;
 pub use crate::error::Error;
 pub use crate::plane::{ControlPlane, Paused};
+pub use crate::toolchain::go;

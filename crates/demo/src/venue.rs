@@ -77,16 +77,20 @@ impl Venue {
     /// a shell.
     pub(crate) fn remedy(&self) -> Option<String> {
         let Engine::Cluster(cluster) = &self.engine else { return None };
+        let [labelled, volumes] = cluster.without_run(&self.mark);
         Some(format!(
-            "what the demo made may still be on the cluster; to remove it:\n  {} delete namespaces,storageclasses -l {RUN_LABEL}={}\n  {}",
-            cluster.kubectl(),
-            self.mark,
-            cluster.without_volumes()
+            "what the demo made may still be on the cluster; to remove it:\n  {labelled}\n  {volumes}"
         ))
     }
 }
 
 impl Cluster {
+    /// Two lines for a shell that remove all that the run with this mark made.
+    pub(crate) fn without_run(&self, mark: &str) -> [String; 2] {
+        let labelled = format!("{} delete namespaces,storageclasses -l {RUN_LABEL}={mark}", self.kubectl());
+        [labelled, self.without_volumes()]
+    }
+
     /// kubectl for this cluster, for a shell.
     pub(crate) fn kubectl(&self) -> String {
         let file = format!("kubectl --kubeconfig {}", quoted(&self.kubeconfig.to_string_lossy()));

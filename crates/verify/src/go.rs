@@ -1,7 +1,7 @@
 //! The Go programs of `crates/verify/go`: client-go beside ours.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// Builds the package (`.`, `./election`) into `program`; `None`, said on stderr, where there is no Go, which a laptop is forgiven.
 ///
@@ -12,9 +12,8 @@ use std::process::{Command, Stdio};
 #[expect(clippy::print_stderr, reason = "a test that was skipped must say so")]
 pub fn build(package: &str, program: &Path) -> Option<PathBuf> {
     let go = || {
-        let mut command = Command::new("go");
-        // The module alone, whatever workspace the checkout lies in.
-        command.env("GOWORK", "off").current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("go"));
+        let mut command = control_plane::go();
+        command.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("go"));
         command
     };
     let version = go().arg("version").stdout(Stdio::null()).status();

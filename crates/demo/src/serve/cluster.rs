@@ -19,7 +19,7 @@ use super::{Answer, Gone, User, address, client, close, end, listening, present,
 use crate::cli::ServeOptions;
 use crate::plan::{CLASS, is_our_volume};
 use crate::replica::PROVISIONER;
-use crate::venue::Cluster;
+use crate::venue::{Cluster, RUN_LABEL};
 
 /// A cluster that does not answer within this time is not there.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -143,6 +143,12 @@ async fn nothing_is_there(client: &Client, cluster: &Cluster) -> anyhow::Result<
     for class in all_classes {
         let name = class.name_any();
         if name == CLASS {
+            if let Some(mark) = class.labels().get(RUN_LABEL) {
+                bail!(
+                    "there is a StorageClass {CLASS} already, of the run {mark}; if that is over: {}",
+                    cluster.without_run(mark).join("; ")
+                );
+            }
             bail!(
                 "there is a StorageClass {CLASS} already; if an earlier run left it: {} delete storageclass {CLASS}",
                 cluster.kubectl()

@@ -259,8 +259,11 @@ fn a_cluster_that_has_the_class_or_its_provisioner_or_such_claims_or_volumes_is_
         "storageClassName": "wq-demo", "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}},
     });
     let claim = json!({"metadata": {"name": "hopeful"}, "spec": spec});
+    let mut of_a_run = class("wq-demo", "hostpath.wq-rs.dev/provisioner");
+    of_a_run["metadata"]["labels"] = json!({"demo.wq-rs.dev/run": "abc123"});
     for (kind, object, word) in [
-        ("class", class("wq-demo", "example.com/x"), "there is a StorageClass wq-demo"),
+        ("class", class("wq-demo", "example.com/x"), "delete storageclass wq-demo"),
+        ("class", of_a_run, "delete namespaces,storageclasses -l demo.wq-rs.dev/run=abc123; for pv in"),
         ("class", class("mine", "hostpath.wq-rs.dev/provisioner"), "the StorageClass mine is served"),
         ("claim", claim, "the claim team-a/hopeful asks for the class wq-demo"),
         ("volume", volume, "volumes of the class wq-demo already (old is one)"),
