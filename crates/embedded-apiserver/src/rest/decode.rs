@@ -34,7 +34,11 @@ fn cannot_be_handled(kind: &Kind, why: &str) -> Status {
 
 /// Decodes the body of a create or an update.
 pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> Result<Decoded, Status> {
-    let value = json(kind, bytes)?;
+    let mut value = json(kind, bytes)?;
+    let mut doubtful = duplicates::find(bytes);
+    if kind.builtin.is_some() && !doubtful.is_empty() {
+        value = duplicates::merged(bytes).map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
+    }
     let object = match value {
         Value::Null => Object::new(),
         Value::Object(object) => object,
@@ -50,7 +54,6 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
     check_types(kind, &object).map_err(Status::bad_request)?;
     let sent = sent(&object);
     let (object, unknown) = canonical(kind, object).map_err(|why| cannot_be_handled(kind, &why))?;
-    let mut doubtful = duplicates::find(bytes);
     doubtful.extend(unknown);
     let warnings = match validation {
         FieldValidation::Ignore => Vec::new(),

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value};
 
 /// As many as an answer has warnings.
 const MOST: usize = 64;
@@ -17,6 +18,76 @@ pub(crate) fn find(body: &[u8]) -> Vec<String> {
     // That the body is JSON is known by now.
     let _checked = Step(&mut walk).deserialize(&mut json);
     walk.found
+}
+
+/// The body as Go decodes it into the types of a built-in kind: an object that comes twice is decoded into what the first left, items
+/// of lists one by one.
+pub(crate) fn merged(body: &[u8]) -> Result<Value, serde_json::Error> {
+    let mut json = serde_json::Deserializer::from_slice(body);
+    Merging(Value::Null).deserialize(&mut json)
+}
+
+/// Decodes onto what is there.
+struct Merging(Value);
+
+impl<'de> DeserializeSeed<'de> for Merging {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Value, D::Error> {
+        json.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Merging {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let before = if let Value::Array(before) = self.0 { before } else { Vec::new() };
+        let mut before = before.into_iter();
+        let mut merged = Vec::new();
+        while let Some(item) = items.next_element_seed(Self(before.next().unwrap_or_default()))? {
+            merged.push(item);
+        }
+        Ok(Value::Array(merged))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut merged = if let Value::Object(before) = self.0 { before } else { Map::new() };
+        while let Some(name) = members.next_key::<String>()? {
+            let before = merged.get_mut(&name).map(Value::take).unwrap_or_default();
+            let value = members.next_value_seed(Self(before))?;
+            merged.insert(name, value);
+        }
+        Ok(Value::Object(merged))
+    }
 }
 
 struct Walk {
@@ -119,7 +190,16 @@ impl<'de> Visitor<'de> for Step<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::find;
+    use serde_json::json;
+
+    use super::{find, merged};
+
+    #[test]
+    fn objects_that_come_twice_are_merged_and_lists_item_by_item() {
+        let body = br#"{"d":{"k":"1"},"d":{"l":2},"p":[{"n":"a","p":1},{"n":"b"}],"p":[{"p":2}],"x":{"y":1},"x":null,"s":["1","2"],"s":["3"]}"#;
+        let as_go = json!({ "d": { "k": "1", "l": 2 }, "p": [{ "n": "a", "p": 2 }], "x": null, "s": ["3"] });
+        assert_eq!(merged(body).unwrap(), as_go);
+    }
 
     #[test]
     fn each_member_that_comes_twice_is_said_once_with_its_path() {

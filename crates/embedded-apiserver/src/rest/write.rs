@@ -318,9 +318,10 @@ pub(super) fn patch(
         return Err(Status::invalid_options("PatchOptions", &cause));
     }
     let patch = Patch::parse(patch_type, request.body(), kind)?;
-    // Steps of a JSON patch are no members of the object.
     let duplicates = match patch {
-        Patch::Json(_) => Vec::new(),
+        Patch::Json(_) => {
+            duplicates::find(request.body()).into_iter().map(|why| format!("json patch {why}")).collect()
+        }
         Patch::Merge(_) | Patch::Strategic(..) => duplicates::find(request.body()),
     };
     let author = Author::of(query, request, target.subresource.as_deref());

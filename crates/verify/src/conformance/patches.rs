@@ -163,6 +163,23 @@ fn merges() -> Vec<Case> {
             },
         ),
         case(
+            "a_strict_json_patch_refuses_duplicate_keys",
+            "A JSON patch in which a member of a step comes twice answers 422 under fieldValidation=Strict.",
+            async |t| {
+                t.map("a", "v").await?;
+                let body = r#"[{"op":"add","op":"add","path":"/data/k","value":"1"}]"#;
+                let headers = [("content-type", "application/json-patch+json")];
+                let path = t.maps("/a?fieldValidation=Strict");
+                let answer = t.send(http::Method::PATCH, &path, &headers, body).await?;
+                answer.says(
+                    422,
+                    "Invalid",
+                    "strict decoding error: json patch duplicate field \"[0].op\"",
+                )?;
+                Ok(())
+            },
+        ),
+        case(
             "a_strict_patch_refuses_unknown_members",
             "A patch with an unknown member answers 422 under fieldValidation=Strict.",
             async |t| {
