@@ -2,17 +2,18 @@
 //! of the built-in kinds' structure. Run it after a new version of Kubernetes, or when a kind is added.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use control_plane::{Assets, Component, ControlPlane};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::workspace::Workspace;
 
 /// The built-in kinds of embedded-apiserver, by group and version.
-const KINDS: [(&str, &[&str]); 4] = [
+const KINDS: [(&str, &[&str]); 12] = [
     (
         "v1",
         &[
@@ -20,6 +21,7 @@ const KINDS: [(&str, &[&str]); 4] = [
             "Endpoints",
             "Event",
             "Namespace",
+            "Node",
             "PersistentVolume",
             "PersistentVolumeClaim",
             "Pod",
@@ -28,8 +30,24 @@ const KINDS: [(&str, &[&str]); 4] = [
             "ServiceAccount",
         ],
     ),
+    ("apps/v1", &["Deployment", "ReplicaSet"]),
+    ("authentication.k8s.io/v1", &["SelfSubjectReview", "TokenReview"]),
+    (
+        "authorization.k8s.io/v1",
+        &[
+            "LocalSubjectAccessReview",
+            "SelfSubjectAccessReview",
+            "SelfSubjectRulesReview",
+            "SubjectAccessReview",
+        ],
+    ),
+    ("autoscaling/v1", &["Scale"]),
+    ("batch/v1", &["Job"]),
     ("coordination.k8s.io/v1", &["Lease"]),
+    ("coordination.k8s.io/v1beta1", &["LeaseCandidate"]),
+    ("discovery.k8s.io/v1", &["EndpointSlice"]),
     ("events.k8s.io/v1", &["Event"]),
+    ("rbac.authorization.k8s.io/v1", &["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]),
     ("storage.k8s.io/v1", &["StorageClass"]),
 ];
 
@@ -41,10 +59,20 @@ pub(crate) fn run() -> Result<()> {
     let workspace = Workspace::load()?;
     let root = workspace.root();
     let data = root.join("crates/embedded-apiserver/data");
-    let messages = protobuf(&root.join("crates/verify/go"))?;
+    let mut messages = protobuf(&root.join("crates/verify/go"))?;
+    let assets = Assets::prepare(&Component::ALL, |_| ControlFlow::Continue(()))?;
+    let plane = ControlPlane::builder()
+        // Candidates for Leases are served only on request.
+        .api_server_flag("--feature-gates=CoordinatedLeaderElection=true")
+        .api_server_flag("--runtime-config=coordination.k8s.io/v1beta1=true")
+        .start(&assets)?;
+    let schemas = schemas(&plane)?;
+    let resources = resources(&plane)?;
+    plane.stop()?;
+    defaults(&schemas, &mut messages)?;
     write(&data.join("protobuf.txt.z"), messages.as_bytes())?;
-    let schemas = serde_json::to_vec(&schemas()?)?;
-    write(&data.join("schemas.json.z"), &schemas)
+    write(&data.join("resources.txt.z"), resources.as_bytes())?;
+    write(&data.join("schemas.json.z"), &serde_json::to_vec(&schemas)?)
 }
 
 fn write(file: &Path, content: &[u8]) -> Result<()> {
@@ -67,17 +95,54 @@ fn protobuf(program: &Path) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
+fn read(plane: &ControlPlane, path: &str) -> Result<Value> {
+    let output = plane.kubectl()?.args(["get", "--raw", path]).output()?;
+    ensure!(output.status.success(), "{path}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).with_context(|| format!("reading {path}"))
+}
+
+/// All that the real server serves, a line each: `GROUP/VERSION NAME SCOPE KIND`; the names of subresources have a slash.
+fn resources(plane: &ControlPlane) -> Result<String> {
+    let mut versions = vec!["v1".to_owned()];
+    for group in read(plane, "/apis")?["groups"].as_array().into_iter().flatten() {
+        let of_group = group["versions"].as_array().into_iter().flatten();
+        versions.extend(of_group.filter_map(|version| version["groupVersion"].as_str().map(str::to_owned)));
+    }
+    versions.sort();
+    let mut lines = String::new();
+    for version in versions {
+        let path = if version.contains('/') { format!("/apis/{version}") } else { format!("/api/{version}") };
+        let list = read(plane, &path)?;
+        for resource in list["resources"].as_array().into_iter().flatten() {
+            let said = |member: &str| resource[member].as_str().unwrap_or_default();
+            let scope = if resource["namespaced"] == true { "namespaced" } else { "cluster" };
+            writeln!(lines, "{version} {} {scope} {}", said("name"), said("kind"))?;
+        }
+    }
+    Ok(lines)
+}
+
+/// Adds to the types what the server fills in by their schemas. A zero there says only that Go always writes the member.
+fn defaults(schemas: &Map<String, Value>, messages: &mut String) -> Result<()> {
+    let zeros = [Value::Null, Value::from(""), Value::from(0), Value::from(false), json!({}), json!([])];
+    for (name, schema) in schemas {
+        let Some((_, of)) = name.split_once("io.k8s.api.") else { continue };
+        for (member, schema) in schema["properties"].as_object().into_iter().flatten() {
+            if let Some(default) = schema.get("default").filter(|default| !zeros.contains(default)) {
+                writeln!(messages, "default {} {member} {default}", of.replacen('.', "/", 1))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The kinds' schemas and all that they refer to, by name.
-fn schemas() -> Result<Map<String, Value>> {
-    let assets = Assets::prepare(&Component::ALL, |_| ControlFlow::Continue(()))?;
-    let plane = ControlPlane::builder().start(&assets)?;
+fn schemas(plane: &ControlPlane) -> Result<Map<String, Value>> {
     let mut all = BTreeMap::new();
     let mut wanted = Vec::new();
     for (version, kinds) in KINDS {
         let path = if version.contains('/') { format!("apis/{version}") } else { format!("api/{version}") };
-        let output = plane.kubectl()?.args(["get", "--raw", &format!("/openapi/v3/{path}")]).output()?;
-        ensure!(output.status.success(), "{path}: {}", String::from_utf8_lossy(&output.stderr));
-        let mut document: Value = serde_json::from_slice(&output.stdout)?;
+        let mut document = read(plane, &format!("/openapi/v3/{path}"))?;
         let Value::Object(schemas) = document["components"]["schemas"].take() else { continue };
         for (name, schema) in schemas {
             if is_one_of(&schema, version, kinds) {
@@ -86,7 +151,6 @@ fn schemas() -> Result<Map<String, Value>> {
             all.insert(name, schema);
         }
     }
-    plane.stop()?;
     let mut kept = Map::new();
     while let Some(name) = wanted.pop() {
         if kept.contains_key(&name) {

@@ -183,6 +183,11 @@ impl Kind {
         self
     }
 
+    pub(crate) fn category(mut self, name: &str) -> Self {
+        self.categories.push(name.to_owned());
+        self
+    }
+
     /// A field that field selectors may name, as a path of member names: `spec.color`.
     #[must_use]
     #[doc(alias = "selectableFields")]

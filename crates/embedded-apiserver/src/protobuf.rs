@@ -1,7 +1,6 @@
 //! Bodies in protobuf, which Go's clients send for built-in kinds unless they are told otherwise: read into the JSON
 //! that stands for them. Answers are JSON, which every client names as its second choice.
 
-mod table;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -9,16 +8,15 @@ mod wire;
 use base64::Engine as _;
 use bytes::Bytes;
 use http::{HeaderValue, Request, header};
-use jiff::Timestamp;
 use serde_json::{Number, Value};
 
 use crate::access::reviews;
-use crate::clock;
+use crate::builtin::times;
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::Object;
-use crate::protobuf::table::{Field, Presence, TABLE, Table, Type};
 use crate::protobuf::wire::{Malformed, Payload, fields};
+use crate::recorded::types::{Field, Presence, TYPES, Type, Types};
 use crate::status::Status;
 
 /// The media type of Kubernetes' envelope around a message.
@@ -62,39 +60,39 @@ fn enveloped(body: &[u8]) -> Result<Value, Malformed> {
     }
     // Options of a delete are of every group.
     let known = if kind == "DeleteOptions" { "v1" } else { version.as_str() };
-    let Some(message) = TABLE.kind(known, &kind) else {
+    let Some(message) = TYPES.kind(known, &kind) else {
         return Err(Malformed(format!("no kind {kind:?} is registered for version {version:?}")));
     };
     let mut object = Object::new();
     object.insert("apiVersion".to_owned(), version.into());
     object.insert("kind".to_owned(), kind.into());
-    read(&TABLE, message, raw, &mut object)?;
+    read(&TYPES, message, raw, &mut object)?;
     Ok(Value::Object(object))
 }
 
 /// Reads a message into the members of an object.
-fn read(table: &Table, message: usize, bytes: &[u8], object: &mut Object) -> Result<(), Malformed> {
+fn read(types: &Types, message: usize, bytes: &[u8], object: &mut Object) -> Result<(), Malformed> {
     for field in fields(bytes) {
         let (number, payload) = field?;
         // As Go's decoders: what a later version added is passed over.
-        let Some(field) = table.field(message, number) else { continue };
+        let Some(field) = types.field(message, number) else { continue };
         match field.presence {
-            Presence::List => {
+            Presence::List | Presence::NullList => {
                 let items = object.entry(&*field.name).or_insert_with(|| Value::Array(Vec::new()));
                 let Value::Array(items) = items else { continue };
                 match (field.of, payload) {
                     // Numbers may come packed.
-                    (Type::Integer, Payload::Bytes(packed)) => {
+                    (Type::Int32 | Type::Int64, Payload::Bytes(packed)) => {
                         let mut rest = packed;
                         while !rest.is_empty() {
-                            items.push(integer(wire::varint(&mut rest)?));
+                            items.push(integer(field.of, wire::varint(&mut rest)?));
                         }
                     }
-                    _ => items.push(value(table, field, payload)?),
+                    _ => items.push(value(types, field, payload)?),
                 }
             }
-            Presence::Map => {
-                let (key, value) = entry(table, field, payload)?;
+            Presence::Map | Presence::NullMap => {
+                let (key, value) = entry(types, field, payload)?;
                 let members = object.entry(&*field.name).or_insert_with(|| Value::Object(Object::new()));
                 if let Value::Object(members) = members {
                     members.insert(key, value);
@@ -103,7 +101,7 @@ fn read(table: &Table, message: usize, bytes: &[u8], object: &mut Object) -> Res
             presence => {
                 let value = match (field.of, payload) {
                     (Type::Message(message), Payload::Bytes(bytes)) if &*field.name == "-" => {
-                        read(table, message, bytes, object)?;
+                        read(types, message, bytes, object)?;
                         continue;
                     }
                     // A message that comes in parts is the sum of them.
@@ -112,13 +110,14 @@ fn read(table: &Table, message: usize, bytes: &[u8], object: &mut Object) -> Res
                             Some(Value::Object(inner)) => inner,
                             _ => Object::new(),
                         };
-                        read(table, message, bytes, &mut inner)?;
+                        read(types, message, bytes, &mut inner)?;
                         Value::Object(inner)
                     }
                     // Of anything else the last one counts.
-                    _ => value(table, field, payload)?,
+                    _ => value(types, field, payload)?,
                 };
-                if presence == Presence::Pointer || !is_zero(presence, &value) {
+                if matches!(presence, Presence::Pointer | Presence::NullPointer) || !is_zero(presence, &value)
+                {
                     object.insert(field.name.to_string(), value);
                 } else {
                     object.remove(&*field.name);
@@ -144,33 +143,35 @@ fn is_zero(presence: Presence, value: &Value) -> bool {
 }
 
 /// An entry of a map is a message of key and value; either may be left out when it is zero.
-fn entry(table: &Table, field: &Field, payload: Payload<'_>) -> Result<(String, Value), Malformed> {
-    let Payload::Bytes(bytes) = payload else { return Err(field.mismatch()) };
+fn entry(types: &Types, field: &Field, payload: Payload<'_>) -> Result<(String, Value), Malformed> {
+    let Payload::Bytes(bytes) = payload else { return Err(mismatch(field)) };
     let (mut key, mut found) = (String::new(), None);
     for part in fields(bytes) {
         match part? {
             (1, Payload::Bytes(text)) => key = lossy(text),
-            (2, payload) => found = Some(value(table, field, payload)?),
+            (2, payload) => found = Some(value(types, field, payload)?),
             _ => {}
         }
     }
     match found {
         Some(found) => Ok((key, found)),
-        None => Ok((key, value(table, field, field.of.zero())?)),
+        None => Ok((key, value(types, field, zero(field.of))?)),
     }
 }
 
-fn value(table: &Table, field: &Field, payload: Payload<'_>) -> Result<Value, Malformed> {
+fn value(types: &Types, field: &Field, payload: Payload<'_>) -> Result<Value, Malformed> {
     match (field.of, payload) {
         (Type::String, Payload::Bytes(text)) => Ok(lossy(text).into()),
         (Type::Bytes, Payload::Bytes(bytes)) => {
             Ok(base64::engine::general_purpose::STANDARD.encode(bytes).into())
         }
         (Type::Bool, Payload::Varint(flag)) => Ok((flag != 0).into()),
-        (Type::Integer, Payload::Varint(number)) => Ok(integer(number)),
-        (Type::Time, Payload::Bytes(bytes)) => time(bytes, clock::seconds).map_err(|()| field.mismatch()),
+        (Type::Int32 | Type::Int64, Payload::Varint(number)) => Ok(integer(field.of, number)),
+        (Type::Time, Payload::Bytes(bytes)) => {
+            time(bytes, times::Precision::Seconds).map_err(|()| mismatch(field))
+        }
         (Type::MicroTime, Payload::Bytes(bytes)) => {
-            time(bytes, |time| format!("{time:.6}")).map_err(|()| field.mismatch())
+            time(bytes, times::Precision::Micros).map_err(|()| mismatch(field))
         }
         // A message with one field, which is the text.
         (Type::Quantity, Payload::Bytes(bytes)) => {
@@ -185,18 +186,44 @@ fn value(table: &Table, field: &Field, payload: Payload<'_>) -> Result<Value, Ma
             _ => Ok(Value::Null),
         },
         (Type::IntOrString, Payload::Bytes(bytes)) => int_or_string(bytes),
+        // A message with one field, which is a list of texts.
+        (Type::Strings, Payload::Bytes(bytes)) => {
+            let mut items = Vec::new();
+            for field in fields(bytes) {
+                if let (1, Payload::Bytes(text)) = field? {
+                    items.push(lossy(text).into());
+                }
+            }
+            Ok(Value::Array(items))
+        }
         (Type::Message(message), Payload::Bytes(bytes)) => {
             let mut object = Object::new();
-            read(table, message, bytes, &mut object)?;
+            read(types, message, bytes, &mut object)?;
             Ok(Value::Object(object))
         }
-        _ => Err(field.mismatch()),
+        _ => Err(mismatch(field)),
     }
 }
 
-/// A varint holds the two's complement of 64 bits, whatever the field's size.
-fn integer(number: u64) -> Value {
-    Value::Number(Number::from(number.cast_signed()))
+/// What is on the wire for a value of zero.
+const fn zero(of: Type) -> Payload<'static> {
+    match of {
+        Type::Bool | Type::Int32 | Type::Int64 => Payload::Varint(0),
+        _ => Payload::Bytes(&[]),
+    }
+}
+
+fn mismatch(field: &Field) -> Malformed {
+    Malformed(format!("proto: wrong wireType or value for field {}", field.name))
+}
+
+/// A varint holds the two's complement of 64 bits, whatever the field's size; Go keeps as many as the field has.
+fn integer(of: Type, number: u64) -> Value {
+    let [a, b, c, d, ..] = number.to_le_bytes();
+    Value::Number(match of {
+        Type::Int64 => Number::from(number.cast_signed()),
+        _ => Number::from(i32::from_le_bytes([a, b, c, d])),
+    })
 }
 
 fn lossy(text: &[u8]) -> String {
@@ -214,7 +241,7 @@ fn first_bytes(message: &[u8]) -> Result<Option<&[u8]>, Malformed> {
 }
 
 /// Seconds and nanoseconds; a message without fields is no time at all.
-fn time(message: &[u8], write: impl Fn(Timestamp) -> String) -> Result<Value, ()> {
+fn time(message: &[u8], precision: times::Precision) -> Result<Value, ()> {
     let (mut seconds, mut nanos, mut any) = (0, 0, false);
     for field in fields(message) {
         any = true;
@@ -227,7 +254,7 @@ fn time(message: &[u8], write: impl Fn(Timestamp) -> String) -> Result<Value, ()
     if !any {
         return Ok(Value::Null);
     }
-    Timestamp::new(seconds, nanos).map(|time| write(time).into()).map_err(drop)
+    times::since_1970(seconds, nanos, precision).map(Value::from).ok_or(())
 }
 
 fn int_or_string(message: &[u8]) -> Result<Value, Malformed> {
@@ -240,5 +267,5 @@ fn int_or_string(message: &[u8]) -> Result<Value, Malformed> {
             _ => {}
         }
     }
-    Ok(if is_text { text.into() } else { integer(number) })
+    Ok(if is_text { text.into() } else { integer(Type::Int32, number) })
 }

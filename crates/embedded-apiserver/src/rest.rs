@@ -49,11 +49,20 @@ pub(crate) fn decode_patched(
 /// Answers one request whose body has been read.
 pub(crate) async fn serve(core: &Arc<Core>, request: Request<Bytes>) -> Response<Body> {
     let dress = Dress::of(request.headers(), request.uri().query().unwrap_or_default());
-    let response = answer(core, request).await.unwrap_or_else(Status::into_response);
+    let mut deprecated = None;
+    let mut response = answer(core, request, &mut deprecated).await.unwrap_or_else(Status::into_response);
+    if let Some(warning) = deprecated {
+        warn(&mut response, warning);
+    }
     dress.wear(response).await
 }
 
-async fn answer(core: &Arc<Core>, mut request: Request<Bytes>) -> Result<Response<Body>, Status> {
+/// Answers; what is deprecated goes into `deprecated`, whatever becomes of the request.
+async fn answer(
+    core: &Arc<Core>,
+    mut request: Request<Bytes>,
+    deprecated: &mut Option<&'static str>,
+) -> Result<Response<Body>, Status> {
     let old_watch = old_watch::modern(request.uri());
     if let Some(uri) = &old_watch {
         *request.uri_mut() = uri.clone();
@@ -63,12 +72,18 @@ async fn answer(core: &Arc<Core>, mut request: Request<Bytes>) -> Result<Respons
         query.check_timeout()?;
     }
     let route = route::route(request.uri().path(), &core.registry.read());
+    if matches!(route, Route::Nothing | Route::NoSuchResource)
+        && let Some(named) = builtin::unserved::named_by(request.uri().path(), &core.registry.read())
+    {
+        return Err(Status::not_implemented(&format!("the resource {named}")));
+    }
     if matches!(route, Route::Nothing) {
         return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n"));
     }
     let Route::Objects(target) = route else {
         return discovery::answer(core, &route, &request);
     };
+    *deprecated = target.kind.builtin.and_then(builtin::Builtin::deprecated);
     if old_watch.is_some() && request.method() != Method::GET {
         return Err(Status::method_not_allowed());
     }
@@ -162,13 +177,18 @@ impl Written {
 
 pub(crate) fn with_warnings(mut response: Response<Body>, warnings: &[String]) -> Response<Body> {
     for warning in warnings.iter().take(MAX_WARNINGS) {
-        let warning: String = warning.chars().take(MAX_WARNING).collect();
-        // A member's name may hold what a header may not.
-        if let Ok(value) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
-            response.headers_mut().append(header::WARNING, value);
-        }
+        warn(&mut response, warning);
     }
     response
+}
+
+/// Adds a `Warning` header.
+fn warn(response: &mut Response<Body>, warning: &str) {
+    let warning: String = warning.chars().take(MAX_WARNING).collect();
+    // A member's name may hold what a header may not.
+    if let Ok(value) = HeaderValue::from_str(&format!("299 - {warning:?}")) {
+        response.headers_mut().append(header::WARNING, value);
+    }
 }
 
 fn key_of(target: &Target, name: &str) -> Key {

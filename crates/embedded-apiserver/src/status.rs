@@ -69,6 +69,35 @@ impl Cause {
         }
     }
 
+    /// As `invalid`, of a value that is written already.
+    pub(crate) fn invalid_text(field: impl Into<String>, shown: &str, why: &str) -> Self {
+        Self {
+            reason: "FieldValueInvalid",
+            field: field.into(),
+            message: format!("Invalid value: {shown}: {why}"),
+        }
+    }
+
+    pub(crate) fn duplicate(field: impl Into<String>, value: &Value) -> Self {
+        Self::duplicate_text(field, &value.to_string())
+    }
+
+    /// As `duplicate`, of a value that is written already.
+    pub(crate) fn duplicate_text(field: impl Into<String>, shown: &str) -> Self {
+        let message = format!("Duplicate value: {shown}");
+        Self { reason: "FieldValueDuplicate", field: field.into(), message }
+    }
+
+    pub(crate) fn not_found(field: impl Into<String>, value: &str) -> Self {
+        let message = format!("Not found: {value:?}");
+        Self { reason: "FieldValueNotFound", field: field.into(), message }
+    }
+
+    pub(crate) fn too_many(field: impl Into<String>, count: usize, max: usize) -> Self {
+        let message = format!("Too many: {count}: must have at most {max} items");
+        Self { reason: "FieldValueTooMany", field: field.into(), message }
+    }
+
     fn text(&self) -> String {
         format!("{}: {}", self.field, self.message)
     }
@@ -116,6 +145,11 @@ impl Causes {
             self.bytes = self.bytes.saturating_add(cause.field.len()).saturating_add(cause.message.len());
             self.found.push(cause);
         }
+    }
+
+    /// Adds all of others.
+    pub(crate) fn append(&mut self, others: Self) {
+        others.found.into_iter().for_each(|cause| self.push(cause));
     }
 
     /// Whether more would not be kept: a reason not to look any further.

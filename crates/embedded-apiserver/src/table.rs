@@ -2,8 +2,10 @@
 
 mod age;
 mod columns;
+mod pods;
 #[cfg(test)]
 mod tests;
+mod workloads;
 
 use std::sync::Arc;
 

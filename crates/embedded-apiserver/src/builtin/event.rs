@@ -32,6 +32,12 @@ pub(crate) fn to_events_v1(mut object: Object) -> Object {
             object.insert(v1.to_owned(), value);
         }
     }
+    // Left out there when they are empty.
+    for member in ["reportingController", "reportingInstance"] {
+        if object.get(member).is_some_and(|value| *value == "") {
+            object.remove(member);
+        }
+    }
     object
 }
 
@@ -44,6 +50,9 @@ pub(crate) fn from_events_v1(mut object: Object) -> Object {
     }
     // Not optional in core/v1.
     object.entry("involvedObject").or_insert_with(|| Object::new().into());
+    for member in ["reportingComponent", "reportingInstance"] {
+        object.entry(member).or_insert_with(|| "".into());
+    }
     object
 }
 

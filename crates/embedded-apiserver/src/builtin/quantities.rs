@@ -1,173 +1,239 @@
-//! Kubernetes quantities (`5Gi`, `500M`, `1e3`, `100m`) as sizes of storage: compared, and brought to their one form.
+//! Kubernetes quantities (`5Gi`, `500M`, `1e3`, `100m`): read, compared, and written in their one form.
+//!
+//! The grammar and the form are those of k8s.io/apimachinery/pkg/api/resource/quantity.go.
 
-use serde_json::Value;
-
-use crate::builtin::Builtin;
-use crate::metadata::Object;
-
-const WRONG: &str = "quantities must match the regular expression \
+pub(crate) const WRONG: &str = "quantities must match the regular expression \
     '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+const WRONG_SUFFIX: &str = "unable to parse quantity's suffix";
 
-/// Where claims and volumes have sizes.
-fn sizes(builtin: Builtin) -> &'static [&'static str] {
-    match builtin {
-        Builtin::Claim => &["/spec/resources/requests", "/spec/resources/limits", "/status/capacity"],
-        Builtin::Volume => &["/spec/capacity"],
-        _ => &[],
-    }
+const NANO: u128 = 1_000_000_000;
+/// The largest binary one there is: what is more is cut to it.
+const MOST: u128 = (i64::MAX as u128) * NANO;
+/// Decimal ones may have as many digits, billionths included; larger ones are not told apart.
+const MOST_DIGITS: i64 = 38;
+
+const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+/// From billionths on.
+const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Notation {
+    Binary,
+    Decimal,
+    Exponent,
 }
 
-/// Brings the sizes of a claim or a volume to their one form; or says that one is no quantity.
-pub(crate) fn canonical(builtin: Builtin, object: &mut Object) -> Result<(), String> {
-    for path in sizes(builtin) {
-        let mut parts = path.split('/').skip(1);
-        let first = parts.next().and_then(|first| object.get_mut(first));
-        let found = parts.try_fold(first, |value, part| value.map(|value| value.get_mut(part)));
-        let Some(Some(Value::Object(sizes))) = found else { continue };
-        for size in sizes.values_mut() {
-            let text = match &*size {
-                Value::String(text) => text.clone(),
-                Value::Number(number) => number.to_string(),
-                _ => continue,
-            };
-            let positive = text.strip_prefix('-').unwrap_or(&text);
-            *size = if bytes(positive).is_none() {
-                return Err(WRONG.to_owned());
-            } else {
-                shortest(positive)
-                    .map_or_else(|| text.clone(), |short| text.replacen(positive, &short, 1))
-                    .into()
-            };
-        }
-    }
-    Ok(())
+/// An amount in billionths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Quantity {
+    negative: bool,
+    nanos: u128,
+    notation: Notation,
 }
 
-/// The form that `Quantity.CanonicalizeBytes` gives a positive quantity: the suffix as large as leaves a whole number,
-/// of the sort that was used. Nothing where it is too large to be worked out here; it then stays as it is.
-fn shortest(text: &str) -> Option<String> {
-    const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-    const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
-    const NANO: u128 = 1_000_000_000;
-    let binary = text.ends_with('i');
-    let exponent = !text.ends_with('E') && text.contains(['e', 'E']);
-    if exponent {
-        return None;
-    }
-    let whole = bytes(text).filter(|whole| *whole <= u128::from(u64::MAX))?;
-    if whole == 0 {
-        return Some("0".to_owned());
-    }
-    if binary && whole >= 1024 {
-        let mut number = whole;
-        let mut suffixes = BINARY.iter();
-        let mut suffix = suffixes.next();
-        while number % 1024 == 0
-            && let Some(next) = suffixes.next()
-        {
-            number /= 1024;
-            suffix = Some(next);
-        }
-        return Some(format!("{number}{}", suffix?));
-    }
-    // In nanos, the smallest there are: a fraction of a binary quantity below 1024 is decimal, too.
-    let mut number = match text.split_once('.') {
-        None if !text.ends_with(['n', 'u', 'm']) => whole.checked_mul(NANO)?,
-        _ => nanos(text)?,
-    };
-    let mut suffixes = DECIMAL.iter();
-    let mut suffix = suffixes.next();
-    while number % 1000 == 0
-        && let Some(next) = suffixes.next()
-    {
-        number /= 1000;
-        suffix = Some(next);
-    }
-    Some(format!("{number}{}", suffix?))
-}
-
-/// A quantity in billionths, rounded up.
-fn nanos(text: &str) -> Option<u128> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, suffix) = text.split_at(end);
-    let places = match suffix {
-        "n" => 0,
-        "u" => 3,
-        "m" => 6,
-        "" => 9,
-        "k" => 12,
-        "M" => 15,
-        "G" => 18,
-        "T" => 21,
-        "Ki" | "Mi" | "Gi" => 9,
-        _ => return None,
-    };
-    let multiplier = match suffix {
-        "Ki" => 1 << 10,
-        "Mi" => 1 << 20,
-        "Gi" => 1 << 30,
-        _ => 1,
-    };
-    bytes(&format!("{number}e{places}"))?.checked_mul(multiplier)
-}
-
-/// The size in whole bytes, rounded up; `None` if the text is no quantity. Beyond `u128` it saturates.
+/// The one form of a quantity. Too large a one stays as it is.
 ///
-/// The grammar is that of k8s.io/apimachinery/pkg/api/resource/quantity.go.
-pub(crate) fn bytes(text: &str) -> Option<u128> {
-    let text = text.strip_prefix('+').unwrap_or(text);
-    let digits_end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, suffix) = text.split_at(digits_end);
-    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-    if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
-        return None;
+/// # Errors
+///
+/// What Go's `ParseQuantity` says.
+pub(crate) fn canonical(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    let quantity = Quantity::parse(text)?;
+    Ok(if stays(text) || quantity.nanos == u128::MAX { text.to_owned() } else { quantity.to_text() })
+}
+
+/// The same of an amount of resources, which is never finer than thousandths (`SetDefaults_ResourceList`).
+///
+/// # Errors
+///
+/// As [`canonical`].
+pub(crate) fn canonical_resource(text: &str) -> Result<String, String> {
+    const MILLI: u128 = NANO / 1000;
+    let quantity = Quantity::parse(text.trim())?;
+    if quantity.nanos.is_multiple_of(MILLI) || quantity.nanos == u128::MAX {
+        return canonical(text);
     }
-    let digits = format!("{whole}{fraction}");
-    let value: u128 = if digits.len() > 38 { u128::MAX } else { digits.parse().ok()? };
-    let places = i64::try_from(fraction.len()).ok()?;
-    let (multiplier, ten_exponent) = match suffix {
-        "" => (1, 0),
-        "n" => (1, -9),
-        "u" => (1, -6),
-        "m" => (1, -3),
-        "k" => (1, 3),
-        "M" => (1, 6),
-        "G" => (1, 9),
-        "T" => (1, 12),
-        "P" => (1, 15),
-        "E" => (1, 18),
-        "Ki" => (1_u128 << 10, 0),
-        "Mi" => (1_u128 << 20, 0),
-        "Gi" => (1_u128 << 30, 0),
-        "Ti" => (1_u128 << 40, 0),
-        "Pi" => (1_u128 << 50, 0),
-        "Ei" => (1_u128 << 60, 0),
-        exponent => {
-            let exponent: i64 = exponent.strip_prefix(['e', 'E'])?.parse().ok()?;
-            (1, exponent)
+    Ok(Quantity { nanos: quantity.nanos.next_multiple_of(MILLI), ..quantity }.to_text())
+}
+
+/// The amount in whole units, rounded up; `None` if the text is no quantity, or less than zero.
+pub(crate) fn bytes(text: &str) -> Option<u128> {
+    let quantity = Quantity::parse(text).ok().filter(|quantity| !quantity.negative || quantity.nanos == 0)?;
+    Some(quantity.nanos.div_ceil(NANO))
+}
+
+impl Quantity {
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
+        let (negative, rest) = match text.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, text.strip_prefix('+').unwrap_or(text)),
+        };
+        let digits_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+        let (number, suffix) = rest.split_at_checked(digits_end).ok_or(WRONG)?;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+            return Err(WRONG);
+        }
+        check_suffix(suffix)?;
+        let places = |known: &[&str]| known.iter().position(|known| *known == suffix);
+        let (notation, nanos) = match (places(&BINARY).filter(|place| *place > 0), places(&DECIMAL)) {
+            (Some(place), _) => (Notation::Binary, binary(whole, fraction, place * 10)),
+            (_, Some(place)) => {
+                let exponent = i64::try_from(place).unwrap_or(0) * 3 - 9;
+                (Notation::Decimal, decimal(whole, fraction, exponent))
+            }
+            _ => {
+                let exponent = suffix.strip_prefix(['e', 'E']).ok_or(WRONG_SUFFIX)?;
+                let exponent: i64 = exponent.parse().map_err(|_| WRONG_SUFFIX)?;
+                (Notation::Exponent, decimal(whole, fraction, exponent))
+            }
+        };
+        let nanos = if notation == Notation::Binary { nanos.min(MOST) } else { nanos };
+        Ok(Self { negative, nanos, notation })
+    }
+
+    pub(crate) const fn is_negative(self) -> bool {
+        self.negative && self.nanos > 0
+    }
+
+    /// The amount, for comparing.
+    pub(crate) const fn nanos(self) -> u128 {
+        self.nanos
+    }
+
+    /// Whether it is a whole number.
+    pub(crate) const fn is_whole(self) -> bool {
+        self.nanos.is_multiple_of(NANO)
+    }
+
+    /// `CanonicalizeBytes`: the suffix as large as leaves a whole number, of the sort that was used.
+    fn to_text(self) -> String {
+        if self.nanos == 0 {
+            return "0".to_owned();
+        }
+        let sign = if self.negative { "-" } else { "" };
+        if self.notation == Notation::Binary && self.is_whole() && self.nanos >= 1024 * NANO {
+            let (number, steps) = divided(self.nanos / NANO, 1024, BINARY.len());
+            return format!("{sign}{number}{}", BINARY.get(steps).copied().unwrap_or_default());
+        }
+        let (number, steps) = divided(self.nanos, 1000, DECIMAL.len());
+        let exponent = i64::try_from(steps).unwrap_or(0) * 3 - 9;
+        match self.notation {
+            Notation::Exponent if exponent == 0 => format!("{sign}{number}"),
+            Notation::Exponent => format!("{sign}{number}e{exponent}"),
+            _ => format!("{sign}{number}{}", DECIMAL.get(steps).copied().unwrap_or_default()),
+        }
+    }
+}
+
+/// Whether `ParseQuantity` takes the text for the one form already. It looks at it only roughly: `1E3` and `1.500` pass.
+fn stays(text: &str) -> bool {
+    /// As many digits as an `int64` always holds.
+    const FAST: usize = 18;
+    let rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let digits_end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let (number, suffix) = rest.split_at_checked(digits_end).unwrap_or((rest, ""));
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    let whole = match whole.trim_start_matches('0') {
+        "" => "0",
+        whole => whole,
+    };
+    if let Some(place) = BINARY.iter().position(|known| *known == suffix).filter(|place| *place > 0) {
+        let value: u64 = whole.parse().unwrap_or(0);
+        return fraction.is_empty() && whole.len() + place * 3 < 15 && value & 7 != 0;
+    }
+    let exponent = match suffix.strip_prefix(['e', 'E']).filter(|rest| !rest.is_empty()) {
+        Some(exponent) => exponent.parse::<i64>().ok(),
+        None => {
+            let place = DECIMAL.iter().position(|known| *known == suffix);
+            place.and_then(|place| i64::try_from(place).ok()).map(|place| place * 3 - 9)
         }
     };
-    let value = value.saturating_mul(multiplier);
-    let shift = ten_exponent.saturating_sub(places);
-    let power = u32::try_from(shift.unsigned_abs()).unwrap_or(u32::MAX);
-    let factor = 10_u128.checked_pow(power);
-    Some(match (shift >= 0, factor) {
-        (true, Some(factor)) => value.saturating_mul(factor),
-        (true, None) if value == 0 => 0,
-        (true, None) => u128::MAX,
-        (false, Some(factor)) => value.div_ceil(factor),
-        (false, None) => u128::from(value > 0),
-    })
+    let places = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
+    let scale = exponent.unwrap_or(i64::MIN).saturating_sub(places);
+    let shifted = format!("{whole}{fraction}");
+    text == "0"
+        || (shifted.len() <= FAST
+            && scale >= -9
+            && scale % 3 == 0
+            && !shifted.ends_with("000")
+            && !shifted.starts_with('0'))
+}
+
+/// How often a number can be divided, and what is left of it.
+fn divided(mut number: u128, by: u128, suffixes: usize) -> (u128, usize) {
+    let mut steps = 0;
+    while number.is_multiple_of(by) && steps + 1 < suffixes {
+        number /= by;
+        steps += 1;
+    }
+    (number, steps)
+}
+
+/// Letters of suffixes, then perhaps a sign and digits, then nothing.
+fn check_suffix(suffix: &str) -> Result<(), &'static str> {
+    let rest = suffix.trim_start_matches(|c| "eEinumkKMGTP".contains(c));
+    let rest = rest.strip_prefix(['-', '+']).unwrap_or(rest);
+    if rest.bytes().all(|byte| byte.is_ascii_digit()) { Ok(()) } else { Err(WRONG) }
+}
+
+/// `whole.fraction * 10^exponent` in billionths, rounded up.
+fn decimal(whole: &str, fraction: &str, exponent: i64) -> u128 {
+    let digits = format!("{whole}{fraction}");
+    let digits = digits.trim_start_matches('0');
+    if digits.is_empty() {
+        return 0;
+    }
+    let length = |text: &str| i64::try_from(text.len()).unwrap_or(i64::MAX);
+    let shift = exponent.saturating_sub(length(fraction)).saturating_add(9);
+    let size = length(digits).saturating_add(shift);
+    if size > MOST_DIGITS {
+        return u128::MAX;
+    }
+    if size <= 0 {
+        return 1;
+    }
+    let kept = usize::try_from(size).unwrap_or(usize::MAX);
+    match digits.split_at_checked(kept) {
+        Some((kept, cut)) => {
+            let up = u128::from(cut.bytes().any(|digit| digit != b'0'));
+            kept.parse::<u128>().unwrap_or(u128::MAX).saturating_add(up)
+        }
+        None => {
+            let power = u32::try_from(shift).unwrap_or(u32::MAX);
+            let factor = 10_u128.checked_pow(power).unwrap_or(u128::MAX);
+            digits.parse::<u128>().unwrap_or(u128::MAX).saturating_mul(factor)
+        }
+    }
+}
+
+/// `whole.fraction * 2^bits` in billionths, rounded up.
+fn binary(whole: &str, fraction: &str, bits: usize) -> u128 {
+    const MOST_PLACES: usize = 18;
+    let factor = 1_u128 << bits.min(60);
+    let whole = match whole.trim_start_matches('0') {
+        "" => 0,
+        digits if digits.len() > 20 => u128::MAX,
+        digits => digits.parse().unwrap_or(u128::MAX),
+    };
+    let (kept, cut) = fraction.split_at_checked(MOST_PLACES).unwrap_or((fraction, ""));
+    let ten = 10_u128.pow(u32::try_from(kept.len()).unwrap_or(0));
+    let up = u128::from(cut.bytes().any(|digit| digit != b'0'));
+    let part = kept.parse::<u128>().unwrap_or(0).saturating_add(up).saturating_mul(factor);
+    let part = (part / ten * NANO).saturating_add((part % ten * NANO).div_ceil(ten));
+    whole.saturating_mul(factor).saturating_mul(NANO).saturating_add(part)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, shortest};
+    use super::{bytes, canonical, canonical_resource};
 
     #[test]
     fn quantities_have_one_form() {
         for (text, short) in [
             ("0", "0"),
+            ("-0", "0"),
+            ("0Gi", "0"),
             ("1024Mi", "1Gi"),
             ("1.5Gi", "1536Mi"),
             ("1000Mi", "1000Mi"),
@@ -179,10 +245,43 @@ mod tests {
             ("2000m", "2"),
             ("0.5", "500m"),
             ("1.5G", "1500M"),
+            ("-1.5G", "-1500M"),
+            ("+3", "+3"),
+            ("1n", "1n"),
+            ("0.1n", "1n"),
+            ("1e3", "1e3"),
+            ("12e4", "120e3"),
+            ("1E3", "1E3"),
+            ("1e-3", "1e-3"),
+            ("5e0", "5e0"),
+            ("8Ei", "9223372036854775807"),
+            ("9.5Ei", "9223372036854775807"),
+            ("1e99", "1e99"),
+            ("1e19", "10e18"),
+            ("1.500", "1.500"),
+            ("1000e3", "1e6"),
+            ("99999999999999999999", "99999999999999999999"),
+            ("0.0000000001", "1n"),
+            ("00001.5000", "1500m"),
         ] {
-            assert_eq!(shortest(text).as_deref(), Some(short), "{text}");
+            assert_eq!(canonical(text).as_deref(), Ok(short), "{text}");
         }
-        assert_eq!(shortest("1e3"), None);
+    }
+
+    #[test]
+    fn resources_are_no_finer_than_thousandths() {
+        for (text, short) in
+            [("1n", "1m"), ("0.1n", "1m"), ("1500m", "1500m"), ("1.0001", "1001m"), ("1Gi", "1Gi")]
+        {
+            assert_eq!(canonical_resource(text).as_deref(), Ok(short), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_quantity_in_its_one_form_stays() {
+        for text in ["1536Mi", "100m", "1n", "7e6", "12E", "1Ei", "3k", "-2Gi"] {
+            assert_eq!(canonical(text).as_deref(), Ok(text));
+        }
     }
 
     #[test]
@@ -195,16 +294,15 @@ mod tests {
             ("1G", 1_000_000_000),
             ("1e3", 1000),
             ("1E3", 1000),
-            ("12E", 12_000_000_000_000_000_000),
             ("1500m", 2),
             ("100m", 1),
             (".5Ki", 512),
             ("1e-2", 1),
             ("+3", 3),
-            ("1e99999", u128::MAX),
+            ("1e20", 100_000_000_000_000_000_000),
             ("0e99999", 0),
             ("1e-99999", 1),
-            ("99999999999999999999999999999999999999999", u128::MAX),
+            ("99999999999999999999999999999999999999999Ki", 9_223_372_036_854_775_807),
         ] {
             assert_eq!(bytes(text), Some(size), "{text}");
         }
@@ -213,9 +311,11 @@ mod tests {
     #[test]
     fn what_is_no_quantity_has_no_size() {
         for text in
-            ["", "Gi", ".", "1.2.3", "-1", "1gi", "1 Gi", "1e", "1ee3", "x", "1KiB", "1e99999999999999999999"]
+            ["", "Gi", ".", "1.2.3", "1gi", "1 Gi", "1ee3", "x", "1KiB", "1e99999999999999999999", "é", "1é"]
         {
             assert_eq!(bytes(text), None, "{text}");
+            assert!(canonical(text).is_err(), "{text}");
         }
+        assert_eq!(bytes("-1"), None);
     }
 }

@@ -4,7 +4,10 @@ use jiff::Timestamp;
 use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
-use crate::builtin::{Builtin, storage, workload};
+use crate::builtin::{
+    Builtin, access, deployments, endpoints, jobs, leases, nodes, pod_checks, pods, services, storage,
+    warnings,
+};
 use crate::clock;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
@@ -14,7 +17,7 @@ use crate::status::{Cause, Causes};
 /// Fills in what a new or changed object leaves out.
 pub(crate) fn default(builtin: Builtin, object: &mut Object) {
     match builtin {
-        Builtin::Claim => fill(object, "spec", &[("volumeMode", json!("Filesystem"))]),
+        Builtin::Claim => storage::default_claim(object),
         Builtin::Volume => {
             let defaults =
                 [("volumeMode", json!("Filesystem")), ("persistentVolumeReclaimPolicy", json!("Retain"))];
@@ -28,8 +31,14 @@ pub(crate) fn default(builtin: Builtin, object: &mut Object) {
             object.entry("reclaimPolicy").or_insert_with(|| "Delete".into());
             object.entry("volumeBindingMode").or_insert_with(|| "Immediate".into());
         }
-        Builtin::Pod => workload::default_pod(object),
-        Builtin::Service => workload::default_service(object),
+        Builtin::Pod => pods::default_pod(object),
+        Builtin::Deployment | Builtin::ReplicaSet => deployments::default(builtin, object),
+        Builtin::Job => jobs::default(object),
+        Builtin::Service => services::default(object),
+        Builtin::Endpoints => endpoints::default_endpoints(object),
+        Builtin::EndpointSlice => endpoints::default_slice(object),
+        Builtin::Node => nodes::default(object),
+        Builtin::RoleBinding | Builtin::ClusterRoleBinding => access::default_binding(object),
         Builtin::Secret => {
             object.entry("type").or_insert_with(|| "Opaque".into());
             if let Some(Value::Object(plain)) = object.remove("stringData") {
@@ -45,12 +54,39 @@ pub(crate) fn default(builtin: Builtin, object: &mut Object) {
             let labels = metadata::of(object).entry("labels").or_insert_with(|| json!({}));
             labels["kubernetes.io/metadata.name"] = name.into();
         }
-        Builtin::ConfigMap
-        | Builtin::Endpoints
+        Builtin::ClusterRole
+        | Builtin::ConfigMap
         | Builtin::Event
         | Builtin::EventV1
         | Builtin::Lease
+        | Builtin::LeaseCandidate
+        | Builtin::Role
         | Builtin::ServiceAccount => {}
+    }
+}
+
+/// What the admission plugins that every server has on add to a new object.
+///
+/// # Errors
+///
+/// Why they refuse it.
+pub(crate) fn admit(builtin: Builtin, object: &mut Object) -> Result<(), String> {
+    match builtin {
+        Builtin::Pod => pods::admit(object),
+        Builtin::Node => {
+            nodes::admit(object);
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a change of the object itself leaves as it was, and what follows from it.
+pub(crate) fn prepare_update(builtin: Builtin, object: &mut Object, old: &Object) {
+    match builtin {
+        Builtin::Service => services::prepare_update(object, old),
+        Builtin::Pod => pods::prepare_update(object, old),
+        _ => {}
     }
 }
 
@@ -71,7 +107,16 @@ pub(crate) fn prepare_create(builtin: Builtin, object: &mut Object, now: Timesta
                 add_finalizer(object, "kubernetes.io/pv-protection");
             }
         }
-        Builtin::Pod => drop(object.insert("status".to_owned(), pending)),
+        Builtin::Pod => {
+            let status = pods::first_status(object);
+            object.insert("status".to_owned(), status);
+        }
+        Builtin::Deployment => drop(object.insert("status".to_owned(), json!({}))),
+        Builtin::ReplicaSet => drop(object.insert("status".to_owned(), json!({ "replicas": 0 }))),
+        Builtin::Job => {
+            jobs::prepare_create(object);
+            object.insert("status".to_owned(), json!({}));
+        }
         Builtin::Namespace => {
             object.insert("status".to_owned(), json!({ "phase": "Active" }));
             object.insert("spec".to_owned(), json!({ "finalizers": ["kubernetes"] }));
@@ -118,33 +163,37 @@ pub(super) fn fill(object: &mut Object, member: &str, defaults: &[(&str, Value)]
 /// What is wrong with the name, by the kind's own rule.
 pub(crate) fn wrong_name(kind: &Kind, name: &str) -> Option<&'static str> {
     match kind.builtin {
+        Some(Builtin::Role | Builtin::ClusterRole | Builtin::RoleBinding | Builtin::ClusterRoleBinding) => {
+            access::wrong_name(name)
+        }
+        Some(Builtin::LeaseCandidate) => names::wrong_data_key(name),
         Some(Builtin::Namespace | Builtin::Service) => names::wrong_label(name),
         _ => names::wrong_subdomain(name),
     }
 }
 
-/// What is wrong with an object, old or new.
-pub(crate) fn check(builtin: Builtin, object: &Object, causes: &mut Causes) {
+/// What is wrong with an object, of a change or new.
+pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, causes: &mut Causes) {
     match builtin {
         Builtin::Claim => storage::check_claim(object, causes),
         Builtin::Volume => storage::check_volume(object, causes),
         Builtin::StorageClass => storage::check_class(object, causes),
-        Builtin::Lease => {
-            let positive = |path: &str, least: i64, why: &str, causes: &mut Causes| {
-                if let Some(value) = at(object, path).and_then(Value::as_i64)
-                    && value < least
-                {
-                    causes.push(Cause::invalid(path, &value.to_string(), why));
-                }
-            };
-            positive("spec.leaseDurationSeconds", 1, "must be greater than 0", causes);
-            positive("spec.leaseTransitions", 0, "must be greater than or equal to 0", causes);
-        }
+        Builtin::Lease => leases::check_lease(object, causes),
+        Builtin::LeaseCandidate => leases::check_candidate(object, causes),
+        Builtin::Deployment | Builtin::ReplicaSet => deployments::check(builtin, object, causes),
+        Builtin::Job => jobs::check(object, old, causes),
+        Builtin::Endpoints => endpoints::check_endpoints(object, causes),
+        Builtin::EndpointSlice => endpoints::check_slice(object, causes),
+        Builtin::Node => nodes::check(object, causes),
+        Builtin::Role | Builtin::ClusterRole => access::check_role(builtin, object, causes),
+        Builtin::RoleBinding | Builtin::ClusterRoleBinding => access::check_binding(builtin, object, causes),
         Builtin::ConfigMap => check_data(object, "[]", causes),
         Builtin::Secret => check_data(object, "data", causes),
         Builtin::Event | Builtin::EventV1 => check_event(builtin, object, causes),
-        Builtin::Pod => workload::check_pod(object, causes),
-        Builtin::Service => workload::check_service(object, causes),
+        Builtin::Pod => {
+            pod_checks::check_spec(object.get("spec").unwrap_or(&Value::Null), "spec", causes);
+        }
+        Builtin::Service => services::check(object, causes),
         Builtin::Namespace => {
             // The real server checks the label that it makes of the name, too.
             let name = metadata::text(object, "name");
@@ -152,7 +201,7 @@ pub(crate) fn check(builtin: Builtin, object: &Object, causes: &mut Causes) {
                 causes.push(Cause::invalid("metadata.labels", name, "must be no more than 63 bytes"));
             }
         }
-        Builtin::Endpoints | Builtin::ServiceAccount => {}
+        Builtin::ServiceAccount => {}
     }
 }
 
@@ -180,7 +229,16 @@ pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, caus
         Builtin::Claim => storage::check_claim_update(object, old, causes),
         Builtin::Volume => storage::check_volume_update(object, old, causes),
         Builtin::StorageClass => storage::check_class_update(object, old, causes),
-        Builtin::Pod => workload::check_pod_update(object, old, causes),
+        Builtin::Pod => pods::check_pod_update(object, old, causes),
+        Builtin::Deployment | Builtin::ReplicaSet => deployments::check_update(object, old, causes),
+        Builtin::Job => jobs::check_update(object, old, causes),
+        Builtin::Service => services::check_update(object, old, causes),
+        Builtin::EndpointSlice => endpoints::check_slice_update(object, old, causes),
+        Builtin::Node => nodes::check_update(object, old, causes),
+        Builtin::LeaseCandidate => leases::check_candidate_update(object, old, causes),
+        Builtin::RoleBinding | Builtin::ClusterRoleBinding => {
+            access::check_binding_update(object, old, causes)
+        }
         // Seen through core/v1 an Event may change: old recorders count it up.
         Builtin::EventV1 => {
             for member in EVENT_STAYS.into_iter().filter(|member| changed(member)) {
@@ -202,6 +260,24 @@ pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, caus
         }
         _ => {}
     }
+}
+
+/// What is wrong with a change of the status alone: the rest is as it was checked before.
+pub(crate) fn check_status(builtin: Builtin, object: &Object, old: &Object, causes: &mut Causes) {
+    if matches!(builtin, Builtin::Deployment | Builtin::ReplicaSet) {
+        deployments::check_status(builtin, object, old, causes);
+    }
+}
+
+/// Whether there is anything that an answer about the kind warns of.
+pub(crate) fn warns(builtin: Builtin) -> bool {
+    use Builtin::{Deployment, Job, Pod, ReplicaSet, Service, ServiceAccount};
+    matches!(builtin, Deployment | Job | Pod | ReplicaSet | Service | ServiceAccount)
+}
+
+/// What an answer to a write warns of.
+pub(crate) fn warnings(builtin: Builtin, object: &Object, old: Option<&Object>) -> Vec<String> {
+    warnings::of(builtin, object, old)
 }
 
 /// The value at a path of member names.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::builtin::quantities;
-use crate::builtin::rules::{at, one_of, text};
+use crate::builtin::rules::{at, fill, one_of, text};
 use crate::metadata::Object;
 use crate::names;
 use crate::status::{Cause, Causes};
@@ -22,6 +22,19 @@ const NOT_SOURCES: [&str; 9] = [
     "volumeAttributesClassName",
     "volumeMode",
 ];
+
+/// `SetDefaults_PersistentVolumeClaim`, and what the strategy of claims copies: the two names of where the data come
+/// from.
+pub(super) fn default_claim(object: &mut Object) {
+    fill(object, "spec", &[("volumeMode", "Filesystem".into())]);
+    let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
+    let foreign = spec.get("dataSourceRef").is_some_and(|source| source.get("namespace").is_some());
+    for (from, to) in [("dataSource", "dataSourceRef"), ("dataSourceRef", "dataSource")] {
+        if let (Some(source), None, false) = (spec.get(from).cloned(), spec.get(to), foreign) {
+            spec.insert(to.to_owned(), source);
+        }
+    }
+}
 
 /// `ValidatePersistentVolumeClaim`.
 pub(super) fn check_claim(object: &Object, causes: &mut Causes) {

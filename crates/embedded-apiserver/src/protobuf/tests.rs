@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::{MAGIC, enveloped};
 use crate::builtin;
-use crate::protobuf::table::TABLE;
 use crate::recorded;
+use crate::recorded::types::TYPES;
 
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![number << 3 | 2, u8::try_from(content.len()).expect("short")];
@@ -25,11 +25,11 @@ fn envelope(version: &str, kind: &str, message: &[u8]) -> Vec<u8> {
 #[test]
 fn every_built_in_kind_and_every_recorded_line_is_in_the_table() {
     for kind in builtin::kinds() {
-        assert!(TABLE.kind(&kind.api_version(), kind.kind()).is_some(), "{kind:?}");
+        assert!(TYPES.kind(&kind.api_version(), kind.kind()).is_some(), "{kind:?}");
     }
     let lines =
         recorded::PROTOBUF.lines().filter(|line| line.as_bytes().first().is_some_and(u8::is_ascii_digit));
-    assert_eq!(TABLE.fields(), lines.count(), "no line was passed over");
+    assert_eq!(TYPES.fields(), lines.count(), "no line was passed over");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::query::{FieldValidation, Query};
 use crate::rest::decode;
 use crate::rest::duplicates;
 use crate::rest::ownership::{Author, Owners, with_operation};
-use crate::rest::write::{Edited, check_said_name, insert, shown};
+use crate::rest::write::{Edited, check_said_name, insert, shown, warned};
 use crate::rest::{Written, check_path_name, key_of};
 use crate::route::Target;
 use crate::server::Core;
@@ -56,7 +56,7 @@ pub(super) fn apply(
             fields::apply(operation, live.as_ref(), &owned, &config, force)
         });
         let Applied { object, managed } = applied.map_err(|why| refusal(why, target, &config))?;
-        let warnings = match validation {
+        let mut warnings = match validation {
             FieldValidation::Strict if !doubtful.is_empty() => {
                 let why = doubtful.join(", ");
                 return Err(Status::bad_request(format!("error strict decoding YAML: {why}")));
@@ -79,10 +79,12 @@ pub(super) fn apply(
             metadata::of(&mut object).remove("resourceVersion");
             let namespace = target.namespace.as_deref();
             let object = insert(core, inner, kind, namespace, object, owners, now, dry_run)?;
+            warnings.extend(warned(kind, &object, None));
             return Ok(Written { object, created: true, warnings });
         };
         let edited = Edited { core, kind, target, name, current, old: live, owned: &owned, now };
         let object = edited.store(inner, object, owners, dry_run)?;
+        warnings.extend(warned(kind, &object, Some(live)));
         Ok(Written { object, created: false, warnings })
     })
 }

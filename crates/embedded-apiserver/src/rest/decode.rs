@@ -2,7 +2,6 @@
 
 use serde_json::Value;
 
-use crate::builtin::{quantities, rules};
 use crate::fields::Sent;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
@@ -140,50 +139,9 @@ fn canonical(kind: &Kind, mut object: Object) -> Result<(Object, Vec<String>), S
         metadata::normalize(&mut object);
         return Ok((object, unknown));
     };
-    for path in builtin.micro_times() {
-        if let Some(Value::String(time)) = rules::at(&object, path)
-            && !has_six_digits(time)
-        {
-            return Err(format!(
-                "parsing time {time:?} as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse it"
-            ));
-        }
-    }
-    quantities::canonical(builtin, &mut object)?;
-    let sent = Value::Object(object.clone());
-    let mut object = builtin.canonical(object).map_err(|error| error.to_string())?;
-    find_unknown(&sent, &Value::Object(object.clone()), "", &mut unknown);
-    object.retain(|name, value| !(OMITTED_EMPTY.contains(&name.as_str()) && is_empty(value)));
+    let mut object = builtin.canonical(object, &mut unknown)?;
     metadata::normalize(&mut object);
     Ok((object, unknown))
-}
-
-/// Members of built-in kinds that Go leaves out when they are empty (`omitempty`), beside those in the metadata.
-const OMITTED_EMPTY: [&str; 9] = [
-    "allowedTopologies",
-    "binaryData",
-    "data",
-    "imagePullSecrets",
-    "mountOptions",
-    "parameters",
-    "secrets",
-    "stringData",
-    "subsets",
-];
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        _ => false,
-    }
-}
-
-/// Go's `time.RFC3339` with microseconds takes exactly six digits of a second, and any zone.
-fn has_six_digits(time: &str) -> bool {
-    let fraction = time.split_once('.').map_or("", |(_, fraction)| fraction);
-    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
-    digits == 6
 }
 
 /// Go writes a float that is whole without a fraction.

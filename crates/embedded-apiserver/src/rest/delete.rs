@@ -18,7 +18,7 @@ use crate::media;
 use crate::metadata::{self, Object};
 use crate::query::{ListOptions, Query, check_dry_run};
 use crate::rest::write::{holds_content, shown};
-use crate::rest::{check_path_name, key_of, list};
+use crate::rest::{check_path_name, key_of, list, warn};
 use crate::route::Target;
 use crate::server::Core;
 use crate::status::{self, Cause, Status, json_response};
@@ -107,9 +107,25 @@ impl DeleteOptions {
         check_dry_run(self.dry_run.iter().flatten().map(String::as_str), "DeleteOptions")
     }
 
+    /// Whether what to do with the dependents goes without saying, and is to leave them: of Jobs alone, as ever.
+    fn orphans_by_default(&self, kind: &Kind) -> bool {
+        kind.builtin == Some(Builtin::Job)
+            && self.propagation_policy.is_none()
+            && self.orphan_dependents.is_none()
+    }
+
+    fn warn(&self, kind: &Kind, response: &mut Response<Body>) {
+        const ORPHANED: &str = "child pods are preserved by default when jobs are deleted; set \
+            propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
+        if self.orphans_by_default(kind) {
+            warn(response, ORPHANED);
+        }
+    }
+
     /// The finalizer that makes a garbage collector deal with the dependents first.
-    fn waits_for(&self) -> Option<&'static str> {
+    fn waits_for(&self, kind: &Kind) -> Option<&'static str> {
         match (self.propagation_policy.as_deref(), self.orphan_dependents) {
+            (None, None) if self.orphans_by_default(kind) => Some("orphan"),
             (Some("Foreground"), _) => Some("foregroundDeletion"),
             (Some("Orphan"), _) | (None, Some(true)) => Some("orphan"),
             _ => None,
@@ -146,14 +162,16 @@ pub(super) fn delete(
     let turn = Turn::of(core, &Writer { user, kind, namespace, name, subresource: None, dry_run });
     let deleted = gated(core, kind, turn, |inner| delete_one(inner, kind, &key, &options, now))?;
     let answers_object = kind.builtin.is_some_and(Builtin::delete_answers_object);
-    Ok(match deleted {
+    let mut response = match deleted {
         Deleted::Gone(last) if !answers_object => {
             json_response(StatusCode::OK, status::deleted(kind, name, last.uid()).to_string())
         }
         Deleted::Gone(object) | Deleted::Held(object) => {
             json_response(StatusCode::OK, object.to_bytes(kind, form))
         }
-    })
+    };
+    options.warn(kind, &mut response);
+    Ok(response)
 }
 
 /// Deletes what matches, one object after the other, each in a write of its own, as `Store.DeleteCollection` of
@@ -202,7 +220,7 @@ fn delete_one(
     let old = shown(kind, &current);
     inner.deletable(&current, &old)?;
     let mut new = old.clone();
-    if let Some(finalizer) = options.waits_for() {
+    if let Some(finalizer) = options.waits_for(kind) {
         let mut finalizers = metadata::finalizers(&old);
         if !finalizers.contains(&finalizer) && !metadata::is_being_deleted(&old) {
             finalizers.push(finalizer);

@@ -133,6 +133,7 @@ fn reset(kind: &Kind, subresource: &str) -> Set {
         ("status", Some(Builtin::Pod)) => {
             &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]
         }
+        ("status", Some(Builtin::Deployment)) => &[&["spec"], &["metadata", "labels"]],
         ("status", Some(_)) => &[&["spec"]],
         ("finalize", _) => &[&["status"]],
         _ => &[],

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::admission::{Turn, Writer, gated};
+use crate::builtin::services::allocation;
 use crate::builtin::{Builtin, event, rules, storage};
 use crate::clock;
 use crate::fields::{Managed, Sent};
@@ -28,6 +29,7 @@ use crate::route::Target;
 use crate::server::Core;
 use crate::status::{Cause, Causes, Status};
 use crate::store::Inner;
+use crate::store::state::Place;
 use crate::stored::{Key, Stored};
 
 /// The largest object that etcd takes, by its default.
@@ -48,7 +50,7 @@ pub(super) fn create(
     query.check_field_manager("CreateOptions")?;
     let validation = query.field_validation("CreateOptions")?;
     let author = Author::of(query, request, None);
-    let Decoded { object, warnings, sent } = decode::object(kind, request.body(), validation)?;
+    let Decoded { object, mut warnings, sent } = decode::object(kind, request.body(), validation)?;
     let (namespace, now) = (target.namespace.as_deref(), core.clock.now());
     let writer = Writer { user, kind, namespace, name: "", subresource: None, dry_run };
     let turn = Turn::of(core, &writer);
@@ -57,6 +59,7 @@ pub(super) fn create(
         let (object, sent) = taken.take()?;
         insert(core, inner, kind, namespace, object, Owners::Changes(&author, sent), now, dry_run)
     })?;
+    warnings.extend(warned(kind, &object, None));
     Ok(Written { object, created: true, warnings })
 }
 
@@ -154,7 +157,9 @@ pub(super) fn insert(
     let unmutated = unmutated.map(|object| defaulted(kind, object));
     let managed = owners.of(core, kind, None, unmutated.as_ref().unwrap_or(&object), now);
     if let Some(builtin) = kind.builtin {
+        rules::admit(builtin, &mut object).map_err(|why| Status::forbidden(kind, &name, &why))?;
         rules::prepare_create(builtin, &mut object, now, core.options.protect_volumes);
+        allocate(inner, kind, &name, &mut object, None, dry_run)?;
     }
     let mut causes = Causes::default();
     if !base.is_empty()
@@ -234,7 +239,7 @@ fn check_namespace(
 fn check(kind: &Kind, object: &Object, old: Option<&Object>, causes: &mut Causes) {
     metadata::check(object, causes);
     if let Some(builtin) = kind.builtin {
-        rules::check(builtin, object, causes);
+        rules::check(builtin, object, old, causes);
         if let Some(old) = old {
             rules::check_update(builtin, object, old, causes);
         }
@@ -365,7 +370,7 @@ fn update(
         let Some(current) = inner.state.get(&kind.storage, &key).cloned() else {
             let creates =
                 kind.builtin.is_some_and(Builtin::creates_on_update) && target.subresource.is_none();
-            let Edit::Replace(Decoded { mut object, warnings, sent }) = edit else {
+            let Edit::Replace(Decoded { mut object, mut warnings, sent }) = edit else {
                 return Err(Status::not_found(kind, name));
             };
             if !creates {
@@ -380,6 +385,7 @@ fn update(
             let namespace = target.namespace.as_deref();
             let owners = Owners::Changes(author, sent);
             let object = insert(core, inner, kind, namespace, object, owners, now, dry_run)?;
+            warnings.extend(warned(kind, &object, None));
             return Ok(Written { object, created: true, warnings });
         };
         let old = shown(kind, &current);
@@ -387,10 +393,11 @@ fn update(
             (Edit::Patch { .. }, Some((revision, new))) if revision == current.revision => new?,
             (edit, _) => edited(kind, name, edit, &old, current.managed())?,
         };
-        let Decoded { object: new, warnings, sent } = decoded;
+        let Decoded { object: new, mut warnings, sent } = decoded;
         let owned = Managed::parse(current.managed());
         let edited = Edited { core, kind, target, name, current: &current, old: &old, owned: &owned, now };
         let object = edited.store(inner, new, Owners::Changes(author, sent), dry_run)?;
+        warnings.extend(warned(kind, &object, Some(&old)));
         Ok(Written { object, created: false, warnings })
     })
 }
@@ -491,12 +498,19 @@ impl Edited<'_> {
         self.split_status(&mut new);
         if let Some(builtin) = kind.builtin {
             rules::default(builtin, &mut new);
+            if self.target.subresource.is_none() {
+                rules::prepare_update(builtin, &mut new, old);
+                allocate(inner, kind, self.name, &mut new, Some(old), dry_run)?;
+            }
         }
         metadata::normalize(&mut new);
         let mut causes = Causes::default();
         managed.check(&mut causes);
         self.check_metadata(&new, &mut causes);
         check(kind, &new, Some(old), &mut causes);
+        if let Some(builtin) = kind.builtin.filter(|_| self.target.subresource.as_deref() == Some("status")) {
+            rules::check_status(builtin, &new, old, &mut causes);
+        }
         if !causes.is_empty() {
             return Err(Status::invalid(kind, self.name, &causes));
         }
@@ -617,7 +631,7 @@ impl Edited<'_> {
     fn bumps_generation(&self, new: &Object) -> bool {
         let differs = |member: &str| new.get(member) != self.old.get(member);
         match self.kind.builtin {
-            Some(builtin) => builtin.has_generation() && differs("spec"),
+            Some(builtin) => builtin.bumps_generation(new, self.old),
             None => {
                 let names = new.keys().chain(self.old.keys());
                 names
@@ -626,6 +640,37 @@ impl Edited<'_> {
             }
         }
     }
+}
+
+/// What the answer to a write warns of, by the kind's own rules.
+pub(super) fn warned(kind: &Kind, stored: &Stored, old: Option<&Object>) -> Vec<String> {
+    match kind.builtin.filter(|builtin| rules::warns(*builtin)) {
+        Some(builtin) => rules::warnings(builtin, &stored.object(), old),
+        None => Vec::new(),
+    }
+}
+
+/// Gives a Service what is handed out to Services.
+fn allocate(
+    inner: &mut Inner,
+    kind: &Kind,
+    name: &str,
+    object: &mut Object,
+    old: Option<&Object>,
+    dry_run: bool,
+) -> Result<(), Status> {
+    if kind.builtin != Some(Builtin::Service) || !allocation::concerns(object, old) {
+        return Ok(());
+    }
+    let place = Place { table: &kind.storage, namespace: None, after: None };
+    let taken = inner.state.visit(&place, None, |services| {
+        let mut taken = allocation::Taken::default();
+        services.for_each(|service| taken.add(&service.object()));
+        taken
+    });
+    let taken = taken.map_err(|_| Status::internal("the newest revision is gone"))?.found;
+    allocation::allocate(object, old, &taken, &mut inner.rng, dry_run)
+        .map_err(|causes| Status::invalid(kind, name, &causes))
 }
 
 /// The admission plugin PersistentVolumeClaimResize: a claim grows only where its class says so.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::builtin::Builtin;
 use crate::kind::Kind;
-use crate::table::age;
+use crate::table::{age, pods, workloads as w};
 
 /// A column: its head, and how its cells are found.
 #[derive(Debug, Clone, Copy)]
@@ -13,6 +13,8 @@ pub(super) struct Column {
     name: &'static str,
     /// Shown by `-o wide` only.
     wide: bool,
+    /// Its numbers are said to be text.
+    of_text: bool,
     cell: Cell,
 }
 
@@ -27,14 +29,18 @@ enum Cell {
     /// The time itself: kubectl makes an age of it.
     Created,
     Made(fn(&Value) -> Value),
+    /// As that, at this time.
+    Timed(fn(&Value, Timestamp) -> Value),
+    /// The number at this path; none is zero.
+    Number(&'static str),
 }
 
 const fn column(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: false, cell }
+    Column { name, wide: false, of_text: false, cell }
 }
 
 const fn wide(name: &'static str, cell: Cell) -> Column {
-    Column { name, wide: true, cell }
+    Column { name, wide: true, of_text: false, cell }
 }
 
 const NAME: Column = column("Name", Cell::Member("/metadata/name", ""));
@@ -43,7 +49,7 @@ const NONE: &str = "<none>";
 const UNSET: &str = "<unset>";
 
 pub(super) fn of(kind: &Kind) -> &'static [Column] {
-    use Cell::{Count, Created, Made, Member, Since};
+    use Cell::{Count, Created, Made, Member, Number, Since, Timed};
     match kind.builtin {
         None => const { &[NAME, column("Age", Created)] },
         Some(Builtin::ConfigMap) => const { &[NAME, column("Data", Count(&["/data", "/binaryData"])), AGE] },
@@ -124,14 +130,110 @@ pub(super) fn of(kind: &Kind) -> &'static [Column] {
             const {
                 &[
                     NAME,
-                    column("Ready", Made(ready)),
-                    column("Status", Made(pod_status)),
-                    column("Restarts", Made(|pod| sum(pod, "restartCount").to_string().into())),
+                    column("Ready", Made(pods::ready)),
+                    column("Status", Made(pods::status)),
+                    column("Restarts", Timed(pods::restarts)),
                     AGE,
                     wide("IP", Member("/status/podIP", NONE)),
                     wide("Node", Member("/spec/nodeName", NONE)),
                     wide("Nominated Node", Member("/status/nominatedNodeName", NONE)),
                     wide("Readiness Gates", Made(gates)),
+                ]
+            }
+        }
+        Some(Builtin::Deployment) => {
+            const {
+                &[
+                    NAME,
+                    column("Ready", Made(w::ready)),
+                    column("Up-to-date", Number("/status/updatedReplicas")).of_text(),
+                    column("Available", Number("/status/availableReplicas")).of_text(),
+                    AGE,
+                    wide("Containers", Made(w::containers)),
+                    wide("Images", Made(w::images)),
+                    wide("Selector", Made(w::selector)),
+                ]
+            }
+        }
+        Some(Builtin::ReplicaSet) => {
+            const {
+                &[
+                    NAME,
+                    column("Desired", Number("/spec/replicas")),
+                    column("Current", Number("/status/replicas")),
+                    column("Ready", Number("/status/readyReplicas")),
+                    AGE,
+                    wide("Containers", Made(w::containers)),
+                    wide("Images", Made(w::images)),
+                    wide("Selector", Made(w::selector)),
+                ]
+            }
+        }
+        Some(Builtin::Job) => {
+            const {
+                &[
+                    NAME,
+                    column("Status", Made(w::job_status)),
+                    column("Completions", Made(w::completions)),
+                    column("Duration", Timed(w::duration)),
+                    AGE,
+                    wide("Containers", Made(w::containers)),
+                    wide("Images", Made(w::images)),
+                    wide("Selector", Made(w::selector)),
+                ]
+            }
+        }
+        Some(Builtin::Node) => {
+            const {
+                &[
+                    NAME,
+                    column("Status", Made(w::node_status)),
+                    column("Roles", Made(w::node_roles)),
+                    AGE,
+                    column("Version", Member("/status/nodeInfo/kubeletVersion", "")),
+                    wide("Internal-IP", Made(w::internal_ip)),
+                    wide("External-IP", Made(w::external_ip)),
+                    wide("OS-Image", Member("/status/nodeInfo/osImage", "<unknown>")),
+                    wide("Kernel-Version", Made(w::kernel)),
+                    wide(
+                        "Container-Runtime",
+                        Member("/status/nodeInfo/containerRuntimeVersion", "<unknown>"),
+                    ),
+                ]
+            }
+        }
+        Some(Builtin::EndpointSlice) => {
+            const {
+                &[
+                    NAME,
+                    column("AddressType", Member("/addressType", "")),
+                    column("Ports", Made(w::slice_ports)),
+                    column("Endpoints", Made(w::slice_endpoints)),
+                    AGE,
+                ]
+            }
+        }
+        Some(Builtin::LeaseCandidate) => {
+            const {
+                &[
+                    NAME,
+                    column("LeaseName", Member("/spec/leaseName", "")),
+                    column("BinaryVersion", Member("/spec/binaryVersion", "")),
+                    column("EmulationVersion", Member("/spec/emulationVersion", "")),
+                    AGE,
+                ]
+            }
+        }
+        Some(Builtin::Role | Builtin::ClusterRole) => const { &[NAME, column("Created At", Created)] },
+        Some(Builtin::RoleBinding | Builtin::ClusterRoleBinding) => {
+            const {
+                &[
+                    NAME,
+                    column("Role", Made(w::role)),
+                    AGE,
+                    wide("Users", Made(w::users)),
+                    wide("Groups", Made(w::groups)),
+                    wide("ServiceAccounts", Made(w::accounts)),
                 ]
             }
         }
@@ -169,9 +271,14 @@ pub(super) fn of(kind: &Kind) -> &'static [Column] {
 }
 
 impl Column {
+    const fn of_text(self) -> Self {
+        Self { of_text: true, ..self }
+    }
+
     pub(super) fn definition(&self) -> Value {
         let (kind, format) = match self.cell {
             Cell::Created => ("date", ""),
+            Cell::Number(_) if !self.of_text => ("integer", ""),
             Cell::Member("/metadata/name", _) => ("string", "name"),
             _ if self.name == "Name" => ("string", "name"),
             _ => ("string", ""),
@@ -193,6 +300,8 @@ impl Column {
             Cell::Since(paths) => since(object, paths, now).into(),
             Cell::Created => object["metadata"]["creationTimestamp"].clone(),
             Cell::Made(make) => make(object),
+            Cell::Timed(make) => make(object, now),
+            Cell::Number(path) => object.pointer(path).and_then(Value::as_i64).unwrap_or(0).into(),
         }
     }
 }
@@ -313,28 +422,6 @@ fn ports(service: &Value) -> Value {
 fn selector(service: &Value) -> Value {
     let labels = service["spec"]["selector"].as_object().into_iter().flatten();
     joined(labels.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())))
-}
-
-fn sum(pod: &Value, member: &str) -> i64 {
-    items(pod, "/status/containerStatuses").filter_map(|status| status[member].as_i64()).sum()
-}
-
-fn ready(pod: &Value) -> Value {
-    let ready = items(pod, "/status/containerStatuses").filter(|status| status["ready"] == true).count();
-    format!("{ready}/{}", items(pod, "/spec/containers").count()).into()
-}
-
-fn pod_status(pod: &Value) -> Value {
-    if pod["metadata"]["deletionTimestamp"].is_string() {
-        return "Terminating".into();
-    }
-    let mut waiting = items(pod, "/status/containerStatuses").map(|status| {
-        let reason = text(status, "/state/waiting/reason");
-        if reason.is_empty() { text(status, "/state/terminated/reason") } else { reason }
-    });
-    let of_container = waiting.find(|reason| !reason.is_empty()).unwrap_or_default();
-    let reasons = [of_container, text(pod, "/status/reason"), text(pod, "/status/phase")];
-    reasons.into_iter().find(|reason| !reason.is_empty()).unwrap_or_default().into()
 }
 
 fn gates(pod: &Value) -> Value {

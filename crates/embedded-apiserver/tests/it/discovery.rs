@@ -148,6 +148,6 @@ fn a_kind_that_cannot_be_served_is_refused_with_the_reason() {
         let refused = server.register_kind(kind).unwrap_err().to_string();
         assert!(refused.contains(field), "{refused}");
     }
-    server.register_kind(Kind::cluster_scoped("", "v1", "Node", "nodes").status(true)).unwrap();
-    server.register_kind(Kind::namespaced("apps", "v1", "Deployment", "deployments").status(true)).unwrap();
+    server.register_kind(Kind::namespaced("", "v1", "PodTemplate", "podtemplates")).unwrap();
+    server.register_kind(Kind::namespaced("apps", "v1", "StatefulSet", "statefulsets").status(true)).unwrap();
 }

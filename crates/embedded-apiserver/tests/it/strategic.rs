@@ -26,7 +26,13 @@ fn compared(kind: &str, answer: &Value) -> Value {
     let spec = if kind == "Pod" {
         let containers = answer["spec"]["containers"].as_array().into_iter().flatten();
         let containers = containers.map(|container| pick(container, &["name", "image", "env", "ports"]));
-        json!({ "containers": containers.collect::<Vec<_>>(), "tolerations": answer["spec"]["tolerations"] })
+        // Those that every new Pod is given are not of the case.
+        let tolerations = answer["spec"]["tolerations"].as_array().into_iter().flatten();
+        let own = |toleration: &&Value| {
+            !toleration["key"].as_str().unwrap_or_default().starts_with("node.kubernetes.io/")
+        };
+        let tolerations: Vec<&Value> = tolerations.filter(own).collect();
+        json!({ "containers": containers.collect::<Vec<_>>(), "tolerations": tolerations })
     } else {
         pick(&answer["spec"], &["selector", "ports", "accessModes", "resources"])
     };

@@ -4,9 +4,11 @@
 //	go run ./record-protobuf v1/ConfigMap coordination.k8s.io/v1/Lease
 //
 // A line `kind GROUP/VERSION/KIND MESSAGE` or `message MESSAGE` begins a paragraph; under a message there is a line
-// `NUMBER NAME PRESENCE TYPE` for each field. NAME is the name in JSON, `-` if the members of the field's message are
-// members of the object itself. PRESENCE is pointer, value, omitempty, list or map; TYPE a scalar, one of the types
-// whose JSON differs from their message (Time, Quantity ...), or a message.
+// `NUMBER NAME PRESENCE TYPE [GO]` for each field. NAME is the name in JSON, `-` if the members of the field's message are
+// members of the object itself. PRESENCE is pointer, value, omitempty, omitzero, list or map, or nullpointer, nulllist,
+// nullmap where JSON says null of an absent one; TYPE a scalar, one of the types whose JSON differs from their message (Time, Quantity
+// ...), or a message; GO the type's name in Go where TYPE does not tell it. (What the
+// server fills in by the OpenAPI schema, `cargo xtask record-openapi` adds: `default MESSAGE NAME JSON`.)
 package main
 
 import (
@@ -16,6 +18,8 @@ import (
 	"reflect"
 	"strings"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -40,6 +44,9 @@ var special = map[reflect.Type]string{
 	reflect.TypeFor[resource.Quantity]():    "Quantity",
 	reflect.TypeFor[intstr.IntOrString]():   "IntOrString",
 	reflect.TypeFor[runtime.RawExtension](): "RawExtension",
+	// Messages whose only field is the list that they are.
+	reflect.TypeFor[authenticationv1.ExtraValue](): "Strings",
+	reflect.TypeFor[authorizationv1.ExtraValue]():  "Strings",
 }
 
 type recorder struct {
@@ -104,30 +111,48 @@ func (r *recorder) field(field reflect.StructField) error {
 	}
 	presence, of := "value", field.Type
 	for _, option := range json[1:] {
-		if option == "omitempty" {
+		switch {
+		case option == "omitzero":
+			presence = "omitzero"
+		case option == "omitempty" && presence == "value":
 			presence = "omitempty"
 		}
 	}
+	null := ""
+	if presence == "value" {
+		null = "null"
+	}
 	switch {
 	case of.Kind() == reflect.Pointer:
-		presence, of = "pointer", of.Elem()
+		presence, of = null+"pointer", of.Elem()
 	case of.Kind() == reflect.Map:
 		if of.Key().Kind() != reflect.String {
 			return fmt.Errorf("%s: a map by %v", field.Name, of.Key())
 		}
-		presence, of = "map", of.Elem()
+		presence, of = null+"map", of.Elem()
 	case of.Kind() == reflect.Slice && of.Elem().Kind() != reflect.Uint8 && special[of] == "":
 		if _, own := reflect.PointerTo(of).MethodByName("Marshal"); own {
 			return fmt.Errorf("%s: a list that is a message", field.Name)
 		}
-		presence, of = "list", of.Elem()
+		presence, of = null+"list", of.Elem()
 	}
 	kind, err := r.kind(of)
 	if err != nil {
 		return fmt.Errorf("%s: %w", field.Name, err)
 	}
+	if word := goName(of); word != kind && special[of] == "" {
+		kind += " " + word
+	}
 	_, err = fmt.Fprintf(r.out, "%s %s %s %s\n", number, named, presence, kind)
 	return err
+}
+
+// GoName is the type's name as Go's decoder says it in errors; a message's is its own last part.
+func goName(of reflect.Type) string {
+	if of.Kind() == reflect.Struct {
+		return name(of)
+	}
+	return strings.ReplaceAll(of.String(), "[]uint8", "bytes")
 }
 
 func (r *recorder) kind(of reflect.Type) (string, error) {
@@ -139,8 +164,10 @@ func (r *recorder) kind(of reflect.Type) (string, error) {
 		return "string", nil
 	case reflect.Bool:
 		return "bool", nil
-	case reflect.Int, reflect.Int32, reflect.Int64:
-		return "integer", nil
+	case reflect.Int32:
+		return "int32", nil
+	case reflect.Int, reflect.Int64:
+		return "int64", nil
 	case reflect.Slice:
 		if of.Elem().Kind() == reflect.Uint8 {
 			return "bytes", nil

@@ -1,0 +1,212 @@
+//! Jobs: what they leave out, the selector that is made for them, what they refuse, and what of them may change. Pure.
+
+use serde_json::{Value, json};
+
+use crate::builtin::pod_checks::check_template;
+use crate::builtin::rules::{at, fill, text};
+use crate::builtin::values::{immutable, members, not_negative};
+use crate::builtin::{pods, selectors};
+use crate::metadata::{self, Object};
+use crate::names;
+use crate::status::{Cause, Causes};
+
+const UID_LABELS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controller-uid"];
+const NAME_LABELS: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
+
+/// `SetDefaults_Job`.
+pub(super) fn default(object: &mut Object) {
+    let has = |object: &Object, member: &str| at(object, &format!("spec.{member}")).is_some();
+    if !has(object, "completions") && !has(object, "parallelism") {
+        fill(object, "spec", &[("completions", json!(1))]);
+    }
+    let limit = if has(object, "backoffLimitPerIndex") { i32::MAX } else { 6 };
+    let replacement = if has(object, "podFailurePolicy") { "Failed" } else { "TerminatingOrFailed" };
+    fill(
+        object,
+        "spec",
+        &[
+            ("parallelism", json!(1)),
+            ("backoffLimit", json!(limit)),
+            ("completionMode", json!("NonIndexed")),
+            ("suspend", json!(false)),
+            ("podReplacementPolicy", json!(replacement)),
+            ("manualSelector", json!(false)),
+        ],
+    );
+    pods::default_template(object);
+    default_labels(object);
+}
+
+/// A Job without labels has its template's.
+fn default_labels(object: &mut Object) {
+    let labels = members(at(object, "spec.template.metadata.labels"));
+    if !labels.is_empty() && members(metadata::get(object, "labels")).is_empty() {
+        metadata::set(object, "labels", labels);
+    }
+}
+
+/// `generateSelector`: a new Job selects its pods by its own uid, unless it makes its selector itself.
+pub(super) fn prepare_create(object: &mut Object) {
+    if at(object, "spec.manualSelector") == Some(&Value::Bool(true)) {
+        return;
+    }
+    let (name, uid) = (metadata::text(object, "name").to_owned(), metadata::text(object, "uid").to_owned());
+    let inherits = metadata::get(object, "labels") == at(object, "spec.template.metadata.labels")
+        || members(metadata::get(object, "labels")).is_empty();
+    let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
+    let template = spec.entry("template").or_insert_with(|| json!({}));
+    let labels =
+        NAME_LABELS.iter().map(|label| (*label, &name)).chain(UID_LABELS.iter().map(|label| (*label, &uid)));
+    for (label, value) in labels {
+        insert_new(template, "metadata", "labels", label, value);
+    }
+    insert_new_into(spec.entry("selector").or_insert_with(|| json!({})), "matchLabels", UID_LABELS[1], &uid);
+    if inherits {
+        metadata::of(object).remove("labels");
+        default_labels(object);
+    }
+}
+
+fn insert_new(value: &mut Value, member: &str, map: &str, key: &str, text: &str) {
+    if let Value::Object(members) = value {
+        insert_new_into(members.entry(member).or_insert_with(|| json!({})), map, key, text);
+    }
+}
+
+fn insert_new_into(value: &mut Value, map: &str, key: &str, text: &str) {
+    let Value::Object(members) = value else { return };
+    if let Value::Object(map) = members.entry(map).or_insert_with(|| json!({})) {
+        map.entry(key).or_insert_with(|| text.into());
+    }
+}
+
+/// `ValidateJob`.
+pub(super) fn check(object: &Object, old: Option<&Object>, causes: &mut Causes) {
+    if old.is_none() {
+        check_generated(object, causes);
+    }
+    let spec = object.get("spec").unwrap_or(&Value::Null);
+    not_negative(
+        spec,
+        "spec",
+        &[
+            "parallelism",
+            "completions",
+            "activeDeadlineSeconds",
+            "backoffLimit",
+            "ttlSecondsAfterFinished",
+            "backoffLimitPerIndex",
+            "maxFailedIndexes",
+        ],
+        causes,
+    );
+    let has = |member: &str| spec.get(member).is_some_and(|value| !value.is_null());
+    if has("maxFailedIndexes") && !has("backoffLimitPerIndex") {
+        causes.push(Cause::required("spec.backoffLimitPerIndex", "when maxFailedIndexes is specified"));
+    }
+    check_mode(object, causes);
+    let replacement = text(object, "spec.podReplacementPolicy");
+    match (has("podFailurePolicy"), replacement) {
+        (_, "") | (true, "Failed") | (false, "Failed" | "TerminatingOrFailed") => {}
+        (true, other) => causes.push(Cause::unsupported("spec.podReplacementPolicy", other, &["Failed"])),
+        (false, other) => {
+            let supported = ["Failed", "TerminatingOrFailed"];
+            causes.push(Cause::unsupported("spec.podReplacementPolicy", other, &supported));
+        }
+    }
+    check_template(at(object, "spec.template"), "spec.template", causes);
+    let field = "spec.template.spec.restartPolicy";
+    match text(object, field) {
+        "" | "Always" => causes.push(Cause::required(field, "valid values: \"OnFailure\", \"Never\"")),
+        "OnFailure" if has("podFailurePolicy") => {
+            let why = "only \"Never\" is supported when podFailurePolicy is specified";
+            causes.push(Cause::invalid(field, "OnFailure", why));
+        }
+        "OnFailure" | "Never" => {}
+        other => causes.push(Cause::unsupported(field, other, &["OnFailure", "Never"])),
+    }
+    let selector = at(object, "spec.selector");
+    match selector {
+        None => causes.push(Cause::required("spec.selector", "")),
+        Some(selector) => selectors::check(selector, "spec.selector", causes),
+    }
+    let labels = at(object, "spec.template.metadata.labels");
+    let matches = selector.is_some_and(|selector| selectors::matches(selector, &members(labels)));
+    if !matches && selector.is_none_or(selectors::is_usable) {
+        let why = "`selector` does not match template `labels`";
+        let labels = labels.unwrap_or(&Value::Null);
+        causes.push(Cause::invalid_json("spec.template.metadata.labels", labels, why));
+    }
+}
+
+fn check_generated(object: &Object, causes: &mut Causes) {
+    if at(object, "spec.manualSelector") == Some(&Value::Bool(true)) {
+        return;
+    }
+    let Some(selector) = at(object, "spec.selector") else { return };
+    let (name, uid) = (metadata::text(object, "name"), metadata::text(object, "uid"));
+    let labels = members(at(object, "spec.template.metadata.labels"));
+    let expected =
+        [(UID_LABELS[0], uid), (NAME_LABELS[0], name), (UID_LABELS[1], uid), (NAME_LABELS[1], name)];
+    for (label, value) in expected {
+        if labels.get(label).and_then(Value::as_str) != Some(value) {
+            let field = format!("spec.template.metadata.labels[{label}]");
+            let labels = Value::Object(labels.clone());
+            causes.push(Cause::invalid_json(field, &labels, &format!("must be '{value}'")));
+        }
+    }
+    let expected = expected.into_iter().map(|(label, value)| (label.to_owned(), value.into())).collect();
+    if !selectors::matches(selector, &expected) {
+        causes.push(Cause::invalid_json("spec.selector", selector, "`selector` not auto-generated"));
+    }
+}
+
+fn check_mode(object: &Object, causes: &mut Causes) {
+    let number = |member: &str| at(object, &format!("spec.{member}")).and_then(Value::as_i64);
+    let mode = text(object, "spec.completionMode");
+    match mode {
+        "" | "NonIndexed" => {
+            for member in ["backoffLimitPerIndex", "maxFailedIndexes"] {
+                if let Some(value) = number(member) {
+                    let why = "requires indexed completion mode";
+                    causes.push(Cause::invalid_json(format!("spec.{member}"), &value.into(), why));
+                }
+            }
+        }
+        "Indexed" => match number("completions") {
+            None => causes.push(Cause::required("spec.completions", "when completion mode is Indexed")),
+            Some(completions) => {
+                let name = format!("{}-{}", metadata::text(object, "name"), completions.saturating_sub(1));
+                if completions > 0 && names::wrong_label(&name).is_some() {
+                    let why = format!("will not able to create pod with invalid DNS label: {name}");
+                    causes.push(Cause::invalid("metadata.name", metadata::text(object, "name"), &why));
+                }
+            }
+        },
+        other => causes.push(Cause::unsupported("spec.completionMode", other, &["NonIndexed", "Indexed"])),
+    }
+}
+
+/// `ValidateJobUpdate`.
+pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
+    let mut stays = |member: &str| {
+        let path = format!("spec.{member}");
+        immutable(at(object, &path), at(old, &path), &path, causes);
+    };
+    if text(object, "spec.completionMode") != "Indexed" {
+        stays("completions");
+    }
+    stays("selector");
+    if !is_suspended_and_unstarted(old) {
+        stays("template");
+    }
+    for member in ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"]
+    {
+        stays(member);
+    }
+}
+
+/// Where its pods may go can still be said.
+fn is_suspended_and_unstarted(job: &Object) -> bool {
+    at(job, "spec.suspend") == Some(&Value::Bool(true)) && at(job, "status.startTime").is_none()
+}

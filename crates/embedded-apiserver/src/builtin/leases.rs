@@ -1,0 +1,90 @@
+//! Leases and the candidates for them: what they refuse, and what of them may change. Pure.
+
+use serde_json::Value;
+
+use crate::builtin::rules::{at, text};
+use crate::builtin::values::immutable;
+use crate::metadata::Object;
+use crate::names;
+use crate::status::{Cause, Causes};
+
+const STRATEGIES: [&str; 1] = ["OldestEmulationVersion"];
+
+/// `ValidateLeaseSpec`.
+pub(super) fn check_lease(object: &Object, causes: &mut Causes) {
+    let least = |path: &str, least: i64, why: &str, causes: &mut Causes| {
+        if let Some(value) = at(object, path).and_then(Value::as_i64).filter(|value| *value < least) {
+            causes.push(Cause::invalid_json(path, &value.into(), why));
+        }
+    };
+    least("spec.leaseDurationSeconds", 1, "must be greater than 0", causes);
+    least("spec.leaseTransitions", 0, "must be greater than or equal to 0", causes);
+    let strategy = text(object, "spec.strategy");
+    if at(object, "spec.strategy").is_some() {
+        check_strategy(strategy, causes);
+    }
+    if !text(object, "spec.preferredHolder").is_empty() && strategy.is_empty() {
+        let why = "may only be specified if `strategy` is defined";
+        causes.push(Cause::forbidden("spec.preferredHolder", why));
+    }
+}
+
+fn check_strategy(strategy: &str, causes: &mut Causes) {
+    let field = "spec.strategy.strategy";
+    if strategy.contains('/') {
+        if let Some(why) = names::wrong_qualified_name(strategy) {
+            causes.push(Cause::invalid(field, strategy, why));
+        }
+    } else if !STRATEGIES.contains(&strategy) {
+        causes.push(Cause::unsupported(field, strategy, &STRATEGIES));
+    }
+}
+
+/// `ValidateLeaseCandidateSpec`.
+pub(super) fn check_candidate(object: &Object, causes: &mut Causes) {
+    if text(object, "spec.leaseName").is_empty() {
+        causes.push(Cause::required("spec.leaseName", ""));
+    }
+    let (emulation, binary) = (text(object, "spec.emulationVersion"), text(object, "spec.binaryVersion"));
+    let wrong = "must be a valid semantic version";
+    let emulated = version(emulation);
+    if !emulation.is_empty() && emulated.is_none() {
+        causes.push(Cause::invalid("spec.emulationVersion", emulation, wrong));
+    }
+    let field = "spec.binaryVersion";
+    match (binary, version(binary)) {
+        ("", _) => causes.push(Cause::required(field, "")),
+        (_, None) => causes.push(Cause::invalid(field, binary, wrong)),
+        (_, Some(own)) if emulated.is_some_and(|emulated| own < emulated) => {
+            causes.push(Cause::invalid(field, binary, "must be greater than or equal to `emulationVersion`"));
+        }
+        _ => {}
+    }
+    match text(object, "spec.strategy") {
+        "" => causes.push(Cause::required("spec.strategy", "")),
+        strategy => {
+            if strategy == "OldestEmulationVersion" && emulated.is_none_or(|version| version == (0, 0, 0)) {
+                let why = "must be specified when `strategy` is 'OldestEmulationVersion'";
+                causes.push(Cause::required("spec.emulationVersion", why));
+            }
+            check_strategy(strategy, causes);
+        }
+    }
+}
+
+/// A candidate stands for one Lease for ever.
+pub(super) fn check_candidate_update(object: &Object, old: &Object, causes: &mut Causes) {
+    let path = "spec.leaseName";
+    immutable(at(object, path), at(old, path), path, causes);
+}
+
+/// The three numbers of a semantic version; what follows them is not compared.
+fn version(text: &str) -> Option<(u64, u64, u64)> {
+    let numbers = text.split(['-', '+']).next()?;
+    let mut parts = numbers.split('.').map(|part| {
+        let plain = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        (plain && (part == "0" || !part.starts_with('0'))).then(|| part.parse().ok())?
+    });
+    let version = (parts.next()??, parts.next()??, parts.next()??);
+    parts.next().is_none().then_some(version)
+}

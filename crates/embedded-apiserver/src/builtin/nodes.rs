@@ -1,0 +1,79 @@
+//! Nodes: what a new one gets, what is refused, and what of it may change. Pure.
+
+use serde_json::{Value, json};
+
+use crate::builtin::rules::at;
+use crate::builtin::values::{items, said};
+use crate::metadata::Object;
+use crate::names;
+use crate::status::{Cause, Causes};
+
+/// What the plugin TaintNodesByCondition, which every server has on, adds to a new Node: nothing is scheduled there
+/// until somebody says that it is ready.
+pub(super) fn admit(object: &mut Object) {
+    let spec = object.entry("spec").or_insert_with(|| json!({}));
+    let Value::Object(spec) = spec else { return };
+    let Value::Array(taints) = spec.entry("taints").or_insert_with(|| json!([])) else { return };
+    let taint = json!({ "key": "node.kubernetes.io/not-ready", "effect": "NoSchedule" });
+    let has = |known: &Value| known["key"] == taint["key"] && known["effect"] == taint["effect"];
+    if !taints.iter().any(has) {
+        taints.push(taint);
+    }
+}
+
+/// `SetDefaults_NodeStatus`: what nobody has said to be set aside can be allocated.
+pub(super) fn default(object: &mut Object) {
+    let Some(Value::Object(status)) = object.get_mut("status") else { return };
+    if status.get("allocatable").is_none()
+        && let Some(capacity) = status.get("capacity").cloned()
+    {
+        status.insert("allocatable".to_owned(), capacity);
+    }
+    // One range and the list of all.
+    let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
+    let single = spec.get("podCIDR").cloned().filter(|cidr| *cidr != "");
+    let first = spec.get("podCIDRs").and_then(|all| all.get(0)).cloned();
+    match (single, first) {
+        (Some(single), None) => drop(spec.insert("podCIDRs".to_owned(), json!([single]))),
+        (None, Some(first)) => drop(spec.insert("podCIDR".to_owned(), first)),
+        _ => {}
+    }
+}
+
+/// `validateNodeTaints`.
+pub(super) fn check(object: &Object, causes: &mut Causes) {
+    const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+    let mut seen = Vec::new();
+    for (path, taint) in items(at(object, "spec.taints"), "metadata.taints") {
+        let (key, value, effect) = (said(taint, "key"), said(taint, "value"), said(taint, "effect"));
+        if let Some(why) = names::wrong_qualified_name(key) {
+            causes.push(Cause::invalid(format!("{path}.key"), key, why));
+        }
+        if let Some(why) = names::wrong_label_value(value) {
+            causes.push(Cause::invalid(format!("{path}.value"), value, why));
+        }
+        match effect {
+            "" => causes.push(Cause::required(format!("{path}.effect"), "")),
+            effect if !EFFECTS.contains(&effect) => {
+                causes.push(Cause::unsupported(format!("{path}.effect"), effect, &EFFECTS));
+            }
+            _ => {}
+        }
+        if seen.contains(&(key, effect)) {
+            causes.push(Cause::duplicate(path.as_str(), taint));
+        }
+        seen.push((key, effect));
+    }
+}
+
+/// `ValidateNodeUpdate`.
+pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
+    for (member, name) in [("podCIDRs", "podCIDR"), ("providerID", "providerID")] {
+        let path = format!("spec.{member}");
+        let was = at(old, &path);
+        if was.is_some_and(|was| *was != "") && at(object, &path) != was {
+            let why = format!("node updates may not change {name} except from \"\" to valid");
+            causes.push(Cause::forbidden(path, &why));
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `metav1.LabelSelector` in an object: whether it is well made, and whether it selects a set of labels. Pure.
+
+use serde_json::{Map, Value};
+
+use crate::builtin::values::{items, labels, said};
+use crate::names;
+use crate::status::{Cause, Causes};
+
+const OPERATORS: [&str; 4] = ["In", "NotIn", "Exists", "DoesNotExist"];
+
+/// `ValidateLabelSelector`.
+pub(super) fn check(selector: &Value, path: &str, causes: &mut Causes) {
+    labels(selector.get("matchLabels"), &format!("{path}.matchLabels"), causes);
+    let expressions = format!("{path}.matchExpressions");
+    for (path, expression) in items(selector.get("matchExpressions"), &expressions) {
+        let values = expression.get("values").and_then(Value::as_array).map_or(0, Vec::len);
+        match said(expression, "operator") {
+            "In" | "NotIn" if values == 0 => {
+                let why = "must be specified when `operator` is 'In' or 'NotIn'";
+                causes.push(Cause::required(format!("{path}.values"), why));
+            }
+            "Exists" | "DoesNotExist" if values > 0 => {
+                let why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+                causes.push(Cause::forbidden(format!("{path}.values"), why));
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            other => causes.push(Cause::invalid(
+                format!("{path}.operator"),
+                other,
+                "not a valid selector operator",
+            )),
+        }
+        let key = said(expression, "key");
+        if let Some(why) = names::wrong_qualified_name(key) {
+            causes.push(Cause::invalid(format!("{path}.key"), key, why));
+        }
+        for (path, value) in items(expression.get("values"), &format!("{path}.values")) {
+            let value = value.as_str().unwrap_or_default();
+            if let Some(why) = names::wrong_label_value(value) {
+                causes.push(Cause::invalid(path, value, why));
+            }
+        }
+    }
+}
+
+/// Whether it says nothing at all.
+pub(super) fn is_empty(selector: &Value) -> bool {
+    let length = |member: &str| match selector.get(member) {
+        Some(Value::Object(members)) => members.len(),
+        Some(Value::Array(items)) => items.len(),
+        _ => 0,
+    };
+    length("matchLabels") + length("matchExpressions") == 0
+}
+
+/// Whether it can be turned into a selector: Go refuses unknown operators and missing values first.
+pub(super) fn is_usable(selector: &Value) -> bool {
+    let expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
+    expressions.into_iter().all(|expression| OPERATORS.contains(&said(expression, "operator")))
+}
+
+/// Whether it selects what has these labels.
+pub(super) fn matches(selector: &Value, labels: &Map<String, Value>) -> bool {
+    let equal = selector.get("matchLabels").and_then(Value::as_object).into_iter().flatten();
+    let fits = |expression: &Value| {
+        let has = labels.get(said(expression, "key"));
+        let among = || {
+            let mut values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
+            has.is_some_and(|has| values.any(|value| value == has))
+        };
+        match said(expression, "operator") {
+            "In" => among(),
+            "NotIn" => !among(),
+            "Exists" => has.is_some(),
+            "DoesNotExist" => has.is_none(),
+            _ => false,
+        }
+    };
+    let mut expressions = selector.get("matchExpressions").and_then(Value::as_array).into_iter().flatten();
+    equal.into_iter().all(|(key, value)| labels.get(key) == Some(value)) && expressions.all(fits)
+}

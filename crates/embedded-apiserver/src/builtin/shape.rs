@@ -1,0 +1,256 @@
+//! The one form of an object of a built-in kind: what Go's decoder and encoder make of it, by the recorded Go types.
+//! Wrong types are refused in Go's words, unknown members fall out and are named, times and quantities get their one
+//! notation, what is always written is there. Pure.
+
+use base64::Engine as _;
+use serde_json::{Map, Number, Value};
+
+use crate::builtin::{quantities, times};
+use crate::recorded::types::{Always, Field, Message, Presence, TYPES, Type};
+
+/// The most unknown members that are named: an answer has no more warnings.
+const MOST_UNKNOWN: usize = 64;
+
+/// The object's one form. The names of members that its type does not have are added to `unknown`, with their path.
+///
+/// # Errors
+///
+/// What Go's decoder says of the first member of a wrong type.
+pub(crate) fn canonical(
+    message: usize,
+    object: Map<String, Value>,
+    unknown: &mut Vec<String>,
+) -> Result<Map<String, Value>, String> {
+    let mut walk = Walk { path: String::new(), go_path: String::new(), unknown };
+    walk.members(message, object)
+}
+
+struct Walk<'a> {
+    /// As warnings have it: `spec.containers[0].name`.
+    path: String,
+    /// As Go's decoder has it: `spec.containers.name`.
+    go_path: String,
+    unknown: &'a mut Vec<String>,
+}
+
+impl Walk<'_> {
+    fn members(&mut self, message: usize, sent: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        let Some(message) = TYPES.message(message) else { return Ok(sent) };
+        let mut kept = Map::new();
+        for (name, value) in sent {
+            let Some(field) = message.member(&name) else {
+                if self.unknown.len() < MOST_UNKNOWN {
+                    let dot = if self.path.is_empty() { "" } else { "." };
+                    self.unknown.push(format!("unknown field \"{}{dot}{name}\"", self.path));
+                }
+                continue;
+            };
+            let (path, go_path) = (self.path.len(), self.go_path.len());
+            for (text, parts) in
+                [(&mut self.path, [&*name, ""]), (&mut self.go_path, [&*field.within, &*name])]
+            {
+                if !text.is_empty() {
+                    text.push('.');
+                }
+                parts.iter().for_each(|part| text.push_str(part));
+            }
+            let value = self.member(message, field, value)?;
+            self.path.truncate(path);
+            self.go_path.truncate(go_path);
+            if let Some(value) = value {
+                kept.insert(name, value);
+            }
+        }
+        for (name, default) in message.defaults() {
+            let zero = kept.get(&**name).is_none_or(|value| value.as_str() == Some(""));
+            if zero {
+                kept.insert(name.to_string(), default.clone());
+            }
+        }
+        for (name, always) in message.always() {
+            if !kept.contains_key(&**name) {
+                kept.insert(name.to_string(), unset(*always));
+            }
+        }
+        Ok(kept)
+    }
+
+    /// The member's one form; nothing if it is as good as absent.
+    fn member(&mut self, message: &Message, field: &Field, value: Value) -> Result<Option<Value>, String> {
+        if value.is_null() {
+            return Ok(None);
+        }
+        let value = match field.presence {
+            presence if presence.is_list() => {
+                let Value::Array(items) = value else {
+                    let go = format!("[]{}", go_type(field));
+                    return Err(self.mismatch(message, &value, &go));
+                };
+                if items.is_empty() {
+                    return Ok(None);
+                }
+                let path = self.path.len();
+                let mut kept = Vec::with_capacity(items.len());
+                for (at, item) in items.into_iter().enumerate() {
+                    self.path.push_str(&format!("[{at}]"));
+                    kept.push(self.item(message, field, item)?);
+                    self.path.truncate(path);
+                }
+                return Ok(Some(kept.into()));
+            }
+            presence if presence.is_map() => {
+                let Value::Object(members) = value else {
+                    let go = match field.of {
+                        Type::Quantity => "v1.ResourceList".to_owned(),
+                        _ => format!("map[string]{}", go_type(field)),
+                    };
+                    return Err(self.mismatch(message, &value, &go));
+                };
+                if members.is_empty() {
+                    return Ok(None);
+                }
+                let path = self.path.len();
+                let mut kept = Map::new();
+                for (key, item) in members {
+                    self.path.push_str(&format!(".{key}"));
+                    let item = self.item(message, field, item)?;
+                    self.path.truncate(path);
+                    kept.insert(key, item);
+                }
+                return Ok(Some(kept.into()));
+            }
+            _ => self.value(message, field, value)?,
+        };
+        let zero = match (&value, field.of) {
+            (Value::Null, _) => return Ok(None),
+            // Structs are never empty for Go, texts and numbers are.
+            (_, Type::Message(_) | Type::IntOrString | Type::Quantity | Type::Json) => false,
+            (Value::String(text), _) => text.is_empty(),
+            (Value::Bool(flag), _) => !flag,
+            (Value::Number(number), _) => number.as_i64() == Some(0),
+            (Value::Array(items), _) => items.is_empty(),
+            _ => false,
+        };
+        let omits = matches!(field.presence, Presence::OmitEmpty | Presence::OmitZero);
+        Ok((!(zero && omits)).then_some(value))
+    }
+
+    /// An item of a list or a map: null stands for the zero value.
+    fn item(&mut self, message: &Message, field: &Field, item: Value) -> Result<Value, String> {
+        if item.is_null() {
+            return Ok(match field.of {
+                Type::Message(inner) => unset(Always::Object(inner)),
+                Type::String => "".into(),
+                Type::Bool => false.into(),
+                Type::Int32 | Type::Int64 | Type::IntOrString => 0.into(),
+                Type::Quantity => "0".into(),
+                _ => Value::Null,
+            });
+        }
+        self.value(message, field, item)
+    }
+
+    fn value(&mut self, message: &Message, field: &Field, value: Value) -> Result<Value, String> {
+        match (field.of, value) {
+            (Type::Message(inner), Value::Object(members)) => Ok(self.members(inner, members)?.into()),
+            (Type::String, value @ Value::String(_)) | (Type::Bool, value @ Value::Bool(_)) => Ok(value),
+            (Type::Int32 | Type::Int64, Value::Number(number)) => {
+                let narrow = field.of == Type::Int32;
+                self.integer(message, number, narrow, &field.go).map(Value::Number)
+            }
+            (Type::IntOrString, Value::Number(number)) => {
+                self.integer(message, number, true, "int32").map(Value::Number)
+            }
+            (Type::IntOrString, value @ Value::String(_)) => Ok(value),
+            (Type::Bytes, Value::String(text)) => decode_base64(&text),
+            (Type::Time, Value::String(text)) => times::seconds(&text).map(Value::from),
+            (Type::MicroTime, Value::String(text)) => times::micros(&text).map(Value::from),
+            (Type::Quantity, value) => {
+                let text = match value {
+                    Value::String(text) => text,
+                    Value::Number(number) => number.to_string(),
+                    _ => return Err(quantities::WRONG.to_owned()),
+                };
+                // Maps of quantities are lists of resources.
+                let one_form = if field.presence.is_map() {
+                    quantities::canonical_resource
+                } else {
+                    quantities::canonical
+                };
+                one_form(&text).map(Value::from)
+            }
+            (Type::Json, value) => Ok(value),
+            (Type::Strings, Value::Array(items)) => {
+                let all = items.into_iter().map(|item| match item {
+                    item @ Value::String(_) => Ok(item),
+                    other => Err(self.mismatch(message, &other, "string")),
+                });
+                Ok(Value::Array(all.collect::<Result<_, _>>()?))
+            }
+            (_, value) => Err(self.mismatch(message, &value, &go_type(field))),
+        }
+    }
+
+    fn integer(&self, message: &Message, number: Number, narrow: bool, go: &str) -> Result<Number, String> {
+        match number.as_i64() {
+            Some(whole) if !narrow || i32::try_from(whole).is_ok() => Ok(number),
+            _ => Err(self.unmarshal(message, &format!("number {number}"), go)),
+        }
+    }
+
+    fn mismatch(&self, message: &Message, value: &Value, go: &str) -> String {
+        let what = match value {
+            Value::Null => "null",
+            Value::Bool(_) => "bool",
+            Value::Number(_) => "number",
+            Value::String(_) => "string",
+            Value::Array(_) => "array",
+            Value::Object(_) => "object",
+        };
+        self.unmarshal(message, what, go)
+    }
+
+    fn unmarshal(&self, message: &Message, what: &str, go: &str) -> String {
+        let (of, path) = (message.short(), &self.go_path);
+        format!("json: cannot unmarshal {what} into Go struct field {of}.{path} of type {go}")
+    }
+}
+
+/// The value that Go writes for what nobody has set.
+fn unset(always: Always) -> Value {
+    match always {
+        Always::Null => Value::Null,
+        Always::Text => "".into(),
+        Always::False => false.into(),
+        Always::Zero => 0.into(),
+        Always::ZeroQuantity => "0".into(),
+        Always::Object(message) => {
+            let always = TYPES.message(message).map(Message::always).unwrap_or_default();
+            let members = always.iter().map(|(name, always)| (name.to_string(), unset(*always)));
+            members.collect::<Map<_, _>>().into()
+        }
+    }
+}
+
+fn go_type(field: &Field) -> String {
+    match field.of {
+        Type::Message(inner) => TYPES.message(inner).map_or("", |message| &*message.go).to_owned(),
+        _ => field.go.to_string(),
+    }
+}
+
+/// The bytes, without line breaks, which Go passes over.
+fn decode_base64(text: &str) -> Result<Value, String> {
+    let plain: String = text.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
+    match base64::engine::general_purpose::STANDARD.decode(&plain) {
+        Ok(_) => Ok(plain.into()),
+        Err(error) => {
+            let at = match error {
+                base64::DecodeError::InvalidByte(at, _)
+                | base64::DecodeError::InvalidLastSymbol { offset: at, .. } => at,
+                _ => plain.len(),
+            };
+            Err(format!("illegal base64 data at input byte {at}"))
+        }
+    }
+}
