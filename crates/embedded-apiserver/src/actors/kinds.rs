@@ -1,6 +1,7 @@
 //! Which kinds are served, for actors that deal with all of them, and when that changes. What kube-controller-manager
 //! asks discovery for every half minute is known here at once.
 
+use crate::access::reviews;
 use crate::builtin::event;
 use crate::kind::Kind;
 use crate::server::Core;
@@ -53,7 +54,9 @@ impl Kinds {
         self.changed.borrow_and_update();
         let registry = self.core.registry.read();
         let mut tables: BTreeMap<Arc<str>, Arc<Resource>> = BTreeMap::new();
-        for kind in registry.kinds().filter(|kind| events || *kind.storage != *event::STORAGE) {
+        let wanted = |kind: &&Arc<Kind>| events || *kind.storage != *event::STORAGE;
+        // A review is a question: there is nothing to list.
+        for kind in registry.kinds().filter(wanted).filter(|kind| !reviews::is_review(kind)) {
             tables.entry(Arc::clone(&kind.storage)).or_insert_with(|| Arc::new(Resource::of(kind)));
         }
         tables

@@ -122,11 +122,14 @@ fn check(scratch: &Core, object: Value) -> Result<Checked, String> {
             metadata::copy(&said, &mut object, member);
         }
     }
-    if let Some(status) = said.get("status").filter(|status| !status.is_null()) {
+    // Members that Go always writes are there when nobody has said them, and empty.
+    let says =
+        |member: &str| said.get(member).filter(|value| value.as_object().is_some_and(|v| !v.is_empty()));
+    if let Some(status) = says("status") {
         object.insert("status".to_owned(), status.clone());
     }
     if kind.builtin == Some(Builtin::Namespace)
-        && let Some(spec) = said.get("spec")
+        && let Some(spec) = says("spec")
     {
         // Its finalizers: what holds a namespace that is being deleted.
         object.insert("spec".to_owned(), spec.clone());
