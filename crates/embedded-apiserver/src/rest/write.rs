@@ -662,7 +662,7 @@ fn allocate(
     if kind.builtin != Some(Builtin::Service) || !allocation::concerns(object, old) {
         return Ok(());
     }
-    let place = Place { table: &kind.storage, namespace: None, after: None };
+    let place = Place { table: &kind.storage, namespace: None, from: None };
     let taken = inner.state.visit(&place, None, |services| {
         let mut taken = allocation::Taken::default();
         services.for_each(|service| taken.add(&service.object()));
