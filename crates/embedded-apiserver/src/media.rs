@@ -100,6 +100,10 @@ fn transformation(clause: &str) -> Option<(&str, &str, &str)> {
 /// A body of YAML becomes one of JSON. Patches have types of their own.
 pub(crate) fn into_json(mut request: Request<Bytes>, kind: &Kind) -> Result<Request<Bytes>, Status> {
     if request.method() == Method::PATCH || essence(request.headers()) != YAML {
+        // As Go's reader of JSON: bytes that are no UTF-8 become a sign that says so.
+        if let std::borrow::Cow::Owned(text) = String::from_utf8_lossy(request.body()) {
+            *request.body_mut() = text.into();
+        }
         return Ok(request);
     }
     let json = yaml::to_json(request.body()).map_err(|why| {

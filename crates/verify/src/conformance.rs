@@ -10,12 +10,15 @@ mod page;
 mod target;
 
 mod apply;
+mod collecting;
 mod collections;
 mod custom;
 mod deletes;
 mod discovery;
+mod entrances;
 mod events;
 mod finalizers;
+mod lifecycles;
 mod lists;
 mod media;
 mod managed;
@@ -120,7 +123,10 @@ pub fn cases() -> Vec<Case> {
         ("watches", watches::cases()),
         ("media", media::cases()),
         ("discovery", discovery::cases()),
+        ("entrances", entrances::cases()),
         ("namespaces", namespaces::cases()),
+        ("lifecycles", lifecycles::cases()),
+        ("collecting", collecting::cases()),
         ("storage", storage::cases()),
         ("events", events::cases()),
         ("workloads", workloads::cases()),

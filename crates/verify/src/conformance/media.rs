@@ -9,6 +9,7 @@ use crate::conformance::{Case, case};
 
 const PARTIAL: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const PARTIAL_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+const YAML: &str = "application/yaml";
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 pub(super) fn cases() -> Vec<Case> {
@@ -205,5 +206,183 @@ pub(super) fn cases() -> Vec<Case> {
             t.map("a", "v").await?;
             same("Cache-Control", t.get(&t.maps("/a")).await?.header("cache-control"), "no-cache, private")
         }),
+        case(
+            "answers_of_yaml",
+            "Objects and lists are answered in YAML to who prefers that, members by name.",
+            async |t| {
+                t.map("a", "v").await?;
+                let one = t.get_as(&t.maps("/a"), YAML).await?;
+                same("code", one.code, 200)?;
+                same("content type", one.header("content-type"), YAML)?;
+                holds(
+                    "it begins with the version",
+                    one.text.starts_with("apiVersion: v1\ndata:\n  k: v\nkind: ConfigMap\nmetadata:\n"),
+                )?;
+                let list = t.get_as(&t.maps(""), YAML).await?;
+                holds(
+                    "items are indented as Go does",
+                    list.text.starts_with("apiVersion: v1\nitems:\n- data:\n    k: v\n"),
+                )?;
+                let either = t.get_as(&t.maps("/a"), "application/json, application/yaml").await?;
+                has(&either.is(200)?, json!({ "kind": "ConfigMap" }))
+            },
+        ),
+        case(
+            "texts_in_yaml_stay_texts",
+            "Texts that look like numbers or booleans are quoted in YAML.",
+            async |t| {
+                let mut object = map("a", "yes");
+                object["data"] = json!({ "a": "yes", "b": "1", "c": "null", "d": "1e3", "e": "" });
+                t.make(&t.maps(""), object).await?;
+                let text = t.get_as(&t.maps("/a"), YAML).await?.text;
+                for quoted in ["a: \"yes\"", "b: \"1\"", "c: \"null\"", "d: \"1e3\"", "e: \"\""] {
+                    holds("it is quoted", text.contains(quoted))
+                        .map_err(|why| format!("{quoted}: {why}: {text}"))?;
+                }
+                Ok(())
+            },
+        ),
+        case("refusals_of_yaml", "A refusal is in YAML for who prefers that.", async |t| {
+            let answer = t.get_as(&t.maps("/nothing"), YAML).await?;
+            same("code", answer.code, 404)?;
+            same("content type", answer.header("content-type"), YAML)?;
+            holds("it is a Status", answer.text.starts_with("apiVersion: v1\ncode: 404\ndetails:\n  kind: configmaps\n  name: nothing\nkind: Status\n"))
+        }),
+        case(
+            "metadata_and_tables_of_yaml",
+            "PartialObjectMetadata and Table are there in YAML, too.",
+            async |t| {
+                t.map("a", "v").await?;
+                let partial = t
+                    .get_as(&t.maps("/a"), "application/yaml;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
+                    .await?;
+                holds(
+                    "it is metadata",
+                    partial
+                        .text
+                        .starts_with("apiVersion: meta.k8s.io/v1\nkind: PartialObjectMetadata\nmetadata:\n"),
+                )?;
+                let table = t.get_as(&t.maps("/a"), "application/yaml;as=Table;g=meta.k8s.io;v=v1").await?;
+                holds(
+                    "it is a table",
+                    table.text.starts_with("apiVersion: meta.k8s.io/v1\ncolumnDefinitions:\n- description: "),
+                )
+            },
+        ),
+        case("a_watch_of_yaml_is_406", "A watch in YAML answers 406, and says so in YAML.", async |t| {
+            let answer = t.get_as(&t.maps("?watch=true&timeoutSeconds=1"), YAML).await?;
+            same("code", answer.code, 406)?;
+            same("content type", answer.header("content-type"), YAML)?;
+            holds(
+                "it says why",
+                answer.text.contains("reason: NotAcceptable\n")
+                    && answer.text.contains("application/json;stream=watch"),
+            )
+        }),
+        case(
+            "malformed_yaml_is_400",
+            "A body of YAML that cannot be read, or holds no object, answers 400.",
+            async |t| {
+                for body in ["a: [", "hello", "- a"] {
+                    let answer = t.send(Method::POST, &t.maps(""), &[("content-type", YAML)], body).await?;
+                    answer.refused(400, "BadRequest").map_err(|why| format!("{body}: {why}"))?;
+                }
+                Ok(())
+            },
+        ),
+        case(
+            "types_in_yaml",
+            "Unquoted numbers and booleans in YAML, old words of booleans included, are no texts: 400.",
+            async |t| {
+                for value in ["1", "yes", "true", "1.5"] {
+                    let body = format!("metadata: {{name: a}}\ndata:\n  k: {value}\n");
+                    let answer = t.send(Method::POST, &t.maps(""), &[("content-type", YAML)], body).await?;
+                    answer.refused(400, "BadRequest").map_err(|why| format!("{value}: {why}"))?;
+                }
+                let body = "metadata: {name: a}\ndata: {k: 'yes'}\n";
+                let made =
+                    t.send(Method::POST, &t.maps(""), &[("content-type", YAML)], body).await?.is(201)?;
+                has(&made, json!({ "data": { "k": "yes" } }))
+            },
+        ),
+        case(
+            "one_document_of_yaml_is_read",
+            "Of several documents in a body the first is read.",
+            async |t| {
+                let body = "metadata: {name: a}\n---\nmetadata: {name: b}\n";
+                t.send(Method::POST, &t.maps(""), &[("content-type", YAML)], body).await?.is(201)?;
+                same("names", names(&t.get(&t.maps("")).await?.is(200)?), "a".to_owned())
+            },
+        ),
+        case(
+            "unknown_members_in_yaml",
+            "Unknown and repeated members of a body of YAML are said in warnings, and answer 400 under Strict.",
+            async |t| {
+                for (name, rest) in [("a", "datum: x\n"), ("b", "data: {k: v}\ndata: {k: w}\n")] {
+                    let body = format!("metadata: {{name: {name}}}\n{rest}");
+                    let strict = t
+                        .send(
+                            Method::POST,
+                            &t.maps("?fieldValidation=Strict"),
+                            &[("content-type", YAML)],
+                            body.clone(),
+                        )
+                        .await?;
+                    strict
+                        .says(400, "BadRequest", "strict decoding error")
+                        .map_err(|why| format!("{rest}: {why}"))?;
+                    let made = t.send(Method::POST, &t.maps(""), &[("content-type", YAML)], body).await?;
+                    made.is(201)?;
+                    same("warnings", made.warnings().len(), 1).map_err(|why| format!("{rest}: {why}"))?;
+                }
+                has(&t.get(&t.maps("/b")).await?.is(200)?, json!({ "data": { "k": "w" } }))
+            },
+        ),
+        case("a_put_and_a_delete_of_yaml", "A PUT and the options of a DELETE may be YAML.", async |t| {
+            t.map("a", "v").await?;
+            let body = "metadata: {name: a}\ndata: {k: w}\n";
+            let put = t.send(Method::PUT, &t.maps("/a"), &[("content-type", YAML)], body).await?.is(200)?;
+            has(&put, json!({ "data": { "k": "w" } }))?;
+            let options = "kind: DeleteOptions\napiVersion: v1\ndryRun: [All]\n";
+            t.send(Method::DELETE, &t.maps("/a"), &[("content-type", YAML)], options).await?.is(200)?;
+            t.get(&t.maps("/a")).await?.is(200).map(drop)
+        }),
+        case("a_patch_of_yaml_is_415", "A PATCH of the type application/yaml answers 415.", async |t| {
+            t.map("a", "v").await?;
+            t.send(Method::PATCH, &t.maps("/a"), &[("content-type", YAML)], "data: {k: w}\n")
+                .await?
+                .refused(415, "UnsupportedMediaType")
+                .map(drop)
+        }),
+        case("custom_objects_of_yaml", "Custom objects are taken and given in YAML, too.", async |t| {
+            let body = "apiVersion: conformance.example.com/v1\nkind: Widget\nmetadata: {name: a}\nspec: {color: red}\n";
+            t.send(Method::POST, &t.widgets(""), &[("content-type", YAML)], body).await?.is(201)?;
+            let text = t.get_as(&t.widgets("/a"), YAML).await?.text;
+            holds("it is YAML", text.contains("\nspec:\n  color: red\n"))
+        }),
+        case("cbor_is_not_served", "A body of CBOR answers 415, an Accept of it 406.", async |t| {
+            t.map("a", "v").await?;
+            let answer =
+                t.send(Method::POST, &t.maps(""), &[("content-type", "application/cbor")], "x").await?;
+            answer.says(415, "UnsupportedMediaType", "accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf")?;
+            t.get_as(&t.maps("/a"), "application/cbor").await?.refused(406, "NotAcceptable").map(drop)
+        }),
+        case(
+            "answers_for_people",
+            "`pretty=true`, and clients that people use, get JSON in lines.",
+            async |t| {
+                t.map("a", "v").await?;
+                let lines = |text: &str| {
+                    text.starts_with("{\n  \"") && text.contains("\n  \"metadata\": {\n    \"")
+                };
+                holds("it has lines", lines(&t.get(&t.maps("/a?pretty=true")).await?.text))?;
+                let curl = t.send(Method::GET, &t.maps("/a"), &[("user-agent", "curl/8.5.0")], "").await?;
+                holds("it has lines for curl", lines(&curl.text))?;
+                let not = t
+                    .send(Method::GET, &t.maps("/a?pretty=false"), &[("user-agent", "curl/8.5.0")], "")
+                    .await?;
+                same("lines", not.text.trim_end().lines().count(), 1)
+            },
+        ),
     ]
 }
