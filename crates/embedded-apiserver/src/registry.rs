@@ -51,7 +51,7 @@ impl Registry {
     /// One kind for each table of objects, by group, version and plural.
     pub(crate) fn tables(&self) -> Vec<Arc<Kind>> {
         let mut tables: Vec<Arc<Kind>> = Vec::new();
-        for kind in self.kinds.values() {
+        for kind in self.kinds() {
             if tables.iter().all(|known| known.storage != kind.storage) {
                 tables.push(Arc::clone(kind));
             }
@@ -65,15 +65,15 @@ impl Registry {
         self.changed();
     }
 
-    /// Every kind, by group, version and plural.
+    /// Every kind that has objects, by group, version and plural.
     pub(crate) fn kinds(&self) -> impl Iterator<Item = &Arc<Kind>> {
-        self.kinds.values()
+        self.kinds.values().filter(|kind| !reviews::is_review(kind))
     }
 
     /// Whether a group is served, and none of its kinds is built in.
     pub(crate) fn is_custom_group(&self, group: &str) -> bool {
         let mut kinds = self.kinds.values().filter(|kind| kind.group() == group).peekable();
-        kinds.peek().is_some() && kinds.all(|kind| kind.builtin.is_none())
+        kinds.peek().is_some() && kinds.all(|kind| kind.builtin.is_none() && !reviews::is_review(kind))
     }
 
     /// Adds or replaces a custom kind.

@@ -4,6 +4,7 @@ use http::header::{self, HeaderValue};
 use http::{HeaderMap, Response, StatusCode};
 use serde_json::{Value, json};
 
+use crate::access::reviews;
 use crate::body::Body;
 use crate::discovery::resources;
 use crate::kind::Kind;
@@ -66,9 +67,9 @@ fn group<S: AsRef<str>>(registry: &Registry, name: &str, versions: &[S]) -> Valu
 
 fn resource(kind: &Kind) -> Value {
     // Of built-in kinds the real server leaves group and version of what it shows empty: those of the path.
-    let own = match kind.builtin {
-        Some(_) => json!({ "group": "", "version": "", "kind": kind.kind() }),
-        None => json!({ "group": kind.group(), "version": kind.version(), "kind": kind.kind() }),
+    let own = match kind.builtin.is_some() || reviews::is_review(kind) {
+        true => json!({ "group": "", "version": "", "kind": kind.kind() }),
+        false => json!({ "group": kind.group(), "version": kind.version(), "kind": kind.kind() }),
     };
     let mut resource = json!({
         "resource": kind.plural(),
@@ -80,8 +81,9 @@ fn resource(kind: &Kind) -> Value {
     if !kind.short_names().is_empty() {
         resource["shortNames"] = kind.short_names().into();
     }
-    if !kind.categories().is_empty() {
-        resource["categories"] = kind.categories().into();
+    let categories = resources::categories(kind);
+    if !categories.is_empty() {
+        resource["categories"] = categories.into();
     }
     let subresources = resources::subresources(kind).into_iter().map(|subresource| {
         let shows = match subresource.shows {

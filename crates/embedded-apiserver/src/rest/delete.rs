@@ -122,6 +122,11 @@ impl DeleteOptions {
         }
     }
 
+    /// Whether they say at all what becomes of the dependents.
+    const fn says_what_waits(&self) -> bool {
+        self.propagation_policy.is_some() || self.orphan_dependents.is_some()
+    }
+
     /// The finalizer that makes a garbage collector deal with the dependents first.
     fn waits_for(&self, kind: &Kind) -> Option<&'static str> {
         match (self.propagation_policy.as_deref(), self.orphan_dependents) {
@@ -220,10 +225,17 @@ fn delete_one(
     let old = shown(kind, &current);
     inner.deletable(&current, &old)?;
     let mut new = old.clone();
-    if let Some(finalizer) = options.waits_for(kind) {
+    // An object's own finalizers are stronger than what goes without saying of its kind.
+    let marked = metadata::finalizers(&old).iter().any(|f| matches!(*f, "orphan" | "foregroundDeletion"));
+    let says = options.says_what_waits() || (options.orphans_by_default(kind) && !marked);
+    if says && !metadata::is_being_deleted(&old) {
+        // What the options say overrules what the object carries (`deletionFinalizersForGarbageCollection`).
         let mut finalizers = metadata::finalizers(&old);
-        if !finalizers.contains(&finalizer) && !metadata::is_being_deleted(&old) {
-            finalizers.push(finalizer);
+        finalizers.retain(|finalizer| !matches!(*finalizer, "orphan" | "foregroundDeletion"));
+        finalizers.extend(options.waits_for(kind));
+        if finalizers.is_empty() {
+            metadata::of(&mut new).remove("finalizers");
+        } else {
             let finalizers = Value::from(finalizers);
             metadata::set(&mut new, "finalizers", finalizers);
         }

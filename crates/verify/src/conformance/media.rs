@@ -372,9 +372,8 @@ pub(super) fn cases() -> Vec<Case> {
             "`pretty=true`, and clients that people use, get JSON in lines.",
             async |t| {
                 t.map("a", "v").await?;
-                let lines = |text: &str| {
-                    text.starts_with("{\n  \"") && text.contains("\n  \"metadata\": {\n    \"")
-                };
+                let lines =
+                    |text: &str| text.starts_with("{\n  \"") && text.contains("\n  \"metadata\": {\n    \"");
                 holds("it has lines", lines(&t.get(&t.maps("/a?pretty=true")).await?.text))?;
                 let curl = t.send(Method::GET, &t.maps("/a"), &[("user-agent", "curl/8.5.0")], "").await?;
                 holds("it has lines for curl", lines(&curl.text))?;
