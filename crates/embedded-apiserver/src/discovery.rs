@@ -65,6 +65,14 @@ pub(crate) fn answer(core: &Core, route: &Route, request: &Request<Bytes>) -> Re
         },
         _ => return Err(Status::no_such_resource()),
     };
+    let own = match route {
+        Route::Core => true,
+        Route::Resources { group, .. } => !registry.is_custom_group(group),
+        _ => false,
+    };
+    if own {
+        media::check_path(request.headers(), false)?;
+    }
     if !matches!(route, Route::Root | Route::Version)
         && (media::accepted(request.headers()).is_err() || media::prefers_table(request.headers()))
     {

@@ -7,6 +7,7 @@ use http_body_util::BodyExt as _;
 
 use crate::body::Body;
 use crate::kind::Kind;
+use crate::protobuf;
 use crate::status::Status;
 use crate::stored::Form;
 use crate::yaml;
@@ -24,6 +25,18 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Result<Form, Status> {
         None if clauses(headers).next().is_none() => Ok(Form::Full),
         None => Err(not_acceptable()),
     }
+}
+
+/// Whether a path of Kubernetes' own kinds has any of the types that the client accepts: asked before anything else is,
+/// and in other words than by what answers for custom kinds.
+pub(crate) fn check_path(headers: &HeaderMap, watchable: bool) -> Result<(), Status> {
+    const AVAILABLE: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+    let known = |clause: &str| matches!(essence_of(clause), "*/*" | JSON | YAML | protobuf::MEDIA_TYPE);
+    if clauses(headers).next().is_none() || clauses(headers).any(known) {
+        return Ok(());
+    }
+    let streams = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+    Err(Status::no_representation(&format!("{AVAILABLE}{}", if watchable { streams } else { "" })))
 }
 
 pub(crate) fn not_acceptable() -> Status {
@@ -206,6 +219,7 @@ pub(crate) fn patch_type(headers: &HeaderMap, builtin: bool) -> Result<PatchType
         "application/apply-patch+yaml" => Ok(PatchType::Apply),
         // Known, and switched off where CBOR is.
         "application/apply-patch+cbor" => Err(Status::media_type_is_off()),
+        _ if builtin => Err(Status::no_consumer()),
         _ => Err(Status::unsupported_media_type(
             "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
         )),

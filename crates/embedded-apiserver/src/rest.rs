@@ -88,6 +88,9 @@ async fn answer(
         return Err(Status::method_not_allowed());
     }
     let user = request.extensions().get::<User>().cloned().unwrap_or_else(User::anonymous);
+    if target.kind.builtin.is_some() {
+        media::check_path(request.headers(), request.method() == Method::GET && target.name.is_none())?;
+    }
     let form = media::accepted(request.headers())?;
     let table = table::Wish::of(request.headers(), &query)?;
     if let Some(subresource) = &target.subresource {

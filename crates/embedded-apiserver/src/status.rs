@@ -391,6 +391,21 @@ impl Status {
         Self::new(406, "NotAcceptable", message)
     }
 
+    /// As `not_acceptable`, said by what finds the way to Kubernetes' own kinds (go-restful), before anybody else looks.
+    pub(crate) fn no_representation(available: &str) -> Self {
+        let message = format!("406: Not Acceptable\n\nAvailable representations: {available}");
+        let mut status = Self::new(406, "NotAcceptable", message);
+        status.details = Some(json!({}));
+        status
+    }
+
+    /// As `unsupported_media_type`, said by what finds the way to Kubernetes' own kinds.
+    pub(crate) fn no_consumer() -> Self {
+        let mut status = Self::new(415, "UnsupportedMediaType", "415: Unsupported Media Type");
+        status.details = Some(json!({}));
+        status
+    }
+
     pub(crate) fn unsupported_media_type(accepted: &str) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {accepted}"

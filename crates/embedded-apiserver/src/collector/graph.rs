@@ -140,7 +140,8 @@ impl Graph {
             self.queue_dependents(&uid);
         }
         let owned_anew = before.as_ref().is_none_or(|before| before.owners != node.owners);
-        if waits || (owned_anew && !node.owners.is_empty()) {
+        // One that begins to be owned by what waits for its dependents is found when that is looked at again.
+        if waits || (owned_anew && !self.owners_are_known(&node)) {
             self.queue(&uid);
         }
     }
@@ -170,13 +171,19 @@ impl Graph {
         self.nodes.iter().filter(|(_, node)| of(node)).map(|(uid, _)| Arc::clone(uid)).collect()
     }
 
+    /// Whether all owners of an object are known to be there, and to be what they are said to be.
+    fn owners_are_known(&self, node: &Node) -> bool {
+        let known = |reference: &OwnerReference| {
+            self.get(&reference.uid).is_some_and(|owner| owner.is_meant_by(reference, node))
+        };
+        node.owners.iter().all(known)
+    }
+
     /// Whether all owners of an object are known to be there, to be what they are said to be, and to stay.
     pub(super) fn is_owned_well(&self, node: &Node) -> bool {
-        node.owners.iter().all(|reference| {
-            let owner = self.get(&reference.uid);
-            owner.is_some_and(|owner| {
-                owner.is_meant_by(reference, node) && owner.deletion != Deletion::Foreground
-            })
-        })
+        let stays = |reference: &OwnerReference| {
+            self.get(&reference.uid).is_some_and(|owner| owner.deletion != Deletion::Foreground)
+        };
+        self.owners_are_known(node) && node.owners.iter().all(stays)
     }
 }

@@ -131,16 +131,20 @@ impl Lifecycle {
             .into_values()
             .filter(|resource| resource.namespaced)
             .partition(|resource| resource.api.group.is_empty() && resource.api.plural == "pods");
-        for resources in [pods, others] {
-            for resource in resources {
+        for resource in pods {
+            self.clear(name, &resource, &mut left, &mut watches).await;
+        }
+        // What is not a pod may be needed by the pods as long as they run. The real controller does not say that it
+        // waits for them.
+        let said = if left.is_nothing() {
+            for resource in others {
                 self.clear(name, &resource, &mut left, &mut watches).await;
             }
-            // What is not a pod may be needed by the pods as long as they run.
-            if !left.is_nothing() {
-                break;
-            }
-        }
-        self.say(&namespace, &left).await?;
+            left.clone()
+        } else {
+            Left { failures: left.failures.clone(), ..Left::default() }
+        };
+        self.say(&namespace, &said).await?;
         if left.is_nothing() {
             self.finalize(name).await?;
             return Ok(None);
@@ -190,10 +194,6 @@ impl Lifecycle {
     async fn say(&self, namespace: &Namespace, left: &Left) -> kube::Result<()> {
         let before =
             namespace.status.as_ref().and_then(|status| status.conditions.clone()).unwrap_or_default();
-        // An empty namespace that never held anything ends without a word.
-        if before.is_empty() && left.is_nothing() {
-            return Ok(());
-        }
         let after = conditions(&before, left, &self.kinds.now());
         if after == before {
             return Ok(());

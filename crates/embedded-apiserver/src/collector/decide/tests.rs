@@ -54,7 +54,7 @@ fn an_object_whose_owners_are_there_needs_nothing() {
     let mut graph = Graph::default();
     put(&mut graph, metadata("o", &[], &[], false));
     put(&mut graph, metadata("d", &[owner("o", false)], &[], false));
-    assert_eq!(queued(&mut graph), ["d"], "an owner alone is nothing to look at");
+    assert!(queued(&mut graph).is_empty(), "an owner that is there is nothing to look at");
     assert_eq!(need(&graph, "d"), Need::Nothing);
     graph.remove("o");
     assert_eq!(queued(&mut graph), ["d"]);
