@@ -3,8 +3,11 @@
 //!
 //! ```sh
 //! cargo run -p embedded-apiserver --features listen,actors --example serve -- /tmp/embedded.kubeconfig
-//! KUBECONFIG=/tmp/embedded.kubeconfig kubectl get namespaces
+//! KUBECONFIG=/tmp/embedded.kubeconfig kubectl get all -A
 //! ```
+//!
+//! With the name of a folder after it, it begins with the objects that are there (manifests, or an earlier snapshot), and writes what it
+//! holds back when it ends.
 
 #![expect(clippy::print_stdout, reason = "it tells its user where it serves")]
 
@@ -18,14 +21,24 @@ use kube::{Api, Client, Config, ResourceExt};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let server = EmbeddedApiServer::builder().token("admin", "example-token").volume_binder(true).build();
+    let server = EmbeddedApiServer::builder()
+        .token("admin", "example-token")
+        .volume_binder(true)
+        .garbage_collector(true)
+        .namespace_lifecycle(true)
+        .build();
+    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
+    let (file, folder) = (arguments.next(), arguments.next());
+    if let Some(folder) = folder.as_ref().filter(|folder| folder.exists()) {
+        println!("{} objects from {}", server.load(folder)?, folder.display());
+    }
     let listener = server.listen("127.0.0.1:0").await?;
     let kubeconfig = server.kubeconfig(&listener.url(), "admin");
     println!("{} serves", listener.url());
-    match std::env::args_os().nth(1).map(PathBuf::from) {
+    match file {
         Some(file) => {
             std::fs::write(&file, kubeconfig)?;
-            println!("try KUBECONFIG={} kubectl get namespaces", file.display());
+            println!("try KUBECONFIG={} kubectl get all -A", file.display());
             tokio::signal::ctrl_c().await?;
         }
         None => {
@@ -40,5 +53,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     listener.shutdown().await;
+    if let Some(folder) = folder {
+        println!("{} objects in {}", server.save(&folder)?, folder.display());
+    }
     Ok(())
 }

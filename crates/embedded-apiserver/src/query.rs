@@ -36,7 +36,7 @@ impl Query {
 
     fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         match self.get(name) {
-            None | Some("") => Ok(None),
+            None => Ok(None),
             Some(value) => value.parse().map(Some).map_err(|_| {
                 Status::bad_request(format!("strconv.ParseInt: parsing {value:?}: invalid syntax"))
             }),

@@ -277,15 +277,17 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         case(
             "a_dependent_of_an_owner_that_waits",
-            "What becomes a dependent of an owner in foreground deletion is deleted, too.",
+            "What comes to block an owner in foreground deletion is deleted when the owner is looked at again.",
             async |t| {
                 let owner = t.map("owner", "v").await?;
                 held(t, "a", &[reference(&owner, true)]).await?;
                 delete(t, "owner", "Foreground").await?;
                 until(t, &t.maps("/a"), "marked", |_, a| is_being_deleted(a)).await?;
                 owned(t, "late", &[reference(&owner, true)]).await?;
-                gone(t, "late").await?;
+                collected(t).await?;
+                has(&is_there(t, "late").await?, json!({ "metadata": { "deletionTimestamp": null } }))?;
                 release(t, "a").await?;
+                gone(t, "late").await?;
                 gone(t, "owner").await
             },
         ),

@@ -362,11 +362,21 @@ pub(super) fn cases() -> Vec<Case> {
         }),
         case(
             "discovery_in_another_form_is_406",
-            "Discovery as a Table or in XML answers 406 and says what there is.",
+            "Discovery as a Table or in XML answers 406 and says what there is, in two different ways.",
             async |t| {
-                for accept in ["application/xml", "application/json;as=Table;g=meta.k8s.io;v=v1"] {
-                    let answer = t.get_as("/api/v1", accept).await?;
-                    answer.says(406, "NotAcceptable", "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf")?;
+                let only = "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf";
+                let available = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf";
+                for (path, accept, said) in [
+                    ("/api/v1", "application/json;as=Table;g=meta.k8s.io;v=v1", only),
+                    ("/api/v1", "application/xml", available),
+                    ("/apis", "application/xml", only),
+                    ("/apis/coordination.k8s.io", "application/xml", only),
+                    ("/apis/coordination.k8s.io/v1", "application/xml", available),
+                    ("/apis/conformance.example.com/v1", "application/xml", only),
+                ] {
+                    let status = t.get_as(path, accept).await?.refused(406, "NotAcceptable")?;
+                    same("message", text(&status, "/message"), said)
+                        .map_err(|why| format!("{path} {accept}: {why}"))?;
                 }
                 Ok(())
             },

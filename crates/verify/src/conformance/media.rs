@@ -383,5 +383,36 @@ pub(super) fn cases() -> Vec<Case> {
                 same("lines", not.text.trim_end().lines().count(), 1)
             },
         ),
+        case(
+            "how_it_is_said_that_a_form_is_not_served",
+            "What is not served of a built-in kind is refused in other words than of a custom one.",
+            async |t| {
+                t.map("a", "v").await?;
+                t.make(&t.widgets(""), widget("a", json!({}))).await?;
+                let available = "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, application/vnd.kubernetes.protobuf";
+                let streams = format!(
+                    "{available}, application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch"
+                );
+                let only = "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf";
+                for (path, said) in [
+                    (t.maps("/a"), available),
+                    (t.maps(""), &streams),
+                    (t.widgets("/a"), only),
+                    (t.widgets(""), only),
+                ] {
+                    let status = t.get_as(&path, "application/xml").await?.refused(406, "NotAcceptable")?;
+                    same("message", text(&status, "/message"), said)
+                        .map_err(|why| format!("{path}: {why}"))?;
+                }
+                let plain = [("content-type", "text/plain")];
+                t.send(Method::PATCH, &t.maps("/a"), &plain, "x").await?.says(
+                    415,
+                    "UnsupportedMediaType",
+                    "415: Unsupported Media Type",
+                )?;
+                let custom = t.send(Method::PATCH, &t.widgets("/a"), &plain, "x").await?;
+                custom.says(415, "UnsupportedMediaType", "accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml").map(drop)
+            },
+        ),
     ]
 }

@@ -176,6 +176,8 @@ impl Server {
             parts.headers.get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
         // A watch that is read to its end has any number of documents, also none. An answer to HEAD has the type of a body, and none.
         let several = path.contains("watch") && parts.status == 200;
+        // The address of something that has moved has no body either.
+        let without_body = without_body || parts.status == 301;
         let json = if media.starts_with("application/json") && !several && !without_body {
             serde_json::from_str(&text)
                 .map_err(|error| format!("{said}: a body that is no JSON: {error}: {text:.500}"))?

@@ -5,7 +5,7 @@ use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use control_plane::Component;
-use embedded_apiserver::{EmbeddedApiServer, Listener};
+use embedded_apiserver::{EmbeddedApiServer, Listener, Verb};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
@@ -21,7 +21,7 @@ const CLAIM: &str = r#"{
 
 /// A server with a socket, and kubectl with a kubeconfig and a home of its own.
 struct Stage {
-    _server: EmbeddedApiServer,
+    server: EmbeddedApiServer,
     _listener: Listener,
     home: TempDir,
     kubectl: PathBuf,
@@ -31,13 +31,17 @@ impl Stage {
     /// Nothing where there is no kubectl.
     async fn new() -> Option<Self> {
         let assets = tokio::task::spawn_blocking(verify::real::assets).await.expect("it does not panic")?;
-        let server = EmbeddedApiServer::builder().token("kim", "kim's token").build();
+        let server = EmbeddedApiServer::builder()
+            .token("kim", "kim's token")
+            .garbage_collector(true)
+            .namespace_lifecycle(true)
+            .build();
         let listener = server.listen("127.0.0.1:0").await.expect("a free port");
         let home = tempfile::tempdir().expect("a folder");
         std::fs::write(home.path().join("config"), server.kubeconfig(&listener.url(), "kim"))
             .expect("written");
         let kubectl = assets.path(Component::Kubectl).expect("prepared").to_owned();
-        Some(Self { _server: server, _listener: listener, home, kubectl })
+        Some(Self { server, _listener: listener, home, kubectl })
     }
 
     fn command(&self, words: &str) -> Command {
@@ -153,8 +157,6 @@ async fn kubectl_applies_and_waits_and_a_finalizer_holds_what_it_deletes() {
     assert_eq!(k.says("apply -f -", CLAIM).await, "persistentvolumeclaim/c configured");
     assert_eq!(k.run("get pvc c -o jsonpath={.metadata.labels}").await, r#"{"app":"a"}"#, "more is gone");
     assert!(k.says("diff -f -", CLAIM).await.is_empty());
-    let refused = k.complains("apply --server-side -f -", CLAIM).await;
-    assert!(refused.contains("(NotImplemented): embedded-apiserver does not implement"), "{refused}");
 
     let met = "persistentvolumeclaim/c condition met";
     assert_eq!(k.run("wait pvc/c --for=jsonpath={.status.phase}=Pending --timeout=30s").await, met);
@@ -184,9 +186,16 @@ async fn kubectl_learns_what_is_served_and_has_its_input_checked() {
         |name: &str| resources.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
     let words: Vec<String> = of("persistentvolumeclaims ").split_whitespace().map(str::to_owned).collect();
     assert_eq!(words, ["persistentvolumeclaims", "pvc", "v1", "true", "PersistentVolumeClaim"]);
-    assert_eq!(
-        k.run("api-versions").await,
-        "coordination.k8s.io/v1\nevents.k8s.io/v1\nstorage.k8s.io/v1\nv1"
+    let versions = k.run("api-versions").await;
+    for version in ["coordination.k8s.io/v1", "events.k8s.io/v1", "storage.k8s.io/v1", "v1"] {
+        assert!(versions.lines().any(|line| line == version), "{version} in {versions}");
+    }
+    let asked = k.server.requests().all().by("kim").verb(Verb::Get).entries();
+    let discovery: Vec<&str> =
+        asked.iter().map(|entry| entry.info.path.as_str()).filter(|path| path.starts_with("/api")).collect();
+    assert!(
+        !discovery.is_empty() && discovery.iter().all(|path| matches!(*path, "/api" | "/apis")),
+        "all at once: {discovery:?}"
     );
     let version = k.run("version").await;
     assert!(version.contains("Server Version: v1.36.3+embedded"), "{version}");
@@ -197,7 +206,6 @@ async fn kubectl_learns_what_is_served_and_has_its_input_checked() {
     assert!(refused.contains("strict decoding error: unknown field \"spek\""), "{refused}");
     assert_eq!(k.says("create --validate=ignore -f -", &wrong).await, "persistentvolumeclaim/c created");
     for (words, said) in [
-        ("auth can-i get pods", "the server could not find the requested resource"),
         ("get nothing", "the server doesn't have a resource type \"nothing\""),
         ("logs p", "pods \"p\" not found"),
     ] {
@@ -221,4 +229,158 @@ async fn kubectl_follows_changes() {
     k.run("delete cm m").await;
     assert_eq!(next().await.as_deref(), Some("MODIFIED"));
     assert_eq!(next().await.as_deref(), Some("DELETED"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_applies_on_the_server_and_takes_fields_by_force() {
+    let Some(k) = Stage::new().await else { return };
+    let map = |value: &str| {
+        format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"m"}},"data":{{"key":"{value}"}}}}"#
+        )
+    };
+    let apply = "apply --server-side -f -";
+    assert_eq!(k.says(apply, &map("1")).await, "configmap/m serverside-applied");
+    assert_eq!(k.says(apply, &map("1")).await, "configmap/m serverside-applied");
+    let other = "apply --server-side --field-manager other -f -";
+    let conflict = k.complains(other, &map("2")).await;
+    assert!(
+        conflict.contains("Apply failed with 1 conflict: conflict with \"kubectl\": .data.key"),
+        "{conflict}"
+    );
+    assert_eq!(
+        k.says(&format!("{other} --force-conflicts"), &map("2")).await,
+        "configmap/m serverside-applied"
+    );
+    assert_eq!(k.run("get cm m -o jsonpath={.data.key}").await, "2");
+    let owners = "get cm m --show-managed-fields -o jsonpath={.metadata.managedFields[*].manager}";
+    assert!(k.run(owners).await.split(' ').any(|manager| manager == "other"));
+    let dry = "apply --server-side --dry-run=server --force-conflicts -f -";
+    assert_eq!(k.says(dry, &map("3")).await, "configmap/m serverside-applied (server dry run)");
+    assert_eq!(k.run("get cm m -o jsonpath={.data.key}").await, "2");
+    let difference = k.output("diff --server-side --force-conflicts -f -", &map("4")).await;
+    assert_eq!(difference.status.code(), Some(1), "there is one");
+    assert!(String::from_utf8_lossy(&difference.stdout).contains("+  key: \"4\""));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_deletes_with_and_without_dependents_and_whole_namespaces() {
+    let Some(k) = Stage::new().await else { return };
+    let owned = async |name: &str| {
+        let uid = k.run("get cm owner -o jsonpath={.metadata.uid}").await;
+        let owner = format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","name":"owner","uid":"{uid}","blockOwnerDeletion":true}}"#
+        );
+        let object = format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","ownerReferences":[{owner}]}}}}"#
+        );
+        k.says("create -f -", &object).await;
+    };
+    k.run("create cm owner").await;
+    owned("a").await;
+    assert_eq!(
+        k.run("delete cm owner --cascade=orphan --timeout=30s").await,
+        "configmap \"owner\" deleted from default namespace"
+    );
+    assert_eq!(k.run("get cm -o name").await, "configmap/a");
+    k.run("create cm owner").await;
+    owned("b").await;
+    k.run("delete cm owner --cascade=foreground --timeout=30s").await;
+    assert_eq!(k.run("get cm -o name").await, "configmap/a", "b went first");
+    k.run("create cm owner").await;
+    owned("c").await;
+    k.run("delete cm owner").await;
+    k.run("wait cm/c --for=delete --timeout=30s").await;
+
+    k.run("create namespace n").await;
+    k.run("create cm inside -n n").await;
+    k.run("delete namespace n --timeout=30s").await;
+    assert!(k.complains("get namespace n", "").await.contains("(NotFound)"));
+    assert_eq!(k.run("get cm -A -o name").await, "configmap/a");
+}
+
+const DEFINITION: &str = r#"{
+    "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": { "name": "widgets.example.com" },
+    "spec": {
+        "group": "example.com", "scope": "Namespaced",
+        "names": { "kind": "Widget", "plural": "widgets", "singular": "widget", "shortNames": ["wd"], "categories": ["all"] },
+        "versions": [{
+            "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
+            "schema": { "openAPIV3Schema": {
+                "type": "object", "description": "Something small.",
+                "properties": { "spec": { "type": "object", "properties": {
+                    "color": { "type": "string", "description": "What it looks like." }
+                } } }
+            } }
+        }]
+    }
+}"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_knows_custom_kinds_by_their_definition() {
+    let Some(k) = Stage::new().await else { return };
+    let definition = serde_json::from_str(DEFINITION).expect("a definition");
+    k.server.register_definition(&definition).expect("it can be served");
+    let explained = k.run("explain widgets.spec.color").await;
+    assert!(
+        explained.contains("FIELD: color <string>") && explained.contains("What it looks like."),
+        "{explained}"
+    );
+    assert!(k.run("explain wd").await.contains("Something small."));
+    let widget =
+        r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"color":"red"}}"#;
+    assert_eq!(k.says("create -f -", widget).await, "widget.example.com/w created");
+    assert_eq!(
+        k.says("apply --server-side --force-conflicts -f -", &widget.replace("red", "blue")).await,
+        "widget.example.com/w serverside-applied"
+    );
+    assert_eq!(k.run("get wd -o jsonpath={.items[*].spec.color}").await, "blue");
+    k.run("run p --image=x").await;
+    let all = k.run("get all -o name").await;
+    assert!(
+        all.lines().any(|line| line == "widget.example.com/w") && all.lines().any(|line| line == "pod/p"),
+        "{all}"
+    );
+    assert!(k.run("describe wd w").await.contains("Color:  blue"));
+    assert_eq!(k.run("delete wd --all").await, "widget.example.com \"w\" deleted from default namespace");
+    for (words, said) in [("auth can-i get pods", "yes"), ("auth can-i create widgets.example.com", "yes")] {
+        assert_eq!(k.run(words).await, said, "{words}");
+    }
+    assert!(k.run("auth whoami").await.contains("kim"));
+    assert!(k.run("get --raw /readyz?verbose").await.contains("[+]etcd ok"));
+}
+
+/// The commands of the section about kubectl in the crate's README, after those that start the server.
+fn commands_of_the_readme() -> String {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../embedded-apiserver/README.md");
+    let readme = std::fs::read_to_string(readme).expect("the README");
+    let section = readme.split("## With kubectl").nth(1).expect("the section");
+    let block =
+        section.split("```sh\n").nth(2).and_then(|rest| rest.split("```").next()).expect("two blocks");
+    block.lines().filter(|line| !line.starts_with("export KUBECONFIG=")).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_commands_of_the_readme_do_what_it_says() {
+    let Some(k) = Stage::new().await else { return };
+    let mut shell = Command::new("bash");
+    let folder = k.kubectl.parent().expect("a folder").to_owned();
+    let path = std::env::var("PATH").unwrap_or_default();
+    shell.args(["-euc", &commands_of_the_readme()]).kill_on_drop(true);
+    shell.env("PATH", format!("{}:{path}", folder.display())).env("HOME", k.home.path());
+    shell.env("KUBECONFIG", k.home.path().join("config"));
+    let output = timeout(LIMIT, shell.output()).await.expect("in time").expect("bash starts");
+    let (said, complained) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{said}\n{complained}");
+    for part in [
+        "customresourcedefinition.apiextensions.k8s.io/widgets.example.com created",
+        "customresourcedefinition.apiextensions.k8s.io/widgets.example.com condition met",
+        "widget.example.com/first serverside-applied",
+        "color: red",
+        "What it looks like.",
+        "widget.example.com \"first\" deleted",
+    ] {
+        assert!(said.contains(part), "{part:?} in:\n{said}\n{complained}");
+    }
 }
