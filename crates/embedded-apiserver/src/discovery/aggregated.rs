@@ -81,9 +81,8 @@ fn resource(kind: &Kind) -> Value {
     if !kind.short_names().is_empty() {
         resource["shortNames"] = kind.short_names().into();
     }
-    let categories = resources::categories(kind);
-    if !categories.is_empty() {
-        resource["categories"] = categories.into();
+    if !kind.categories().is_empty() {
+        resource["categories"] = kind.categories().into();
     }
     let subresources = resources::subresources(kind).into_iter().map(|subresource| {
         let shows = match subresource.shows {

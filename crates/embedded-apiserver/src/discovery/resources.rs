@@ -57,24 +57,6 @@ pub(super) fn subresources(kind: &Kind) -> Vec<Subresource> {
     all
 }
 
-/// Kubernetes' own kinds of the category `all`, by group and plural.
-const ALL: &[(&str, &[&str])] = &[
-    ("", &["pods", "replicationcontrollers", "services"]),
-    ("apps", &["daemonsets", "deployments", "replicasets", "statefulsets"]),
-    ("autoscaling", &["horizontalpodautoscalers"]),
-    ("batch", &["cronjobs", "jobs"]),
-];
-
-/// What a kind is among when `kubectl get CATEGORY` asks.
-pub(super) fn categories(kind: &Kind) -> Vec<String> {
-    let mut all = kind.categories().to_vec();
-    let own = ALL.iter().any(|(group, plurals)| *group == kind.group() && plurals.contains(&kind.plural()));
-    if kind.builtin.is_some() && own && !all.iter().any(|known| known == "all") {
-        all.push("all".to_owned());
-    }
-    all
-}
-
 /// A kind's entries in an APIResourceList.
 pub(super) fn listed(kind: &Kind) -> Vec<Value> {
     let mut resource = json!({
@@ -88,9 +70,8 @@ pub(super) fn listed(kind: &Kind) -> Vec<Value> {
     if !kind.short_names().is_empty() {
         resource["shortNames"] = kind.short_names().into();
     }
-    let categories = categories(kind);
-    if !categories.is_empty() {
-        resource["categories"] = categories.into();
+    if !kind.categories().is_empty() {
+        resource["categories"] = kind.categories().into();
     }
     let mut all = vec![resource];
     all.extend(subresources(kind).into_iter().map(|subresource| {
