@@ -25,6 +25,7 @@ mod warnings;
 use serde_json::Value;
 
 use crate::builtin::rows::{Generation, ROWS, Row};
+use crate::definition;
 use crate::kind::{Kind, api_version};
 use crate::metadata::{self, Object};
 use crate::recorded::types::TYPES;
@@ -36,6 +37,7 @@ pub(crate) enum Builtin {
     ClusterRole,
     ClusterRoleBinding,
     ConfigMap,
+    Definition,
     Deployment,
     EndpointSlice,
     Endpoints,
@@ -94,7 +96,7 @@ pub(crate) fn derived_field(kind: &Kind, object: &Value, path: &str) -> Option<S
 pub(crate) fn is_known_subresource(kind: &Kind, subresource: &str) -> bool {
     match kind.builtin {
         Some(_) => unserved::is_subresource(&kind.api_version(), kind.plural(), subresource),
-        None => subresource == "scale",
+        None => kind.definition().is_none() && subresource == "scale",
     }
 }
 
@@ -109,6 +111,9 @@ impl Builtin {
     ///
     /// What Go's decoder says of a member of a wrong type.
     pub(crate) fn canonical(self, object: Object, unknown: &mut Vec<String>) -> Result<Object, String> {
+        if self == Self::Definition {
+            return definition::canonical(object, unknown);
+        }
         let message = self.row().and_then(|row| TYPES.kind(&api_version(row.group, row.version), row.kind));
         let Some(message) = message else { return Ok(object) };
         shape::canonical(message, object, unknown)

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use crate::builtin::Builtin;
+use crate::definition::Served;
 use crate::fields::Types;
 
 /// A kind that the server serves: what discovery says about it, and what the server must know to store it.
@@ -34,6 +35,9 @@ pub struct Kind {
     selectable: Vec<String>,
     schema: Option<Arc<Value>>,
     scale: Option<Arc<ScalePaths>>,
+    list_kind: String,
+    /// Of a custom kind that has a definition: the rules of its version.
+    definition: Option<Arc<Served>>,
     pub(crate) builtin: Option<Builtin>,
     /// The table its objects are in: two versions of one kind, and the two groups of Event, share one.
     pub(crate) storage: Arc<str>,
@@ -72,6 +76,11 @@ impl fmt::Display for InvalidKind {
 impl std::error::Error for InvalidKind {}
 
 impl InvalidKind {
+    /// What the API says of a definition.
+    pub(crate) fn refused(name: &str, why: &str) -> Self {
+        Self { field: "definition", value: name.to_owned(), why: why.to_owned() }
+    }
+
     pub(crate) fn is_built_in(kind: &Kind) -> Self {
         let why = format!("{} is built in, with rules of its own", kind.qualified_plural());
         Self { field: "plural", value: kind.plural.clone(), why }
@@ -106,34 +115,42 @@ impl Kind {
         Self::new(&K::group(&()), &K::version(&()), &K::kind(&()), &K::plural(&()), namespaced)
     }
 
-    /// Every served version of a custom resource definition: scope, status subresource, short names and selectable
-    /// fields as it says. Its schemas are not enforced.
-    #[must_use]
-    pub fn of_definition(
-        definition: &k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
-    ) -> Vec<Self> {
-        let spec = &definition.spec;
-        let versions = spec.versions.iter().filter(|v| v.served);
-        versions
-            .map(|version| {
-                let namespaced = spec.scope != "Cluster";
-                let mut kind =
-                    Self::new(&spec.group, &version.name, &spec.names.kind, &spec.names.plural, namespaced);
-                kind.status = version.subresources.as_ref().is_some_and(|s| s.status.is_some());
-                kind.singular = spec.names.singular.clone().unwrap_or(kind.singular);
-                kind.short_names = spec.names.short_names.clone().unwrap_or_default();
-                kind.categories = spec.names.categories.clone().unwrap_or_default();
-                let fields = version.selectable_fields.iter().flatten();
-                kind.selectable = fields.map(|f| f.json_path.trim_start_matches('.').to_owned()).collect();
-                let schema = version.schema.as_ref().and_then(|schema| schema.open_api_v3_schema.as_ref());
-                kind.schema = schema.and_then(|schema| serde_json::to_value(schema).ok()).map(Arc::new);
-                if let Some(paths) = version.subresources.as_ref().and_then(|s| s.scale.as_ref()) {
-                    let selector = paths.label_selector_path.as_deref();
-                    kind = kind.scale(&paths.spec_replicas_path, &paths.status_replicas_path, selector);
-                }
-                kind
-            })
-            .collect()
+    /// A version of a custom resource definition: `spec` of the definition, the names that it got, and the version.
+    pub(crate) fn of_version(spec: &Value, accepted: &Value, version: &Value) -> Self {
+        let text =
+            |of: &'_ Value, name: &str| of.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let names = spec.get("names").unwrap_or(&Value::Null);
+        let list = |of: &Value, name: &str| {
+            let names = of.get(name).and_then(Value::as_array).into_iter().flatten();
+            names.filter_map(Value::as_str).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let namespaced = text(spec, "scope") != "Cluster";
+        let (group, version_name) = (text(spec, "group"), text(version, "name"));
+        let mut kind =
+            Self::new(&group, &version_name, &text(names, "kind"), &text(names, "plural"), namespaced);
+        kind.singular = text(accepted, "singular");
+        kind.list_kind = text(names, "listKind");
+        kind.short_names = list(accepted, "shortNames");
+        kind.categories = list(accepted, "categories");
+        let subresources = version.get("subresources").unwrap_or(&Value::Null);
+        kind.status = subresources.get("status").is_some_and(Value::is_object);
+        if let Some(paths) = subresources.get("scale").filter(|scale| scale.is_object()) {
+            let selector = text(paths, "labelSelectorPath");
+            let replicas = (text(paths, "specReplicasPath"), text(paths, "statusReplicasPath"));
+            kind = kind.scale(&replicas.0, &replicas.1, Some(&selector));
+        }
+        let fields = version.get("selectableFields").and_then(Value::as_array).into_iter().flatten();
+        kind.selectable =
+            fields.map(|field| text(field, "jsonPath").trim_start_matches('.').to_owned()).collect();
+        let schema = version.get("schema").and_then(|schema| schema.get("openAPIV3Schema"));
+        kind.schema = schema.cloned().map(Arc::new);
+        kind
+    }
+
+    /// The rules of the definition's version.
+    pub(crate) fn served(mut self, served: Served) -> Self {
+        self.definition = Some(Arc::new(served));
+        self
     }
 
     fn new(group: &str, version: &str, kind: &str, plural: &str, namespaced: bool) -> Self {
@@ -151,6 +168,8 @@ impl Kind {
             selectable: Vec::new(),
             schema: None,
             scale: None,
+            list_kind: format!("{kind}List"),
+            definition: None,
             builtin: None,
             storage: format!("{group}/{plural}").into(),
             prefix,
@@ -183,7 +202,9 @@ impl Kind {
         self
     }
 
-    pub(crate) fn category(mut self, name: &str) -> Self {
+    /// A category for discovery (`kubectl get all`).
+    #[must_use]
+    pub fn category(mut self, name: &str) -> Self {
         self.categories.push(name.to_owned());
         self
     }
@@ -277,6 +298,16 @@ impl Kind {
     /// or were registered by hand.
     pub(crate) fn schema(&self) -> Option<&Arc<Value>> {
         self.schema.as_ref()
+    }
+
+    /// What its definition says of it; none for kinds that are built in or were registered by hand.
+    pub(crate) fn definition(&self) -> Option<&Arc<Served>> {
+        self.definition.as_ref()
+    }
+
+    /// `WidgetList`.
+    pub(crate) fn list_kind(&self) -> &str {
+        &self.list_kind
     }
 
     /// Where the scale subresource reads and writes; none: there is no such subresource.

@@ -26,6 +26,18 @@ pub(crate) fn wrong_label(name: &str) -> Option<&'static str> {
     }
 }
 
+/// A DNS label that begins with a letter: names of resources, kinds and versions.
+pub(crate) fn wrong_dns_1035_label(name: &str) -> Option<&'static str> {
+    if name.len() > 63 {
+        return Some("must be no more than 63 characters");
+    }
+    (!is_label(name) || name.starts_with(|c: char| c.is_ascii_digit())).then_some(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
+         character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation \
+         is '[a-z]([-a-z0-9]*[a-z0-9])?')",
+    )
+}
+
 fn is_label(part: &str) -> bool {
     let alphanumeric = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     !part.is_empty()

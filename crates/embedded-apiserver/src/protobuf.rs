@@ -11,7 +11,7 @@ use http::{HeaderValue, Request, header};
 use serde_json::{Number, Value};
 
 use crate::access::reviews;
-use crate::builtin::times;
+use crate::builtin::{Builtin, times};
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::Object;
@@ -29,6 +29,9 @@ pub(crate) fn into_json(request: Request<Bytes>, kind: &Kind) -> Result<Request<
     let known = kind.builtin.is_some() || reviews::is_review(kind);
     if !known || media::essence(request.headers()) != MEDIA_TYPE || request.body().is_empty() {
         return Ok(request);
+    }
+    if kind.builtin == Some(Builtin::Definition) {
+        return Err(Status::not_implemented("CustomResourceDefinition in protobuf; send JSON"));
     }
     let (mut parts, body) = request.into_parts();
     let json = enveloped(&body).map_err(|wrong| Status::bad_request(wrong.0))?;

@@ -7,7 +7,9 @@ use tokio::sync::watch;
 
 use crate::access::reviews;
 use crate::builtin;
+use crate::definition::{Ended, Registered};
 use crate::kind::{InvalidKind, Kind};
+use crate::metadata::Object;
 
 /// The kinds, by group, version and plural.
 #[derive(Debug)]
@@ -15,11 +17,14 @@ pub(crate) struct Registry {
     kinds: BTreeMap<(String, String, String), Arc<Kind>>,
     /// How often the kinds changed; actors wait for it.
     generation: watch::Sender<u64>,
+    /// The definitions whose kinds are served, by their names.
+    definitions: BTreeMap<String, Registered>,
 }
 
 impl Registry {
     pub(crate) fn with_builtin_kinds() -> Self {
-        let mut registry = Self { kinds: BTreeMap::new(), generation: watch::Sender::new(0) };
+        let mut registry =
+            Self { kinds: BTreeMap::new(), generation: watch::Sender::new(0), definitions: BTreeMap::new() };
         for kind in builtin::kinds().into_iter().chain(reviews::kinds()) {
             registry.insert(kind);
         }
@@ -27,8 +32,7 @@ impl Registry {
     }
 
     fn insert(&mut self, kind: Kind) {
-        let key = (kind.group().to_owned(), kind.version().to_owned(), kind.plural().to_owned());
-        self.kinds.insert(key, Arc::new(kind));
+        self.kinds.insert(key_of(&kind), Arc::new(kind));
         self.changed();
     }
 
@@ -83,13 +87,60 @@ impl Registry {
         if known.is_some_and(|known| known.builtin.is_some()) {
             return Err(InvalidKind::is_built_in(&kind));
         }
-        // Another version of it would share its objects, and get around its rules.
-        let shadows = |known: &Kind| known.builtin.is_some() && known.storage == kind.storage;
-        if self.kinds.values().any(|known| shadows(known)) {
+        if self.is_built_in(kind.group(), kind.plural()) {
             return Err(InvalidKind::is_built_in(&kind));
         }
         self.insert(kind);
         Ok(())
+    }
+
+    /// Whether there is a built-in kind of that name: another version of it would share its objects, and get around its
+    /// rules.
+    pub(crate) fn is_built_in(&self, group: &str, plural: &str) -> bool {
+        let is = |known: &Kind| known.builtin.is_some() && known.group() == group && known.plural() == plural;
+        self.kinds.values().any(|known| is(known))
+    }
+
+    /// Serves the kinds of a definition as it is now, instead of what it was; returns what that ends.
+    pub(crate) fn serve(&mut self, name: &str, object: &Object, revision: u64) -> Option<Ended> {
+        if self.definitions.get(name).is_some_and(|known| known.is(object)) {
+            return None;
+        }
+        let mut before = self.definitions.remove(name);
+        before.iter().for_each(|before| forget(&mut self.kinds, before));
+        match Registered::next(&mut before, object, revision) {
+            Ok((next, ended)) => {
+                for kind in &next.served {
+                    self.kinds.insert(key_of(kind), Arc::clone(kind));
+                }
+                self.definitions.insert(name.to_owned(), next);
+                self.changed();
+                ended
+            }
+            Err(why) => {
+                // Only what was checked is stored: this would be a check that is missing.
+                tracing::warn!(definition = name, why, "a definition cannot be served");
+                before.map(Registered::end)
+            }
+        }
+    }
+
+    /// Serves the kinds of a definition no longer.
+    pub(crate) fn withdraw(&mut self, name: &str) -> Option<Ended> {
+        let before = self.definitions.remove(name)?;
+        forget(&mut self.kinds, &before);
+        self.changed();
+        Some(before.end())
+    }
+
+    /// The names of the definitions that are served.
+    pub(crate) fn definitions(&self) -> Vec<String> {
+        self.definitions.keys().cloned().collect()
+    }
+
+    /// What the objects of a definition are stored as, whether that version is served or not.
+    pub(crate) fn stored_as(&self, name: &str) -> Option<Arc<Kind>> {
+        self.definitions.get(name).map(|known| Arc::clone(&known.stored_as))
     }
 
     pub(crate) fn find(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Kind>> {
@@ -116,5 +167,19 @@ impl Registry {
             }
         }
         groups
+    }
+}
+
+fn key_of(kind: &Kind) -> (String, String, String) {
+    (kind.group().to_owned(), kind.version().to_owned(), kind.plural().to_owned())
+}
+
+/// Takes out what a definition served; what was registered over it since stays.
+fn forget(kinds: &mut BTreeMap<(String, String, String), Arc<Kind>>, before: &Registered) {
+    for kind in &before.served {
+        let key = key_of(kind);
+        if kinds.get(&key).is_some_and(|known| Arc::ptr_eq(known, kind)) {
+            kinds.remove(&key);
+        }
     }
 }

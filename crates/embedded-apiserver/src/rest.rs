@@ -3,10 +3,12 @@
 mod apply;
 mod continuation;
 mod decode;
+mod definitions;
 mod delete;
 mod duplicates;
 mod list;
 mod ownership;
+pub(crate) mod scale;
 mod watch;
 mod write;
 
@@ -32,7 +34,11 @@ use crate::status::{Status, json_response};
 use crate::stored::{Form, Key, Stored};
 use crate::table;
 
+pub(crate) use crate::rest::decode::find_unknown;
 pub(crate) use crate::rest::decode::object as decode_object;
+pub(crate) use crate::rest::definitions::put_definition;
+pub(crate) use crate::rest::delete::delete_all;
+pub(crate) use crate::rest::ownership::of_controllers;
 pub(crate) use crate::rest::write::create_object;
 
 pub(crate) use crate::rest::decode::unknown_fields;
@@ -102,6 +108,10 @@ async fn answer(
     }
     let name = target.name.clone();
     let finalize = target.subresource.as_deref() == Some("finalize");
+    if let (Some("scale"), Some(name)) = (target.subresource.as_deref(), &name) {
+        return scale::serve(core, &target, name, &query, &request, form).await;
+    }
+    let writes = !matches!(*request.method(), Method::GET);
     let response = match (request.method(), name) {
         (&Method::GET | &Method::PATCH, Some(_)) if finalize => Err(Status::method_not_allowed()),
         (&Method::GET, Some(name)) => get(core, &target, &name, &query, form).await,
@@ -111,14 +121,12 @@ async fn answer(
         }
         (&Method::GET, None) => list::list(core, &target, &query, form).await,
         (&Method::POST, None) if target.kind.is_namespaced() == target.namespace.is_some() => {
-            write::create(core, &user, &target, &query, &request)?.into_response(&target.kind, form)
+            write::create(core, &user, &target, &query, &request).map(|w| w.into_response(&target.kind, form))
         }
-        (&Method::PUT, Some(name)) => {
-            write::replace(core, &user, &target, &name, &query, &request)?.into_response(&target.kind, form)
-        }
-        (&Method::PATCH, Some(name)) => {
-            write::patch(core, &user, &target, &name, &query, &request)?.into_response(&target.kind, form)
-        }
+        (&Method::PUT, Some(name)) => write::replace(core, &user, &target, &name, &query, &request)
+            .map(|w| w.into_response(&target.kind, form)),
+        (&Method::PATCH, Some(name)) => write::patch(core, &user, &target, &name, &query, &request)
+            .map(|w| w.into_response(&target.kind, form)),
         (&Method::DELETE, Some(name)) if target.subresource.is_none() => {
             delete::delete(core, &user, &target, &name, &query, &request, form)
         }
@@ -130,7 +138,12 @@ async fn answer(
             delete::delete_collection(core, &user, &target, &query, &request, form).await
         }
         _ => Err(Status::method_not_allowed()),
-    }?;
+    };
+    if writes {
+        definitions::written(core, &target, &request);
+    }
+    let mut response = response?;
+    definitions::warn(&target.kind, &mut response);
     Ok(match table {
         Some(wish) => wish.grant(&target.kind, &core.clock, response),
         None => response,
@@ -142,6 +155,7 @@ fn check_subresource(target: &Target, subresource: &str) -> Result<(), Status> {
     let served = match subresource {
         "status" => kind.has_status(),
         "finalize" => kind.builtin == Some(builtin::Builtin::Namespace),
+        "scale" => kind.scale_paths().is_some(),
         _ => false,
     };
     if served {
@@ -172,9 +186,9 @@ struct Written {
 }
 
 impl Written {
-    fn into_response(self, kind: &Kind, form: Form) -> Result<Response<Body>, Status> {
+    fn into_response(self, kind: &Kind, form: Form) -> Response<Body> {
         let code = if self.created { StatusCode::CREATED } else { StatusCode::OK };
-        Ok(with_warnings(json_response(code, self.object.to_bytes(kind, form)), &self.warnings))
+        with_warnings(json_response(code, self.object.to_bytes(kind, form)), &self.warnings)
     }
 }
 

@@ -182,16 +182,18 @@ impl EmbeddedApiServer {
         self.core().registry.write().register(kind)
     }
 
-    /// Serves all versions of a custom resource definition (`MyKind::crd()` with kube's derive).
+    /// Creates a custom resource definition (`MyKind::crd()` with kube's derive), or replaces the one of its name: its
+    /// kinds are served from then on, by its schemas, as if a client had written it.
     ///
     /// # Errors
     ///
-    /// [`InvalidKind`] if its names cannot be served.
+    /// [`InvalidKind`] with what the API says of a definition that it refuses: wrong names, a schema that is not
+    /// structural, something that this server does not implement.
     pub fn register_definition(
         &self,
         definition: &k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
     ) -> Result<(), InvalidKind> {
-        Kind::of_definition(definition).into_iter().try_for_each(|kind| self.register_kind(kind))
+        crate::definition::register(self.core(), definition)
     }
 
     /// Every request that came, with counts.

@@ -98,6 +98,35 @@ impl Cause {
         Self { reason: "FieldValueTooMany", field: field.into(), message }
     }
 
+    /// As `invalid`, of a value as Go writes it.
+    pub(crate) fn invalid_shown(field: String, value: &str, why: &str) -> Self {
+        Self { reason: "FieldValueInvalid", field, message: format!("Invalid value: {value}: {why}") }
+    }
+
+    /// A value of another type than its schema says.
+    pub(crate) fn type_invalid(field: String, value: &str, why: &str) -> Self {
+        Self { reason: "FieldValueTypeInvalid", field, message: format!("Invalid value: {value}: {why}") }
+    }
+
+    /// As `unsupported`, of a value as Go writes it.
+    pub(crate) fn unsupported_shown(field: String, value: &str, supported: &[&str]) -> Self {
+        let mut cause = Self::unsupported(field, "", supported);
+        cause.message = cause.message.replacen("\"\"", value, 1);
+        cause
+    }
+
+    pub(crate) fn too_long_text(field: String, max: i64) -> Self {
+        let bytes = if max == 1 { "byte" } else { "bytes" };
+        let message = format!("Too long: may not be more than {max} {bytes}");
+        Self { reason: "FieldValueTooLong", field, message }
+    }
+
+    pub(crate) fn too_many_of(field: String, size: i64, max: i64) -> Self {
+        let items = if max == 1 { "item" } else { "items" };
+        let message = format!("Too many: {size}: must have at most {max} {items}");
+        Self { reason: "FieldValueTooMany", field, message }
+    }
+
     fn text(&self) -> String {
         format!("{}: {}", self.field, self.message)
     }
@@ -166,6 +195,31 @@ impl Causes {
             [one] => one.text(),
             many => format!("[{}]", many.iter().map(Cause::text).collect::<Vec<_>>().join(", ")),
         }
+    }
+    /// Adds what was found in a part of the object, at the place of that part.
+    pub(crate) fn append_below(&mut self, place: &str, found: Self) {
+        for cause in found.found {
+            self.push(Cause { field: format!("{place}.{}", cause.field), ..cause });
+        }
+    }
+
+    /// Whether something is so wrong that rules which look at the values cannot be asked: `hasBlockingErr` of
+    /// k8s.io/apiextensions-apiserver.
+    pub(crate) fn keep_rules_from_running(&self) -> bool {
+        let blocks = [
+            "FieldValueNotSupported",
+            "FieldValueRequired",
+            "FieldValueTooLong",
+            "FieldValueTooMany",
+            "FieldValueTypeInvalid",
+        ];
+        self.found.iter().any(|cause| blocks.contains(&cause.reason))
+    }
+
+    /// In the order of their texts.
+    pub(crate) fn sorted(mut self) -> Self {
+        self.found.sort_by_key(Cause::text);
+        self
     }
 }
 

@@ -121,6 +121,11 @@ impl Stored {
     /// The same content at another revision: the text with other digits in it.
     pub(crate) fn at_revision(&self, kind: &Kind, revision: u64) -> Self {
         let old = range(self.places.version);
+        if let Some(definition) = kind.definition().filter(|definition| definition.converts(self.revision)) {
+            let mut object = self.object();
+            definition.shown(&mut object, self.revision);
+            return Self::new(kind, self.key.clone(), revision, &mut object, self.managed());
+        }
         if old.is_empty() {
             return Self::new(kind, self.key.clone(), revision, &mut self.object(), self.managed());
         }
@@ -206,6 +211,12 @@ impl Stored {
     fn write_rest(&self, kind: &Kind, out: &mut BytesMut) {
         if event::is_events_v1(kind) {
             let object = event::to_events_v1(self.object());
+            out.put_slice(&write_down(&object, self.managed()).0);
+        } else if let Some(definition) =
+            kind.definition().filter(|definition| definition.converts(self.revision))
+        {
+            let mut object = self.object();
+            definition.shown(&mut object, self.revision);
             out.put_slice(&write_down(&object, self.managed()).0);
         } else {
             out.put_slice(&self.body);

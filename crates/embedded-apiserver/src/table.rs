@@ -3,6 +3,7 @@
 mod age;
 mod columns;
 mod pods;
+mod printed;
 #[cfg(test)]
 mod tests;
 mod workloads;
@@ -91,7 +92,7 @@ impl Printer {
         let said = answer["kind"].as_str()?;
         let objects = if said == self.kind.kind() {
             vec![answer.take()]
-        } else if said.strip_suffix("List") == Some(self.kind.kind()) {
+        } else if said == self.kind.list_kind() {
             match answer["items"].take() {
                 Value::Array(items) => items,
                 _ => return None,
@@ -122,9 +123,16 @@ impl Printer {
 
     fn table(&self, objects: Vec<Value>, metadata: Value, with_columns: bool, now: Timestamp) -> Value {
         let columns = columns::of(&self.kind);
-        let definitions = with_columns.then(|| columns.iter().map(Column::definition).collect::<Vec<_>>());
+        let of_kind = self.kind.definition();
+        let definitions = with_columns.then(|| match of_kind {
+            Some(definition) => printed::definitions(definition),
+            None => columns.iter().map(Column::definition).collect::<Vec<_>>(),
+        });
         let rows = objects.into_iter().map(|object| {
-            let cells: Vec<Value> = columns.iter().map(|column| column.cell(&object, now)).collect();
+            let cells: Vec<Value> = match of_kind {
+                Some(definition) => printed::cells(definition, &object, now),
+                None => columns.iter().map(|column| column.cell(&object, now)).collect(),
+            };
             json!({ "cells": cells, "object": self.included(object) })
         });
         json!({

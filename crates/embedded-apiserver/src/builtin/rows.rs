@@ -61,6 +61,21 @@ const NAMESPACED: Row = Row {
     deprecated: None,
 };
 
+/// Custom resource definitions: pkg/registry/customresourcedefinition of k8s.io/apiextensions-apiserver.
+const DEFINITION: Row = Row {
+    builtin: Builtin::Definition,
+    group: "apiextensions.k8s.io",
+    kind: "CustomResourceDefinition",
+    plural: "customresourcedefinitions",
+    status: true,
+    short_names: &["crd", "crds"],
+    categories: &["api-extensions"],
+    updates_unconditionally: false,
+    generation: Generation::Spec,
+    delete_answers_object: true,
+    ..CLUSTER
+};
+
 const CLUSTER: Row = Row { namespaced: false, ..NAMESPACED };
 const APPS: Row = Row { group: "apps", status: true, categories: &["all"], ..NAMESPACED };
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -110,7 +125,8 @@ const POD_FIELDS: [&str; 8] = [
 ];
 
 /// All of them.
-pub(crate) static ROWS: [Row; 23] = [
+pub(crate) static ROWS: [Row; 24] = [
+    DEFINITION,
     Row {
         builtin: Builtin::Claim,
         kind: "PersistentVolumeClaim",

@@ -9,6 +9,7 @@ use crate::builtin::{
     warnings,
 };
 use crate::clock;
+use crate::definition;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::names;
@@ -31,6 +32,7 @@ pub(crate) fn default(builtin: Builtin, object: &mut Object) {
             object.entry("reclaimPolicy").or_insert_with(|| "Delete".into());
             object.entry("volumeBindingMode").or_insert_with(|| "Immediate".into());
         }
+        Builtin::Definition => definition::default(object),
         Builtin::Pod => pods::default_pod(object),
         Builtin::Deployment | Builtin::ReplicaSet => deployments::default(builtin, object),
         Builtin::Job => jobs::default(object),
@@ -107,6 +109,7 @@ pub(crate) fn prepare_create(builtin: Builtin, object: &mut Object, now: Timesta
                 add_finalizer(object, "kubernetes.io/pv-protection");
             }
         }
+        Builtin::Definition => definition::prepare_create(object),
         Builtin::Pod => {
             let status = pods::first_status(object);
             object.insert("status".to_owned(), status);
@@ -201,7 +204,8 @@ pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, cau
                 causes.push(Cause::invalid("metadata.labels", name, "must be no more than 63 bytes"));
             }
         }
-        Builtin::ServiceAccount => {}
+        // A definition is checked with what it was before.
+        Builtin::Definition | Builtin::ServiceAccount => {}
     }
 }
 

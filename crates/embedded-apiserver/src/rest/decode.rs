@@ -136,6 +136,9 @@ fn canonical(kind: &Kind, mut object: Object) -> Result<(Object, Vec<String>), S
         for value in object.values_mut() {
             shorten_numbers(value);
         }
+        if let Some(definition) = kind.definition() {
+            unknown.append(&mut definition.decode(&mut object)?);
+        }
         metadata::normalize(&mut object);
         return Ok((object, unknown));
     };
@@ -171,7 +174,7 @@ pub(crate) fn unknown_fields(sent: &Value, known: &Value) -> Vec<String> {
 }
 
 /// Members that were sent and are not there after decoding: the first of them.
-fn find_unknown(sent: &Value, known: &Value, path: &str, unknown: &mut Vec<String>) {
+pub(crate) fn find_unknown(sent: &Value, known: &Value, path: &str, unknown: &mut Vec<String>) {
     /// As many as an answer has warnings.
     const MOST: usize = 64;
     match (sent, known) {

@@ -12,6 +12,7 @@ use crate::admission::{Turn, Writer, gated};
 use crate::body::Body;
 use crate::builtin::{Builtin, rules};
 use crate::clock;
+use crate::definition;
 use crate::identity::User;
 use crate::kind::Kind;
 use crate::media;
@@ -23,6 +24,7 @@ use crate::route::Target;
 use crate::server::Core;
 use crate::status::{self, Cause, Status, json_response};
 use crate::store::Inner;
+use crate::store::state::Place;
 use crate::stored::{Form, Key, Stored};
 
 /// `metav1.DeleteOptions`.
@@ -208,6 +210,18 @@ pub(super) async fn delete_collection(
     Ok(listed.into_response(target, form))
 }
 
+/// Deletes all objects of a kind, as far as nothing holds them.
+pub(crate) fn delete_all(core: &Core, kind: &Kind) {
+    let place = Place { table: &kind.storage, namespace: None, from: None };
+    let objects = core.store.write(|inner| inner.state.snapshot(&place, None)).unwrap_or_default();
+    for object in objects {
+        let now = core.clock.now();
+        let options = DeleteOptions::default();
+        // Somebody else may be faster.
+        let _gone = core.store.write(|inner| delete_one(inner, kind, &object.key, &options, now));
+    }
+}
+
 fn delete_one(
     inner: &mut Inner,
     kind: &Kind,
@@ -241,7 +255,8 @@ fn delete_one(
         }
     }
     let grace = grace_period(kind, &old, options);
-    let held = !metadata::finalizers(&new).is_empty() || grace > 0 || holds_content(kind, &new);
+    let cleans_up = kind.builtin == Some(Builtin::Definition) && !metadata::is_being_deleted(&old);
+    let held = !metadata::finalizers(&new).is_empty() || grace > 0 || holds_content(kind, &new) || cleans_up;
     if !held {
         let last = Arc::new(current.at_revision(kind, inner.state.next_revision()));
         if !dry_run {
@@ -312,6 +327,10 @@ fn grace_period(kind: &Kind, old: &Object, options: &DeleteOptions) -> i64 {
 
 fn mark(kind: &Kind, object: &mut Object, grace: i64, now: Timestamp) {
     let first = !metadata::is_being_deleted(object);
+    if first && kind.builtin == Some(Builtin::Definition) {
+        definition::mark_deleted(object, &clock::seconds(now));
+        return;
+    }
     let given = metadata::get(object, "deletionGracePeriodSeconds").and_then(Value::as_i64);
     if first || given.is_some_and(|given| grace < given) {
         let end = now.saturating_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX);

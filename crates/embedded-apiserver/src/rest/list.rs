@@ -99,7 +99,11 @@ impl Listed {
         }
         let head = match form {
             Form::Full => {
-                format!("\"apiVersion\":{},\"kind\":\"{}List\"", Value::from(kind.api_version()), kind.kind())
+                format!(
+                    "\"apiVersion\":{},\"kind\":\"{}\"",
+                    Value::from(kind.api_version()),
+                    kind.list_kind()
+                )
             }
             Form::Metadata => {
                 "\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\"".to_owned()

@@ -85,6 +85,20 @@ impl Owners<'_> {
     }
 }
 
+/// The owners after Kubernetes' controllers have written to the status of an object, as text.
+pub(crate) fn of_controllers(
+    core: &Core,
+    kind: &Kind,
+    old: &Object,
+    owned: &str,
+    new: &Object,
+    now: Timestamp,
+) -> Managed {
+    let author =
+        Author { manager: "kube-apiserver".to_owned(), subresource: "status".to_owned(), is_server: false };
+    Owners::Changes(&author, Sent::Nothing).of(core, kind, Some((old, &Managed::parse(owned))), new, now)
+}
+
 /// Runs the rules for one write; `owned`: what tells which versions of the kind matter.
 pub(super) fn with_operation<T>(
     core: &Core,

@@ -83,6 +83,7 @@ pub(crate) async fn watch(
         bookmarks: options.bookmarks,
         ticks,
         deadline: deadline.map(|deadline| Box::pin(sleep_until(deadline))),
+        withdrawn: kind.definition().map(|definition| Box::pin(definition.ended()) as _),
         bookmark_due: false,
         ending: false,
         ended: false,
@@ -122,6 +123,8 @@ struct Watcher {
     bookmarks: bool,
     ticks: Option<Interval>,
     deadline: Option<Pin<Box<Sleep>>>,
+    /// The kind is no longer served as it was.
+    withdrawn: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     bookmark_due: bool,
     /// The time is up: what was written until now is still sent, and a last bookmark.
     ending: bool,
@@ -212,6 +215,13 @@ impl Watcher {
                 return Poll::Ready(());
             }
             if self.read(Some(context.waker())).is_ready() {
+                return Poll::Ready(());
+            }
+            if let Some(withdrawn) = &mut self.withdrawn
+                && withdrawn.as_mut().poll(context).is_ready()
+            {
+                self.withdrawn = None;
+                self.ending = true;
                 return Poll::Ready(());
             }
             if let Some(ticks) = &mut self.ticks

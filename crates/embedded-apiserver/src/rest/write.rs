@@ -22,6 +22,7 @@ use crate::patch::Patch;
 use crate::query::{FieldValidation, Query};
 use crate::rest::apply;
 use crate::rest::decode::{self, Decoded};
+use crate::rest::definitions;
 use crate::rest::duplicates;
 use crate::rest::ownership::{Author, Owners};
 use crate::rest::{Written, check_path_name, key_of, parse_version};
@@ -150,6 +151,7 @@ pub(super) fn insert(
     if kind.has_status() {
         object.remove("status");
     }
+    definitions::may_be_created(core, kind, &object, &name)?;
     if let Some(builtin) = kind.builtin {
         rules::default(builtin, &mut object);
     }
@@ -173,7 +175,7 @@ pub(super) fn insert(
         causes.push(Cause::invalid("metadata.name", &name, why));
     }
     managed.check(&mut causes);
-    check(kind, &object, None, &mut causes);
+    check(kind, &object, None, None, &mut causes);
     if !causes.is_empty() {
         return Err(Status::invalid(kind, &name, &causes));
     }
@@ -236,8 +238,9 @@ fn check_namespace(
     Ok(())
 }
 
-fn check(kind: &Kind, object: &Object, old: Option<&Object>, causes: &mut Causes) {
+fn check(kind: &Kind, object: &Object, old: Option<&Object>, subresource: Option<&str>, causes: &mut Causes) {
     metadata::check(object, causes);
+    definitions::check(kind, object, old, subresource, causes);
     if let Some(builtin) = kind.builtin {
         rules::check(builtin, object, old, causes);
         if let Some(old) = old {
@@ -275,7 +278,14 @@ fn put(
 
 /// The stored object in the form that `kind` shows.
 pub(super) fn shown(kind: &Kind, stored: &Stored) -> Object {
-    if event::is_events_v1(kind) { event::to_events_v1(stored.object()) } else { stored.object() }
+    if event::is_events_v1(kind) {
+        return event::to_events_v1(stored.object());
+    }
+    let mut object = stored.object();
+    if let Some(definition) = kind.definition() {
+        definition.shown(&mut object, stored.revision);
+    }
+    object
 }
 
 pub(super) fn replace(
@@ -503,11 +513,12 @@ impl Edited<'_> {
                 allocate(inner, kind, self.name, &mut new, Some(old), dry_run)?;
             }
         }
+        definitions::prepare_update(kind, &mut new, self.target.subresource.as_deref())?;
         metadata::normalize(&mut new);
         let mut causes = Causes::default();
         managed.check(&mut causes);
         self.check_metadata(&new, &mut causes);
-        check(kind, &new, Some(old), &mut causes);
+        check(kind, &new, Some(old), self.target.subresource.as_deref(), &mut causes);
         if let Some(builtin) = kind.builtin.filter(|_| self.target.subresource.as_deref() == Some("status")) {
             rules::check_status(builtin, &new, old, &mut causes);
         }
@@ -689,7 +700,14 @@ fn check_resize(inner: &Inner, kind: &Kind, name: &str, old: &Object, new: &Obje
 }
 
 fn to_stored(kind: &Kind, object: Object) -> Object {
-    if event::is_events_v1(kind) { event::from_events_v1(object) } else { object }
+    if event::is_events_v1(kind) {
+        return event::from_events_v1(object);
+    }
+    let mut object = object;
+    if let Some(definition) = kind.definition() {
+        definition.to_stored(&mut object);
+    }
+    object
 }
 
 /// Whether an object that is being deleted has nothing left that holds it.

@@ -51,6 +51,7 @@ const UNSET: &str = "<unset>";
 pub(super) fn of(kind: &Kind) -> &'static [Column] {
     use Cell::{Count, Created, Made, Member, Number, Since, Timed};
     match kind.builtin {
+        Some(Builtin::Definition) => const { &[NAME, column("Created At", Created)] },
         None => const { &[NAME, column("Age", Created)] },
         Some(Builtin::ConfigMap) => const { &[NAME, column("Data", Count(&["/data", "/binaryData"])), AGE] },
         Some(Builtin::Secret) => {

@@ -101,6 +101,9 @@ async fn a_kind_is_registered_by_its_rust_type() {
 
 #[tokio::test]
 async fn a_definition_says_scope_status_names_and_selectable_fields() {
+    let schema = json!({ "openAPIV3Schema": { "type": "object", "properties": {
+        "spec": { "type": "object", "properties": { "color": { "type": "string" } } },
+    } } });
     let definition: CustomResourceDefinition = serde_json::from_value(json!({
         "metadata": { "name": "widgets.example.com" },
         "spec": {
@@ -108,9 +111,9 @@ async fn a_definition_says_scope_status_names_and_selectable_fields() {
             "names": { "kind": "Widget", "plural": "widgets", "singular": "widget", "shortNames": ["wd"] },
             "versions": [
                 { "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
-                  "selectableFields": [{ "jsonPath": ".spec.color" }] },
-                { "name": "v1alpha1", "served": true, "storage": false },
-                { "name": "v0", "served": false, "storage": false },
+                  "schema": schema, "selectableFields": [{ "jsonPath": ".spec.color" }] },
+                { "name": "v1alpha1", "served": true, "storage": false, "schema": schema },
+                { "name": "v0", "served": false, "storage": false, "schema": schema },
             ],
         },
     }))

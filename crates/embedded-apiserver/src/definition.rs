@@ -1,0 +1,122 @@
+//! Custom resource definitions: what they may say, which names they get, how their kinds come to be served and cease to
+//! be. Shared by the API and by `register_definition`.
+
+mod check;
+mod defaults;
+mod field_path;
+mod openapi;
+mod registered;
+#[cfg(feature = "cel")]
+mod rules;
+mod served;
+mod settle;
+mod status;
+mod structural;
+#[cfg(test)]
+mod tests;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use serde_json::{Value, json};
+
+use crate::kind::Kind;
+use crate::metadata::Object;
+
+pub(crate) use crate::definition::check::{check, check_status};
+pub(crate) use crate::definition::registered::{Ended, Registered};
+pub(crate) use crate::definition::served::{Column, Served};
+pub(crate) use crate::definition::settle::{register, settle, settle_all, settle_of};
+pub(crate) use crate::definition::status::mark_deleted;
+
+/// Where definitions are stored.
+pub(crate) const TABLE: &str = "apiextensions.k8s.io/customresourcedefinitions";
+/// Holds a definition until its objects are gone.
+const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// A definition's one form, as its Go types have it; the names of what they do not have go into `unknown`.
+///
+/// # Errors
+///
+/// Says which member has a wrong type.
+pub(crate) fn canonical(object: Object, unknown: &mut Vec<String>) -> Result<Object, String> {
+    let sent = Value::Object(object);
+    let typed =
+        serde_json::from_value::<CustomResourceDefinition>(sent.clone()).map_err(|why| why.to_string())?;
+    let known = serde_json::to_value(typed).map_err(|why| why.to_string())?;
+    crate::rest::find_unknown(&sent, &known, "", unknown);
+    let Value::Object(mut known) = known else { return Ok(Object::new()) };
+    for member in ["apiVersion", "kind"] {
+        known.remove(member);
+    }
+    Ok(known)
+}
+
+/// Fills in what a definition leaves out (pkg/apis/apiextensions/v1/defaults.go).
+pub(crate) fn default(object: &mut Object) {
+    if let Some(Value::Object(spec)) = object.get_mut("spec") {
+        if let Some(Value::Object(names)) = spec.get_mut("names") {
+            let kind = names.get("kind").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let empty = |names: &Object, name: &str| {
+                names.get(name).and_then(Value::as_str).unwrap_or_default().is_empty()
+            };
+            if empty(names, "singular") {
+                names.insert("singular".to_owned(), kind.to_lowercase().into());
+            }
+            if empty(names, "listKind") && !kind.is_empty() {
+                names.insert("listKind".to_owned(), format!("{kind}List").into());
+            }
+        }
+        if !spec.get("conversion").is_some_and(Value::is_object) {
+            spec.insert("conversion".to_owned(), json!({ "strategy": "None" }));
+        }
+    }
+}
+
+/// The status of a definition that has just been created.
+pub(crate) fn prepare_create(object: &mut Object) {
+    let status = json!({ "conditions": null, "acceptedNames": { "plural": "", "kind": "" } });
+    object.insert("status".to_owned(), status);
+    remember_storage(object);
+}
+
+/// The version that objects are now stored in is one that they were ever stored in.
+pub(crate) fn remember_storage(object: &mut Object) {
+    let versions = object.get("spec").and_then(|spec| spec.get("versions")).and_then(Value::as_array);
+    let storage = versions.into_iter().flatten().find(|version| structural::flag(version, "storage"));
+    let Some(storage) = storage.map(|version| structural::text(version, "name").to_owned()) else { return };
+    let Some(Value::Object(status)) = object.get_mut("status") else { return };
+    let stored = status.entry("storedVersions").or_insert_with(|| json!([]));
+    if let Value::Array(stored) = stored
+        && !stored.iter().any(|version| *version == *storage)
+    {
+        stored.push(storage.into());
+    }
+}
+
+/// What of a definition this server does not implement.
+pub(crate) fn not_implemented(object: &Object) -> Option<&'static str> {
+    let spec = object.get("spec")?;
+    let strategy = spec.get("conversion").map_or("", |conversion| structural::text(conversion, "strategy"));
+    if strategy == "Webhook" {
+        return Some("the conversion strategy Webhook of custom resource definitions");
+    }
+    #[cfg(not(feature = "cel"))]
+    if structural::list(spec, "versions").iter().filter_map(check::schema_of).any(has_rules) {
+        return Some(
+            "x-kubernetes-validations of custom resource definitions without the cargo feature \"cel\" of \
+             embedded-apiserver",
+        );
+    }
+    None
+}
+
+#[cfg(not(feature = "cel"))]
+fn has_rules(schema: &Value) -> bool {
+    let mut found = structural::has(schema, "x-kubernetes-validations");
+    structural::each_child(schema, &mut |child| found = found || has_rules(child));
+    found
+}
+
+/// `widgets.example.com`, of the definition of a kind.
+pub(crate) fn name_of(kind: &Kind) -> String {
+    format!("{}.{}", kind.plural(), kind.group())
+}

@@ -1,0 +1,29 @@
+//! Defaults in a schema must be what the schema itself allows (pkg/apiserver/schema/defaulting/validation.go of
+//! k8s.io/apiextensions-apiserver).
+
+use crate::schema::{Old, Path, Schema, check_at, prune_value, shown};
+use crate::status::{Cause, Causes};
+
+/// Checks every default in a schema, but for those below `additionalProperties`, which stand nowhere.
+pub(super) fn check(schema: &Schema, path: &Path<'_>, causes: &mut Causes) {
+    if causes.is_full() {
+        return;
+    }
+    if let Some(default) = &schema.default {
+        let place = path.field("default").to_string();
+        let mut pruned = default.clone();
+        prune_value(&mut pruned, schema);
+        if pruned == *default {
+            check_at(schema, default, Old(None), &place, causes);
+        } else {
+            causes.push(Cause::invalid_shown(place, &shown(default), "must not have unknown fields"));
+        }
+    }
+    if let Some(of_items) = &schema.items {
+        check(of_items, &path.field("items"), causes);
+    }
+    let properties = path.field("properties");
+    for (name, member) in &schema.properties {
+        check(member, &properties.key(name), causes);
+    }
+}

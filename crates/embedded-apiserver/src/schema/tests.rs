@@ -1,0 +1,1 @@
+//! Schemas on their own.
