@@ -10,6 +10,7 @@ mod merge;
 mod of_object;
 mod reconcile;
 mod remove;
+pub(crate) mod scale;
 mod set;
 #[cfg(test)]
 mod tests;

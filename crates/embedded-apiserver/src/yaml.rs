@@ -19,6 +19,22 @@ pub(crate) fn to_json(yaml: &[u8]) -> Result<Vec<u8>, String> {
     }
 }
 
+/// The first member that comes twice in one object, and the line it comes again in.
+pub(crate) fn first_duplicate(yaml: &[u8]) -> Option<(String, u64)> {
+    let text = std::str::from_utf8(yaml).ok()?;
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_depth: MAX_DEPTH, max_nodes: 1_000_000 },
+        duplicate_keys: DuplicateKeyPolicy::Error,
+        with_snippet: false,
+    };
+    let error = serde_saphyr::from_str_with_options::<serde::de::IgnoredAny>(text, options).err()?;
+    let line = error.location()?.line();
+    match error.without_snippet() {
+        serde_saphyr::Error::DuplicateMappingKey { key, .. } => Some((key.clone().unwrap_or_default(), line)),
+        _ => None,
+    }
+}
+
 /// All documents that hold anything, as JSON text.
 pub(crate) fn documents(yaml: &str) -> Result<Vec<Vec<u8>>, String> {
     let documents: Vec<Json> =

@@ -1,5 +1,6 @@
 //! What an apply does to an object and to who owns it.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -105,17 +106,8 @@ impl Operation<'_> {
         let last = managed.entries.get(&id).cloned();
         let time = last.as_ref().and_then(|last| last.time);
         managed.insert(Entry { time, ..self.entry(manager, fields) });
-        // What was applied in another version is looked at in that version.
-        let seen = last.as_ref().and_then(|last| {
-            let types = if last.version == self.version {
-                Some(self.types)
-            } else {
-                self.others.get(&last.version).copied()
-            };
-            types.zip(Some(&last.fields))
-        });
-        let new = match seen {
-            Some((types, last)) => prune(types, merged, &managed, last),
+        let new = match &last {
+            Some(last) => self.prune(merged, &managed, last),
             None => merged,
         };
         let (_, conflicts) = self.take(&mut managed, live, &new, Some(&id), force)?;
@@ -133,6 +125,44 @@ impl Operation<'_> {
             }
         }
         Ok(Applied { object: changed.then_some(new), managed })
+    }
+
+    fn types_of(&self, version: &str) -> Option<&Types> {
+        if version == self.version { Some(self.types) } else { self.others.get(version).copied() }
+    }
+
+    /// Removes what this manager has applied before, does not apply any more, and nobody else owns. What was owned in
+    /// another version of the kind is looked at in that version.
+    fn prune(&self, merged: Object, managed: &Managed, last: &Entry) -> Object {
+        let Some(types) = self.types_of(&last.version).filter(|_| !last.fields.is_empty()) else {
+            return merged;
+        };
+        let last_fields = types.with_named_fields(&last.fields);
+        let mut pruned = types.without(&merged, &last_fields);
+        // What somebody owns comes back, with all that it is in.
+        let mut owned: BTreeMap<&str, Set> = BTreeMap::new();
+        for entry in managed.entries() {
+            let fields = owned.entry(&entry.version).or_default();
+            *fields = fields.union(&entry.fields);
+        }
+        let mut back = |version: &str, owned: &Set| {
+            if let Some(types) = self.types_of(version) {
+                let all = types.with_named_fields(&types.fields_of(&merged));
+                let kept = types.with_named_fields(&types.fields_of(&pruned));
+                let kept = kept.union(&types.with_named_fields(owned));
+                pruned = types.without(&merged, &all.difference(&kept));
+            }
+        };
+        if let Some(owned) = owned.remove(&*last.version) {
+            back(&last.version, &owned);
+        }
+        for (version, owned) in &owned {
+            back(version, owned);
+        }
+        // And so does what this manager did not own before.
+        let all = types.with_named_fields(&types.fields_of(&merged));
+        let kept = types.with_named_fields(&types.fields_of(&pruned));
+        types.without(&merged, &all.difference(&kept).intersection(&last_fields))
     }
 
     /// The conflicts that client-side apply has not made itself: what it has applied last, and is still so, is no one
@@ -192,23 +222,6 @@ fn are_equal(one: &Object, other: &Object) -> bool {
 fn annotation(object: &Object) -> Option<&str> {
     let text = object.get("metadata")?.get("annotations")?.get(LAST_APPLIED)?.as_str()?;
     (!text.is_empty()).then_some(text)
-}
-
-/// Removes what a manager has applied before, does not apply any more, and nobody else owns.
-fn prune(types: &Types, merged: Object, managed: &Managed, last: &Set) -> Object {
-    if last.is_empty() {
-        return merged;
-    }
-    let last = types.with_named_fields(last);
-    let pruned = types.without(&merged, &last);
-    // What somebody owns comes back, with all that it is in.
-    let owned = managed.entries().fold(Set::empty(), |all, entry| all.union(&entry.fields));
-    let all = types.with_named_fields(&types.fields_of(&merged));
-    let kept = types.with_named_fields(&types.fields_of(&pruned));
-    let pruned = types.without(&merged, &all.difference(&kept.union(&types.with_named_fields(&owned))));
-    // And what this manager did not own before.
-    let kept = types.with_named_fields(&types.fields_of(&pruned));
-    types.without(&merged, &all.difference(&kept).intersection(&last))
 }
 
 impl Conflict {

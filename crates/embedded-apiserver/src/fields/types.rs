@@ -162,6 +162,20 @@ impl Types {
         Self { atoms: vec![any(ATOMIC, true), any(DEDUCED, false)], root: DEDUCED, custom: true }
     }
 
+    /// The types of `autoscaling/v1` Scale.
+    pub(crate) fn scale() -> Self {
+        let number = serde_json::json!({ "type": "integer" });
+        let part = |members: Value| serde_json::json!({ "type": "object", "properties": members });
+        let mut schema = part(serde_json::json!({
+            "spec": part(serde_json::json!({ "replicas": number })),
+            "status": part(serde_json::json!({ "replicas": number, "selector": { "type": "string" } })),
+        }));
+        if let Value::Object(root) = &mut schema {
+            add_object_members(root);
+        }
+        Self::build(&schema, true)
+    }
+
     fn build(schema: &Value, custom: bool) -> Self {
         let mut build = Build { atoms: Self::deduced().atoms, named: HashMap::new() };
         let root = build.inlined(schema, false);

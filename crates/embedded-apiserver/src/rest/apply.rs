@@ -58,8 +58,10 @@ pub(super) fn apply(
         let Applied { object, managed } = applied.map_err(|why| refusal(why, target, &config))?;
         let mut warnings = match validation {
             FieldValidation::Strict if !doubtful.is_empty() => {
-                let why = doubtful.join(", ");
-                return Err(Status::bad_request(format!("error strict decoding YAML: {why}")));
+                let why = doubtful.join("\n  ");
+                return Err(Status::bad_request(format!(
+                    "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {why}"
+                )));
             }
             FieldValidation::Ignore => Vec::new(),
             FieldValidation::Strict | FieldValidation::Warn => doubtful.clone(),
@@ -100,8 +102,11 @@ fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
             (serde_json::from_slice(&json).map_err(|why| wrong(&why))?, duplicates::find(&json))
         }
     };
+    // Said in the words of the YAML parser, with the line, be the body JSON or not.
+    let first = if duplicates.is_empty() { None } else { yaml::first_duplicate(body) };
+    let doubtful = first.map(|(key, line)| format!("line {line}: key {key:?} already set in map"));
     match value {
-        Value::Object(config) => Ok((config, duplicates)),
+        Value::Object(config) => Ok((config, doubtful.into_iter().collect())),
         Value::Null => Ok((Object::new(), Vec::new())),
         other => {
             let sort = match other {

@@ -8,7 +8,8 @@ use http::{Request, header};
 use jiff::Timestamp;
 
 use crate::builtin::Builtin;
-use crate::fields::{self, MAX_MANAGER, Managed, Operation, Sent, Set, Types};
+use crate::fields::scale::ReplicaPaths;
+use crate::fields::{self, Applied, Element, MAX_MANAGER, Managed, Operation, Refused, Sent, Set, Types};
 use crate::kind::Kind;
 use crate::metadata::Object;
 use crate::query::Query;
@@ -136,6 +137,62 @@ pub(super) fn with_operation<T>(
         reset: &reset(kind, &author.subresource),
         now,
     })
+}
+
+/// Where the number of replicas is in each version of a kind.
+fn replica_paths(core: &Core, kind: &Kind) -> ReplicaPaths {
+    let kinds = core.registry.read().of_storage(&kind.storage);
+    let path = |kind: &Kind| {
+        let paths = kind.scale_paths()?;
+        Some(paths.spec_replicas.split('.').map(Element::field).collect())
+    };
+    kinds.iter().map(|kind| (kind.api_version(), path(kind))).collect()
+}
+
+/// What a write to an object's Scale is.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum ScaleWrite<'a> {
+    /// The Scale is to be this.
+    Update(&'a Object),
+    /// This is applied to it, with force or without.
+    Apply(&'a Object, bool),
+}
+
+/// What a write to an object's Scale makes of the Scale (nothing: it stays as it is), and who owns the object's fields
+/// then. `author`: with the subresource `scale`. Scales carry no apiVersion, kind and managedFields here.
+///
+/// # Errors
+///
+/// An apply is refused.
+pub(super) fn scale(
+    core: &Core,
+    kind: &Kind,
+    author: &Author,
+    (live, owned): (&Object, &Managed),
+    write: ScaleWrite<'_>,
+    now: Timestamp,
+) -> Result<Applied, Refused> {
+    let paths = replica_paths(core, kind);
+    let of_scale = fields::scale::of_scale(owned, &paths);
+    let operation = Operation {
+        types: &Types::scale(),
+        kind: "Scale",
+        version: fields::scale::SCALE,
+        others: &BTreeMap::new(),
+        manager: &author.manager,
+        subresource: &author.subresource,
+        reset: &Set::empty(),
+        now,
+    };
+    let Applied { object, managed } = match write {
+        ScaleWrite::Update(new) => Applied {
+            object: Some(new.clone()),
+            managed: fields::update(&operation, Some(live), &of_scale, Sent::Nothing, new),
+        },
+        ScaleWrite::Apply(config, force) => fields::apply(&operation, Some(live), &of_scale, config, force)?,
+    };
+    let managed = fields::scale::of_object(owned, &managed, &kind.api_version(), &paths);
+    Ok(Applied { object, managed })
 }
 
 /// What a write to an object or to a subresource does not change, whatever it says: `GetResetFields` of each kind's

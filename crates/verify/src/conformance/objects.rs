@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 pub(super) const GROUP: &str = "conformance.example.com";
 
 /// Widget: namespaced, two versions, with a status subresource and a selectable field. Gadget: of cluster scope, bare.
-pub(super) fn definitions() -> [Value; 2] {
+/// Tracker: lists and maps of every sort, and a second version that does not say so.
+pub(super) fn definitions() -> [Value; 3] {
     let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     let mut widget = open.clone();
     widget["properties"] = json!({
@@ -40,7 +41,61 @@ pub(super) fn definitions() -> [Value; 2] {
     [
         definition("Widget", "widgets", "Namespaced", json!([version("v1", true), version("v2", false)])),
         definition("Gadget", "gadgets", "Cluster", gadgets),
+        definition("Tracker", "trackers", "Namespaced", tracker_versions(&open)),
     ]
+}
+
+fn tracker_versions(open: &Value) -> Value {
+    let text = json!({ "type": "string" });
+    let list = |sort: &str, items: &Value| json!({ "type": "array", "x-kubernetes-list-type": sort, "items": items });
+    let ports = json!({
+        "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["port", "protocol"],
+        "items": {
+            "type": "object", "required": ["port"],
+            "properties": {
+                "port": { "type": "integer" }, "protocol": { "type": "string", "default": "TCP" }, "name": text,
+            },
+        },
+    });
+    let conditions = json!({
+        "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
+        "items": { "type": "object", "required": ["type"], "properties": { "type": text, "status": text } },
+    });
+    let map = json!({ "type": "object", "additionalProperties": text });
+    let mut atomic_map = map.clone();
+    atomic_map["x-kubernetes-map-type"] = "atomic".into();
+    let spec = json!({
+        "set": list("set", &text),
+        "ports": ports,
+        "atomicList": list("atomic", &text),
+        "plainList": { "type": "array", "items": { "type": "object", "properties": { "a": text } } },
+        "atomicMap": atomic_map,
+        "map": map,
+        "members": { "type": "object", "properties": { "a": text, "b": text } },
+        "open": open,
+        "either": { "x-kubernetes-int-or-string": true },
+        "inner": {
+            "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true,
+        },
+    });
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "spec": { "type": "object", "properties": spec },
+            "status": { "type": "object", "properties": { "conditions": conditions, "phase": text } },
+        },
+    });
+    let version = |name: &str, schema: &Value| {
+        json!({
+            "name": name, "served": true, "storage": name == "v1", "schema": { "openAPIV3Schema": schema },
+            "subresources": { "status": {} },
+        })
+    };
+    json!([version("v1", &schema), version("v2", open)])
+}
+
+pub(super) fn tracker(name: &str, spec: Value) -> Value {
+    json!({ "apiVersion": format!("{GROUP}/v1"), "kind": "Tracker", "metadata": { "name": name }, "spec": spec })
 }
 
 pub(super) fn map(name: &str, value: &str) -> Value {

@@ -90,7 +90,7 @@ impl Server {
                 made.is(201)?;
             }
         }
-        for collection in ["v1/widgets", "v2/widgets", "v1/gadgets"] {
+        for collection in ["v1/widgets", "v2/widgets", "v1/gadgets", "v1/trackers", "v2/trackers"] {
             let path = format!("/apis/{}/{collection}", objects::GROUP);
             // Discovery and the storage of a new kind come some seconds after its definition.
             let mut answer = self.send(Method::GET, &path, &[], "").await?;
@@ -321,6 +321,11 @@ impl Target {
     /// The same kind in its other version.
     pub(super) fn widgets_v2(&self, rest: &str) -> String {
         format!("/apis/{}/v2/namespaces/{}/widgets{rest}", objects::GROUP, self.namespace)
+    }
+
+    /// A custom kind with lists and maps of every sort.
+    pub(super) fn trackers(&self, rest: &str) -> String {
+        format!("/apis/{}/v1/namespaces/{}/trackers{rest}", objects::GROUP, self.namespace)
     }
 
     /// A custom kind of cluster scope, without subresources.
