@@ -147,9 +147,14 @@ impl Types {
             Some(schema) => Self::build(schema, false),
             None => {
                 let unknown = Value::Object(Map::new());
-                Self::build(&custom(kind.schema().map_or(&unknown, |schema| schema)), true)
+                Self::of_schema(kind.schema().map_or(&unknown, |schema| schema))
             }
         }
+    }
+
+    /// The types of a definition's schema.
+    pub(crate) fn of_schema(schema: &Value) -> Self {
+        Self::build(&custom(schema), true)
     }
 
     /// The types of what has none: objects are told apart by member, lists are one field.

@@ -8,6 +8,7 @@ mod collector;
 mod lifecycle;
 mod snapshot;
 mod broken;
+mod apply;
 mod faults;
 mod trace;
 #[cfg(feature = "listen")]

@@ -721,13 +721,11 @@ fn lists() -> Vec<Case> {
             "an_item_without_its_key_is_500",
             "An apply of an item without any of its list's keys answers 500.",
             async |t| {
-                let config = json!({
-                    "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "p" },
-                    "spec": { "containers": [{ "image": "i" }] },
-                });
-                let answer = t.patch(&t.core("pods", "/p?fieldManager=m"), APPLY, &config).await?;
-                let part = ".spec.containers: element 0: associative list with keys has an element that omits all key \
-                            fields [\"name\"] (and doesn't have default values for any key fields)";
+                let mut config = tracker("a", json!({}));
+                config["status"] = json!({ "conditions": [{ "status": "True" }] });
+                let answer = t.patch(&t.trackers("/a?fieldManager=m"), APPLY, &config).await?;
+                let part = ".status.conditions: element 0: associative list with keys has an element that omits all key \
+                            fields [\"type\"] (and doesn't have default values for any key fields)";
                 holds("it is said", text(&answer.refused(500, "")?, "/message").ends_with(part))
             },
         ),
@@ -753,12 +751,25 @@ fn custom() -> Vec<Case> {
             "a_keyed_list_is_merged",
             "Items of a list with keys are merged by them; what an applier leaves out goes if it was its own.",
             async |t| {
-                track(t, "m", json!({ "ports": [{ "port": 80, "name": "web" }, { "port": 1 }] }))
-                    .await?
-                    .is(201)?;
+                track(
+                    t,
+                    "m",
+                    json!({ "ports": [
+                    { "port": 80, "protocol": "TCP", "name": "web" }, { "port": 1, "protocol": "TCP" },
+                ] }),
+                )
+                .await?
+                .is(201)?;
                 track(t, "n", json!({ "ports": [{ "port": 80, "protocol": "UDP" }] })).await?.is(200)?;
-                let left =
-                    track(t, "m", json!({ "ports": [{ "port": 80, "name": "http" }] })).await?.is(200)?;
+                let left = track(
+                    t,
+                    "m",
+                    json!({ "ports": [
+                    { "port": 80, "protocol": "TCP", "name": "http" },
+                ] }),
+                )
+                .await?
+                .is(200)?;
                 let ports = json!([
                     { "port": 80, "protocol": "TCP", "name": "http" }, { "port": 80, "protocol": "UDP" },
                 ]);

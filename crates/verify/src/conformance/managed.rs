@@ -380,7 +380,7 @@ fn kinds() -> Vec<Case> {
             "An update of a custom resource owns items of sets and keyed lists one by one, atomic ones as a whole.",
             async |t| {
                 let spec = json!({
-                    "set": ["x", "y"], "ports": [{ "port": 80 }], "atomicList": ["a"], "atomicMap": { "a": "b" },
+                    "set": ["x", "y"], "ports": [{ "port": 80, "protocol": "TCP" }], "atomicList": ["a"], "atomicMap": { "a": "b" },
                     "map": { "a": "b" },
                 });
                 let made = t.make(&t.trackers("?fieldManager=m"), tracker("a", spec)).await?;

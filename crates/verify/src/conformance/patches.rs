@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::conformance::answer::*;
 use crate::conformance::objects::*;
 use crate::conformance::target::{JSON_PATCH, MERGE, STRATEGIC};
-use crate::conformance::{Case, Outcome, Target, case};
+use crate::conformance::{Case, case};
 
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = merges();
