@@ -1,5 +1,7 @@
 //! `metadata` of an object while a request works on it: what the server sets, keeps and refuses.
 
+use std::collections::HashMap;
+
 use fastrand::Rng;
 use serde_json::{Map, Value};
 
@@ -71,6 +73,25 @@ pub(crate) fn normalize(object: &mut Object) {
         Value::Array(items) => !items.is_empty(),
         _ => true,
     });
+}
+
+/// Takes out owner references that are there already, and says of which uids.
+pub(crate) fn remove_equal_owners(object: &mut Object) -> Vec<String> {
+    let Some(Value::Array(owners)) = of(object).get_mut("ownerReferences") else { return Vec::new() };
+    let mut seen: HashMap<String, Vec<Value>> = HashMap::new();
+    let mut twice = Vec::new();
+    owners.retain(|owner| {
+        let uid = owner.get("uid").and_then(Value::as_str).unwrap_or(EMPTY);
+        let same = seen.entry(uid.to_owned()).or_default();
+        let is_new = !same.contains(owner);
+        if is_new {
+            same.push(owner.clone());
+        } else {
+            twice.push(uid.to_owned());
+        }
+        is_new
+    });
+    twice
 }
 
 /// A random uid of version 4, from the seeded generator.

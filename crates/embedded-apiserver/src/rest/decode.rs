@@ -18,6 +18,21 @@ pub(crate) struct Decoded {
     pub(crate) sent: Sent,
 }
 
+impl Decoded {
+    /// Owner references that are there twice become one, with a warning.
+    pub(crate) fn remove_equal_owners(&mut self, found: &str) {
+        let twice = metadata::remove_equal_owners(&mut self.object);
+        if !twice.is_empty() {
+            self.warnings.push(format!(
+                ".metadata.ownerReferences contains duplicate entries{found}; API server dedups owner references in \
+                 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) \
+                 observed: {}",
+                twice.join(", ")
+            ));
+        }
+    }
+}
+
 fn sent(object: &Object) -> Sent {
     Sent::of(metadata::get(object, "managedFields"))
 }

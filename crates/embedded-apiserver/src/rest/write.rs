@@ -35,6 +35,8 @@ use crate::stored::{Key, Stored};
 
 /// The largest object that etcd takes, by its default.
 const MAX_OBJECT: usize = 3 * 512 * 1024;
+/// Where the real server finds owner references twice in what a patch has made.
+const AFTER_HOOKS: &str = " after mutating admission happens";
 const STALE: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
@@ -51,7 +53,9 @@ pub(super) fn create(
     query.check_field_manager("CreateOptions")?;
     let validation = query.field_validation("CreateOptions")?;
     let author = Author::of(query, request, None);
-    let Decoded { object, mut warnings, sent } = decode::object(kind, request.body(), validation)?;
+    let mut decoded = decode::object(kind, request.body(), validation)?;
+    decoded.remove_equal_owners("");
+    let Decoded { object, mut warnings, sent } = decoded;
     let (namespace, now) = (target.namespace.as_deref(), core.clock.now());
     let writer = Writer { user, kind, namespace, name: "", subresource: None, dry_run };
     let turn = Turn::of(core, &writer);
@@ -303,7 +307,8 @@ pub(super) fn replace(
     let dry_run = query.dry_run("UpdateOptions")?;
     query.check_field_manager("UpdateOptions")?;
     let author = Author::of(query, request, target.subresource.as_deref());
-    let decoded = decode::object(kind, request.body(), validation)?;
+    let mut decoded = decode::object(kind, request.body(), validation)?;
+    decoded.remove_equal_owners("");
     check_said_name(&decoded.object, name)?;
     // Said here, before the object is looked for.
     let version = metadata::text(&decoded.object, "resourceVersion");
@@ -463,7 +468,8 @@ fn patched(
     document.insert("kind".to_owned(), kind.kind().into());
     let mut document = Value::Object(document);
     patch.apply(&mut document)?;
-    let decoded = decode::patched(kind, document, duplicates, validation)?;
+    let mut decoded = decode::patched(kind, document, duplicates, validation)?;
+    decoded.remove_equal_owners(AFTER_HOOKS);
     check_said_name(&decoded.object, name)?;
     Ok(decoded)
 }

@@ -150,6 +150,20 @@ fn writes() -> Vec<Case> {
             },
         ),
         case(
+            "an_owner_that_comes_twice_is_one",
+            "Of equal owner references in a create or an update one is kept, with a warning that names its uid.",
+            async |t| {
+                let owner = json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u-1" });
+                let object = json!({ "metadata": { "name": "a", "ownerReferences": [owner, owner] } });
+                let answer = t.post(&t.maps("?dryRun=All"), &object).await?;
+                let warning = "299 - \".metadata.ownerReferences contains duplicate entries; API server dedups owner \
+                               references in 1.20+, and may reject such requests as early as 1.24; please fix your \
+                               requests; duplicate UID(s) observed: u-1\"";
+                same("warnings", answer.warnings(), vec![warning.to_owned()])?;
+                same("owners", items(&answer.is(201)?, "/metadata/ownerReferences").len(), 1)
+            },
+        ),
+        case(
             "a_held_object_keeps_its_owners",
             "The delete of an object with finalizers leaves its managedFields as they are.",
             async |t| {
