@@ -143,8 +143,9 @@ impl Builder {
         self
     }
 
-    /// Whether a listener may be given an address that other machines can reach (default `false`). This server has
-    /// no transport security and no permissions: whoever reaches it may do everything.
+    /// Whether a listener may be given an address that other machines can reach (default `false`). Without
+    /// [`rbac`](Self::rbac) whoever reaches it may do everything, and without TLS whoever listens on the way knows the
+    /// tokens.
     pub const fn allow_non_loopback(mut self, allow: bool) -> Self {
         self.front.allow_non_loopback = allow;
         self

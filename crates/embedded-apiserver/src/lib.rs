@@ -20,6 +20,8 @@ mod collector;
 mod lifecycle;
 #[cfg(feature = "listen")]
 mod listen;
+#[cfg(feature = "tls")]
+mod tls;
 #[cfg(feature = "client")]
 mod client;
 #[cfg(feature = "proxy")]
@@ -74,3 +76,5 @@ pub use crate::request_log::{Counts, Entry, Forgotten, Outcome, RequestLog, Sele
 pub use crate::server::EmbeddedApiServer;
 pub use crate::service::ApiService;
 pub use crate::snapshot::SnapshotError;
+#[cfg(feature = "tls")]
+pub use crate::tls::{Tls, TlsError};

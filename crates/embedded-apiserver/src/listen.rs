@@ -1,4 +1,5 @@
-//! The listener: HTTP/1.1 and cleartext HTTP/2 on a loopback address, one task a connection, an orderly stop.
+//! The listener: HTTP/1.1 and HTTP/2 on a loopback address, in the clear or by TLS, one task a connection, an orderly
+//! stop. Who connects and then says nothing, or says it too slowly, is not waited for.
 
 use crate::body::{Body, Disconnected};
 use crate::server::EmbeddedApiServer;
@@ -15,7 +16,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, lookup_host};
 use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -27,6 +30,19 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// Pause after an accept that failed for want of file descriptors or memory, so that the loop does not spin.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
+
+/// How long a new connection may take until its first request is there, the TLS handshake included:
+/// `ReadHeaderTimeout` of k8s.io/apiserver/pkg/server/secure_serving.go.
+const FIRST_REQUEST: Duration = Duration::from_secs(32);
+
+/// How long a connection may be idle between two requests, and the head of a later request may take: `IdleTimeout` there.
+const NEXT_REQUEST: Duration = Duration::from_secs(90);
+
+/// Requests that are under way on one HTTP/2 connection: `--http2-max-streams-per-connection` of kube-apiserver.
+const STREAMS: u32 = 1000;
+
+/// The largest head of a request: `DefaultMaxHeaderBytes` of Go's net/http.
+const HEAD: u32 = 1 << 20;
 
 /// Why a server does not listen.
 #[derive(Debug)]
@@ -92,8 +108,18 @@ impl std::error::Error for ListenError {
 #[must_use = "dropping the listener closes it"]
 pub struct Listener {
     address: SocketAddr,
+    service: ApiService,
+    secure: Secure,
     stop: watch::Sender<bool>,
     accepting: JoinHandle<()>,
+}
+
+/// How a connection is secured.
+#[derive(Debug, Clone)]
+enum Secure {
+    Not,
+    #[cfg(feature = "tls")]
+    Tls(crate::tls::Tls),
 }
 
 impl Listener {
@@ -103,10 +129,29 @@ impl Listener {
         self.address
     }
 
-    /// The URL for clients: `http://127.0.0.1:PORT`.
+    /// The URL for clients: `http://127.0.0.1:PORT`, or `https://` with TLS.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        let scheme = match self.secure {
+            Secure::Not => "http",
+            #[cfg(feature = "tls")]
+            Secure::Tls(_) => "https",
+        };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// A kubeconfig (YAML) with which kube, client-go and kubectl reach the server here as `user`, with the user's token
+    /// if the builder was given one, and with what to trust inline. It holds the token: write it where only its reader
+    /// can read it.
+    #[must_use]
+    pub fn kubeconfig(&self, user: &str) -> String {
+        let authority = match &self.secure {
+            Secure::Not => None,
+            #[cfg(feature = "tls")]
+            Secure::Tls(tls) => Some(tls.authority()),
+        };
+        let token = self.service.pipeline().tokens.token_of(user);
+        crate::kubeconfig::kubeconfig(&self.url(), user, token, authority)
     }
 
     /// Stops: accepts no more, ends watches, lets answers under way finish for up to a second, closes the rest.
@@ -141,11 +186,31 @@ impl EmbeddedApiServer {
     pub async fn listen(&self, address: &str) -> Result<Listener, ListenError> {
         Listener::open(self.service().from_socket(), address).await
     }
+
+    /// As [`listen`](Self::listen), by TLS: HTTP/2 or HTTP/1.1 as the client wants it (ALPN). The users' tokens are then
+    /// sent as bearer tokens by every client.
+    ///
+    /// # Errors
+    ///
+    /// [`ListenError`] if the address is unusable, not a loopback address, or in use.
+    ///
+    /// # Cancel safety
+    ///
+    /// Nothing listens if the future is dropped.
+    #[cfg(feature = "tls")]
+    pub async fn listen_tls(&self, address: &str, tls: &crate::Tls) -> Result<Listener, ListenError> {
+        let secure = Secure::Tls(tls.clone());
+        Listener::open_secured(self.service().from_socket(), address, secure).await
+    }
 }
 
 impl Listener {
     /// Binds and accepts for `service`, whose pipeline says whether other machines may reach it.
     pub(crate) async fn open(service: ApiService, address: &str) -> Result<Self, ListenError> {
+        Self::open_secured(service, address, Secure::Not).await
+    }
+
+    async fn open_secured(service: ApiService, address: &str, secure: Secure) -> Result<Self, ListenError> {
         let unusable = |source| ListenError::Address { address: address.to_owned(), source };
         let resolved: Vec<SocketAddr> = lookup_host(address).await.map_err(unusable)?.collect();
         if !service.pipeline().allow_non_loopback
@@ -163,12 +228,17 @@ impl Listener {
         let socket = TcpListener::bind(address).await.map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
         let (stop, stopped) = watch::channel(false);
-        let accepting = tokio::spawn(accept(socket, service, stopped));
-        Ok(Self { address, stop, accepting })
+        let accepting = tokio::spawn(accept(socket, service.clone(), secure.clone(), stopped));
+        Ok(Self { address, service, secure, stop, accepting })
     }
 }
 
-async fn accept(socket: TcpListener, service: ApiService, mut stopped: watch::Receiver<bool>) {
+async fn accept(
+    socket: TcpListener,
+    service: ApiService,
+    secure: Secure,
+    mut stopped: watch::Receiver<bool>,
+) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -177,7 +247,7 @@ async fn accept(socket: TcpListener, service: ApiService, mut stopped: watch::Re
             Some(_) = connections.join_next() => {}
             accepted = socket.accept() => match accepted {
                 Ok((stream, _)) => {
-                    connections.spawn(serve(stream, service.clone(), stopped.clone()));
+                    connections.spawn(connect(stream, service.clone(), secure.clone(), stopped.clone()));
                 }
                 Err(error) => {
                     tracing::debug!(%error, "a connection was not accepted");
@@ -198,24 +268,62 @@ async fn stop(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
-async fn serve(stream: TcpStream, service: ApiService, mut stopped: watch::Receiver<bool>) {
+/// One connection: its handshake, if it has one, and its requests.
+async fn connect(stream: TcpStream, service: ApiService, secure: Secure, stopped: watch::Receiver<bool>) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection keeps Nagle's delay");
     }
-    let dropped = Arc::new(Notify::new());
-    let (drops, stops) = (Arc::clone(&dropped), stopped.clone());
-    let service =
-        service_fn(move |request| answer(service.clone(), request, Arc::clone(&drops), stops.clone()));
-    let mut builder = auto::Builder::new(TokioExecutor::new());
-    builder.http1().timer(TokioTimer::new());
-    builder.http2().timer(TokioTimer::new());
+    match secure {
+        Secure::Not => serve(stream, service, auto::Builder::new(TokioExecutor::new()), stopped).await,
+        #[cfg(feature = "tls")]
+        Secure::Tls(tls) => {
+            let handshake = timeout(FIRST_REQUEST, tls.acceptor().accept(stream)).await;
+            let stream = match handshake {
+                Ok(Ok(stream)) => stream,
+                Ok(Err(error)) => return tracing::debug!(%error, "a connection ended in its handshake"),
+                Err(_) => return tracing::debug!("a connection did not end its handshake in time"),
+            };
+            let http2 = stream.get_ref().1.alpn_protocol() == Some(crate::tls::HTTP2);
+            let builder = auto::Builder::new(TokioExecutor::new());
+            let builder = if http2 { builder.http2_only() } else { builder.http1_only() };
+            serve(stream, service, builder, stopped).await;
+        }
+    }
+}
+
+async fn serve<S>(
+    stream: S,
+    service: ApiService,
+    mut builder: auto::Builder<TokioExecutor>,
+    mut stopped: watch::Receiver<bool>,
+) where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let (dropped, begun) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
+    let (drops, stops, begins) = (Arc::clone(&dropped), stopped.clone(), Arc::clone(&begun));
+    let service = service_fn(move |request| {
+        begins.store(true, Ordering::Relaxed);
+        answer(service.clone(), request, Arc::clone(&drops), stops.clone())
+    });
+    builder.http1().timer(TokioTimer::new()).header_read_timeout(NEXT_REQUEST);
+    builder.http2().timer(TokioTimer::new()).max_concurrent_streams(STREAMS).max_header_list_size(HEAD);
     let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
-    let ended = tokio::select! {
-        // First the connection, so that what it has to write is written before it is dropped.
-        biased;
-        ended = connection.as_mut() => Some(ended),
-        () = dropped.notified() => return,
-        () = stop(&mut stopped) => None,
+    let mut first = pin!(sleep(FIRST_REQUEST));
+    let mut waits = true;
+    let ended = loop {
+        tokio::select! {
+            // First the connection, so that what it has to write is written before it is dropped.
+            biased;
+            ended = connection.as_mut() => break Some(ended),
+            () = dropped.notified() => return,
+            () = stop(&mut stopped) => break None,
+            () = first.as_mut(), if waits => {
+                if !begun.load(Ordering::Relaxed) {
+                    return tracing::debug!("a connection without a request was closed");
+                }
+                waits = false;
+            }
+        }
     };
     let ended = match ended {
         Some(ended) => ended,

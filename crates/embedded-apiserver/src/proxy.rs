@@ -115,7 +115,7 @@ impl FaultProxy {
     /// user's token for the proxy: write it where only its reader can read it.
     #[must_use]
     pub fn kubeconfig(&self, url: &str, user: &str) -> String {
-        crate::kubeconfig::kubeconfig(url, user, self.0.pipeline.tokens.token_of(user))
+        crate::kubeconfig::kubeconfig(url, user, self.0.pipeline.tokens.token_of(user), None)
     }
 }
 

@@ -230,7 +230,7 @@ impl EmbeddedApiServer {
     /// user's token if the builder was given one. It holds the token: write it where only its reader can read it.
     #[must_use]
     pub fn kubeconfig(&self, url: &str, user: &str) -> String {
-        crate::kubeconfig::kubeconfig(url, user, self.core().pipeline.tokens.token_of(user))
+        crate::kubeconfig::kubeconfig(url, user, self.core().pipeline.tokens.token_of(user), None)
     }
 
     /// Forgets the history up to now: a watch that resumes from before, and a page of an older list, get 410 Expired.

@@ -5,10 +5,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request, Response, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio::time::timeout;
 use tower::Service;
 
 use crate::access;
@@ -24,6 +26,9 @@ use crate::status::Status;
 
 /// The largest body of a request, as kube-apiserver's.
 const MAX_BODY: usize = 3 * 1024 * 1024;
+
+/// How long the body of a request of a socket may take: `--request-timeout` of kube-apiserver.
+const BODY: Duration = Duration::from_secs(60);
 
 /// The server as a [`tower::Service`]; from [`EmbeddedApiServer::service`](crate::EmbeddedApiServer::service).
 ///
@@ -159,7 +164,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let Self { behind, .. } = self.clone();
+        let Self { behind, from_socket, .. } = self.clone();
         let user = self.user_of(request.headers());
         Box::pin(async move {
             match &behind {
@@ -171,12 +176,19 @@ where
             if let Some(user) = user {
                 parts.extensions.insert(user);
             }
-            let (body, refused) = match Limited::new(body, MAX_BODY).collect().await {
-                Ok(body) => (body.to_bytes(), None),
-                Err(error) if error.is::<LengthLimitError>() => {
+            let read = Limited::new(body, MAX_BODY).collect();
+            // In this process a body is there, or its sender is waited for.
+            let read = if from_socket { timeout(BODY, read).await } else { Ok(read.await) };
+            let (body, refused) = match read {
+                Ok(Ok(body)) => (body.to_bytes(), None),
+                Err(_) => {
+                    let why = "request did not complete within the allotted timeout".to_owned();
+                    (Bytes::new(), Some(Status::denied(504, "Timeout".to_owned(), why)))
+                }
+                Ok(Err(error)) if error.is::<LengthLimitError>() => {
                     (Bytes::new(), Some(Status::too_large(MAX_BODY)))
                 }
-                Err(error) => {
+                Ok(Err(error)) => {
                     let why = format!("the body of the request could not be read: {error}");
                     (Bytes::new(), Some(Status::bad_request(why)))
                 }

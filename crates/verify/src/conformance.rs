@@ -9,6 +9,7 @@ mod objects;
 mod page;
 mod target;
 
+mod access;
 mod apply;
 mod collecting;
 mod collections;
@@ -26,6 +27,7 @@ mod metadata;
 mod names;
 mod namespaces;
 mod patches;
+mod reviews;
 mod selectors;
 mod statuses;
 mod storage;
@@ -131,6 +133,8 @@ pub fn cases() -> Vec<Case> {
         ("events", events::cases()),
         ("workloads", workloads::cases()),
         ("custom", custom::cases()),
+        ("access", access::cases()),
+        ("reviews", reviews::cases()),
     ];
     let named =
         |(group, cases): (&'static str, Vec<Case>)| cases.into_iter().map(move |case| Case { group, ..case });

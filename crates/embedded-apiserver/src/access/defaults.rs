@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::access::GROUP;
-use crate::kind::Kind;
 use crate::rest::create_object;
 use crate::server::Core;
 
@@ -12,22 +11,8 @@ use crate::server::Core;
 /// here: none of these controllers is.
 const OBJECTS: &str = include_str!("../../data/rbac.json");
 
-/// Creates them; and serves the four kinds, if nobody has done so yet.
+/// Creates them.
 pub(crate) fn create_default_roles(core: &Core) {
-    let kinds = [
-        Kind::cluster_scoped(GROUP, "v1", "ClusterRole", "clusterroles"),
-        Kind::cluster_scoped(GROUP, "v1", "ClusterRoleBinding", "clusterrolebindings"),
-        Kind::namespaced(GROUP, "v1", "Role", "roles"),
-        Kind::namespaced(GROUP, "v1", "RoleBinding", "rolebindings"),
-    ];
-    for kind in kinds {
-        let mut registry = core.registry.write();
-        if registry.find(GROUP, "v1", kind.plural()).is_none()
-            && let Err(wrong) = registry.register(kind)
-        {
-            tracing::debug!(%wrong, "a kind of roles is not served");
-        }
-    }
     // What is written down here can be read: the tests see it.
     let objects: Vec<Value> = serde_json::from_str(OBJECTS).unwrap_or_default();
     for object in objects {

@@ -50,7 +50,7 @@ pub(crate) struct Turn {
     validated: Option<Asked>,
     deletable: HashSet<(Key, u64)>,
     pending: Option<Pending>,
-    /// As it was at first: the same names and uids each time.
+    /// The same names and uids each time.
     rng: Option<Rng>,
 }
 
@@ -242,17 +242,13 @@ pub(crate) fn gated<T>(
     let mut turn = Box::new(turn);
     for _ in 0..ROUNDS {
         let (outcome, returned) = core.store.write(|inner| {
-            let first = turn.rng.clone();
-            let later = first.is_some();
-            let seeded = first.unwrap_or_else(|| inner.rng.clone());
-            turn.rng = Some(seeded.clone());
-            let live = std::mem::replace(&mut inner.rng, seeded);
+            // A stream of its own, as others may draw between two rounds.
+            let own = turn.rng.get_or_insert_with(|| inner.rng.fork()).clone();
+            let others = std::mem::replace(&mut inner.rng, own);
             inner.turn = Some(turn);
             let outcome = write(inner);
             let turn = inner.turn.take();
-            if later {
-                inner.rng = live;
-            }
+            inner.rng = others;
             (outcome, turn)
         });
         // The write leaves it where it was put.

@@ -25,8 +25,12 @@ mod facts;
 mod hostile;
 mod lists;
 mod runtime;
+mod access;
+mod admission;
 mod strategic;
 mod tables;
 mod wakeups;
 mod watches;
+#[cfg(feature = "tls")]
+mod tls;
 mod wire;

@@ -67,6 +67,7 @@ impl Server {
             .volume_binder(true)
             .garbage_collector(true)
             .namespace_lifecycle(true)
+            .rbac(true)
             .build();
         for definition in objects::definitions() {
             let definition = serde_json::from_value(definition).map_err(|error| error.to_string())?;
@@ -188,7 +189,7 @@ impl Server {
     }
 }
 
-const JSON: (&str, &str) = ("content-type", "application/json");
+pub(super) const JSON: (&str, &str) = ("content-type", "application/json");
 const NAMESPACES: &str = "/api/v1/namespaces";
 
 /// A server, and a namespace on it that nobody else uses.

@@ -156,3 +156,15 @@ fn objects_that_are_no_roles_grant_nothing() {
         assert!(!policy.says("bob", &get("pods", "n")).0);
     }
 }
+
+#[test]
+fn a_decision_looks_at_the_bindings_of_its_user_alone() {
+    let mut policy = Policy::default();
+    policy.put(Table::Roles, "n", "r", role(&["pods"]));
+    for at in 0..500 {
+        let subjects = json!([{ "kind": "User", "name": format!("user-{at}") }]);
+        policy.put(Table::Bindings, "n", &format!("b{at}"), binding("Role", "r", subjects));
+    }
+    let looked_at = policy.bindings_of(&User::new("user-7"), "n");
+    assert_eq!(looked_at.iter().map(|binding| &*binding.name).collect::<Vec<_>>(), ["b7"]);
+}
