@@ -137,7 +137,7 @@ pub(super) fn ordered_groups(registry: &Registry) -> Vec<(String, Vec<String>)> 
 }
 
 /// The newest and most stable version first.
-pub(super) fn ordered_versions<'a, S: AsRef<str>>(versions: &'a [S]) -> Vec<&'a str> {
+pub(super) fn ordered_versions<S: AsRef<str>>(versions: &[S]) -> Vec<&str> {
     let mut versions: Vec<&str> = versions.iter().map(AsRef::as_ref).collect();
     versions.sort_by_key(|version| Reverse(stability(version)));
     versions

@@ -70,9 +70,9 @@ async fn dependents_of_a_deleted_owner_go_and_their_dependents_too() {
 async fn an_object_whose_owner_never_was_goes() {
     let server = server();
     let missing = json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "nobody" });
-    create(&server, "orphan", &[missing.clone()]).await;
+    create(&server, "orphan", std::slice::from_ref(&missing)).await;
     let owner = create(&server, "owner", &[]).await;
-    create(&server, "of-an-earlier-owner", &[missing.clone()]).await;
+    create(&server, "of-an-earlier-owner", std::slice::from_ref(&missing)).await;
     create(&server, "of-both", &[missing, reference(&owner, false)]).await;
     settle().await;
     assert_eq!(names(&server, MAPS).await, ["of-both", "owner"]);

@@ -191,8 +191,11 @@ async fn kubectl_learns_what_is_served_and_has_its_input_checked() {
         assert!(versions.lines().any(|line| line == version), "{version} in {versions}");
     }
     let asked = k.server.requests().all().by("kim").verb(Verb::Get).entries();
-    let discovery: Vec<&str> =
-        asked.iter().map(|entry| entry.info.path.as_str()).filter(|path| path.starts_with("/api")).collect();
+    let discovery: Vec<&str> = asked
+        .iter()
+        .map(|entry| entry.request.path.as_str())
+        .filter(|path| path.starts_with("/api"))
+        .collect();
     assert!(
         !discovery.is_empty() && discovery.iter().all(|path| matches!(*path, "/api" | "/apis")),
         "all at once: {discovery:?}"

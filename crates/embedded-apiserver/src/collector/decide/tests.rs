@@ -35,7 +35,7 @@ fn metadata(uid: &str, owners: &[OwnerReference], finalizers: &[&str], deleting:
         uid: Some(uid.to_owned()),
         owner_references: Some(owners.to_vec()),
         finalizers: Some(finalizers.iter().map(|&name| name.to_owned()).collect()),
-        deletion_timestamp: deleting.then(|| Time(jiff::Timestamp::UNIX_EPOCH)),
+        deletion_timestamp: deleting.then_some(Time(jiff::Timestamp::UNIX_EPOCH)),
         ..ObjectMeta::default()
     }
 }
