@@ -6,8 +6,6 @@ mod defaults;
 mod field_path;
 mod openapi;
 mod registered;
-#[cfg(feature = "cel")]
-mod rules;
 mod served;
 mod settle;
 mod status;
@@ -99,17 +97,12 @@ pub(crate) fn not_implemented(object: &Object) -> Option<&'static str> {
     if strategy == "Webhook" {
         return Some("the conversion strategy Webhook of custom resource definitions");
     }
-    #[cfg(not(feature = "cel"))]
     if structural::list(spec, "versions").iter().filter_map(check::schema_of).any(has_rules) {
-        return Some(
-            "x-kubernetes-validations of custom resource definitions without the cargo feature \"cel\" of \
-             embedded-apiserver",
-        );
+        return Some("x-kubernetes-validations (rules in CEL) of custom resource definitions");
     }
     None
 }
 
-#[cfg(not(feature = "cel"))]
 fn has_rules(schema: &Value) -> bool {
     let mut found = structural::has(schema, "x-kubernetes-validations");
     structural::each_child(schema, &mut |child| found = found || has_rules(child));

@@ -12,8 +12,6 @@ mod path;
 mod pattern;
 mod prune;
 mod render;
-#[cfg(feature = "cel")]
-mod rules;
 #[cfg(test)]
 mod tests;
 
@@ -31,8 +29,6 @@ pub(crate) use crate::schema::path::Path;
 pub(crate) use crate::schema::pattern::Pattern;
 pub(crate) use crate::schema::prune::{prune, prune_nulls, prune_value};
 pub(crate) use crate::schema::render::shown;
-#[cfg(feature = "cel")]
-pub(crate) use crate::schema::rules::{CheckedRule, Rules};
 
 /// How deep schemas nest: what is read from JSON cannot be deeper than serde_json reads (128), what is built by hand
 /// could.
@@ -123,9 +119,9 @@ pub(crate) struct Schema {
     pub(crate) format: Option<Format>,
     pub(crate) preserve: bool,
     pub(crate) embedded: bool,
-    pub(crate) properties: BTreeMap<String, Schema>,
+    pub(crate) properties: BTreeMap<String, Self>,
     pub(crate) additional: Additional,
-    pub(crate) items: Option<Box<Schema>>,
+    pub(crate) items: Option<Box<Self>>,
     pub(crate) default: Option<Value>,
     pub(crate) list_type: ListType,
     pub(crate) list_keys: Vec<String>,
@@ -133,13 +129,10 @@ pub(crate) struct Schema {
     pub(crate) allowed: Vec<Value>,
     pub(crate) limits: Limits,
     pub(crate) pattern: Option<Pattern>,
-    pub(crate) all_of: Vec<Schema>,
-    pub(crate) any_of: Vec<Schema>,
-    pub(crate) one_of: Vec<Schema>,
-    pub(crate) not: Option<Box<Schema>>,
-    /// `x-kubernetes-validations`, compiled.
-    #[cfg(feature = "cel")]
-    pub(crate) rules: Rules,
+    pub(crate) all_of: Vec<Self>,
+    pub(crate) any_of: Vec<Self>,
+    pub(crate) one_of: Vec<Self>,
+    pub(crate) not: Option<Box<Self>>,
 }
 
 /// Bounds of a value.
@@ -241,8 +234,6 @@ impl Schema {
             any_of: several("anyOf")?,
             one_of: several("oneOf")?,
             not: boxed("not")?,
-            #[cfg(feature = "cel")]
-            rules: Rules::read(schema.get("x-kubernetes-validations"))?,
         })
     }
 

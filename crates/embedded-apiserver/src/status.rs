@@ -203,19 +203,6 @@ impl Causes {
         }
     }
 
-    /// Whether something is so wrong that rules which look at the values cannot be asked: `hasBlockingErr` of
-    /// k8s.io/apiextensions-apiserver.
-    pub(crate) fn keep_rules_from_running(&self) -> bool {
-        let blocks = [
-            "FieldValueNotSupported",
-            "FieldValueRequired",
-            "FieldValueTooLong",
-            "FieldValueTooMany",
-            "FieldValueTypeInvalid",
-        ];
-        self.found.iter().any(|cause| blocks.contains(&cause.reason))
-    }
-
     /// In the order of their texts.
     pub(crate) fn sorted(mut self) -> Self {
         self.found.sort_by_key(Cause::text);

@@ -14,6 +14,7 @@ mod apply;
 mod collecting;
 mod collections;
 mod custom;
+mod definitions;
 mod deletes;
 mod discovery;
 mod entrances;
@@ -28,6 +29,7 @@ mod names;
 mod namespaces;
 mod patches;
 mod reviews;
+mod schemas;
 mod selectors;
 mod statuses;
 mod storage;
@@ -135,6 +137,8 @@ pub fn cases() -> Vec<Case> {
         ("custom", custom::cases()),
         ("access", access::cases()),
         ("reviews", reviews::cases()),
+        ("definitions", definitions::cases()),
+        ("schemas", schemas::cases()),
     ];
     let named =
         |(group, cases): (&'static str, Vec<Case>)| cases.into_iter().map(move |case| Case { group, ..case });

@@ -90,7 +90,7 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
         if let Some(why) = names::wrong_dns_1035_label(name) {
             causes.push(Cause::invalid(place.field("name").to_string(), name, why));
         }
-        check_version(version, &place, causes);
+        check_version(version, spec, &place, causes);
     }
     let all = spec.get("versions").cloned().unwrap_or_default();
     if !unique {
@@ -108,6 +108,7 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
         }
     }
     check_names(&names_of, &at_names, causes);
+    check_shared(spec, path, causes);
     check_conversion(spec.get("conversion").unwrap_or(&Value::Null), &path.field("conversion"), causes);
 }
 
@@ -122,7 +123,44 @@ fn has_default(schema: &Value) -> bool {
     found
 }
 
-fn check_version(version: &Value, path: &Path<'_>, causes: &mut Causes) {
+/// What all versions say alike: the real server holds that once for all of them, and names it so in its causes
+/// (`Convert_v1_CustomResourceDefinitionSpec_To_apiextensions_CustomResourceDefinitionSpec`).
+fn shared<'a>(spec: &'a Value, member: &str) -> Option<&'a Value> {
+    let versions = list(spec, "versions");
+    let first = versions.first()?.get(member).filter(|value| !value.is_null())?;
+    versions.iter().all(|version| version.get(member) == Some(first)).then_some(first)
+}
+
+/// Checks what all versions say alike.
+fn check_shared(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
+    let first = text(list(spec, "versions").first().unwrap_or(&Value::Null), "name");
+    if let Some(why) = names::wrong_dns_1035_label(first).filter(|_| !first.is_empty()) {
+        causes.push(Cause::invalid(path.field("version").to_string(), first, why));
+    }
+    let schema = shared(spec, "schema").and_then(|schema| schema.get("openAPIV3Schema"));
+    let has_status = list(spec, "versions").iter().any(|version| {
+        version.get("subresources").and_then(|all| all.get("status")).is_some_and(Value::is_object)
+    });
+    if let Some(schema) = schema {
+        let place = path.field("validation");
+        check_schema(schema, has_status, &place.field("openAPIV3Schema"), causes);
+    }
+    if let Some(subresources) = shared(spec, "subresources") {
+        check_scale(subresources.get("scale"), &path.field("subresources"), causes);
+    }
+    let columns = path.field("additionalPrinterColumns");
+    let shared_columns = shared(spec, "additionalPrinterColumns").and_then(Value::as_array);
+    for (at, column) in shared_columns.into_iter().flatten().enumerate() {
+        check_column(column, &columns.index(at), causes);
+    }
+    if let (Some(fields), Some(schema)) = (shared(spec, "selectableFields").and_then(Value::as_array), schema)
+    {
+        check_selectable(fields, schema, &path.field("selectableFields"), causes);
+    }
+}
+
+fn check_version(version: &Value, spec: &Value, path: &Path<'_>, causes: &mut Causes) {
+    let own = |member: &str| shared(spec, member).is_none();
     if let Some(warning) = version.get("deprecationWarning").and_then(Value::as_str) {
         let place = path.field("deprecationWarning").to_string();
         for why in wrong_warning(flag(version, "deprecated"), warning) {
@@ -131,16 +169,19 @@ fn check_version(version: &Value, path: &Path<'_>, causes: &mut Causes) {
     }
     let subresources = version.get("subresources").unwrap_or(&Value::Null);
     let at_schema = path.field("schema");
-    if let Some(schema) = schema_of(version) {
+    if let Some(schema) = schema_of(version).filter(|_| own("schema")) {
         let has_status = subresources.get("status").is_some_and(Value::is_object);
         check_schema(schema, has_status, &at_schema.field("openAPIV3Schema"), causes);
     }
-    check_scale(subresources.get("scale"), &path.field("subresources"), causes);
+    if own("subresources") {
+        check_scale(subresources.get("scale"), &path.field("subresources"), causes);
+    }
     let columns = path.field("additionalPrinterColumns");
-    for (at, column) in list(version, "additionalPrinterColumns").iter().enumerate() {
+    let own_columns = own("additionalPrinterColumns");
+    for (at, column) in list(version, "additionalPrinterColumns").iter().enumerate().filter(|_| own_columns) {
         check_column(column, &columns.index(at), causes);
     }
-    if let Some(schema) = schema_of(version) {
+    if let Some(schema) = schema_of(version).filter(|_| own("selectableFields")) {
         check_selectable(list(version, "selectableFields"), schema, &path.field("selectableFields"), causes);
     }
 }
@@ -218,14 +259,12 @@ fn check_schema(schema: &Value, has_status: bool, path: &Path<'_>, causes: &mut 
         found.push(Cause::forbidden(place, "nullable cannot be true at the root"));
     }
     let unsupported = structural::unsupported(schema);
-    let mut readable = None;
     if unsupported.is_none() {
         let unstructured = structural::check(schema, path);
-        if unstructured.is_empty() {
-            readable = Schema::read(schema).ok();
-            if let Some(schema) = &readable {
-                defaults::check(schema, path, &mut found);
-            }
+        if unstructured.is_empty()
+            && let Ok(schema) = Schema::read(schema)
+        {
+            defaults::check(&schema, path, &mut found);
         }
         found.append(unstructured);
     }
@@ -233,13 +272,6 @@ fn check_schema(schema: &Value, has_status: bool, path: &Path<'_>, causes: &mut 
     if let Some(why) = unsupported.filter(|_| found.is_empty()) {
         found.push(Cause::invalid(path.to_string(), "", &why));
     }
-    #[cfg(feature = "cel")]
-    if found.is_empty()
-        && let Some(schema) = &readable
-    {
-        super::rules::check(schema, path, &mut found);
-    }
-    drop(readable);
     causes.append(found);
 }
 

@@ -15,8 +15,6 @@ use crate::rest::scale;
 use crate::schema::{
     Old, Schema, check, check_at, check_embedded, check_lists, coerce, fill, prune, prune_nulls,
 };
-#[cfg(feature = "cel")]
-use crate::status::Cause;
 use crate::status::Causes;
 
 /// What a definition says of one of its versions.
@@ -64,7 +62,7 @@ pub(crate) fn kinds(object: &Object, around: &Around) -> Result<(Vec<Kind>, Kind
     let spec = object.get("spec").unwrap_or(&none);
     let accepted = object.get("status").and_then(|status| status.get("acceptedNames")).unwrap_or(&none);
     let versions = list(spec, "versions");
-    let storage = versions.iter().find(|version| flag(version, "storage")).or(versions.first());
+    let storage = versions.iter().find(|version| flag(version, "storage")).or_else(|| versions.first());
     let Some(storage) = storage else { return Err("it has no version".to_owned()) };
     let read = |version: &Value| match schema_of(version) {
         Some(schema) => Schema::read(schema).map(Arc::new),
@@ -218,16 +216,6 @@ impl Served {
             check_embedded(&self.schema, object, causes);
         }
         self.check_lists(object, old, causes);
-        #[cfg(feature = "cel")]
-        if self.schema.has_rules() {
-            if causes.keep_rules_from_running() {
-                let why = "some validation rules were not checked because the object was invalid; correct the \
-                           existing errors to complete validation";
-                causes.push(Cause::invalid_shown("<nil>".to_owned(), "null", why));
-            } else {
-                crate::schema::check_rules(&self.schema, &whole, Old(before.as_ref()), causes);
-            }
-        }
     }
 
     /// An object that was wrong before may stay so.

@@ -263,7 +263,7 @@ fn is_isbn10(text: &str) -> bool {
     let values: Option<Vec<u32>> = digits.chars().enumerate().map(|(at, c)| value(at, c)).collect();
     values.is_some_and(|values| {
         let sum: u32 = (1..).zip(&values).map(|(weight, value)| weight * value).sum();
-        values.len() == 10 && sum % 11 == 0
+        values.len() == 10 && sum.is_multiple_of(11)
     })
 }
 
@@ -272,7 +272,7 @@ fn is_isbn13(text: &str) -> bool {
     let values: Option<Vec<u32>> = digits.chars().map(|c| c.to_digit(10)).collect();
     values.is_some_and(|values| {
         let sum: u32 = [1, 3].into_iter().cycle().zip(&values).map(|(weight, value)| weight * value).sum();
-        values.len() == 13 && sum % 10 == 0
+        values.len() == 13 && sum.is_multiple_of(10)
     })
 }
 
@@ -300,7 +300,7 @@ fn is_credit_card(text: &str) -> bool {
         .enumerate()
         .map(|(at, digit)| if at % 2 == 1 { doubled(*digit) } else { *digit })
         .sum();
-    known && sum % 10 == 0
+    known && sum.is_multiple_of(10)
 }
 
 fn is_ssn(text: &str) -> bool {
@@ -337,7 +337,7 @@ fn is_rgb_color(text: &str) -> bool {
 fn is_base64(text: &str) -> bool {
     let digits = text.trim_end_matches('=');
     !digits.is_empty()
-        && text.len() % 4 == 0
+        && text.len().is_multiple_of(4)
         && text.len() - digits.len() <= 2
         && digits.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
 }

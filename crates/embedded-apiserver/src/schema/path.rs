@@ -7,10 +7,10 @@ use std::fmt::{self, Display, Write as _};
 pub(crate) enum Path<'a> {
     /// The object itself: `<nil>`.
     Root,
-    Field(&'a Path<'a>, &'a str),
+    Field(&'a Self, &'a str),
     /// A key of a map: `[key]`.
-    Key(&'a Path<'a>, &'a str),
-    Index(&'a Path<'a>, usize),
+    Key(&'a Self, &'a str),
+    Index(&'a Self, usize),
 }
 
 impl<'a> Path<'a> {

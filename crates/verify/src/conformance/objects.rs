@@ -7,7 +7,7 @@ pub(super) const GROUP: &str = "conformance.example.com";
 
 /// Widget: namespaced, two versions, with a status subresource and a selectable field. Gadget: of cluster scope, bare.
 /// Tracker: lists and maps of every sort, and a second version that does not say so.
-pub(super) fn definitions() -> [Value; 3] {
+pub(super) fn definitions() -> [Value; 4] {
     let open = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
     let mut widget = open.clone();
     widget["properties"] = json!({
@@ -42,6 +42,7 @@ pub(super) fn definitions() -> [Value; 3] {
         definition("Widget", "widgets", "Namespaced", json!([version("v1", true), version("v2", false)])),
         definition("Gadget", "gadgets", "Cluster", gadgets),
         definition("Tracker", "trackers", "Namespaced", tracker_versions(&open)),
+        definition("Gear", "gears", "Namespaced", gears()),
     ]
 }
 
@@ -96,6 +97,81 @@ fn tracker_versions(open: &Value) -> Value {
 
 pub(super) fn tracker(name: &str, spec: Value) -> Value {
     json!({ "apiVersion": format!("{GROUP}/v1"), "kind": "Tracker", "metadata": { "name": name }, "spec": spec })
+}
+
+/// Gear: a schema with something of everything.
+fn gears() -> Value {
+    let text = || json!({ "type": "string" });
+    let pair = || json!({ "type": "object", "properties": { "a": text(), "b": text() } });
+    let with = |mut schema: Value, member: &str, alternatives: Value| {
+        schema[member] = alternatives;
+        schema
+    };
+    let either = || json!([{ "required": ["a"] }, { "required": ["b"] }]);
+    let format = |format: &str| json!({ "type": "string", "format": format });
+    let spec = json!({
+        "name": { "type": "string", "minLength": 2, "maxLength": 5, "pattern": "^[a-z]+$" },
+        "word": { "type": "string", "maxLength": 5 },
+        "digit": { "type": "string", "pattern": "^\\d$" },
+        "size": { "type": "integer", "minimum": 1, "maximum": 10 },
+        "small": { "type": "integer", "format": "int32" },
+        "ratio": { "type": "number", "maximum": 1, "exclusiveMaximum": true, "multipleOf": 0.25 },
+        "mode": { "type": "string", "enum": ["fast", "slow"] },
+        "level": { "type": "integer", "default": 3 },
+        "nested": {
+            "type": "object", "default": {}, "properties": { "depth": { "type": "integer", "default": 7 } },
+        },
+        "port": { "x-kubernetes-int-or-string": true },
+        "maybe": { "type": "string", "nullable": true },
+        "when": format("date-time"),
+        "odd": format("color-of-the-day"),
+        "formats": { "type": "object", "properties": {
+            "ip": format("ipv4"), "uuid": format("uuid"), "cidr": format("cidr"), "duration": format("duration"),
+            "bytes": format("byte"),
+        } },
+        "pair": { "type": "object", "required": ["left"], "properties": { "left": text(), "right": text() } },
+        "labels": { "type": "object", "maxProperties": 2, "additionalProperties": text() },
+        "few": { "type": "array", "minItems": 1, "maxItems": 2, "items": text() },
+        "tags": { "type": "array", "x-kubernetes-list-type": "set", "items": text() },
+        "parts": {
+            "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+            "items": {
+                "type": "object", "required": ["name"],
+                "properties": { "name": text(), "n": { "type": "integer" } },
+            },
+        },
+        "steps": { "type": "array", "items": {
+            "type": "object", "properties": { "times": { "type": "integer", "default": 1 } },
+        } },
+        "open": {
+            "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+            "properties": {
+                "n": { "type": "integer" }, "inner": { "type": "object", "properties": { "a": text() } },
+            },
+        },
+        "embedded": {
+            "type": "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true,
+        },
+        "one": with(pair(), "oneOf", either()),
+        "some": with(pair(), "anyOf", either()),
+        "all": with(pair(), "allOf", either()),
+        "none": with(pair(), "not", json!({ "required": ["a"] })),
+    });
+    let status = json!({
+        "phase": text(), "replicas": { "type": "integer" }, "selector": text(),
+    });
+    json!([{
+        "name": "v1", "served": true, "storage": true, "subresources": { "status": {} },
+        "schema": { "openAPIV3Schema": { "type": "object", "properties": {
+            "metadata": { "type": "object", "properties": { "name": { "type": "string", "maxLength": 20 } } },
+            "spec": { "type": "object", "properties": spec },
+            "status": { "type": "object", "properties": status },
+        } } },
+    }])
+}
+
+pub(super) fn gear(name: &str, spec: Value) -> Value {
+    json!({ "apiVersion": format!("{GROUP}/v1"), "kind": "Gear", "metadata": { "name": name }, "spec": spec })
 }
 
 pub(super) fn map(name: &str, value: &str) -> Value {

@@ -91,7 +91,8 @@ impl Server {
                 made.is(201)?;
             }
         }
-        for collection in ["v1/widgets", "v2/widgets", "v1/gadgets", "v1/trackers", "v2/trackers"] {
+        for collection in ["v1/widgets", "v2/widgets", "v1/gadgets", "v1/trackers", "v2/trackers", "v1/gears"]
+        {
             let path = format!("/apis/{}/{collection}", objects::GROUP);
             // Discovery and the storage of a new kind come some seconds after its definition.
             let mut answer = self.send(Method::GET, &path, &[], "").await?;
@@ -327,6 +328,11 @@ impl Target {
     /// A custom kind with lists and maps of every sort.
     pub(super) fn trackers(&self, rest: &str) -> String {
         format!("/apis/{}/v1/namespaces/{}/trackers{rest}", objects::GROUP, self.namespace)
+    }
+
+    /// A custom kind with a schema that has something of everything.
+    pub(super) fn gears(&self, rest: &str) -> String {
+        format!("/apis/{}/v1/namespaces/{}/gears{rest}", objects::GROUP, self.namespace)
     }
 
     /// A custom kind of cluster scope, without subresources.
