@@ -70,6 +70,12 @@ fn kind(row: &Row) -> Kind {
     let kind = row.short_names.iter().fold(kind, |kind, name| kind.short_name(name));
     let kind = row.categories.iter().fold(kind, |kind, name| kind.category(name));
     let kind = row.selectable.iter().fold(kind, |kind, path| kind.selectable_field(path));
+    let kind = match row.builtin {
+        Builtin::Deployment | Builtin::ReplicaSet => {
+            kind.scale("spec.replicas", "status.replicas", Some("spec.selector"))
+        }
+        _ => kind,
+    };
     // The two groups of Event have one table.
     if row.builtin == Builtin::EventV1 { kind.stored_as("/events") } else { kind }
 }

@@ -8,6 +8,7 @@ mod delete;
 mod duplicates;
 mod list;
 mod ownership;
+mod rescale;
 pub(crate) mod scale;
 mod watch;
 mod write;
@@ -109,7 +110,7 @@ async fn answer(
     let name = target.name.clone();
     let finalize = target.subresource.as_deref() == Some("finalize");
     if let (Some("scale"), Some(name)) = (target.subresource.as_deref(), &name) {
-        return scale::serve(core, &target, name, &query, &request, form).await;
+        return scale::serve(core, &user, &target, name, &query, &request).await;
     }
     let writes = !matches!(*request.method(), Method::GET);
     let response = match (request.method(), name) {

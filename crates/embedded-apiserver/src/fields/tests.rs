@@ -370,7 +370,7 @@ proptest! {
                     model.update(name, new.clone());
                 }
             }
-            prop_assert_eq!(to_facts(live.as_ref().unwrap_or(&Object::new())), model.facts.clone(), "{:?} {:?}", before, step);
+            prop_assert_eq!(live.as_ref().map(to_facts).unwrap_or_default(), model.facts.clone(), "{:?} {:?}", before, step);
             for (applies, owners) in [(true, &model.appliers), (false, &model.updaters)] {
                 for (name, facts) in owners {
                     let mut entries = owned.entries();

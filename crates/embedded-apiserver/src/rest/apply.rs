@@ -7,7 +7,6 @@ use serde_json::Value;
 use crate::admission::{Turn, Writer, gated};
 use crate::fields::{self, Applied, Managed, Refused};
 use crate::identity::User;
-use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::query::{FieldValidation, Query};
 use crate::rest::decode;
@@ -32,15 +31,11 @@ pub(super) fn apply(
     check_path_name(name)?;
     let validation = query.field_validation("PatchOptions")?;
     let dry_run = query.dry_run("PatchOptions")?;
-    if query.get("fieldManager").unwrap_or_default().is_empty() {
-        let cause = Cause::required("fieldManager", "is required for apply patch");
-        return Err(Status::invalid_options("PatchOptions", &cause));
-    }
-    query.check_field_manager("PatchOptions")?;
+    check_manager(query)?;
     let author = Author::of(query, request, target.subresource.as_deref());
     let force = query.flag("force");
     let (mut config, doubtful) = read(request.body())?;
-    check_types(kind, &mut config)?;
+    check_types(&kind.api_version(), kind.kind(), &mut config)?;
     let key = key_of(target, name);
     let now = core.clock.now();
     let (namespace, subresource) = (target.namespace.as_deref(), target.subresource.as_deref());
@@ -55,7 +50,8 @@ pub(super) fn apply(
         let applied = with_operation(core, kind, &author, &[&owned], now, |operation| {
             fields::apply(operation, live.as_ref(), &owned, &config, force)
         });
-        let Applied { object, managed } = applied.map_err(|why| refusal(why, target, &config))?;
+        let Applied { object, managed } =
+            applied.map_err(|why| refusal(why, (&kind.api_version(), kind.kind()), &config))?;
         let mut warnings = match validation {
             FieldValidation::Strict if !doubtful.is_empty() => {
                 let why = doubtful.join("\n  ");
@@ -92,7 +88,7 @@ pub(super) fn apply(
 }
 
 /// The configuration, and what of it was said twice. Most clients send JSON, which is YAML too.
-fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
+pub(super) fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
     let wrong = |why: &dyn std::fmt::Display| Status::bad_request(format!("error decoding YAML: {why}"));
     let (value, duplicates) = match serde_json::from_slice(body) {
         Ok(value) => (value, duplicates::find(body)),
@@ -123,15 +119,15 @@ fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
 }
 
 /// A configuration says what it is, and not who owns it.
-fn check_types(kind: &Kind, config: &mut Object) -> Result<(), Status> {
+pub(super) fn check_types(version: &str, kind: &str, config: &mut Object) -> Result<(), Status> {
     let mut take = |member: &str| match config.remove(member) {
         Some(Value::String(text)) => text,
         _ => String::new(),
     };
-    let (version, name) = (take("apiVersion"), take("kind"));
-    if version != kind.api_version() || name != kind.kind() {
-        let version = if version.contains('/') { version } else { format!("/{version}") };
-        return Err(Status::bad_request(format!("invalid object type: {version}, Kind={name}")));
+    let (said, name) = (take("apiVersion"), take("kind"));
+    if said != version || name != kind {
+        let said = if said.contains('/') { said } else { format!("/{said}") };
+        return Err(Status::bad_request(format!("invalid object type: {said}, Kind={name}")));
     }
     if metadata::get(config, "managedFields").is_some() {
         return Err(Status::bad_request("metadata.managedFields must be nil"));
@@ -139,12 +135,21 @@ fn check_types(kind: &Kind, config: &mut Object) -> Result<(), Status> {
     Ok(())
 }
 
-fn refusal(why: Refused, target: &Target, config: &Object) -> Status {
-    let kind = &target.kind;
+/// The manager of an apply is not guessed.
+pub(super) fn check_manager(query: &Query) -> Result<(), Status> {
+    if query.get("fieldManager").unwrap_or_default().is_empty() {
+        let cause = Cause::required("fieldManager", "is required for apply patch");
+        return Err(Status::invalid_options("PatchOptions", &cause));
+    }
+    query.check_field_manager("PatchOptions")
+}
+
+/// The answer to an apply of an object of a version and a kind that is refused.
+pub(super) fn refusal(why: Refused, (version, kind): (&str, &str), config: &Object) -> Status {
     let about = || {
-        let (group, version) = (kind.group(), kind.version());
+        let version = if version.contains('/') { version.to_owned() } else { format!("/{version}") };
         let (namespace, name) = (metadata::text(config, "namespace"), metadata::text(config, "name"));
-        format!("({namespace}/{name}; {group}/{version}, Kind={})", kind.kind())
+        format!("({namespace}/{name}; {version}, Kind={kind})")
     };
     match why {
         Refused::Conflicts(conflicts) => Status::apply_conflict(&conflicts),

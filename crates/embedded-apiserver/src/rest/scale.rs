@@ -7,24 +7,24 @@ use http::{Method, Request, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
 use crate::body::Body;
+use crate::identity::User;
 use crate::kind::ScalePaths;
 use crate::metadata::{self, Object};
 use crate::query::Query;
-use crate::rest::{check_path_name, key_of, parse_version, wait_for, write};
+use crate::rest::{check_path_name, key_of, parse_version, rescale, wait_for, write};
 use crate::route::Target;
 use crate::schema::shown;
 use crate::server::Core;
 use crate::status::{Cause, Causes, Status, json_response};
-use crate::stored::Form;
 
 /// Answers a request to `.../NAME/scale`.
 pub(super) async fn serve(
     core: &Arc<Core>,
+    user: &User,
     target: &Target,
     name: &str,
     query: &Query,
     request: &Request<Bytes>,
-    _form: Form,
 ) -> Result<Response<Body>, Status> {
     let kind = &target.kind;
     let Some(paths) = kind.scale_paths() else { return Err(Status::no_such_resource()) };
@@ -43,7 +43,8 @@ pub(super) async fn serve(
             }
             Ok(json_response(StatusCode::OK, scale.to_string()))
         }
-        _ => Err(Status::not_implemented("writes to scale")),
+        Method::PUT | Method::PATCH => rescale::write(core, user, target, paths, name, query, request),
+        _ => Err(Status::method_not_allowed()),
     }
 }
 
@@ -92,7 +93,7 @@ fn accessor(path: &str, value: &Value, wanted: &str) -> String {
 }
 
 /// The Scale of an object, and whether it says how many replicas it wants.
-fn read(paths: &ScalePaths, object: &Object) -> Result<(Value, bool), Status> {
+pub(super) fn read(paths: &ScalePaths, object: &Object) -> Result<(Value, bool), Status> {
     let wanted = integer(object, &paths.spec_replicas).map_err(Status::unknown)?;
     let seen = integer(object, &paths.status_replicas).map_err(Status::unknown)?;
     let selector = match &paths.selector {

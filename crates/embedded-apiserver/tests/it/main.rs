@@ -27,6 +27,7 @@ mod lists;
 mod runtime;
 mod access;
 mod admission;
+mod scale;
 mod strategic;
 mod tables;
 mod wakeups;
