@@ -184,7 +184,7 @@ impl EmbeddedApiServer {
     ///
     /// Nothing listens if the future is dropped.
     pub async fn listen(&self, address: &str) -> Result<Listener, ListenError> {
-        Listener::open(self.service().from_socket(), address).await
+        Listener::open(self.service().for_socket(), address).await
     }
 
     /// As [`listen`](Self::listen), by TLS: HTTP/2 or HTTP/1.1 as the client wants it (ALPN). The users' tokens are then
@@ -200,7 +200,7 @@ impl EmbeddedApiServer {
     #[cfg(feature = "tls")]
     pub async fn listen_tls(&self, address: &str, tls: &crate::Tls) -> Result<Listener, ListenError> {
         let secure = Secure::Tls(tls.clone());
-        Listener::open_secured(self.service().from_socket(), address, secure).await
+        Listener::open_secured(self.service().for_socket(), address, secure).await
     }
 }
 

@@ -145,7 +145,7 @@ impl Replica {
     /// Nothing listens if the future is dropped.
     #[cfg(feature = "listen")]
     pub async fn listen(&self, address: &str) -> Result<crate::Listener, crate::ListenError> {
-        crate::Listener::open(self.service().from_socket(), address).await
+        crate::Listener::open(self.service().for_socket(), address).await
     }
 
     /// Every request that came to this replica, with counts.

@@ -121,7 +121,7 @@ impl ApiService {
 
     /// The same service for requests of a socket.
     #[cfg(feature = "listen")]
-    pub(crate) const fn from_socket(mut self) -> Self {
+    pub(crate) const fn for_socket(mut self) -> Self {
         self.from_socket = true;
         self
     }

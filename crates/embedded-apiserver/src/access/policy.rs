@@ -71,11 +71,14 @@ enum Key {
     Group(Arc<str>),
 }
 
+/// Bindings by name, by the name of whom they are for.
+type Bound = HashMap<Arc<str>, BTreeMap<Arc<str>, Arc<Binding>>>;
+
 /// The bindings of one namespace, or of the cluster, by whom they are for.
 #[derive(Debug, Default)]
 struct Index {
-    users: HashMap<Arc<str>, BTreeMap<Arc<str>, Arc<Binding>>>,
-    groups: HashMap<Arc<str>, BTreeMap<Arc<str>, Arc<Binding>>>,
+    users: Bound,
+    groups: Bound,
 }
 
 #[derive(Debug, Default)]
@@ -357,10 +360,7 @@ fn selects(selector: &LabelSelector, labels: &BTreeMap<String, String>) -> bool 
 }
 
 impl Index {
-    fn of<'a, 'k>(
-        &'a mut self,
-        key: &'k Key,
-    ) -> (&'a mut HashMap<Arc<str>, BTreeMap<Arc<str>, Arc<Binding>>>, &'k Arc<str>) {
+    fn of<'a, 'k>(&'a mut self, key: &'k Key) -> (&'a mut Bound, &'k Arc<str>) {
         match key {
             Key::User(name) => (&mut self.users, name),
             Key::Group(name) => (&mut self.groups, name),

@@ -251,7 +251,7 @@ impl<'a> Asked<'a> {
         }
         let bare = ObjectMeta {
             managed_fields: self.metadata.managed_fields.clone(),
-            namespace: self.namespace.and(self.metadata.namespace.clone()),
+            namespace: self.namespace.and_then(|_| self.metadata.namespace.clone()),
             ..ObjectMeta::default()
         };
         if self.metadata != bare {

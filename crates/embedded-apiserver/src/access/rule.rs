@@ -138,10 +138,13 @@ fn path_covers(own: &str, path: &str) -> bool {
     own == path || own.strip_suffix('*').is_some_and(|prefix| path.starts_with(prefix.trim_end_matches('*')))
 }
 
+/// Group, resource, name.
+type Named<'a> = (&'a Arc<str>, &'a Arc<str>, &'a Option<Arc<str>>);
+
 /// The missing rights of an escalation, as the real server lists them: those of one resource in one line, sorted
 /// (`CompactRules` and `CompactString`).
 pub(crate) fn compact(missing: &[Atom]) -> Vec<String> {
-    let mut resources: BTreeMap<(&Arc<str>, &Arc<str>, &Option<Arc<str>>), Vec<&str>> = BTreeMap::new();
+    let mut resources: BTreeMap<Named<'_>, Vec<&str>> = BTreeMap::new();
     let mut lines = Vec::new();
     for Atom { verb, on } in missing {
         match on {
