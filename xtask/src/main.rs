@@ -12,6 +12,7 @@ mod demo;
 mod control_plane;
 mod real;
 mod record_openapi;
+mod gates;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -47,6 +48,11 @@ enum Command {
     ControlPlane(control_plane::Options),
     /// Record anew the structure of the built-in kinds from the real server, for embedded-apiserver
     RecordOpenapi,
+    /// Measure the numeric goals of gates.toml beside the peers; fails if one is short
+    Gates {
+        /// Crates whose gates are measured; all that have some when none is named
+        crates: Vec<String>,
+    },
     /// Check the dependency law and what every published crate must have (also a stage of `ci`)
     Arrows,
     /// Check the shape of the source files (also a stage of `ci`)
@@ -63,6 +69,7 @@ fn main() -> ExitCode {
         Command::Demo { args } => demo::run(&args),
         Command::ControlPlane(options) => control_plane::run(&options),
         Command::RecordOpenapi => record_openapi::run(),
+        Command::Gates { crates } => gates::run(&crates),
         Command::Arrows => arrows::check(),
         Command::Tidy => tidy::check(),
     };

@@ -109,3 +109,30 @@ fn a_compaction_reaches_tables_that_do_not_exist_yet() {
     assert!(read(&mut state, now, 10).is_ok());
     assert!(state.can_resume(&kind().storage, begin).is_err());
 }
+
+#[test]
+fn the_window_is_bounded_by_the_bytes_of_what_is_no_longer_there() {
+    let table = kind().storage;
+    // One version of `a` is 28 bytes and its digits.
+    let mut state = State::new(Window { changes: 100, bytes: 100 });
+    let first = put(&mut state, "n", "a");
+    assert!(state.can_resume(&table, first - 1).is_ok(), "what is still there costs the history nothing");
+    let second = put(&mut state, "n", "a");
+    assert!(state.can_resume(&table, first - 1).is_ok());
+    for _ in 0..5 {
+        put(&mut state, "n", "a");
+    }
+    assert!(state.can_resume(&table, second).is_err());
+    let newest = state.revision();
+    assert!(state.can_resume(&table, newest - 1).is_ok(), "the newest changes fit");
+
+    // A window of no bytes: creates are kept, replacements are not.
+    let mut state = State::new(Window { changes: 100, bytes: 0 });
+    let first = put(&mut state, "n", "a");
+    put(&mut state, "n", "b");
+    assert!(state.can_resume(&table, first).is_ok());
+    put(&mut state, "n", "a");
+    assert!(state.can_resume(&table, first).is_err());
+    let newest = state.revision();
+    assert!(state.can_resume(&table, newest).is_ok());
+}

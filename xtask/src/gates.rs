@@ -1,0 +1,155 @@
+//! `cargo xtask gates [crate…]`: measures the goals of `gates.toml` with the programs of `rivals`, and fails if one is short.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::process::Stdio;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+use crate::process::{self, Deadline};
+use crate::workspace::Workspace;
+
+#[cfg(test)]
+mod tests;
+
+/// A crate's gates end within this.
+const LIMIT: Duration = Duration::from_secs(20 * 60);
+/// The first build in release mode, with all dependencies.
+const BUILD_LIMIT: Duration = Duration::from_secs(60 * 60);
+
+/// `gates.toml`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Gates {
+    gate: Vec<Gate>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Gate {
+    #[serde(rename = "crate")]
+    of: String,
+    name: String,
+    goal: Goal,
+    /// Where it is to go, for whoever reads the file.
+    #[serde(default)]
+    #[expect(dead_code, reason = "read by people, checked to be a goal")]
+    aim: Option<Goal>,
+    unit: String,
+    #[expect(dead_code, reason = "read by people")]
+    workload: String,
+    #[expect(dead_code, reason = "read by people")]
+    why: String,
+}
+
+/// `>= 8` or `<= 5`.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "String")]
+struct Goal {
+    least: bool,
+    bound: f64,
+}
+
+impl Goal {
+    /// Something that is no number meets no goal.
+    fn is_met(self, measured: f64) -> bool {
+        if self.least { measured >= self.bound } else { measured <= self.bound }
+    }
+
+    const fn sign(self) -> &'static str {
+        if self.least { ">=" } else { "<=" }
+    }
+}
+
+impl FromStr for Goal {
+    type Err = anyhow::Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong = || format!("a goal is {text:?}; it must be `>= NUMBER` or `<= NUMBER`");
+        let (sign, bound) = text.split_once(' ').with_context(wrong)?;
+        let bound: f64 = bound.parse().with_context(wrong)?;
+        ensure!(bound.is_finite() && matches!(sign, ">=" | "<="), wrong());
+        Ok(Self { least: sign == ">=", bound })
+    }
+}
+
+impl TryFrom<String> for Goal {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse().map_err(|error: anyhow::Error| format!("{error:#}"))
+    }
+}
+
+/// Measures the gates of these crates, or of all that have some.
+pub(crate) fn run(crates: &[String]) -> Result<()> {
+    let workspace = Workspace::load()?;
+    let file = workspace.root().join("gates.toml");
+    let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
+    let by_crate = select(&text, crates).with_context(|| format!("in {}", file.display()))?;
+    let mut short = Vec::new();
+    for (of, gates) in &by_crate {
+        let measured = measure(&workspace, of)?;
+        for gate in gates {
+            let (line, met) = judge(gate, measured.get(gate.name.as_str()).copied());
+            println!("{line}");
+            if !met {
+                short.push(format!("{of}/{}", gate.name));
+            }
+        }
+    }
+    ensure!(short.is_empty(), "short: {}", short.join(", "));
+    Ok(())
+}
+
+/// The gates of the named crates, or all, by crate.
+fn select(text: &str, crates: &[String]) -> Result<BTreeMap<String, Vec<Gate>>> {
+    let gates: Gates = toml::from_str(text).context("it is no list of gates")?;
+    let mut by_crate: BTreeMap<String, Vec<Gate>> = BTreeMap::new();
+    for gate in gates.gate {
+        by_crate.entry(gate.of.clone()).or_default().push(gate);
+    }
+    if let Some(unknown) = crates.iter().find(|name| !by_crate.contains_key(*name)) {
+        let known: Vec<_> = by_crate.keys().map(String::as_str).collect();
+        bail!("{unknown} has no gates; there are some of {}", known.join(", "));
+    }
+    by_crate.retain(|name, _| crates.is_empty() || crates.contains(name));
+    Ok(by_crate)
+}
+
+/// One line on a gate, and whether its goal is met. What was not measured is short.
+fn judge(gate: &Gate, measured: Option<f64>) -> (String, bool) {
+    let met = measured.is_some_and(|measured| gate.goal.is_met(measured));
+    let shown = measured.map_or_else(|| "nothing".to_owned(), |measured| format!("{measured:.2}"));
+    let Gate { of, name, goal, unit, .. } = gate;
+    let word = if met { "ok" } else { "short" };
+    (format!("gate {of}/{name} measured={shown} goal={}{} {word} ({unit})", goal.sign(), goal.bound), met)
+}
+
+/// Builds and runs the program that measures a crate; what it measured, by gate.
+#[expect(clippy::disallowed_methods, reason = "programs are timed by the real clock")]
+fn measure(workspace: &Workspace, of: &str) -> Result<BTreeMap<String, f64>> {
+    let within = |span| Deadline::after(Instant::now(), span).context("no clock holds the limit");
+    let program = ["--release", "-p", "rivals", "--bin", of];
+    process::run(workspace.cargo(&[&["build"][..], &program].concat()), within(BUILD_LIMIT)?)?;
+    let said = workspace.root().join("target").join(format!("gates-{of}.txt"));
+    if let Some(folder) = said.parent() {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    let file = File::create(&said).with_context(|| format!("cannot write {}", said.display()))?;
+    let mut command = workspace.cargo(&[&["run", "--quiet"][..], &program].concat());
+    command.stdout(Stdio::from(file));
+    process::run(command, within(LIMIT)?)?;
+    let text = fs::read_to_string(&said).with_context(|| format!("cannot read {}", said.display()))?;
+    Ok(text.lines().filter_map(read).collect())
+}
+
+/// `measured NAME VALUE`.
+fn read(line: &str) -> Option<(String, f64)> {
+    let mut words = line.strip_prefix("measured ")?.split(' ');
+    let (name, value) = (words.next()?, words.next()?.parse().ok()?);
+    words.next().is_none().then(|| (name.to_owned(), value))
+}
