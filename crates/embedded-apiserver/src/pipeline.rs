@@ -128,8 +128,8 @@ impl Pipeline {
         Fut: Future<Output = Response<Body>> + Send + 'static,
     {
         self.faults.connected(user).await;
-        let decision =
-            self.faults.decide(user, info, resumes(info, request.uri().query().unwrap_or_default()));
+        let resumes = resumes(info, request.uri().query().unwrap_or_default());
+        let decision = self.faults.decide(user, info, resumes, request.body());
         if let Some(word) = decision.word() {
             recording.faulted(word);
         }

@@ -3,7 +3,7 @@
 use super::decide::{Decider, Decision, Effect};
 use super::matching::Match;
 use super::plan::FaultPlan;
-use crate::request_info::RequestInfo;
+use crate::request_info::{RequestInfo, Verb};
 use crate::server::Core;
 use crate::status::Status;
 use parking_lot::Mutex;
@@ -171,8 +171,15 @@ impl Faults {
         told.len()
     }
 
-    pub(crate) fn decide(&self, user: &str, request: &RequestInfo, resumes: bool) -> Decision {
-        self.shared.decider.lock().decide(user, request, resumes)
+    /// Decides about a request. `resumes` as in [`Fault::fits`](super::Fault::fits); `body`: a create has its name there.
+    pub(crate) fn decide(&self, user: &str, request: &RequestInfo, resumes: bool, body: &[u8]) -> Decision {
+        let nameless = request.verb == Verb::Create && request.name.is_none();
+        if !(nameless && self.shared.decider.lock().plan().names_objects()) {
+            return self.shared.decider.lock().decide(user, request, resumes);
+        }
+        // Outside of the lock: a body may be long.
+        let named = RequestInfo { name: name_in(body), ..request.clone() };
+        self.shared.decider.lock().decide(user, &named, resumes)
     }
 
     /// Waits while `user` is cut off.
@@ -206,6 +213,19 @@ impl fmt::Debug for Faults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Faults").field("plan", &self.plan()).finish_non_exhaustive()
     }
+}
+
+/// The name in an object's metadata; nothing if the body is no JSON, or the server is to make one up.
+fn name_in(body: &[u8]) -> Option<String> {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        metadata: Metadata,
+    }
+    #[derive(serde::Deserialize)]
+    struct Metadata {
+        name: String,
+    }
+    serde_json::from_slice::<Named>(body).ok().map(|named| named.metadata.name)
 }
 
 /// A live watch's end of the orders.

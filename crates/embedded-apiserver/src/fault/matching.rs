@@ -31,7 +31,8 @@ pub struct Match {
     /// In which namespaces.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub namespaces: Vec<String>,
-    /// To objects of which names. A create carries its name in the body, not in the path: it meets no name.
+    /// To objects of which names: that of the path, of a `metadata.name=` field selector, or of a create's JSON body. A
+    /// name that the server makes up (`generateName`) meets none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<String>,
 }

@@ -53,6 +53,12 @@ impl FaultPlan {
         Self { seed, ..Self::default() }
     }
 
+    /// Whether it is about objects of some names.
+    pub(super) fn names_objects(&self) -> bool {
+        let rules = self.rules.iter().map(|rule| &rule.matching);
+        rules.chain(&self.exempt).any(|matching| !matching.names.is_empty())
+    }
+
     /// Adds a rule at the end.
     #[must_use]
     pub fn rule(mut self, rule: Rule) -> Self {

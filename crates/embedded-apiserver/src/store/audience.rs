@@ -10,7 +10,7 @@ use std::task::Waker;
 use crate::stored::Key;
 
 /// Which part of a table a watch is about.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Interest {
     /// All of it.
     Everything,
@@ -62,9 +62,63 @@ struct Listener {
 /// In the order in which they were taken, so that wake-ups come in an order that repeats.
 type Row = BTreeMap<u64, Listener>;
 
+/// The seats of one table, by what their watches are about.
+#[derive(Debug, Default)]
+struct Rows {
+    everything: Row,
+    namespaces: HashMap<Box<str>, Row>,
+    names: HashMap<Box<str>, Row>,
+    objects: HashMap<Key, Row>,
+}
+
+impl Rows {
+    fn row(&self, interest: &Interest) -> Option<&Row> {
+        match interest {
+            Interest::Everything => Some(&self.everything),
+            Interest::Namespace(namespace) => self.namespaces.get(namespace),
+            Interest::Name(name) => self.names.get(name),
+            Interest::Object(key) => self.objects.get(key),
+        }
+    }
+
+    /// The row for an interest, made if there is none.
+    fn row_mut(&mut self, interest: &Interest) -> &mut Row {
+        match interest {
+            Interest::Everything => &mut self.everything,
+            Interest::Namespace(namespace) => self.namespaces.entry(namespace.clone()).or_default(),
+            Interest::Name(name) => self.names.entry(name.clone()).or_default(),
+            Interest::Object(key) => self.objects.entry(key.clone()).or_default(),
+        }
+    }
+
+    fn forget_row(&mut self, interest: &Interest) {
+        match interest {
+            Interest::Everything => {}
+            Interest::Namespace(namespace) => drop(self.namespaces.remove(namespace)),
+            Interest::Name(name) => drop(self.names.remove(name)),
+            Interest::Object(key) => drop(self.objects.remove(key)),
+        }
+    }
+
+    /// All seats that a change of an object concerns.
+    fn concerned(&mut self, key: &Key) -> impl Iterator<Item = &mut Listener> {
+        let namespace = self.namespaces.get_mut(key.namespace());
+        let name = self.names.get_mut(key.name());
+        let rows = [Some(&mut self.everything), namespace, name, self.objects.get_mut(key)];
+        rows.into_iter().flatten().flat_map(Row::values_mut)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.everything.is_empty()
+            && self.namespaces.is_empty()
+            && self.names.is_empty()
+            && self.objects.is_empty()
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct Audience {
-    rows: HashMap<Arc<str>, HashMap<Interest, Row>>,
+    tables: HashMap<Arc<str>, Rows>,
     next: u64,
     seats: usize,
 }
@@ -75,25 +129,25 @@ impl Audience {
         let number = self.next;
         self.next = self.next.saturating_add(1);
         self.seats = self.seats.saturating_add(1);
-        let rows = self.rows.entry(Arc::clone(table)).or_default();
-        let row = rows.entry(interest.clone()).or_default();
-        row.insert(number, Listener { unread, waker: None });
+        let rows = self.tables.entry(Arc::clone(table)).or_default();
+        rows.row_mut(&interest).insert(number, Listener { unread, waker: None });
         Seat { table: Arc::clone(table), interest, number }
     }
 
     /// Gives a seat back. What was waiting in it is handed out, to be dropped after the lock.
     pub(crate) fn leave(&mut self, seat: &Seat) -> Option<Waker> {
-        let rows = self.rows.get_mut(&seat.table)?;
-        let row = rows.get_mut(&seat.interest)?;
-        let listener = row.remove(&seat.number)?;
+        let rows = self.tables.get_mut(&seat.table)?;
+        let row = rows.row_mut(&seat.interest);
+        let left = row.remove(&seat.number);
         if row.is_empty() {
-            rows.remove(&seat.interest);
+            rows.forget_row(&seat.interest);
         }
         if rows.is_empty() {
-            self.rows.remove(&seat.table);
+            self.tables.remove(&seat.table);
         }
+        let left = left?;
         self.seats = self.seats.saturating_sub(1);
-        listener.waker
+        left.waker
     }
 
     /// How many seats are taken, in all tables.
@@ -103,32 +157,24 @@ impl Audience {
 
     /// Tells the watches that the object at `key` concerns of a change; adds the wakers of those that wait to `woken`.
     pub(crate) fn announce(&mut self, table: &str, key: &Key, revision: u64, woken: &mut Vec<Waker>) {
-        let Some(rows) = self.rows.get_mut(table) else { return };
-        let concerned = [
-            Interest::Everything,
-            Interest::Namespace(key.namespace().into()),
-            Interest::Name(key.name().into()),
-            Interest::Object(key.clone()),
-        ];
-        for interest in concerned {
-            for listener in rows.get_mut(&interest).into_iter().flat_map(Row::values_mut) {
-                if listener.unread.is_none() {
-                    listener.unread = Some(revision);
-                }
-                woken.extend(listener.waker.take());
+        let Some(rows) = self.tables.get_mut(table) else { return };
+        for listener in rows.concerned(key) {
+            if listener.unread.is_none() {
+                listener.unread = Some(revision);
             }
+            woken.extend(listener.waker.take());
         }
     }
 
     /// From which revision on the seat's watch has to read.
     pub(crate) fn unread(&self, seat: &Seat) -> Option<u64> {
-        self.rows.get(&seat.table)?.get(&seat.interest)?.get(&seat.number)?.unread
+        self.tables.get(&seat.table)?.row(&seat.interest)?.get(&seat.number)?.unread
     }
 
     /// Notes how far the seat's watch has read, and who waits there from now on. What waited before is handed out, to
     /// be dropped after the lock.
     pub(crate) fn wait(&mut self, seat: &Seat, unread: Option<u64>, waker: Option<Waker>) -> Option<Waker> {
-        let row = self.rows.get_mut(&seat.table)?.get_mut(&seat.interest)?;
+        let row = self.tables.get_mut(&seat.table)?.row_mut(&seat.interest);
         let listener = row.get_mut(&seat.number)?;
         listener.unread = unread;
         std::mem::replace(&mut listener.waker, waker)

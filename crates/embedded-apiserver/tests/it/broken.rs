@@ -218,3 +218,14 @@ async fn a_proxy_says_that_it_cannot_reach_history_and_clock() {
         assert!(status.message.contains(fault.as_str()), "{}", status.message);
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_rule_about_a_name_meets_its_create_too() {
+    let rule = Rule::new(Match::any().verb(Verb::Create).name("b"), Fault::InternalError);
+    let server = EmbeddedApiServer::builder().faults(FaultPlan::none().rule(rule)).build();
+    assert_eq!(create(&server, "a").await["kind"], "ConfigMap");
+    assert_eq!(create(&server, "b").await["code"], 500);
+    let made_up = wire::post(&server, MAPS, &json!({ "metadata": { "generateName": "b" } })).await;
+    assert_eq!(made_up.code, 201, "nobody knows its name yet");
+    assert_eq!(wire::send(&server, Method::POST, MAPS, &[], "no JSON").await.code, 400);
+}

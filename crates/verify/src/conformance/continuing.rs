@@ -410,13 +410,9 @@ fn versions() -> Vec<Case> {
             async |t| {
                 t.map("a", "v").await?;
                 t.map("b", "v").await?;
-                let request = t.send(
-                    http::Method::DELETE,
-                    &t.maps("?limit=1"),
-                    &[("accept", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1")],
-                    "",
-                );
-                let gone = request.await?.is(200)?;
+                let path = t.maps("?limit=1");
+                let accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+                let gone = t.send(http::Method::DELETE, &path, &[("accept", accept)], "").await?.is(200)?;
                 has(
                     &gone,
                     json!({ "kind": "PartialObjectMetadataList", "metadata": { "continue": "*", "remainingItemCount": 1 }, "items": [{ "metadata": { "name": "a" }, "data": null }] }),
