@@ -207,7 +207,7 @@ impl Embedded {
 }
 
 fn real() -> Result<ControlPlane> {
-    let needed = [Component::KubeApiServer, Component::Etcd];
+    let needed = [Component::KubeApiserver, Component::Etcd];
     if let Some(missing) = Assets::missing(&needed) {
         bail!("{missing}");
     }
