@@ -13,7 +13,6 @@ mod access;
 mod apply;
 mod collecting;
 mod collections;
-mod continuing;
 mod custom;
 mod definitions;
 mod deletes;
@@ -22,7 +21,6 @@ mod entrances;
 mod events;
 mod finalizers;
 mod lifecycles;
-mod following;
 mod lists;
 mod media;
 mod managed;
@@ -125,10 +123,8 @@ pub fn cases() -> Vec<Case> {
         ("finalizers", finalizers::cases()),
         ("collections", collections::cases()),
         ("lists", lists::cases()),
-        ("continuing", continuing::cases()),
         ("selectors", selectors::cases()),
         ("watches", watches::cases()),
-        ("following", following::cases()),
         ("media", media::cases()),
         ("discovery", discovery::cases()),
         ("entrances", entrances::cases()),
