@@ -12,6 +12,7 @@ mod target;
 mod access;
 mod apply;
 mod collecting;
+mod apps;
 mod collections;
 mod custom;
 mod definitions;
@@ -21,16 +22,21 @@ mod entrances;
 mod events;
 mod finalizers;
 mod lifecycles;
+mod jobs;
 mod lists;
 mod media;
 mod managed;
 mod metadata;
 mod names;
 mod namespaces;
+mod nodes;
 mod patches;
 mod reviews;
 mod schemas;
+mod pods;
+mod rbac_kinds;
 mod selectors;
+mod services;
 mod statuses;
 mod storage;
 mod versions;
@@ -134,6 +140,12 @@ pub fn cases() -> Vec<Case> {
         ("storage", storage::cases()),
         ("events", events::cases()),
         ("workloads", workloads::cases()),
+        ("pods", pods::cases()),
+        ("apps", apps::cases()),
+        ("jobs", jobs::cases()),
+        ("services", services::cases()),
+        ("nodes", nodes::cases()),
+        ("rbac_kinds", rbac_kinds::cases()),
         ("custom", custom::cases()),
         ("access", access::cases()),
         ("reviews", reviews::cases()),

@@ -311,6 +311,11 @@ impl Target {
         self.core("configmaps", rest)
     }
 
+    /// Of a group and version: `apps/v1`.
+    pub(super) fn of_group(&self, version: &str, plural: &str, rest: &str) -> String {
+        format!("/apis/{version}/namespaces/{}/{plural}{rest}", self.namespace)
+    }
+
     pub(super) fn leases(&self, rest: &str) -> String {
         format!("/apis/coordination.k8s.io/v1/namespaces/{}/leases{rest}", self.namespace)
     }
