@@ -88,6 +88,22 @@ pub(super) fn check_spec(spec: &Value, path: &str, causes: &mut Causes) {
     }
 }
 
+/// A token of an account needs the account, which nobody fills in here.
+pub(super) fn check_tokens(spec: &Value, causes: &mut Causes) {
+    if !said(spec, "serviceAccountName").is_empty() {
+        return;
+    }
+    for (path, volume) in items(spec.get("volumes"), "spec.volumes") {
+        let sources = volume.pointer("/projected/sources");
+        for (path, _) in items(sources, &format!("{path}.projected.sources"))
+            .filter(|(_, source)| source.get("serviceAccountToken").is_some())
+        {
+            let why = "must not be specified when serviceAccountName is not set";
+            causes.push(Cause::forbidden(format!("{path}.serviceAccountToken"), why));
+        }
+    }
+}
+
 /// The volumes by name, those that are well made.
 fn check_volumes<'a>(spec: &'a Value, path: &str, causes: &mut Causes) -> BTreeMap<&'a str, &'a Value> {
     let mut known = BTreeMap::new();

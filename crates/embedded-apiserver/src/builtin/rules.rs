@@ -124,13 +124,19 @@ pub(crate) fn prepare_create(builtin: Builtin, object: &mut Object, now: Timesta
             object.insert("status".to_owned(), json!({ "phase": "Active" }));
             object.insert("spec".to_owned(), json!({ "finalizers": ["kubernetes"] }));
         }
-        Builtin::Service => drop(object.insert("status".to_owned(), json!({ "loadBalancer": {} }))),
+        Builtin::Service => {
+            services::prepare_create(object);
+            object.insert("status".to_owned(), json!({ "loadBalancer": {} }));
+        }
         _ => {}
     }
 }
 
-/// A volume's status remembers when its phase changed.
+/// What a write to the status leaves as it was; and a volume's status remembers when its phase changed.
 pub(crate) fn prepare_status(builtin: Builtin, object: &mut Object, old: &Object, now: Timestamp) {
+    if builtin == Builtin::Deployment {
+        metadata::copy(old, object, "labels");
+    }
     if builtin != Builtin::Volume {
         return;
     }
@@ -194,7 +200,11 @@ pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, cau
         Builtin::Secret => check_data(object, "data", causes),
         Builtin::Event | Builtin::EventV1 => check_event(builtin, object, causes),
         Builtin::Pod => {
-            pod_checks::check_spec(object.get("spec").unwrap_or(&Value::Null), "spec", causes);
+            let spec = object.get("spec").unwrap_or(&Value::Null);
+            pod_checks::check_spec(spec, "spec", causes);
+            if old.is_none() {
+                pod_checks::check_tokens(spec, causes);
+            }
         }
         Builtin::Service => services::check(object, causes),
         Builtin::Namespace => {

@@ -77,6 +77,16 @@ pub(super) fn default(object: &mut Object) {
     }
 }
 
+/// An old client says its address, and knows of no list.
+pub(super) fn prepare_create(object: &mut Object) {
+    let address = text(object, "spec.clusterIP").to_owned();
+    if let Some(Value::Object(spec)) = object.get_mut("spec")
+        && !address.is_empty()
+    {
+        spec.entry("clusterIPs").or_insert_with(|| json!([address]));
+    }
+}
+
 /// What an update does not say of what was allocated stays (`patchAllocatedValues`, `normalizeClusterIPs`); what the
 /// new type has no use for goes (`dropTypeDependentFields`).
 pub(super) fn prepare_update(object: &mut Object, old: &Object) {

@@ -152,7 +152,8 @@ pub(super) fn insert(
     if kind.builtin.is_none_or(Builtin::has_generation) {
         metadata::set(&mut object, "generation", 1);
     }
-    if kind.has_status() {
+    // A kubelet says all of its node at once.
+    if kind.has_status() && kind.builtin != Some(Builtin::Node) {
         object.remove("status");
     }
     definitions::may_be_created(core, kind, &object, &name)?;

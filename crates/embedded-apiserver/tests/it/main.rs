@@ -12,6 +12,7 @@ mod apply;
 mod faults;
 mod trace;
 #[cfg(feature = "listen")]
+mod kinds;
 mod listener;
 mod objects;
 mod openapi;

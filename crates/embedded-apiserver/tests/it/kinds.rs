@@ -1,0 +1,107 @@
+//! The built-in kinds, where the real server cannot be asked the same: what it has and this one has not, candidates for
+//! Leases, and that addresses of Services come out the same each time.
+
+use embedded_apiserver::EmbeddedApiServer;
+use http::{Method, StatusCode};
+use serde_json::json;
+
+use crate::wire;
+
+#[tokio::test]
+async fn a_kind_that_only_the_real_server_has_answers_501_and_names_it() {
+    let server = EmbeddedApiServer::new();
+    for (path, named) in [
+        ("/apis/apps/v1/namespaces/default/statefulsets", "statefulsets.apps"),
+        ("/apis/apps/v1/namespaces/default/statefulsets/a/scale", "statefulsets/scale.apps"),
+        ("/apis/policy/v1/namespaces/default/poddisruptionbudgets/a", "poddisruptionbudgets.policy"),
+        ("/apis/storage.k8s.io/v1/csinodes", "csinodes.storage.k8s.io"),
+        ("/api/v1/namespaces/default/replicationcontrollers", "replicationcontrollers"),
+        ("/api/v1/namespaces/default/pods/a/log", "pods/log"),
+    ] {
+        let answer = wire::get(&server, path).await;
+        assert_eq!(answer.code, StatusCode::NOT_IMPLEMENTED, "{path}: {}", answer.text);
+        assert!(answer.json()["message"].as_str().unwrap().contains(named), "{}", answer.text);
+    }
+    for path in ["/apis/apps/v1/namespaces/default/things", "/api/v1/namespaces/default/pods/a/things"] {
+        assert_eq!(wire::get(&server, path).await.code, StatusCode::NOT_FOUND, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn candidates_for_leases_are_checked_and_stand_for_one_lease() {
+    let server = EmbeddedApiServer::new();
+    let path = "/apis/coordination.k8s.io/v1beta1/namespaces/default/leasecandidates";
+    let candidate = json!({
+        "metadata": { "name": "a" },
+        "spec": { "leaseName": "l", "binaryVersion": "1.36.0", "emulationVersion": "1.35.0", "strategy": "OldestEmulationVersion" },
+    });
+    let made = wire::post(&server, path, &candidate).await;
+    assert_eq!(made.code, StatusCode::CREATED, "{}", made.text);
+    let patch = json!({ "spec": { "leaseName": "other" } });
+    let answer = wire::patch(&server, &format!("{path}/a"), "application/merge-patch+json", &patch).await;
+    assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY, "{}", answer.text);
+    for (member, value, cause) in [
+        ("leaseName", json!(""), "spec.leaseName: Required value"),
+        ("binaryVersion", json!("1.34.0"), "spec.binaryVersion: Invalid value: \"1.34.0\": must be greater than or equal to `emulationVersion`"),
+        ("emulationVersion", json!("x"), "spec.emulationVersion: Invalid value: \"x\": must be a valid semantic version"),
+        ("strategy", json!(""), "spec.strategy: Required value"),
+    ] {
+        let mut wrong = candidate.clone();
+        wrong["spec"][member] = value;
+        wrong["metadata"]["name"] = "b".into();
+        let answer = wire::post(&server, path, &wrong).await;
+        assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY, "{member}: {}", answer.text);
+        assert!(answer.json()["message"].as_str().unwrap().contains(cause), "{}", answer.text);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn addresses_of_services_are_the_same_in_each_run() {
+    let addresses = async || {
+        let server = EmbeddedApiServer::builder().seed(7).build();
+        let mut addresses = Vec::new();
+        for number in 0..20 {
+            let service = json!({ "metadata": { "name": format!("s{number}") }, "spec": { "type": "NodePort", "ports": [{ "port": 80 }] } });
+            let made = wire::post(&server, "/api/v1/namespaces/default/services", &service).await.json();
+            addresses.push((made["spec"]["clusterIP"].clone(), made["spec"]["ports"][0]["nodePort"].clone()));
+        }
+        addresses
+    };
+    let first = addresses().await;
+    assert_eq!(first, addresses().await);
+    let distinct: std::collections::HashSet<String> = first.iter().map(|pair| format!("{pair:?}")).collect();
+    assert_eq!(distinct.len(), 20);
+}
+
+#[tokio::test]
+async fn a_body_of_any_shape_is_refused_or_taken_by_every_kind() {
+    let server = EmbeddedApiServer::new();
+    let all = [
+        "/api/v1/namespaces/default/pods",
+        "/api/v1/namespaces/default/services",
+        "/api/v1/namespaces/default/endpoints",
+        "/api/v1/nodes",
+        "/apis/apps/v1/namespaces/default/deployments",
+        "/apis/apps/v1/namespaces/default/replicasets",
+        "/apis/batch/v1/namespaces/default/jobs",
+        "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+        "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles",
+        "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+        "/apis/coordination.k8s.io/v1beta1/namespaces/default/leasecandidates",
+    ];
+    let odd = [json!(null), json!(1), json!("x"), json!([]), json!([[]]), json!({}), json!([{}]), json!({ "a": null }), json!(-1e300)];
+    for path in all {
+        for value in &odd {
+            for member in ["spec", "status", "metadata", "subsets", "endpoints", "ports", "rules", "roleRef", "subjects"] {
+                let body = json!({ "metadata": { "name": "a" }, member: value });
+                let answer = wire::send(&server, Method::POST, &format!("{path}?dryRun=All"), &[("content-type", "application/json")], body.to_string()).await;
+                assert!(answer.code.as_u16() < 500 && answer.json().is_object(), "{path} {body}: {}", answer.text);
+            }
+            for inner in ["template", "selector", "ports", "containers", "taints", "strategy", "clusterIPs"] {
+                let body = json!({ "metadata": { "name": "a" }, "spec": { inner: value } });
+                let answer = wire::send(&server, Method::POST, &format!("{path}?dryRun=All"), &[("content-type", "application/json")], body.to_string()).await;
+                assert!(answer.code.as_u16() < 500 && answer.json().is_object(), "{path} {body}: {}", answer.text);
+            }
+        }
+    }
+}
