@@ -321,9 +321,15 @@ mod tests {
 
     #[test]
     fn numbers_out_of_range_and_fractions_are_refused() {
-        for (number, of) in [(json!(2_147_483_648_u64), "2147483648"), (json!(1.5), "1.5"), (json!(-2_147_483_649_i64), "-2147483649")] {
+        for (number, of) in [
+            (json!(2_147_483_648_u64), "2147483648"),
+            (json!(1.5), "1.5"),
+            (json!(-2_147_483_649_i64), "-2147483649"),
+        ] {
             let wrong = shaped("apps/v1", "Deployment", json!({ "spec": { "replicas": number } }));
-            let why = format!("json: cannot unmarshal number {of} into Go struct field DeploymentSpec.spec.replicas of type int32");
+            let why = format!(
+                "json: cannot unmarshal number {of} into Go struct field DeploymentSpec.spec.replicas of type int32"
+            );
             assert_eq!(wrong, Err(why));
         }
     }

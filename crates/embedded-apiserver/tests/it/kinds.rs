@@ -42,8 +42,16 @@ async fn candidates_for_leases_are_checked_and_stand_for_one_lease() {
     assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY, "{}", answer.text);
     for (member, value, cause) in [
         ("leaseName", json!(""), "spec.leaseName: Required value"),
-        ("binaryVersion", json!("1.34.0"), "spec.binaryVersion: Invalid value: \"1.34.0\": must be greater than or equal to `emulationVersion`"),
-        ("emulationVersion", json!("x"), "spec.emulationVersion: Invalid value: \"x\": must be a valid semantic version"),
+        (
+            "binaryVersion",
+            json!("1.34.0"),
+            "spec.binaryVersion: Invalid value: \"1.34.0\": must be greater than or equal to `emulationVersion`",
+        ),
+        (
+            "emulationVersion",
+            json!("x"),
+            "spec.emulationVersion: Invalid value: \"x\": must be a valid semantic version",
+        ),
         ("strategy", json!(""), "spec.strategy: Required value"),
     ] {
         let mut wrong = candidate.clone();
@@ -89,18 +97,60 @@ async fn a_body_of_any_shape_is_refused_or_taken_by_every_kind() {
         "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
         "/apis/coordination.k8s.io/v1beta1/namespaces/default/leasecandidates",
     ];
-    let odd = [json!(null), json!(1), json!("x"), json!([]), json!([[]]), json!({}), json!([{}]), json!({ "a": null }), json!(-1e300)];
+    let odd = [
+        json!(null),
+        json!(1),
+        json!("x"),
+        json!([]),
+        json!([[]]),
+        json!({}),
+        json!([{}]),
+        json!({ "a": null }),
+        json!(-1e300),
+    ];
     for path in all {
         for value in &odd {
-            for member in ["spec", "status", "metadata", "subsets", "endpoints", "ports", "rules", "roleRef", "subjects"] {
+            for member in [
+                "spec",
+                "status",
+                "metadata",
+                "subsets",
+                "endpoints",
+                "ports",
+                "rules",
+                "roleRef",
+                "subjects",
+            ] {
                 let body = json!({ "metadata": { "name": "a" }, member: value });
-                let answer = wire::send(&server, Method::POST, &format!("{path}?dryRun=All"), &[("content-type", "application/json")], body.to_string()).await;
-                assert!(answer.code.as_u16() < 500 && answer.json().is_object(), "{path} {body}: {}", answer.text);
+                let answer = wire::send(
+                    &server,
+                    Method::POST,
+                    &format!("{path}?dryRun=All"),
+                    &[("content-type", "application/json")],
+                    body.to_string(),
+                )
+                .await;
+                assert!(
+                    answer.code.as_u16() < 500 && answer.json().is_object(),
+                    "{path} {body}: {}",
+                    answer.text
+                );
             }
             for inner in ["template", "selector", "ports", "containers", "taints", "strategy", "clusterIPs"] {
                 let body = json!({ "metadata": { "name": "a" }, "spec": { inner: value } });
-                let answer = wire::send(&server, Method::POST, &format!("{path}?dryRun=All"), &[("content-type", "application/json")], body.to_string()).await;
-                assert!(answer.code.as_u16() < 500 && answer.json().is_object(), "{path} {body}: {}", answer.text);
+                let answer = wire::send(
+                    &server,
+                    Method::POST,
+                    &format!("{path}?dryRun=All"),
+                    &[("content-type", "application/json")],
+                    body.to_string(),
+                )
+                .await;
+                assert!(
+                    answer.code.as_u16() < 500 && answer.json().is_object(),
+                    "{path} {body}: {}",
+                    answer.text
+                );
             }
         }
     }

@@ -11,8 +11,8 @@ mod broken;
 mod apply;
 mod faults;
 mod trace;
-#[cfg(feature = "listen")]
 mod kinds;
+#[cfg(feature = "listen")]
 mod listener;
 mod objects;
 mod openapi;

@@ -369,7 +369,12 @@ pub(super) fn cases() -> Vec<Case> {
                 let patch = json!({ "status": { "replicas": 1, "readyReplicas": 2 } });
                 t.merge(&path, patch).await?.invalid(&["FieldValueInvalid status.readyReplicas"])?;
                 let patch = json!({ "status": { "replicas": -1 } });
-                t.merge(&path, patch).await?.invalid(&["FieldValueInvalid status.replicas", "FieldValueInvalid status.updatedReplicas", "FieldValueInvalid status.readyReplicas", "FieldValueInvalid status.availableReplicas"])?;
+                t.merge(&path, patch).await?.invalid(&[
+                    "FieldValueInvalid status.replicas",
+                    "FieldValueInvalid status.updatedReplicas",
+                    "FieldValueInvalid status.readyReplicas",
+                    "FieldValueInvalid status.availableReplicas",
+                ])?;
                 Ok(())
             },
         ),
