@@ -100,6 +100,13 @@ const STAGES: &[Stage] = &[
         run: real::programs,
     },
     Stage {
+        name: "conformance",
+        asks: "does the embedded API server answer as the real one does, case by case and to random calls?",
+        group: Group::Conformance,
+        needs: &["programs"],
+        run: real::conformance,
+    },
+    Stage {
         name: "real",
         asks: "does all that is claimed hold on a real control plane, and with clients that are not ours?",
         group: Group::Real,
@@ -109,16 +116,16 @@ const STAGES: &[Stage] = &[
 ];
 
 /// Runs the named stages, or all.
-pub(crate) fn run_stages(names: &[String]) -> Result<()> {
+pub(crate) fn run_stages(names: &[String], is_long: bool) -> Result<()> {
     let stages = stage::pick(STAGES, names)?;
     end_with_us()?;
-    stage::run_all(&stages, &Workspace::load()?)
+    stage::run_all(&stages, &Workspace::load()?.long(is_long))
 }
 
 /// Prints one line a stage.
 pub(crate) fn list() {
     for stage in STAGES {
-        println!("{:<10} {}", stage.name, stage.asks);
+        println!("{:<11} {}", stage.name, stage.asks);
     }
 }
 

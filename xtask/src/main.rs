@@ -36,6 +36,9 @@ enum Command {
         /// Print one line a stage and exit
         #[arg(long)]
         list: bool,
+        /// Run what has them at its full figures: 100,000 random calls instead of 5,000
+        #[arg(long)]
+        long: bool,
     },
     /// Start a control plane and three provisioners, break them, and judge the outcome from outside
     #[command(disable_help_flag = true)]
@@ -65,7 +68,7 @@ fn main() -> ExitCode {
             ci::list();
             Ok(())
         }
-        Command::Ci { stages, .. } => ci::run_stages(&stages),
+        Command::Ci { stages, long, .. } => ci::run_stages(&stages, long),
         Command::Demo { args } => demo::run(&args),
         Command::ControlPlane(options) => control_plane::run(&options),
         Command::RecordOpenapi => record_openapi::run(),

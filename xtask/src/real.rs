@@ -1,4 +1,4 @@
-//! What runs on a real control plane: the stages `programs` and `real`, and what they share.
+//! What runs on a real control plane: the stages `programs`, `conformance` and `real`, and what they share.
 
 use std::process::Command;
 
@@ -13,7 +13,12 @@ use crate::workspace::Workspace;
 /// The tests that a plain `cargo test` leaves out.
 const TESTS: [&str; 6] = ["test", "--locked", "--package", "verify", "--test=clients", "--test=real"];
 
-/// Builds all that `real` starts: the control plane from source, the demo and the provisioner, the tests, and the Go program among them.
+/// The tests that are a stage of their own.
+const CONFORMANCE: [&str; 2] = ["conformance::", "fuzz::"];
+/// Random calls of the stage at its full figures.
+const LONG: &str = "100000";
+
+/// Builds all that `conformance` and `real` start: the control plane from source, the demo and the provisioner, the tests, and the Go program among them.
 pub(crate) fn programs(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     if let Some(skipped) = skipped()? {
         return Ok(skipped);
@@ -36,14 +41,31 @@ pub(crate) fn programs(workspace: &Workspace, deadline: Deadline) -> Result<Verd
     Ok(Verdict::Passed)
 }
 
-/// The demo, and every test that needs the real thing.
+/// The demo, and every test that needs the real thing and is no stage of its own.
 pub(crate) fn real(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     if let Some(skipped) = skipped()? {
         return Ok(skipped);
     }
     let args = ["--real", "--claims", "150", "--seed", "1"].map(Into::into);
     run(demo::command(workspace, &args), deadline)?;
-    run(workspace.cargo(&TESTS), deadline)?;
+    let mut command = workspace.cargo(&TESTS);
+    command.arg("--").args(CONFORMANCE.map(|tests| format!("--skip={tests}")));
+    run(command, deadline)?;
+    Ok(Verdict::Passed)
+}
+
+/// Every case on every server, and random calls to the embedded one and the real one.
+pub(crate) fn conformance(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
+    if let Some(skipped) = skipped()? {
+        return Ok(skipped);
+    }
+    let mut command = workspace.cargo(&["test", "--locked", "--package", "verify", "--test=real", "--"]);
+    // One after the other: both measure time, and two cores are few.
+    command.args(CONFORMANCE).args(["--nocapture", "--test-threads=1"]);
+    if workspace.is_long() {
+        command.env("FUZZ_CALLS", LONG);
+    }
+    run(command, deadline)?;
     Ok(Verdict::Passed)
 }
 

@@ -40,14 +40,18 @@ pub(crate) enum Group {
     Demo,
     /// Go builds Kubernetes once for a machine, in about five minutes.
     Programs,
+    /// The cases of the API server on every server, and random calls.
+    Conformance,
     Real,
 }
 
 impl Group {
-    /// The caps, on a machine with 2 cores and nothing built yet.
-    const fn cap(self) -> Duration {
+    /// The caps, on a machine with 2 cores and nothing built yet; at full figures others.
+    const fn cap(self, is_long: bool) -> Duration {
         Duration::from_secs(
             60 * match self {
+                Self::Conformance if is_long => 60,
+                Self::Conformance => 4,
                 Self::Programs => 20,
                 Self::Static | Self::Packages | Self::Build => 10,
                 Self::Test | Self::Demo | Self::Real => 6,
@@ -85,7 +89,8 @@ pub(crate) fn run_all(stages: &[Stage], workspace: &Workspace) -> Result<()> {
     for stage in stages {
         println!("::group::{}", stage.name);
         let spent = rows.iter().filter(|row| row.group == stage.group).map(|row| row.took).sum();
-        let left = stage.group.cap().saturating_sub(spent);
+        let cap = stage.group.cap(workspace.is_long());
+        let left = cap.saturating_sub(spent);
         let start = now();
         let result = match Deadline::after(start, left) {
             Some(deadline) if !left.is_zero() => (stage.run)(workspace, deadline),
@@ -96,7 +101,7 @@ pub(crate) fn run_all(stages: &[Stage], workspace: &Workspace) -> Result<()> {
         let ended = match result {
             Err(error) => Err(format!("{error:#}")),
             Ok(_) if took > left => {
-                Err(format!("over its cap: the {:?} stages have {}", stage.group, seconds(stage.group.cap())))
+                Err(format!("over its cap: the {:?} stages have {}", stage.group, seconds(cap)))
             }
             Ok(verdict) => Ok(verdict),
         };
@@ -123,16 +128,16 @@ struct Row {
 }
 
 fn print_table(rows: &[Row]) {
-    println!("{:<10} {:>8}  outcome", "stage", "time");
+    println!("{:<11} {:>8}  outcome", "stage", "time");
     for row in rows {
         let outcome = match &row.ended {
             Ok(Verdict::Passed) => "ok".to_owned(),
             Ok(Verdict::Skipped(why)) => format!("skipped: {why}"),
             Err(why) => format!("FAILED: {}", why.lines().next().unwrap_or_default()),
         };
-        println!("{:<10} {:>8}  {outcome}", row.name, seconds(row.took));
+        println!("{:<11} {:>8}  {outcome}", row.name, seconds(row.took));
     }
-    println!("{:<10} {:>8}", "total", seconds(rows.iter().map(|row| row.took).sum()));
+    println!("{:<11} {:>8}", "total", seconds(rows.iter().map(|row| row.took).sum()));
 }
 
 fn seconds(duration: Duration) -> String {

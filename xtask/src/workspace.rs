@@ -10,6 +10,7 @@ use cargo_metadata::{Metadata, MetadataCommand, Package};
 #[derive(Debug)]
 pub(crate) struct Workspace {
     metadata: Metadata,
+    is_long: bool,
 }
 
 impl Workspace {
@@ -22,7 +23,16 @@ impl Workspace {
             .with_context(|| {
                 format!("cannot read {}; if Cargo.lock is out of date, run `cargo check`", manifest.display())
             })?;
-        Ok(Self { metadata })
+        Ok(Self { metadata, is_long: false })
+    }
+
+    /// Whether checks run at their full figures.
+    pub(crate) const fn long(self, is_long: bool) -> Self {
+        Self { is_long, ..self }
+    }
+
+    pub(crate) const fn is_long(&self) -> bool {
+        self.is_long
     }
 
     pub(crate) fn root(&self) -> &Path {

@@ -1,6 +1,6 @@
 //! Patches: how each type changes a document. Pure.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::kind::Kind;
 use crate::media::PatchType;
@@ -23,27 +23,47 @@ pub(crate) enum Patch {
     Strategic(Object, Schema),
 }
 
+/// What Go says of a body that it cannot read.
+fn wrong(error: &serde_json::Error) -> String {
+    if error.is_eof() { "unexpected end of JSON input".to_owned() } else { error.to_string() }
+}
+
+/// What Go says of a body that is no object.
+fn no_object(body: &Value) -> String {
+    let what = match body {
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        _ => "array",
+    };
+    format!("json: cannot unmarshal {what} into Go value of type map[string]interface {{}}")
+}
+
 impl Patch {
     /// Reads the patch of an object of a kind.
     pub(crate) fn parse(patch: PatchType, body: &[u8], kind: &Kind) -> Result<Self, Status> {
-        let wrong = |error: serde_json::Error| Status::bad_request(format!("error decoding patch: {error}"));
+        let bad = |prefix: &str, why: String| Status::bad_request(format!("{prefix}{why}"));
         match patch {
             PatchType::Json => Ok(Self::Json(json::parse(body)?)),
-            PatchType::Merge => match serde_json::from_slice(body).map_err(wrong)? {
-                patch @ Value::Object(_) => Ok(Self::Merge(patch)),
-                _ => Err(Status::bad_request("error decoding patch: a merge patch is a JSON object")),
-            },
+            PatchType::Merge => {
+                const PREFIX: &str = "error decoding patch: ";
+                match serde_json::from_slice(body).map_err(|error| bad(PREFIX, wrong(&error)))? {
+                    patch @ Value::Object(_) => Ok(Self::Merge(patch)),
+                    Value::Null => Err(Status::bad_request("Invalid JSON Patch")),
+                    other => Err(bad(PREFIX, no_object(&other))),
+                }
+            }
             PatchType::Strategic => {
                 let Some(schema) = Schema::of(kind) else {
                     return Err(Status::not_implemented(
                         "strategic merge patches of a kind without a schema",
                     ));
                 };
-                match serde_json::from_slice(body).map_err(wrong)? {
+                match serde_json::from_slice(body).map_err(|error| bad("", wrong(&error)))? {
                     Value::Object(patch) => Ok(Self::Strategic(patch, schema)),
-                    _ => Err(Status::bad_request(
-                        "error decoding patch: a strategic merge patch is a JSON object",
-                    )),
+                    // It changes nothing.
+                    Value::Null => Ok(Self::Strategic(Map::new(), schema)),
+                    other => Err(bad("", no_object(&other))),
                 }
             }
             PatchType::Apply => Err(Status::internal("an apply is no patch of one object by another")),

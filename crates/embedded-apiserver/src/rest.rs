@@ -222,7 +222,7 @@ async fn get(
 ) -> Result<Response<Body>, Status> {
     check_path_name(name)?;
     let version = query.get("resourceVersion").unwrap_or_default();
-    let revision = parse_version(version).map_err(|why| Status::unknown(why.0))?;
+    let revision = parse_version(version).map_err(|why| Status::unknown(why.of_option()))?;
     wait_for(core, revision).await?;
     let found = core.store.get(&target.kind.storage, &key_of(target, name));
     let object = found.ok_or_else(|| Status::not_found(&target.kind, name))?;
@@ -240,6 +240,18 @@ fn check_path_name(name: &str) -> Result<(), Status> {
 #[derive(Debug)]
 struct WrongVersion(String);
 
+impl WrongVersion {
+    /// As of an object's own version.
+    fn plain(&self) -> String {
+        format!("strconv.ParseUint: parsing {:?}: invalid syntax", self.0)
+    }
+
+    /// As of an option of a read.
+    fn of_option(&self) -> String {
+        format!("resourceVersion: Invalid value: {:?}: {}", self.0, self.plain())
+    }
+}
+
 /// A resourceVersion as sent: empty and `0` are 0.
 fn parse_version(version: &str) -> Result<u64, WrongVersion> {
     if version.is_empty() {
@@ -247,8 +259,7 @@ fn parse_version(version: &str) -> Result<u64, WrongVersion> {
     }
     let plain = version.bytes().all(|byte| byte.is_ascii_digit());
     let number = plain.then(|| version.parse().ok()).flatten();
-    let why = format!("Invalid value: {version:?}: strconv.ParseUint: parsing {version:?}: invalid syntax");
-    number.ok_or(WrongVersion(why))
+    number.ok_or_else(|| WrongVersion(version.to_owned()))
 }
 
 /// How long a read waits for a revision that has not been written yet.

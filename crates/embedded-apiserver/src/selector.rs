@@ -1,10 +1,11 @@
 //! Label and field selectors: parsed once per request, matched against what is stored beside an object.
 
+mod labels;
+
 use std::collections::BTreeSet;
 
 use crate::builtin::event;
 use crate::kind::Kind;
-use crate::names;
 use crate::status::Status;
 use crate::stored::Stored;
 
@@ -43,10 +44,8 @@ struct FieldRequirement {
 
 impl Selector {
     pub(crate) fn parse(kind: &Kind, labels: &str, fields: &str) -> Result<Self, Status> {
-        let labels = parse_labels(labels)
-            .map_err(|why| Status::bad_request(format!("unable to parse requirement: {why}")))?;
-        let fields = parse_fields(fields)
-            .map_err(|why| Status::bad_request(format!("invalid field selector: {why}")))?;
+        let labels = labels::parse(labels).map_err(Status::bad_request)?;
+        let fields = parse_fields(fields).map_err(Status::bad_request)?;
         let fields = fields
             .into_iter()
             .map(|mut requirement| {
@@ -101,89 +100,6 @@ impl LabelRequirement {
     }
 }
 
-/// `a=b`, `a==b`, `a!=b`, `a`, `!a`, `a in (b,c)`, `a notin (b,c)`, `a>1`, `a<1`, joined by commas.
-fn parse_labels(text: &str) -> Result<Vec<LabelRequirement>, String> {
-    let mut requirements = Vec::new();
-    if text.trim().is_empty() {
-        return Ok(requirements);
-    }
-    for part in split_outside_parentheses(text)? {
-        let part = part.trim();
-        if part.is_empty() {
-            return Err(format!("found an empty requirement in {text:?}"));
-        }
-        let requirement = parse_label(part)?;
-        if let Some(why) = names::wrong_qualified_name(&requirement.key) {
-            return Err(format!("invalid label key {:?}: {why}", requirement.key));
-        }
-        if let LabelTest::In(values) | LabelTest::NotIn(values) = &requirement.test {
-            for value in values {
-                if let Some(why) = names::wrong_label_value(value) {
-                    return Err(format!("invalid label value {value:?}: {why}"));
-                }
-            }
-        }
-        requirements.push(requirement);
-    }
-    Ok(requirements)
-}
-
-fn split_outside_parentheses(text: &str) -> Result<Vec<&str>, String> {
-    let mut parts = Vec::new();
-    let (mut inside, mut start) = (false, 0);
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' if inside => return Err(format!("found a second '(' in {text:?}")),
-            '(' => inside = true,
-            ')' if !inside => return Err(format!("found ')' without '(' in {text:?}")),
-            ')' => inside = false,
-            ',' if !inside => {
-                parts.push(text.get(start..at).unwrap_or_default());
-                start = at + 1;
-            }
-            _ => {}
-        }
-    }
-    if inside {
-        return Err(format!("'(' is never closed in {text:?}"));
-    }
-    parts.push(text.get(start..).unwrap_or_default());
-    Ok(parts)
-}
-
-fn parse_label(part: &str) -> Result<LabelRequirement, String> {
-    let requirement = |key: &str, test| Ok(LabelRequirement { key: key.trim().to_owned(), test });
-    let one = |value: &str| BTreeSet::from([value.trim().to_owned()]);
-    if let Some(key) = part.strip_prefix('!') {
-        return requirement(key, LabelTest::Absent);
-    }
-    if let Some((head, rest)) = part.split_once('(') {
-        let Some(values) = rest.trim_end().strip_suffix(')') else {
-            return Err(format!("found text after ')' in {part:?}"));
-        };
-        let values = values.split(',').map(|v| v.trim().to_owned()).collect();
-        let words: Vec<_> = head.split_whitespace().collect();
-        return match words[..] {
-            [key, "in"] => requirement(key, LabelTest::In(values)),
-            [key, "notin"] => requirement(key, LabelTest::NotIn(values)),
-            _ => Err(format!("expected 'in' or 'notin' before '(' in {part:?}")),
-        };
-    }
-    if let Some((key, value)) = part.split_once("!=") {
-        return requirement(key, LabelTest::NotIn(one(value)));
-    }
-    if let Some((key, value)) = part.split_once("==").or_else(|| part.split_once('=')) {
-        return requirement(key, LabelTest::In(one(value)));
-    }
-    for (sign, test) in [('>', LabelTest::Greater as fn(i64) -> _), ('<', LabelTest::Less)] {
-        if let Some((key, value)) = part.split_once(sign) {
-            let bound = value.trim().parse().map_err(|_| format!("{value:?} is no integer in {part:?}"))?;
-            return requirement(key, test(bound));
-        }
-    }
-    requirement(part, LabelTest::Exists)
-}
-
 /// `a=b`, `a==b`, `a!=b`, joined by commas; `\` escapes a comma, an equals sign or itself.
 fn parse_fields(text: &str) -> Result<Vec<FieldRequirement>, String> {
     let mut requirements = Vec::new();
@@ -194,11 +110,11 @@ fn parse_fields(text: &str) -> Result<Vec<FieldRequirement>, String> {
         let found = ["!=", "==", "="].into_iter().filter_map(|sign| Some((part.find(sign)?, sign)));
         // At the same place the longer sign wins; it is listed first.
         let Some((at, sign)) = found.reduce(|best, next| if next.0 < best.0 { next } else { best }) else {
-            return Err(format!("{part:?}; can't understand it"));
+            return Err(format!("invalid selector: '{text}'; can't understand '{part}'"));
         };
         let (path, value) =
             (part.get(..at).unwrap_or_default(), part.get(at + sign.len()..).unwrap_or_default());
-        let value = unescape(value).ok_or_else(|| format!("{part:?}; an escape is not finished"))?;
+        let value = unescape(value).map_err(|why| format!("invalid field selector: {why}"))?;
         requirements.push(FieldRequirement { path: path.trim().to_owned(), value, equal: sign != "!=" });
     }
     Ok(requirements)
@@ -222,18 +138,23 @@ fn split_unescaped(text: &str) -> Vec<&str> {
     parts
 }
 
-fn unescape(value: &str) -> Option<String> {
+fn unescape(value: &str) -> Result<String, String> {
     let mut plain = String::with_capacity(value.len());
     let mut chars = value.chars();
     while let Some(c) = chars.next() {
         match c {
-            '\\' => match chars.next()? {
-                c @ ('\\' | ',' | '=') => plain.push(c),
-                _ => return None,
+            '\\' => match chars.next() {
+                Some(c @ ('\\' | ',' | '=')) => plain.push(c),
+                other => {
+                    return Err(format!(
+                        "invalid escape sequence: \\{}",
+                        other.map(String::from).unwrap_or_default()
+                    ));
+                }
             },
-            ',' | '=' => return None,
+            ',' | '=' => return Err(format!("unescaped character in value: {}", u32::from(c))),
             c => plain.push(c),
         }
     }
-    Some(plain)
+    Ok(plain)
 }

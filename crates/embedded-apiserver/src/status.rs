@@ -405,12 +405,15 @@ impl Status {
     }
 
     /// A patch that is well formed and cannot be applied to this object.
-    pub(crate) fn unprocessable(why: &str) -> Self {
-        let mut status =
-            Self::new(422, "Invalid", "the server rejected our request due to an error in our request");
-        status.details =
-            Some(json!({ "causes": [{ "reason": "UnexpectedServerResponse", "message": why }] }));
-        status
+    pub(crate) fn unprocessable() -> Self {
+        let message = "the server rejected our request due to an error in our request";
+        Self { details: Some(json!({})), ..Self::new(422, "Invalid", message) }
+    }
+
+    /// One that crosses a bound of this server: the same, and why.
+    pub(crate) fn out_of_bounds(why: &str) -> Self {
+        let causes = json!({ "causes": [{ "reason": "UnexpectedServerResponse", "message": why }] });
+        Self { details: Some(causes), ..Self::unprocessable() }
     }
 
     pub(crate) fn bad_request(why: impl Into<String>) -> Self {

@@ -8,6 +8,9 @@ mod answer;
 mod objects;
 mod page;
 mod target;
+mod seen;
+mod must_haves;
+mod refusals;
 
 mod access;
 mod apply;
@@ -20,6 +23,7 @@ mod deletes;
 mod discovery;
 mod entrances;
 mod events;
+mod faults;
 mod finalizers;
 mod lifecycles;
 mod jobs;
@@ -39,22 +43,31 @@ mod selectors;
 mod services;
 mod statuses;
 mod storage;
+mod verbs;
 mod versions;
 mod watches;
 mod workloads;
 mod writes;
 
+use std::collections::BTreeSet;
+
 use futures::future::LocalBoxFuture;
 use futures::{FutureExt, StreamExt};
 
+pub(crate) use crate::conformance::answer::text;
+pub(crate) use crate::conformance::target::{APPLY, JSON_PATCH, MERGE, STRATEGIC};
+
 pub use crate::conformance::answer::Answer;
-pub use crate::conformance::page::page;
+pub use crate::conformance::must_haves::{MUST_HAVES, MustHave};
+pub use crate::conformance::page::{page, support};
+pub use crate::conformance::refusals::{REFUSALS, Refusal};
+pub use crate::conformance::seen::{Sight, Verb};
 pub use crate::conformance::target::{Lines, Server, Target};
 
 /// What a case found: nothing, or how the answer differs from what was expected.
 pub type Outcome = Result<(), String>;
 
-type Run = Box<dyn for<'a> Fn(&'a Target) -> LocalBoxFuture<'a, Outcome>>;
+type Assertion = Box<dyn for<'a> Fn(&'a Target) -> LocalBoxFuture<'a, Outcome>>;
 
 /// One rule of the API, and how to see it.
 pub struct Case {
@@ -64,8 +77,8 @@ pub struct Case {
     pub name: &'static str,
     /// The rule, in one sentence.
     pub rule: &'static str,
-    run: Run,
-    difference: Option<(&'static str, Run)>,
+    run: Assertion,
+    difference: Option<(&'static str, Assertion)>,
 }
 
 impl std::fmt::Debug for Case {
@@ -82,7 +95,7 @@ where
     Case { group: "", name, rule, run: boxed(run), difference: None }
 }
 
-fn boxed<F>(run: F) -> Run
+fn boxed<F>(run: F) -> Assertion
 where
     F: for<'a> AsyncFn(&'a Target) -> Outcome + Copy + 'static,
 {
@@ -151,6 +164,8 @@ pub fn cases() -> Vec<Case> {
         ("reviews", reviews::cases()),
         ("definitions", definitions::cases()),
         ("schemas", schemas::cases()),
+        ("verbs", verbs::cases()),
+        ("faults", faults::cases()),
     ];
     let named =
         |(group, cases): (&'static str, Vec<Case>)| cases.into_iter().map(move |case| Case { group, ..case });
@@ -177,39 +192,66 @@ pub struct Failure {
     pub why: String,
 }
 
-/// Runs the cases whose full name contains `filter`, `at_once` at a time; returns how many ran, and those that failed.
+/// What became of a run.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct Run {
+    /// How many cases ran.
+    pub ran: usize,
+    /// Those that failed, by name.
+    pub failures: Vec<Failure>,
+    /// What the cases saw that passed, and in which the servers do not differ.
+    pub sights: BTreeSet<Sight>,
+}
+
+impl Run {
+    /// How many cases passed.
+    #[must_use]
+    pub fn passed(&self) -> usize {
+        self.ran - self.failures.len()
+    }
+}
+
+/// Runs the cases whose full name contains `filter`, `at_once` at a time.
 ///
 /// # Cancel safety
 ///
 /// A dropped run leaves its namespaces behind on the server.
-pub async fn run(server: &Server, side: Side, filter: &str, at_once: usize) -> (usize, Vec<Failure>) {
+pub async fn run(server: &Server, side: Side, filter: &str, at_once: usize) -> Run {
     let cases: Vec<_> = cases().into_iter().filter(|case| case.full_name().contains(filter)).collect();
     let ran = cases.len();
     let outcomes = futures::stream::iter(cases).map(|case| async move {
         let outcome = run_one(server, side, &case).await;
-        outcome.err().map(|why| Failure { name: case.full_name(), rule: case.rule, why })
+        outcome.map_err(|why| Failure { name: case.full_name(), rule: case.rule, why })
     });
-    let mut failures: Vec<_> =
-        outcomes.buffer_unordered(at_once).filter_map(std::future::ready).collect().await;
+    let outcomes: Vec<_> = outcomes.buffer_unordered(at_once).collect().await;
     server.clean_up().await;
-    failures.sort_by(|a, b| a.name.cmp(&b.name));
-    (ran, failures)
+    let mut run = Run { ran, ..Run::default() };
+    for outcome in outcomes {
+        match outcome {
+            Ok(sights) => run.sights.extend(sights),
+            Err(failure) => run.failures.push(failure),
+        }
+    }
+    run.failures.sort_by(|a, b| a.name.cmp(&b.name));
+    run
 }
 
 /// Prints which cases failed and why, and how many ran.
 #[expect(clippy::print_stdout, reason = "the report of a test")]
-pub fn report(server: &str, ran: usize, failures: &[Failure]) {
-    for failure in failures {
+pub fn report(server: &str, run: &Run) {
+    for failure in &run.failures {
         println!("{}\n  rule: {}\n  {}", failure.name, failure.rule, failure.why);
     }
     let differing = cases().iter().filter(|case| case.difference().is_some()).count();
-    let passed = ran - failures.len();
     println!(
-        "conformance on {server}: {ran} cases ran, {passed} passed; {differing} known differences of the embedded server"
+        "conformance on {server}: {} cases ran, {} passed; {differing} known differences of the embedded server",
+        run.ran,
+        run.passed()
     );
 }
 
-async fn run_one(server: &Server, side: Side, case: &Case) -> Outcome {
+async fn run_one(server: &Server, side: Side, case: &Case) -> Result<BTreeSet<Sight>, String> {
     let difference = case.difference.as_ref().filter(|_| side == Side::Embedded);
     let Some((how, embedded)) = difference else {
         return in_a_namespace(server, &case.run).await;
@@ -218,13 +260,20 @@ async fn run_one(server: &Server, side: Side, case: &Case) -> Outcome {
         return Err(format!("it is the same now, and is said to differ: {how}"));
     }
     let outcome = in_a_namespace(server, embedded).await;
-    outcome.map_err(|why| format!("it differs otherwise than stated ({how}): {why}"))
+    outcome.map_err(|why| format!("it differs otherwise than stated ({how}): {why}"))?;
+    Ok(BTreeSet::new())
 }
 
-async fn in_a_namespace(server: &Server, run: &Run) -> Outcome {
+async fn in_a_namespace(server: &Server, run: &Assertion) -> Result<BTreeSet<Sight>, String> {
     let target = server.target().await?;
-    let outcome = tokio::time::timeout(std::time::Duration::from_secs(30), run(&target)).await;
-    let outcome = outcome.unwrap_or_else(|_| Err("it did not end within 30 s".to_owned()));
+    // A panic is the failure of one case, not of the run.
+    let running = std::panic::AssertUnwindSafe(run(&target)).catch_unwind();
+    let outcome = match tokio::time::timeout(std::time::Duration::from_secs(30), running).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(_)) => Err("it panics".to_owned()),
+        Err(_) => Err("it did not end within 30 s".to_owned()),
+    };
+    let sights = target.take_sights();
     server.give_back(target, outcome.is_ok()).await;
-    outcome
+    outcome.map(|()| sights)
 }

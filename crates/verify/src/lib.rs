@@ -3,6 +3,8 @@
 pub mod real;
 pub mod go;
 pub mod conformance;
+pub mod fuzz;
+pub mod histories;
 
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

@@ -3,6 +3,7 @@
 use json_patch::{AddOperation, PatchOperation};
 use serde_json::{Map, Value};
 
+use crate::patch::wrong;
 use crate::status::Status;
 
 /// The most operations of one patch, as kube-apiserver's.
@@ -21,13 +22,15 @@ const MAX_DEPTH: usize = 127;
 pub(crate) enum Step {
     Operation(PatchOperation),
     /// It cannot be carried out, whatever the object is. Said when its turn comes, as the real server does.
-    Wrong(String),
+    Wrong,
 }
 
 /// Reads a patch: a list of objects. What they say is looked at one by one.
 pub(super) fn parse(body: &[u8]) -> Result<Vec<Step>, Status> {
-    let wrong = |error: serde_json::Error| Status::bad_request(format!("error decoding patch: {error}"));
-    let operations: Vec<Map<String, Value>> = serde_json::from_slice(body).map_err(wrong)?;
+    let operations: Option<Vec<Map<String, Value>>> = serde_json::from_slice(body)
+        .map_err(|error| Status::bad_request(format!("error decoding patch: {}", wrong(&error))))?;
+    // A null is no operation.
+    let operations = operations.unwrap_or_default();
     if operations.len() > MAX_OPERATIONS {
         return Err(Status::too_large(MAX_OPERATIONS));
     }
@@ -39,7 +42,7 @@ fn step(mut operation: Map<String, Value>) -> Step {
     operation.entry("value").or_insert(Value::Null);
     match serde_json::from_value(Value::Object(operation)) {
         Ok(operation) => Step::Operation(operation),
-        Err(error) => Step::Wrong(error.to_string()),
+        Err(_) => Step::Wrong,
     }
 }
 
@@ -55,14 +58,13 @@ pub(super) fn apply(steps: &[Step], document: &mut Value) -> Result<(), Status> 
     for step in steps {
         let operation = match step {
             Step::Operation(operation) => liberal(operation, document),
-            Step::Wrong(why) => return Err(Status::unprocessable(why)),
+            Step::Wrong => return Err(Status::unprocessable()),
         };
         if tests_absence(&operation, document) {
             continue;
         }
         cost.count(&operation, document)?;
-        json_patch::patch(document, std::slice::from_ref(&operation))
-            .map_err(|error| Status::unprocessable(&error.to_string()))?;
+        json_patch::patch(document, std::slice::from_ref(&operation)).map_err(|_| Status::unprocessable())?;
     }
     Ok(())
 }
@@ -114,12 +116,12 @@ impl Cost {
         let size = MAX_DEPTH.checked_sub(path.count()).and_then(|room| size_within(value, room));
         let Some(size) = size else {
             let why = format!("the patch would nest the object more than {MAX_DEPTH} levels deep");
-            return Err(Status::unprocessable(&why));
+            return Err(Status::out_of_bounds(&why));
         };
         self.measured = self.measured.saturating_add(size);
         if self.measured > MAX_MEASURED {
             let why = format!("the patch moves more than {MAX_MEASURED} bytes in all");
-            return Err(Status::unprocessable(&why));
+            return Err(Status::out_of_bounds(&why));
         }
         if copies {
             self.copied = self.copied.saturating_add(size);
@@ -129,7 +131,7 @@ impl Cost {
                      {MAX_COPIED}",
                     self.copied
                 );
-                return Err(Status::unprocessable(&why));
+                return Err(Status::out_of_bounds(&why));
             }
         }
         Ok(())

@@ -197,7 +197,7 @@ fn check_items(old: &[Value], new: &[Value]) -> Result<bool, Status> {
     let mut kinds = old.iter().chain(new).map(std::mem::discriminant);
     let first = kinds.next();
     if old.iter().chain(new).next().is_some_and(Value::is_array) {
-        return Err(Status::unprocessable("lists of lists are not supported"));
+        return Err(Status::out_of_bounds("lists of lists are not supported"));
     }
     if kinds.any(|kind| Some(kind) != first) {
         return Err(Status::unknown("list element types are not identical"));

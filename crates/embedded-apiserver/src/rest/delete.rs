@@ -75,8 +75,16 @@ impl DeleteOptions {
             }
         } else {
             media::require_json(request.headers())?;
-            let options: Option<Self> =
+            let options: Value =
                 serde_json::from_slice(request.body()).map_err(|error| bad(error.to_string()))?;
+            // serde would take a list for a struct, member by member.
+            for part in [Some(&options), options.get("preconditions")].into_iter().flatten() {
+                if part.is_array() {
+                    return Err(bad("json: cannot unmarshal array into Go struct".to_owned()));
+                }
+            }
+            let options: Option<Self> =
+                serde_json::from_value(options).map_err(|error| bad(error.to_string()))?;
             options.unwrap_or_default()
         };
         options.check()?;

@@ -40,11 +40,11 @@ pub(crate) async fn list(
 
 /// Finds what the options of a list select.
 pub(super) async fn select(core: &Core, target: &Target, options: &ListOptions) -> Result<Listed, Status> {
-    options.check_list()?;
+    // A selector that cannot be read is found when the options are read.
     let selector = Selector::parse(&target.kind, &options.labels, &options.fields)?;
-    let version = parse_version(&options.version).map_err(|why| {
-        Status::bad_request(format!("invalid resource version: resourceVersion: {}", why.0))
-    })?;
+    options.check_list()?;
+    let version = parse_version(&options.version)
+        .map_err(|why| Status::bad_request(format!("invalid resource version: {}", why.of_option())))?;
     wait_for(core, version).await?;
     let token = match options.continuation.as_str() {
         "" => None,
@@ -88,6 +88,10 @@ impl Listed {
         let kind = &target.kind;
         let Self { objects, revision, remaining, everything } = self;
         let mut metadata = json!({ "resourceVersion": revision.to_string() });
+        // Lists of custom kinds always have the member, as on the real server.
+        if kind.builtin.is_none() && form == Form::Full {
+            metadata["continue"] = "".into();
+        }
         if let Some(last) = objects.last()
             && remaining > 0
         {

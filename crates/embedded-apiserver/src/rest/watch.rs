@@ -42,7 +42,7 @@ pub(crate) async fn watch(
     options.default_watch();
     options.check_watch()?;
     let selector = Selector::parse(kind, &options.labels, &options.fields)?;
-    let version = parse_version(&options.version).map_err(|why| Status::unknown(why.0))?;
+    let version = parse_version(&options.version).map_err(|why| Status::unknown(why.of_option()))?;
     let now = Instant::now();
     let deadline = now.checked_add(options.timeout.unwrap_or(DEFAULT_TIMEOUT));
     if options.initial_events == Some(true) {

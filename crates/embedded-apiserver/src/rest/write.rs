@@ -313,7 +313,7 @@ pub(super) fn replace(
     check_said_name(&decoded.object, name)?;
     // Said here, before the object is looked for.
     let version = metadata::text(&decoded.object, "resourceVersion");
-    parse_version(version).map_err(|why| Status::unknown(why.0))?;
+    parse_version(version).map_err(|why| Status::unknown(why.plain()))?;
     update(core, user, target, name, &author, Edit::Replace(decoded), dry_run)
 }
 
@@ -338,7 +338,11 @@ pub(super) fn patch(
         let cause = Cause::forbidden("force", "may not be specified for non-apply patch");
         return Err(Status::invalid_options("PatchOptions", &cause));
     }
-    let patch = Patch::parse(patch_type, request.body(), kind)?;
+    let patch = Patch::parse(patch_type, request.body(), kind).map_err(|status| {
+        // The object is looked for first, and the patch read only then.
+        let is_there = core.store.get(&kind.storage, &key_of(target, name)).is_some();
+        if is_there || status.code() != 400 { status } else { Status::not_found(kind, name) }
+    })?;
     let duplicates = match patch {
         Patch::Json(_) => {
             duplicates::find(request.body()).into_iter().map(|why| format!("json patch {why}")).collect()
@@ -565,7 +569,7 @@ impl Edited<'_> {
     fn check_version(&self, new: &Object) -> Result<(), Status> {
         let (kind, name) = (self.kind, self.name);
         let version = metadata::text(new, "resourceVersion");
-        match parse_version(version).map_err(|why| Status::unknown(why.0))? {
+        match parse_version(version).map_err(|why| Status::unknown(why.plain()))? {
             0 if kind.builtin.is_some_and(Builtin::updates_unconditionally) => Ok(()),
             0 => Err(Status::version_required(kind, name)),
             seen if seen == self.current.revision => Ok(()),

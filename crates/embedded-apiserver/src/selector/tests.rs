@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::kind::Kind;
-use crate::selector::{Selector, parse_fields, parse_labels};
+use crate::selector::{Selector, labels, parse_fields};
 
 #[test]
 fn fields_are_escaped_by_backslash() {
@@ -20,9 +20,34 @@ fn an_empty_selector_selects_everything() {
     assert!(Selector::parse(&kind, " ", ",").expect("fine").is_empty());
 }
 
+#[test]
+fn what_is_wrong_with_labels_is_said_as_the_real_server_says_it() {
+    // Each was asked of kube-apiserver v1.36.3.
+    for (text, why) in [
+        ("=x", "found '=', expected: !, identifier, or 'end of string'"),
+        ("l=x=y", "found '=', expected: ',' or 'end of string'"),
+        ("l in x", "unable to parse requirement: found 'x' expected: '('"),
+        ("a b", "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt"),
+        ("l,", "found '', expected: identifier after ','"),
+        ("!", "unable to parse requirement: found '', expected: identifier"),
+        ("l in (x", "unable to parse requirement: found '', expected: ',' or ')'"),
+        ("l,,n", "found ',', expected: identifier after ','"),
+        ("(", "found '(', expected: !, identifier, or 'end of string'"),
+        (
+            "n>x",
+            "unable to parse requirement: values[0]: Invalid value: \"x\": for 'Gt', 'Lt' operators, the value must be an integer",
+        ),
+    ] {
+        assert_eq!(labels::parse(text).expect_err(text), why);
+    }
+    for text in ["l in ()", "l in (x,)", "l in (,,x)", "l>1", "in in (in)", "!in", "a==b , c!=d"] {
+        labels::parse(text).expect(text);
+    }
+}
+
 proptest! {
     #[test]
     fn no_text_makes_the_parsers_panic(text in r"[a-z!=<>(),\\ .in]{0,24}|.{0,16}") {
-        drop((parse_labels(&text), parse_fields(&text)));
+        drop((labels::parse(&text), parse_fields(&text)));
     }
 }

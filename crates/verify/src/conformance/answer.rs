@@ -110,7 +110,7 @@ fn shortened(text: &str) -> String {
 
 /// The text at a JSON pointer; empty if there is none.
 #[must_use]
-pub(super) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
+pub(crate) fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 

@@ -1,12 +1,14 @@
 //! A way to a server for one case: raw requests through a `kube::Client`, in a namespace of the case's own.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use embedded_apiserver::EmbeddedApiServer;
+use embedded_apiserver::{EmbeddedApiServer, FaultPlan, FaultProxy, Listener, User};
 use futures::io::{AsyncBufRead, Lines as IoLines};
 use futures::{AsyncBufReadExt, TryStreamExt};
 use http::{Method, Request};
@@ -18,16 +20,17 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::conformance::answer::{Answer, text};
+use crate::conformance::seen::Sight;
 use crate::conformance::{Outcome, objects};
 
 /// Media types of patches.
-pub(super) const MERGE: &str = "application/merge-patch+json";
+pub(crate) const MERGE: &str = "application/merge-patch+json";
 /// RFC 6902.
-pub(super) const JSON_PATCH: &str = "application/json-patch+json";
+pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 /// Strategic merge patch.
-pub(super) const STRATEGIC: &str = "application/strategic-merge-patch+json";
+pub(crate) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 /// Server-side apply.
-pub(super) const APPLY: &str = "application/apply-patch+yaml";
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
 /// What hangs must fail by its name.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -41,6 +44,12 @@ pub struct Server {
     /// Namespaces that are empty again: made anew for each case they would keep the namespace controller busy for
     /// minutes, and everybody else's namespaces with it.
     free: Arc<Mutex<Vec<String>>>,
+    /// Without credentials; a client in the process needs none, and is a stranger by its header alone.
+    stranger: Option<Client>,
+    /// The server's own faults can be planned; before another one stands a proxy that has the same.
+    has_faults: bool,
+    /// What must live as long as the server is used.
+    _kept: Option<Arc<Listener>>,
 }
 
 impl std::fmt::Debug for Server {
@@ -54,7 +63,15 @@ impl Server {
     #[must_use]
     pub fn new(client: Client) -> Self {
         let run = format!("{:x}", std::process::id());
-        Self { client, run, cases: Arc::default(), free: Arc::default() }
+        Self {
+            client,
+            run,
+            cases: Arc::default(),
+            free: Arc::default(),
+            stranger: None,
+            has_faults: false,
+            _kept: None,
+        }
     }
 
     /// An embedded server that does what the real one's controllers do for volumes, owners and namespaces, with the cases' custom kinds.
@@ -63,19 +80,60 @@ impl Server {
     ///
     /// Says which kind it refused.
     pub fn embedded() -> Result<Self, String> {
-        let server = EmbeddedApiServer::builder()
-            .volume_binder(true)
-            .garbage_collector(true)
-            .namespace_lifecycle(true)
-            .rbac(true)
-            .build();
-        for definition in objects::definitions() {
-            let definition = serde_json::from_value(definition).map_err(|error| error.to_string())?;
-            server.register_definition(&definition).map_err(|error| error.to_string())?;
-        }
-        // Revision 1 is too old, as it is on a server that has run for a while.
-        server.compact();
-        Ok(Self::new(server.client()))
+        Ok(Self { has_faults: true, ..Self::new(prepared(true)?.client()) })
+    }
+
+    /// An embedded server with the cases' custom kinds on which nobody but its clients writes.
+    ///
+    /// # Errors
+    ///
+    /// As of [`embedded`](Self::embedded).
+    pub fn bare() -> Result<Self, String> {
+        Ok(Self::new(prepared(false)?.client()))
+    }
+
+    /// A client that reaches the same server without credentials.
+    #[must_use]
+    pub fn with_stranger(self, client: Client) -> Self {
+        Self { stranger: Some(client), ..self }
+    }
+
+    /// The server of [`embedded`](Self::embedded) behind a socket of loopback.
+    ///
+    /// # Errors
+    ///
+    /// Says which kind it refused, or why there is no socket.
+    pub async fn listening() -> Result<Self, String> {
+        Self::behind_a_socket(&prepared(true)?).await
+    }
+
+    /// The server of [`bare`](Self::bare) behind a socket of loopback.
+    ///
+    /// # Errors
+    ///
+    /// Says which kind it refused, or why there is no socket.
+    pub async fn bare_listening() -> Result<Self, String> {
+        Self::behind_a_socket(&prepared(false)?).await
+    }
+
+    async fn behind_a_socket(server: &EmbeddedApiServer) -> Result<Self, String> {
+        let listener = server.listen("127.0.0.1:0").await.map_err(|error| error.to_string())?;
+        let uri: http::Uri = listener.url().parse().map_err(|error| format!("{error}"))?;
+        let mut config = kube::Config::new(uri);
+        // The cases want the answers as they are, 504 included.
+        config.default_retry = false;
+        config.proxy_url = None;
+        let stranger = Client::try_from(config.clone()).map_err(|error| error.to_string())?;
+        config.auth_info.token = Some(TOKEN.to_owned().into());
+        let client = Client::try_from(config).map_err(|error| error.to_string())?;
+        let server = Self::new(client).with_stranger(stranger);
+        Ok(Self { has_faults: true, _kept: Some(Arc::new(listener)), ..server })
+    }
+
+    /// The client that it is reached by.
+    #[must_use]
+    pub const fn client(&self) -> &Client {
+        &self.client
     }
 
     /// Creates the definitions of the cases' custom kinds and waits until they are served.
@@ -121,7 +179,8 @@ impl Server {
                 class.clone()
             }
         };
-        Ok(Target { server: self.clone(), namespace, class, made: RefCell::default() })
+        let (made, sights) = Default::default();
+        Ok(Target { server: self.clone(), namespace, class, made, sights })
     }
 
     /// Takes a case's namespace back: for the next case if it is empty again.
@@ -147,7 +206,8 @@ impl Server {
         let _answer = self.send(Method::DELETE, &format!("{NAMESPACES}/{name}"), &[], "").await;
     }
 
-    async fn send(
+    /// Any request, as it is.
+    pub(crate) async fn send(
         &self,
         method: Method,
         path: &str,
@@ -190,7 +250,28 @@ impl Server {
     }
 }
 
-pub(super) const JSON: (&str, &str) = ("content-type", "application/json");
+/// The administrator's, where there is a socket.
+const TOKEN: &str = "the administrator's";
+
+/// An embedded server as the cases want it, with controllers or without.
+fn prepared(actors: bool) -> Result<EmbeddedApiServer, String> {
+    let server = EmbeddedApiServer::builder()
+        .volume_binder(actors)
+        .garbage_collector(actors)
+        .namespace_lifecycle(actors)
+        .rbac(true)
+        .token(User::admin(), TOKEN)
+        .build();
+    for definition in objects::definitions() {
+        let definition = serde_json::from_value(definition).map_err(|error| error.to_string())?;
+        server.register_definition(&definition).map_err(|error| error.to_string())?;
+    }
+    // Revision 1 is too old, as it is on a server that has run for a while.
+    server.compact();
+    Ok(server)
+}
+
+const JSON: (&str, &str) = ("content-type", "application/json");
 const NAMESPACES: &str = "/api/v1/namespaces";
 
 /// A server, and a namespace on it that nobody else uses.
@@ -202,7 +283,9 @@ pub struct Target {
     /// A name that no other case has: a storage class of its own, and the beginning of names of cluster scope.
     pub class: String,
     /// Paths of objects that were created, to be deleted in the end.
-    made: RefCell<Vec<String>>,
+    made: Rc<RefCell<Vec<String>>>,
+    /// What was seen so far.
+    sights: Rc<RefCell<BTreeSet<Sight>>>,
 }
 
 /// Requests.
@@ -217,7 +300,9 @@ impl Target {
     ) -> Result<Answer, String> {
         let creates =
             [Method::POST, Method::PUT, Method::PATCH].contains(&method) && !path.contains("dryRun");
-        let answer = self.server.send(method, path, headers, body).await?;
+        let media = headers.iter().find(|(name, _)| *name == "content-type").map_or("", |(_, media)| *media);
+        let answer = self.server.send(method.clone(), path, headers, body).await?;
+        self.see(&method, path, media, answer.code, &answer.json);
         if creates && answer.code == 201 {
             let collection = path.split('?').next().unwrap_or_default();
             let name = text(&answer.json, "/metadata/name");
@@ -296,8 +381,52 @@ impl Target {
         let opened =
             opened.map_err(|_| format!("GET {path}: no answer: not within {} s", PATIENCE.as_secs()))?;
         let lines = opened.map_err(|error| format!("GET {path}: {error}"))?;
+        self.see(&Method::GET, &path, "", 200, &Value::Null);
         let lines: Pin<Box<dyn AsyncBufRead>> = Box::pin(lines);
         Ok(Lines { path, lines: lines.lines() })
+    }
+}
+
+/// Faults.
+impl Target {
+    /// Two ways to the case's namespace: one for the user who meets the faults of a plan, one for somebody else.
+    ///
+    /// Of the embedded server it is another one, which begins empty.
+    pub(super) fn with_faults(&self, user: &str, plan: FaultPlan) -> (Self, Self) {
+        let (faulty, sound) = if self.server.has_faults {
+            let server = EmbeddedApiServer::builder().namespace(&self.namespace).faults(plan).build();
+            (server.client_as(user), server.client_as("sound"))
+        } else {
+            let client = &self.server.client;
+            let proxy = FaultProxy::builder().user(user, "token", client.clone()).faults(plan).build();
+            (proxy.client_as(user), client.clone())
+        };
+        (self.through(faulty), self.through(sound))
+    }
+
+    /// The same server as somebody with a token that nobody has.
+    pub(super) fn as_stranger(&self) -> Self {
+        let client = self.server.stranger.as_ref().unwrap_or(&self.server.client);
+        Self { sights: Rc::clone(&self.sights), ..self.through(client.clone()) }
+    }
+
+    /// The same by another client. What it sees is not for the tables.
+    fn through(&self, client: Client) -> Self {
+        let server = Server { client, ..self.server.clone() };
+        let (namespace, class) = (self.namespace.clone(), self.class.clone());
+        Self { server, namespace, class, made: Rc::clone(&self.made), sights: Rc::default() }
+    }
+}
+
+/// What the tables are made of.
+impl Target {
+    fn see(&self, method: &Method, path: &str, media: &str, code: u16, body: &Value) {
+        self.sights.borrow_mut().extend(Sight::of(method, path, media, code, body));
+    }
+
+    /// What was seen so far.
+    pub(super) fn take_sights(&self) -> BTreeSet<Sight> {
+        self.sights.take()
     }
 }
 

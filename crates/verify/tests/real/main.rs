@@ -5,6 +5,7 @@ mod conformance;
 mod deploy;
 mod election;
 mod figure;
+mod fuzz;
 mod plane;
 mod provisioner;
 mod rbac;

@@ -1,0 +1,69 @@
+//! Random calls to the embedded server and to the real one, and what the real one's own histories look like to our judges.
+
+use control_plane::ControlPlane;
+use embedded_apiserver::FaultProxy;
+use kube::Client;
+use verify::conformance::Server;
+use verify::fuzz::{self, Pair};
+use verify::histories::{self, Scene, judge, linearizable};
+use verify::real;
+
+/// Where the sequences begin.
+const SEED: &str = "FUZZ_SEED";
+/// How many calls.
+const CALLS: &str = "FUZZ_CALLS";
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[expect(clippy::print_stdout, reason = "what the stage of the CI is there to say")]
+async fn random_calls_are_answered_as_by_the_real_server() {
+    // Without controllers: nobody but the two of us writes.
+    let Some(plane) = tokio::task::block_in_place(|| real::own(ControlPlane::builder())) else { return };
+    let admin = real::client(&plane, "admin").await;
+    Server::new(Client::clone(&admin)).prepare().await.unwrap();
+    let embedded = Server::bare().unwrap();
+    let pair = Pair::new(admin, Client::clone(embedded.client()));
+    let (seed, calls) = (number(SEED, 1), number(CALLS, 5000));
+    let report = fuzz::run(&pair, seed, usize::try_from(calls).unwrap(), 6).await;
+    println!(
+        "differential fuzz: seed={seed} calls={} watches={} events={} disagreements={}",
+        report.calls,
+        report.watches,
+        report.events,
+        report.found.len()
+    );
+    assert!(report.found.is_empty(), "{}", report.found.join("\n\n"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_real_servers_watches_and_objects_keep_the_same_promises() {
+    let Some(plane) = tokio::task::spawn_blocking(real::shared).await.unwrap() else { return };
+    let admin = real::client(plane, "admin").await;
+    let namespaces: kube::Api<k8s_openapi::api::core::v1::Namespace> = kube::Api::all(admin.clone());
+    let namespace =
+        serde_json::from_value(serde_json::json!({ "metadata": { "name": "histories" } })).unwrap();
+    namespaces.create(&Default::default(), &namespace).await.unwrap();
+    let proxy = FaultProxy::builder().user("faulty", "f", admin.clone()).faults(faults(1)).build();
+    let scene = Scene::new(admin.clone(), proxy.client_as("faulty"), "histories", 1);
+    let (all, seen, resumed) = histories::record(&scene).await.unwrap();
+    assert!(all.len() > 150 && resumed > 10, "{} changes, {resumed} resumed", all.len());
+    for seen in &seen {
+        judge(&all, seen).unwrap_or_else(|why| panic!("{:?}: {why}", seen.selection));
+    }
+    let (first, history) = histories::race(&scene).await.unwrap();
+    linearizable(first, &history).unwrap();
+    namespaces.delete("histories", &Default::default()).await.unwrap();
+}
+
+/// As in the test on the embedded server: cut watches, broken ones, late ones.
+fn faults(seed: u64) -> embedded_apiserver::FaultPlan {
+    use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Verb};
+    let watches = || Match::any().user("faulty").verb(Verb::Watch);
+    let cut = |mid_line| Fault::CutWatch { min_events: 0, max_events: 9, after_ms: None, mid_line };
+    FaultPlan::seeded(seed)
+        .rule(Rule::one_of(watches(), [Fault::Unavailable, Fault::DropBefore, Fault::DropAfter]).percent(10))
+        .rule(Rule::one_of(watches(), [cut(false), cut(true)]).percent(90))
+}
