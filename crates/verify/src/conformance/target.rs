@@ -271,7 +271,7 @@ fn prepared(actors: bool) -> Result<EmbeddedApiServer, String> {
     Ok(server)
 }
 
-const JSON: (&str, &str) = ("content-type", "application/json");
+pub(super) const JSON: (&str, &str) = ("content-type", "application/json");
 const NAMESPACES: &str = "/api/v1/namespaces";
 
 /// A server, and a namespace on it that nobody else uses.
