@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::kind::Kind;
+use crate::metadata;
 use crate::server::{Core, EmbeddedApiServer};
 use crate::store::state::Place;
 
@@ -131,6 +132,10 @@ fn everything(core: &Core) -> (u64, Vec<Saved>) {
             let objects = inner.state.snapshot(&place, None).unwrap_or_default();
             for stored in objects {
                 let mut object = stored.object();
+                // Kept as text beside the object.
+                if let Ok(managed) = serde_json::from_str::<Value>(stored.managed()) {
+                    metadata::set(&mut object, "managedFields", managed);
+                }
                 object.insert("apiVersion".to_owned(), kind.api_version().into());
                 object.insert("kind".to_owned(), kind.kind().into());
                 let mut path = vec![kind.qualified_plural()];

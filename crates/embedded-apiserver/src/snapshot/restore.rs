@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::builtin::Builtin;
+use crate::definition;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::pipeline::Settings;
@@ -24,7 +25,6 @@ const KEPT: &[&str] = &[
     "generation",
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
-    "managedFields",
     "selfLink",
 ];
 
@@ -33,6 +33,8 @@ struct Checked {
     kind: Arc<Kind>,
     key: Key,
     object: Object,
+    /// The managedFields of its file, as JSON.
+    managed: String,
     /// As its file says; 0: it has yet to get one.
     revision: u64,
 }
@@ -46,10 +48,17 @@ pub(super) fn restore(core: &Core, found: Found) -> Result<usize, SnapshotError>
     for (file, object) in objects {
         let name = named(&object);
         let wrong = |why: String| SnapshotError::Object { file: file.clone(), object: name.clone(), why };
-        checked.push(check(&scratch, object).map_err(wrong)?);
+        let object = check(&scratch, object).map_err(wrong)?;
+        let defines = *object.kind.storage == *definition::TABLE;
+        checked.push(object);
+        if defines {
+            // What it defines is served from here on, for the objects that follow.
+            definition::settle_all(&scratch);
+        }
     }
     let count = checked.len();
     commit(core, found.revision.unwrap_or(0), checked);
+    definition::settle_all(core);
     Ok(count)
 }
 
@@ -93,6 +102,8 @@ fn check(scratch: &Core, object: Value) -> Result<Checked, String> {
             )
         })?
     };
+    let managed = object.pointer("/metadata/managedFields").filter(|managed| managed.is_array());
+    let managed = managed.map(Value::to_string).unwrap_or_default();
     let body = object.to_string();
     let decoded = rest::decode_object(&kind, body.as_bytes(), FieldValidation::Strict);
     let said = decoded.map_err(|status| status.message().to_owned())?.object;
@@ -137,7 +148,7 @@ fn check(scratch: &Core, object: Value) -> Result<Checked, String> {
     if !uid.is_empty() {
         metadata::set(&mut object, "uid", uid);
     }
-    Ok(Checked { key: stored.key.clone(), kind, object, revision })
+    Ok(Checked { key: stored.key.clone(), kind, object, managed, revision })
 }
 
 /// A namespace that the server has already is replaced by the folder's.
@@ -155,14 +166,14 @@ fn commit(core: &Core, revision: u64, checked: Vec<Checked>) {
     let highest = checked.iter().map(|object| object.revision).max().unwrap_or(0);
     let mut next = highest.max(revision).max(core.store.revision());
     let mut tables: Vec<(Arc<str>, Vec<Arc<Stored>>)> = Vec::new();
-    for Checked { kind, key, mut object, revision } in checked {
+    for Checked { kind, key, mut object, managed, revision } in checked {
         let revision = if revision == 0 {
             next = next.saturating_add(1);
             next
         } else {
             revision
         };
-        let stored = Arc::new(Stored::new(&kind, key, revision, &mut object, ""));
+        let stored = Arc::new(Stored::new(&kind, key, revision, &mut object, &managed));
         match tables.iter_mut().find(|(table, _)| *table == kind.storage) {
             Some((_, objects)) => objects.push(stored),
             None => tables.push((Arc::clone(&kind.storage), vec![stored])),

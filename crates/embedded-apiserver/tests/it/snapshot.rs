@@ -206,3 +206,27 @@ async fn watches_of_what_was_loaded_begin_anew() {
     assert_eq!((&line["type"], &line["object"]["code"]), (&json!("ERROR"), &json!(410)));
     assert!(secrets.is_silent(), "nothing of it was loaded");
 }
+
+#[tokio::test]
+async fn definitions_are_served_before_their_objects() {
+    let folder = tempfile::tempdir().unwrap();
+    let definition = json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": { "name": "widgets.example.com" },
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": { "kind": "Widget", "plural": "widgets" },
+            "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
+                "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+            } } }],
+        },
+    });
+    fs::write(folder.path().join("z.json"), definition.to_string()).unwrap();
+    fs::write(
+        folder.path().join("a.yaml"),
+        "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n",
+    )
+    .unwrap();
+    let server = EmbeddedApiServer::new();
+    assert_eq!(server.load(folder.path()).unwrap(), 2);
+    let path = "/apis/example.com/v1/namespaces/default/widgets/w";
+    assert_eq!(wire::get(&server, path).await.code, StatusCode::OK);
+}
