@@ -92,7 +92,7 @@ pub const MUST_HAVES: [MustHave; 17] = [
     MustHave {
         number: 7,
         what: "The status subresource: main writes leave it, its writes leave the rest; scale.",
-        cases: &["statuses::", "scale::", "workloads::a_pods_status"],
+        cases: &["statuses::", "workloads::a_pods_status"],
     },
     MustHave {
         number: 8,
@@ -141,7 +141,6 @@ pub const MUST_HAVES: [MustHave; 17] = [
         number: 15,
         what: "Leases that two electors can race for, with their times as they were sent.",
         cases: &[
-            "leases::",
             "metadata::micro_times",
             "metadata::a_lease",
             "writes::replace_of_a_lease",
