@@ -320,7 +320,7 @@ fn check_resources(resources: Option<&Value>, path: &str, causes: &mut Causes) {
                 if sort == "requests" && (is_extended(name) || name.starts_with("hugepages-")) {
                     causes.push(Cause::required(
                         format!("{path}.limits"),
-                        &format!("Limit must be set for non overcommitable resources"),
+                        "Limit must be set for non overcommitable resources",
                     ));
                 }
                 continue;

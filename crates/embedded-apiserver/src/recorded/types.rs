@@ -160,7 +160,7 @@ impl Types {
                     ) else {
                         continue;
                     };
-                    let go = go.first().copied().unwrap_or(of.go());
+                    let go = go.first().copied().unwrap_or_else(|| of.go());
                     let field =
                         Field { name: name.into(), presence, of, go: go.into(), within: Box::default() };
                     message.fields.insert(number, field);

@@ -132,5 +132,5 @@ fn collection(target: &Target) -> String {
 /// Where Go's decoder gives up: at the first byte that is none, or where a last one stands alone.
 fn illegal_byte(token: &str) -> usize {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    token.bytes().position(|byte| !legal(byte)).unwrap_or(token.len().saturating_sub(1))
+    token.bytes().position(|byte| !legal(byte)).unwrap_or_else(|| token.len().saturating_sub(1))
 }
