@@ -27,7 +27,7 @@ impl Workspace {
     }
 
     /// Whether checks run at their full figures.
-    pub(crate) const fn long(self, is_long: bool) -> Self {
+    pub(crate) fn long(self, is_long: bool) -> Self {
         Self { is_long, ..self }
     }
 

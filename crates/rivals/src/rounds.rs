@@ -52,7 +52,7 @@ pub fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let half = values.len() / 2;
     match (values.get(half), half.checked_sub(1).and_then(|before| values.get(before))) {
-        (Some(upper), Some(lower)) if values.len() % 2 == 0 => f64::midpoint(*lower, *upper),
+        (Some(upper), Some(lower)) if values.len().is_multiple_of(2) => f64::midpoint(*lower, *upper),
         (Some(middle), _) => *middle,
         (None, _) => f64::NAN,
     }

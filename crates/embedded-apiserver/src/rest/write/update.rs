@@ -1,0 +1,389 @@
+//! Update and patch: what comes of an object that is there.
+
+use super::*;
+
+pub(in crate::rest) fn replace(
+    core: &Core,
+    user: &User,
+    target: &Target,
+    name: &str,
+    query: &Query,
+    request: &Request<Bytes>,
+) -> Result<Written, Status> {
+    let kind = &target.kind;
+    check_path_name(name)?;
+    media::require_json(request.headers())?;
+    let validation = query.field_validation("UpdateOptions")?;
+    let dry_run = query.dry_run("UpdateOptions")?;
+    query.check_field_manager("UpdateOptions")?;
+    let author = Author::of(query, request, target.subresource.as_deref());
+    let mut decoded = decode::object(kind, request.body(), validation)?;
+    decoded.remove_equal_owners("");
+    check_said_name(&decoded.object, name)?;
+    // Said here, before the object is looked for.
+    let version = metadata::text(&decoded.object, "resourceVersion");
+    parse_version(version).map_err(|why| Status::unknown(why.plain()))?;
+    update(core, user, target, name, &author, Edit::Replace(decoded), dry_run)
+}
+
+pub(in crate::rest) fn patch(
+    core: &Core,
+    user: &User,
+    target: &Target,
+    name: &str,
+    query: &Query,
+    request: &Request<Bytes>,
+) -> Result<Written, Status> {
+    let kind = &target.kind;
+    check_path_name(name)?;
+    let patch_type = media::patch_type(request.headers(), kind.builtin.is_some())?;
+    if patch_type == media::PatchType::Apply {
+        return apply::apply(core, user, target, name, query, request);
+    }
+    let validation = query.field_validation("PatchOptions")?;
+    let dry_run = query.dry_run("PatchOptions")?;
+    query.check_field_manager("PatchOptions")?;
+    if query.get("force").is_some() {
+        let cause = Cause::forbidden("force", "may not be specified for non-apply patch");
+        return Err(Status::invalid_options("PatchOptions", &cause));
+    }
+    let patch = Patch::parse(patch_type, request.body(), kind).map_err(|status| {
+        // The object is looked for first, and the patch read only then.
+        let is_there = core.store.get(&kind.storage, &key_of(target, name)).is_some();
+        if is_there || status.code() != 400 { status } else { Status::not_found(kind, name) }
+    })?;
+    let duplicates = match patch {
+        Patch::Json(_) => {
+            duplicates::find(request.body()).into_iter().map(|why| format!("json patch {why}")).collect()
+        }
+        Patch::Merge(_) | Patch::Strategic(..) => duplicates::find(request.body()),
+    };
+    let author = Author::of(query, request, target.subresource.as_deref());
+    update(core, user, target, name, &author, Edit::Patch { patch, duplicates, validation }, dry_run)
+}
+
+/// What is to become of an object.
+#[derive(Clone)]
+enum Edit {
+    Replace(Decoded),
+    Patch { patch: Patch, duplicates: Vec<String>, validation: FieldValidation },
+}
+
+fn update(
+    core: &Core,
+    user: &User,
+    target: &Target,
+    name: &str,
+    author: &Author,
+    edit: Edit,
+    dry_run: bool,
+) -> Result<Written, Status> {
+    let kind = &target.kind;
+    let key = key_of(target, name);
+    let now = core.clock.now();
+    // A patch may take its time: it is tried outside of the lock, and again inside only if somebody was faster.
+    let tried = match &edit {
+        Edit::Patch { patch, duplicates, validation } => core.store.get(&kind.storage, &key).map(|seen| {
+            let new =
+                patched(kind, name, patch, duplicates, *validation, &shown(kind, &seen), seen.managed());
+            (seen.revision, new)
+        }),
+        Edit::Replace(_) => None,
+    };
+    let (namespace, subresource) = (target.namespace.as_deref(), target.subresource.as_deref());
+    let writer = Writer { user, kind, namespace, name, subresource, dry_run };
+    let turn = Turn::of(core, &writer);
+    let mut taken = Taken::new((edit, tried), turn.is_some());
+    gated(core, kind, turn, |inner| {
+        let (edit, tried) = taken.take()?;
+        let Some(current) = inner.state.get(&kind.storage, &key).cloned() else {
+            let creates =
+                kind.builtin.is_some_and(Builtin::creates_on_update) && target.subresource.is_none();
+            let Edit::Replace(Decoded { mut object, mut warnings, sent }) = edit else {
+                return Err(Status::not_found(kind, name));
+            };
+            if !creates {
+                return Err(Status::not_found(kind, name));
+            }
+            let uid = metadata::text(&object, "uid");
+            if !uid.is_empty() {
+                let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: ");
+                return Err(Status::conflict(kind, name, &why));
+            }
+            metadata::of(&mut object).remove("resourceVersion");
+            let namespace = target.namespace.as_deref();
+            let owners = Owners::Changes(author, sent);
+            let object = insert(core, inner, kind, namespace, object, owners, now, dry_run)?;
+            warnings.extend(warned(kind, &object, None));
+            return Ok(Written { object, created: true, warnings });
+        };
+        let old = shown(kind, &current);
+        let decoded = match (edit, tried) {
+            (Edit::Patch { .. }, Some((revision, new))) if revision == current.revision => new?,
+            (edit, _) => edited(kind, name, edit, &old, current.managed())?,
+        };
+        let Decoded { object: new, mut warnings, sent } = decoded;
+        let owned = Managed::parse(current.managed());
+        let edited = Edited { core, kind, target, name, current: &current, old: &old, owned: &owned, now };
+        let object = edited.store(inner, new, Owners::Changes(author, sent), dry_run)?;
+        warnings.extend(warned(kind, &object, Some(&old)));
+        Ok(Written { object, created: false, warnings })
+    })
+}
+
+/// An update carries the name of the path it goes to.
+pub(in crate::rest) fn check_said_name(object: &Object, name: &str) -> Result<(), Status> {
+    match metadata::text(object, "name") {
+        said if said == name => Ok(()),
+        "" => Err(Status::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        ))),
+        said => Err(Status::bad_request(format!(
+            "the name of the object ({said}) does not match the name on the URL ({name})"
+        ))),
+    }
+}
+
+/// The new object as the client wants it.
+fn edited(kind: &Kind, name: &str, edit: Edit, old: &Object, managed: &str) -> Result<Decoded, Status> {
+    match edit {
+        Edit::Replace(decoded) => {
+            let uid = metadata::text(&decoded.object, "uid");
+            let existing = metadata::text(old, "uid");
+            if !uid.is_empty() && uid != existing {
+                let why = format!(
+                    "Precondition failed: UID in precondition: {uid}, UID in object meta: {existing}"
+                );
+                return Err(Status::conflict(kind, name, &why));
+            }
+            Ok(decoded)
+        }
+        Edit::Patch { patch, duplicates, validation } => {
+            patched(kind, name, &patch, &duplicates, validation, old, managed)
+        }
+    }
+}
+
+/// What a patch makes of an object, who owns it included.
+fn patched(
+    kind: &Kind,
+    name: &str,
+    patch: &Patch,
+    duplicates: &[String],
+    validation: FieldValidation,
+    old: &Object,
+    managed: &str,
+) -> Result<Decoded, Status> {
+    let mut document = old.clone();
+    if let Ok(managed @ Value::Array(_)) = serde_json::from_str(managed) {
+        metadata::set(&mut document, "managedFields", managed);
+    }
+    document.insert("apiVersion".to_owned(), kind.api_version().into());
+    document.insert("kind".to_owned(), kind.kind().into());
+    let mut document = Value::Object(document);
+    patch.apply(&mut document)?;
+    let mut decoded = decode::patched(kind, document, duplicates, validation)?;
+    decoded.remove_equal_owners(AFTER_HOOKS);
+    check_said_name(&decoded.object, name)?;
+    Ok(decoded)
+}
+
+/// An update between its two versions.
+#[derive(Debug)]
+pub(in crate::rest) struct Edited<'a> {
+    pub(in crate::rest) core: &'a Core,
+    pub(in crate::rest) kind: &'a Kind,
+    pub(in crate::rest) target: &'a Target,
+    pub(in crate::rest) name: &'a str,
+    pub(in crate::rest) current: &'a Stored,
+    pub(in crate::rest) old: &'a Object,
+    /// Whose its fields are.
+    pub(in crate::rest) owned: &'a Managed,
+    pub(in crate::rest) now: Timestamp,
+}
+
+impl Edited<'_> {
+    pub(in crate::rest) fn store(
+        &self,
+        inner: &mut Inner,
+        new: Object,
+        owners: Owners<'_>,
+        dry_run: bool,
+    ) -> Result<Arc<Stored>, Status> {
+        let Self { kind, old, current, owned, .. } = *self;
+        let unmutated = inner.asks().then(|| new.clone());
+        let mut new = inner.mutated(new, Some(old))?;
+        self.check_version(&new)?;
+        set_namespace(&mut new, self.target.namespace.as_deref())?;
+        if let Some(builtin) = kind.builtin {
+            rules::default(builtin, &mut new);
+        }
+        metadata::normalize(&mut new);
+        // Compared as the client wants it, defaults included; what such a write cannot change is left out there.
+        // What a hook has changed is nobody's, as on the real server.
+        let unmutated = unmutated.map(|object| defaulted(kind, object));
+        let wanted = unmutated.as_ref().unwrap_or(&new);
+        let managed = owners.of(self.core, kind, Some((old, owned)), wanted, self.now);
+        self.keep_system_metadata(&mut new);
+        self.split_status(&mut new);
+        if let Some(builtin) = kind.builtin {
+            rules::default(builtin, &mut new);
+            if self.target.subresource.is_none() {
+                rules::prepare_update(builtin, &mut new, old);
+                allocate(inner, kind, self.name, &mut new, Some(old), dry_run)?;
+            }
+        }
+        definitions::prepare_update(kind, &mut new, self.target.subresource.as_deref())?;
+        metadata::normalize(&mut new);
+        let mut causes = Causes::default();
+        managed.check(&mut causes);
+        self.check_metadata(&new, &mut causes);
+        check(kind, &new, Some(old), self.target.subresource.as_deref(), &mut causes);
+        if let Some(builtin) = kind.builtin.filter(|_| self.target.subresource.as_deref() == Some("status")) {
+            rules::check_status(builtin, &new, old, &mut causes);
+        }
+        if !causes.is_empty() {
+            return Err(Status::invalid(kind, self.name, &causes));
+        }
+        metadata::copy(old, &mut new, "resourceVersion");
+        // A write that moves nothing but times in the managedFields is none.
+        if new == *old && managed.says_the_same_as(owned) {
+            inner.validated(&new)?;
+            return inner.state.get(&kind.storage, &current.key).cloned().ok_or_else(|| {
+                // Cannot happen: the lock is held since it was found.
+                Status::not_found(kind, self.name)
+            });
+        }
+        if kind.builtin == Some(Builtin::Claim) && self.target.subresource.is_none() {
+            check_resize(inner, kind, self.name, old, &new)?;
+        }
+        if self.bumps_generation(&new) {
+            metadata::set(&mut new, "generation", metadata::generation(old).saturating_add(1));
+        }
+        inner.validated(&new)?;
+        if is_released(kind, &new) {
+            let mut last = to_stored(kind, new);
+            let managed = managed.encode();
+            let answer = Stored::new(kind, current.key.clone(), current.revision, &mut last, &managed);
+            if !dry_run {
+                // As etcd's event: what was there before, at the revision of the removal.
+                let last = current.at_revision(kind, inner.state.next_revision());
+                inner.state.remove(&kind.storage, Arc::new(last));
+            }
+            return Ok(Arc::new(answer));
+        }
+        put(inner, kind, current.key.clone(), new, &managed, current.revision, dry_run)
+    }
+
+    fn check_version(&self, new: &Object) -> Result<(), Status> {
+        let (kind, name) = (self.kind, self.name);
+        let version = metadata::text(new, "resourceVersion");
+        match parse_version(version).map_err(|why| Status::unknown(why.plain()))? {
+            0 if kind.builtin.is_some_and(Builtin::updates_unconditionally) => Ok(()),
+            0 => Err(Status::version_required(kind, name)),
+            seen if seen == self.current.revision => Ok(()),
+            _ => Err(Status::conflict(kind, name, STALE)),
+        }
+    }
+
+    /// What no client can change is put back, as `rest.BeforeUpdate` does.
+    fn keep_system_metadata(&self, new: &mut Object) {
+        let old = self.old;
+        metadata::copy(old, new, "creationTimestamp");
+        metadata::copy(old, new, "generation");
+        for member in ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+            let absent = metadata::get(new, member).is_none();
+            if absent || (member == "deletionTimestamp" && metadata::is_being_deleted(old)) {
+                metadata::copy(old, new, member);
+            }
+        }
+    }
+
+    /// A write to the object leaves its status alone; a write to a subresource, everything else.
+    fn split_status(&self, new: &mut Object) {
+        let (kind, old) = (self.kind, self.old);
+        let keep = |new: &mut Object, member: &str| match old.get(member) {
+            Some(value) => drop(new.insert(member.to_owned(), value.clone())),
+            None => drop(new.remove(member)),
+        };
+        match self.target.subresource.as_deref() {
+            None => {
+                if kind.has_status() {
+                    keep(new, "status");
+                }
+                if kind.builtin == Some(Builtin::Namespace) {
+                    // Its finalizers are the only spec, and have a subresource of their own.
+                    keep(new, "spec");
+                }
+            }
+            Some(subresource) => {
+                let own = if subresource == "finalize" { "spec" } else { "status" };
+                let kept: Vec<String> = old.keys().chain(new.keys()).cloned().collect();
+                for member in kept {
+                    // Built-in kinds take changes of metadata along, custom kinds do not.
+                    let open = member == "metadata" && kind.builtin.is_some();
+                    if member != own && !open {
+                        keep(new, &member);
+                    }
+                }
+                match kind.builtin {
+                    Some(Builtin::Pod) => metadata::copy(old, new, "ownerReferences"),
+                    Some(builtin) => rules::prepare_status(builtin, new, old, self.now),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    fn check_metadata(&self, new: &Object, causes: &mut Causes) {
+        let old = self.old;
+        for member in ["name", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
+            if metadata::get(new, member) != metadata::get(old, member) {
+                let value = metadata::get(new, member).map(Value::to_string).unwrap_or_default();
+                let field = format!("metadata.{member}");
+                causes.push(Cause::invalid(field, value.trim_matches('"'), "field is immutable"));
+            }
+        }
+        if metadata::is_being_deleted(old) {
+            let before: HashSet<_> = metadata::finalizers(old).into_iter().collect();
+            let added: Vec<_> =
+                metadata::finalizers(new).into_iter().filter(|f| !before.contains(f)).collect();
+            if !added.is_empty() {
+                let added = added.iter().map(|f| format!("{f:?}")).collect::<Vec<_>>().join(", ");
+                let why = format!(
+                    "no new finalizers can be added if the object is being deleted, found new finalizers \
+                     []string{{{added}}}"
+                );
+                causes.push(Cause::forbidden("metadata.finalizers", &why));
+            }
+        }
+    }
+
+    fn bumps_generation(&self, new: &Object) -> bool {
+        let differs = |member: &str| new.get(member) != self.old.get(member);
+        match self.kind.builtin {
+            Some(builtin) => builtin.bumps_generation(new, self.old),
+            None => {
+                let names = new.keys().chain(self.old.keys());
+                names
+                    .filter(|name| *name != "metadata" && !(self.kind.has_status() && *name == "status"))
+                    .any(|name| differs(name))
+            }
+        }
+    }
+}
+
+/// The admission plugin PersistentVolumeClaimResize: a claim grows only where its class says so.
+fn check_resize(inner: &Inner, kind: &Kind, name: &str, old: &Object, new: &Object) -> Result<(), Status> {
+    if !storage::grows(old, new) {
+        return Ok(());
+    }
+    let class = rules::at(new, "spec.storageClassName").and_then(Value::as_str).unwrap_or_default();
+    let class = inner.state.get("storage.k8s.io/storageclasses", &Key::new("", class));
+    if class.is_some_and(|class| class.object().get("allowVolumeExpansion") == Some(&Value::Bool(true))) {
+        return Ok(());
+    }
+    let why = "only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must \
+               support resize";
+    Err(Status::forbidden(kind, name, why))
+}
