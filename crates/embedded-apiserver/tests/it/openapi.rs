@@ -41,7 +41,8 @@ async fn every_served_kind_has_a_schema_whose_references_all_lead_somewhere() {
             .map(|names| names["kind"].as_str().unwrap().to_owned())
             .collect();
         let served = wire::get(&server, &format!("/{path}")).await.json();
-        for resource in served["resources"].as_array().unwrap() {
+        let is_kind = |resource: &&Value| !resource["name"].as_str().unwrap().contains('/');
+        for resource in served["resources"].as_array().unwrap().iter().filter(is_kind) {
             assert!(described.contains(resource["kind"].as_str().unwrap()), "{path}: {resource}");
         }
     }

@@ -90,6 +90,10 @@ impl Sight {
             ["apis", group, _version, rest @ ..] => (*group, rest),
             _ => return None,
         };
+        // Groups that a case made for itself are called otherwise in each run; the old watch paths are no resource.
+        if group.starts_with("conformance-") || rest.first() == Some(&"watch") {
+            return None;
+        }
         let (plural, name, subresource) = match rest {
             ["namespaces", _, sub @ ("status" | "finalize")] => ("namespaces", true, Some(*sub)),
             ["namespaces"] => ("namespaces", false, None),
