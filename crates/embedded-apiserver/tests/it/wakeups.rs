@@ -90,7 +90,7 @@ async fn a_write_wakes_the_watches_that_it_concerns_and_no_other() {
             Watch::open(&server, &format!("{ALL}&fieldSelector=metadata.name%3Dx")).await,
             Watch::open(&server, &format!("{ALL}&fieldSelector=metadata.namespace%3Da")).await,
         ];
-        let mut others = vec![
+        let mut others = [
             Watch::open(&server, &of("b")).await,
             Watch::open(&server, &format!("{}&fieldSelector=metadata.name%3Dy", of("a"))).await,
             Watch::open(&server, &format!("{}&fieldSelector=metadata.name%3Dx", of("b"))).await,

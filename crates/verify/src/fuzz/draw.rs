@@ -8,6 +8,8 @@ use crate::conformance::{APPLY, JSON_PATCH, MERGE, STRATEGIC};
 use crate::fuzz::call::{Body, CLIENTS, Call, Request, What};
 use crate::fuzz::kinds::{KINDS, Kind, odd, one};
 
+mod patches;
+
 const JSON: &str = "application/json";
 
 /// The calls of a seed.
@@ -444,123 +446,6 @@ impl Draw {
         request.body = Body::Json(object);
         self.write_options(&mut request);
         request
-    }
-
-    fn patch(&mut self, kind: &Kind) -> Request {
-        let name = self.name(kind);
-        let rest = self.subresource(kind, &name);
-        let mut request = self.request(kind, Method::PATCH, rest);
-        self.write_options(&mut request);
-        let key = Self::key(kind, &name);
-        let (media, body) = match self.rng.u32(..20) {
-            0..8 => (MERGE, self.merge(kind, &name, &key)),
-            8..14 => (JSON_PATCH, self.operations(kind, &key)),
-            14..17 => (STRATEGIC, self.merge(kind, &name, &key)),
-            _ => {
-                let mut object = (kind.rest)(&mut self.rng);
-                object["apiVersion"] = kind.api_version.into();
-                object["kind"] = kind.kind.into();
-                object["metadata"] = self.metadata(kind, &name);
-                if !request.query.iter().any(|(name, _)| name == "fieldManager") && !self.one_in(15) {
-                    self.add(&mut request, "fieldManager", &["m", "n"]);
-                }
-                if self.one_in(4) {
-                    self.add(&mut request, "force", &["true", "true", "false", "x"]);
-                }
-                (APPLY, object)
-            }
-        };
-        request.media = Some(media);
-        request.body = Body::Json(body);
-        request
-    }
-
-    fn merge(&mut self, kind: &Kind, name: &str, key: &str) -> Value {
-        let mut patch = json!({});
-        if self.one_in(2) {
-            patch = (kind.rest)(&mut self.rng);
-            if let Some(members) = patch.as_object_mut() {
-                let names: Vec<String> = members.keys().cloned().collect();
-                for name in names {
-                    match self.rng.u32(..12) {
-                        0 => drop(members.insert(name, Value::Null)),
-                        1 => drop(members.remove(&name)),
-                        _ => {}
-                    }
-                }
-            }
-        }
-        if self.one_in(2) {
-            let mut metadata = self.metadata(kind, name);
-            if let Some(members) = metadata.as_object_mut() {
-                members.remove("name");
-                let names: Vec<String> = members.keys().cloned().collect();
-                for name in names {
-                    if self.rng.u32(..5) == 0 {
-                        members.insert(name, Value::Null);
-                    }
-                }
-            }
-            if self.one_in(5) {
-                metadata["resourceVersion"] = format!("{{rv:{key}:{}}}", self.rng.u8(..2)).into();
-            }
-            patch["metadata"] = metadata;
-        }
-        if self.one_in(12) {
-            patch["metadata"]["finalizers"] = Value::Null;
-        }
-        if self.one_in(40) {
-            return odd(&mut self.rng);
-        }
-        patch
-    }
-
-    fn operations(&mut self, kind: &Kind, key: &str) -> Value {
-        let mut paths = vec![
-            "/metadata/labels/l",
-            "/metadata/labels",
-            "/metadata/finalizers",
-            "/metadata/finalizers/0",
-            "/metadata/finalizers/-",
-            "/metadata/annotations/note",
-            "/metadata/annotations",
-            "/metadata/resourceVersion",
-            "/data/k",
-            "/data",
-            "/spec/color",
-            "/spec",
-            "/spec/list/0",
-            "/spec/list/-",
-            "/status",
-            "/absent/member",
-            "",
-            "/metadata/labels/a~1b",
-            "x",
-        ];
-        if kind.kind == "Lease" {
-            paths.extend(["/spec/holderIdentity", "/spec/leaseTransitions"]);
-        }
-        let many = self.rng.u32(1..4);
-        let operations = (0..many).map(|_| {
-            let path = self.one(&paths);
-            let value = match path {
-                "/metadata/labels" | "/data" | "/metadata/annotations" => json!({ "l": "x" }),
-                "/metadata/finalizers" => self.one(&[json!([]), json!(["example.com/f"]), json!(null)]),
-                "/metadata/finalizers/0" | "/metadata/finalizers/-" => json!("example.com/h"),
-                "/metadata/resourceVersion" => format!("{{rv:{key}:{}}}", self.rng.u8(..2)).into(),
-                "/spec/leaseTransitions" => json!(3),
-                _ => self.one(&[json!("x"), json!("y"), json!(null), json!(1)]),
-            };
-            let op = self.one(&["add", "add", "replace", "remove", "test", "test", "copy", "move", "odd"]);
-            let mut operation = json!({ "op": op, "path": path });
-            match op {
-                "add" | "replace" | "test" => operation["value"] = value,
-                "copy" | "move" => operation["from"] = self.one(&paths).into(),
-                _ => {}
-            }
-            operation
-        });
-        Value::Array(operations.collect())
     }
 
     fn delete_options(&mut self, request: &mut Request, key: &str) {
