@@ -60,7 +60,6 @@ pub(crate) struct Pipeline {
     pub(crate) faults: Faults,
     pub(crate) introspection: bool,
     /// Whether a listener may be reached from other machines.
-    #[cfg_attr(not(feature = "listen"), expect(dead_code, reason = "only a listener asks"))]
     pub(crate) allow_non_loopback: bool,
 }
 

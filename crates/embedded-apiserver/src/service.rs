@@ -15,7 +15,7 @@ use tower::Service;
 
 use crate::access;
 use crate::body::{Body, Disconnected};
-use crate::identity::{MASTERS, User};
+use crate::identity::User;
 use crate::pipeline::Pipeline;
 #[cfg(feature = "proxy")]
 use crate::proxy::Upstream;
@@ -102,7 +102,7 @@ impl ApiService {
     /// A service for an actor of the server itself, which may do everything: it does not keep the server alive.
     #[cfg(feature = "actors")]
     pub(crate) fn for_actor(core: Arc<Core>, name: &str) -> Self {
-        let user = Some(User::new(name).group(MASTERS));
+        let user = Some(User::new(name).group(crate::identity::MASTERS));
         Self { behind: Behind::Embedded { core, shared: None }, user, from_socket: false }
     }
 

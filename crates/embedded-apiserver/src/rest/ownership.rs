@@ -1,4 +1,4 @@
-//! Who owns the fields that a write changes: what the rules in [`fields`](crate::fields) need to know of a request.
+//! Who owns the fields that a write changes: what the rules in [`crate::fields`] need to know of a request.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

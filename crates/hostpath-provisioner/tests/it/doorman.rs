@@ -68,6 +68,11 @@ impl Doorman {
             if self.0.lock().knows_reviews {
                 return Ok(self.review(request).await);
             }
+            let status = json!({
+                "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404, "reason": "NotFound",
+                "message": "the server could not find the requested resource",
+            });
+            return Ok(answer(404, &status));
         }
         let uri = request.uri();
         let place = Permission::of_request(request.method().as_str(), uri.path(), uri.query());

@@ -1,6 +1,6 @@
 //! A way to a server for one case: raw requests through a `kube::Client`, in a namespace of the case's own.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -180,13 +180,13 @@ impl Server {
             }
         };
         let (made, sights) = Default::default();
-        Ok(Target { server: self.clone(), namespace, class, made, sights })
+        Ok(Target { server: self.clone(), namespace, class, made, sights, may_write_late: Rc::default() })
     }
 
     /// Takes a case's namespace back: for the next case if it is empty again.
     pub(super) async fn give_back(&self, target: Target, reusable: bool) {
         target.clean_up().await;
-        if reusable {
+        if reusable && !target.may_write_late.get() {
             self.free.lock().push(target.namespace);
         } else {
             self.delete_namespace(&target.namespace).await;
@@ -286,6 +286,8 @@ pub struct Target {
     made: Rc<RefCell<Vec<String>>>,
     /// What was seen so far.
     sights: Rc<RefCell<BTreeSet<Sight>>>,
+    /// A request that met a fault may be applied when the case is over.
+    may_write_late: Rc<Cell<bool>>,
 }
 
 /// Requests.
@@ -393,6 +395,7 @@ impl Target {
     ///
     /// Of the embedded server it is another one, which begins empty.
     pub(super) fn with_faults(&self, user: &str, plan: FaultPlan) -> (Self, Self) {
+        self.may_write_late.set(true);
         let (faulty, sound) = if self.server.has_faults {
             let server = EmbeddedApiServer::builder().namespace(&self.namespace).faults(plan).build();
             (server.client_as(user), server.client_as("sound"))
@@ -414,7 +417,8 @@ impl Target {
     fn through(&self, client: Client) -> Self {
         let server = Server { client, ..self.server.clone() };
         let (namespace, class) = (self.namespace.clone(), self.class.clone());
-        Self { server, namespace, class, made: Rc::clone(&self.made), sights: Rc::default() }
+        let (made, may_write_late) = (Rc::clone(&self.made), Rc::clone(&self.may_write_late));
+        Self { server, namespace, class, made, sights: Rc::default(), may_write_late }
     }
 }
 
