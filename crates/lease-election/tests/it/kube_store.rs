@@ -95,6 +95,8 @@ async fn a_watch_tells_the_state_the_changes_and_the_end() {
     let other = Config::builder("default", "other").fast().identity("x").build().unwrap();
     KubeLeaseStore::new(server.client(), &other).create(&record("x", 0)).await.unwrap();
     let changed = a.update(&made.version, &record("a", 1)).await.unwrap();
+    // A bookmark ends what there was at the start.
+    assert_eq!(from_now.next().await.unwrap(), Ok(LeaseEvent::Alive));
     for watch in [&mut from_now, &mut after] {
         assert_eq!(watch.next().await.unwrap(), Ok(LeaseEvent::Changed(changed.clone())));
     }
