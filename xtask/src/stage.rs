@@ -53,8 +53,10 @@ impl Group {
                 Self::Conformance if is_long => 60,
                 Self::Conformance => 4,
                 Self::Programs => 20,
-                Self::Static | Self::Packages | Self::Build => 10,
-                Self::Test | Self::Demo | Self::Real => 6,
+                Self::Packages => 15,
+                Self::Static | Self::Build => 10,
+                Self::Test => 8,
+                Self::Demo | Self::Real => 6,
             },
         )
     }
