@@ -283,6 +283,8 @@ pub(super) fn cases() -> Vec<Case> {
                 held(t, "a", &[reference(&owner, true)]).await?;
                 delete(t, "owner", "Foreground").await?;
                 until(t, &t.maps("/a"), "marked", |_, a| is_being_deleted(a)).await?;
+                // What the collector does because of `a` is behind it.
+                collected(t).await?;
                 owned(t, "late", &[reference(&owner, true)]).await?;
                 collected(t).await?;
                 has(&is_there(t, "late").await?, json!({ "metadata": { "deletionTimestamp": null } }))?;
