@@ -73,8 +73,11 @@ impl ClaimReconciler {
         }
         let limit = context.limits.provision_timeout;
         match within(limit, "provisioning", self.make(request, &plan)).await {
-            Ok(()) => {
-                context.metrics.provisioned(started.elapsed());
+            Ok(created) => {
+                // A run whose caches do not show the volume yet finds it: that is not another one.
+                if created {
+                    context.metrics.provisioned(started.elapsed());
+                }
                 let name = plan.location.name();
                 context.events.tell(
                     claim,
@@ -96,8 +99,9 @@ impl ClaimReconciler {
         }
     }
 
-    /// The directory first, then the volume. Each step may find that an earlier attempt, or an earlier leader, has taken it.
-    async fn make(&self, request: &Request<String>, plan: &Plan) -> Result<(), Problem> {
+    /// The directory first, then the volume; tells whether it was this run that made the volume. Each step may find that an earlier
+    /// attempt, or an earlier leader, has taken it.
+    async fn make(&self, request: &Request<String>, plan: &Plan) -> Result<bool, Problem> {
         let context = &self.context;
         let term = term_of(request);
         term.check()?;
@@ -125,22 +129,26 @@ impl ClaimReconciler {
         term.check()?;
         let volumes = context.volumes_api();
         let params = PostParams::default();
-        match context.ask("create the PersistentVolume", volumes.create(&params, &plan.volume)).await {
-            Ok(_) => {}
-            Err(refused) if refused.code == 409 => {
-                let name = plan.location.name();
-                match context.look("read the PersistentVolume", volumes.get(name)).await? {
-                    Some(volume) => verify(&context.us, plan, &volume)?,
-                    None => {
-                        let message = "the PersistentVolume existed a moment ago and is gone now";
-                        return Err(Problem::passing(Reason::ApiFailed, message));
+        let created =
+            match context.ask("create the PersistentVolume", volumes.create(&params, &plan.volume)).await {
+                Ok(_) => true,
+                Err(refused) if refused.code == 409 => {
+                    let name = plan.location.name();
+                    match context.look("read the PersistentVolume", volumes.get(name)).await? {
+                        Some(volume) => {
+                            verify(&context.us, plan, &volume)?;
+                            false
+                        }
+                        None => {
+                            let message = "the PersistentVolume existed a moment ago and is gone now";
+                            return Err(Problem::passing(Reason::ApiFailed, message));
+                        }
                     }
                 }
-            }
-            Err(refused) => return Err(refused.problem),
-        }
+                Err(refused) => return Err(refused.problem),
+            };
         context.end(uid);
-        Ok(())
+        Ok(created)
     }
 
     /// Takes back the directory of a claim that is gone, if it never became a volume. The server has the last word on both.
