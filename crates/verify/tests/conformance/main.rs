@@ -3,4 +3,3 @@
 mod cases;
 mod clients;
 mod histories;
-mod sockets;
