@@ -8,4 +8,5 @@ mod trouble;
 mod crash;
 mod leaders;
 mod permissions;
+mod manifest;
 mod program;
