@@ -1,6 +1,7 @@
 //! One request: which verb on which object, and in which form the answer goes out.
 
 mod apply;
+mod call;
 mod continuation;
 mod decode;
 mod definitions;
@@ -29,6 +30,7 @@ use crate::media::{self, Dress};
 use crate::metadata;
 use crate::protobuf;
 use crate::query::{FieldValidation, Query};
+use crate::rest::call::Call;
 use crate::route::{self, Route, Target, old_watch};
 use crate::server::Core;
 use crate::status::{Status, json_response};
@@ -107,36 +109,32 @@ async fn answer(
     if reviews::is_review(&target.kind) {
         return reviews::answer(core, &target, &query, request);
     }
-    let name = target.name.clone();
+    let call = Call { core, user: &user, target: &target, query: &query, request: &request };
     let finalize = target.subresource.as_deref() == Some("finalize");
-    if let (Some("scale"), Some(name)) = (target.subresource.as_deref(), &name) {
-        return scale::serve(core, &user, &target, name, &query, &request).await;
+    if target.subresource.as_deref() == Some("scale") {
+        return scale::serve(call).await;
     }
     let writes = !matches!(*request.method(), Method::GET);
-    let response = match (request.method(), name) {
+    let response = match (request.method(), target.name.as_deref()) {
         (&Method::GET | &Method::PATCH, Some(_)) if finalize => Err(Status::method_not_allowed()),
-        (&Method::GET, Some(name)) => get(core, &target, &name, &query, form).await,
+        (&Method::GET, Some(name)) => get(core, &target, name, &query, form).await,
         (&Method::GET, None) if query.flag("watch") => {
             media::check_stream(request.headers())?;
             watch::watch(core, &target, &query, form).await
         }
         (&Method::GET, None) => list::list(core, &target, &query, form).await,
         (&Method::POST, None) if target.kind.is_namespaced() == target.namespace.is_some() => {
-            write::create(core, &user, &target, &query, &request).map(|w| w.into_response(&target.kind, form))
+            write::create(call).map(|w| w.into_response(&target.kind, form))
         }
-        (&Method::PUT, Some(name)) => write::replace(core, &user, &target, &name, &query, &request)
-            .map(|w| w.into_response(&target.kind, form)),
-        (&Method::PATCH, Some(name)) => write::patch(core, &user, &target, &name, &query, &request)
-            .map(|w| w.into_response(&target.kind, form)),
-        (&Method::DELETE, Some(name)) if target.subresource.is_none() => {
-            delete::delete(core, &user, &target, &name, &query, &request, form)
-        }
+        (&Method::PUT, Some(_)) => write::replace(call).map(|w| w.into_response(&target.kind, form)),
+        (&Method::PATCH, Some(_)) => write::patch(call).map(|w| w.into_response(&target.kind, form)),
+        (&Method::DELETE, Some(_)) if target.subresource.is_none() => delete::delete(call, form),
         (&Method::DELETE, None) if target.kind.is_namespaced() == target.namespace.is_some() => {
             // The real server has no deletecollection of namespaces.
             if target.kind.builtin == Some(builtin::Builtin::Namespace) {
                 return Err(Status::method_not_allowed());
             }
-            delete::delete_collection(core, &user, &target, &query, &request, form).await
+            delete::delete_collection(call, form).await
         }
         _ => Err(Status::method_not_allowed()),
     };

@@ -1,45 +1,33 @@
 //! Server-side apply: PATCH with a configuration that says which fields its manager wants, and how.
 
-use bytes::Bytes;
-use http::Request;
 use serde_json::Value;
 
-use crate::admission::{Turn, Writer, gated};
+use crate::admission::{Turn, gated};
 use crate::fields::{self, Applied, Managed, Refused};
-use crate::identity::User;
 use crate::metadata::{self, Object};
 use crate::query::{FieldValidation, Query};
+use crate::rest::call::Call;
 use crate::rest::decode;
 use crate::rest::duplicates;
-use crate::rest::ownership::{Author, Owners, with_operation};
+use crate::rest::ownership::{Owners, with_operation};
 use crate::rest::write::{Edited, check_said_name, insert, shown, warned};
 use crate::rest::{Written, check_path_name, key_of};
-use crate::route::Target;
-use crate::server::Core;
 use crate::status::{Cause, Status};
 use crate::yaml;
 
-pub(super) fn apply(
-    core: &Core,
-    user: &User,
-    target: &Target,
-    name: &str,
-    query: &Query,
-    request: &Request<Bytes>,
-) -> Result<Written, Status> {
-    let kind = &target.kind;
+pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
+    let Call { core, target, query, request, .. } = call;
+    let (kind, name, author) = (call.kind(), call.name(), call.author());
     check_path_name(name)?;
     let validation = query.field_validation("PatchOptions")?;
     let dry_run = query.dry_run("PatchOptions")?;
     check_manager(query)?;
-    let author = Author::of(query, request, target.subresource.as_deref());
     let force = query.flag("force");
     let (mut config, doubtful) = read(request.body())?;
     check_types(&kind.api_version(), kind.kind(), &mut config)?;
     let key = key_of(target, name);
     let now = core.clock.now();
-    let (namespace, subresource) = (target.namespace.as_deref(), target.subresource.as_deref());
-    let turn = Turn::of(core, &Writer { user, kind, namespace, name, subresource, dry_run });
+    let turn = Turn::of(core, &call.writer(dry_run));
     gated(core, kind, turn, |inner| {
         let current = inner.state.get(&kind.storage, &key).cloned();
         if current.is_none() && target.subresource.is_some() {

@@ -11,6 +11,7 @@ use crate::identity::User;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::query::Query;
+use crate::rest::call::Call;
 use crate::rest::write;
 use crate::route::Target;
 use crate::server::Core;
@@ -111,31 +112,25 @@ pub(crate) fn put_definition(core: &Core, mut object: Object) -> Result<(), Stat
     object.insert("apiVersion".to_owned(), kind.api_version().into());
     object.insert("kind".to_owned(), kind.kind().into());
     let query = Query::parse("fieldManager=embedded-apiserver");
-    let target = |name: Option<&str>| Target {
-        kind: std::sync::Arc::clone(&kind),
-        namespace: None,
-        name: name.map(str::to_owned),
-        subresource: None,
-    };
-    let request = |object: &Object| {
-        let mut request = Request::new(Bytes::from(Value::Object(object.clone()).to_string()));
-        let json = HeaderValue::from_static("application/json");
-        request.headers_mut().insert(header::CONTENT_TYPE, json);
-        request
-    };
+    let user = User::admin();
+    let json = HeaderValue::from_static("application/json");
+    let mut target =
+        Target { kind: std::sync::Arc::clone(&kind), namespace: None, name: None, subresource: None };
     loop {
-        let Some(current) = core.store.get(definition::TABLE, &Key::new("", &name)) else {
-            metadata::of(&mut object).remove("resourceVersion");
-            match write::create(core, &User::admin(), &target(None), &query, &request(&object)) {
-                // Somebody else was faster.
-                Err(status) if status.code() == 409 => continue,
-                created => return created.map(drop),
-            }
-        };
-        metadata::set(&mut object, "resourceVersion", current.revision.to_string());
-        match write::replace(core, &User::admin(), &target(Some(&name)), &name, &query, &request(&object)) {
+        let current = core.store.get(definition::TABLE, &Key::new("", &name));
+        match &current {
+            Some(current) => metadata::set(&mut object, "resourceVersion", current.revision.to_string()),
+            None => drop(metadata::of(&mut object).remove("resourceVersion")),
+        }
+        let mut request = Request::new(Bytes::from(Value::Object(object.clone()).to_string()));
+        request.headers_mut().insert(header::CONTENT_TYPE, json.clone());
+        target.name = current.is_some().then(|| name.clone());
+        let call = Call { core, user: &user, target: &target, query: &query, request: &request };
+        let written = if current.is_some() { write::replace(call) } else { write::create(call) };
+        match written {
+            // Somebody else was faster.
             Err(status) if matches!(status.code(), 404 | 409) => {}
-            replaced => return replaced.map(drop),
+            written => return written.map(drop),
         }
     }
 }

@@ -13,14 +13,13 @@ use crate::body::Body;
 use crate::builtin::{Builtin, rules};
 use crate::clock;
 use crate::definition;
-use crate::identity::User;
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::{self, Object};
 use crate::query::{ListOptions, Query, check_dry_run};
+use crate::rest::call::Call;
 use crate::rest::write::{holds_content, shown};
 use crate::rest::{check_path_name, key_of, list, warn};
-use crate::route::Target;
 use crate::server::Core;
 use crate::status::{self, Cause, Status, json_response};
 use crate::store::Inner;
@@ -156,16 +155,9 @@ enum Deleted {
     Held(Arc<Stored>),
 }
 
-pub(super) fn delete(
-    core: &Core,
-    user: &User,
-    target: &Target,
-    name: &str,
-    query: &Query,
-    request: &Request<Bytes>,
-    form: Form,
-) -> Result<Response<Body>, Status> {
-    let kind = &target.kind;
+pub(super) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
+    let Call { core, target, query, request, .. } = call;
+    let (kind, name) = (call.kind(), call.name());
     check_path_name(name)?;
     let options = DeleteOptions::parse(query, request)?;
     if kind.builtin == Some(Builtin::Namespace) && matches!(name, "default" | "kube-public" | "kube-system") {
@@ -173,8 +165,7 @@ pub(super) fn delete(
     }
     let key = key_of(target, name);
     let now = core.clock.now();
-    let (namespace, dry_run) = (target.namespace.as_deref(), options.is_dry_run()?);
-    let turn = Turn::of(core, &Writer { user, kind, namespace, name, subresource: None, dry_run });
+    let turn = Turn::of(core, &call.writer(options.is_dry_run()?));
     let deleted = gated(core, kind, turn, |inner| delete_one(inner, kind, &key, &options, now))?;
     let answers_object = kind.builtin.is_some_and(Builtin::delete_answers_object);
     let mut response = match deleted {
@@ -192,20 +183,13 @@ pub(super) fn delete(
 /// Deletes what matches, one object after the other, each in a write of its own, as `Store.DeleteCollection` of
 /// k8s.io/apiserver/pkg/registry/generic/registry: the first that cannot be deleted ends it, and those before are gone.
 /// Answers with the list of what was there.
-pub(super) async fn delete_collection(
-    core: &Core,
-    user: &User,
-    target: &Target,
-    query: &Query,
-    request: &Request<Bytes>,
-    form: Form,
-) -> Result<Response<Body>, Status> {
-    let kind = &target.kind;
+pub(super) async fn delete_collection(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
+    let Call { core, target, query, request, .. } = call;
+    let kind = call.kind();
     let list = ListOptions::parse(query)?;
     let options = DeleteOptions::parse(query, request)?;
     let listed = list::select(core, target, &list).await?;
-    let (namespace, dry_run) = (target.namespace.as_deref(), options.is_dry_run()?);
-    let writer = Writer { user, kind, namespace, name: "", subresource: None, dry_run };
+    let writer = call.writer(options.is_dry_run()?);
     for object in &listed.objects {
         let now = core.clock.now();
         let turn = Turn::of(core, &Writer { name: object.key.name(), ..writer });

@@ -1,21 +1,19 @@
 //! Writes to the scale subresource: a Scale is updated, patched or applied, and its one field goes into the object.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use crate::admission::{Turn, Writer, gated};
+use crate::admission::{Turn, gated};
 use crate::body::Body;
 use crate::fields::scale::SCALE;
 use crate::fields::{Applied, Managed};
-use crate::identity::User;
 use crate::kind::{Kind, ScalePaths};
 use crate::media::{self, PatchType};
 use crate::metadata::{self, Object};
 use crate::patch::Patch;
 use crate::query::Query;
+use crate::rest::call::Call;
 use crate::rest::ownership::{Author, Owners, ScaleWrite, scale as scale_owners};
 use crate::rest::write::{Edited, check_said_name, shown};
 use crate::rest::{apply, key_of, scale};
@@ -111,23 +109,14 @@ impl Wish {
     }
 }
 
-pub(super) fn write(
-    core: &Arc<Core>,
-    user: &User,
-    target: &Target,
-    paths: &ScalePaths,
-    name: &str,
-    query: &Query,
-    request: &Request<Bytes>,
-) -> Result<Response<Body>, Status> {
-    let kind = &target.kind;
+pub(super) fn write(call: Call<'_>, paths: &ScalePaths) -> Result<Response<Body>, Status> {
+    let Call { core, target, query, request, .. } = call;
+    let (kind, name, author) = (call.kind(), call.name(), call.author());
     let options = if request.method() == Method::PUT { "UpdateOptions" } else { "PatchOptions" };
     let dry_run = query.dry_run(options)?;
     let wish = Wish::of(kind, query, request)?;
-    let author = Author::of(query, request, Some("scale"));
     let main = Target { subresource: None, ..target.clone() };
-    let namespace = target.namespace.as_deref();
-    let turn = Turn::of(core, &Writer { user, kind, namespace, name, subresource: Some("scale"), dry_run });
+    let turn = Turn::of(core, &call.writer(dry_run));
     let written = gated(core, kind, turn, |inner| {
         let current = inner.state.get(&kind.storage, &key_of(target, name)).cloned();
         let current = current.ok_or_else(|| Status::not_found(kind, name))?;

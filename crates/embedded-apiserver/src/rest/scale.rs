@@ -1,32 +1,20 @@
 //! The scale subresource: `autoscaling/v1` Scale as a view of the members that a kind names for it.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
 use crate::body::Body;
-use crate::identity::User;
 use crate::kind::ScalePaths;
 use crate::metadata::{self, Object};
-use crate::query::Query;
+use crate::rest::call::Call;
 use crate::rest::{check_path_name, key_of, parse_version, rescale, wait_for, write};
-use crate::route::Target;
 use crate::schema::shown;
-use crate::server::Core;
 use crate::status::{Cause, Causes, Status, json_response};
 
 /// Answers a request to `.../NAME/scale`.
-pub(super) async fn serve(
-    core: &Arc<Core>,
-    user: &User,
-    target: &Target,
-    name: &str,
-    query: &Query,
-    request: &Request<Bytes>,
-) -> Result<Response<Body>, Status> {
-    let kind = &target.kind;
+pub(super) async fn serve(call: Call<'_>) -> Result<Response<Body>, Status> {
+    let Call { core, target, query, request, .. } = call;
+    let (kind, name) = (call.kind(), call.name());
     let Some(paths) = kind.scale_paths() else { return Err(Status::no_such_resource()) };
     check_path_name(name)?;
     match *request.method() {
@@ -43,7 +31,7 @@ pub(super) async fn serve(
             }
             Ok(json_response(StatusCode::OK, scale.to_string()))
         }
-        Method::PUT | Method::PATCH => rescale::write(core, user, target, paths, name, query, request),
+        Method::PUT | Method::PATCH => rescale::write(call, paths),
         _ => Err(Status::method_not_allowed()),
     }
 }

@@ -5,24 +5,22 @@ mod update;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http::Request;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::admission::{Turn, Writer, gated};
+use crate::admission::{Turn, gated};
 use crate::builtin::services::allocation;
 use crate::builtin::{Builtin, event, rules, storage};
 use crate::clock;
 use crate::fields::{Managed, Sent};
-use crate::identity::User;
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::{self, Object};
 use crate::names;
 use crate::patch::Patch;
-use crate::query::{FieldValidation, Query};
+use crate::query::FieldValidation;
 use crate::rest::apply;
+use crate::rest::call::Call;
 use crate::rest::decode::{self, Decoded};
 use crate::rest::definitions;
 use crate::rest::duplicates;
@@ -44,25 +42,19 @@ const AFTER_HOOKS: &str = " after mutating admission happens";
 const STALE: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
-pub(super) fn create(
-    core: &Core,
-    user: &User,
-    target: &Target,
-    query: &Query,
-    request: &Request<Bytes>,
-) -> Result<Written, Status> {
-    let kind = &target.kind;
+pub(super) fn create(call: Call<'_>) -> Result<Written, Status> {
+    let Call { core, target, query, request, .. } = call;
+    let kind = call.kind();
     media::require_json(request.headers())?;
     let dry_run = query.dry_run("CreateOptions")?;
     query.check_field_manager("CreateOptions")?;
     let validation = query.field_validation("CreateOptions")?;
-    let author = Author::of(query, request, None);
+    let author = call.author();
     let mut decoded = decode::object(kind, request.body(), validation)?;
     decoded.remove_equal_owners("");
     let Decoded { object, mut warnings, sent } = decoded;
     let (namespace, now) = (target.namespace.as_deref(), core.clock.now());
-    let writer = Writer { user, kind, namespace, name: "", subresource: None, dry_run };
-    let turn = Turn::of(core, &writer);
+    let turn = Turn::of(core, &call.writer(dry_run));
     let mut taken = Taken::new((object, sent), turn.is_some());
     let object = gated(core, kind, turn, |inner| {
         let (object, sent) = taken.take()?;

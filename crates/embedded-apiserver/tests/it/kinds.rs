@@ -108,20 +108,15 @@ async fn a_body_of_any_shape_is_refused_or_taken_by_every_kind() {
         json!({ "a": null }),
         json!(-1e300),
     ];
+    let members =
+        ["spec", "status", "metadata", "subsets", "endpoints", "ports", "rules", "roleRef", "subjects"];
+    let inner = ["template", "selector", "ports", "containers", "taints", "strategy", "clusterIPs"];
     for path in all {
         for value in &odd {
-            for member in [
-                "spec",
-                "status",
-                "metadata",
-                "subsets",
-                "endpoints",
-                "ports",
-                "rules",
-                "roleRef",
-                "subjects",
-            ] {
-                let body = json!({ "metadata": { "name": "a" }, member: value });
+            let outer = members.iter().map(|member| json!({ "metadata": { "name": "a" }, *member: value }));
+            let inner =
+                inner.iter().map(|member| json!({ "metadata": { "name": "a" }, "spec": { *member: value } }));
+            for body in outer.chain(inner) {
                 let answer = wire::send(
                     &server,
                     Method::POST,
@@ -130,27 +125,8 @@ async fn a_body_of_any_shape_is_refused_or_taken_by_every_kind() {
                     body.to_string(),
                 )
                 .await;
-                assert!(
-                    answer.code.as_u16() < 500 && answer.json().is_object(),
-                    "{path} {body}: {}",
-                    answer.text
-                );
-            }
-            for inner in ["template", "selector", "ports", "containers", "taints", "strategy", "clusterIPs"] {
-                let body = json!({ "metadata": { "name": "a" }, "spec": { inner: value } });
-                let answer = wire::send(
-                    &server,
-                    Method::POST,
-                    &format!("{path}?dryRun=All"),
-                    &[("content-type", "application/json")],
-                    body.to_string(),
-                )
-                .await;
-                assert!(
-                    answer.code.as_u16() < 500 && answer.json().is_object(),
-                    "{path} {body}: {}",
-                    answer.text
-                );
+                let is_answered = answer.code.as_u16() < 500 && answer.json().is_object();
+                assert!(is_answered, "{path} {body}: {}", answer.text);
             }
         }
     }

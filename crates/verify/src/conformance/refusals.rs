@@ -18,6 +18,11 @@ use Verb::{
     Apply, Create, Delete, DeleteCollection, Get, JsonPatch, List, MergePatch, StrategicPatch, Update, Watch,
 };
 
+const BUT_GET: &[Verb] = Verb::ALL.split_at(1).1;
+const WRITES: &[Verb] = Verb::ALL.split_at(3).1;
+/// Writes but creates.
+const OF_WHAT_IS_THERE: &[Verb] = Verb::ALL.split_at(4).1;
+
 const fn refusal(code: u16, reason: &'static str, verbs: &'static [Verb]) -> Refusal {
     Refusal { code, reason, verbs }
 }
@@ -27,23 +32,7 @@ pub const REFUSALS: [Refusal; 14] = [
     refusal(400, "BadRequest", &Verb::ALL),
     refusal(401, "Unauthorized", &Verb::ALL),
     refusal(403, "Forbidden", &Verb::ALL),
-    refusal(
-        404,
-        "NotFound",
-        &[
-            Get,
-            List,
-            Watch,
-            Create,
-            Update,
-            MergePatch,
-            JsonPatch,
-            StrategicPatch,
-            Apply,
-            Delete,
-            DeleteCollection,
-        ],
-    ),
+    refusal(404, "NotFound", &Verb::ALL),
     refusal(
         405,
         "MethodNotAllowed",
@@ -51,35 +40,12 @@ pub const REFUSALS: [Refusal; 14] = [
     ),
     refusal(406, "NotAcceptable", &Verb::ALL),
     refusal(409, "AlreadyExists", &[Create]),
-    refusal(
-        409,
-        "Conflict",
-        &[Update, MergePatch, JsonPatch, StrategicPatch, Apply, Delete, DeleteCollection],
-    ),
+    refusal(409, "Conflict", OF_WHAT_IS_THERE),
     // A watch says it in its stream.
     refusal(410, "Expired", &[List]),
-    refusal(
-        413,
-        "RequestEntityTooLarge",
-        &[Create, Update, MergePatch, JsonPatch, StrategicPatch, Apply, Delete, DeleteCollection],
-    ),
+    refusal(413, "RequestEntityTooLarge", WRITES),
     refusal(415, "UnsupportedMediaType", &[Create, Update, StrategicPatch, Delete, DeleteCollection]),
-    refusal(
-        422,
-        "Invalid",
-        &[
-            List,
-            Watch,
-            Create,
-            Update,
-            MergePatch,
-            JsonPatch,
-            StrategicPatch,
-            Apply,
-            Delete,
-            DeleteCollection,
-        ],
-    ),
+    refusal(422, "Invalid", BUT_GET),
     refusal(500, "", &[Get, Watch, Create, Update, MergePatch, JsonPatch, StrategicPatch, Apply]),
     refusal(504, "Timeout", &[Get, List]),
 ];

@@ -2,43 +2,30 @@
 
 use super::*;
 
-pub(in crate::rest) fn replace(
-    core: &Core,
-    user: &User,
-    target: &Target,
-    name: &str,
-    query: &Query,
-    request: &Request<Bytes>,
-) -> Result<Written, Status> {
-    let kind = &target.kind;
+pub(in crate::rest) fn replace(call: Call<'_>) -> Result<Written, Status> {
+    let Call { query, request, .. } = call;
+    let (kind, name) = (call.kind(), call.name());
     check_path_name(name)?;
     media::require_json(request.headers())?;
     let validation = query.field_validation("UpdateOptions")?;
     let dry_run = query.dry_run("UpdateOptions")?;
     query.check_field_manager("UpdateOptions")?;
-    let author = Author::of(query, request, target.subresource.as_deref());
     let mut decoded = decode::object(kind, request.body(), validation)?;
     decoded.remove_equal_owners("");
     check_said_name(&decoded.object, name)?;
     // Said here, before the object is looked for.
     let version = metadata::text(&decoded.object, "resourceVersion");
     parse_version(version).map_err(|why| Status::unknown(why.plain()))?;
-    update(core, user, target, name, &author, Edit::Replace(decoded), dry_run)
+    update(call, Edit::Replace(decoded), dry_run)
 }
 
-pub(in crate::rest) fn patch(
-    core: &Core,
-    user: &User,
-    target: &Target,
-    name: &str,
-    query: &Query,
-    request: &Request<Bytes>,
-) -> Result<Written, Status> {
-    let kind = &target.kind;
+pub(in crate::rest) fn patch(call: Call<'_>) -> Result<Written, Status> {
+    let Call { core, target, query, request, .. } = call;
+    let (kind, name) = (call.kind(), call.name());
     check_path_name(name)?;
     let patch_type = media::patch_type(request.headers(), kind.builtin.is_some())?;
     if patch_type == media::PatchType::Apply {
-        return apply::apply(core, user, target, name, query, request);
+        return apply::apply(call);
     }
     let validation = query.field_validation("PatchOptions")?;
     let dry_run = query.dry_run("PatchOptions")?;
@@ -58,8 +45,7 @@ pub(in crate::rest) fn patch(
         }
         Patch::Merge(_) | Patch::Strategic(..) => duplicates::find(request.body()),
     };
-    let author = Author::of(query, request, target.subresource.as_deref());
-    update(core, user, target, name, &author, Edit::Patch { patch, duplicates, validation }, dry_run)
+    update(call, Edit::Patch { patch, duplicates, validation }, dry_run)
 }
 
 /// What is to become of an object.
@@ -69,16 +55,9 @@ enum Edit {
     Patch { patch: Patch, duplicates: Vec<String>, validation: FieldValidation },
 }
 
-fn update(
-    core: &Core,
-    user: &User,
-    target: &Target,
-    name: &str,
-    author: &Author,
-    edit: Edit,
-    dry_run: bool,
-) -> Result<Written, Status> {
-    let kind = &target.kind;
+fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> {
+    let Call { core, target, .. } = call;
+    let (kind, name, author) = (call.kind(), call.name(), call.author());
     let key = key_of(target, name);
     let now = core.clock.now();
     // A patch may take its time: it is tried outside of the lock, and again inside only if somebody was faster.
@@ -90,9 +69,7 @@ fn update(
         }),
         Edit::Replace(_) => None,
     };
-    let (namespace, subresource) = (target.namespace.as_deref(), target.subresource.as_deref());
-    let writer = Writer { user, kind, namespace, name, subresource, dry_run };
-    let turn = Turn::of(core, &writer);
+    let turn = Turn::of(core, &call.writer(dry_run));
     let mut taken = Taken::new((edit, tried), turn.is_some());
     gated(core, kind, turn, |inner| {
         let (edit, tried) = taken.take()?;
@@ -112,7 +89,7 @@ fn update(
             }
             metadata::of(&mut object).remove("resourceVersion");
             let namespace = target.namespace.as_deref();
-            let owners = Owners::Changes(author, sent);
+            let owners = Owners::Changes(&author, sent);
             let object = insert(core, inner, kind, namespace, object, owners, now, dry_run)?;
             warnings.extend(warned(kind, &object, None));
             return Ok(Written { object, created: true, warnings });
@@ -125,7 +102,7 @@ fn update(
         let Decoded { object: new, mut warnings, sent } = decoded;
         let owned = Managed::parse(current.managed());
         let edited = Edited { core, kind, target, name, current: &current, old: &old, owned: &owned, now };
-        let object = edited.store(inner, new, Owners::Changes(author, sent), dry_run)?;
+        let object = edited.store(inner, new, Owners::Changes(&author, sent), dry_run)?;
         warnings.extend(warned(kind, &object, Some(&old)));
         Ok(Written { object, created: false, warnings })
     })
