@@ -17,6 +17,7 @@ mod apply;
 mod collecting;
 mod apps;
 mod collections;
+mod continuing;
 mod custom;
 mod definitions;
 mod deletes;
@@ -25,6 +26,7 @@ mod entrances;
 mod events;
 mod faults;
 mod finalizers;
+mod following;
 mod lifecycles;
 mod jobs;
 mod lists;
@@ -143,8 +145,10 @@ pub fn cases() -> Vec<Case> {
         ("finalizers", finalizers::cases()),
         ("collections", collections::cases()),
         ("lists", lists::cases()),
+        ("continuing", continuing::cases()),
         ("selectors", selectors::cases()),
         ("watches", watches::cases()),
+        ("following", following::cases()),
         ("media", media::cases()),
         ("discovery", discovery::cases()),
         ("entrances", entrances::cases()),

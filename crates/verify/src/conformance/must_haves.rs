@@ -119,12 +119,18 @@ pub const MUST_HAVES: [MustHave; 17] = [
     MustHave {
         number: 10,
         what: "Watches: resumed, selected, bookmarked, with initial events, ended, and 410 when history is gone.",
-        cases: &["watches::", "deletes::the_deleted_event", "finalizers::a_watch", "events::a_watch"],
+        cases: &[
+            "watches::",
+            "following::",
+            "deletes::the_deleted_event",
+            "finalizers::a_watch",
+            "events::a_watch",
+        ],
     },
     MustHave {
         number: 11,
         what: "Lists: pages of one snapshot, tokens, matches of resource versions, counts.",
-        cases: &["lists::"],
+        cases: &["lists::", "continuing::"],
     },
     MustHave {
         number: 12,
