@@ -29,6 +29,7 @@ mod finalizers;
 mod following;
 mod lifecycles;
 mod jobs;
+mod kinds;
 mod lists;
 mod media;
 mod managed;
@@ -170,6 +171,7 @@ pub fn cases() -> Vec<Case> {
         ("definitions", definitions::cases()),
         ("schemas", schemas::cases()),
         ("verbs", verbs::cases()),
+        ("kinds", kinds::cases()),
         ("faults", faults::cases()),
     ];
     let named =
