@@ -2,7 +2,7 @@
 //! it is its own client, and ends.
 //!
 //! ```sh
-//! cargo run -p embedded-apiserver --features listen,actors --example serve -- /tmp/embedded.kubeconfig
+//! cargo run -p embedded-apiserver --example serve -- /tmp/embedded.kubeconfig
 //! KUBECONFIG=/tmp/embedded.kubeconfig kubectl get all -A
 //! ```
 //!
