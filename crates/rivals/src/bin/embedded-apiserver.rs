@@ -10,11 +10,11 @@ use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
 use clap::{Parser, Subcommand};
 use control_plane::{Assets, Component, ControlPlane};
-use embedded_apiserver::EmbeddedApiServer;
+use embedded_apiserver::{EmbeddedApiServer, Tls};
 use futures::StreamExt;
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use rivals::{Compared, Connection, Endpoint, Machine, interleaved, measured, median};
+use rivals::{Connection, Endpoint, Machine, interleaved, measured, median};
 use serde_json::{Value, json};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -35,6 +35,12 @@ struct Cli {
     /// Only the gate of this name
     #[arg(long, default_value = "")]
     only: String,
+    /// ConfigMaps that are created in process
+    #[arg(long, default_value_t = 100_000)]
+    creates: usize,
+    /// Without the real server: for a profile of ours, nothing over loopback is measured for a gate
+    #[arg(long)]
+    alone: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -56,8 +62,9 @@ const TOKEN: &str = "rivals";
 
 async fn serve() -> Result<()> {
     let server = EmbeddedApiServer::builder().token("rivals", TOKEN).build();
-    let listener = server.listen("127.0.0.1:0").await?;
-    println!("{}", json!({ "url": listener.url() }));
+    let tls = Tls::self_signed()?;
+    let listener = server.listen_tls("127.0.0.1:0", &tls).await?;
+    println!("{}", json!({ "url": listener.url(), "ca": tls.authority() }));
     tokio::io::stdin().read_to_end(&mut Vec::new()).await?;
     listener.shutdown().await;
     Ok(())
@@ -67,10 +74,10 @@ async fn run(cli: &Cli) -> Result<()> {
     let machine = Machine::before();
     let wanted = |name: &str| cli.only.is_empty() || name == cli.only;
     if ["start", "in_process_creates", "memory", "idle_watches"].into_iter().any(wanted) {
-        in_process(wanted).await?;
+        in_process(cli.creates, wanted).await?;
     }
     if ["create", "get", "list", "fan_out"].into_iter().any(wanted) {
-        over_loopback(cli.rounds, wanted).await?;
+        over_loopback(cli.rounds, cli.alone, wanted).await?;
     }
     eprintln!("{}", machine.line());
     Ok(())
@@ -109,8 +116,7 @@ async fn call(server: &EmbeddedApiServer, method: Method, path: &str, body: Byte
 }
 
 /// Start, bulk, memory and idle watches: bounds of our own, no peer.
-async fn in_process(wanted: impl Fn(&str) -> bool) -> Result<()> {
-    const MANY: usize = 100_000;
+async fn in_process(many: usize, wanted: impl Fn(&str) -> bool) -> Result<()> {
     if wanted("start") {
         let mut starts = Vec::new();
         for _ in 0..51 {
@@ -124,7 +130,7 @@ async fn in_process(wanted: impl Fn(&str) -> bool) -> Result<()> {
     if wanted("in_process_creates") || wanted("memory") {
         let (mut seconds, mut shares) = (Vec::new(), Vec::new());
         for _ in 0..3 {
-            let bodies: Vec<_> = (0..MANY).map(|number| map(&format!("map-{number:06}"))).collect();
+            let bodies: Vec<_> = (0..many).map(|number| map(&format!("map-{number:06}"))).collect();
             let server = EmbeddedApiServer::new();
             let (path, mut json) = (maps("default"), 0);
             let region = Region::new(ALLOCATOR);
@@ -133,12 +139,13 @@ async fn in_process(wanted: impl Fn(&str) -> bool) -> Result<()> {
                 json += call(&server, Method::POST, &path, body.clone()).await?;
             }
             seconds.push(start.elapsed().as_secs_f64());
-            let held = region.change();
-            let held = held.bytes_allocated.saturating_sub(held.bytes_deallocated);
+            let change = region.change();
+            let held = change.bytes_allocated.saturating_sub(change.bytes_deallocated);
             shares.push(held as f64 / json as f64);
             eprintln!(
-                "{MANY} creates: {:.2} s, {held} bytes held for {json} of JSON",
-                start.elapsed().as_secs_f64()
+                "{many} creates: {:.2} s, {:.1} allocations each, {held} bytes held for {json} of JSON",
+                start.elapsed().as_secs_f64(),
+                change.allocations as f64 / many as f64,
             );
         }
         measured("in_process_creates", median(&mut seconds));
@@ -216,65 +223,71 @@ fn real() -> Result<ControlPlane> {
     Ok(ControlPlane::builder().user("rivals", TOKEN, &["system:masters"]).start(&assets)?)
 }
 
-async fn over_loopback(rounds: usize, wanted: impl Fn(&str) -> bool) -> Result<()> {
-    let plane = tokio::task::spawn_blocking(real).await??;
-    let embedded = Embedded::start().await?;
-    let theirs = Endpoint::new(&plane.url(), &std::fs::read(plane.ca_file())?, TOKEN)?;
-    let ours = &embedded.endpoint;
-    if !ours.is_encrypted() {
-        eprintln!("the embedded server speaks plain HTTP/1.1 here, the real one TLS; all else is the same");
+/// The servers that are measured over loopback, by the same clients: HTTP/1.1 over TLS to both.
+struct Sides<'a> {
+    ours: &'a Endpoint,
+    theirs: Option<&'a Endpoint>,
+    rounds: usize,
+}
+
+impl Sides<'_> {
+    fn all(&self) -> impl Iterator<Item = &Endpoint> {
+        std::iter::once(self.ours).chain(self.theirs)
     }
-    for endpoint in [ours, &theirs] {
-        prepare(endpoint).await?;
-    }
-    let show = |name: &str, unit: &str, compared: Compared| {
+
+    /// Measures rounds of some work, in `unit`, for the gate of this name.
+    async fn compare(
+        &self,
+        name: &str,
+        unit: &str,
+        work: impl AsyncFn(&Endpoint, usize) -> Result<f64>,
+    ) -> Result<()> {
+        let Some(theirs) = self.theirs else {
+            let mut ours = Vec::new();
+            for round in 0..self.rounds {
+                ours.push(work(self.ours, round).await?);
+            }
+            eprintln!("{name}: ours {:.1} {unit}", median(&mut ours));
+            return Ok(());
+        };
+        let ours = async |round| work(self.ours, round).await;
+        let compared = interleaved(self.rounds, ours, async |round| work(theirs, round).await).await?;
         eprintln!("{name}: ours {:.1} {unit}, the real one {:.1} {unit}", compared.ours, compared.theirs);
         measured(name, compared.ratio());
+        Ok(())
+    }
+}
+
+async fn over_loopback(rounds: usize, alone: bool, wanted: impl Fn(&str) -> bool) -> Result<()> {
+    let plane = if alone { None } else { Some(tokio::task::spawn_blocking(real).await??) };
+    let embedded = Embedded::start().await?;
+    let theirs = match &plane {
+        Some(plane) => Some(Endpoint::new(&plane.url(), &std::fs::read(plane.ca_file())?, TOKEN)?),
+        None => None,
     };
+    let sides = Sides { ours: &embedded.endpoint, theirs: theirs.as_ref(), rounds };
+    for endpoint in sides.all() {
+        prepare(endpoint).await?;
+    }
     if wanted("create") {
-        let one = async |endpoint: &Endpoint, round: usize| creates(endpoint, round).await;
-        show(
-            "create",
-            "a second",
-            interleaved(
-                rounds,
-                async |round| one(ours, round).await,
-                async |round| one(&theirs, round).await,
-            )
-            .await?,
-        );
+        sides.compare("create", "a second", creates).await?;
     }
     if wanted("get") {
-        show(
-            "get",
-            "a second",
-            interleaved(rounds, async |_| gets(ours).await, async |_| gets(&theirs).await).await?,
-        );
+        sides.compare("get", "a second", async |endpoint, _| gets(endpoint).await).await?;
     }
     if wanted("list") {
-        for endpoint in [ours, &theirs] {
+        for endpoint in sides.all() {
             fill(endpoint, 10_000).await?;
         }
-        show(
-            "list",
-            "a second",
-            interleaved(rounds, async |_| lists(ours).await, async |_| lists(&theirs).await).await?,
-        );
+        sides.compare("list", "a second", async |endpoint, _| lists(endpoint).await).await?;
     }
     if wanted("fan_out") {
-        show(
-            "fan_out",
-            "events a second",
-            interleaved(
-                rounds,
-                async |round| fan_out(ours, round).await,
-                async |round| fan_out(&theirs, round).await,
-            )
-            .await?,
-        );
+        sides.compare("fan_out", "events a second", fan_out).await?;
     }
     embedded.stop().await?;
-    tokio::task::spawn_blocking(move || plane.stop()).await??;
+    if let Some(plane) = plane {
+        tokio::task::spawn_blocking(move || plane.stop()).await??;
+    }
     Ok(())
 }
 
