@@ -8,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 use crate::process::{Deadline, end_with_us, is_installed, run, shown, status};
 use crate::stage::{self, Group, Stage, Verdict};
 use crate::workspace::Workspace;
-use crate::{arrows, demo, real, tidy};
+use crate::{arrows, demo, gates, real, tidy};
 
 /// The newest actionlint; a Go module, so `go run` fetches and builds it.
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
@@ -113,9 +113,16 @@ const STAGES: &[Stage] = &[
         needs: &["programs"],
         run: real::real,
     },
+    Stage {
+        name: "gates",
+        asks: "is every goal of gates.toml met? (only when it is named)",
+        group: Group::Gates,
+        needs: &["programs"],
+        run: gates::stage,
+    },
 ];
 
-/// Runs the named stages, or all.
+/// Runs the named stages, or all that run unasked.
 pub(crate) fn run_stages(names: &[String], is_long: bool) -> Result<()> {
     let stages = stage::pick(STAGES, names)?;
     end_with_us()?;

@@ -10,6 +10,8 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::process::{self, Deadline};
+use crate::real;
+use crate::stage::Verdict;
 use crate::workspace::Workspace;
 
 #[cfg(test)]
@@ -39,10 +41,11 @@ struct Gate {
     #[expect(dead_code, reason = "read by people, checked to be a goal")]
     aim: Option<Goal>,
     unit: String,
-    #[expect(dead_code, reason = "read by people")]
     workload: String,
     #[expect(dead_code, reason = "read by people")]
     why: String,
+    /// Where to begin when it is short.
+    look: String,
 }
 
 /// `>= 8` or `<= 5`.
@@ -85,14 +88,31 @@ impl TryFrom<String> for Goal {
 }
 
 /// Measures the gates of these crates, or of all that have some.
+#[expect(clippy::disallowed_methods, reason = "programs are timed by the real clock")]
 pub(crate) fn run(crates: &[String]) -> Result<()> {
-    let workspace = Workspace::load()?;
+    let within = |span| Deadline::after(Instant::now(), span).context("no clock holds the limit");
+    judge_all(&Workspace::load()?, crates, &within)
+}
+
+/// The stage: the gates of all crates. What they are compared with is built by then.
+pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
+    if let Some(skipped) = real::skipped()? {
+        return Ok(skipped);
+    }
+    judge_all(workspace, &[], &|_| Ok(deadline))?;
+    Ok(Verdict::Passed)
+}
+
+/// When something that takes so long must have ended.
+type Within<'a> = &'a dyn Fn(Duration) -> Result<Deadline>;
+
+fn judge_all(workspace: &Workspace, crates: &[String], within: Within<'_>) -> Result<()> {
     let file = workspace.root().join("gates.toml");
     let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
     let by_crate = select(&text, crates).with_context(|| format!("in {}", file.display()))?;
     let mut short = Vec::new();
     for (of, gates) in &by_crate {
-        let measured = measure(&workspace, of)?;
+        let measured = measure(workspace, of, within)?;
         for gate in gates {
             let (line, met) = judge(gate, measured.get(gate.name.as_str()).copied());
             println!("{line}");
@@ -120,19 +140,23 @@ fn select(text: &str, crates: &[String]) -> Result<BTreeMap<String, Vec<Gate>>> 
     Ok(by_crate)
 }
 
-/// One line on a gate, and whether its goal is met. What was not measured is short.
+/// One line on a gate, and whether its goal is met; of one that is short also what to look at. What was not measured is
+/// short.
 fn judge(gate: &Gate, measured: Option<f64>) -> (String, bool) {
     let met = measured.is_some_and(|measured| gate.goal.is_met(measured));
     let shown = measured.map_or_else(|| "nothing".to_owned(), |measured| format!("{measured:.2}"));
     let Gate { of, name, goal, unit, .. } = gate;
     let word = if met { "ok" } else { "short" };
-    (format!("gate {of}/{name} measured={shown} goal={}{} {word} ({unit})", goal.sign(), goal.bound), met)
+    let mut line =
+        format!("gate {of}/{name} measured={shown} goal={}{} {word} ({unit})", goal.sign(), goal.bound);
+    if !met {
+        line.push_str(&format!("\n  measured: {}\n  look at: {}", gate.workload, gate.look));
+    }
+    (line, met)
 }
 
 /// Builds and runs the program that measures a crate; what it measured, by gate.
-#[expect(clippy::disallowed_methods, reason = "programs are timed by the real clock")]
-fn measure(workspace: &Workspace, of: &str) -> Result<BTreeMap<String, f64>> {
-    let within = |span| Deadline::after(Instant::now(), span).context("no clock holds the limit");
+fn measure(workspace: &Workspace, of: &str, within: Within<'_>) -> Result<BTreeMap<String, f64>> {
     let program = ["--release", "-p", "rivals", "--bin", of];
     process::run(workspace.cargo(&[&["build"][..], &program].concat()), within(BUILD_LIMIT)?)?;
     let said = workspace.root().join("target").join(format!("gates-{of}.txt"));

@@ -73,7 +73,7 @@ pub(crate) fn conformance(workspace: &Workspace, deadline: Deadline) -> Result<V
 }
 
 /// A laptop may do without a control plane. Under `CI=true` nothing may.
-fn skipped() -> Result<Option<Verdict>> {
+pub(crate) fn skipped() -> Result<Option<Verdict>> {
     match Assets::missing(&Component::ALL) {
         Some(missing) if is_ci() => bail!(missing),
         Some(missing) => Ok(Some(Verdict::Skipped(missing.to_string()))),

@@ -43,16 +43,24 @@ pub(crate) enum Group {
     /// The cases of the API server on every server, and random calls.
     Conformance,
     Real,
+    /// The numeric goals, beside the real server: for a machine that does nothing else.
+    Gates,
 }
 
 impl Group {
+    /// Whether its stages run when none is named. Goals are a command of their own, `gates`: a machine that is busy with
+    /// other checks says little about speed.
+    const fn runs_unasked(self) -> bool {
+        !matches!(self, Self::Gates)
+    }
+
     /// The caps, on a machine with 2 cores and nothing built yet; at full figures others.
     const fn cap(self, is_long: bool) -> Duration {
         Duration::from_secs(
             60 * match self {
                 Self::Conformance if is_long => 60,
                 Self::Conformance => 4,
-                Self::Programs => 20,
+                Self::Programs | Self::Gates => 20,
                 Self::Packages => 15,
                 Self::Static | Self::Build => 10,
                 Self::Test => 8,
@@ -62,7 +70,8 @@ impl Group {
     }
 }
 
-/// The stages of `all` that `names` picks, and those that they need, in the order of `all`; all of them if it names none.
+/// The stages of `all` that `names` picks, and those that they need, in the order of `all`; if it names none, all that
+/// run unasked.
 ///
 /// # Errors
 ///
@@ -75,9 +84,12 @@ pub(crate) fn pick(all: &[Stage], names: &[String]) -> Result<Vec<Stage>> {
             all.iter().map(|stage| stage.name).collect::<Vec<_>>().join(" ")
         );
     }
-    let named = |wanted: &str| names.is_empty() || names.iter().any(|name| name == wanted);
-    let needed = |wanted: &str| all.iter().any(|stage| named(stage.name) && stage.needs.contains(&wanted));
-    let chosen = |stage: &&Stage| named(stage.name) || needed(stage.name);
+    let named = |stage: &Stage| match names {
+        [] => stage.group.runs_unasked(),
+        names => names.iter().any(|name| name == stage.name),
+    };
+    let needed = |wanted: &str| all.iter().any(|stage| named(stage) && stage.needs.contains(&wanted));
+    let chosen = |stage: &&Stage| named(stage) || needed(stage.name);
     Ok(all.iter().filter(chosen).copied().collect())
 }
 

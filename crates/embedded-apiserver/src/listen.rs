@@ -2,6 +2,7 @@
 //! stop. Who connects and then says nothing, or says it too slowly, is not waited for.
 
 use crate::body::{Body, Disconnected};
+use crate::listen::together::together;
 use crate::server::EmbeddedApiServer;
 use crate::service::ApiService;
 use bytes::Bytes;
@@ -24,6 +25,8 @@ use tokio::sync::{Notify, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use tower::Service;
+
+mod together;
 
 /// How long [`Listener::shutdown`] waits for answers that are under way.
 const GRACE: Duration = Duration::from_secs(1);
@@ -357,6 +360,10 @@ async fn answer(
     if !response.body().is_stream() {
         return Ok(response);
     }
+    let response = response.map(|body| match body.is_watch() {
+        true => Body::stream(together(body.into_stream())),
+        false => body,
+    });
     let lost = move |chunk: &Result<Bytes, Disconnected>| {
         if chunk.is_err() {
             dropped.notify_one();

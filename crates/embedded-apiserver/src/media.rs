@@ -114,8 +114,8 @@ fn transformation(clause: &str) -> Option<(&str, &str, &str)> {
 pub(crate) fn into_json(mut request: Request<Bytes>, kind: &Kind) -> Result<Request<Bytes>, Status> {
     if request.method() == Method::PATCH || essence(request.headers()) != YAML {
         // As Go's reader of JSON: bytes that are no UTF-8 become a sign that says so.
-        if let std::borrow::Cow::Owned(text) = String::from_utf8_lossy(request.body()) {
-            *request.body_mut() = text.into();
+        if std::str::from_utf8(request.body()).is_err() {
+            *request.body_mut() = String::from_utf8_lossy(request.body()).into_owned().into();
         }
         return Ok(request);
     }

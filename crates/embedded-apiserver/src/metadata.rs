@@ -97,9 +97,16 @@ pub(crate) fn remove_equal_owners(object: &mut Object) -> Vec<String> {
 /// A random uid of version 4, from the seeded generator.
 pub(crate) fn new_uid(rng: &mut Rng) -> String {
     let bits = rng.u128(..) & !(0xf << 76) & !(0x3 << 62) | (0x4 << 76) | (0x2 << 62);
-    let hex = format!("{bits:032x}");
-    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
-    format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
+    let mut uid = String::with_capacity(36);
+    for (at, byte) in bits.to_be_bytes().into_iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            uid.push('-');
+        }
+        for digit in [byte >> 4, byte & 0xf] {
+            uid.push(char::from_digit(digit.into(), 16).unwrap_or('0'));
+        }
+    }
+    uid
 }
 
 /// A name for `generateName`: as k8s.io/apiserver/pkg/storage/names, the base cut to 58 bytes, and five characters

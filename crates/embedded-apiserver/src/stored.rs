@@ -28,6 +28,8 @@ pub(crate) struct Stored {
     /// `"metadata":{...},"spec":{...}}`: everything after apiVersion and kind, the closing brace included.
     body: Box<[u8]>,
     places: Places,
+    /// It has a deletionTimestamp.
+    ending: bool,
 }
 
 /// Where things are in the text of a version.
@@ -72,6 +74,7 @@ impl Stored {
         {
             metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
         }
+        let ending = metadata.get("deletionTimestamp").is_some_and(|time| !time.is_null());
         let labels = metadata.get("labels").and_then(Value::as_object).into_iter().flatten();
         let labels = labels.map(|(name, value)| (name, value.as_str().unwrap_or_default())).collect();
         let (body, places) = write_down(object, managed);
@@ -90,7 +93,12 @@ impl Stored {
             }
             fields
         };
-        Self { key, revision, labels, fields, body, places }
+        Self { key, revision, labels, fields, body, places, ending }
+    }
+
+    /// Whether it is being deleted, and something holds it.
+    pub(crate) const fn is_being_deleted(&self) -> bool {
+        self.ending
     }
 
     /// The managedFields as JSON; empty if there are none.
@@ -151,6 +159,7 @@ impl Stored {
             fields: self.fields.clone(),
             body: body.into_boxed_slice(),
             places,
+            ending: self.ending,
         }
     }
 

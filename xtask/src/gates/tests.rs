@@ -11,6 +11,7 @@ aim = ">= 10"
 unit = "times"
 workload = "w"
 why = "y"
+look = "l"
 
 [[gate]]
 crate = "b"
@@ -19,6 +20,7 @@ goal = "<= 2.5"
 unit = "bytes"
 workload = "w"
 why = "y"
+look = "l"
 "#;
 
 fn gates(crates: &[&str]) -> Vec<Gate> {
@@ -44,7 +46,8 @@ fn a_gate_is_ok_at_its_bound_and_short_beyond_it_or_unmeasured() {
     assert!(!judge(small, Some(2.51)).1);
     assert!(!judge(small, Some(f64::NAN)).1);
     let (line, met) = judge(small, None);
-    assert_eq!((line.as_str(), met), ("gate b/small measured=nothing goal=<=2.5 short (bytes)", false));
+    let wanted = "gate b/small measured=nothing goal=<=2.5 short (bytes)\n  measured: w\n  look at: l";
+    assert_eq!((line.as_str(), met), (wanted, false));
 }
 
 #[test]

@@ -34,3 +34,12 @@ fn an_unknown_name_is_answered_with_the_known_ones() {
     let error = picked(&["fmt", "tset"]).unwrap_err();
     assert_eq!(error, "there is no stage `tset`; the stages are: fmt test demo");
 }
+
+#[test]
+fn goals_are_measured_only_when_they_are_named() {
+    let all = [stage("fmt", &[]), Stage { group: Group::Gates, ..stage("gates", &["fmt"]) }];
+    let picked =
+        |names: &[String]| pick(&all, names).unwrap().iter().map(|stage| stage.name).collect::<Vec<_>>();
+    assert_eq!(picked(&[]), ["fmt"]);
+    assert_eq!(picked(&["gates".to_owned()]), ["fmt", "gates"]);
+}

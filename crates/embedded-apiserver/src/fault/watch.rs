@@ -86,7 +86,8 @@ impl FaultyWatch {
             torn: false,
             withheld: decided.withheld,
         };
-        Body::stream(stream::unfold(watch, |mut watch| async move {
+        // Boxed: it would be moved twice with each line.
+        Body::stream(stream::unfold(Box::new(watch), |mut watch| async move {
             let chunk = watch.next().await;
             watch.tracer.chunk(chunk.as_ref());
             Some((chunk?, watch))

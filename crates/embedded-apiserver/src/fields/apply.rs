@@ -68,14 +68,10 @@ pub(crate) fn apply(
     force: bool,
 ) -> Result<Applied, Refused> {
     operation.types.validate(config).map_err(Refused::Configuration)?;
-    let zero;
     let (live, mut managed) = match live {
         Some(live) if owned.is_empty() => (live, operation.adopt(live, BEFORE_FIRST_APPLY)?),
         Some(live) => (live, owned.clone()),
-        None => {
-            zero = operation.types.zero();
-            (&zero, Managed::default())
-        }
+        None => (operation.types.zero(), Managed::default()),
     };
     operation.reconcile(&mut managed);
     let applied = match operation.apply(live, managed.clone(), config, force) {
@@ -100,7 +96,8 @@ impl Operation<'_> {
         force: bool,
     ) -> Result<Applied, Refused> {
         let merged = self.types.merge(live, config);
-        let fields = self.types.fields_of(config).difference_with_all_below(self.reset);
+        let mut fields = self.types.fields_of(config);
+        fields.subtract_with_all_below(self.reset);
         let manager = Manager::new(self.manager, true, self.version, self.subresource);
         let id = manager.id();
         let last = managed.entries.get(&id).cloned();
@@ -116,7 +113,7 @@ impl Operation<'_> {
         }
         let changed = !are_equal(live, &new);
         if let Some(mut entry) = managed.entries.remove(&id) {
-            entry.fields = entry.fields.difference(stripped());
+            entry.fields.subtract(stripped());
             if changed {
                 entry.time = Some(self.now);
             }

@@ -21,15 +21,11 @@ pub(crate) struct Difference {
 
 impl Difference {
     /// Leaves out some fields with all below them.
-    pub(crate) fn without(self, fields: &Set) -> Self {
-        if fields.is_empty() {
-            return self;
+    pub(crate) fn without(mut self, fields: &Set) -> Self {
+        for set in [&mut self.removed, &mut self.modified, &mut self.added] {
+            set.subtract_with_all_below(fields);
         }
-        Self {
-            removed: self.removed.difference_with_all_below(fields),
-            modified: self.modified.difference_with_all_below(fields),
-            added: self.added.difference_with_all_below(fields),
-        }
+        self
     }
 }
 
@@ -240,14 +236,16 @@ impl Gathered {
             (&mut self.modified, marks.modified, below.modified),
             (&mut self.added, marks.added, below.added),
         ];
-        if sides.iter().all(|(_, member, below)| !member && below.is_empty()) {
+        let concerned = sides.into_iter().filter(|(_, member, below)| *member || !below.is_empty());
+        let mut concerned = concerned.peekable();
+        if concerned.peek().is_none() {
             return;
         }
-        let element = element();
-        for (nodes, member, below) in sides {
-            if member || !below.is_empty() {
-                nodes.push(Node { element: element.clone(), member, children: Set::of_nodes(below) });
-            }
+        // Most of the time it is one side, which gets the element itself.
+        let mut element = Some(element());
+        while let Some((nodes, member, below)) = concerned.next() {
+            let element = if concerned.peek().is_some() { element.clone() } else { element.take() };
+            nodes.extend(element.map(|element| Node { element, member, children: Set::of_nodes(below) }));
         }
     }
 

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::clock;
+use crate::fields::element::write_string;
 use crate::fields::set::Set;
 use crate::status::{Cause, Causes};
 
@@ -40,10 +41,17 @@ impl Manager {
     /// A text that is the same for the same manager only; the order of these is the one the real server breaks ties by.
     pub(super) fn id(&self) -> String {
         let operation = if self.applies { "Apply" } else { "Update" };
-        let mut id = format!("{{\"manager\":{},\"operation\":\"{operation}\"", Value::from(&*self.name));
-        for (member, value) in [("apiVersion", &self.version), ("subresource", &self.subresource)] {
+        let mut id = String::with_capacity(128);
+        id.push_str("{\"manager\":");
+        write_string(&self.name, &mut id);
+        id.push_str(",\"operation\":\"");
+        id.push_str(operation);
+        id.push('"');
+        for (member, value) in [(",\"apiVersion\":", &self.version), (",\"subresource\":", &self.subresource)]
+        {
             if !value.is_empty() {
-                id.push_str(&format!(",\"{member}\":{}", Value::from(&**value)));
+                id.push_str(member);
+                write_string(value, &mut id);
             }
         }
         id.push('}');
@@ -167,23 +175,23 @@ impl Managed {
     pub(crate) fn check(&self, causes: &mut Causes) {
         for (at, entry) in self.sorted().into_iter().enumerate() {
             let Manager { name, subresource, .. } = &entry.manager;
-            let field = format!("metadata.managedFields[{at}]");
+            let field = |member: &str| format!("metadata.managedFields[{at}].{member}");
             if name.len() > MAX_MANAGER {
-                causes.push(Cause::too_long(format!("{field}.manager"), MAX_MANAGER));
+                causes.push(Cause::too_long(field("manager"), MAX_MANAGER));
             }
             if let Some((place, c)) = name.char_indices().find(|(_, c)| c.is_control()) {
                 let why = format!("invalid character U+{:04X} (at position {place})", u32::from(c));
-                causes.push(Cause::invalid(format!("{field}.manager"), name, &why));
+                causes.push(Cause::invalid(field("manager"), name, &why));
             }
             if subresource.len() > MAX_SUBRESOURCE {
-                causes.push(Cause::too_long(format!("{field}.subresource"), MAX_SUBRESOURCE));
+                causes.push(Cause::too_long(field("subresource"), MAX_SUBRESOURCE));
             }
         }
     }
 
     /// The entries as a JSON list; empty if there are none.
     pub(crate) fn encode(&self) -> String {
-        let mut out = String::new();
+        let mut out = String::with_capacity(if self.is_empty() { 0 } else { 512 });
         for entry in self.sorted() {
             out.push(if out.is_empty() { '[' } else { ',' });
             entry.write(&mut out);
@@ -206,26 +214,23 @@ impl Managed {
 impl Entry {
     fn write(&self, out: &mut String) {
         let Self { manager, version, time, fields } = self;
-        let mut member = |name: &str, value: &str| {
-            out.push_str(if out.ends_with(['[', ',']) { "{\"" } else { ",\"" });
-            out.push_str(name);
-            out.push_str("\":");
-            out.push_str(value);
-        };
-        member("apiVersion", &json!(version).to_string());
-        member("fieldsType", "\"FieldsV1\"");
-        let mut set = String::with_capacity(256);
-        fields.encode(&mut set);
-        member("fieldsV1", &set);
+        out.push_str("{\"apiVersion\":");
+        write_string(version, out);
+        out.push_str(",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":");
+        fields.encode(out);
         if !manager.name.is_empty() {
-            member("manager", &json!(manager.name).to_string());
+            out.push_str(",\"manager\":");
+            write_string(&manager.name, out);
         }
-        member("operation", if manager.applies { "\"Apply\"" } else { "\"Update\"" });
+        out.push_str(",\"operation\":");
+        out.push_str(if manager.applies { "\"Apply\"" } else { "\"Update\"" });
         if !manager.subresource.is_empty() {
-            member("subresource", &json!(manager.subresource).to_string());
+            out.push_str(",\"subresource\":");
+            write_string(&manager.subresource, out);
         }
         if let Some(time) = time {
-            member("time", &json!(clock::seconds(*time)).to_string());
+            out.push_str(",\"time\":");
+            write_string(&clock::seconds(*time), out);
         }
         out.push('}');
     }

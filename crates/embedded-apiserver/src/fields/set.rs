@@ -146,39 +146,46 @@ impl Set {
         })
     }
 
-    /// What is not in the other. A step that is in the other takes nothing below it along.
-    pub(crate) fn difference(&self, other: &Self) -> Self {
-        if other.is_empty() {
-            return self.clone();
+    /// What is in either, of two sets that nobody needs any more.
+    pub(crate) fn united(self, other: Self) -> Self {
+        match (self.is_empty(), other.is_empty()) {
+            (true, _) => other,
+            (_, true) => self,
+            _ => self.union(&other),
         }
-        self.join(other, |one, other| {
-            let one = one?;
-            let Some(other) = other else { return Some(one.clone()) };
-            Some(Node {
-                element: one.element.clone(),
-                member: one.member && !other.member,
-                children: one.children.difference(&other.children),
-            })
-        })
     }
 
-    /// What is neither in the other nor below something that is.
-    pub(crate) fn difference_with_all_below(&self, other: &Self) -> Self {
+    /// What is not in the other. A step that is in the other takes nothing below it along.
+    pub(crate) fn difference(&self, other: &Self) -> Self {
+        let mut left = self.clone();
+        left.subtract(other);
+        left
+    }
+
+    /// Leaves what [`difference`](Self::difference) is.
+    pub(crate) fn subtract(&mut self, other: &Self) {
         if other.is_empty() {
-            return self.clone();
+            return;
         }
-        self.join(other, |one, other| {
-            let one = one?;
-            match other {
-                None => Some(one.clone()),
-                Some(other) if other.member => None,
-                Some(other) => Some(Node {
-                    element: one.element.clone(),
-                    member: one.member,
-                    children: one.children.difference_with_all_below(&other.children),
-                }),
+        self.nodes.retain_mut(|node| {
+            if let Some(other) = other.find(&node.element) {
+                node.member &= !other.member;
+                node.children.subtract(&other.children);
             }
-        })
+            !node.is_empty()
+        });
+    }
+
+    /// Leaves what is neither in the other nor below something that is.
+    pub(crate) fn subtract_with_all_below(&mut self, other: &Self) {
+        if other.is_empty() {
+            return;
+        }
+        self.nodes.retain_mut(|node| {
+            let Some(other) = other.find(&node.element) else { return true };
+            node.children.subtract_with_all_below(&other.children);
+            !other.member && !node.is_empty()
+        });
     }
 
     /// The paths of all members: at each level first those of the level, then those below.

@@ -2,6 +2,7 @@
 //! the items of a list apart. Read from OpenAPI as k8s.io/kube-openapi/pkg/schemaconv does.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
@@ -27,7 +28,9 @@ const DEDUCED: Ref = Ref(1);
 pub(crate) struct Types {
     atoms: Vec<Atom>,
     root: Ref,
-    /// A definition's: its zero value is an empty object.
+    /// What Go's zero value of the type looks like on the wire. Of a definition's types it is an empty object.
+    zero: OnceLock<Map<String, Value>>,
+    /// A definition's.
     custom: bool,
 }
 
@@ -164,7 +167,8 @@ impl Types {
             list: Some(List { items: ATOMIC, sort: Sort::Atomic }),
             map: Some(Members { fields: BTreeMap::new(), others: Some(others), atomic }),
         };
-        Self { atoms: vec![any(ATOMIC, true), any(DEDUCED, false)], root: DEDUCED, custom: true }
+        let atoms = vec![any(ATOMIC, true), any(DEDUCED, false)];
+        Self { atoms, root: DEDUCED, zero: OnceLock::new(), custom: true }
     }
 
     /// The types of `autoscaling/v1` Scale.
@@ -184,7 +188,7 @@ impl Types {
     fn build(schema: &Value, custom: bool) -> Self {
         let mut build = Build { atoms: Self::deduced().atoms, named: HashMap::new() };
         let root = build.inlined(schema, false);
-        Self { atoms: build.atoms, root, custom }
+        Self { atoms: build.atoms, root, zero: OnceLock::new(), custom }
     }
 
     pub(super) const fn root_type(&self) -> Ref {
@@ -252,11 +256,11 @@ impl Types {
     }
 
     /// What Go's zero value of the type looks like on the wire: what an object is compared with when it is created.
-    pub(super) fn zero(&self) -> Map<String, Value> {
-        match self.zero_of(self.root, 0) {
+    pub(super) fn zero(&self) -> &Map<String, Value> {
+        self.zero.get_or_init(|| match self.zero_of(self.root, 0) {
             Value::Object(zero) if !self.custom => zero,
             _ => Map::new(),
-        }
+        })
     }
 
     fn zero_of(&self, of: Ref, depth: usize) -> Value {

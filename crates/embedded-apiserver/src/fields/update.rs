@@ -1,6 +1,7 @@
 //! What a write that is no apply does to ownership.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry::{Occupied, Vacant};
 
 use jiff::Timestamp;
 
@@ -130,18 +131,22 @@ impl Operation<'_> {
     fn update(&self, managed: &mut Managed, old: &Object, new: &Object, name: &str) -> Result<(), Mismatch> {
         self.reconcile(managed);
         let (difference, _) = self.take(managed, old, new, None, true)?;
-        let fields = difference.modified.union(&difference.added);
-        let fields = fields.difference_with_all_below(self.reset).difference(stripped());
+        let mut fields = difference.modified.united(difference.added);
+        fields.subtract_with_all_below(self.reset);
+        fields.subtract(stripped());
         if fields.is_empty() {
             return Ok(());
         }
         let manager = Manager::new(name, false, self.version, self.subresource);
-        match managed.entries.get_mut(&manager.id()) {
-            Some(entry) => {
+        match managed.entries.entry(manager.id()) {
+            Occupied(mut known) => {
+                let entry = known.get_mut();
                 entry.fields = entry.fields.union(&fields);
                 entry.time = Some(self.now);
             }
-            None => managed.insert(self.entry(manager, fields)),
+            Vacant(free) => {
+                free.insert(self.entry(manager, fields));
+            }
         }
         Ok(())
     }
@@ -149,7 +154,7 @@ impl Operation<'_> {
     /// For an object that nobody has owned anything of so far: all there is belongs to one manager.
     pub(super) fn adopt(&self, object: &Object, name: &str) -> Result<Managed, Mismatch> {
         let mut managed = Managed::default();
-        self.update(&mut managed, &self.types.zero(), object, name)?;
+        self.update(&mut managed, self.types.zero(), object, name)?;
         Ok(managed)
     }
 }
@@ -192,7 +197,6 @@ pub(crate) fn update(
         Sent::Entries(sent) if operation.subresource.is_empty() => sent,
         _ => owned.clone(),
     };
-    let zero;
     let live = match live {
         Some(live) => {
             // Somebody does not want them: until an apply, nothing is recorded.
@@ -201,10 +205,7 @@ pub(crate) fn update(
             }
             live
         }
-        None => {
-            zero = operation.types.zero();
-            &zero
-        }
+        None => operation.types.zero(),
     };
     match operation.update(&mut managed, live, new, operation.manager) {
         Ok(()) => {

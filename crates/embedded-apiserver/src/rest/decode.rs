@@ -37,10 +37,6 @@ fn sent(object: &Object) -> Sent {
     Sent::of(metadata::get(object, "managedFields"))
 }
 
-fn json(kind: &Kind, bytes: &[u8]) -> Result<Value, Status> {
-    serde_json::from_slice(bytes).map_err(|error| cannot_be_handled(kind, &error.to_string()))
-}
-
 fn cannot_be_handled(kind: &Kind, why: &str) -> Status {
     let (version, kind) = (kind.version(), kind.kind());
     Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
@@ -48,10 +44,14 @@ fn cannot_be_handled(kind: &Kind, why: &str) -> Status {
 
 /// Decodes the body of a create or an update.
 pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> Result<Decoded, Status> {
-    let mut value = json(kind, bytes)?;
-    let mut doubtful = duplicates::find(bytes);
-    if kind.builtin.is_some() && !doubtful.is_empty() {
-        value = duplicates::merged(bytes).map_err(|error| cannot_be_handled(kind, &error.to_string()))?;
+    let not_json = |error: serde_json::Error| cannot_be_handled(kind, &error.to_string());
+    let (mut value, twice) = duplicates::read(bytes).map_err(not_json)?;
+    let mut doubtful = Vec::new();
+    if twice {
+        doubtful = duplicates::find(bytes);
+        if kind.builtin.is_some() {
+            value = duplicates::merged(bytes).map_err(not_json)?;
+        }
     }
     let object = match value {
         Value::Null => Object::new(),

@@ -24,13 +24,30 @@ pub(crate) fn find(body: &[u8]) -> Vec<String> {
 /// of lists one by one.
 pub(crate) fn merged(body: &[u8]) -> Result<Value, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(body);
-    Merging(Value::Null).deserialize(&mut json)
+    Reading { before: Some(Value::Null), twice: &mut false }.deserialize(&mut json)
 }
 
-/// Decodes onto what is there.
-struct Merging(Value);
+/// The body as JSON, and whether any object in it has a member twice: the last one of them is there.
+///
+/// # Errors
+///
+/// It is no JSON.
+pub(crate) fn read(body: &[u8]) -> Result<(Value, bool), serde_json::Error> {
+    let mut json = serde_json::Deserializer::from_slice(body);
+    let mut twice = false;
+    let value = Reading { before: None, twice: &mut twice }.deserialize(&mut json)?;
+    json.end()?;
+    Ok((value, twice))
+}
 
-impl<'de> DeserializeSeed<'de> for Merging {
+/// Decodes onto what is there, or anew.
+struct Reading<'a> {
+    before: Option<Value>,
+    /// Becomes true when a member is met for the second time, or is there before.
+    twice: &'a mut bool,
+}
+
+impl<'de> DeserializeSeed<'de> for Reading<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<Value, D::Error> {
@@ -38,7 +55,7 @@ impl<'de> DeserializeSeed<'de> for Merging {
     }
 }
 
-impl<'de> Visitor<'de> for Merging {
+impl<'de> Visitor<'de> for Reading<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,23 +87,33 @@ impl<'de> Visitor<'de> for Merging {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
-        let before = if let Value::Array(before) = self.0 { before } else { Vec::new() };
-        let mut before = before.into_iter();
-        let mut merged = Vec::new();
-        while let Some(item) = items.next_element_seed(Self(before.next().unwrap_or_default()))? {
-            merged.push(item);
+        let merges = self.before.is_some();
+        let mut before = match self.before {
+            Some(Value::Array(before)) => before.into_iter(),
+            _ => Vec::new().into_iter(),
+        };
+        let mut read = Vec::new();
+        loop {
+            let before = merges.then(|| before.next().unwrap_or_default());
+            match items.next_element_seed(Reading { before, twice: &mut *self.twice })? {
+                Some(item) => read.push(item),
+                None => return Ok(Value::Array(read)),
+            }
         }
-        Ok(Value::Array(merged))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
-        let mut merged = if let Value::Object(before) = self.0 { before } else { Map::new() };
+        let merges = self.before.is_some();
+        let mut read = match self.before {
+            Some(Value::Object(before)) => before,
+            _ => Map::new(),
+        };
         while let Some(name) = members.next_key::<String>()? {
-            let before = merged.get_mut(&name).map(Value::take).unwrap_or_default();
-            let value = members.next_value_seed(Self(before))?;
-            merged.insert(name, value);
+            let before = merges.then(|| read.get_mut(&name).map(Value::take).unwrap_or_default());
+            let value = members.next_value_seed(Reading { before, twice: &mut *self.twice })?;
+            *self.twice |= read.insert(name, value).is_some();
         }
-        Ok(Value::Object(merged))
+        Ok(Value::Object(read))
     }
 }
 
@@ -192,13 +219,35 @@ impl<'de> Visitor<'de> for Step<'_> {
 mod tests {
     use serde_json::json;
 
-    use super::{find, merged};
+    use super::{find, merged, read};
 
     #[test]
     fn objects_that_come_twice_are_merged_and_lists_item_by_item() {
         let body = br#"{"d":{"k":"1"},"d":{"l":2},"p":[{"n":"a","p":1},{"n":"b"}],"p":[{"p":2}],"x":{"y":1},"x":null,"s":["1","2"],"s":["3"]}"#;
         let as_go = json!({ "d": { "k": "1", "l": 2 }, "p": [{ "n": "a", "p": 2 }], "x": null, "s": ["3"] });
         assert_eq!(merged(body).unwrap(), as_go);
+    }
+
+    #[test]
+    fn what_is_read_is_what_the_parser_makes_of_it_and_is_told_apart_from_what_has_a_member_twice() {
+        for (body, is_twice) in [
+            (
+                r#"{"a":{"b":[1,-2,2.5,1e3,18446744073709551615]},"b":{"a":null,"b":true},"c":"\u00e4\n"}"#,
+                false,
+            ),
+            (r#"[{"a":1},{"a":1}]"#, false),
+            (r#"{"a":{"a":1,"b":2,"a":3}}"#, true),
+            (r#"{"a":{"b":1},"a":{"c":[{}]}}"#, true),
+            (r#" [{"a":1,"a":1}] "#, true),
+        ] {
+            let parsed: serde_json::Value = serde_json::from_str(body).unwrap();
+            assert_eq!(read(body.as_bytes()).unwrap(), (parsed, is_twice), "{body}");
+            assert_eq!(!find(body.as_bytes()).is_empty(), is_twice, "{body}");
+        }
+        for body in ["", "{", "{}{}", "[1,]", "{\"a\":1e999}", "{\"a\":\"\u{1}\"}", &"[".repeat(200)] {
+            let why = serde_json::from_str::<serde_json::Value>(body).unwrap_err();
+            assert_eq!(read(body.as_bytes()).unwrap_err().to_string(), why.to_string(), "{body}");
+        }
     }
 
     #[test]

@@ -88,7 +88,8 @@ pub(crate) async fn watch(
         ending: false,
         ended: false,
     };
-    let lines = futures::stream::unfold(watcher, async |mut watcher| {
+    // Boxed: it would be moved twice with each line.
+    let lines = futures::stream::unfold(Box::new(watcher), async |mut watcher| {
         let line = watcher.next().await?;
         Some((Ok::<_, Disconnected>(line), watcher))
     });

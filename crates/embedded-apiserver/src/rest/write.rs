@@ -35,6 +35,8 @@ use crate::stored::{Key, Stored};
 
 pub(super) use update::{Edited, check_said_name, patch, replace};
 
+/// The table of the namespaces.
+const NAMESPACES: &str = "/namespaces";
 /// The largest object that etcd takes, by its default.
 const MAX_OBJECT: usize = 3 * 512 * 1024;
 /// Where the real server finds owner references twice in what a patch has made.
@@ -182,7 +184,7 @@ pub(super) fn insert(
     }
     let key = Key::new(place, &name);
     if let Some(found) = inner.state.get(&table, &key) {
-        return Err(if metadata::is_being_deleted(&found.object()) {
+        return Err(if found.is_being_deleted() {
             Status::exists_and_is_being_deleted(kind, &name)
         } else {
             Status::already_exists(kind, &name)
@@ -225,18 +227,14 @@ fn check_namespace(
     namespace: &str,
     name: &str,
 ) -> Result<(), Status> {
-    let Some(namespaces) = core.registry.read().find("", "v1", "namespaces") else { return Ok(()) };
-    let Some(found) = inner.state.get(&namespaces.storage, &Key::new("", namespace)) else {
-        return if core.options.check_namespaces {
-            Err(Status::not_found(&namespaces, namespace))
-        } else {
-            Ok(())
-        };
-    };
-    if metadata::is_being_deleted(&found.object()) {
-        return Err(Status::namespace_terminating(kind, name, namespace));
+    match inner.state.get(NAMESPACES, &Key::new("", namespace)) {
+        Some(found) if found.is_being_deleted() => Err(Status::namespace_terminating(kind, name, namespace)),
+        None if core.options.check_namespaces => match core.registry.read().find("", "v1", "namespaces") {
+            Some(namespaces) => Err(Status::not_found(&namespaces, namespace)),
+            None => Ok(()),
+        },
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn check(kind: &Kind, object: &Object, old: Option<&Object>, subresource: Option<&str>, causes: &mut Causes) {

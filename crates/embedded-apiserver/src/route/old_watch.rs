@@ -6,8 +6,14 @@ use http::Uri;
 /// `/api/v1/watch/pods` as `/api/v1/pods?watch=true`; with a name at the end, a watch of that name alone. Nothing for
 /// any other path.
 pub(crate) fn modern(uri: &Uri) -> Option<Uri> {
-    let path = uri.path();
-    let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    let path = uri.path().trim_start_matches('/');
+    // Nearly none: asked of every request.
+    let mut segments = path.split('/');
+    let before = if segments.next() == Some("api") { 1 } else { 2 };
+    if segments.nth(before) != Some("watch") {
+        return None;
+    }
+    let segments: Vec<&str> = path.split('/').collect();
     let (root, group, rest) = match *segments {
         ["api", version, "watch", ref rest @ ..] => (format!("/api/{version}"), "", rest),
         ["apis", group, version, "watch", ref rest @ ..] => (format!("/apis/{group}/{version}"), group, rest),

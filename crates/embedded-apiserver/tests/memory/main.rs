@@ -1,4 +1,7 @@
-//! What the server holds, in bytes, counted by the allocator: objects, history, watches that nobody reads.
+//! What the server costs, counted by the allocator: the bytes that it holds (objects, history, watches that nobody
+//! reads), and the allocations that requests make.
+
+mod work;
 
 use std::alloc::System;
 

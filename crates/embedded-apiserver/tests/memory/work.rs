@@ -1,0 +1,138 @@
+//! What requests cost: allocations, which are the same in each run, and stand for the work that is done.
+
+use embedded_apiserver::EmbeddedApiServer;
+use futures::StreamExt as _;
+use http::Method;
+use serde_json::{Value, json};
+use stats_alloc::Region;
+
+use crate::{ALLOCATOR, MAPS, block_on, map, open, send, server, turn};
+
+async fn create(server: &EmbeddedApiServer, count: usize) {
+    for number in 0..count {
+        send(server, Method::POST, MAPS, map(&format!("map-{number:06}"), 400)).await;
+    }
+}
+
+/// How many allocations some work makes.
+async fn allocations(work: impl Future<Output = ()>) -> usize {
+    let region = Region::new(ALLOCATOR);
+    work.await;
+    region.change().allocations
+}
+
+/// Ten times the objects take about ten times the work; were it their square, it would be a hundred times.
+fn assert_linear(what: &str, few: usize, many: usize) {
+    assert!(many <= few * 12, "{what}: {few} allocations for a tenth, {many} for all");
+}
+
+#[test]
+fn a_create_takes_so_many_allocations_however_many_objects_there_are() {
+    let _turn = turn();
+    block_on(async {
+        let server = server().build();
+        create(&server, 1).await;
+        let mut at = Vec::new();
+        for round in 0..3 {
+            let bodies: Vec<Value> =
+                (0..1_000).map(|number| map(&format!("{round}-{number}"), 400)).collect();
+            let texts = async { bodies.iter().for_each(|body| drop(body.to_string())) };
+            let texts = allocations(texts).await;
+            let creates = async {
+                for body in bodies {
+                    send(&server, Method::POST, MAPS, body).await;
+                }
+            };
+            at.push((allocations(creates).await - texts) / 1_000);
+        }
+        // Those of the request itself are in it: head, body, path.
+        assert!(at.iter().all(|each| *each <= 125), "allocations of a create: {at:?}");
+    });
+}
+
+#[test]
+fn deletes_one_by_one_beside_a_watch_are_linear() {
+    let _turn = turn();
+    block_on(async {
+        let mut costs = Vec::new();
+        for count in [1_000, 10_000] {
+            let server = server().build();
+            create(&server, count).await;
+            let mut lines =
+                open(&server, Method::GET, &format!("{MAPS}?watch=1"), Value::Null).await.into_stream();
+            for _ in 0..count {
+                lines.next().await.expect("a line").expect("no fault");
+            }
+            costs.push(
+                allocations(async {
+                    for number in 0..count {
+                        let path = format!("{MAPS}/map-{number:06}");
+                        send(&server, Method::DELETE, &path, Value::Null).await;
+                        lines.next().await.expect("a line").expect("no fault");
+                    }
+                })
+                .await,
+            );
+        }
+        assert_linear("deletes", costs[0], costs[1]);
+    });
+}
+
+#[test]
+fn the_delete_of_a_collection_is_linear() {
+    let _turn = turn();
+    block_on(async {
+        let mut costs = Vec::new();
+        for count in [1_000, 10_000] {
+            let server = server().build();
+            create(&server, count).await;
+            let _watch = open(&server, Method::GET, &format!("{MAPS}?watch=1"), Value::Null).await;
+            let delete = async {
+                send(&server, Method::DELETE, MAPS, Value::Null).await;
+            };
+            costs.push(allocations(delete).await);
+        }
+        assert_linear("deletecollection", costs[0], costs[1]);
+    });
+}
+
+#[cfg(feature = "actors")]
+#[test]
+fn the_collection_of_dependents_is_linear() {
+    let _turn = turn();
+    block_on(async {
+        let mut costs = Vec::new();
+        for count in [200, 2_000] {
+            let server = server().garbage_collector(true).build();
+            let owner = open(&server, Method::POST, MAPS, map("owner", 1)).await;
+            let owner = http_body_util::BodyExt::collect(owner).await.expect("a body").to_bytes();
+            let owner: Value = serde_json::from_slice(&owner).expect("JSON");
+            for number in 0..count {
+                let mut dependent = map(&format!("map-{number:06}"), 1);
+                dependent["metadata"]["ownerReferences"] = json!([{
+                    "apiVersion": "v1",
+                    "kind": "ConfigMap",
+                    "name": "owner",
+                    "uid": owner["metadata"]["uid"],
+                    "blockOwnerDeletion": true,
+                }]);
+                send(&server, Method::POST, MAPS, dependent).await;
+            }
+            // All that was written is known to the collector when it has nothing more to do.
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            let policy = json!({ "propagationPolicy": "Foreground" });
+            costs.push(
+                allocations(async {
+                    send(&server, Method::DELETE, &format!("{MAPS}/owner"), policy).await;
+                    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+                })
+                .await,
+            );
+            let left = open(&server, Method::GET, MAPS, Value::Null).await;
+            let left = http_body_util::BodyExt::collect(left).await.expect("a body").to_bytes();
+            let left: Value = serde_json::from_slice(&left).expect("JSON");
+            assert_eq!(left["items"], json!([]), "the owner and {count} dependents are gone");
+        }
+        assert_linear("collection", costs[0], costs[1]);
+    });
+}
