@@ -162,6 +162,12 @@ impl Builtin {
         self.row().is_some_and(|row| row.delete_answers_object)
     }
 
+    /// Whether its finalizers are checked as `ValidateObjectMeta` of pkg/apis/core/validation does; what is younger uses
+    /// apimachinery's.
+    pub(crate) const fn has_old_finalizers(self) -> bool {
+        !matches!(self, Self::Event | Self::Lease | Self::LeaseCandidate | Self::Definition)
+    }
+
     /// A warning in every answer about the kind.
     pub(crate) fn deprecated(self) -> Option<&'static str> {
         self.row().and_then(|row| row.deprecated)

@@ -177,6 +177,11 @@ impl Kind {
         }
     }
 
+    /// Whether it is none of Kubernetes' own.
+    pub(crate) fn is_custom(&self) -> bool {
+        self.builtin.is_none() && !crate::access::reviews::is_review(self)
+    }
+
     pub(crate) fn built_in(mut self, builtin: Builtin) -> Self {
         self.builtin = Some(builtin);
         self

@@ -7,11 +7,13 @@ use http_body_util::BodyExt as _;
 
 use crate::body::Body;
 use crate::kind::Kind;
+use crate::media::accept::{Clause, clauses};
 use crate::protobuf;
 use crate::status::Status;
 use crate::stored::Form;
 use crate::yaml;
 
+mod accept;
 pub(crate) mod indented;
 
 const JSON: &str = "application/json";
@@ -20,10 +22,9 @@ const YAML: &str = "application/yaml";
 /// Picks the form of the answer. JSON and YAML only: a client that would rather have protobuf or CBOR and names one of
 /// these as its second choice gets that.
 pub(crate) fn accepted(headers: &HeaderMap) -> Result<Form, Status> {
-    match clauses(headers).find_map(form) {
-        Some(form) => Ok(form),
-        None if clauses(headers).next().is_none() => Ok(Form::Full),
-        None => Err(not_acceptable()),
+    match accept::header(headers) {
+        "" => Ok(Form::Full),
+        header => clauses(header).iter().find_map(form).ok_or_else(not_acceptable),
     }
 }
 
@@ -31,8 +32,9 @@ pub(crate) fn accepted(headers: &HeaderMap) -> Result<Form, Status> {
 /// and in other words than by what answers for custom kinds.
 pub(crate) fn check_path(headers: &HeaderMap, watchable: bool) -> Result<(), Status> {
     const AVAILABLE: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-    let known = |clause: &str| matches!(essence_of(clause), "*/*" | JSON | YAML | protobuf::MEDIA_TYPE);
-    if clauses(headers).next().is_none() || clauses(headers).any(known) {
+    let header = accept::header(headers);
+    let known = |media: &str| matches!(media, "*/*" | JSON | YAML | protobuf::MEDIA_TYPE);
+    if header.is_empty() || accept::plain_types(header).any(known) {
         return Ok(());
     }
     let streams = ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
@@ -53,61 +55,38 @@ pub(crate) fn check_stream(headers: &HeaderMap) -> Result<(), Status> {
     ))
 }
 
-/// What the client accepts, one by one, in its own order.
-fn clauses(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    let values = headers.get_all(header::ACCEPT).iter();
-    let clauses = values.flat_map(|value| value.to_str().unwrap_or_default().split(','));
-    clauses.map(str::trim).filter(|clause| !clause.is_empty())
-}
-
 /// Whether the client would rather have a table than anything else that it names.
 pub(crate) fn prefers_table(headers: &HeaderMap) -> bool {
-    let known = clauses(headers).find(|clause| form(clause).is_some());
-    known.is_some_and(|clause| transformation(clause).is_some_and(|(word, ..)| word == "Table"))
+    let clauses = clauses(accept::header(headers));
+    let known = clauses.iter().find(|clause| form(clause).is_some());
+    known.is_some_and(|clause| clause.becomes.is_some_and(|[kind, ..]| kind == "Table"))
 }
 
 /// Whether the client would rather have YAML than JSON.
 pub(crate) fn prefers_yaml(headers: &HeaderMap) -> bool {
-    let known = clauses(headers).find(|clause| form(clause).is_some());
-    known.is_some_and(|clause| essence_of(clause) == YAML)
+    let clauses = clauses(accept::header(headers));
+    let known = clauses.iter().find(|clause| form(clause).is_some());
+    known.is_some_and(|clause| clause.media() == Some(YAML))
 }
 
-/// Whether the client takes a list of this group, version and kind, wherever it names it: who knows the aggregated
+/// Whether the client takes a list of this kind, group and version, wherever it names it: who knows the aggregated
 /// form of discovery gets it even as a second choice.
-pub(crate) fn accepts_as(headers: &HeaderMap, wanted: (&str, &str, &str)) -> bool {
-    clauses(headers).any(|clause| transformation(clause) == Some(wanted) && essence_of(clause) == JSON)
+pub(crate) fn accepts_as(headers: &HeaderMap, wanted: [&str; 3]) -> bool {
+    let clauses = clauses(accept::header(headers));
+    clauses.iter().any(|clause| clause.becomes == Some(wanted) && clause.media() == Some(JSON))
 }
 
-fn form(clause: &str) -> Option<Form> {
-    match transformation(clause)? {
-        ("", ..) => Some(Form::Full),
-        ("PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1") => Some(Form::Metadata),
-        // Made of the whole answer.
-        ("Table", "meta.k8s.io", "v1") => Some(Form::Full),
-        _ => None,
-    }
-}
-
-fn essence_of(clause: &str) -> &str {
-    clause.split(';').next().unwrap_or_default().trim()
-}
-
-/// What JSON or YAML is to be made into, with the group and the version of that; nothing for any other type. Case
-/// matters, as on the real server.
-fn transformation(clause: &str) -> Option<(&str, &str, &str)> {
-    if !matches!(essence_of(clause), "*/*" | JSON | YAML) {
-        return None;
-    }
-    let (mut transformation, mut group, mut version) = ("", "", "");
-    for (name, value) in clause.split(';').skip(1).filter_map(|part| part.split_once('=')) {
-        match name.trim() {
-            "as" => transformation = value.trim(),
-            "g" => group = value.trim(),
-            "v" => version = value.trim(),
-            _ => {}
+fn form(clause: &Clause<'_>) -> Option<Form> {
+    clause.media()?;
+    match clause.becomes {
+        None => Some(Form::Full),
+        Some(["PartialObjectMetadata" | "PartialObjectMetadataList", "meta.k8s.io", "v1"]) => {
+            Some(Form::Metadata)
         }
+        // Made of the whole answer.
+        Some(["Table", "meta.k8s.io", "v1"]) => Some(Form::Full),
+        Some(_) => None,
     }
-    Some((transformation, group, version))
 }
 
 /// A body of YAML becomes one of JSON. Patches have types of their own.
@@ -148,8 +127,10 @@ impl Dress {
         }
         let pretty = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "pretty");
         let indented = match pretty {
-            Some((_, value)) => value != "0" && !value.eq_ignore_ascii_case("false"),
-            None => {
+            Some((_, value)) if !value.is_empty() => {
+                matches!(&*value, "1" | "t" | "T" | "TRUE" | "true" | "True")
+            }
+            _ => {
                 let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
                 let agent = agent.unwrap_or_default();
                 ["curl", "Wget", "Mozilla/5.0"].iter().any(|person| agent.starts_with(person))

@@ -124,6 +124,15 @@ pub(crate) fn generate_name(base: &str, rng: &mut Rng) -> String {
     name
 }
 
+/// Of the kinds that may have finalizers without a domain, that these are the known ones.
+pub(crate) fn check_old_finalizers(object: &Object, causes: &mut Causes) {
+    for (at, finalizer) in finalizers(object).into_iter().enumerate() {
+        if let Some(why) = names::wrong_finalizer(finalizer) {
+            causes.push(Cause::invalid(format!("metadata.finalizers[{at}]"), finalizer, why));
+        }
+    }
+}
+
 /// What is wrong with labels, annotations, finalizers and owner references.
 pub(crate) fn check(object: &Object, causes: &mut Causes) {
     let members = |member: &str| get(object, member).and_then(Value::as_object).into_iter().flatten();
@@ -149,11 +158,6 @@ pub(crate) fn check(object: &Object, causes: &mut Causes) {
     for finalizer in finalizers(object) {
         if let Some(why) = names::wrong_qualified_name(finalizer) {
             causes.push(Cause::invalid("metadata.finalizers", finalizer, why));
-        }
-    }
-    for (at, finalizer) in finalizers(object).into_iter().enumerate() {
-        if let Some(why) = names::wrong_finalizer(finalizer) {
-            causes.push(Cause::invalid(format!("metadata.finalizers[{at}]"), finalizer, why));
         }
     }
     let both = ["orphan", "foregroundDeletion"];

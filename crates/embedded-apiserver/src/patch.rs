@@ -70,6 +70,14 @@ impl Patch {
         }
     }
 
+    /// A strategic patch as it was sent.
+    pub(crate) const fn as_strategic(&self) -> Option<&Object> {
+        match self {
+            Self::Strategic(patch, _) => Some(patch),
+            Self::Json(_) | Self::Merge(_) => None,
+        }
+    }
+
     pub(crate) fn apply(&self, document: &mut Value) -> Result<(), Status> {
         match self {
             Self::Merge(patch) => {

@@ -34,7 +34,8 @@ impl Query {
         self.get(name).is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 
-    fn number(&self, name: &str) -> Result<Option<i64>, Status> {
+    /// As `Convert_Slice_string_To_int64`.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         match self.get(name) {
             None => Ok(None),
             Some(value) => value.parse().map(Some).map_err(|_| {
@@ -45,8 +46,8 @@ impl Query {
 
     /// `dryRun`: absent or All.
     pub(crate) fn dry_run(&self, options: &'static str) -> Result<bool, Status> {
-        let values = self.0.iter().filter(|(key, _)| key == "dryRun").map(|(_, value)| value.as_str());
-        check_dry_run(values, options)
+        refuse(options, dry_run_cause(self.all("dryRun")).as_slice())?;
+        Ok(self.get("dryRun").is_some())
     }
 
     /// `fieldManager`: not recorded, but checked.
@@ -82,26 +83,21 @@ impl Query {
             "Strict" => Ok(FieldValidation::Strict),
             "Ignore" => Ok(FieldValidation::Ignore),
             other => {
-                let cause = Cause::unsupported("fieldValidation", other, &["Ignore", "Strict", "Warn"]);
+                let cause = Cause::unsupported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"]);
                 Err(Status::invalid_options(options, &cause))
             }
         }
     }
 }
 
-pub(crate) fn check_dry_run<'a>(
-    values: impl Iterator<Item = &'a str>,
-    options: &'static str,
-) -> Result<bool, Status> {
-    let mut dry_run = false;
-    for value in values {
-        if value != "All" {
-            let cause = Cause::unsupported("dryRun", value, &["All"]);
-            return Err(Status::invalid_options(options, &cause));
-        }
-        dry_run = true;
+/// What is wrong with `dryRun`, of which only `All` is known.
+pub(crate) fn dry_run_cause<'a>(values: impl Iterator<Item = &'a str>) -> Option<Cause> {
+    let values: Vec<&str> = values.collect();
+    if values.iter().all(|value| *value == "All") {
+        return None;
     }
-    Ok(dry_run)
+    // Said of the whole list.
+    Some(Cause::unsupported_json("dryRun", &values.into(), &["All"]))
 }
 
 /// What becomes of members that a built-in kind does not have.
@@ -192,7 +188,7 @@ impl ListOptions {
             let why = "sendInitialEvents is forbidden for list";
             causes.push(Cause::forbidden("sendInitialEvents", why));
         }
-        refuse(&causes)?;
+        refuse("ListOptions", &causes)?;
         if !self.continuation.is_empty() && !matches!(self.version.as_str(), "" | "0") {
             return Err(Status::bad_request(
                 "specifying resource version is not allowed when using continue",
@@ -232,13 +228,14 @@ impl ListOptions {
                 causes.push(Cause::forbidden(MATCH, MATCH_AND_CONTINUE));
             }
         }
-        refuse(&causes)
+        refuse("ListOptions", &causes)
     }
 }
 
 const MATCH: &str = "resourceVersionMatch";
 const MATCH_AND_CONTINUE: &str = "resourceVersionMatch is forbidden when continue is provided";
 
-fn refuse(causes: &[Cause]) -> Result<(), Status> {
-    if causes.is_empty() { Ok(()) } else { Err(Status::contradictory_options("ListOptions", causes)) }
+/// Refuses options of a request for all that is wrong with them.
+pub(crate) fn refuse(options: &str, causes: &[Cause]) -> Result<(), Status> {
+    if causes.is_empty() { Ok(()) } else { Err(Status::contradictory_options(options, causes)) }
 }

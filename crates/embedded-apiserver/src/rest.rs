@@ -12,6 +12,7 @@ mod ownership;
 mod rescale;
 pub(crate) mod scale;
 mod watch;
+mod way;
 mod write;
 
 use std::sync::Arc;
@@ -52,7 +53,7 @@ pub(crate) fn decode_patched(
     object: serde_json::Value,
     validation: FieldValidation,
 ) -> Result<metadata::Object, Status> {
-    decode::patched(kind, object, &[], validation).map(|decoded| decoded.object)
+    decode::patched(kind, object, &[], validation, decode::Blame::Document).map(|decoded| decoded.object)
 }
 
 /// Answers one request whose body has been read.
@@ -96,46 +97,34 @@ async fn answer(
     if old_watch.is_some() && request.method() != Method::GET {
         return Err(Status::method_not_allowed());
     }
-    let user = request.extensions().get::<User>().cloned().unwrap_or_else(User::anonymous);
-    if target.kind.builtin.is_some() {
-        media::check_path(request.headers(), request.method() == Method::GET && target.name.is_none())?;
+    if request.method() != Method::GET && way::is_for_reading_only(&target) {
+        return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n"));
     }
+    let user = request.extensions().get::<User>().cloned().unwrap_or_else(User::anonymous);
+    way::check(&target, &request)?;
     let form = media::accepted(request.headers())?;
     let table = table::Wish::of(request.headers(), &query)?;
-    if let Some(subresource) = &target.subresource {
-        check_subresource(&target, subresource)?;
-    }
     let request = media::into_json(protobuf::into_json(request, &target.kind)?, &target.kind)?;
     if reviews::is_review(&target.kind) {
         return reviews::answer(core, &target, &query, request);
     }
     let call = Call { core, user: &user, target: &target, query: &query, request: &request };
-    let finalize = target.subresource.as_deref() == Some("finalize");
     if target.subresource.as_deref() == Some("scale") {
         return scale::serve(call).await;
     }
     let writes = !matches!(*request.method(), Method::GET);
     let response = match (request.method(), target.name.as_deref()) {
-        (&Method::GET | &Method::PATCH, Some(_)) if finalize => Err(Status::method_not_allowed()),
         (&Method::GET, Some(name)) => get(core, &target, name, &query, form).await,
         (&Method::GET, None) if query.flag("watch") => {
             media::check_stream(request.headers())?;
             watch::watch(core, &target, &query, form).await
         }
         (&Method::GET, None) => list::list(core, &target, &query, form).await,
-        (&Method::POST, None) if target.kind.is_namespaced() == target.namespace.is_some() => {
-            write::create(call).map(|w| w.into_response(&target.kind, form))
-        }
+        (&Method::POST, _) => write::create(call).map(|w| w.into_response(&target.kind, form)),
         (&Method::PUT, Some(_)) => write::replace(call).map(|w| w.into_response(&target.kind, form)),
         (&Method::PATCH, Some(_)) => write::patch(call).map(|w| w.into_response(&target.kind, form)),
-        (&Method::DELETE, Some(_)) if target.subresource.is_none() => delete::delete(call, form),
-        (&Method::DELETE, None) if target.kind.is_namespaced() == target.namespace.is_some() => {
-            // The real server has no deletecollection of namespaces.
-            if target.kind.builtin == Some(builtin::Builtin::Namespace) {
-                return Err(Status::method_not_allowed());
-            }
-            delete::delete_collection(call, form).await
-        }
+        (&Method::DELETE, Some(_)) => delete::delete(call, form),
+        (&Method::DELETE, None) => delete::delete_collection(call, form).await,
         _ => Err(Status::method_not_allowed()),
     };
     if writes {
@@ -147,26 +136,6 @@ async fn answer(
         Some(wish) => wish.grant(&target.kind, &core.clock, response),
         None => response,
     })
-}
-
-fn check_subresource(target: &Target, subresource: &str) -> Result<(), Status> {
-    let kind = &target.kind;
-    let served = match subresource {
-        "status" => kind.has_status(),
-        "finalize" => kind.builtin == Some(builtin::Builtin::Namespace),
-        "scale" => kind.scale_paths().is_some(),
-        _ => false,
-    };
-    if served {
-        return Ok(());
-    }
-    if builtin::is_known_subresource(kind, subresource) {
-        let what = format!("the subresource {}/{subresource}", kind.qualified_plural());
-        return Err(Status::not_implemented(&what));
-    }
-    // Of custom kinds the real server says it of the object.
-    let name = target.name.as_deref().unwrap_or_default();
-    Err(if kind.builtin.is_some() { Status::no_such_resource() } else { Status::not_found(kind, name) })
 }
 
 /// The most warnings of one answer: HTTP clients refuse heads of more than 100 fields (hyper's default), and then the

@@ -136,6 +136,8 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
             subresource: owned(subresource),
         })
     };
+    // What answers for custom kinds does not look at what comes after a subresource.
+    let ends = |target: &Target, more: &[&str]| more.is_empty() || target.kind.is_custom();
     let found = match *rest {
         ["namespaces", name, subresource @ ("status" | "finalize")] if group.is_empty() => {
             target(None, "namespaces", Some(name), Some(subresource))
@@ -144,12 +146,14 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
         ["namespaces", name] if group.is_empty() => target(None, "namespaces", Some(name), None),
         ["namespaces", namespace, plural] => target(Some(namespace), plural, None, None),
         ["namespaces", namespace, plural, name] => target(Some(namespace), plural, Some(name), None),
-        ["namespaces", namespace, plural, name, subresource] => {
-            target(Some(namespace), plural, Some(name), Some(subresource))
+        ["namespaces", namespace, plural, name, subresource, ref more @ ..] => {
+            target(Some(namespace), plural, Some(name), Some(subresource)).filter(|t| ends(t, more))
         }
         [plural] => target(None, plural, None, None),
         [plural, name] => target(None, plural, Some(name), None),
-        [plural, name, subresource] => target(None, plural, Some(name), Some(subresource)),
+        [plural, name, subresource, ref more @ ..] => {
+            target(None, plural, Some(name), Some(subresource)).filter(|t| ends(t, more))
+        }
         _ => None,
     };
     found.map_or_else(|| nothing_of(registry, group), Route::Objects)

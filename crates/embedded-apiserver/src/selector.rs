@@ -48,6 +48,8 @@ impl Selector {
         let fields = parse_fields(fields).map_err(Status::bad_request)?;
         let fields = fields
             .into_iter()
+            // Nothing of nothing is everything.
+            .filter(|requirement| !(requirement.path.is_empty() && requirement.value.is_empty()))
             .map(|mut requirement| {
                 let path = requirement.path.as_str();
                 let known = matches!(path, "metadata.name" | "metadata.namespace")

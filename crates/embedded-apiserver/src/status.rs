@@ -1,5 +1,7 @@
 //! `metav1.Status`: what the server says when it does not answer with an object.
 
+mod causes;
+
 use std::borrow::Cow;
 
 use http::{Response, StatusCode, header};
@@ -9,206 +11,7 @@ use crate::body::Body;
 use crate::fields::Conflict;
 use crate::kind::Kind;
 
-/// One thing that is wrong with an object: `causes` of an Invalid status.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Cause {
-    reason: &'static str,
-    field: String,
-    message: String,
-}
-
-impl Cause {
-    pub(crate) fn required(field: impl Into<String>, why: &str) -> Self {
-        let message =
-            if why.is_empty() { "Required value".to_owned() } else { format!("Required value: {why}") };
-        Self { reason: "FieldValueRequired", field: field.into(), message }
-    }
-
-    pub(crate) fn invalid(field: impl Into<String>, value: &str, why: &str) -> Self {
-        Self {
-            reason: "FieldValueInvalid",
-            field: field.into(),
-            message: format!("Invalid value: {value:?}: {why}"),
-        }
-    }
-
-    /// As `invalid`, of a value that is no text.
-    pub(crate) fn invalid_json(field: impl Into<String>, value: &Value, why: &str) -> Self {
-        Self {
-            reason: "FieldValueInvalid",
-            field: field.into(),
-            message: format!("Invalid value: {value}: {why}"),
-        }
-    }
-
-    pub(crate) fn forbidden(field: impl Into<String>, why: &str) -> Self {
-        Self { reason: "FieldValueForbidden", field: field.into(), message: format!("Forbidden: {why}") }
-    }
-
-    pub(crate) fn unsupported(field: impl Into<String>, value: &str, supported: &[&str]) -> Self {
-        let supported = supported.iter().map(|s| format!("{s:?}")).collect::<Vec<_>>().join(", ");
-        Self {
-            reason: "FieldValueNotSupported",
-            field: field.into(),
-            message: format!("Unsupported value: {value:?}: supported values: {supported}"),
-        }
-    }
-
-    /// As `unsupported`, of a value that is no text.
-    pub(crate) fn unsupported_json(field: impl Into<String>, value: &Value, supported: &[&str]) -> Self {
-        let mut cause = Self::unsupported(field, "", supported);
-        cause.message = cause.message.replacen("\"\"", &value.to_string(), 1);
-        cause
-    }
-
-    pub(crate) fn too_long(field: impl Into<String>, max: usize) -> Self {
-        Self {
-            reason: "FieldValueTooLong",
-            field: field.into(),
-            message: format!("Too long: may not be more than {max} bytes"),
-        }
-    }
-
-    /// As `invalid`, of a value that is written already.
-    pub(crate) fn invalid_text(field: impl Into<String>, shown: &str, why: &str) -> Self {
-        Self {
-            reason: "FieldValueInvalid",
-            field: field.into(),
-            message: format!("Invalid value: {shown}: {why}"),
-        }
-    }
-
-    pub(crate) fn duplicate(field: impl Into<String>, value: &Value) -> Self {
-        Self::duplicate_text(field, &value.to_string())
-    }
-
-    /// As `duplicate`, of a value that is written already.
-    pub(crate) fn duplicate_text(field: impl Into<String>, shown: &str) -> Self {
-        let message = format!("Duplicate value: {shown}");
-        Self { reason: "FieldValueDuplicate", field: field.into(), message }
-    }
-
-    pub(crate) fn not_found(field: impl Into<String>, value: &str) -> Self {
-        let message = format!("Not found: {value:?}");
-        Self { reason: "FieldValueNotFound", field: field.into(), message }
-    }
-
-    pub(crate) fn too_many(field: impl Into<String>, count: usize, max: usize) -> Self {
-        let message = format!("Too many: {count}: must have at most {max} items");
-        Self { reason: "FieldValueTooMany", field: field.into(), message }
-    }
-
-    /// As `invalid`, of a value as Go writes it.
-    pub(crate) fn invalid_shown(field: String, value: &str, why: &str) -> Self {
-        Self { reason: "FieldValueInvalid", field, message: format!("Invalid value: {value}: {why}") }
-    }
-
-    /// A value of another type than its schema says.
-    pub(crate) fn type_invalid(field: String, value: &str, why: &str) -> Self {
-        Self { reason: "FieldValueTypeInvalid", field, message: format!("Invalid value: {value}: {why}") }
-    }
-
-    /// As `unsupported`, of a value as Go writes it.
-    pub(crate) fn unsupported_shown(field: String, value: &str, supported: &[&str]) -> Self {
-        let mut cause = Self::unsupported(field, "", supported);
-        cause.message = cause.message.replacen("\"\"", value, 1);
-        cause
-    }
-
-    pub(crate) fn too_long_text(field: String, max: i64) -> Self {
-        let bytes = if max == 1 { "byte" } else { "bytes" };
-        let message = format!("Too long: may not be more than {max} {bytes}");
-        Self { reason: "FieldValueTooLong", field, message }
-    }
-
-    pub(crate) fn too_many_of(field: String, size: i64, max: i64) -> Self {
-        let items = if max == 1 { "item" } else { "items" };
-        let message = format!("Too many: {size}: must have at most {max} {items}");
-        Self { reason: "FieldValueTooMany", field, message }
-    }
-
-    fn text(&self) -> String {
-        format!("{}: {}", self.field, self.message)
-    }
-
-    fn to_json(&self) -> Value {
-        json!({ "reason": self.reason, "message": self.message, "field": self.field })
-    }
-
-    /// Field and message cut to what an answer may hold of them: a client may send a megabyte as a label.
-    fn shortened(mut self) -> Self {
-        shorten(&mut self.field);
-        shorten(&mut self.message);
-        self
-    }
-}
-
-fn shorten(text: &mut String) {
-    const MOST: usize = 4096;
-    if text.len() > MOST {
-        text.truncate(text.floor_char_boundary(MOST));
-        text.push_str("...");
-    }
-}
-
-/// What is wrong with an object, each thing once, as `ToAggregate` of k8s.io/apimachinery/pkg/util/validation/field
-/// has it, and never more than an answer should hold: what a client sends must not come back a hundredfold.
-#[derive(Debug, Default)]
-pub(crate) struct Causes {
-    found: Vec<Cause>,
-    bytes: usize,
-}
-
-impl Causes {
-    /// No list is longer than that.
-    const MOST: usize = 64;
-    /// Nothing is added to a list with so much text.
-    const MOST_BYTES: usize = 16 * 1024;
-
-    pub(crate) fn push(&mut self, cause: Cause) {
-        if self.is_full() {
-            return;
-        }
-        let cause = cause.shortened();
-        if !self.found.contains(&cause) {
-            self.bytes = self.bytes.saturating_add(cause.field.len()).saturating_add(cause.message.len());
-            self.found.push(cause);
-        }
-    }
-
-    /// Adds all of others.
-    pub(crate) fn append(&mut self, others: Self) {
-        others.found.into_iter().for_each(|cause| self.push(cause));
-    }
-
-    /// Whether more would not be kept: a reason not to look any further.
-    pub(crate) fn is_full(&self) -> bool {
-        self.found.len() >= Self::MOST || self.bytes >= Self::MOST_BYTES
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.found.is_empty()
-    }
-
-    fn text(&self) -> String {
-        match &*self.found {
-            [one] => one.text(),
-            many => format!("[{}]", many.iter().map(Cause::text).collect::<Vec<_>>().join(", ")),
-        }
-    }
-    /// Adds what was found in a part of the object, at the place of that part.
-    pub(crate) fn append_below(&mut self, place: &str, found: Self) {
-        for cause in found.found {
-            self.push(Cause { field: format!("{place}.{}", cause.field), ..cause });
-        }
-    }
-
-    /// In the order of their texts.
-    pub(crate) fn sorted(mut self) -> Self {
-        self.found.sort_by_key(Cause::text);
-        self
-    }
-}
+pub(crate) use crate::status::causes::{Cause, Causes};
 
 /// A failure, as the API says it.
 #[derive(Debug, Clone, PartialEq)]
@@ -220,12 +23,22 @@ pub(crate) struct Status {
     retry_after: Option<u32>,
     /// `metadata.continue` of an expired list: a token that goes on at the newest revision.
     continuation: Option<String>,
+    /// What had to be warned of before this.
+    warnings: Vec<String>,
 }
 
 impl Status {
     fn new(code: u16, reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
-        let reason = reason.into();
-        Self { code, reason, message: message.into(), details: None, retry_after: None, continuation: None }
+        let (reason, message) = (reason.into(), message.into());
+        Self {
+            code,
+            reason,
+            message,
+            details: None,
+            retry_after: None,
+            continuation: None,
+            warnings: Vec::new(),
+        }
     }
 
     fn about(mut self, kind: &Kind, name: &str) -> Self {
@@ -325,10 +138,31 @@ impl Status {
         status
     }
 
-    /// A create of a name whose object is still being deleted.
-    pub(crate) fn exists_and_is_being_deleted(kind: &Kind, name: &str) -> Self {
-        let mut status = Self::already_exists(kind, name);
-        status.message = format!("object is being deleted: {}", status.message);
+    /// The same, of an object that is still being deleted.
+    pub(crate) fn and_is_being_deleted(mut self) -> Self {
+        self.message = format!("object is being deleted: {}", self.message);
+        self
+    }
+
+    /// A create of a name that was made up, or could have been.
+    pub(crate) fn no_unique_name(mut self) -> Self {
+        self.message.push_str(", the server was not able to generate a unique name for the object");
+        if let Some(details) = &mut self.details {
+            details["retryAfterSeconds"] = 1.into();
+        }
+        self.retry_after = Some(1);
+        self
+    }
+
+    /// An object of a custom kind that says that it is of another.
+    pub(crate) fn of_other_kind(kind: &Kind, said: &str, name: &str) -> Self {
+        let cause = Cause::invalid("kind", said, &format!("must be {}", kind.kind()));
+        let message = format!("{said}.{} {name:?} is invalid: {}", kind.group(), cause.text());
+        let mut status = Self::new(422, "Invalid", message).about(kind, name);
+        if let Some(details) = &mut status.details {
+            details["kind"] = said.into();
+            details["causes"] = json!([cause.to_json()]);
+        }
         status
     }
 
@@ -428,6 +262,13 @@ impl Status {
         );
         status.details = Some(json!({}));
         status
+    }
+
+    /// A verb that a custom kind does not have.
+    pub(crate) fn not_supported(kind: &Kind, verb: &str) -> Self {
+        let kind_name = kind.qualified_plural();
+        let message = format!("{verb} is not supported on resources of kind {kind_name:?}");
+        Self::new(405, "MethodNotAllowed", message).about(kind, "")
     }
 
     pub(crate) fn not_acceptable(accepted: &str) -> Self {
@@ -545,7 +386,12 @@ impl Status {
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
-        response
+        crate::rest::with_warnings(response, &self.warnings)
+    }
+
+    /// Warns, too, as an answer that is no error would.
+    pub(crate) fn warned(self, warnings: &[String]) -> Self {
+        Self { warnings: warnings.to_vec(), ..self }
     }
 }
 

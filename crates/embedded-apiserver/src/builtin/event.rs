@@ -1,10 +1,16 @@
-//! Event has two groups and one table: objects are stored in core/v1's form, and shown in events.k8s.io/v1's there.
+//! Event has two groups and one table: objects are stored in core/v1's form, and shown in events.k8s.io/v1's there. And
+//! its rules, of which the younger group has more.
 
 use std::borrow::Cow;
 
+use serde_json::Value;
+
 use crate::builtin::Builtin;
+use crate::builtin::rules::{at, text};
 use crate::kind::Kind;
-use crate::metadata::Object;
+use crate::metadata::{self, Object};
+use crate::names;
+use crate::status::{Cause, Causes};
 
 /// Members by their name in core/v1 and in events.k8s.io/v1; the others are called the same.
 const NAMES: [(&str, &str); 7] = [
@@ -67,5 +73,91 @@ pub(crate) fn stored_path<'a>(kind: &Kind, path: &'a str) -> Cow<'a, str> {
             Some(rest) => format!("involvedObject.{rest}").into(),
             None => path.into(),
         },
+    }
+}
+
+/// As `legacyValidateEvent` and `ValidateEventCreate` of pkg/apis/core/validation/events.go.
+pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, causes: &mut Causes) {
+    let is_v1 = builtin == Builtin::EventV1;
+    check_old_rules(is_v1, object, causes);
+    if is_v1 {
+        if old.is_none_or(|old| old.get("series") != object.get("series")) {
+            check_series(object, causes);
+        }
+        if old.is_none() {
+            check_creation(object, causes);
+        }
+    }
+}
+
+fn check_old_rules(is_v1: bool, object: &Object, causes: &mut Causes) {
+    let name = |core, v1| if is_v1 { v1 } else { core };
+    let of_object = text(object, name("involvedObject.namespace", "regarding.namespace"));
+    let namespace = metadata::text(object, "namespace");
+    let is_new = at(object, "eventTime").is_some();
+    // Events about objects of cluster scope are kept in `default`; new ones, also in kube-system.
+    let fits = match (is_new, of_object) {
+        (false, "") => namespace == "default",
+        (false, of_object) => of_object == namespace,
+        (true, "") => matches!(namespace, "default" | "kube-system"),
+        (true, _) => true,
+    };
+    if !fits {
+        causes.push(Cause::invalid("involvedObject.namespace", of_object, "does not match event.namespace"));
+    }
+    if !is_new {
+        return;
+    }
+    let reporter = name("reportingComponent", "reportingController");
+    let mut require = |member: &str, most: usize| {
+        let value = text(object, member);
+        if value.is_empty() {
+            causes.push(Cause::required(member, ""));
+        }
+        if value.len() > most {
+            let why = format!("can have at most {most} characters");
+            causes.push(Cause::invalid(member, "", &why));
+        }
+    };
+    require(reporter, usize::MAX);
+    require("reportingInstance", 128);
+    require("action", 128);
+    require("reason", 128);
+    if let Some(why) = names::wrong_qualified_name(text(object, reporter)) {
+        causes.push(Cause::invalid(reporter, text(object, reporter), why));
+    }
+    if text(object, name("message", "note")).len() > 1024 {
+        causes.push(Cause::invalid("message", "", "can have at most 1024 characters"));
+    }
+}
+
+fn check_series(object: &Object, causes: &mut Causes) {
+    let Some(series) = object.get("series").and_then(Value::as_object) else { return };
+    if series.get("count").and_then(Value::as_i64).unwrap_or(0) < 2 {
+        causes.push(Cause::invalid("series.count", "", "should be at least 2"));
+    }
+    if series.get("lastObservedTime").is_none_or(Value::is_null) {
+        causes.push(Cause::required("series.lastObservedTime", ""));
+    }
+}
+
+fn check_creation(object: &Object, causes: &mut Causes) {
+    if at(object, "eventTime").is_none() {
+        causes.push(Cause::required("eventTime", ""));
+    }
+    let said = text(object, "type");
+    if !matches!(said, "Normal" | "Warning") {
+        causes.push(Cause::invalid("type", "", &format!("has invalid value: {said}")));
+    }
+    // By their names in core/v1.
+    for (core, v1) in NAMES {
+        let is_old = matches!(core, "firstTimestamp" | "lastTimestamp" | "count" | "source");
+        let is_set = |value: &Value| match value {
+            Value::Object(members) => !members.is_empty(),
+            other => !other.is_null() && *other != 0,
+        };
+        if is_old && object.get(v1).is_some_and(is_set) {
+            causes.push(Cause::invalid(core, "", "needs to be unset"));
+        }
     }
 }

@@ -5,7 +5,7 @@ use k8s_openapi::ByteString;
 use serde_json::{Value, json};
 
 use crate::builtin::{
-    Builtin, access, deployments, endpoints, jobs, leases, nodes, pod_checks, pods, services, storage,
+    Builtin, access, deployments, endpoints, event, jobs, leases, nodes, pod_checks, pods, services, storage,
     warnings,
 };
 use crate::clock;
@@ -198,7 +198,7 @@ pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, cau
         Builtin::RoleBinding | Builtin::ClusterRoleBinding => access::check_binding(builtin, object, causes),
         Builtin::ConfigMap => check_data(object, "[]", causes),
         Builtin::Secret => check_data(object, "data", causes),
-        Builtin::Event | Builtin::EventV1 => check_event(builtin, object, causes),
+        Builtin::Event | Builtin::EventV1 => event::check(builtin, object, old, causes),
         Builtin::Pod => {
             let spec = object.get("spec").unwrap_or(&Value::Null);
             pod_checks::check_spec(spec, "spec", causes);
@@ -340,49 +340,5 @@ fn check_data(object: &Object, all: &str, causes: &mut Causes) {
     }
     if size > MAX {
         causes.push(Cause::too_long(all, MAX));
-    }
-}
-
-fn check_event(builtin: Builtin, object: &Object, causes: &mut Causes) {
-    let (involved, new) = match builtin {
-        Builtin::EventV1 => ("regarding.namespace", true),
-        _ => ("involvedObject.namespace", at(object, "eventTime").is_some()),
-    };
-    let of_object = text(object, involved);
-    let namespace = metadata::text(object, "namespace");
-    // Events about objects of cluster scope are kept in `default` (and, by old clients, in kube-system).
-    let fits = if of_object.is_empty() {
-        matches!(namespace, "default" | "kube-system")
-    } else {
-        of_object == namespace
-    };
-    if !fits {
-        causes.push(Cause::invalid("involvedObject.namespace", of_object, "does not match event.namespace"));
-    }
-    if !new {
-        return;
-    }
-    let reporter = if builtin == Builtin::EventV1 { "reportingController" } else { "reportingComponent" };
-    for (member, field) in
-        [(reporter, "reportingController"), ("reportingInstance", "reportingInstance"), ("action", "action")]
-    {
-        if text(object, member).is_empty() {
-            causes.push(Cause::required(field, ""));
-        }
-    }
-    if at(object, "eventTime").is_none() {
-        causes.push(Cause::required("eventTime", ""));
-    }
-    if text(object, "reason").is_empty() {
-        causes.push(Cause::required("reason", ""));
-    }
-    if !matches!(text(object, "type"), "Normal" | "Warning") {
-        causes.push(Cause::invalid("type", text(object, "type"), "has invalid value"));
-    }
-    let note = if builtin == Builtin::EventV1 { "note" } else { "message" };
-    for (member, max) in [("reason", 128), ("action", 128), (note, 1024), ("reportingInstance", 128)] {
-        if text(object, member).len() > max {
-            causes.push(Cause::too_long(member, max));
-        }
     }
 }

@@ -248,7 +248,8 @@ fn decode_base64(text: &str) -> Result<Value, String> {
             let at = match error {
                 base64::DecodeError::InvalidByte(at, _)
                 | base64::DecodeError::InvalidLastSymbol { offset: at, .. } => at,
-                _ => plain.len(),
+                // Where the group begins that has no end.
+                _ => plain.len() - plain.len() % 4,
             };
             Err(format!("illegal base64 data at input byte {at}"))
         }

@@ -15,7 +15,7 @@ const MEDIA_TYPE: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGrou
 
 /// Whether a client knows this form.
 pub(super) fn is_wanted(headers: &HeaderMap) -> bool {
-    media::accepts_as(headers, ("APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2"))
+    media::accepts_as(headers, ["APIGroupDiscoveryList", "apidiscovery.k8s.io", "v2"])
 }
 
 /// `/api` (the core group) or `/apis` (all others); 304 to who knows it already.

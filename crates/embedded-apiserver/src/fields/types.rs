@@ -2,12 +2,12 @@
 //! the items of a list apart. Read from OpenAPI as k8s.io/kube-openapi/pkg/schemaconv does.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
 use crate::fields::Element;
 use crate::kind::Kind;
+use crate::metadata::Object;
 use crate::openapi::schema as recorded;
 
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -28,10 +28,8 @@ const DEDUCED: Ref = Ref(1);
 pub(crate) struct Types {
     atoms: Vec<Atom>,
     root: Ref,
-    /// What Go's zero value of the type looks like on the wire. Of a definition's types it is an empty object.
-    zero: OnceLock<Map<String, Value>>,
-    /// A definition's.
-    custom: bool,
+    /// What Go's zero value of the type looks like on the wire; of a definition's, an empty object.
+    zero: Object,
 }
 
 /// What a value may be.
@@ -80,7 +78,6 @@ pub(super) struct Members {
 struct Field {
     of: Ref,
     default: Option<Value>,
-    required: bool,
 }
 
 impl Members {
@@ -147,7 +144,11 @@ impl Types {
     pub(crate) fn of(kind: &Kind) -> Self {
         let known = recorded::name_of(kind).and_then(|name| recorded::all().get(name));
         match known {
-            Some(schema) => Self::build(schema, false),
+            Some(schema) => {
+                let zero = kind.builtin.map(|builtin| builtin.canonical(Object::new(), &mut Vec::new()));
+                let zero = zero.and_then(Result::ok).unwrap_or_default();
+                Self { zero, ..Self::build(schema) }
+            }
             None => {
                 let unknown = Value::Object(Map::new());
                 Self::of_schema(kind.schema().map_or(&unknown, |schema| schema))
@@ -157,7 +158,7 @@ impl Types {
 
     /// The types of a definition's schema.
     pub(crate) fn of_schema(schema: &Value) -> Self {
-        Self::build(&custom(schema), true)
+        Self::build(&custom(schema))
     }
 
     /// The types of what has none: objects are told apart by member, lists are one field.
@@ -167,8 +168,7 @@ impl Types {
             list: Some(List { items: ATOMIC, sort: Sort::Atomic }),
             map: Some(Members { fields: BTreeMap::new(), others: Some(others), atomic }),
         };
-        let atoms = vec![any(ATOMIC, true), any(DEDUCED, false)];
-        Self { atoms, root: DEDUCED, zero: OnceLock::new(), custom: true }
+        Self { atoms: vec![any(ATOMIC, true), any(DEDUCED, false)], root: DEDUCED, zero: Object::new() }
     }
 
     /// The types of `autoscaling/v1` Scale.
@@ -182,13 +182,13 @@ impl Types {
         if let Value::Object(root) = &mut schema {
             add_object_members(root);
         }
-        Self::build(&schema, true)
+        Self::build(&schema)
     }
 
-    fn build(schema: &Value, custom: bool) -> Self {
+    fn build(schema: &Value) -> Self {
         let mut build = Build { atoms: Self::deduced().atoms, named: HashMap::new() };
         let root = build.inlined(schema, false);
-        Self { atoms: build.atoms, root, zero: OnceLock::new(), custom }
+        Self { atoms: build.atoms, root, zero: Object::new() }
     }
 
     pub(super) const fn root_type(&self) -> Ref {
@@ -255,25 +255,9 @@ impl Types {
         Ok(Element::Key(found))
     }
 
-    /// What Go's zero value of the type looks like on the wire: what an object is compared with when it is created.
-    pub(super) fn zero(&self) -> &Map<String, Value> {
-        self.zero.get_or_init(|| match self.zero_of(self.root, 0) {
-            Value::Object(zero) if !self.custom => zero,
-            _ => Map::new(),
-        })
-    }
-
-    fn zero_of(&self, of: Ref, depth: usize) -> Value {
-        const DEEPEST: usize = 8;
-        let Some(map) = self.atom(of).map.as_ref().filter(|_| depth < DEEPEST) else { return Value::Null };
-        let member = |field: &Field| match &field.default {
-            Some(Value::Object(empty)) if empty.is_empty() => Some(self.zero_of(field.of, depth + 1)),
-            Some(default) if field.required => Some(default.clone()),
-            None if field.required => Some(Value::Null),
-            _ => None,
-        };
-        let members = map.fields.iter().filter_map(|(name, field)| Some((name.clone(), member(field)?)));
-        Value::Object(members.collect())
+    /// What an object is compared with when it is created.
+    pub(super) const fn zero(&self) -> &Object {
+        &self.zero
     }
 }
 
@@ -388,10 +372,9 @@ impl Build {
         let mut fields = BTreeMap::new();
         let properties = schema["properties"].as_object();
         for (name, member) in properties.into_iter().flatten() {
-            let required = schema["required"].as_array().into_iter().flatten().any(|known| known == name);
             let of = self.of(member, preserve);
             let default = member.get("default").cloned();
-            fields.insert(name.clone(), Field { of, default, required });
+            fields.insert(name.clone(), Field { of, default });
         }
         let others = match schema.get("additionalProperties") {
             None if preserve || fields.is_empty() => Some(DEDUCED),

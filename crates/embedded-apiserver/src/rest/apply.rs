@@ -7,7 +7,7 @@ use crate::fields::{self, Applied, Managed, Refused};
 use crate::metadata::{self, Object};
 use crate::query::{FieldValidation, Query};
 use crate::rest::call::Call;
-use crate::rest::decode;
+use crate::rest::decode::{self, Blame};
 use crate::rest::duplicates;
 use crate::rest::ownership::{Owners, with_operation};
 use crate::rest::write::{Edited, check_said_name, insert, shown, warned};
@@ -58,18 +58,20 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
             );
             return Err(Status::conflict(kind, name, &why));
         }
-        let decoded = decode::patched(kind, Value::Object(new), &[], FieldValidation::Ignore)?;
+        let decoded = decode::patched(kind, Value::Object(new), &[], FieldValidation::Ignore, Blame::Apply)?;
         check_said_name(&decoded.object, name)?;
         let (mut object, owners) = (decoded.object, Owners::Known(managed));
         let (Some(current), Some(live)) = (&current, &live) else {
             metadata::of(&mut object).remove("resourceVersion");
             let namespace = target.namespace.as_deref();
-            let object = insert(core, inner, kind, namespace, object, owners, now, dry_run)?;
+            let object = insert(core, inner, kind, namespace, object, owners, now, dry_run);
+            let object = object.map_err(|status| status.warned(&warnings))?;
             warnings.extend(warned(kind, &object, None));
             return Ok(Written { object, created: true, warnings });
         };
         let edited = Edited { core, kind, target, name, current, old: live, owned: &owned, now };
-        let object = edited.store(inner, object, owners, dry_run)?;
+        let object = edited.store(inner, object, owners, dry_run);
+        let object = object.map_err(|status| status.warned(&warnings))?;
         warnings.extend(warned(kind, &object, Some(live)));
         Ok(Written { object, created: false, warnings })
     })

@@ -42,6 +42,22 @@ fn cannot_be_handled(kind: &Kind, why: &str) -> Status {
     Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
 }
 
+/// A body that does not say what it is (`transformDecodeError` of k8s.io/apiserver/pkg/endpoints/handlers).
+fn unrecognized(kind: &Kind, body: &[u8]) -> Status {
+    const MOST: usize = 30;
+    let (kind, text) = (kind.kind(), String::from_utf8_lossy(body));
+    let head = body.get(..MOST).unwrap_or(body);
+    let more = if head.len() < body.len() { " ..." } else { "" };
+    let summary = match head {
+        [] => "<empty>".to_owned(),
+        [b'{', ..] => format!("{}{more}", String::from_utf8_lossy(head)),
+        _ => format!("{}{more}", head.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
+    };
+    Status::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): Object 'Kind' is missing in '{text}' ({summary})"
+    ))
+}
+
 /// Decodes the body of a create or an update.
 pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> Result<Decoded, Status> {
     let not_json = |error: serde_json::Error| cannot_be_handled(kind, &error.to_string());
@@ -58,14 +74,17 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
         Value::Object(object) => object,
         _ => return Err(cannot_be_handled(kind, "json: cannot unmarshal into an object")),
     };
-    if kind.builtin.is_none() {
-        for member in ["kind", "apiVersion"] {
-            if object.get(member).and_then(Value::as_str).unwrap_or_default().is_empty() {
-                return Err(Status::bad_request(format!("Object '{member}' is missing in the body")));
-            }
-        }
+    if kind.builtin.is_none() && !object.get("kind").is_some_and(|kind| !kind.is_null() && *kind != "") {
+        return Err(unrecognized(kind, bytes));
+    }
+    let is_silent = !object.get("apiVersion").is_some_and(|version| !version.is_null() && *version != "");
+    if kind.builtin.is_none() && is_silent {
+        return Err(Status::bad_request(other_version("", kind)));
     }
     check_types(kind, &object).map_err(Status::bad_request)?;
+    if let Some(said) = other_kind(kind, &object) {
+        return Err(Status::of_other_kind(kind, said, metadata::text(&object, "name")));
+    }
     let sent = sent(&object);
     let (object, unknown) = canonical(kind, object).map_err(|why| cannot_be_handled(kind, &why))?;
     doubtful.extend(unknown);
@@ -81,19 +100,74 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
     Ok(Decoded { object, warnings, sent })
 }
 
+/// Whose fault it is that what a patch made of an object cannot be decoded, in the words for that.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Blame<'a> {
+    /// The document is shown.
+    Document,
+    /// The patch is shown, which is a strategic one.
+    Strategic(&'a Object),
+    /// Only where it is: of an apply.
+    Apply,
+}
+
+impl Blame<'_> {
+    fn refuse(self, kind: &Kind, why: &str, document: &Value) -> Status {
+        // What reads an object out of a map says so of bytes alone.
+        let of_map = |why: &str| {
+            let prefix = if why.starts_with("illegal base64") { "error decoding from json: " } else { "" };
+            format!("{prefix}{why}")
+        };
+        match self {
+            Self::Document => Status::invalid_patch(&document.to_string(), why),
+            Self::Strategic(patch) => Status::invalid_patch(&go_map(patch), &of_map(why)),
+            Self::Apply => {
+                let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default();
+                let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+                let what = format!("{}/{}, Kind={}", kind.group(), kind.version(), kind.kind());
+                let why = of_map(why);
+                Status::unknown(format!(
+                    "failed to convert new object ({namespace}/{name}; {what}) to proper version: unable to convert \
+                     unstructured object to {what}: {why}"
+                ))
+            }
+        }
+    }
+}
+
+/// A map as Go's `%v` writes it.
+fn go_map(members: &Object) -> String {
+    let members: Vec<_> = members.iter().map(|(name, value)| format!("{name}:{}", go_value(value))).collect();
+    format!("map[{}]", members.join(" "))
+}
+
+fn go_value(value: &Value) -> String {
+    match value {
+        Value::Null => "<nil>".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => format!("[{}]", items.iter().map(go_value).collect::<Vec<_>>().join(" ")),
+        Value::Object(members) => go_map(members),
+        other => crate::schema::shown(other),
+    }
+}
+
 /// Decodes what a patch made of an object: wrong types are then the patch's fault. `duplicates`: in the patch itself.
 pub(crate) fn patched(
     kind: &Kind,
     value: Value,
     duplicates: &[String],
     validation: FieldValidation,
+    blame: Blame<'_>,
 ) -> Result<Decoded, Status> {
-    let wrong = |why: &str, result: &Value| Status::invalid_patch(&result.to_string(), why);
+    let wrong = |why: &str, result: &Value| blame.refuse(kind, why, result);
     let Value::Object(object) = value else {
         return Err(wrong("the result is no object", &value));
     };
     if let Err(why) = check_types(kind, &object) {
         return Err(wrong(&why, &object.into()));
+    }
+    if let Some(said) = other_kind(kind, &object) {
+        return Err(Status::of_other_kind(kind, said, metadata::text(&object, "name")));
     }
     let owners = sent(&object);
     // Kept for the message.
@@ -120,18 +194,26 @@ fn check_types(kind: &Kind, object: &Object) -> Result<(), String> {
     let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
     let (version, name) = (says("apiVersion"), says("kind"));
     if !version.is_empty() && version != kind.api_version() {
-        let expected = kind.api_version();
-        return Err(format!(
-            "the API version in the data ({version}) does not match the expected API version ({expected})"
-        ));
+        return Err(other_version(version, kind));
     }
-    if !name.is_empty() && name != kind.kind() {
+    if kind.builtin.is_some() && !name.is_empty() && name != kind.kind() {
         return Err(format!(
             "the kind in the data ({name}) does not match the expected kind ({})",
             kind.kind()
         ));
     }
     Ok(())
+}
+
+/// What a custom object says it is, if that is not its kind.
+fn other_kind<'a>(kind: &Kind, object: &'a Object) -> Option<&'a str> {
+    let said = object.get("kind").and_then(Value::as_str)?;
+    (kind.builtin.is_none() && !said.is_empty() && said != kind.kind()).then_some(said)
+}
+
+fn other_version(version: &str, kind: &Kind) -> String {
+    let expected = kind.api_version();
+    format!("the API version in the data ({version}) does not match the expected API version ({expected})")
 }
 
 /// The object's one form, and which members of it the kind does not know; or why it cannot be decoded.

@@ -16,7 +16,7 @@ use crate::definition;
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::{self, Object};
-use crate::query::{ListOptions, Query, check_dry_run};
+use crate::query::{self, ListOptions, Query, dry_run_cause};
 use crate::rest::call::Call;
 use crate::rest::write::{holds_content, shown};
 use crate::rest::{check_path_name, key_of, list, warn};
@@ -61,15 +61,13 @@ impl DeleteOptions {
         let bad = |why: String| Status::bad_request(format!("DeleteOptions: {why}"));
         let options: Self = if request.body().is_empty() {
             let text = |name: &str| query.get(name).filter(|value| !value.is_empty());
-            let seconds = text("gracePeriodSeconds").map(str::parse).transpose();
             Self {
                 kind: None,
                 api_version: None,
-                grace_period_seconds: seconds
-                    .map_err(|_| bad("gracePeriodSeconds is no integer".to_owned()))?,
-                propagation_policy: text("propagationPolicy").map(str::to_owned),
+                grace_period_seconds: query.number("gracePeriodSeconds")?,
+                propagation_policy: query.get("propagationPolicy").map(str::to_owned),
                 orphan_dependents: query.get("orphanDependents").map(|_| query.flag("orphanDependents")),
-                dry_run: query.dry_run("DeleteOptions")?.then(|| vec!["All".to_owned()]),
+                dry_run: Some(query.all("dryRun").map(str::to_owned).collect()),
                 preconditions: Preconditions::in_query(text("uid"), text("resourceVersion")),
             }
         } else {
@@ -91,7 +89,6 @@ impl DeleteOptions {
     }
 
     fn check(&self) -> Result<(), Status> {
-        let wrong = |cause| Err(Status::invalid_options("DeleteOptions", &cause));
         // Something else sent by mistake must not delete.
         if let Some(kind) = self.kind.as_deref().filter(|kind| !matches!(*kind, "" | "DeleteOptions")) {
             let version = self.api_version.as_deref().unwrap_or_default();
@@ -99,21 +96,25 @@ impl DeleteOptions {
                 "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
             )));
         }
-        if self.orphan_dependents.is_some() && self.propagation_policy.is_some() {
+        let mut causes = Vec::new();
+        if self.orphan_dependents.is_some()
+            && let Some(policy) = &self.propagation_policy
+        {
             let why = "orphanDependents and deletionPropagation cannot be both set";
-            return wrong(Cause::invalid("propagationPolicy", "", why));
+            causes.push(Cause::invalid("propagationPolicy", policy, why));
         }
         if let Some(policy) = &self.propagation_policy
             && !matches!(policy.as_str(), "Background" | "Foreground" | "Orphan")
         {
-            let supported = ["Background", "Foreground", "Orphan"];
-            return wrong(Cause::unsupported("propagationPolicy", policy, &supported));
+            let supported = ["Foreground", "Background", "Orphan", "nil"];
+            causes.push(Cause::unsupported("propagationPolicy", policy, &supported));
         }
-        self.is_dry_run().map(drop)
+        causes.extend(dry_run_cause(self.dry_run.iter().flatten().map(String::as_str)));
+        query::refuse("DeleteOptions", &causes)
     }
 
-    fn is_dry_run(&self) -> Result<bool, Status> {
-        check_dry_run(self.dry_run.iter().flatten().map(String::as_str), "DeleteOptions")
+    fn is_dry_run(&self) -> bool {
+        self.dry_run.as_ref().is_some_and(|values| !values.is_empty())
     }
 
     /// Whether what to do with the dependents goes without saying, and is to leave them: of Jobs alone, as ever.
@@ -165,15 +166,19 @@ pub(super) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Statu
     }
     let key = key_of(target, name);
     let now = core.clock.now();
-    let turn = Turn::of(core, &call.writer(options.is_dry_run()?));
+    let turn = Turn::of(core, &call.writer(options.is_dry_run()));
     let deleted = gated(core, kind, turn, |inner| delete_one(inner, kind, &key, &options, now))?;
     let answers_object = kind.builtin.is_some_and(Builtin::delete_answers_object);
     let mut response = match deleted {
         Deleted::Gone(last) if !answers_object => {
             json_response(StatusCode::OK, status::deleted(kind, name, last.uid()).to_string())
         }
-        Deleted::Gone(object) | Deleted::Held(object) => {
-            json_response(StatusCode::OK, object.to_bytes(kind, form))
+        Deleted::Gone(object) => json_response(StatusCode::OK, object.to_bytes(kind, form)),
+        Deleted::Held(object) => {
+            // Only to who asks for it in the old way.
+            let cascades = options.orphan_dependents == Some(false);
+            let code = if cascades { StatusCode::ACCEPTED } else { StatusCode::OK };
+            json_response(code, object.to_bytes(kind, form))
         }
     };
     options.warn(kind, &mut response);
@@ -189,7 +194,7 @@ pub(super) async fn delete_collection(call: Call<'_>, form: Form) -> Result<Resp
     let list = ListOptions::parse(query)?;
     let options = DeleteOptions::parse(query, request)?;
     let listed = list::select(core, target, &list).await?;
-    let writer = call.writer(options.is_dry_run()?);
+    let writer = call.writer(options.is_dry_run());
     for object in &listed.objects {
         let now = core.clock.now();
         let turn = Turn::of(core, &Writer { name: object.key.name(), ..writer });
@@ -227,14 +232,15 @@ fn delete_one(
     if let Some(wanted) = &options.preconditions {
         check_preconditions(kind, name, wanted, &current)?;
     }
-    let dry_run = options.is_dry_run()?;
+    let dry_run = options.is_dry_run();
     let old = shown(kind, &current);
     inner.deletable(&current, &old)?;
     let mut new = old.clone();
     // An object's own finalizers are stronger than what goes without saying of its kind.
     let marked = metadata::finalizers(&old).iter().any(|f| matches!(*f, "orphan" | "foregroundDeletion"));
     let says = options.says_what_waits() || (options.orphans_by_default(kind) && !marked);
-    if says && !metadata::is_being_deleted(&old) {
+    let waits = metadata::get(&old, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;
+    if says && !waits {
         // What the options say overrules what the object carries (`deletionFinalizersForGarbageCollection`).
         let mut finalizers = metadata::finalizers(&old);
         finalizers.retain(|finalizer| !matches!(*finalizer, "orphan" | "foregroundDeletion"));

@@ -14,6 +14,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sle
 
 use crate::body::{Body, Disconnected};
 use crate::kind::Kind;
+use crate::metadata::Object;
 use crate::query::{ListOptions, Query};
 use crate::rest::{parse_version, wait_for};
 use crate::route::Target;
@@ -51,6 +52,8 @@ pub(crate) async fn watch(
     let from = match options.initial_events {
         Some(true) => Beginning::Objects,
         Some(false) if version == 0 => Beginning::Now,
+        // Zero by another spelling.
+        None if version == 0 => Beginning::Objects,
         _ => Beginning::After(version),
     };
     let namespace = target.namespace.as_deref().or_else(|| selector.only("metadata.namespace"));
@@ -270,8 +273,14 @@ impl Watcher {
             Form::Full => (self.kind.api_version(), self.kind.kind()),
             Form::Metadata => ("meta.k8s.io/v1".to_owned(), "PartialObjectMetadata"),
         };
-        let object = json!({ "apiVersion": version, "kind": kind, "metadata": metadata });
-        event_line("BOOKMARK", &object)
+        let mut object = Object::from_iter([("metadata".to_owned(), metadata)]);
+        // What Go writes of every object of a type is there, too.
+        if let (Form::Full, Some(builtin)) = (self.form, self.kind.builtin) {
+            object = builtin.canonical(object.clone(), &mut Vec::new()).unwrap_or(object);
+        }
+        object.insert("apiVersion".to_owned(), version.into());
+        object.insert("kind".to_owned(), kind.into());
+        event_line("BOOKMARK", &object.into())
     }
 }
 

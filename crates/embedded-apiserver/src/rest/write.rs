@@ -21,7 +21,7 @@ use crate::patch::Patch;
 use crate::query::FieldValidation;
 use crate::rest::apply;
 use crate::rest::call::Call;
-use crate::rest::decode::{self, Decoded};
+use crate::rest::decode::{self, Blame, Decoded};
 use crate::rest::definitions;
 use crate::rest::duplicates;
 use crate::rest::ownership::{Author, Owners};
@@ -61,7 +61,8 @@ pub(super) fn create(call: Call<'_>) -> Result<Written, Status> {
     let object = gated(core, kind, turn, |inner| {
         let (object, sent) = taken.take()?;
         insert(core, inner, kind, namespace, object, Owners::Changes(&author, sent), now, dry_run)
-    })?;
+    });
+    let object = object.map_err(|status| status.warned(&warnings))?;
     warnings.extend(warned(kind, &object, None));
     Ok(Written { object, created: true, warnings })
 }
@@ -184,11 +185,12 @@ pub(super) fn insert(
     }
     let key = Key::new(place, &name);
     if let Some(found) = inner.state.get(&table, &key) {
-        return Err(if found.is_being_deleted() {
-            Status::exists_and_is_being_deleted(kind, &name)
-        } else {
-            Status::already_exists(kind, &name)
-        });
+        let mut status = Status::already_exists(kind, &name);
+        if !base.is_empty() {
+            status = status.no_unique_name();
+        }
+        let goes = found.is_being_deleted();
+        return Err(if goes { status.and_is_being_deleted() } else { status });
     }
     inner.validated(&object)?;
     put(inner, kind, key, object, &managed, 0, dry_run)
@@ -239,9 +241,15 @@ fn check_namespace(
 
 fn check(kind: &Kind, object: &Object, old: Option<&Object>, subresource: Option<&str>, causes: &mut Causes) {
     metadata::check(object, causes);
+    if kind.builtin.is_some_and(Builtin::has_old_finalizers) {
+        metadata::check_old_finalizers(object, causes);
+    }
     definitions::check(kind, object, old, subresource, causes);
     if let Some(builtin) = kind.builtin {
         rules::check(builtin, object, old, causes);
+        if builtin == Builtin::Event {
+            causes.metadata_last();
+        }
         if let Some(old) = old {
             rules::check_update(builtin, object, old, causes);
         }
@@ -289,10 +297,29 @@ pub(super) fn shown(kind: &Kind, stored: &Stored) -> Object {
 
 /// What the answer to a write warns of, by the kind's own rules.
 pub(super) fn warned(kind: &Kind, stored: &Stored, old: Option<&Object>) -> Vec<String> {
-    match kind.builtin.filter(|builtin| rules::warns(*builtin)) {
-        Some(builtin) => rules::warnings(builtin, &stored.object(), old),
-        None => Vec::new(),
+    match kind.builtin {
+        Some(builtin) if rules::warns(builtin) => rules::warnings(builtin, &stored.object(), old),
+        None => new_finalizers(&stored.object(), old),
+        Some(_) => Vec::new(),
     }
+}
+
+/// What custom objects are warned of for the finalizers that are new (`validateKubeFinalizerName` of
+/// k8s.io/apiextensions-apiserver/pkg/registry/customresource).
+fn new_finalizers(object: &Object, old: Option<&Object>) -> Vec<String> {
+    let before = old.map(metadata::finalizers).unwrap_or_default();
+    let mut added = metadata::finalizers(object);
+    added.retain(|finalizer| names::wrong_finalizer(finalizer).is_some() && !before.contains(finalizer));
+    added.sort_unstable();
+    added.dedup();
+    let warning = |finalizer: &str| {
+        let path = if finalizer.contains('.') { " including a path (/)" } else { "" };
+        format!(
+            "metadata.finalizers: {finalizer:?}: prefer a domain-qualified finalizer name{path} to avoid accidental \
+             conflicts with other finalizer writers"
+        )
+    };
+    added.into_iter().map(warning).collect()
 }
 
 /// Gives a Service what is handed out to Services.

@@ -460,5 +460,5 @@ fn event_count(event: &Value) -> Value {
     let counts = ["/series/count", "/count", "/deprecatedCount"]
         .iter()
         .filter_map(|path| event.pointer(path)?.as_i64());
-    counts.filter(|count| *count > 0).max().unwrap_or(1).to_string().into()
+    counts.filter(|count| *count > 0).max().unwrap_or(1).into()
 }

@@ -47,6 +47,8 @@ pub(super) struct Request {
 pub(super) enum Body {
     None,
     Json(Value),
+    /// The same, as YAML.
+    Yaml(Value),
     /// As it is, whatever it is.
     Raw(&'static str),
 }
@@ -81,6 +83,7 @@ impl Request {
             Body::None => String::new(),
             Body::Raw(text) => (*text).to_owned(),
             Body::Json(value) => memory.fill_all(value)?.to_string(),
+            Body::Yaml(value) => yaml(&memory.fill_all(value)?),
         };
         Some(Filled { method: self.method.clone(), path, headers, body })
     }
@@ -91,6 +94,16 @@ fn escaped(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let escaped = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
     text.bytes().map(escaped).collect()
+}
+
+/// A block of the outermost members, in which everything is JSON, as YAML allows.
+fn yaml(value: &Value) -> String {
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            members.iter().map(|(name, value)| format!("{name}: {value}\n")).collect()
+        }
+        other => other.to_string(),
+    }
 }
 
 /// What one server has said so far of what can be named.

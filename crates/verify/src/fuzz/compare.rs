@@ -89,17 +89,22 @@ impl Relation {
             ("continue", Value::String(a), Value::String(b)) if a.is_empty() == b.is_empty() => Ok(()),
             // The order of several causes is random, and that of the message's parts with it.
             ("details", ..) => self.values(&sorted(real), &sorted(embedded), at),
-            ("message", Value::String(a), Value::String(b)) if at.text == "/message" => {
+            ("message", Value::String(a), Value::String(b)) => {
                 // Which member of a body was of the wrong type is said by Go in terms of its own structures.
                 if is_about_decoding(a) {
                     return Ok(());
                 }
-                let first = self.texts(a, b);
-                if first.is_ok() || parts(a) == parts(b) {
+                let (a, b) = (without_document(a), without_document(b));
+                let first = self.texts(&a, &b);
+                if first.is_ok() || parts(&a) == parts(&b) {
                     Ok(())
                 } else {
-                    first.map_err(|why| format!("/message: {why}"))
+                    first.map_err(|why| format!("{}: {why}", at.text))
                 }
+            }
+            // Drawn from a range, where none is asked for.
+            ("nodePort", Value::Number(a), Value::Number(b)) => {
+                self.same_word(&format!("port {a}"), &format!("port {b}"))
             }
             _ => self.values(real, embedded, at),
         }
@@ -148,7 +153,8 @@ impl Relation {
         }
         let differ = || same("text", real, embedded);
         let (a, b) = (words(real), words(embedded));
-        if a.len() != b.len() {
+        // What stands between the words is nobody's to make up.
+        if a.len() != b.len() || between(real) != between(embedded) {
             return differ();
         }
         for (a, b) in a.iter().zip(&b) {
@@ -224,24 +230,50 @@ fn parts(message: &str) -> Vec<String> {
     parts
 }
 
+const fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | ':')
+}
+
 fn words(text: &str) -> Vec<&str> {
-    let is_word = |c: char| c.is_ascii_alphanumeric() || "-.:".contains(c);
     text.split(|c| !is_word(c))
         .map(|word| word.trim_end_matches(['.', ':']))
         .filter(|word| !word.is_empty())
         .collect()
 }
 
+/// All but the words, each of which becomes one sign.
+fn between(text: &str) -> String {
+    let mut out = String::new();
+    let mut in_word = false;
+    for c in text.chars() {
+        if !is_word(c) {
+            out.push(c);
+        } else if !in_word {
+            out.push('w');
+        }
+        in_word = is_word(c);
+    }
+    out
+}
+
+/// A message without what of it depends on Go's structures: the whole object that a patch has made, and how a pod would
+/// differ.
+fn without_document(message: &str) -> std::borrow::Cow<'_, str> {
+    const BEGIN: &str = "Invalid value: \"{";
+    // How a pod would differ is shown in terms of Go's structures, too.
+    let message = message.split("\n@@").next().unwrap_or(message);
+    match (message.find(BEGIN), message.rfind("}\": ")) {
+        (Some(begin), Some(end)) if begin < end => {
+            format!("{}{}", &message[..begin + BEGIN.len()], &message[end..]).into()
+        }
+        _ => message.into(),
+    }
+}
+
 fn is_about_decoding(message: &str) -> bool {
-    [
-        "cannot unmarshal",
-        "cannot be handled as a",
-        "cannot restore",
-        "looking for beginning of",
-        "unable to decode",
-    ]
-    .iter()
-    .any(|words| message.contains(words))
+    ["cannot unmarshal", "cannot restore", "looking for beginning of", "unable to decode"]
+        .iter()
+        .any(|words| message.contains(words))
 }
 
 fn is_number(word: &str) -> bool {

@@ -8,9 +8,14 @@ use crate::conformance::{APPLY, JSON_PATCH, MERGE, STRATEGIC};
 use crate::fuzz::call::{Body, CLIENTS, Call, Request, What};
 use crate::fuzz::kinds::{KINDS, Kind, odd, one};
 
+mod deletes;
+mod metadata;
 mod patches;
+mod reads;
+mod strange;
 
 const JSON: &str = "application/json";
+const YAML: &str = "application/yaml";
 
 /// The calls of a seed.
 pub(super) fn sequence(seed: u64, length: usize) -> Vec<Call> {
@@ -79,6 +84,10 @@ impl Draw {
 
     fn name(&mut self, kind: &Kind) -> String {
         let name = self.one(&["a", "a", "b", "c"]);
+        if kind.dry && !self.one_in(6) {
+            // What a definition must be called.
+            return "things.{own}.example.com".to_owned();
+        }
         if kind.cluster { format!("{{own}}-{name}") } else { name.to_owned() }
     }
 
@@ -102,6 +111,9 @@ impl Draw {
         }
         if self.one_in(60) {
             query.push(("pretty".to_owned(), self.one(&["true", "false", "x"]).to_owned()));
+        }
+        if kind.dry && method != Method::GET {
+            query.push(("dryRun".to_owned(), "All".to_owned()));
         }
         let client = self.rng.usize(..CLIENTS.len());
         Request {
@@ -130,77 +142,6 @@ impl Draw {
         if self.one_in(8) {
             self.add(request, "fieldManager", &["m", "n", "", "a b", "é"]);
         }
-    }
-
-    fn metadata(&mut self, kind: &Kind, name: &str) -> Value {
-        let mut metadata = json!({ "name": name });
-        let mut labels = if kind.cluster { json!({ "run": "{own}" }) } else { json!({}) };
-        for label in ["l", "n"] {
-            if self.one_in(3) {
-                labels[label] = self.one(&["x", "y", "", "1", "2"]).into();
-            }
-        }
-        if labels.as_object().is_some_and(|labels| !labels.is_empty()) || self.one_in(10) {
-            metadata["labels"] = labels;
-        }
-        if self.one_in(6) {
-            metadata["annotations"] = json!({ "note": self.one(&["1", "2", ""]) });
-        }
-        if self.one_in(7) {
-            metadata["finalizers"] = self.one(&[
-                json!(["example.com/f"]),
-                json!(["example.com/f", "example.com/g"]),
-                json!([]),
-                json!(["bad"]),
-            ]);
-        }
-        if self.one_in(15) {
-            let owner = json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "00000000-0000-4000-8000-000000000001" });
-            metadata["ownerReferences"] = json!([owner]);
-        }
-        if self.one_in(25) {
-            let member = self.one(&[
-                "uid",
-                "creationTimestamp",
-                "deletionTimestamp",
-                "generation",
-                "selfLink",
-                "namespace",
-                "labels",
-                "annotations",
-                "finalizers",
-                "ownerReferences",
-                "extra",
-                "resourceVersion",
-                "generateName",
-                "managedFields",
-                "deletionGracePeriodSeconds",
-                "name",
-            ]);
-            metadata[member] = self.strange_metadata(member);
-        }
-        metadata
-    }
-
-    fn strange_metadata(&mut self, member: &str) -> Value {
-        let fitting = match member {
-            "uid" => json!("00000000-0000-4000-8000-000000000002"),
-            "creationTimestamp" | "deletionTimestamp" => json!("2001-01-01T00:00:00Z"),
-            "generation" => json!(7),
-            "namespace" => json!("other"),
-            "labels" => self.one(&[
-                json!({ "a b": "x" }),
-                json!({ "l": "x y" }),
-                json!({ "l": "x".repeat(64) }),
-                json!({ "l": null }),
-            ]),
-            "annotations" => self.one(&[json!({ "a b": "x" }), json!({ "x": null })]),
-            "finalizers" => json!(["example.com/f", "a b"]),
-            "resourceVersion" => self.one(&[json!("0"), json!("1"), json!("x"), json!("")]),
-            "name" => self.one(&[json!("A"), json!("a..b"), json!(""), json!("a_b"), json!("..")]),
-            _ => odd(&mut self.rng),
-        };
-        if self.one_in(3) { odd(&mut self.rng) } else { fitting }
     }
 
     fn object(&mut self, kind: &Kind, name: &str) -> Value {
@@ -243,173 +184,8 @@ impl Draw {
             }
         }
         let mut request = self.request(kind, Method::POST, String::new());
-        request.media = Some(JSON);
-        request.body = Body::Json(object);
+        (request.media, request.body) = self.body(object);
         self.write_options(&mut request);
-        request
-    }
-
-    fn get(&mut self, kind: &Kind) -> Request {
-        let name = self.name(kind);
-        let rest = match kind.subresources {
-            [] => format!("/{name}"),
-            some if self.one_in(6) => format!("/{name}/{}", self.one(some)),
-            _ => format!("/{name}"),
-        };
-        let mut request = self.request(kind, Method::GET, rest);
-        if self.one_in(6) {
-            let version = self.version_of(kind, &name);
-            request.query.push(("resourceVersion".to_owned(), version));
-        }
-        request
-    }
-
-    /// A version to read at.
-    fn version_of(&mut self, kind: &Kind, name: &str) -> String {
-        let plural = kind.collection.rsplit('/').next().unwrap_or_default();
-        match self.rng.u32(..12) {
-            0..3 => "0".to_owned(),
-            3..6 => format!("{{rv:{plural}:{}}}", self.rng.u8(..2)),
-            6..10 => format!("{{rv:{}:{}}}", Self::key(kind, name), self.rng.u8(..3)),
-            10 => self.one(&["x", "", "-1", "00"]).to_owned(),
-            _ => String::new(),
-        }
-    }
-
-    fn selectors(&mut self, request: &mut Request, kind: &Kind) {
-        if kind.cluster {
-            let more = self.one(&["", "", ",l", ",l=x", ",!n"]);
-            request.query.push(("labelSelector".to_owned(), format!("run={{own}}{more}")));
-        } else if self.one_in(3) {
-            let selectors = [
-                "l",
-                "!l",
-                "l=x",
-                "l==x",
-                "l!=x",
-                "l in (x,y)",
-                "l notin (x)",
-                "l=x,n=y",
-                "n>1",
-                "n<2",
-                "l=",
-                "l in ()",
-                "l = x ",
-                ",",
-                "=x",
-                "l=x=y",
-                "l in x",
-                "a b",
-                "l,",
-                "",
-                "!",
-                "l in (x",
-                "example.com/l=x",
-                "l=x,!n",
-                "x/y/z",
-                "n>x",
-                "l=é",
-            ];
-            self.add(request, "labelSelector", &selectors);
-        }
-        if self.one_in(6) && !kind.cluster {
-            let mut fields = vec![
-                "metadata.name=a",
-                "metadata.name!=a",
-                "metadata.name=a,metadata.namespace={ns}",
-                "metadata.namespace=x",
-                "spec.x=1",
-                "metadata.name",
-                "metadata.name=a,metadata.name=b",
-                "=",
-                "metadata.name==a",
-                "",
-                "metadata.name=",
-                "metadata.name=a\\,b",
-                "metadata.name in (a)",
-            ];
-            let own: Vec<String> = kind
-                .fields
-                .iter()
-                .flat_map(|field| {
-                    ["", "red", "Pending", "Opaque", "p", "ClusterIP"].map(|value| format!("{field}={value}"))
-                })
-                .collect();
-            fields.extend(own.iter().map(String::as_str));
-            self.add(request, "fieldSelector", &fields);
-        }
-    }
-
-    fn list(&mut self, kind: &Kind) -> Request {
-        let mut request = self.request(kind, Method::GET, String::new());
-        self.selectors(&mut request, kind);
-        if self.one_in(3) {
-            self.add(&mut request, "limit", &["1", "2", "1", "3", "500", "-1", "0", "x", ""]);
-        }
-        let plural = kind.collection.rsplit('/').next().unwrap_or_default();
-        if self.one_in(6) {
-            let token = if self.one_in(8) {
-                self.one(&["x", "e30", "eyJ2IjoibWV0YS5rOHMuaW8vdjEifQ"]).to_owned()
-            } else {
-                format!("{{token:{plural}}}")
-            };
-            request.query.push(("continue".to_owned(), token));
-        }
-        if self.one_in(4) {
-            let version = self.version_of(kind, "a");
-            request.query.push(("resourceVersion".to_owned(), version));
-        }
-        if self.one_in(6) {
-            self.add(
-                &mut request,
-                "resourceVersionMatch",
-                &["Exact", "Exact", "NotOlderThan", "NotOlderThan", "x", ""],
-            );
-        }
-        if self.one_in(40) {
-            self.add(&mut request, "allowWatchBookmarks", &["true", "x"]);
-        }
-        if self.one_in(40) {
-            self.add(&mut request, "sendInitialEvents", &["true", "x"]);
-        }
-        if self.one_in(40) {
-            self.add(&mut request, "timeoutSeconds", &["10", "-1", "x"]);
-        }
-        request
-    }
-
-    fn watch(&mut self, kind: &Kind) -> Request {
-        let mut request = self.request(kind, Method::GET, String::new());
-        request.query.push(("watch".to_owned(), self.one(&["true", "true", "1"]).to_owned()));
-        self.selectors(&mut request, kind);
-        match self.rng.u32(..8) {
-            0 => {}
-            1 => request.query.push(("resourceVersion".to_owned(), "0".to_owned())),
-            2 => {
-                request
-                    .query
-                    .push(("sendInitialEvents".to_owned(), self.one(&["true", "true", "false"]).to_owned()));
-                let matched = self.one(&["NotOlderThan", "NotOlderThan", "NotOlderThan", "Exact", ""]);
-                request.query.push(("resourceVersionMatch".to_owned(), matched.to_owned()));
-                if self.one_in(3) {
-                    let version = self.version_of(kind, "a");
-                    request.query.push(("resourceVersion".to_owned(), version));
-                }
-            }
-            _ => {
-                let version = self.version_of(kind, "a");
-                request.query.push(("resourceVersion".to_owned(), version));
-            }
-        }
-        if self.one_in(2) {
-            self.add(&mut request, "allowWatchBookmarks", &["true", "true", "false"]);
-        }
-        if self.one_in(30) {
-            self.add(&mut request, "timeoutSeconds", &["600", "x"]);
-        }
-        if self.one_in(40) {
-            self.add(&mut request, "limit", &["1", "x"]);
-        }
         request
     }
 
@@ -441,129 +217,29 @@ impl Draw {
             set(&mut object, "uid", format!("{{uid:{}}}", Self::key(kind, &other)));
         }
         let rest = self.subresource(kind, &name);
+        self.fit(&mut object, kind, &rest);
         let mut request = self.request(kind, Method::PUT, rest);
-        request.media = Some(JSON);
-        request.body = Body::Json(object);
+        (request.media, request.body) = self.body(object);
         self.write_options(&mut request);
         request
     }
 
-    fn delete_options(&mut self, request: &mut Request, key: &str) {
-        let mut options = json!({});
-        if self.one_in(3) {
-            options["preconditions"] = match self.rng.u32(..4) {
-                0 => json!({ "uid": format!("{{uid:{key}}}") }),
-                1 => json!({ "resourceVersion": format!("{{rv:{key}:{}}}", self.rng.u8(..2)) }),
-                2 => json!({ "uid": "00000000-0000-4000-8000-000000000009" }),
-                _ => json!({ "uid": format!("{{uid:{key}}}"), "resourceVersion": format!("{{rv:{key}:0}}") }),
-            };
+    /// Makes of an object what goes to a subresource of it.
+    fn fit(&mut self, object: &mut Value, kind: &Kind, rest: &str) {
+        if rest.ends_with("/status") && !self.one_in(5) {
+            object["status"] = (kind.status)(&mut self.rng);
         }
-        if self.one_in(4) {
-            options["propagationPolicy"] = self.one(&["Background", "Foreground", "Orphan", "x"]).into();
-        }
-        if self.one_in(10) {
-            options["orphanDependents"] = self.rng.bool().into();
-        }
-        if self.one_in(5) {
-            options["gracePeriodSeconds"] = self.one(&[0, 1, 30, -1]).into();
-        }
-        if self.one_in(12) {
-            options["dryRun"] = self.one(&[json!(["All"]), json!(["x"]), json!([])]);
-        }
-        if self.one_in(20) {
-            options["kind"] = self.one(&["DeleteOptions", "x"]).into();
-            options["apiVersion"] = self.one(&["v1", "x"]).into();
-        }
-        if self.one_in(20) {
-            let member =
-                self.one(&["extra", "preconditions", "gracePeriodSeconds", "propagationPolicy", "dryRun"]);
-            options[member] = odd(&mut self.rng);
-        }
-        if options.as_object().is_some_and(|options| !options.is_empty()) || self.one_in(8) {
-            request.media = Some(JSON);
-            request.body = Body::Json(options);
-        }
-        if self.one_in(8) {
-            let (name, values): (_, &[&str]) = self.one(&[
-                ("propagationPolicy", &["Background", "Foreground", "x"][..]),
-                ("gracePeriodSeconds", &["0", "1", "x", "-1"]),
-                ("dryRun", &["All", "x"]),
-                ("orphanDependents", &["true", "false", "x"]),
-            ]);
-            self.add(request, name, values);
+        if rest.ends_with("/scale") && !self.one_in(8) {
+            let replicas = self.one(&[json!(0), json!(1), json!(2), json!(-1), json!("x")]);
+            let (api_version, metadata) = ("autoscaling/v1", object["metadata"].take());
+            *object = json!({
+                "apiVersion": api_version, "kind": "Scale", "metadata": metadata, "spec": { "replicas": replicas },
+            });
         }
     }
 
-    fn delete(&mut self, kind: &Kind) -> Request {
-        let name = self.name(kind);
-        let mut request = self.request(kind, Method::DELETE, format!("/{name}"));
-        self.delete_options(&mut request, &Self::key(kind, &name));
-        request
-    }
-
-    fn delete_collection(&mut self, kind: &Kind) -> Request {
-        let mut request = self.request(kind, Method::DELETE, String::new());
-        self.selectors(&mut request, kind);
-        if self.one_in(3) {
-            self.delete_options(&mut request, &Self::key(kind, "a"));
-        }
-        request
-    }
-
-    /// What no client means.
-    fn strange(&mut self, kind: &Kind) -> Request {
-        let name = self.name(kind);
-        let rest = self.one(&[
-            "",
-            "/{name}",
-            "/{name}/status",
-            "/{name}/scale",
-            "/{name}/odd",
-            "/{name}/status/x",
-            "/",
-        ]);
-        let rest = rest.replace("{name}", &name);
-        let method = self.one(&[
-            Method::GET,
-            Method::POST,
-            Method::PUT,
-            Method::PATCH,
-            Method::DELETE,
-            Method::OPTIONS,
-        ]);
-        let mut request = self.request(kind, method, rest);
-        request.media = self.one(&[
-            None,
-            Some(JSON),
-            Some(MERGE),
-            Some("text/plain"),
-            Some("application/json; charset=utf-8"),
-            Some("a/b;c"),
-        ]);
-        request.accept = self.one(&[
-            Some(JSON),
-            Some("text/html"),
-            Some("*/*"),
-            Some("application/*"),
-            Some("application/xml,application/json"),
-            Some(";"),
-        ]);
-        request.body = match self.rng.u32(..6) {
-            0 => Body::None,
-            1 => Body::Raw(self.one(&[
-                "{",
-                "[]",
-                "null",
-                "\"x\"",
-                "{\"a\":1,\"a\":2}",
-                "nul",
-                "{}{}",
-                " ",
-                "{\"metadata\":{\"name\":\"a\",\"name\":\"b\"}}",
-            ])),
-            2 => Body::Json(odd(&mut self.rng)),
-            _ => Body::Json(self.object(kind, &name)),
-        };
-        request
+    /// A whole object as the body of a write: JSON, or now and then YAML.
+    fn body(&mut self, object: Value) -> (Option<&'static str>, Body) {
+        if self.one_in(8) { (Some(YAML), Body::Yaml(object)) } else { (Some(JSON), Body::Json(object)) }
     }
 }

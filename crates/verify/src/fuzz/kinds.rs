@@ -1,5 +1,10 @@
 //! The kinds that calls are about: where they are, what an object of each looks like, and what may be changed of it.
 
+mod cluster;
+mod plain;
+mod schemas;
+mod workloads;
+
 use fastrand::Rng;
 use serde_json::{Value, json};
 
@@ -18,6 +23,10 @@ pub(super) struct Kind {
     pub(super) fields: &'static [&'static str],
     /// Everything of an object but metadata, kind and version.
     pub(super) rest: fn(&mut Rng) -> Value,
+    /// The status that whoever keeps it writes.
+    pub(super) status: fn(&mut Rng) -> Value,
+    /// What is written is only tried: somebody else writes to such an object, too, in his own time.
+    pub(super) dry: bool,
 }
 
 const BASE: Kind = Kind {
@@ -30,6 +39,8 @@ const BASE: Kind = Kind {
     weight: 1,
     fields: &[],
     rest: |_| json!({}),
+    status: |_| json!({}),
+    dry: false,
 };
 
 pub(super) const KINDS: &[Kind] = &[
@@ -37,7 +48,7 @@ pub(super) const KINDS: &[Kind] = &[
         collection: "/api/v1/namespaces/{ns}/configmaps",
         kind: "ConfigMap",
         weight: 8,
-        rest: map,
+        rest: plain::map,
         ..BASE
     },
     Kind {
@@ -46,9 +57,10 @@ pub(super) const KINDS: &[Kind] = &[
         kind: "Widget",
         subresources: &["status"],
         custom: true,
-        weight: 7,
+        weight: 6,
         fields: &["spec.color"],
-        rest: widget,
+        rest: plain::widget,
+        status: plain::widget_status,
         ..BASE
     },
     Kind {
@@ -59,7 +71,7 @@ pub(super) const KINDS: &[Kind] = &[
         custom: true,
         weight: 2,
         fields: &["spec.color"],
-        rest: widget,
+        rest: plain::widget,
         ..BASE
     },
     Kind {
@@ -69,7 +81,7 @@ pub(super) const KINDS: &[Kind] = &[
         cluster: true,
         custom: true,
         weight: 2,
-        rest: widget,
+        rest: plain::widget,
         ..BASE
     },
     Kind {
@@ -77,7 +89,7 @@ pub(super) const KINDS: &[Kind] = &[
         api_version: "coordination.k8s.io/v1",
         kind: "Lease",
         weight: 5,
-        rest: lease,
+        rest: plain::lease,
         ..BASE
     },
     Kind {
@@ -85,24 +97,26 @@ pub(super) const KINDS: &[Kind] = &[
         kind: "Secret",
         weight: 2,
         fields: &["type"],
-        rest: secret,
+        rest: plain::secret,
         ..BASE
     },
     Kind {
         collection: "/api/v1/namespaces/{ns}/pods",
         kind: "Pod",
         subresources: &["status"],
-        weight: 0,
+        weight: 3,
         fields: &["spec.nodeName", "status.phase", "spec.restartPolicy"],
-        rest: pod,
+        rest: workloads::pod,
+        status: workloads::pod_status,
         ..BASE
     },
     Kind {
         collection: "/api/v1/namespaces/{ns}/persistentvolumeclaims",
         kind: "PersistentVolumeClaim",
         subresources: &["status"],
-        weight: 0,
-        rest: claim,
+        weight: 2,
+        rest: plain::claim,
+        status: plain::claim_status,
         ..BASE
     },
     Kind {
@@ -110,20 +124,21 @@ pub(super) const KINDS: &[Kind] = &[
         kind: "Service",
         subresources: &["status"],
         fields: &["spec.type", "spec.clusterIP"],
-        rest: service,
+        rest: plain::service,
+        status: |rng| json!({ "loadBalancer": { "ingress": [{ "ip": one(rng, &["1.2.3.4", "x"]) }] } }),
         ..BASE
     },
     Kind {
         collection: "/api/v1/namespaces/{ns}/serviceaccounts",
         kind: "ServiceAccount",
-        rest: account,
+        rest: plain::account,
         ..BASE
     },
     Kind {
         collection: "/api/v1/namespaces/{ns}/events",
         kind: "Event",
         fields: &["involvedObject.name", "reason", "type"],
-        rest: event,
+        rest: plain::event,
         ..BASE
     },
     Kind {
@@ -131,7 +146,8 @@ pub(super) const KINDS: &[Kind] = &[
         kind: "PersistentVolume",
         cluster: true,
         subresources: &["status"],
-        rest: volume,
+        rest: plain::volume,
+        status: |rng| json!({ "phase": one(rng, &["Available", "Released", "Failed"]), "message": "m" }),
         ..BASE
     },
     Kind {
@@ -139,7 +155,130 @@ pub(super) const KINDS: &[Kind] = &[
         api_version: "storage.k8s.io/v1",
         kind: "StorageClass",
         cluster: true,
-        rest: class,
+        rest: plain::class,
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/conformance.example.com/v1/namespaces/{ns}/trackers",
+        api_version: "conformance.example.com/v1",
+        kind: "Tracker",
+        subresources: &["status"],
+        custom: true,
+        weight: 6,
+        rest: schemas::tracker,
+        status: schemas::tracker_status,
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/conformance.example.com/v1/namespaces/{ns}/gears",
+        api_version: "conformance.example.com/v1",
+        kind: "Gear",
+        subresources: &["status"],
+        custom: true,
+        weight: 4,
+        rest: schemas::gear,
+        status: |rng| json!({ "phase": one(rng, &["a", "b"]), "replicas": one(rng, &[1, 2]) }),
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/apps/v1/namespaces/{ns}/deployments",
+        api_version: "apps/v1",
+        kind: "Deployment",
+        subresources: &["status", "scale"],
+        weight: 4,
+        rest: workloads::deployment,
+        status: workloads::deployment_status,
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/apps/v1/namespaces/{ns}/replicasets",
+        api_version: "apps/v1",
+        kind: "ReplicaSet",
+        subresources: &["status", "scale"],
+        weight: 2,
+        fields: &["status.replicas"],
+        rest: workloads::replica_set,
+        status: |rng| json!({ "replicas": one(rng, &[0, 1, 2, -1]), "readyReplicas": one(rng, &[0, 1, 3]) }),
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/batch/v1/namespaces/{ns}/jobs",
+        api_version: "batch/v1",
+        kind: "Job",
+        subresources: &["status"],
+        weight: 2,
+        fields: &["status.successful"],
+        rest: workloads::job,
+        status: |rng| json!({ "active": one(rng, &[0, 1, -1]), "succeeded": one(rng, &[0, 1]) }),
+        ..BASE
+    },
+    Kind {
+        collection: "/api/v1/namespaces/{ns}/endpoints",
+        kind: "Endpoints",
+        rest: cluster::endpoints,
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/discovery.k8s.io/v1/namespaces/{ns}/endpointslices",
+        api_version: "discovery.k8s.io/v1",
+        kind: "EndpointSlice",
+        rest: cluster::slice,
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/events.k8s.io/v1/namespaces/{ns}/events",
+        api_version: "events.k8s.io/v1",
+        kind: "Event",
+        fields: &["regarding.name", "reason"],
+        rest: plain::new_event,
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/roles",
+        api_version: "rbac.authorization.k8s.io/v1",
+        kind: "Role",
+        rest: cluster::role,
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/rbac.authorization.k8s.io/v1/namespaces/{ns}/rolebindings",
+        api_version: "rbac.authorization.k8s.io/v1",
+        kind: "RoleBinding",
+        rest: cluster::binding,
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+        api_version: "rbac.authorization.k8s.io/v1",
+        kind: "ClusterRole",
+        cluster: true,
+        rest: cluster::role,
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+        api_version: "rbac.authorization.k8s.io/v1",
+        kind: "ClusterRoleBinding",
+        cluster: true,
+        rest: cluster::binding,
+        ..BASE
+    },
+    Kind {
+        collection: "/api/v1/nodes",
+        kind: "Node",
+        cluster: true,
+        subresources: &["status"],
+        rest: cluster::node,
+        status: cluster::node_status,
+        ..BASE
+    },
+    Kind {
+        collection: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+        api_version: "apiextensions.k8s.io/v1",
+        kind: "CustomResourceDefinition",
+        cluster: true,
+        rest: schemas::definition,
+        dry: true,
         ..BASE
     },
 ];
@@ -170,157 +309,4 @@ pub(super) fn odd(rng: &mut Rng) -> Value {
             json!("é\n"),
         ],
     )
-}
-
-fn map(rng: &mut Rng) -> Value {
-    let mut data = json!({});
-    for key in ["k", "l", "m"] {
-        if rng.u8(..3) > 0 {
-            data[key] = one(rng, &["v", "w", ""]).into();
-        }
-    }
-    let mut object = json!({ "data": data });
-    if rng.u8(..10) == 0 {
-        object["binaryData"] = json!({ "b": one(rng, &["eA==", "", "!"]) });
-    }
-    if rng.u8(..20) == 0 {
-        object["immutable"] = rng.bool().into();
-    }
-    object
-}
-
-fn widget(rng: &mut Rng) -> Value {
-    let mut spec = json!({});
-    if rng.u8(..4) > 0 {
-        spec["color"] = one(rng, &["red", "blue"]).into();
-    }
-    if rng.bool() {
-        spec["size"] = one(rng, &[json!(1), json!(2), json!(2.0), json!(1.5), json!(null)]);
-    }
-    if rng.u8(..3) == 0 {
-        spec["list"] = one(rng, &[json!(["a", "b"]), json!([]), json!([{ "name": "a", "x": 1 }])]);
-    }
-    let mut object = json!({ "spec": spec });
-    if rng.u8(..3) == 0 {
-        object["status"] = json!({ "ready": rng.bool() });
-    }
-    if rng.u8(..10) == 0 {
-        object["beside"] = one(rng, &[json!(1), json!({ "a": null })]);
-    }
-    object
-}
-
-fn lease(rng: &mut Rng) -> Value {
-    let mut spec = json!({});
-    if rng.u8(..5) > 0 {
-        spec["holderIdentity"] = one(rng, &["x", "y", ""]).into();
-    }
-    if rng.u8(..4) > 0 {
-        spec["leaseDurationSeconds"] = one(rng, &[15, 15, 1, 0, -1]).into();
-    }
-    if rng.u8(..3) > 0 {
-        let times = [
-            "2026-01-02T03:04:05.000006Z",
-            "2026-01-02T03:04:06.000000Z",
-            "2026-01-02T03:04:05.000006+01:00",
-            "2026-01-02T03:04:05Z",
-        ];
-        let weighted = if rng.u8(..12) == 0 { &times[2..] } else { &times[..2] };
-        spec["renewTime"] = one(rng, weighted).into();
-    }
-    if rng.bool() {
-        spec["leaseTransitions"] = one(rng, &[0, 1, 2]).into();
-    }
-    json!({ "spec": spec })
-}
-
-fn secret(rng: &mut Rng) -> Value {
-    let mut object = json!({ "data": { "k": one(rng, &["dg==", "", "dg"]) } });
-    if rng.u8(..3) == 0 {
-        object["stringData"] = json!({ "s": one(rng, &["v", ""]) });
-    }
-    if rng.u8(..5) == 0 {
-        object["type"] = one(rng, &["Opaque", "example.com/t", "kubernetes.io/tls"]).into();
-    }
-    object
-}
-
-fn pod(rng: &mut Rng) -> Value {
-    let mut spec = json!({ "containers": [{ "name": "c", "image": one(rng, &["i", "j", "i:1"]) }] });
-    match rng.u8(..12) {
-        0 => spec["nodeName"] = "n".into(),
-        1 => spec["restartPolicy"] = one(rng, &["Never", "OnFailure", "Odd"]).into(),
-        2 => spec["terminationGracePeriodSeconds"] = one(rng, &[0, 5, -1]).into(),
-        3 => spec["containers"] = json!([]),
-        4 => spec["volumes"] = json!([{ "name": "v", "emptyDir": {} }]),
-        5 => spec["containers"][0]["env"] = json!([{ "name": "E", "value": "1" }]),
-        6 => spec["containers"][0]["ports"] = json!([{ "containerPort": 80 }]),
-        _ => {}
-    }
-    json!({ "spec": spec })
-}
-
-fn claim(rng: &mut Rng) -> Value {
-    let mut spec = json!({
-        "accessModes": [one(rng, &["ReadWriteOnce", "ReadWriteOnce", "ReadWriteMany", "Odd"])],
-        "resources": { "requests": { "storage": one(rng, &["1Gi", "1024Mi", "2Gi", "1.5Gi", "0", "x"]) } },
-    });
-    match rng.u8(..8) {
-        0 => spec["storageClassName"] = "".into(),
-        1 => spec["volumeName"] = "v".into(),
-        2 => spec["volumeMode"] = one(rng, &["Block", "Filesystem", "Odd"]).into(),
-        _ => spec["storageClassName"] = "none".into(),
-    }
-    json!({ "spec": spec })
-}
-
-fn service(rng: &mut Rng) -> Value {
-    let mut spec = json!({ "ports": [{ "port": one(rng, &[80, 81, 0]) }] });
-    match rng.u8(..8) {
-        0 => spec["clusterIP"] = "None".into(),
-        1 => spec["type"] = one(rng, &["ExternalName", "Odd", "NodePort"]).into(),
-        2 => spec["selector"] = json!({ "app": "a" }),
-        3 => {
-            spec["ports"] =
-                json!([{ "port": 80, "name": "a" }, { "port": 81, "name": one(rng, &["a", "b"]) }])
-        }
-        _ => {}
-    }
-    json!({ "spec": spec })
-}
-
-fn account(rng: &mut Rng) -> Value {
-    if rng.bool() { json!({}) } else { json!({ "automountServiceAccountToken": rng.bool() }) }
-}
-
-fn event(rng: &mut Rng) -> Value {
-    json!({
-        "involvedObject": { "kind": "Pod", "namespace": one(rng, &["{ns}", "{ns}", "other"]), "name": "p", "apiVersion": "v1" },
-        "reason": one(rng, &["Seen", "Lost"]), "message": "it was seen", "type": one(rng, &["Normal", "Warning", "Odd"]),
-        "source": { "component": "c" }, "count": rng.u8(..3),
-    })
-}
-
-fn volume(rng: &mut Rng) -> Value {
-    let mut spec = json!({
-        "accessModes": [one(rng, &["ReadWriteOnce", "ReadWriteMany"])], "storageClassName": "none",
-        "capacity": { "storage": one(rng, &["1Gi", "1024Mi", "2Gi", "0"]) }, "hostPath": { "path": one(rng, &["/tmp/a", "/tmp/b"]) },
-    });
-    match rng.u8(..8) {
-        0 => spec["persistentVolumeReclaimPolicy"] = one(rng, &["Delete", "Retain", "Odd"]).into(),
-        1 => spec["claimRef"] = json!({ "namespace": "{ns}", "name": "a" }),
-        _ => {}
-    }
-    json!({ "spec": spec })
-}
-
-fn class(rng: &mut Rng) -> Value {
-    let mut object = json!({ "provisioner": one(rng, &["example.com/p", "example.com/q", ""]) });
-    match rng.u8(..6) {
-        0 => object["reclaimPolicy"] = one(rng, &["Delete", "Retain", "Odd"]).into(),
-        1 => object["allowVolumeExpansion"] = rng.bool().into(),
-        2 => object["parameters"] = json!({ "a": one(rng, &["b", "c"]) }),
-        _ => {}
-    }
-    object
 }

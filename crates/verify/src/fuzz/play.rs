@@ -52,6 +52,22 @@ pub(super) struct Disagreement {
     pub(super) real: String,
 }
 
+impl Disagreement {
+    /// In what the answers differ, without the values.
+    pub(super) fn place(&self) -> String {
+        let (_, how) = self.why.split_once("\n    ").unwrap_or(("", &self.why));
+        let words: Vec<_> = how.split_whitespace().take(2).collect();
+        words.join(" ")
+    }
+
+    /// What two disagreements of one cause have in common: what was said of them, less names and numbers.
+    pub(super) fn sort(&self) -> String {
+        let (_, how) = self.why.split_once("\n    ").unwrap_or(("", &self.why));
+        let letters = how.chars().filter(|c| !c.is_ascii_digit()).take(160).collect::<String>();
+        letters.split_whitespace().filter(|word| !word.contains("fuzz-")).collect()
+    }
+}
+
 /// What became of one sequence.
 #[derive(Debug, Default)]
 pub(super) struct Played {

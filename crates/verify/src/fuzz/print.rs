@@ -47,7 +47,8 @@ fn sent(request: &Request, calls: &[Call]) -> String {
     let body = match &request.body {
         Body::None => "\"\"".to_owned(),
         Body::Raw(text) => format!("{text:?}"),
-        Body::Json(value) => format!("json!({}).to_string()", value_of(value, calls)),
+        // JSON is YAML.
+        Body::Json(value) | Body::Yaml(value) => format!("json!({}).to_string()", value_of(value, calls)),
     };
     let method = match request.method {
         Method::GET => "GET",
@@ -100,7 +101,7 @@ fn argument(place: &str, calls: &[Call]) -> String {
     let (plural, name) = key.split_once('/').unwrap_or((key, ""));
     let about = |request: &Request| {
         let named = request.rest.trim_start_matches('/').split('/').next() == Some(name)
-            || matches!(&request.body, Body::Json(body) if body["metadata"]["name"] == *name);
+            || matches!(&request.body, Body::Json(body) | Body::Yaml(body) if body["metadata"]["name"] == *name);
         request.collection.ends_with(plural) && named
     };
     let call =

@@ -44,12 +44,13 @@ impl Search<'_> {
         }
         self.left -= 1;
         match self.pair.play(&calls).await.disagreement {
-            Some(found) => {
+            // One of another sort would lead away from what was found.
+            Some(found) if found.place() == self.found.place() => {
                 (self.calls, self.found) = (calls, found);
                 self.cut();
                 true
             }
-            None => false,
+            _ => false,
         }
     }
 
@@ -98,7 +99,7 @@ fn simpler(call: &Call, step: usize) -> Option<Call> {
         simple.query.remove(step);
     } else {
         step -= simple.query.len();
-        let Body::Json(body) = &mut simple.body else { return None };
+        let (Body::Json(body) | Body::Yaml(body)) = &mut simple.body else { return None };
         let mut places = Vec::new();
         leaves(body, String::new(), &mut places);
         let place = places.get(step)?.clone();

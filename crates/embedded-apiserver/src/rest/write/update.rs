@@ -14,9 +14,12 @@ pub(in crate::rest) fn replace(call: Call<'_>) -> Result<Written, Status> {
     decoded.remove_equal_owners("");
     check_said_name(&decoded.object, name)?;
     // Said here, before the object is looked for.
-    let version = metadata::text(&decoded.object, "resourceVersion");
-    parse_version(version).map_err(|why| Status::unknown(why.plain()))?;
-    update(call, Edit::Replace(decoded), dry_run)
+    if kind.builtin.is_some() {
+        let version = metadata::text(&decoded.object, "resourceVersion");
+        parse_version(version).map_err(|why| Status::unknown(why.plain()))?;
+    }
+    let warnings = decoded.warnings.clone();
+    update(call, Edit::Replace(decoded), dry_run).map_err(|status| status.warned(&warnings))
 }
 
 pub(in crate::rest) fn patch(call: Call<'_>) -> Result<Written, Status> {
@@ -84,8 +87,7 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
             }
             let uid = metadata::text(&object, "uid");
             if !uid.is_empty() {
-                let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: ");
-                return Err(Status::conflict(kind, name, &why));
+                return Err(other_uid(target, name, uid, ""));
             }
             metadata::of(&mut object).remove("resourceVersion");
             let namespace = target.namespace.as_deref();
@@ -97,15 +99,35 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
         let old = shown(kind, &current);
         let decoded = match (edit, tried) {
             (Edit::Patch { .. }, Some((revision, new))) if revision == current.revision => new?,
-            (edit, _) => edited(kind, name, edit, &old, current.managed())?,
+            (edit, _) => edited(target, name, edit, &old, current.managed())?,
         };
         let Decoded { object: new, mut warnings, sent } = decoded;
         let owned = Managed::parse(current.managed());
         let edited = Edited { core, kind, target, name, current: &current, old: &old, owned: &owned, now };
-        let object = edited.store(inner, new, Owners::Changes(&author, sent), dry_run)?;
+        let object = edited.store(inner, new, Owners::Changes(&author, sent), dry_run);
+        let object = object.map_err(|status| status.warned(&warnings))?;
         warnings.extend(warned(kind, &object, Some(&old)));
         Ok(Written { object, created: false, warnings })
     })
+}
+
+/// An update of another object than is there, in the words of the real server's store.
+fn other_uid(target: &Target, name: &str, wanted: &str, found: &str) -> Status {
+    let kind = &target.kind;
+    let place = match kind.builtin {
+        Some(Builtin::Service) => "services/specs".to_owned(),
+        Some(Builtin::Endpoints) => "services/endpoints".to_owned(),
+        Some(Builtin::Node) => "minions".to_owned(),
+        Some(builtin) if builtin != Builtin::Definition => kind.plural().to_owned(),
+        _ => format!("{}/{}", kind.group(), kind.plural()),
+    };
+    let parts = ["/registry", &place].into_iter().chain(target.namespace.as_deref()).chain([name]);
+    let key = parts.collect::<Vec<_>>().join("/");
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
+         failed: UID in precondition: {wanted}, UID in object meta: {found}"
+    );
+    Status::conflict(kind, name, &why)
 }
 
 /// An update carries the name of the path it goes to.
@@ -122,21 +144,18 @@ pub(in crate::rest) fn check_said_name(object: &Object, name: &str) -> Result<()
 }
 
 /// The new object as the client wants it.
-fn edited(kind: &Kind, name: &str, edit: Edit, old: &Object, managed: &str) -> Result<Decoded, Status> {
+fn edited(target: &Target, name: &str, edit: Edit, old: &Object, managed: &str) -> Result<Decoded, Status> {
     match edit {
         Edit::Replace(decoded) => {
             let uid = metadata::text(&decoded.object, "uid");
             let existing = metadata::text(old, "uid");
             if !uid.is_empty() && uid != existing {
-                let why = format!(
-                    "Precondition failed: UID in precondition: {uid}, UID in object meta: {existing}"
-                );
-                return Err(Status::conflict(kind, name, &why));
+                return Err(other_uid(target, name, uid, existing));
             }
             Ok(decoded)
         }
         Edit::Patch { patch, duplicates, validation } => {
-            patched(kind, name, &patch, &duplicates, validation, old, managed)
+            patched(&target.kind, name, &patch, &duplicates, validation, old, managed)
         }
     }
 }
@@ -159,7 +178,8 @@ fn patched(
     document.insert("kind".to_owned(), kind.kind().into());
     let mut document = Value::Object(document);
     patch.apply(&mut document)?;
-    let mut decoded = decode::patched(kind, document, duplicates, validation)?;
+    let blame = patch.as_strategic().map_or(Blame::Document, Blame::Strategic);
+    let mut decoded = decode::patched(kind, document, duplicates, validation, blame)?;
     decoded.remove_equal_owners(AFTER_HOOKS);
     check_said_name(&decoded.object, name)?;
     Ok(decoded)

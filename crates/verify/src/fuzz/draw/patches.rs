@@ -10,25 +10,30 @@ impl Draw {
         self.write_options(&mut request);
         let key = Self::key(kind, &name);
         let (media, body) = match self.rng.u32(..20) {
-            0..8 => (MERGE, self.merge(kind, &name, &key)),
-            8..14 => (JSON_PATCH, self.operations(kind, &key)),
-            14..17 => (STRATEGIC, self.merge(kind, &name, &key)),
+            0..7 => (MERGE, self.merge(kind, &name, &key)),
+            7..11 => (JSON_PATCH, self.operations(kind, &key)),
+            11..14 => (STRATEGIC, self.merge(kind, &name, &key)),
             _ => {
                 let mut object = (kind.rest)(&mut self.rng);
                 object["apiVersion"] = kind.api_version.into();
                 object["kind"] = kind.kind.into();
                 object["metadata"] = self.metadata(kind, &name);
                 if !request.query.iter().any(|(name, _)| name == "fieldManager") && !self.one_in(15) {
-                    self.add(&mut request, "fieldManager", &["m", "n"]);
+                    self.add(&mut request, "fieldManager", &["m", "n", "o"]);
                 }
-                if self.one_in(4) {
-                    self.add(&mut request, "force", &["true", "true", "false", "x"]);
+                if self.one_in(3) {
+                    self.add(&mut request, "force", &["true", "true", "true", "false", "x"]);
                 }
                 (APPLY, object)
             }
         };
+        let mut body = body;
+        if body.is_object() && (media == APPLY || self.one_in(2)) {
+            let rest = request.rest.clone();
+            self.fit(&mut body, kind, &rest);
+        }
         request.media = Some(media);
-        request.body = Body::Json(body);
+        request.body = if media == APPLY && self.one_in(4) { Body::Yaml(body) } else { Body::Json(body) };
         request
     }
 
@@ -89,6 +94,9 @@ impl Draw {
             "/spec/list/0",
             "/spec/list/-",
             "/status",
+            "/spec/replicas",
+            "/spec/set/0",
+            "/spec/template/spec/containers/0/image",
             "/absent/member",
             "",
             "/metadata/labels/a~1b",

@@ -1,0 +1,104 @@
+//! Whether a path has what is asked of it: subresource, method, the type of a patch, the types of the answer. In the
+//! order of what finds the way to handlers: go-restful for Kubernetes' own kinds, `crdHandler` of
+//! k8s.io/apiextensions-apiserver for custom ones.
+
+use http::{Method, Request};
+
+use crate::access::reviews;
+use crate::builtin::{self, Builtin};
+use crate::media;
+use crate::route::Target;
+use crate::status::Status;
+
+/// Whether the real server knows the path with another method only: then it has never heard of it.
+pub(super) fn is_for_reading_only(target: &Target) -> bool {
+    target.kind.is_custom() && target.kind.is_namespaced() && target.namespace.is_none()
+}
+
+pub(super) fn check<B>(target: &Target, request: &Request<B>) -> Result<(), Status> {
+    let (kind, method, headers) = (&target.kind, request.method(), request.headers());
+    check_subresource(target)?;
+    if kind.is_custom() {
+        if !custom_has_method(target, method) {
+            return Err(Status::not_supported(kind, verb(method)));
+        }
+        if method == Method::PATCH {
+            media::patch_type(headers, false)?;
+        }
+        return match (&target.name, method) {
+            (None, &Method::PUT | &Method::PATCH) => Err(Status::bad_request("name must be provided")),
+            _ => Ok(()),
+        };
+    }
+    if !has_method(target, method) {
+        return Err(Status::method_not_allowed());
+    }
+    if method == Method::PATCH {
+        media::patch_type(headers, true)?;
+    }
+    media::check_path(headers, method == Method::GET && target.name.is_none())
+}
+
+/// As authorizers call a method.
+const fn verb(method: &Method) -> &'static str {
+    match *method {
+        Method::POST => "create",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::DELETE => "delete",
+        Method::GET | Method::HEAD => "get",
+        _ => "",
+    }
+}
+
+/// Whose name is in the body: a create takes no notice of one in the path.
+fn custom_has_method(target: &Target, method: &Method) -> bool {
+    match target.subresource {
+        None => matches!(*method, Method::GET | Method::POST | Method::PUT | Method::PATCH | Method::DELETE),
+        Some(_) => matches!(*method, Method::GET | Method::PUT | Method::PATCH),
+    }
+}
+
+fn check_subresource(target: &Target) -> Result<(), Status> {
+    let kind = &target.kind;
+    if reviews::is_review(kind)
+        && (target.name.is_some() || kind.is_namespaced() != target.namespace.is_some())
+    {
+        return Err(Status::no_such_resource());
+    }
+    let Some(subresource) = target.subresource.as_deref() else { return Ok(()) };
+    let served = match subresource {
+        "status" => kind.has_status(),
+        "finalize" => kind.builtin == Some(Builtin::Namespace),
+        "scale" => kind.scale_paths().is_some(),
+        _ => false,
+    };
+    if served {
+        return Ok(());
+    }
+    if builtin::is_known_subresource(kind, subresource) {
+        let what = format!("the subresource {}/{subresource}", kind.qualified_plural());
+        return Err(Status::not_implemented(&what));
+    }
+    // Of custom kinds the real server says it of the object.
+    let name = target.name.as_deref().unwrap_or_default();
+    Err(if kind.is_custom() { Status::not_found(kind, name) } else { Status::no_such_resource() })
+}
+
+fn has_method(target: &Target, method: &Method) -> bool {
+    let kind = &target.kind;
+    let one_place = kind.is_namespaced() == target.namespace.is_some();
+    match (&target.name, target.subresource.as_deref()) {
+        (None, _) if reviews::is_review(kind) => method == Method::POST,
+        (None, _) => match *method {
+            Method::GET => true,
+            Method::POST => one_place,
+            // The real server has no deletecollection of namespaces.
+            Method::DELETE => one_place && kind.builtin != Some(Builtin::Namespace),
+            _ => false,
+        },
+        (Some(_), None) => matches!(*method, Method::GET | Method::PUT | Method::PATCH | Method::DELETE),
+        (Some(_), Some("finalize")) => method == Method::PUT,
+        (Some(_), Some(_)) => matches!(*method, Method::GET | Method::PUT | Method::PATCH),
+    }
+}
