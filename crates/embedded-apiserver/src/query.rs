@@ -51,19 +51,32 @@ impl Query {
     }
 
     /// `fieldManager`: not recorded, but checked.
-    pub(crate) fn check_field_manager(&self, options: &'static str) -> Result<(), Status> {
+    fn field_manager_cause(&self) -> Option<Cause> {
         const MAX: usize = 128;
         let manager = self.text("fieldManager");
         if manager.len() > MAX {
-            return Err(Status::invalid_options(options, &Cause::too_long("fieldManager", MAX)));
+            return Some(Cause::too_long("fieldManager", MAX));
         }
         // `unicode.IsPrint` of Go: letters, marks, numbers, punctuation, symbols, and the ASCII space.
         let odd = manager.chars().position(|c| c.is_control() || (c.is_whitespace() && c != ' '));
-        if let Some((at, odd)) = odd.and_then(|at| Some((at, manager.chars().nth(at)?))) {
-            let why = format!("invalid character U+{:04X} (at position {at})", u32::from(odd));
-            return Err(Status::invalid_options(options, &Cause::invalid("fieldManager", manager, &why)));
-        }
-        Ok(())
+        let (at, odd) = odd.and_then(|at| Some((at, manager.chars().nth(at)?)))?;
+        let why = format!("invalid character U+{:04X} (at position {at})", u32::from(odd));
+        Some(Cause::invalid("fieldManager", manager, &why))
+    }
+
+    /// What every write may say: whether it is only tried, and what becomes of members that are unknown. All that is
+    /// wrong with it is said at once, what was `found` before, too.
+    pub(crate) fn write_options(
+        &self,
+        options: &'static str,
+        mut found: Vec<Cause>,
+    ) -> Result<(bool, FieldValidation), Status> {
+        found.extend(self.field_manager_cause());
+        found.extend(dry_run_cause(self.all("dryRun")));
+        let validation = self.validation();
+        found.extend(validation.as_ref().err().cloned());
+        refuse(options, &found)?;
+        Ok((self.get("dryRun").is_some(), validation.unwrap_or(FieldValidation::Warn)))
     }
 
     /// `timeout` of a request that is no watch: Go's way to write a duration. How long it is makes no difference to a
@@ -78,14 +91,15 @@ impl Query {
     }
 
     pub(crate) fn field_validation(&self, options: &'static str) -> Result<FieldValidation, Status> {
+        self.validation().map_err(|cause| Status::invalid_options(options, &cause))
+    }
+
+    fn validation(&self) -> Result<FieldValidation, Cause> {
         match self.text("fieldValidation") {
             "" | "Warn" => Ok(FieldValidation::Warn),
             "Strict" => Ok(FieldValidation::Strict),
             "Ignore" => Ok(FieldValidation::Ignore),
-            other => {
-                let cause = Cause::unsupported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"]);
-                Err(Status::invalid_options(options, &cause))
-            }
+            other => Err(Cause::unsupported("fieldValidation", other, &["", "Ignore", "Strict", "Warn"])),
         }
     }
 }
@@ -188,13 +202,7 @@ impl ListOptions {
             let why = "sendInitialEvents is forbidden for list";
             causes.push(Cause::forbidden("sendInitialEvents", why));
         }
-        refuse("ListOptions", &causes)?;
-        if !self.continuation.is_empty() && !matches!(self.version.as_str(), "" | "0") {
-            return Err(Status::bad_request(
-                "specifying resource version is not allowed when using continue",
-            ));
-        }
-        Ok(())
+        refuse("ListOptions", &causes)
     }
 
     /// What a watch means that says nothing about initial events: from the newest, or from any version, it begins with

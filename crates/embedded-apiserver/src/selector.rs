@@ -43,6 +43,12 @@ struct FieldRequirement {
 }
 
 impl Selector {
+    /// Whether selectors can be read at all, of whatever kind.
+    pub(crate) fn check(labels: &str, fields: &str) -> Result<(), Status> {
+        labels::parse(labels).map_err(Status::bad_request)?;
+        parse_fields(fields).map(drop).map_err(Status::bad_request)
+    }
+
     pub(crate) fn parse(kind: &Kind, labels: &str, fields: &str) -> Result<Self, Status> {
         let labels = labels::parse(labels).map_err(Status::bad_request)?;
         let fields = parse_fields(fields).map_err(Status::bad_request)?;

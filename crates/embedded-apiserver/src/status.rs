@@ -8,6 +8,7 @@ use http::{Response, StatusCode, header};
 use serde_json::{Value, json};
 
 use crate::body::Body;
+use crate::builtin::event;
 use crate::fields::Conflict;
 use crate::kind::Kind;
 
@@ -21,24 +22,22 @@ pub(crate) struct Status {
     message: String,
     details: Option<Value>,
     retry_after: Option<u32>,
+    more: Option<Box<More>>,
+}
+
+/// What few answers have.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct More {
     /// `metadata.continue` of an expired list: a token that goes on at the newest revision.
     continuation: Option<String>,
-    /// What had to be warned of before this.
+    /// What had to be warned of before.
     warnings: Vec<String>,
 }
 
 impl Status {
     fn new(code: u16, reason: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         let (reason, message) = (reason.into(), message.into());
-        Self {
-            code,
-            reason,
-            message,
-            details: None,
-            retry_after: None,
-            continuation: None,
-            warnings: Vec::new(),
-        }
+        Self { code, reason, message, details: None, retry_after: None, more: None }
     }
 
     fn about(mut self, kind: &Kind, name: &str) -> Self {
@@ -200,9 +199,15 @@ impl Status {
 
     pub(crate) fn invalid(kind: &Kind, name: &str, causes: &Causes) -> Self {
         let what = causes.text();
-        let message = format!("{} \"{name}\" is invalid: {what}", kind.qualified_kind());
+        // Both groups of Event have the rules of one.
+        let in_core = event::is_events_v1(kind);
+        let qualified = if in_core { kind.kind().to_owned() } else { kind.qualified_kind() };
+        let message = format!("{qualified} \"{name}\" is invalid: {what}");
         let mut status = Self::new(422, "Invalid", message).about(kind, name);
         if let Some(details) = &mut status.details {
+            if in_core && let Value::Object(details) = details {
+                details.remove("group");
+            }
             details["kind"] = kind.kind().into();
             details["causes"] = causes.found.iter().map(Cause::to_json).collect();
         }
@@ -339,7 +344,7 @@ impl Status {
              that were created, modified, or deleted between the time the first chunk was returned and now may show \
              up in the list.",
         );
-        status.continuation = Some(continuation);
+        status.more.get_or_insert_default().continuation = Some(continuation);
         status
     }
 
@@ -370,7 +375,7 @@ impl Status {
         if let Some(details) = &self.details {
             status["details"] = details.clone();
         }
-        if let Some(token) = &self.continuation {
+        if let Some(token) = self.more.as_ref().and_then(|more| more.continuation.as_ref()) {
             status["metadata"]["continue"] = token.as_str().into();
         }
         status
@@ -386,12 +391,16 @@ impl Status {
         if let Some(seconds) = self.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
-        crate::rest::with_warnings(response, &self.warnings)
+        let warnings = self.more.map(|more| more.warnings).unwrap_or_default();
+        crate::rest::with_warnings(response, &warnings)
     }
 
-    /// Warns, too, as an answer that is no error would.
-    pub(crate) fn warned(self, warnings: &[String]) -> Self {
-        Self { warnings: warnings.to_vec(), ..self }
+    /// Warns of this first, as an answer that is no error would.
+    pub(crate) fn warned(mut self, warnings: &[String]) -> Self {
+        if !warnings.is_empty() {
+            self.more.get_or_insert_default().warnings.splice(..0, warnings.iter().cloned());
+        }
+        self
     }
 }
 

@@ -102,7 +102,14 @@ impl Printer {
         };
         let metadata = match &answer {
             Value::Null => json!({ "resourceVersion": objects.first()?["metadata"]["resourceVersion"] }),
-            list => list["metadata"].clone(),
+            list => {
+                let mut metadata = list["metadata"].clone();
+                // A list of a custom kind has one, empty or not; a table has none that is empty.
+                if let Value::Object(members) = &mut metadata {
+                    members.retain(|name, value| name != "continue" || *value != "");
+                }
+                metadata
+            }
         };
         Some(self.table(objects, metadata, true, now))
     }

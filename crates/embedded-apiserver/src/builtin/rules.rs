@@ -197,7 +197,10 @@ pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, cau
         Builtin::Role | Builtin::ClusterRole => access::check_role(builtin, object, causes),
         Builtin::RoleBinding | Builtin::ClusterRoleBinding => access::check_binding(builtin, object, causes),
         Builtin::ConfigMap => check_data(object, "[]", causes),
-        Builtin::Secret => check_data(object, "data", causes),
+        Builtin::Secret => {
+            check_data(object, "data", causes);
+            check_secret_type(object, causes);
+        }
         Builtin::Event | Builtin::EventV1 => event::check(builtin, object, old, causes),
         Builtin::Pod => {
             let spec = object.get("spec").unwrap_or(&Value::Null);
@@ -285,8 +288,8 @@ pub(crate) fn check_status(builtin: Builtin, object: &Object, old: &Object, caus
 
 /// Whether there is anything that an answer about the kind warns of.
 pub(crate) fn warns(builtin: Builtin) -> bool {
-    use Builtin::{Deployment, Job, Pod, ReplicaSet, Service, ServiceAccount};
-    matches!(builtin, Deployment | Job | Pod | ReplicaSet | Service | ServiceAccount)
+    use Builtin::{Deployment, EndpointSlice, Job, Pod, ReplicaSet, Service, ServiceAccount};
+    matches!(builtin, Deployment | EndpointSlice | Job | Pod | ReplicaSet | Service | ServiceAccount)
 }
 
 /// What an answer to a write warns of.
@@ -312,6 +315,31 @@ pub(super) fn one_of(object: &Object, path: &str, supported: &[&str], causes: &m
         && !supported.contains(&value)
     {
         causes.push(Cause::unsupported(path, value, supported));
+    }
+}
+
+/// What a Secret must hold by its type (`ValidateSecret` of pkg/apis/core/validation).
+fn check_secret_type(object: &Object, causes: &mut Causes) {
+    let data = object.get("data").and_then(Value::as_object);
+    let has = |key: &str| data.is_some_and(|data| data.contains_key(key));
+    let missing: &[&str] = match text(object, "type") {
+        "kubernetes.io/tls" => &["tls.crt", "tls.key"],
+        "kubernetes.io/dockercfg" => &[".dockercfg"],
+        "kubernetes.io/dockerconfigjson" => &[".dockerconfigjson"],
+        "kubernetes.io/ssh-auth" => &["ssh-privatekey"],
+        "kubernetes.io/basic-auth" if !has("username") && !has("password") => &["username", "password"],
+        "kubernetes.io/service-account-token" => {
+            const OWNER: &str = "kubernetes.io/service-account.name";
+            let owner = metadata::get(object, "annotations").and_then(|all| all.get(OWNER)?.as_str());
+            if owner.unwrap_or_default().is_empty() {
+                causes.push(Cause::required(format!("metadata.annotations[{OWNER}]"), ""));
+            }
+            &[]
+        }
+        _ => &[],
+    };
+    for key in missing.iter().filter(|key| !has(key)) {
+        causes.push(Cause::required(format!("data[{key}]"), ""));
     }
 }
 

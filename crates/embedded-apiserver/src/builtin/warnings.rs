@@ -49,6 +49,9 @@ pub(super) fn of(builtin: Builtin, object: &Object, old: Option<&Object>) -> Vec
                 ));
             }
         }
+        Builtin::EndpointSlice if object.get("addressType").is_some_and(|kind| kind == "FQDN") => {
+            warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
+        }
         _ => {}
     }
     warnings

@@ -19,9 +19,8 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
     let Call { core, target, query, request, .. } = call;
     let (kind, name, author) = (call.kind(), call.name(), call.author());
     check_path_name(name)?;
-    let validation = query.field_validation("PatchOptions")?;
-    let dry_run = query.dry_run("PatchOptions")?;
-    check_manager(query)?;
+    let missing = missing_manager(query).into_iter().collect();
+    let (dry_run, validation) = query.write_options("PatchOptions", missing)?;
     let force = query.flag("force");
     let (mut config, doubtful) = read(request.body())?;
     check_types(&kind.api_version(), kind.kind(), &mut config)?;
@@ -126,12 +125,9 @@ pub(super) fn check_types(version: &str, kind: &str, config: &mut Object) -> Res
 }
 
 /// The manager of an apply is not guessed.
-pub(super) fn check_manager(query: &Query) -> Result<(), Status> {
-    if query.get("fieldManager").unwrap_or_default().is_empty() {
-        let cause = Cause::required("fieldManager", "is required for apply patch");
-        return Err(Status::invalid_options("PatchOptions", &cause));
-    }
-    query.check_field_manager("PatchOptions")
+pub(super) fn missing_manager(query: &Query) -> Option<Cause> {
+    let is_missing = query.get("fieldManager").unwrap_or_default().is_empty();
+    is_missing.then(|| Cause::required("fieldManager", "is required for apply patch"))
 }
 
 /// The answer to an apply of an object of a version and a kind that is refused.

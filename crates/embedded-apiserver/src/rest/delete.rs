@@ -255,7 +255,9 @@ fn delete_one(
     let grace = grace_period(kind, &old, options);
     let cleans_up = kind.builtin == Some(Builtin::Definition) && !metadata::is_being_deleted(&old);
     let held = !metadata::finalizers(&new).is_empty() || grace > 0 || holds_content(kind, &new) || cleans_up;
-    if !held {
+    // A pod is told first, however short its grace.
+    let is_told = kind.builtin == Some(Builtin::Pod) && (waits || !metadata::is_being_deleted(&old));
+    if !held && (!is_told || dry_run) {
         let last = Arc::new(current.at_revision(kind, inner.state.next_revision()));
         if !dry_run {
             inner.state.remove(&kind.storage, Arc::clone(&last));
@@ -275,6 +277,11 @@ fn delete_one(
     let stored = Arc::new(Stored::new(kind, key.clone(), revision, &mut object, current.managed()));
     if !dry_run {
         inner.state.put(&kind.storage, Arc::clone(&stored));
+    }
+    if !held {
+        let last = Arc::new(stored.at_revision(kind, inner.state.next_revision()));
+        inner.state.remove(&kind.storage, Arc::clone(&last));
+        return Ok(Deleted::Gone(last));
     }
     Ok(Deleted::Held(stored))
 }

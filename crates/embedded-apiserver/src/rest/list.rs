@@ -41,15 +41,19 @@ pub(crate) async fn list(
 /// Finds what the options of a list select.
 pub(super) async fn select(core: &Core, target: &Target, options: &ListOptions) -> Result<Listed, Status> {
     // A selector that cannot be read is found when the options are read.
-    let selector = Selector::parse(&target.kind, &options.labels, &options.fields)?;
+    Selector::check(&options.labels, &options.fields)?;
     options.check_list()?;
-    let version = parse_version(&options.version)
-        .map_err(|why| Status::bad_request(format!("invalid resource version: {}", why.of_option())))?;
-    wait_for(core, version).await?;
+    let selector = Selector::parse(&target.kind, &options.labels, &options.fields)?;
     let token = match options.continuation.as_str() {
         "" => None,
         token => Some(Token::parse(token)?),
     };
+    if token.is_some() && !matches!(options.version.as_str(), "" | "0") {
+        return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+    }
+    let version = parse_version(&options.version)
+        .map_err(|why| Status::bad_request(format!("invalid resource version: {}", why.of_option())))?;
+    wait_for(core, version).await?;
     // A token of another server may speak of a revision that this one has not reached.
     wait_for(core, token.as_ref().and_then(|token| token.revision).unwrap_or(0)).await?;
     // "Any version will do" is answered from the watch cache, which knows no pages.

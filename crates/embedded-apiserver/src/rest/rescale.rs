@@ -15,7 +15,7 @@ use crate::patch::Patch;
 use crate::query::Query;
 use crate::rest::call::Call;
 use crate::rest::ownership::{Author, Owners, ScaleWrite, scale as scale_owners};
-use crate::rest::write::{Edited, check_said_name, shown};
+use crate::rest::write::{Edited, check_said_name, forbidden_force, shown};
 use crate::rest::{apply, key_of, scale};
 use crate::route::Target;
 use crate::server::Core;
@@ -35,7 +35,6 @@ impl Wish {
     fn of(kind: &Kind, query: &Query, request: &Request<Bytes>) -> Result<Self, Status> {
         if request.method() == Method::PUT {
             media::require_json(request.headers())?;
-            query.check_field_manager("UpdateOptions")?;
             let wrong = |why: &dyn std::fmt::Display| {
                 Status::bad_request(format!("Scale in version \"v1\" cannot be handled as a Scale: {why}"))
             };
@@ -54,14 +53,12 @@ impl Wish {
         }
         match media::patch_type(request.headers(), kind.builtin.is_some())? {
             PatchType::Apply => {
-                apply::check_manager(query)?;
                 let (mut config, _) = apply::read(request.body())?;
                 apply::check_types(SCALE, "Scale", &mut config)?;
                 Ok(Self::Apply(config, query.flag("force")))
             }
             // A Scale has no lists: a strategic merge patch of it is a merge patch.
             sort => {
-                query.check_field_manager("PatchOptions")?;
                 let sort = if sort == PatchType::Strategic { PatchType::Merge } else { sort };
                 Patch::parse(sort, request.body(), kind).map(Self::Patch)
             }
@@ -109,11 +106,22 @@ impl Wish {
     }
 }
 
+/// Whether it is only tried.
+fn options(kind: &Kind, query: &Query, request: &Request<Bytes>) -> Result<bool, Status> {
+    let (options, found) = if request.method() == Method::PUT {
+        ("UpdateOptions", None)
+    } else {
+        let applies = media::patch_type(request.headers(), kind.builtin.is_some())? == PatchType::Apply;
+        ("PatchOptions", if applies { apply::missing_manager(query) } else { forbidden_force(query) })
+    };
+    let (dry_run, _) = query.write_options(options, found.into_iter().collect())?;
+    Ok(dry_run)
+}
+
 pub(super) fn write(call: Call<'_>, paths: &ScalePaths) -> Result<Response<Body>, Status> {
     let Call { core, target, query, request, .. } = call;
     let (kind, name, author) = (call.kind(), call.name(), call.author());
-    let options = if request.method() == Method::PUT { "UpdateOptions" } else { "PatchOptions" };
-    let dry_run = query.dry_run(options)?;
+    let dry_run = options(kind, query, request)?;
     let wish = Wish::of(kind, query, request)?;
     let main = Target { subresource: None, ..target.clone() };
     let turn = Turn::of(core, &call.writer(dry_run));

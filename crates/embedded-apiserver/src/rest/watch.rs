@@ -40,6 +40,7 @@ pub(crate) async fn watch(
 ) -> Result<Response<Body>, Status> {
     let kind = &target.kind;
     let mut options = ListOptions::parse(query)?;
+    Selector::check(&options.labels, &options.fields)?;
     options.default_watch();
     options.check_watch()?;
     let selector = Selector::parse(kind, &options.labels, &options.fields)?;

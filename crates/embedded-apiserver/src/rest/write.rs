@@ -18,7 +18,7 @@ use crate::media;
 use crate::metadata::{self, Object};
 use crate::names;
 use crate::patch::Patch;
-use crate::query::FieldValidation;
+use crate::query::{FieldValidation, Query};
 use crate::rest::apply;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame, Decoded};
@@ -33,7 +33,7 @@ use crate::store::Inner;
 use crate::store::state::Place;
 use crate::stored::{Key, Stored};
 
-pub(super) use update::{Edited, check_said_name, patch, replace};
+pub(super) use update::{Edited, check_said_name, forbidden_force, patch, replace};
 
 /// The table of the namespaces.
 const NAMESPACES: &str = "/namespaces";
@@ -48,9 +48,7 @@ pub(super) fn create(call: Call<'_>) -> Result<Written, Status> {
     let Call { core, target, query, request, .. } = call;
     let kind = call.kind();
     media::require_json(request.headers())?;
-    let dry_run = query.dry_run("CreateOptions")?;
-    query.check_field_manager("CreateOptions")?;
-    let validation = query.field_validation("CreateOptions")?;
+    let (dry_run, validation) = query.write_options("CreateOptions", Vec::new())?;
     let author = call.author();
     let mut decoded = decode::object(kind, request.body(), validation)?;
     decoded.remove_equal_owners("");
@@ -185,7 +183,7 @@ pub(super) fn insert(
     }
     let key = Key::new(place, &name);
     if let Some(found) = inner.state.get(&table, &key) {
-        let mut status = Status::already_exists(kind, &name);
+        let mut status = Status::already_exists(kind, &name).warned(&warned_of(kind, &object, None));
         if !base.is_empty() {
             status = status.no_unique_name();
         }
@@ -298,9 +296,15 @@ pub(super) fn shown(kind: &Kind, stored: &Stored) -> Object {
 /// What the answer to a write warns of, by the kind's own rules.
 pub(super) fn warned(kind: &Kind, stored: &Stored, old: Option<&Object>) -> Vec<String> {
     match kind.builtin {
-        Some(builtin) if rules::warns(builtin) => rules::warnings(builtin, &stored.object(), old),
-        None => new_finalizers(&stored.object(), old),
-        Some(_) => Vec::new(),
+        Some(builtin) if !rules::warns(builtin) => Vec::new(),
+        _ => warned_of(kind, &stored.object(), old),
+    }
+}
+
+fn warned_of(kind: &Kind, object: &Object, old: Option<&Object>) -> Vec<String> {
+    match kind.builtin {
+        Some(builtin) => rules::warnings(builtin, object, old),
+        None => new_finalizers(object, old),
     }
 }
 

@@ -114,7 +114,7 @@ pub(super) const KINDS: &[Kind] = &[
         collection: "/api/v1/namespaces/{ns}/persistentvolumeclaims",
         kind: "PersistentVolumeClaim",
         subresources: &["status"],
-        weight: 2,
+        weight: 0,
         rest: plain::claim,
         status: plain::claim_status,
         ..BASE
@@ -146,6 +146,7 @@ pub(super) const KINDS: &[Kind] = &[
         kind: "PersistentVolume",
         cluster: true,
         subresources: &["status"],
+        weight: 0,
         rest: plain::volume,
         status: |rng| json!({ "phase": one(rng, &["Available", "Released", "Failed"]), "message": "m" }),
         ..BASE

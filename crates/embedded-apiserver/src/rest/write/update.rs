@@ -7,9 +7,7 @@ pub(in crate::rest) fn replace(call: Call<'_>) -> Result<Written, Status> {
     let (kind, name) = (call.kind(), call.name());
     check_path_name(name)?;
     media::require_json(request.headers())?;
-    let validation = query.field_validation("UpdateOptions")?;
-    let dry_run = query.dry_run("UpdateOptions")?;
-    query.check_field_manager("UpdateOptions")?;
+    let (dry_run, validation) = query.write_options("UpdateOptions", Vec::new())?;
     let mut decoded = decode::object(kind, request.body(), validation)?;
     decoded.remove_equal_owners("");
     check_said_name(&decoded.object, name)?;
@@ -30,13 +28,8 @@ pub(in crate::rest) fn patch(call: Call<'_>) -> Result<Written, Status> {
     if patch_type == media::PatchType::Apply {
         return apply::apply(call);
     }
-    let validation = query.field_validation("PatchOptions")?;
-    let dry_run = query.dry_run("PatchOptions")?;
-    query.check_field_manager("PatchOptions")?;
-    if query.get("force").is_some() {
-        let cause = Cause::forbidden("force", "may not be specified for non-apply patch");
-        return Err(Status::invalid_options("PatchOptions", &cause));
-    }
+    let forbidden = forbidden_force(query).into_iter().collect();
+    let (dry_run, validation) = query.write_options("PatchOptions", forbidden)?;
     let patch = Patch::parse(patch_type, request.body(), kind).map_err(|status| {
         // The object is looked for first, and the patch read only then.
         let is_there = core.store.get(&kind.storage, &key_of(target, name)).is_some();
@@ -49,6 +42,11 @@ pub(in crate::rest) fn patch(call: Call<'_>) -> Result<Written, Status> {
         Patch::Merge(_) | Patch::Strategic(..) => duplicates::find(request.body()),
     };
     update(call, Edit::Patch { patch, duplicates, validation }, dry_run)
+}
+
+/// Only an apply can be forced.
+pub(in crate::rest) fn forbidden_force(query: &Query) -> Option<Cause> {
+    query.get("force").map(|_| Cause::forbidden("force", "may not be specified for non-apply patch"))
 }
 
 /// What is to become of an object.

@@ -97,7 +97,8 @@ impl Draw {
     pub(super) fn list(&mut self, kind: &Kind) -> Request {
         let mut request = self.request(kind, Method::GET, String::new());
         self.selectors(&mut request, kind);
-        if self.one_in(3) {
+        // Whether there is more depends on others there, too.
+        if !kind.cluster && self.one_in(3) {
             self.add(&mut request, "limit", &["1", "2", "1", "3", "500", "-1", "0", "x", ""]);
         }
         let plural = kind.collection.rsplit('/').next().unwrap_or_default();
