@@ -6,6 +6,7 @@ mod defaults;
 mod field_path;
 mod openapi;
 mod registered;
+mod rules;
 mod served;
 mod settle;
 mod status;
@@ -91,22 +92,15 @@ pub(crate) fn remember_storage(object: &mut Object) {
 }
 
 /// What of a definition this server does not implement.
-pub(crate) fn not_implemented(object: &Object) -> Option<&'static str> {
+pub(crate) fn not_implemented(object: &Object) -> Option<String> {
     let spec = object.get("spec")?;
     let strategy = spec.get("conversion").map_or("", |conversion| structural::text(conversion, "strategy"));
     if strategy == "Webhook" {
-        return Some("the conversion strategy Webhook of custom resource definitions");
+        return Some("the conversion strategy Webhook of custom resource definitions".to_owned());
     }
-    if structural::list(spec, "versions").iter().filter_map(check::schema_of).any(has_rules) {
-        return Some("x-kubernetes-validations (rules in CEL) of custom resource definitions");
-    }
-    None
-}
-
-fn has_rules(schema: &Value) -> bool {
-    let mut found = structural::has(schema, "x-kubernetes-validations");
-    structural::each_child(schema, &mut |child| found = found || has_rules(child));
-    found
+    let mut schemas = structural::list(spec, "versions").iter().filter_map(check::schema_of);
+    let what = schemas.find_map(rules::missing)?;
+    Some(format!("{what} in rules in CEL (x-kubernetes-validations)"))
 }
 
 /// `widgets.example.com`, of the definition of a kind.

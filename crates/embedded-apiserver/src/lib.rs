@@ -33,6 +33,7 @@ mod body;
 mod kind;
 mod definition;
 mod schema;
+mod cel;
 mod json_path;
 mod registry;
 mod builtin;

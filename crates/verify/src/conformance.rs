@@ -24,6 +24,7 @@ mod deletes;
 mod discovery;
 mod entrances;
 mod events;
+mod expressions;
 mod faults;
 mod finalizers;
 mod following;
@@ -39,6 +40,7 @@ mod namespaces;
 mod nodes;
 mod patches;
 mod reviews;
+mod rules;
 mod schemas;
 mod pods;
 mod rbac_kinds;
@@ -47,6 +49,7 @@ mod services;
 mod statuses;
 mod storage;
 mod verbs;
+mod verdicts;
 mod versions;
 mod watches;
 mod workloads;
@@ -170,6 +173,9 @@ pub fn cases() -> Vec<Case> {
         ("reviews", reviews::cases()),
         ("definitions", definitions::cases()),
         ("schemas", schemas::cases()),
+        ("rules", rules::cases()),
+        ("verdicts", verdicts::cases()),
+        ("expressions", expressions::cases()),
         ("verbs", verbs::cases()),
         ("kinds", kinds::cases()),
         ("faults", faults::cases()),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::definition::structural::{flag, has, list, text};
-use crate::definition::{defaults, field_path, openapi, structural};
+use crate::definition::{defaults, field_path, openapi, rules, structural};
 use crate::metadata::{self, Object};
 use crate::names;
 use crate::schema::{Path, Schema};
@@ -259,16 +259,20 @@ fn check_schema(schema: &Value, has_status: bool, path: &Path<'_>, causes: &mut 
         found.push(Cause::forbidden(place, "nullable cannot be true at the root"));
     }
     let unsupported = structural::unsupported(schema);
+    let mut structured = None;
     if unsupported.is_none() {
-        let unstructured = structural::check(schema, path);
-        if unstructured.is_empty()
-            && let Ok(schema) = Schema::read(schema)
-        {
-            defaults::check(&schema, path, &mut found);
+        let mut wrong = structural::check(schema, path);
+        let parsed = Schema::read(schema).ok().filter(|_| wrong.is_empty());
+        if let Some(parsed) = &parsed {
+            defaults::check(parsed, path, &mut wrong);
         }
-        found.append(unstructured);
+        structured = parsed.filter(|_| wrong.is_empty());
+        found.append(wrong);
     }
     openapi::check(schema, path, &mut found);
+    if let Some(parsed) = structured {
+        rules::check(schema, &parsed, path, &mut found);
+    }
     if let Some(why) = unsupported.filter(|_| found.is_empty()) {
         found.push(Cause::invalid(path.to_string(), "", &why));
     }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use crate::definition::check::schema_of;
+use crate::definition::rules::Rules;
 use crate::definition::status::is_true;
 use crate::definition::structural::{flag, list, text};
 use crate::json_path::JsonPath;
@@ -15,7 +16,7 @@ use crate::rest::scale;
 use crate::schema::{
     Old, Schema, check, check_at, check_embedded, check_lists, coerce, fill, prune, prune_nulls,
 };
-use crate::status::Causes;
+use crate::status::{Cause, Causes};
 
 /// What a definition says of one of its versions.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct Served {
     schema: Arc<Schema>,
     /// Of the version that objects are stored in.
     stored: Arc<Schema>,
+    /// Its rules in CEL, if it has some.
+    rules: Option<Arc<Rules>>,
     /// Objects written up to this revision may not be as the schemas say now.
     converts_upto: u64,
     pub(crate) columns: Vec<Column>,
@@ -68,7 +71,11 @@ pub(crate) fn kinds(object: &Object, around: &Around) -> Result<(Vec<Kind>, Kind
         Some(schema) => Schema::read(schema).map(Arc::new),
         None => Ok(Arc::new(Schema { preserve: true, ..Schema::default() })),
     };
+    let rules_of = |version: &Value, schema: &Schema| {
+        schema_of(version).and_then(|said| Rules::read(said, schema)).map(Arc::new)
+    };
     let stored = read(storage)?;
+    let stored_rules = rules_of(storage, &stored);
     let terminating = is_true(object, "Terminating");
     let mut served = Vec::new();
     let mut stored_as = None;
@@ -76,9 +83,11 @@ pub(crate) fn kinds(object: &Object, around: &Around) -> Result<(Vec<Kind>, Kind
         let is_storage = text(version, "name") == text(storage, "name");
         let as_stored = is_storage || schema_of(version) == schema_of(storage);
         let schema = if as_stored { Arc::clone(&stored) } else { read(version)? };
+        let rules = if as_stored { stored_rules.clone() } else { rules_of(version, &schema) };
         let columns = list(version, "additionalPrinterColumns").iter().filter_map(Column::read).collect();
         let kind = Kind::of_version(spec, accepted, version).served(Served {
             schema,
+            rules,
             stored: Arc::clone(&stored),
             converts_upto: if as_stored { around.converts_upto } else { u64::MAX },
             columns,
@@ -216,6 +225,23 @@ impl Served {
             check_embedded(&self.schema, object, causes);
         }
         self.check_lists(object, old, causes);
+        if self.rules.is_some() && causes.block_rules() {
+            let why = "some validation rules were not checked because the object was invalid; correct the existing \
+                       errors to complete validation";
+            causes.push(Cause::invalid_text("<nil>", "null", why));
+        } else if let Some(rules) = &self.rules {
+            rules.check(&self.schema, &whole, before.as_ref(), causes, &mut Vec::new());
+        }
+    }
+
+    /// Rules in CEL that an object breaks and broke before, where nothing has changed since.
+    pub(crate) fn warnings(&self, kind: &Kind, object: &Object, old: Option<&Object>) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if let (Some(rules), Some(old)) = (&self.rules, old) {
+            let (whole, before) = (with_type(kind, object), with_type(kind, old));
+            rules.check(&self.schema, &whole, Some(&before), &mut Causes::default(), &mut warnings);
+        }
+        warnings
     }
 
     /// An object that was wrong before may stay so.

@@ -39,7 +39,7 @@ pub(super) fn may_be_created(core: &Core, kind: &Kind, object: &Object, name: &s
 
 fn is_implemented(core: &Core, object: &Object) -> Result<(), Status> {
     if let Some(what) = definition::not_implemented(object) {
-        return Err(Status::not_implemented(what));
+        return Err(Status::not_implemented(&what));
     }
     let text = |path: &str| object.get("spec").map(|spec| Kind::field(spec, path)).unwrap_or_default();
     let (group, plural) = (text("group"), text("names.plural"));
@@ -55,7 +55,7 @@ pub(super) fn prepare_update(kind: &Kind, new: &mut Object, subresource: Option<
     if kind.builtin == Some(Builtin::Definition) && subresource.is_none() {
         definition::remember_storage(new);
         if let Some(what) = definition::not_implemented(new) {
-            return Err(Status::not_implemented(what));
+            return Err(Status::not_implemented(&what));
         }
     }
     Ok(())

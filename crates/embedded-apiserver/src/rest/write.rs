@@ -304,7 +304,10 @@ pub(super) fn warned(kind: &Kind, stored: &Stored, old: Option<&Object>) -> Vec<
 fn warned_of(kind: &Kind, object: &Object, old: Option<&Object>) -> Vec<String> {
     match kind.builtin {
         Some(builtin) => rules::warnings(builtin, object, old),
-        None => new_finalizers(object, old),
+        None => {
+            let broken = kind.definition().map(|definition| definition.warnings(kind, object, old));
+            broken.into_iter().flatten().chain(new_finalizers(object, old)).collect()
+        }
     }
 }
 

@@ -68,7 +68,7 @@ impl Format {
         Some(Self { name, test: Some(test) })
     }
 
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         self.name
     }
 

@@ -18,7 +18,7 @@ const MAX_COMPILED: usize = 1 << 20;
 const MAX_REPEAT: u32 = 1000;
 
 impl Pattern {
-    pub(super) fn new(text: &str) -> Self {
+    pub(crate) fn new(text: &str) -> Self {
         Self { text: text.to_owned(), compiled: OnceLock::new() }
     }
 
@@ -28,13 +28,27 @@ impl Pattern {
     ///
     /// Says why the pattern cannot be compiled.
     pub(super) fn matches(&self, text: &str) -> Result<bool, &str> {
+        self.compiled().map(|regex| regex.is_match(text))
+    }
+
+    /// As many parts of a text that match, at most.
+    ///
+    /// # Errors
+    ///
+    /// Says why the pattern cannot be compiled.
+    pub(crate) fn find_all(&self, text: &str, most: usize) -> Result<Vec<String>, &str> {
+        let regex = self.compiled()?;
+        Ok(regex.find_iter(text).take(most).map(|found| found.as_str().to_owned()).collect())
+    }
+
+    fn compiled(&self) -> Result<&Regex, &str> {
         let compiled = self.compiled.get_or_init(|| {
             RegexBuilder::new(&translated(&self.text))
                 .size_limit(MAX_COMPILED)
                 .build()
                 .map_err(|_| "error parsing regexp: expression too large".to_owned())
         });
-        compiled.as_ref().map(|regex| regex.is_match(text)).map_err(String::as_str)
+        compiled.as_ref().map_err(String::as_str)
     }
 
     /// Why Go would not compile it, as Go says it where that is known. It is only parsed: what is large is compiled when

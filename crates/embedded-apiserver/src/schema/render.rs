@@ -21,7 +21,7 @@ pub(super) fn number_text(number: &Number) -> String {
 
 /// A `float64` as Go's `%v` writes it: the shortest text that reads back the same, with an exponent if that is below -4
 /// or at least 21.
-pub(super) fn float_text(float: f64) -> String {
+pub(crate) fn float_text(float: f64) -> String {
     let scientific = format!("{float:e}");
     let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
     let power: i32 = exponent.parse().unwrap_or(0);

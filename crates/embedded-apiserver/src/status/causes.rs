@@ -108,6 +108,29 @@ impl Cause {
         cause
     }
 
+    /// A cause in words of its own.
+    pub(crate) fn said(reason: &'static str, field: String, message: String) -> Self {
+        Self { reason, field, message }
+    }
+
+    /// Whether it keeps the rules of a definition from being looked at (`hasBlockingErr` of
+    /// k8s.io/apiextensions-apiserver).
+    fn blocks_rules(&self) -> bool {
+        matches!(
+            self.reason,
+            "FieldValueNotSupported"
+                | "FieldValueRequired"
+                | "FieldValueTooLong"
+                | "FieldValueTooMany"
+                | "FieldValueTypeInvalid"
+        )
+    }
+
+    /// Whether its field is at this place or below it.
+    fn is_within(&self, place: &str) -> bool {
+        self.field.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    }
+
     pub(crate) fn too_long_text(field: String, max: i64) -> Self {
         let bytes = if max == 1 { "byte" } else { "bytes" };
         let message = format!("Too long: may not be more than {max} {bytes}");
@@ -120,7 +143,8 @@ impl Cause {
         Self { reason: "FieldValueTooMany", field, message }
     }
 
-    pub(super) fn text(&self) -> String {
+    /// As messages have it.
+    pub(crate) fn text(&self) -> String {
         format!("{}: {}", self.field, self.message)
     }
 
@@ -189,6 +213,16 @@ impl Causes {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.found.is_empty()
+    }
+
+    /// Whether something was found that keeps the rules of a definition from being looked at.
+    pub(crate) fn block_rules(&self) -> bool {
+        self.found.iter().any(Cause::blocks_rules)
+    }
+
+    /// Whether something was found at this place or below it.
+    pub(crate) fn any_within(&self, place: &str) -> bool {
+        self.found.iter().any(|cause| cause.is_within(place))
     }
 
     pub(super) fn text(&self) -> String {

@@ -11,7 +11,7 @@ pub(super) fn cases() -> Vec<Case> {
     [refusals(), schemas(), lives()].into_iter().flatten().collect()
 }
 
-const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+pub(super) const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// A group that no other case has.
 fn group(t: &Target) -> String {
@@ -19,7 +19,7 @@ fn group(t: &Target) -> String {
 }
 
 /// A definition of `things` with one version and this schema.
-fn definition(t: &Target, schema: Value) -> Value {
+pub(super) fn definition(t: &Target, schema: Value) -> Value {
     let group = group(t);
     json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -37,7 +37,7 @@ fn open() -> Value {
     json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
 }
 
-fn of_spec(spec: Value) -> Value {
+pub(super) fn of_spec(spec: Value) -> Value {
     json!({ "type": "object", "properties": { "spec": spec } })
 }
 
@@ -311,7 +311,7 @@ fn own(t: &Target) -> String {
     format!("{DEFINITIONS}/things.{}", group(t))
 }
 
-fn things(t: &Target, rest: &str) -> String {
+pub(super) fn things(t: &Target, rest: &str) -> String {
     format!("/apis/{}/v1/namespaces/{}/things{rest}", group(t), t.namespace)
 }
 
@@ -320,7 +320,7 @@ fn thing(t: &Target, name: &str) -> Value {
 }
 
 /// A definition that is served.
-async fn served(t: &Target, schema: Value) -> Outcome {
+pub(super) async fn served(t: &Target, schema: Value) -> Outcome {
     t.make(DEFINITIONS, definition(t, schema)).await?;
     until(t, &things(t, ""), |answer| answer.code == 200).await.map(drop)
 }

@@ -141,7 +141,15 @@ pub const MUST_HAVES: [MustHave; 17] = [
     MustHave {
         number: 14,
         what: "Custom kinds, and the discovery of all kinds.",
-        cases: &["discovery::", "custom::", "definitions::", "schemas::"],
+        cases: &[
+            "discovery::",
+            "custom::",
+            "definitions::",
+            "schemas::",
+            "rules::",
+            "verdicts::",
+            "expressions::",
+        ],
     },
     MustHave {
         number: 15,

@@ -1,0 +1,425 @@
+//! Checks the types of an expression (cel-go's `checker.go`): finds names, members and overloads, and says what does not
+//! fit, in cel-go's words.
+
+use std::collections::BTreeSet;
+
+use crate::cel::Wrong;
+use crate::cel::ast::{Expr, ExprKind, Fold, FoldKind, Literal};
+use crate::cel::declarations;
+use crate::cel::functions;
+use crate::cel::types::{Known, Type, most_general};
+use crate::schema::Pattern;
+
+/// What was found of an expression.
+#[derive(Debug)]
+pub(super) struct Checked {
+    /// Of each node, by its number.
+    pub(super) types: Vec<Type>,
+    /// The names of variables that it reads, but for those of its own walks.
+    pub(super) variables: BTreeSet<String>,
+}
+
+/// Checks a tree of so many nodes, with these variables.
+///
+/// # Errors
+///
+/// Everything that does not fit, in the order of the source.
+pub(super) fn check(
+    expr: &mut Expr,
+    nodes: usize,
+    variables: &[(&str, Type)],
+) -> Result<Checked, Vec<Wrong>> {
+    let scope = variables.iter().map(|(name, of)| ((*name).to_owned(), of.clone())).collect();
+    let mut checker = Checker {
+        known: Known::default(),
+        outer: variables.len(),
+        scope,
+        types: vec![Type::Error; nodes],
+        variables: BTreeSet::new(),
+        wrong: Vec::new(),
+    };
+    checker.expr(expr);
+    if !checker.wrong.is_empty() {
+        checker.wrong.sort_by_key(Wrong::at);
+        return Err(checker.wrong);
+    }
+    let known = checker.known;
+    let types = checker.types.iter().map(|of| known.resolve(of, true)).collect();
+    Ok(Checked { types, variables: checker.variables })
+}
+
+struct Checker {
+    known: Known,
+    /// As many of the scope are variables from outside.
+    outer: usize,
+    scope: Vec<(String, Type)>,
+    types: Vec<Type>,
+    variables: BTreeSet<String>,
+    wrong: Vec<Wrong>,
+}
+
+impl Checker {
+    fn wrong(&mut self, at: usize, why: String) {
+        self.wrong.push(Wrong::new(at, why));
+    }
+
+    fn undeclared(&mut self, at: usize, name: &str) -> Type {
+        self.wrong(at, format!("undeclared reference to '{name}' (in container '')"));
+        Type::Error
+    }
+
+    fn shown(&self, of: &Type) -> String {
+        self.known.resolve(of, true).to_string()
+    }
+
+    fn expr(&mut self, expr: &mut Expr) -> Type {
+        let at = expr.at;
+        let of = match &mut expr.kind {
+            ExprKind::Literal(literal) => of_literal(literal),
+            ExprKind::Name(name) => self.name(name, at),
+            ExprKind::Select { of, member, optional } => {
+                let of = self.expr(of);
+                self.select(&of, member, *optional, at)
+            }
+            ExprKind::Has { of, member } => {
+                let of = self.expr(of);
+                self.select(&of, member, false, at);
+                Type::Bool
+            }
+            ExprKind::Call { .. } => self.call(expr),
+            ExprKind::List(items) => {
+                let element = self.joined(items.iter_mut());
+                Type::list(element)
+            }
+            ExprKind::Map(entries) => {
+                let key = self.joined(entries.iter_mut().map(|(key, _)| key));
+                let value = self.joined(entries.iter_mut().map(|(_, value)| value));
+                Type::Map(key.into(), value.into())
+            }
+            ExprKind::Fold(fold) => self.fold(fold, at),
+        };
+        let of = self.known.resolve(&of, false);
+        if let Some(slot) = self.types.get_mut(expr.id) {
+            *slot = of.clone();
+        }
+        of
+    }
+
+    fn name(&mut self, name: &str, at: usize) -> Type {
+        let found = self.scope.iter().rposition(|(known, _)| known == name);
+        if let Some((place, (_, of))) =
+            found.and_then(|place| self.scope.get(place).map(|found| (place, found)))
+        {
+            if place < self.outer {
+                self.variables.insert(name.to_owned());
+            }
+            return of.clone();
+        }
+        let named = match name {
+            "bool" => Type::Bool,
+            "int" => Type::Int,
+            "uint" => Type::Uint,
+            "double" => Type::Double,
+            "string" => Type::String,
+            "bytes" => Type::Bytes,
+            "null_type" => Type::Null,
+            "list" => Type::list(Type::Dyn),
+            "map" => Type::Map(Type::Dyn.into(), Type::Dyn.into()),
+            _ => return self.undeclared(at, name),
+        };
+        Type::Meta(named.into())
+    }
+
+    fn select(&mut self, of: &Type, member: &str, optional: bool, at: usize) -> Type {
+        let (of, was_optional) = match of {
+            Type::Optional(inner) => (self.known.resolve(inner, false), true),
+            other => (other.clone(), false),
+        };
+        let selected = match &of {
+            Type::Map(_, value) => Type::clone(value),
+            Type::Object(object) => match object.members.get(member) {
+                Some(of) => of.clone(),
+                None => {
+                    self.wrong(at, format!("undefined field '{member}'"));
+                    Type::Error
+                }
+            },
+            Type::Param(_) => {
+                self.known.fit(&Type::Dyn, &of);
+                Type::Dyn
+            }
+            other if other.is_any() => Type::Dyn,
+            other => {
+                let shown = self.shown(other);
+                self.wrong(at, format!("type '{shown}' does not support field selection"));
+                Type::Dyn
+            }
+        };
+        if optional || was_optional { Type::optional(selected) } else { selected }
+    }
+
+    /// The type that all of these have.
+    fn joined<'a>(&mut self, all: impl Iterator<Item = &'a mut Expr>) -> Type {
+        let mut joined: Option<Type> = None;
+        for expr in all {
+            let of = self.expr(expr);
+            joined = Some(match joined {
+                None => of,
+                Some(before) if self.known.fit(&before, &of) => most_general(&before, &of).clone(),
+                // Whether it may be is looked at when all types are known.
+                Some(_) => Type::Dyn,
+            });
+        }
+        joined.unwrap_or_else(|| self.known.fresh())
+    }
+
+    fn call(&mut self, expr: &mut Expr) -> Type {
+        let at = expr.at;
+        let ExprKind::Call { function, is_method, args } = &mut expr.kind else { return Type::Error };
+        // `optional.of(x)` is a function by this whole name.
+        if *is_method
+            && let Some(prefix) = args.first().and_then(qualified)
+            && declarations::overloads(&format!("{prefix}.{function}")).is_some()
+        {
+            args.remove(0);
+            *function = format!("{prefix}.{function}");
+            *is_method = false;
+        }
+        let (target, rest) = args.split_at_mut(usize::from(*is_method));
+        let rest: Vec<Type> = rest.iter_mut().map(|arg| self.expr(arg)).collect();
+        let mut types: Vec<Type> = target.iter_mut().map(|arg| self.expr(arg)).collect();
+        types.extend(rest);
+        let Some(overloads) = declarations::overloads(function) else {
+            return self.undeclared(at, function);
+        };
+        if matches!(function.as_str(), "_&&_" | "_||_") {
+            for (arg, of) in args.iter().zip(&types) {
+                if !self.known.fit(of, &Type::Bool) {
+                    let shown = self.shown(of);
+                    self.wrong(arg.at, format!("expected type 'bool' but found '{shown}'"));
+                }
+            }
+            return Type::Bool;
+        }
+        let mut result: Option<Type> = None;
+        for overload in overloads.iter().filter(|overload| overload.is_method == *is_method) {
+            let (wanted, returns) = overload.fresh(&mut self.known);
+            if self.known.fit_all(&types, &wanted) {
+                let returns = self.known.resolve(&returns, false);
+                result = Some(match result {
+                    None => returns,
+                    Some(before) if before == returns => before,
+                    Some(_) => Type::Dyn,
+                });
+            }
+        }
+        result.unwrap_or_else(|| {
+            let shown: Vec<String> = types.iter().map(|of| self.shown(of)).collect();
+            let signature = match shown.split_first() {
+                Some((target, args)) if *is_method => format!("{target}.({})", args.join(", ")),
+                _ => format!("({})", shown.join(", ")),
+            };
+            let why = format!("found no matching overload for '{function}' applied to '{signature}'");
+            self.wrong(at, why);
+            Type::Error
+        })
+    }
+
+    fn fold(&mut self, fold: &mut Fold, at: usize) -> Type {
+        let range = self.expr(&mut fold.range);
+        let (index, key, value) = match &range {
+            Type::List(of) => (Type::Int, Type::clone(of), Type::clone(of)),
+            Type::Map(key, value) => (Type::clone(key), Type::clone(key), Type::clone(value)),
+            other if other.is_any() || matches!(other, Type::Param(_)) => (Type::Dyn, Type::Dyn, Type::Dyn),
+            other => {
+                let shown = self.shown(other);
+                let why = format!(
+                    "expression of type '{shown}' cannot be range of a comprehension (must be list, map, or dynamic)"
+                );
+                self.wrong(fold.range.at, why);
+                (Type::Error, Type::Error, Type::Error)
+            }
+        };
+        let before = self.scope.len();
+        match &fold.second {
+            Some(second) => {
+                self.scope.push((fold.variable.clone(), index));
+                self.scope.push((second.clone(), value));
+            }
+            None => self.scope.push((fold.variable.clone(), key.clone())),
+        }
+        if let Some(condition) = &mut fold.condition {
+            let of = self.expr(condition);
+            if !self.known.fit(&of, &Type::Bool) {
+                let shown = self.shown(&of);
+                let place = condition.at;
+                match fold.kind {
+                    FoldKind::All | FoldKind::Exists => {
+                        self.wrong(place, format!("expected type 'bool' but found '{shown}'"));
+                    }
+                    _ => {
+                        let why = format!(
+                            "found no matching overload for '_?_:_' applied to '({shown}, dyn, dyn)'"
+                        );
+                        self.wrong(at, why);
+                    }
+                }
+            }
+        }
+        let step = fold.step.as_mut().map(|step| self.expr(step));
+        self.scope.truncate(before);
+        match fold.kind {
+            FoldKind::All | FoldKind::Exists | FoldKind::ExistsOne => Type::Bool,
+            FoldKind::Filter => Type::list(key),
+            FoldKind::Map => Type::list(step.unwrap_or(Type::Error)),
+        }
+    }
+}
+
+/// `a.b` as a name.
+fn qualified(expr: &Expr) -> Option<String> {
+    match &expr.kind {
+        ExprKind::Name(name) => Some(name.clone()),
+        ExprKind::Select { of, member, optional: false } => Some(format!("{}.{member}", qualified(of)?)),
+        _ => None,
+    }
+}
+
+const fn of_literal(literal: &Literal) -> Type {
+    match literal {
+        Literal::Null => Type::Null,
+        Literal::Bool(_) => Type::Bool,
+        Literal::Int(_) => Type::Int,
+        Literal::Uint(_) => Type::Uint,
+        Literal::Double(_) => Type::Double,
+        Literal::Text(_) => Type::String,
+        Literal::Bytes(_) => Type::Bytes,
+    }
+}
+
+/// Calls back with every node.
+pub(super) fn each<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
+    visit(expr);
+    match &expr.kind {
+        ExprKind::Literal(_) | ExprKind::Name(_) => {}
+        ExprKind::Select { of, .. } | ExprKind::Has { of, .. } => each(of, visit),
+        ExprKind::Call { args, .. } => args.iter().for_each(|arg| each(arg, visit)),
+        ExprKind::List(items) => items.iter().for_each(|item| each(item, visit)),
+        ExprKind::Map(entries) => entries.iter().for_each(|(key, value)| {
+            each(key, visit);
+            each(value, visit);
+        }),
+        ExprKind::Fold(fold) => {
+            let parts = [Some(&fold.range), fold.condition.as_ref(), fold.step.as_ref()];
+            parts.into_iter().flatten().for_each(|part| each(part, visit));
+        }
+    }
+}
+
+/// What fits by its types and cannot be all the same (cel-go's validators): texts that stand where a pattern, a duration
+/// or a point in time is wanted and are none; lists and maps of several types; values that a clause of a format does not
+/// take.
+pub(super) fn wrong_values(expr: &Expr, types: &[Type]) -> Vec<Wrong> {
+    let mut wrong = Vec::new();
+    let mut within_formats = BTreeSet::new();
+    each(expr, &mut |expr| match &expr.kind {
+        ExprKind::Call { function, args, .. } if function == "format" => {
+            within_formats.extend(args.iter().flat_map(ids));
+            wrong.extend(wrong_clause(args, types));
+        }
+        ExprKind::Call { function, args, .. } => wrong.extend(wrong_literal(function, args)),
+        ExprKind::List(items) if !within_formats.contains(&expr.id) => {
+            wrong.extend(of_two_types(items.iter(), types));
+        }
+        ExprKind::Map(entries) if !within_formats.contains(&expr.id) => {
+            wrong.extend(of_two_types(entries.iter().map(|(key, _)| key), types));
+            wrong.extend(of_two_types(entries.iter().map(|(_, value)| value), types));
+        }
+        _ => {}
+    });
+    wrong
+}
+
+/// The numbers of all nodes of a tree.
+fn ids(expr: &Expr) -> Vec<usize> {
+    let mut ids = Vec::new();
+    each(expr, &mut |expr| ids.push(expr.id));
+    ids
+}
+
+fn of_two_types<'a>(all: impl Iterator<Item = &'a Expr>, types: &[Type]) -> Option<Wrong> {
+    let mut all = all.filter_map(|expr| Some((expr.at, types.get(expr.id)?)));
+    let (_, first) = all.next()?;
+    let (at, other) = all.find(|(_, of)| *of != first)?;
+    Some(Wrong::new(at, format!("expected type '{first}' but found '{other}'")))
+}
+
+fn wrong_literal(function: &str, args: &[Expr]) -> Option<Wrong> {
+    let at = usize::from(function == "matches" && args.len() > 1);
+    let Expr { at, kind: ExprKind::Literal(Literal::Text(text)), .. } = args.get(at)? else { return None };
+    let fits = match function {
+        "matches" => Pattern::problem(text).is_none(),
+        "duration" => functions::duration(text).is_some(),
+        "timestamp" => text.parse::<jiff::Timestamp>().is_ok(),
+        _ => true,
+    };
+    (!fits).then(|| Wrong::new(*at, format!("invalid {function} argument")))
+}
+
+/// The first value of a format that is written out, which its clause does not take.
+fn wrong_clause(args: &[Expr], types: &[Type]) -> Option<Wrong> {
+    let [Expr { kind: ExprKind::Literal(Literal::Text(text)), .. }, Expr { kind: ExprKind::List(items), .. }] =
+        args
+    else {
+        return None;
+    };
+    functions::clauses(text).into_iter().zip(items).find_map(|(clause, item)| {
+        let of = types.get(item.id)?;
+        let (clause, takes) = functions::refuses(clause, of)?;
+        let why =
+            format!("error during formatting: {clause} clause can only be used on {takes}, was given {of}");
+        Some(Wrong::new(item.at, why))
+    })
+}
+
+/// The first function or macro of an expression that the real server has and this one has not.
+pub(super) fn missing(expr: &Expr) -> Option<String> {
+    let mut found = None;
+    each(expr, &mut |expr| {
+        if found.is_some() {
+            return;
+        }
+        found = match &expr.kind {
+            ExprKind::Name(name) => declarations::is_missing(name).then(|| name.clone()),
+            ExprKind::Call { function, is_method, args } => {
+                let prefix = args.first().filter(|_| *is_method).and_then(qualified);
+                let name = prefix.map_or_else(|| function.clone(), |prefix| format!("{prefix}.{function}"));
+                let known =
+                    [function.as_str(), &name].into_iter().find(|name| declarations::is_missing(name));
+                known.map(str::to_owned).or_else(|| missing_of(function, args))
+            }
+            _ => None,
+        };
+    });
+    found
+}
+
+/// What is missing of a function that is there for other arguments.
+fn missing_of(function: &str, args: &[Expr]) -> Option<String> {
+    let text = |at: usize| match args.get(at).map(|arg| &arg.kind) {
+        Some(ExprKind::Literal(Literal::Text(text))) => Some(text.as_str()),
+        _ => None,
+    };
+    match (function, args.len()) {
+        ("format", 2) => match text(0) {
+            Some(text) if !functions::clauses(text).contains(&'e') => None,
+            Some(_) => Some("format with %e".to_owned()),
+            None => Some("format of a text that is not written out".to_owned()),
+        },
+        (name, 2) if name.starts_with("get") => match text(1) {
+            Some(zone) if functions::is_known_zone(zone) => None,
+            _ => Some(format!("{name} in a time zone that is no distance from UTC")),
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,222 @@
+//! Evaluates a checked expression. What it costs is counted as cel-go's `runtimecost.go` counts it, so that nothing runs
+//! for long.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::cel::ast::{Expr, ExprKind, Fold, FoldKind};
+use crate::cel::failure::Failure;
+use crate::cel::functions;
+use crate::cel::value::{Key, List, Value};
+
+/// As much one evaluation may cost (`PerCallLimit` of k8s.io/apiserver/pkg/apis/cel).
+const PER_CALL_LIMIT: u64 = 1_000_000;
+
+/// Evaluates an expression with these variables. Also returns what it cost.
+pub(super) fn evaluate(expr: &Expr, variables: Vec<(String, Value)>) -> (Result<Value, Failure>, u64) {
+    let mut run = Run { scope: variables, spent: 0 };
+    let value = run.expr(expr);
+    let value = if run.spent > PER_CALL_LIMIT { Err(Failure::TooExpensive) } else { value };
+    (value, run.spent)
+}
+
+struct Run {
+    scope: Vec<(String, Value)>,
+    spent: u64,
+}
+
+type Evaluated = Result<Value, Failure>;
+
+impl Run {
+    fn spend(&mut self, cost: u64) -> Result<(), Failure> {
+        self.spent = self.spent.saturating_add(cost);
+        if self.spent > PER_CALL_LIMIT { Err(Failure::TooExpensive) } else { Ok(()) }
+    }
+
+    fn expr(&mut self, expr: &Expr) -> Evaluated {
+        match &expr.kind {
+            ExprKind::Literal(literal) => Ok(Value::of_literal(literal)),
+            ExprKind::Name(name) => {
+                self.spend(1)?;
+                self.name(name)
+            }
+            ExprKind::Select { of, member, optional } => {
+                let of = self.expr(of)?;
+                self.spend(1)?;
+                select(&of, member, *optional)
+            }
+            ExprKind::Has { of, member } => {
+                let of = self.expr(of)?;
+                match find(&of, member)? {
+                    Some(Value::Broken(why)) => Err(Failure::said(why.to_string())),
+                    found => Ok(Value::Bool(found.is_some())),
+                }
+            }
+            ExprKind::List(items) => {
+                self.spend(10)?;
+                Ok(List::of(items.iter().map(|item| self.expr(item)).collect::<Result<_, _>>()?))
+            }
+            ExprKind::Map(entries) => self.map(entries),
+            ExprKind::Fold(fold) => self.fold(fold),
+            ExprKind::Call { function, args, is_method } => self.call(function, *is_method, args),
+        }
+    }
+
+    fn name(&self, name: &str) -> Evaluated {
+        if let Some((_, value)) = self.scope.iter().rev().find(|(known, _)| known == name) {
+            return sound(value.clone());
+        }
+        let named = ["bool", "int", "uint", "double", "string", "bytes", "null_type", "list", "map"];
+        match named.into_iter().find(|known| *known == name) {
+            Some(known) => Ok(Value::Type(known)),
+            None => Err(Failure::said(format!("no such attribute(s): {name}"))),
+        }
+    }
+
+    fn map(&mut self, entries: &[(Expr, Expr)]) -> Evaluated {
+        self.spend(30)?;
+        let mut map = BTreeMap::new();
+        for (key, value) in entries {
+            let key = self.expr(key)?;
+            let Some(key) = key.key() else {
+                return Err(Failure::said(format!("unsupported key type: {}", key.type_name())));
+            };
+            map.insert(key, self.expr(value)?);
+        }
+        Ok(Value::Map(Arc::new(map)))
+    }
+
+    fn call(&mut self, function: &str, is_method: bool, args: &[Expr]) -> Evaluated {
+        match (function, args) {
+            ("_&&_", [left, right]) => return self.either(left, right, false),
+            ("_||_", [left, right]) => return self.either(left, right, true),
+            ("_?_:_", [condition, then, otherwise]) => {
+                return match self.expr(condition)? {
+                    Value::Bool(true) => self.expr(then),
+                    Value::Bool(false) => self.expr(otherwise),
+                    _ => Err(Failure::NoSuchOverload),
+                };
+            }
+            _ => {}
+        }
+        let args = args.iter().map(|arg| self.expr(arg)).collect::<Result<Vec<_>, _>>()?;
+        self.spend(functions::cost(function, &args))?;
+        sound(functions::call(function, is_method, &args)?)
+    }
+
+    /// `&&`, `||`: the operand that decides does so from either side, though the other one fails.
+    fn either(&mut self, left: &Expr, right: &Expr, decides: bool) -> Evaluated {
+        let as_bool = |value: Evaluated| match value {
+            Ok(Value::Bool(value)) => Ok(value),
+            Ok(_) => Err(Failure::NoSuchOverload),
+            Err(failure) => Err(failure),
+        };
+        let left = as_bool(self.expr(left));
+        if left == Ok(decides) || left == Err(Failure::TooExpensive) {
+            return left.map(Value::Bool);
+        }
+        let right = as_bool(self.expr(right));
+        if right == Ok(decides) || right == Err(Failure::TooExpensive) {
+            return right.map(Value::Bool);
+        }
+        left.and(right).map(Value::Bool)
+    }
+
+    fn fold(&mut self, fold: &Fold) -> Evaluated {
+        let range = self.expr(&fold.range)?;
+        let elements = elements(&range)?;
+        let before = self.scope.len();
+        let (mut count, mut kept, mut failed) = (0_u64, Vec::new(), None);
+        for (index, value) in elements {
+            self.spend(match fold.kind {
+                FoldKind::All => 3,
+                FoldKind::Exists => 4,
+                FoldKind::ExistsOne => 1,
+                FoldKind::Filter | FoldKind::Map => 12,
+            })?;
+            let single = if matches!(range, Value::List(_)) { value.clone() } else { index.clone() };
+            match &fold.second {
+                Some(second) => {
+                    self.scope.push((fold.variable.clone(), index));
+                    self.scope.push((second.clone(), value));
+                }
+                None => self.scope.push((fold.variable.clone(), single.clone())),
+            }
+            let counts = match &fold.condition {
+                None => Ok(true),
+                Some(condition) => match self.expr(condition) {
+                    Ok(Value::Bool(counts)) => Ok(counts),
+                    Ok(_) => Err(Failure::NoSuchOverload),
+                    Err(failure) => Err(failure),
+                },
+            };
+            let step = match (&counts, &fold.step) {
+                (Ok(true), Some(step)) => Some(self.expr(step)),
+                _ => None,
+            };
+            self.scope.truncate(before);
+            match (fold.kind, counts) {
+                (_, Err(Failure::TooExpensive)) => return Err(Failure::TooExpensive),
+                (FoldKind::All, Ok(false)) => return Ok(Value::Bool(false)),
+                (FoldKind::Exists, Ok(true)) => return Ok(Value::Bool(true)),
+                // Another element may still decide.
+                (FoldKind::All | FoldKind::Exists, Err(failure)) => failed = failed.or(Some(failure)),
+                (FoldKind::All | FoldKind::Exists, Ok(_)) => {}
+                (_, Err(failure)) => return Err(failure),
+                (_, Ok(false)) => {}
+                (FoldKind::ExistsOne, Ok(true)) => count += 1,
+                (FoldKind::Filter | FoldKind::Map, Ok(true)) => kept.push(step.unwrap_or(Ok(single))?),
+            }
+        }
+        if let Some(failure) = failed {
+            return Err(failure);
+        }
+        Ok(match fold.kind {
+            FoldKind::All => Value::Bool(true),
+            FoldKind::Exists => Value::Bool(false),
+            FoldKind::ExistsOne => Value::Bool(count == 1),
+            FoldKind::Filter | FoldKind::Map => List::of(kept),
+        })
+    }
+}
+
+/// A value that may be read.
+fn sound(value: Value) -> Evaluated {
+    match value {
+        Value::Broken(why) => Err(Failure::said(why.to_string())),
+        value => Ok(value),
+    }
+}
+
+/// What a walk goes over: indices or keys, and elements or values.
+fn elements(range: &Value) -> Result<Vec<(Value, Value)>, Failure> {
+    Ok(match range {
+        Value::List(list) => {
+            let numbered = list.items.iter().zip(0_i64..);
+            numbered.map(|(item, at)| (Value::Int(at), item.clone())).collect()
+        }
+        Value::Map(map) => map.iter().map(|(key, value)| (key.value(), value.clone())).collect(),
+        Value::Object(object) => {
+            object.members.iter().map(|(name, value)| (Value::text(name.as_str()), value.clone())).collect()
+        }
+        _ => return Err(Failure::NoSuchOverload),
+    })
+}
+
+fn find(of: &Value, member: &str) -> Result<Option<Value>, Failure> {
+    Ok(match of {
+        Value::Object(object) => object.members.get(member).cloned(),
+        Value::Map(map) => map.get(&Key::Text(member.into())).cloned(),
+        Value::Optional(Some(of)) => find(of, member)?,
+        Value::Optional(None) => None,
+        _ => return Err(Failure::NoSuchOverload),
+    })
+}
+
+fn select(of: &Value, member: &str, optional: bool) -> Evaluated {
+    let found = find(of, member)?;
+    if optional || matches!(of, Value::Optional(_)) {
+        return Ok(Value::Optional(found.map(Arc::new)));
+    }
+    sound(found.ok_or_else(|| Failure::said(format!("no such key: {member}")))?)
+}

@@ -1,0 +1,119 @@
+//! Durations and points in time.
+
+use jiff::tz::{Offset, TimeZone};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::cel::failure::Failure;
+use crate::cel::functions::Called;
+use crate::cel::value::{Value, Value as V};
+
+pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
+    let length = |nanos: Option<i64>| nanos.map(V::Duration).ok_or_else(|| Failure::said("integer overflow"));
+    let moved = |time: &Timestamp, nanos: Option<i64>| {
+        let time = nanos.and_then(|nanos| time.checked_add(SignedDuration::from_nanos(nanos)).ok());
+        time.map(V::Timestamp).ok_or_else(|| Failure::said("timestamp overflow"))
+    };
+    Some(match (function, args) {
+        ("_+_", [V::Duration(a), V::Duration(b)]) => length(a.checked_add(*b)),
+        ("_-_", [V::Duration(a), V::Duration(b)]) => length(a.checked_sub(*b)),
+        ("_+_", [V::Timestamp(time), V::Duration(nanos)])
+        | ("_+_", [V::Duration(nanos), V::Timestamp(time)]) => moved(time, Some(*nanos)),
+        ("_-_", [V::Timestamp(time), V::Duration(nanos)]) => moved(time, nanos.checked_neg()),
+        ("_-_", [V::Timestamp(a), V::Timestamp(b)]) => {
+            length(i64::try_from(a.duration_since(*b).as_nanos()).ok())
+        }
+        ("getHours", [V::Duration(nanos)]) => Ok(V::Int(nanos / 3_600_000_000_000)),
+        ("getMinutes", [V::Duration(nanos)]) => Ok(V::Int(nanos / 60_000_000_000)),
+        ("getSeconds", [V::Duration(nanos)]) => Ok(V::Int(nanos / 1_000_000_000)),
+        ("getMilliseconds", [V::Duration(nanos)]) => Ok(V::Int(nanos / 1_000_000 % 1000)),
+        (_, [V::Timestamp(time)]) => return part(function, *time, "UTC"),
+        (_, [V::Timestamp(time), V::Text(zone)]) => return part(function, *time, zone),
+        _ => return None,
+    })
+}
+
+/// Whether a time zone is known here: by its distance from UTC, not by a place.
+pub(in crate::cel) fn is_known_zone(zone: &str) -> bool {
+    offset(zone).is_some()
+}
+
+fn offset(zone: &str) -> Option<Offset> {
+    if matches!(zone, "" | "UTC") {
+        return Some(Offset::UTC);
+    }
+    let (hours, minutes) = zone.split_once(':')?;
+    let (negative, hours) = match hours.strip_prefix('-') {
+        Some(hours) => (true, hours),
+        None => (false, hours.strip_prefix('+').unwrap_or(hours)),
+    };
+    let seconds = hours
+        .parse::<i32>()
+        .ok()?
+        .checked_mul(3600)?
+        .checked_add(minutes.parse::<i32>().ok()?.checked_mul(60)?)?;
+    Offset::from_seconds(if negative { -seconds } else { seconds }).ok()
+}
+
+fn part(function: &str, time: Timestamp, zone: &str) -> Option<Called> {
+    let Some(offset) = offset(zone) else {
+        return Some(Err(Failure::said(format!("unknown time zone {zone}"))));
+    };
+    let time = time.to_zoned(TimeZone::fixed(offset));
+    let number = match function {
+        "getFullYear" => i64::from(time.year()),
+        "getMonth" => i64::from(time.month()) - 1,
+        "getDayOfYear" => i64::from(time.day_of_year()) - 1,
+        "getDayOfMonth" => i64::from(time.day()) - 1,
+        "getDate" => i64::from(time.day()),
+        "getDayOfWeek" => i64::from(time.weekday().to_sunday_zero_offset()),
+        "getHours" => i64::from(time.hour()),
+        "getMinutes" => i64::from(time.minute()),
+        "getSeconds" => i64::from(time.second()),
+        "getMilliseconds" => i64::from(time.millisecond()),
+        _ => return None,
+    };
+    Some(Ok(V::Int(number)))
+}
+
+/// Reads a duration as Go's `time.ParseDuration` does, in nanoseconds.
+pub(crate) fn duration(text: &str) -> Option<i64> {
+    let (negative, mut rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    if rest == "0" {
+        return Some(0);
+    }
+    let mut nanos = 0_i128;
+    if rest.is_empty() {
+        return None;
+    }
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, after) = rest.split_at_checked(end)?;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if (whole.is_empty() && fraction.is_empty()) || fraction.contains('.') {
+            return None;
+        }
+        let end = after.find(|c: char| c.is_ascii_digit() || c == '.').unwrap_or(after.len());
+        let (unit, after) = after.split_at_checked(end)?;
+        let of_unit: i128 = match unit {
+            "ns" => 1,
+            "us" | "µs" | "μs" => 1_000,
+            "ms" => 1_000_000,
+            "s" => 1_000_000_000,
+            "m" => 60_000_000_000,
+            "h" => 3_600_000_000_000,
+            _ => return None,
+        };
+        let digits =
+            |text: &str| if text.is_empty() { Some(0) } else { text.parse::<i64>().ok().map(i128::from) };
+        nanos = nanos.checked_add(digits(whole)?.checked_mul(of_unit)?)?;
+        // More than 18 digits behind the point say nothing of nanoseconds.
+        let fraction = fraction.get(..18).unwrap_or(fraction);
+        let scale = 10_i128.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+        nanos = nanos.checked_add(digits(fraction)?.checked_mul(of_unit)? / scale)?;
+        rest = after;
+    }
+    i64::try_from(if negative { -nanos } else { nanos }).ok()
+}

@@ -1,0 +1,180 @@
+//! Expressions by themselves: depth, cost, words, and that nothing makes them panic.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::cel::{Declared, Expression, Failure, Type, Value};
+use crate::schema::Schema;
+
+fn declared() -> Arc<Declared> {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "n": { "type": "integer" },
+            "l": { "type": "array", "maxItems": 10, "items": { "type": "string", "maxLength": 10 } },
+        },
+    });
+    Declared::of(&Schema::read(&schema).unwrap(), false).unwrap()
+}
+
+fn read(source: &str) -> Result<Expression, String> {
+    Expression::read(source, &declared(), false)
+}
+
+fn value(source: &str) -> Result<Value, Failure> {
+    read(source).unwrap().evaluate(&Value::Null, None).0
+}
+
+#[test]
+fn nesting_has_an_end_and_overflows_no_stack() {
+    let nested =
+        |open: &str, close: &str, depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));
+    for source in [
+        nested("(", ")", 100_000),
+        nested("[", "]", 100_000),
+        nested("-(", ")", 100_000),
+        nested("size(", ")", 100_000),
+        format!("1{}", " + 1".repeat(100_000)),
+        format!("self{}", ".a".repeat(100_000)),
+        format!("self.l{}", "[0]".repeat(100_000)),
+        format!("{}true", "true ? 1 : ".repeat(100_000)),
+    ] {
+        let what = Expression::missing(&source);
+        let begins = source.get(..20).unwrap_or_default();
+        assert_eq!(what.as_deref(), Some("nesting of more than 64 levels"), "{begins}");
+    }
+    for source in [
+        nested("(", ")", 60),
+        nested("[", "]", 60),
+        nested("dyn(", ")", 60),
+        format!("1{}", " + 1".repeat(60)),
+    ] {
+        drop(read(&source).unwrap().evaluate(&Value::Null, None));
+    }
+}
+
+#[test]
+fn long_alternatives_are_no_nesting() {
+    let source = vec!["self.n == 1"; 5000].join(" || ");
+    assert_eq!(read(&source).unwrap().result(), &Type::Bool);
+    assert!(matches!(value(&vec!["false"; 5000].join(" || ")), Ok(Value::Bool(false))));
+    assert!(matches!(value(&format!("{} || true", vec!["false"; 5000].join(" || "))), Ok(Value::Bool(true))));
+}
+
+#[test]
+fn what_takes_too_long_is_stopped() {
+    let rule = "lists.range(1000).all(x, lists.range(1000).all(y, lists.range(1000).all(z, true)))";
+    assert_eq!(value(rule).unwrap_err(), Failure::TooExpensive);
+    assert_eq!(value("lists.range(1000000000).size() == 1").unwrap_err(), Failure::TooExpensive);
+}
+
+#[test]
+fn a_problem_is_shown_with_its_line() {
+    let why = read("self.n == 1\n  && self.m == 2").unwrap_err();
+    assert_eq!(why, "ERROR: <input>:2:10: undefined field 'm'\n |   && self.m == 2\n | .........^");
+}
+
+#[test]
+fn all_problems_are_said_in_the_order_of_the_source() {
+    let why = read("self.b == 1 && a.all(x, x == y)").unwrap_err();
+    let places: Vec<&str> = why.lines().filter(|line| line.starts_with("ERROR")).collect();
+    assert_eq!(
+        places,
+        [
+            "ERROR: <input>:1:5: undefined field 'b'",
+            "ERROR: <input>:1:16: undeclared reference to 'a' (in container '')",
+            "ERROR: <input>:1:30: undeclared reference to 'y' (in container '')",
+        ]
+    );
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    for (source, name) in [
+        ("isURL(self.l[0])", "isURL"),
+        ("format.dns1123Label().validate('a').hasValue()", "validate"),
+        ("self.l.map(x, url(x).getHost())", "getHost"),
+        ("'%e'.format([1.0]) == ''", "format with %e"),
+        ("self.l.sortBy(x, x) == []", "sortBy"),
+    ] {
+        assert_eq!(Expression::missing(source), Some(format!("the function {name}")), "{source}");
+    }
+    assert_eq!(Expression::missing("self.l.all(x, x == '') && nope()"), None);
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(source in ".{0,60}") {
+        drop(read(&source));
+    }
+
+    #[test]
+    fn no_words_make_it_panic(words in prop::collection::vec(prop::sample::select(WORDS), 0..24)) {
+        let source: String = words.concat();
+        if let Ok(expression) = read(&source) {
+            drop(expression.evaluate(&Value::Null, None));
+            drop(expression.wrong_constant());
+        }
+    }
+}
+
+const WORDS: &[&str] = &[
+    "self",
+    ".l",
+    ".n",
+    "(",
+    ")",
+    "[",
+    "]",
+    "{",
+    "}",
+    ".",
+    ",",
+    ":",
+    " ? ",
+    " + ",
+    " - ",
+    "-",
+    "!",
+    " == ",
+    " in ",
+    " && ",
+    " || ",
+    "1",
+    "2u",
+    "1.5",
+    "'a'",
+    "b'x'",
+    "x",
+    ".all(x, ",
+    ".map(x, ",
+    ".exists(x, ",
+    ".filter(x, ",
+    "has(",
+    "size(",
+    "duration('1h')",
+    "timestamp('2024-01-01T00:00:00Z')",
+    ".substring(",
+    ".split(",
+    ".format([",
+    "])",
+    "quantity('1')",
+    "cidr('10.0.0.0/8')",
+    ".masked()",
+    "optional.of(",
+    ".?n",
+    "true",
+    "null",
+    " < ",
+    " % ",
+    " / ",
+    " * ",
+    "lists.range(",
+    "9223372036854775807",
+    ".lastIndexOf(",
+    ".slice(",
+    "string(",
+    "int(",
+];

@@ -1,0 +1,229 @@
+//! Types of expressions, and which of them fit into which (the type checker's side of cel-go's `types.go`).
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What an expression is of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Type {
+    /// Of an expression that is wrong already: fits everywhere.
+    Error,
+    Dyn,
+    Null,
+    Bool,
+    Int,
+    Uint,
+    Double,
+    String,
+    Bytes,
+    Duration,
+    Timestamp,
+    List(Arc<Self>),
+    Map(Arc<Self>, Arc<Self>),
+    Optional(Arc<Self>),
+    /// A type as a value.
+    Meta(Arc<Self>),
+    /// A type of Kubernetes' own, by its name.
+    Opaque(&'static str),
+    Object(Arc<ObjectType>),
+    /// Not known yet.
+    Param(usize),
+}
+
+/// An object with the members that its schema names.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ObjectType {
+    pub(crate) name: String,
+    pub(crate) members: BTreeMap<String, Type>,
+}
+
+impl Type {
+    pub(super) fn list(of: Self) -> Self {
+        Self::List(Arc::new(of))
+    }
+
+    pub(super) fn optional(of: Self) -> Self {
+        Self::Optional(Arc::new(of))
+    }
+
+    pub(super) const fn is_any(&self) -> bool {
+        matches!(self, Self::Dyn | Self::Error)
+    }
+
+    /// Whether its size is one, whatever its value.
+    pub(super) fn is_scalar(&self) -> bool {
+        match self {
+            Self::Bool | Self::Int | Self::Uint | Self::Double | Self::Duration | Self::Timestamp => true,
+            Self::Optional(of) => of.is_scalar(),
+            _ => false,
+        }
+    }
+
+    const fn takes_null(&self) -> bool {
+        matches!(
+            self,
+            Self::Null
+                | Self::Optional(_)
+                | Self::Opaque(_)
+                | Self::Object(_)
+                | Self::Duration
+                | Self::Timestamp
+        )
+    }
+}
+
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Error => "!error!",
+            Self::Dyn => "dyn",
+            Self::Null => "null",
+            Self::Bool => "bool",
+            Self::Int => "int",
+            Self::Uint => "uint",
+            Self::Double => "double",
+            Self::String => "string",
+            Self::Bytes => "bytes",
+            Self::Duration => "duration",
+            Self::Timestamp => "timestamp",
+            Self::Opaque(name) => name,
+            Self::Object(object) => &object.name,
+            Self::List(of) => return write!(f, "list({of})"),
+            Self::Map(key, value) => return write!(f, "map({key}, {value})"),
+            Self::Optional(of) => return write!(f, "optional_type({of})"),
+            Self::Meta(of) => return write!(f, "type({of})"),
+            Self::Param(number) => return write!(f, "_var{number}"),
+        })
+    }
+}
+
+/// What is known of the types that were not known.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
+    types: Vec<Option<Type>>,
+}
+
+impl Known {
+    pub(super) fn fresh(&mut self) -> Type {
+        self.types.push(None);
+        Type::Param(self.types.len() - 1)
+    }
+
+    fn of(&self, param: usize) -> Option<&Type> {
+        self.types.get(param).and_then(Option::as_ref)
+    }
+
+    fn set(&mut self, param: usize, to: Type) {
+        if let Some(slot) = self.types.get_mut(param) {
+            *slot = Some(to);
+        }
+    }
+
+    /// The type with what is known of its parts; what is not known becomes `dyn` if `finally`.
+    pub(super) fn resolve(&self, of: &Type, finally: bool) -> Type {
+        let inner = |of: &Type| Arc::new(self.resolve(of, finally));
+        match of {
+            Type::Param(param) => match self.of(*param) {
+                Some(known) => self.resolve(known, finally),
+                None if finally => Type::Dyn,
+                None => Type::Param(*param),
+            },
+            Type::List(of) => Type::List(inner(of)),
+            Type::Map(key, value) => Type::Map(inner(key), inner(value)),
+            Type::Optional(of) => Type::Optional(inner(of)),
+            Type::Meta(of) => Type::Meta(inner(of)),
+            other => other.clone(),
+        }
+    }
+
+    /// Whether values of one type may stand where the other one is wanted, list by list; what that tells of unknown types
+    /// is kept if it is so.
+    pub(super) fn fit_all(&mut self, given: &[Type], wanted: &[Type]) -> bool {
+        let mut trial = self.clone();
+        let fits = given.len() == wanted.len()
+            && given.iter().zip(wanted).all(|(given, wanted)| trial.fits(given, wanted));
+        if fits {
+            *self = trial;
+        }
+        fits
+    }
+
+    /// As [`fit_all`](Self::fit_all), of one type.
+    pub(super) fn fit(&mut self, given: &Type, wanted: &Type) -> bool {
+        self.fit_all(std::slice::from_ref(given), std::slice::from_ref(wanted))
+    }
+
+    fn fits(&mut self, given: &Type, wanted: &Type) -> bool {
+        if let Type::Param(param) = wanted {
+            let (valid, known) = self.substitute(given, *param);
+            if valid || known {
+                return valid;
+            }
+        }
+        match (given, wanted) {
+            (Type::Param(param), wanted) => self.substitute(wanted, *param).0,
+            (given, wanted) if given.is_any() || wanted.is_any() => true,
+            (Type::Null, other) | (other, Type::Null) => other.takes_null(),
+            (Type::Meta(_), Type::Meta(_)) => true,
+            (Type::List(given), Type::List(wanted)) | (Type::Optional(given), Type::Optional(wanted)) => {
+                self.fits(given, wanted)
+            }
+            (Type::Map(key, value), Type::Map(wanted_key, wanted_value)) => {
+                self.fits(key, wanted_key) && self.fits(value, wanted_value)
+            }
+            (Type::Object(given), Type::Object(wanted)) => given.name == wanted.name,
+            (given, wanted) => given == wanted,
+        }
+    }
+
+    /// Whether a type can be what a parameter stands for, and whether that was known.
+    fn substitute(&mut self, given: &Type, param: usize) -> (bool, bool) {
+        if *given == Type::Param(param) {
+            return (true, true);
+        }
+        let Some(known) = self.of(param).cloned() else {
+            let free = !self.contains(given, param);
+            if free {
+                self.set(param, given.clone());
+            }
+            return (free, false);
+        };
+        if !self.fits(given, &known) {
+            return (false, true);
+        }
+        let general = most_general(given, &known).clone();
+        if !self.contains(&general, param) {
+            self.set(param, general);
+        }
+        (true, true)
+    }
+
+    /// Whether a parameter is part of a type.
+    fn contains(&self, of: &Type, param: usize) -> bool {
+        match of {
+            Type::Param(other) if *other == param => true,
+            Type::Param(other) => self.of(*other).is_some_and(|known| self.contains(known, param)),
+            Type::List(of) | Type::Optional(of) | Type::Meta(of) => self.contains(of, param),
+            Type::Map(key, value) => self.contains(key, param) || self.contains(value, param),
+            _ => false,
+        }
+    }
+}
+
+/// Of two types that fit, the one that says less.
+pub(super) fn most_general<'a>(a: &'a Type, b: &'a Type) -> &'a Type {
+    if says_no_more(a, b) { a } else { b }
+}
+
+fn says_no_more(a: &Type, b: &Type) -> bool {
+    match (a, b) {
+        (Type::Dyn | Type::Param(_), _) => true,
+        (_, Type::Dyn | Type::Param(_)) => false,
+        (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => says_no_more(a, b),
+        (Type::Map(key, value), Type::Map(other_key, other_value)) => {
+            says_no_more(key, other_key) && says_no_more(value, other_value)
+        }
+        (a, b) => a == b,
+    }
+}

@@ -1,0 +1,371 @@
+//! The rules in CEL of a custom kind, read once, and what objects break (pkg/apiserver/schema/cel/validation.go of
+//! k8s.io/apiextensions-apiserver).
+
+mod admit;
+mod values;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::cel::{self, Declared, Expression, Failure};
+use crate::definition::field_path::{self, Step};
+use crate::definition::structural::{flag, list, text};
+use crate::schema::{ListType, Path, Schema, shown};
+use crate::status::{Cause, Causes};
+
+pub(super) use crate::definition::rules::admit::{check, missing};
+
+/// As much all rules of one object may cost (`RuntimeCELCostBudget` of k8s.io/apiserver/pkg/apis/cel).
+const BUDGET: u64 = 10_000_000;
+/// The longest text that a `messageExpression` may make.
+const MAX_MESSAGE: usize = 5 * 1024;
+
+/// The rules of a schema and of all inside of it.
+#[derive(Debug, Default)]
+pub(super) struct Rules {
+    own: Vec<Rule>,
+    /// Of the members that the schema names.
+    members: BTreeMap<String, Self>,
+    /// Of the elements of a list, or of the values of a map.
+    elements: Option<Box<Self>>,
+}
+
+/// A rule.
+#[derive(Debug)]
+struct Rule {
+    /// What it is called when it is broken or fails.
+    name: String,
+    expression: Result<Expression, String>,
+    /// What is said if it is broken, and what makes it, if something does.
+    message: String,
+    says: Option<Expression>,
+    reason: String,
+    field_path: String,
+    optional_old: bool,
+}
+
+impl Rules {
+    /// Reads the rules of the schema of a version; nothing: it has none.
+    pub(super) fn read(schema: &Value, parsed: &Schema) -> Option<Self> {
+        let declared = Declared::of(parsed, true);
+        Self::read_at(schema, parsed, declared.as_ref())
+    }
+
+    fn read_at(schema: &Value, parsed: &Schema, declared: Option<&Arc<Declared>>) -> Option<Self> {
+        // What has no type is not seen by expressions, and neither is what is inside.
+        let declared = declared?;
+        let mut rules = Self::default();
+        for rule in list(schema, "x-kubernetes-validations") {
+            rules.own.extend(Rule::read(rule, schema, declared));
+        }
+        for (name, member) in &parsed.properties {
+            let inner = schema.get("properties").and_then(|all| all.get(name));
+            let known = match cel::escaped(name) {
+                Some(name) => declared.member(&name).cloned(),
+                None => Declared::of(member, member.embedded),
+            };
+            if let Some(found) = inner.and_then(|inner| Self::read_at(inner, member, known.as_ref())) {
+                rules.members.insert(name.clone(), found);
+            }
+        }
+        let element = match (parsed.items.as_deref(), parsed.additional.schema()) {
+            (Some(items), _) => schema.get("items").zip(Some(items)),
+            (None, Some(values)) => schema.get("additionalProperties").zip(Some(values)),
+            (None, None) => None,
+        };
+        rules.elements = element
+            .and_then(|(inner, parsed)| Self::read_at(inner, parsed, declared.element()))
+            .map(Box::new);
+        (!rules.own.is_empty() || !rules.members.is_empty() || rules.elements.is_some()).then_some(rules)
+    }
+
+    /// What a new object breaks, or one after an update; what was broken before and has not changed since goes into
+    /// `warnings`.
+    pub(super) fn check(
+        &self,
+        schema: &Schema,
+        object: &Value,
+        old: Option<&Value>,
+        causes: &mut Causes,
+        warnings: &mut Vec<String>,
+    ) {
+        let mut run = Run { left: BUDGET, causes, warnings };
+        let ratchet = Ratchet { current: old.map(|old| (object, old)), parent: None };
+        // Out of budget: it has been said.
+        let _ = run.node(self, schema, At { value: object, old, path: &Path::Root, ratchet, is_root: true });
+    }
+}
+
+impl Rule {
+    /// Nothing: it says nothing.
+    fn read(rule: &Value, schema: &Value, declared: &Arc<Declared>) -> Option<Self> {
+        let source = text(rule, "rule");
+        if source.trim().is_empty() {
+            return None;
+        }
+        let optional_old = flag(rule, "optionalOldSelf");
+        let message = text(rule, "message").trim();
+        let name = if message.is_empty() { source.trim() } else { message };
+        let says = match text(rule, "messageExpression") {
+            "" => None,
+            says => Expression::read(says, declared, optional_old).ok(),
+        };
+        Some(Self {
+            name: name.to_owned(),
+            expression: Expression::read(source, declared, optional_old),
+            message: if message.is_empty() { format!("failed rule: {name}") } else { name.to_owned() },
+            says,
+            reason: text(rule, "reason").to_owned(),
+            field_path: match text(rule, "fieldPath") {
+                "" => String::new(),
+                path => {
+                    field_path::find(path, schema, true).map(|(steps, _)| normal(&steps)).unwrap_or_default()
+                }
+            },
+            optional_old,
+        })
+    }
+}
+
+/// A path as causes have it.
+fn normal(steps: &[Step]) -> String {
+    let mut path = String::new();
+    for step in steps {
+        match step {
+            Step::Member(name) if path.is_empty() => path.push_str(name),
+            Step::Member(name) => path.extend([".", name]),
+            Step::Key(key) => path.extend(["[", key, "]"]),
+        }
+    }
+    path
+}
+
+/// Whether a value is as it was.
+#[derive(Debug, Clone, Copy)]
+struct Ratchet<'a> {
+    /// The value and the one that it comes from, if that can be told.
+    current: Option<(&'a Value, &'a Value)>,
+    /// The same of the nearest place around of which it can be told.
+    parent: Option<(&'a Value, &'a Value)>,
+}
+
+impl<'a> Ratchet<'a> {
+    fn holds(self) -> bool {
+        self.current.or(self.parent).is_some_and(|(now, before)| now == before)
+    }
+
+    fn inner(self, value: &'a Value, old: Option<&'a Value>) -> Self {
+        if self.current.is_none() {
+            return self;
+        }
+        Self { current: old.map(|old| (value, old)), parent: self.current }
+    }
+
+    fn member(self, name: &str, value: &'a Value, old: Option<&'a Value>) -> Self {
+        // Both are shown as one version.
+        if self.parent.is_none() && matches!(name, "apiVersion" | "kind") {
+            return Self { current: None, parent: None };
+        }
+        self.inner(value, old)
+    }
+}
+
+/// A value and where it is.
+#[derive(Debug, Clone, Copy)]
+struct At<'a> {
+    value: &'a Value,
+    old: Option<&'a Value>,
+    path: &'a Path<'a>,
+    ratchet: Ratchet<'a>,
+    is_root: bool,
+}
+
+struct Run<'a> {
+    /// What of the budget is left.
+    left: u64,
+    causes: &'a mut Causes,
+    warnings: &'a mut Vec<String>,
+}
+
+/// The budget is used up: no rule is looked at any more.
+struct Spent;
+
+impl Run<'_> {
+    fn node(&mut self, rules: &Rules, schema: &Schema, at: At<'_>) -> Result<(), Spent> {
+        if at.value.is_null() {
+            return Ok(());
+        }
+        if !rules.own.is_empty() {
+            self.own(rules, schema, at)?;
+        }
+        match at.value {
+            Value::Array(items) => self.items(rules, schema, items, at),
+            Value::Object(members) => self.members(rules, schema, members, at),
+            _ => Ok(()),
+        }
+    }
+
+    fn items(&mut self, rules: &Rules, schema: &Schema, items: &[Value], at: At<'_>) -> Result<(), Spent> {
+        let (Some(of_items), Some(inner)) = (&rules.elements, &schema.items) else { return Ok(()) };
+        let before = at.old.and_then(Value::as_array).filter(|_| schema.list_type == ListType::Map);
+        let keys = |item: &Value| -> Vec<Option<Value>> {
+            schema.list_keys.iter().map(|key| item.get(key).cloned()).collect()
+        };
+        for (index, item) in items.iter().enumerate() {
+            let old = before.and_then(|before| before.iter().find(|old| keys(old) == keys(item)));
+            let path = at.path.index(index);
+            let ratchet = at.ratchet.inner(item, old);
+            self.node(
+                of_items,
+                inner,
+                At { value: item, old, path: &path, ratchet, is_root: inner.embedded },
+            )?;
+        }
+        Ok(())
+    }
+
+    fn members(
+        &mut self,
+        rules: &Rules,
+        schema: &Schema,
+        members: &Map<String, Value>,
+        at: At<'_>,
+    ) -> Result<(), Spent> {
+        for (name, value) in members {
+            let named = rules.members.get(name).zip(schema.properties.get(name));
+            let (inner, of, path) = match (named, &rules.elements, schema.additional.schema()) {
+                (Some((inner, of)), ..) => (inner, of, at.path.field(name)),
+                (None, Some(inner), Some(of)) => (&**inner, of, at.path.key(name)),
+                _ => continue,
+            };
+            let old = at.old.and_then(|old| old.get(name)).filter(|old| !old.is_null());
+            let ratchet = at.ratchet.member(name, value, old);
+            self.node(inner, of, At { value, old, path: &path, ratchet, is_root: of.embedded })?;
+        }
+        Ok(())
+    }
+
+    fn own(&mut self, rules: &Rules, schema: &Schema, at: At<'_>) -> Result<(), Spent> {
+        let itself = values::of(schema, at.value, at.is_root);
+        let old = at.old.filter(|old| !old.is_null()).map(|old| values::of(schema, old, at.is_root));
+        for rule in &rules.own {
+            self.rule(rule, schema, at, &itself, old.as_ref())?;
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, at: At<'_>, schema: &Schema, why: &str) {
+        let named = shown(&schema.types.name().into());
+        let named = if schema.types == crate::schema::Type::IntOrString { "\"\"" } else { &named };
+        self.causes.push(Cause::invalid_text(at.path.to_string(), named, why));
+    }
+
+    fn spend(&mut self, cost: u64, at: At<'_>, schema: &Schema, why: &str) -> Result<(), Spent> {
+        match self.left.checked_sub(cost) {
+            Some(left) => {
+                self.left = left;
+                Ok(())
+            }
+            None => {
+                self.refuse(at, schema, why);
+                Err(Spent)
+            }
+        }
+    }
+
+    fn rule(
+        &mut self,
+        rule: &Rule,
+        schema: &Schema,
+        at: At<'_>,
+        itself: &cel::Value,
+        old: Option<&cel::Value>,
+    ) -> Result<(), Spent> {
+        let expression = match &rule.expression {
+            Ok(expression) => expression,
+            Err(why) => {
+                self.refuse(at, schema, &format!("rule compile error: compilation failed: {why}"));
+                return Ok(());
+            }
+        };
+        if expression.uses_old && old.is_none() && !rule.optional_old {
+            return Ok(());
+        }
+        let optional = rule.optional_old.then(|| cel::Value::Optional(old.cloned().map(Arc::new)));
+        let old = optional.as_ref().or(old);
+        let (value, cost) = expression.evaluate(itself, old);
+        let why =
+            "validation failed due to running out of cost budget, no further validation rules will be run";
+        self.spend(cost, at, schema, why)?;
+        let name = &rule.name;
+        match value {
+            Ok(cel::Value::Bool(true)) => return Ok(()),
+            Ok(_) => {}
+            Err(failure @ Failure::NoSuchOverload) => {
+                let why =
+                    "call arguments did not match a supported operator, function or macro signature for rule";
+                self.refuse(at, schema, &format!("'{failure}': {why}: {name}"));
+                return Ok(());
+            }
+            Err(failure @ Failure::TooExpensive) => {
+                let why = "no further validation rules will be run due to call cost exceeds limit for rule";
+                self.refuse(at, schema, &format!("'{failure}': {why}: {name}"));
+                return Err(Spent);
+            }
+            Err(failure) => {
+                self.refuse(at, schema, &format!("{failure} evaluating rule: {name}"));
+                return Ok(());
+            }
+        }
+        let message = self.message(rule, schema, at, itself, old)?;
+        let field = match (at.path, rule.field_path.as_str()) {
+            (path, "") => path.to_string(),
+            (Path::Root, below) => below.to_owned(),
+            (path, below) => format!("{path}.{below}"),
+        };
+        let cause = broken(&rule.reason, field, at.value, &message);
+        if !expression.uses_old && at.ratchet.holds() {
+            self.warnings.push(cause.text());
+        } else {
+            self.causes.push(cause);
+        }
+        Ok(())
+    }
+
+    /// What is said of a broken rule.
+    fn message(
+        &mut self,
+        rule: &Rule,
+        schema: &Schema,
+        at: At<'_>,
+        itself: &cel::Value,
+        old: Option<&cel::Value>,
+    ) -> Result<String, Spent> {
+        let Some(says) = &rule.says else { return Ok(rule.message.clone()) };
+        let (value, cost) = says.evaluate(itself, old);
+        let why = "messageExpression evaluation failed due to running out of cost budget, no further validation rules \
+                   will be run";
+        self.spend(cost, at, schema, why)?;
+        let Ok(cel::Value::Text(text)) = value else { return Ok(rule.message.clone()) };
+        let text = text.trim();
+        let fits = !text.is_empty() && text.len() <= MAX_MESSAGE && !text.contains('\n');
+        Ok(if fits { text.to_owned() } else { rule.message.clone() })
+    }
+}
+
+/// The cause of a broken rule; whole objects and lists are not shown.
+fn broken(reason: &str, field: String, value: &Value, message: &str) -> Cause {
+    let is_whole = value.is_object() || value.is_array();
+    let value = if is_whole { String::new() } else { format!("{}: ", shown(value)) };
+    match reason {
+        "FieldValueForbidden" => Cause::forbidden(field, message),
+        "FieldValueRequired" => Cause::required(field, message),
+        "FieldValueDuplicate" if is_whole => {
+            Cause::said("FieldValueDuplicate", field, "Duplicate value".to_owned())
+        }
+        "FieldValueDuplicate" => Cause::duplicate_text(field, value.trim_end_matches(": ")),
+        _ => Cause::said("FieldValueInvalid", field, format!("Invalid value: {value}{message}")),
+    }
+}
