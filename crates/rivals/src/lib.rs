@@ -12,4 +12,4 @@ mod wire;
 pub use crate::machine::Machine;
 pub use crate::report::measured;
 pub use crate::rounds::{Compared, interleaved, median};
-pub use crate::wire::{Connection, Endpoint};
+pub use crate::wire::{Connection, Endpoint, Events};

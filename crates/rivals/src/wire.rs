@@ -12,6 +12,7 @@ use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
@@ -64,16 +65,42 @@ impl Endpoint {
     ///
     /// A dropped future closes the connection.
     pub async fn connect(&self) -> Result<Connection> {
+        let sender = serve(TokioIo::new(self.open().await?)).await?;
+        Ok(Connection { sender, authorization: format!("Bearer {}", self.token) })
+    }
+
+    /// Sends a GET whose answer has no end of its own, on a connection that is for nothing else.
+    ///
+    /// # Errors
+    ///
+    /// If nobody listens, or the answer is not 200.
+    ///
+    /// # Cancel safety
+    ///
+    /// A dropped future closes the connection.
+    pub async fn watch(&self, path: &str) -> Result<Events> {
+        let mut stream = self.open().await?;
+        let (address, token) = (self.address, &self.token);
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\naccept: application/json\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await?;
+        stream.flush().await?;
+        let mut answer = Vec::new();
+        while memchr::memmem::find(&answer, b"\r\n\r\n").is_none() {
+            ensure!(stream.read_buf(&mut answer).await? > 0, "{path} was not answered");
+        }
+        ensure!(answer.starts_with(b"HTTP/1.1 200 "), "{path}: {}", String::from_utf8_lossy(&answer));
+        let ahead = answer.last() == Some(&b'}');
+        Ok(Events { stream, buffer: vec![0; 64 * 1024], seen: count(&answer, false), ahead })
+    }
+
+    async fn open(&self) -> Result<Box<dyn Stream>> {
         let stream = TcpStream::connect(self.address).await.context("nobody listens")?;
         stream.set_nodelay(true)?;
-        let sender = match &self.tls {
-            None => serve(TokioIo::new(stream)).await?,
-            Some(tls) => {
-                let name = ServerName::IpAddress(self.address.ip().into());
-                serve(TokioIo::new(tls.connect(name, stream).await.context("no TLS")?)).await?
-            }
-        };
-        Ok(Connection { sender, authorization: format!("Bearer {}", self.token) })
+        let Some(tls) = &self.tls else { return Ok(Box::new(stream)) };
+        let name = ServerName::IpAddress(self.address.ip().into());
+        Ok(Box::new(tls.connect(name, stream).await.context("no TLS")?))
     }
 }
 
@@ -88,10 +115,56 @@ fn connector(certificates: &[u8]) -> Result<TlsConnector> {
     Ok(TlsConnector::from(Arc::new(config.with_root_certificates(roots).with_no_client_auth())))
 }
 
-async fn serve<T>(io: TokioIo<T>) -> Result<SendRequest<Full<Bytes>>>
-where
-    T: tokio::io::AsyncRead + tokio::io::AsyncWrite + Unpin + Send + 'static,
-{
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+
+/// The events of a watch, counted in what arrives: nothing between the socket and the count, so that what is measured is
+/// what servers send.
+pub struct Events {
+    stream: Box<dyn Stream>,
+    buffer: Vec<u8>,
+    seen: usize,
+    /// The last byte closed an object, which may have been the event's.
+    ahead: bool,
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Events").field("seen", &self.seen).finish_non_exhaustive()
+    }
+}
+
+impl Events {
+    /// Reads until so many have come, from the first on.
+    ///
+    /// # Errors
+    ///
+    /// If the watch ends before.
+    ///
+    /// # Cancel safety
+    ///
+    /// After a dropped future some are counted already.
+    pub async fn reach(&mut self, count_of_events: usize) -> Result<()> {
+        while self.seen < count_of_events {
+            let read = self.stream.read(&mut self.buffer).await?;
+            ensure!(read > 0, "the watch ended after {} events", self.seen);
+            let data = self.buffer.get(..read).unwrap_or_default();
+            self.seen = self.seen.saturating_add(count(data, self.ahead));
+            self.ahead = data.last() == Some(&b'}');
+        }
+        Ok(())
+    }
+}
+
+/// How many events end in this part of an answer: `}` and the end of a line, while heads of chunks end in `\r\n`, and
+/// JSON has no end of a line within.
+fn count(data: &[u8], ahead: bool) -> usize {
+    let of = |at: usize| at.checked_sub(1).map_or(ahead, |before| data.get(before) == Some(&b'}'));
+    memchr::memchr_iter(b'\n', data).filter(|at| of(*at)).count()
+}
+
+async fn serve(io: TokioIo<Box<dyn Stream>>) -> Result<SendRequest<Full<Bytes>>> {
     let (sender, connection) = http1::handshake(io).await?;
     // It ends with the sender, or with the server; whoever sends next is told.
     tokio::spawn(connection);
@@ -138,21 +211,6 @@ impl Connection {
         Ok(bytes)
     }
 
-    /// Sends a GET whose answer has no end of its own.
-    ///
-    /// # Errors
-    ///
-    /// If the answer is not 200, or does not come.
-    ///
-    /// # Cancel safety
-    ///
-    /// After a dropped future the connection is of no more use.
-    pub async fn stream(&mut self, path: &str) -> Result<Incoming> {
-        let (code, body) = self.start(Method::GET, path, Bytes::new()).await?;
-        ensure!(code == StatusCode::OK, "{path} answered {code}");
-        Ok(body)
-    }
-
     async fn start(&mut self, method: Method, path: &str, body: Bytes) -> Result<(StatusCode, Incoming)> {
         let request = Request::builder()
             .method(method)
@@ -165,5 +223,20 @@ impl Connection {
         self.sender.ready().await?;
         let (parts, body) = self.sender.send_request(request).await?.into_parts();
         Ok((parts.status, body))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::count;
+
+    #[test]
+    fn events_are_counted_across_chunks_and_reads() {
+        let stream = b"10\r\n{\"a\":{}}\n{}\n\r\n5\r\n{}\n{}\r\n1\r\n\n\r\n";
+        assert_eq!(count(stream, false), 3, "of the fourth the end of its line is in a chunk of its own");
+        for at in 0..stream.len() {
+            let (one, other) = stream.split_at(at);
+            assert_eq!(count(one, false) + count(other, one.last() == Some(&b'}')), 3, "{at}");
+        }
     }
 }

@@ -15,7 +15,7 @@ const MOST: usize = 16 * 1024 - 16;
 
 /// How often all others get their turn before a line leaves. Measured with 100 watches and four writers: each doubling
 /// up to here saved a fifth of all writes to sockets; when nobody has anything to do, all turns take some microseconds.
-const TURNS: u32 = 8;
+const TURNS: u32 = 16;
 
 type Line = Result<Bytes, Disconnected>;
 

@@ -10,9 +10,10 @@ use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame};
 use crate::rest::duplicates;
 use crate::rest::ownership::{Owners, with_operation};
-use crate::rest::write::{Edited, check_said_name, insert, shown, warned};
+use crate::rest::write::{Edited, Taken, check_said_name, insert, shown, warned};
 use crate::rest::{Written, check_path_name, key_of};
 use crate::status::{Cause, Status};
+use crate::stored::Stored;
 use crate::yaml;
 
 pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
@@ -27,19 +28,18 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
     let key = key_of(target, name);
     let now = core.clock.now();
     let turn = Turn::of(core, &call.writer(dry_run));
-    gated(core, kind, turn, |inner| {
-        let current = inner.state.get(&kind.storage, &key).cloned();
+    let work_out = |current: Option<&Stored>| {
         if current.is_none() && target.subresource.is_some() {
             return Err(Status::not_found(kind, name));
         }
-        let live = current.as_ref().map(|current| shown(kind, current));
-        let owned = current.as_ref().map(|current| Managed::parse(current.managed())).unwrap_or_default();
+        let live = current.map(|current| shown(kind, current));
+        let owned = current.map(|current| Managed::parse(current.managed())).unwrap_or_default();
         let applied = with_operation(core, kind, &author, &[&owned], now, |operation| {
             fields::apply(operation, live.as_ref(), &owned, &config, force)
         });
         let Applied { object, managed } =
             applied.map_err(|why| refusal(why, (&kind.api_version(), kind.kind()), &config))?;
-        let mut warnings = match validation {
+        let warnings = match validation {
             FieldValidation::Strict if !doubtful.is_empty() => {
                 let why = doubtful.join("\n  ");
                 return Err(Status::bad_request(format!(
@@ -59,7 +59,19 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
         }
         let decoded = decode::patched(kind, Value::Object(new), &[], FieldValidation::Ignore, Blame::Apply)?;
         check_said_name(&decoded.object, name)?;
-        let (mut object, owners) = (decoded.object, Owners::Known(managed));
+        Ok(WorkedOut { live, owned, object: decoded.object, managed, warnings })
+    };
+    // It may take its time: done outside of the lock, and again inside only if somebody was faster.
+    let seen = core.store.get(&kind.storage, &key);
+    let tried = (seen.as_ref().map(|seen| seen.revision), work_out(seen.as_deref()));
+    let mut taken = Taken::new(tried, turn.is_some());
+    gated(core, kind, turn, |inner| {
+        let current = inner.state.get(&kind.storage, &key).cloned();
+        let (seen, tried) = taken.take()?;
+        let is_the_same = seen == current.as_ref().map(|current| current.revision);
+        let WorkedOut { live, owned, mut object, managed, mut warnings } =
+            if is_the_same { tried? } else { work_out(current.as_deref())? };
+        let owners = Owners::Known(managed);
         let (Some(current), Some(live)) = (&current, &live) else {
             metadata::of(&mut object).remove("resourceVersion");
             let namespace = target.namespace.as_deref();
@@ -74,6 +86,16 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
         warnings.extend(warned(kind, &object, Some(live)));
         Ok(Written { object, created: false, warnings })
     })
+}
+
+/// What an apply comes to, from one version of the object or from none.
+#[derive(Debug, Clone)]
+struct WorkedOut {
+    live: Option<Object>,
+    owned: Managed,
+    object: Object,
+    managed: Managed,
+    warnings: Vec<String>,
 }
 
 /// The configuration, and what of it was said twice. Most clients send JSON, which is YAML too.

@@ -82,17 +82,17 @@ pub(crate) fn create_object(
 }
 
 /// What a write takes: cloned if the write may begin anew.
-struct Taken<T> {
+pub(super) struct Taken<T> {
     value: Option<T>,
     again: bool,
 }
 
 impl<T: Clone> Taken<T> {
-    const fn new(value: T, again: bool) -> Self {
+    pub(super) const fn new(value: T, again: bool) -> Self {
         Self { value: Some(value), again }
     }
 
-    fn take(&mut self) -> Result<T, Status> {
+    pub(super) fn take(&mut self) -> Result<T, Status> {
         let value = if self.again { self.value.clone() } else { self.value.take() };
         value.ok_or_else(|| Status::internal("a write began anew"))
     }

@@ -1,5 +1,7 @@
 //! Server-side apply by `kube::Api`, and the limits of what owns fields.
 
+use std::collections::BTreeSet;
+
 use embedded_apiserver::EmbeddedApiServer;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::api::{Api, Patch, PatchParams, PostParams};
@@ -117,4 +119,35 @@ async fn owners_that_make_an_object_too_large_are_left_out() {
     let made = answer.json();
     assert_eq!(answer.code, 201, "{}", made["message"]);
     assert!(made["metadata"]["managedFields"].is_null());
+}
+
+/// An apply is worked out before it has the store: what others applied meanwhile must stay.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn applies_that_race_for_an_object_lose_nothing_of_each_other() {
+    const MANAGERS: usize = 4;
+    let server = EmbeddedApiServer::new();
+    let race = |manager: usize| {
+        let maps: Api<ConfigMap> = Api::default_namespaced(server.client());
+        tokio::spawn(async move {
+            let mut versions = Vec::new();
+            for round in 0..100 {
+                let mut data = serde_json::Map::new();
+                data.insert(format!("key-{manager}"), format!("{round}").into());
+                let params = PatchParams::apply(&format!("manager-{manager}"));
+                let applied = maps.patch("a", &params, &Patch::Apply(map(data.into()))).await.unwrap();
+                versions.push(applied.metadata.resource_version.unwrap());
+            }
+            versions
+        })
+    };
+    let mut versions = BTreeSet::new();
+    for racing in (0..MANAGERS).map(race).collect::<Vec<_>>() {
+        versions.extend(racing.await.unwrap());
+    }
+    assert_eq!(versions.len(), MANAGERS * 100, "each apply was a write of its own");
+    let left = Api::<ConfigMap>::default_namespaced(server.client()).get("a").await.unwrap();
+    let data = left.data.unwrap();
+    assert_eq!(data.len(), MANAGERS);
+    assert!(data.values().all(|value| value == "99"), "{data:?}");
+    assert_eq!(left.metadata.managed_fields.unwrap().len(), MANAGERS);
 }
