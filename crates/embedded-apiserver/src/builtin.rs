@@ -25,6 +25,7 @@ mod warnings;
 use serde_json::Value;
 
 use crate::builtin::rows::{Generation, ROWS, Row};
+pub(crate) use crate::builtin::shape::canonical as canonical_message;
 use crate::definition;
 use crate::kind::{Kind, api_version};
 use crate::metadata::{self, Object};
@@ -122,7 +123,7 @@ impl Builtin {
         }
         let message = self.row().and_then(|row| TYPES.kind(&api_version(row.group, row.version), row.kind));
         let Some(message) = message else { return Ok(object) };
-        shape::canonical(message, object, unknown)
+        canonical_message(message, object, unknown)
     }
 
     /// PUT of a missing object creates it.

@@ -35,6 +35,8 @@ mod definition;
 mod schema;
 mod cel;
 mod json_path;
+mod json_syntax;
+mod go_value;
 mod registry;
 mod builtin;
 mod route;

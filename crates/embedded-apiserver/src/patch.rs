@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::json_syntax;
 use crate::kind::Kind;
 use crate::media::PatchType;
 use crate::metadata::Object;
@@ -24,19 +25,13 @@ pub(crate) enum Patch {
 }
 
 /// What Go says of a body that it cannot read.
-fn wrong(error: &serde_json::Error) -> String {
-    if error.is_eof() { "unexpected end of JSON input".to_owned() } else { error.to_string() }
+fn wrong(body: &[u8], error: &serde_json::Error) -> String {
+    json_syntax::problem(body).unwrap_or_else(|| error.to_string())
 }
 
 /// What Go says of a body that is no object.
 fn no_object(body: &Value) -> String {
-    let what = match body {
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        _ => "array",
-    };
-    format!("json: cannot unmarshal {what} into Go value of type map[string]interface {{}}")
+    json_syntax::mismatch(body, "value of type map[string]interface {}")
 }
 
 impl Patch {
@@ -47,7 +42,7 @@ impl Patch {
             PatchType::Json => Ok(Self::Json(json::parse(body)?)),
             PatchType::Merge => {
                 const PREFIX: &str = "error decoding patch: ";
-                match serde_json::from_slice(body).map_err(|error| bad(PREFIX, wrong(&error)))? {
+                match serde_json::from_slice(body).map_err(|error| bad(PREFIX, wrong(body, &error)))? {
                     patch @ Value::Object(_) => Ok(Self::Merge(patch)),
                     Value::Null => Err(Status::bad_request("Invalid JSON Patch")),
                     other => Err(bad(PREFIX, no_object(&other))),
@@ -59,7 +54,7 @@ impl Patch {
                         "strategic merge patches of a kind without a schema",
                     ));
                 };
-                match serde_json::from_slice(body).map_err(|error| bad("", wrong(&error)))? {
+                match serde_json::from_slice(body).map_err(|error| bad("", wrong(body, &error)))? {
                     Value::Object(patch) => Ok(Self::Strategic(patch, schema)),
                     // It changes nothing.
                     Value::Null => Ok(Self::Strategic(Map::new(), schema)),

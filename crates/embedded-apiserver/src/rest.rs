@@ -39,6 +39,7 @@ use crate::stored::{Form, Key, Stored};
 use crate::table;
 
 pub(crate) use crate::rest::decode::find_unknown;
+pub(crate) use crate::rest::decode::json as decode_json;
 pub(crate) use crate::rest::decode::object as decode_object;
 pub(crate) use crate::rest::definitions::put_definition;
 pub(crate) use crate::rest::delete::delete_all;

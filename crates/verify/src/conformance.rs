@@ -30,6 +30,7 @@ mod expressions;
 mod faults;
 mod finalizers;
 mod following;
+mod hostile;
 mod lifecycles;
 mod jobs;
 mod kinds;
@@ -161,6 +162,7 @@ pub fn cases() -> Vec<Case> {
         ("media", media::cases()),
         ("discovery", discovery::cases()),
         ("entrances", entrances::cases()),
+        ("hostile", hostile::cases()),
         ("namespaces", namespaces::cases()),
         ("lifecycles", lifecycles::cases()),
         ("collecting", collecting::cases()),

@@ -22,7 +22,7 @@ use crate::identity::User;
 use crate::kind::Kind;
 use crate::media;
 use crate::query::{FieldValidation, Query};
-use crate::rest::{unknown_fields, with_warnings};
+use crate::rest::{decode_json, unknown_fields, with_warnings};
 use crate::route::Target;
 use crate::server::Core;
 use crate::status::{Cause, Causes, Status, json_response};
@@ -105,13 +105,7 @@ impl<'a> Asked<'a> {
             let version = kind.version();
             Status::bad_request(format!("{said} in version {version:?} cannot be handled as a {name}: {why}"))
         };
-        if body.is_empty() {
-            return Err(Status::bad_request(format!(
-                "the object provided is unrecognized (must be of type {name}): couldn't get version/kind; json parse \
-                 error: unexpected end of JSON input (<empty>)"
-            )));
-        }
-        let sent: Value = serde_json::from_slice(body).map_err(|error| wrong(name, &error.to_string()))?;
+        let sent = decode_json(kind, body)?;
         let typed: Option<Sent> = Deserialize::deserialize(&sent)
             .map_err(|error: serde_json::Error| wrong(name, &error.to_string()))?;
         let typed = typed.unwrap_or_default();

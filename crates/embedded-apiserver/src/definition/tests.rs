@@ -1,1 +1,87 @@
 //! Definitions on their own.
+
+use serde_json::{Value, json};
+
+use super::{canonical, default, prepare_create, remember_storage};
+use crate::metadata::Object;
+
+fn object(of: Value) -> Object {
+    let Value::Object(members) = of else { panic!("{of} is no object") };
+    members
+}
+
+fn definition(versions: Value) -> Object {
+    object(json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "widgets.example.com" },
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "names": { "kind": "Widget", "plural": "widgets" },
+            "versions": versions,
+        },
+    }))
+}
+
+#[test]
+fn names_and_conversion_are_filled_in_unless_they_are_said() {
+    let mut filled = definition(json!([]));
+    default(&mut filled);
+    assert_eq!(filled["spec"]["names"]["singular"], "widget");
+    assert_eq!(filled["spec"]["names"]["listKind"], "WidgetList");
+    assert_eq!(filled["spec"]["conversion"], json!({ "strategy": "None" }));
+    let once = filled.clone();
+    default(&mut filled);
+    assert_eq!(filled, once);
+    let mut said = definition(json!([]));
+    said["spec"]["names"]["singular"] = "thing".into();
+    said["spec"]["names"]["listKind"] = "Things".into();
+    default(&mut said);
+    assert_eq!(
+        (&said["spec"]["names"]["singular"], &said["spec"]["names"]["listKind"]),
+        (&json!("thing"), &json!("Things"))
+    );
+    // What is no definition at all stays as it is.
+    let mut odd = object(json!({ "spec": 1 }));
+    default(&mut odd);
+    assert_eq!(odd, object(json!({ "spec": 1 })));
+}
+
+#[test]
+fn every_version_that_objects_were_stored_in_is_remembered_once() {
+    let versions = |storage: &str| {
+        json!([
+            { "name": "v1", "served": true, "storage": storage == "v1" },
+            { "name": "v2", "served": true, "storage": storage == "v2" },
+        ])
+    };
+    let mut made = definition(versions("v1"));
+    prepare_create(&mut made);
+    assert_eq!(made["status"]["storedVersions"], json!(["v1"]));
+    for (storage, stored) in [("v1", json!(["v1"])), ("v2", json!(["v1", "v2"])), ("v1", json!(["v1", "v2"]))]
+    {
+        made["spec"]["versions"] = versions(storage);
+        remember_storage(&mut made);
+        assert_eq!(made["status"]["storedVersions"], stored);
+    }
+}
+
+#[test]
+fn the_one_form_of_a_definition_is_its_own_and_names_what_it_does_not_know() {
+    let version = json!({
+        "name": "v1", "served": true, "storage": true, "frob": 1,
+        "schema": { "openAPIV3Schema": { "type": "object", "properties": { "a": { "type": "string", "nope": {} } } } },
+    });
+    let mut unknown = Vec::new();
+    let once = canonical(definition(json!([version])), &mut unknown).expect("a definition");
+    unknown.sort_unstable();
+    assert_eq!(
+        unknown,
+        [
+            "unknown field \"spec.versions[0].frob\"",
+            "unknown field \"spec.versions[0].schema.openAPIV3Schema.properties.a.nope\"",
+        ]
+    );
+    let mut unknown = Vec::new();
+    assert_eq!(canonical(once.clone(), &mut unknown), Ok(once));
+    assert!(unknown.is_empty(), "{unknown:?}");
+    assert!(canonical(definition(json!("v1")), &mut unknown).is_err());
+}

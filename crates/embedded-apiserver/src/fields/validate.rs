@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use crate::fields::Element;
-use crate::fields::element::number_text;
 use crate::fields::types::{Form, List, Members, Ref, Scalar, Sort, Types};
+use crate::go_value::{go_syntax, go_text, go_type};
 
 /// What is found is not told without end.
 const MOST: usize = 64;
@@ -95,51 +95,6 @@ impl Types {
             if list.sort != Sort::Atomic && !seen.insert(element.clone()) && wrong.len() < MOST {
                 wrong.push(format!("{prefix}duplicate entries for key {element}"));
             }
-        }
-    }
-}
-
-/// As Go's `%T` has it.
-const fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-/// As Go's `%#v` has it.
-fn go_syntax(value: &Value) -> String {
-    let inner = |value: &Value| go_syntax(value);
-    match value {
-        Value::Null => "interface {}(nil)".to_owned(),
-        Value::Bool(truth) => truth.to_string(),
-        Value::Number(number) => number_text(number),
-        Value::String(text) => format!("{text:?}"),
-        Value::Array(items) => {
-            format!("[]interface {{}}{{{}}}", items.iter().map(inner).collect::<Vec<_>>().join(", "))
-        }
-        Value::Object(members) => {
-            let members = members.iter().map(|(name, value)| format!("{name:?}:{}", inner(value)));
-            format!("map[string]interface {{}}{{{}}}", members.collect::<Vec<_>>().join(", "))
-        }
-    }
-}
-
-/// As Go's `%v` has it.
-fn go_text(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::Bool(truth) => truth.to_string(),
-        Value::Number(number) => number_text(number),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => format!("[{}]", items.iter().map(go_text).collect::<Vec<_>>().join(" ")),
-        Value::Object(members) => {
-            let members = members.iter().map(|(name, value)| format!("{name}:{}", go_text(value)));
-            format!("map[{}]", members.collect::<Vec<_>>().join(" "))
         }
     }
 }

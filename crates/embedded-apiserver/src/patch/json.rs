@@ -1,8 +1,9 @@
 //! JSON patches as the real server reads them: RFC 6902, with the liberties of the Go library that it uses.
 
 use json_patch::{AddOperation, PatchOperation};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use crate::json_syntax::mismatch;
 use crate::patch::wrong;
 use crate::status::Status;
 
@@ -27,17 +28,36 @@ pub(crate) enum Step {
 
 /// Reads a patch: a list of objects. What they say is looked at one by one.
 pub(super) fn parse(body: &[u8]) -> Result<Vec<Step>, Status> {
-    let operations: Option<Vec<Map<String, Value>>> = serde_json::from_slice(body)
-        .map_err(|error| Status::bad_request(format!("error decoding patch: {}", wrong(&error))))?;
-    // A null is no operation.
-    let operations = operations.unwrap_or_default();
+    let bad = |why: String| Status::bad_request(format!("error decoding patch: {why}"));
+    let operations = match serde_json::from_slice(body).map_err(|error| bad(wrong(body, &error)))? {
+        Value::Array(operations) => operations,
+        Value::Null => Vec::new(),
+        other => return Err(bad(mismatch(&other, "value of type []handlers.jsonPatchOp"))),
+    };
     if operations.len() > MAX_OPERATIONS {
         return Err(Status::too_large(MAX_OPERATIONS));
     }
+    operations.iter().try_for_each(check).map_err(bad)?;
     Ok(operations.into_iter().map(step).collect())
 }
 
-fn step(mut operation: Map<String, Value>) -> Step {
+/// What every operation is looked at for before any is carried out: `jsonPatchOp` of k8s.io/apiserver.
+fn check(operation: &Value) -> Result<(), String> {
+    let members = match operation {
+        Value::Object(members) => members,
+        Value::Null => return Ok(()),
+        other => return Err(mismatch(other, "value of type handlers.jsonPatchOp")),
+    };
+    for name in ["op", "from", "path"] {
+        if let Some(value) = members.get(name).filter(|value| !value.is_string() && !value.is_null()) {
+            return Err(mismatch(value, &format!("struct field jsonPatchOp.{name} of type string")));
+        }
+    }
+    Ok(())
+}
+
+fn step(operation: Value) -> Step {
+    let Value::Object(mut operation) = operation else { return Step::Wrong };
     // No value is a null.
     operation.entry("value").or_insert(Value::Null);
     match serde_json::from_value(Value::Object(operation)) {

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use crate::go_value::{go_string, go_text, go_type};
 use crate::metadata::Object;
 use crate::openapi::schema::{Merging, Schema, Strategy};
 use crate::status::Status;
@@ -32,7 +33,10 @@ pub(super) fn merge(original: &mut Object, mut patch: Object, schema: Schema) ->
             original.clear();
             return Ok(());
         }
-        Some(other) => return Err(unknown_directive(&other)),
+        Some(other) => {
+            patch.insert(DIRECTIVE.to_owned(), other);
+            return Err(unknown_directive(&Value::Object(patch)));
+        }
     }
     retain_keys(original, &mut patch)?;
     merge_ordered_lists(original, &mut patch, schema)?;
@@ -152,8 +156,8 @@ fn check_order(patch: &[Value], order: &[Value], key: Option<&str>) -> Result<()
         if !found {
             return Err(Status::unknown(format!(
                 "The order in patch list:\n{}\n doesn't match {SET_ORDER} list:\n{}\n",
-                Value::from(patch),
-                Value::from(order)
+                go_text(&Value::from(patch)),
+                go_text(&Value::from(order))
             )));
         }
     }
@@ -200,7 +204,8 @@ fn check_items(old: &[Value], new: &[Value]) -> Result<bool, Status> {
         return Err(Status::out_of_bounds("lists of lists are not supported"));
     }
     if kinds.any(|kind| Some(kind) != first) {
-        return Err(Status::unknown("list element types are not identical"));
+        let both = go_text(&Value::from(vec![Value::from(old), Value::from(new)]));
+        return Err(Status::unknown(format!("list element types are not identical: {both}")));
     }
     Ok(old.iter().chain(new).next().is_some_and(Value::is_object))
 }
@@ -220,7 +225,7 @@ fn obey_directives(
             Some(directive) if directive == "merge" => {
                 return Err(Status::unknown("merging lists cannot yet be specified in the patch"));
             }
-            Some(other) => return Err(unknown_directive(other)),
+            Some(_) => return Err(unknown_directive(&item)),
         }
     }
     if replaces {
@@ -308,11 +313,14 @@ fn places(items: &[Value], key: Option<&str>) -> Result<HashMap<String, usize>, 
 fn identity(item: &Value, key: Option<&str>) -> Result<String, Status> {
     let Some(key) = key else { return Ok(item.to_string()) };
     let Value::Object(members) = item else {
-        return Err(Status::unknown("expected a map[string]interface {}, but received another type"));
+        return Err(Status::unknown("value for key 0 is not a map"));
     };
     match members.get(key) {
         Some(value) => Ok(value.to_string()),
-        None => Err(Status::unknown(format!("map: {item} does not contain declared merge key: {key}"))),
+        None => {
+            let item = go_text(item);
+            Err(Status::unknown(format!("map: {item} does not contain declared merge key: {key}")))
+        }
     }
 }
 
@@ -343,10 +351,16 @@ fn after<'a>(member: &'a str, directive: &str, wrong: &str) -> Result<&'a str, S
     rest.ok_or_else(|| Status::bad_request(wrong))
 }
 
-fn unknown_directive(directive: &Value) -> Status {
-    Status::unknown(format!("unknown patch type: {directive} in map"))
+/// Of an object with a directive.
+fn unknown_directive(object: &Value) -> Status {
+    let directive = go_string(object.get(DIRECTIVE).unwrap_or(&Value::Null));
+    Status::unknown(format!("unknown patch type: {directive} in map: {}", go_text(object)))
 }
 
 fn not_a_list(value: &Value) -> Status {
-    Status::unknown(format!("expected a []interface {{}}, but received {value}"))
+    Status::unknown(format!("expected a []interface {{}}, but received a {}", received(value)))
+}
+
+fn received(value: &Value) -> String {
+    if value.is_null() { go_string(value) } else { go_type(value).to_owned() }
 }

@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use crate::fields::Sent;
+use crate::go_value::go_text;
+use crate::json_syntax;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::query::FieldValidation;
@@ -37,31 +39,33 @@ fn sent(object: &Object) -> Sent {
     Sent::of(metadata::get(object, "managedFields"))
 }
 
+/// JSON that says what it is, or does not.
+pub(crate) fn json(kind: &Kind, bytes: &[u8]) -> Result<Value, Status> {
+    let value = serde_json::from_slice(bytes)
+        .map_err(|error| unrecognized(kind, &json_syntax::unreadable(bytes, &error), bytes))?;
+    json_syntax::interpret(&value).map_err(|why| unrecognized(kind, &why, bytes))?;
+    Ok(value)
+}
+
+/// A body of which it cannot be said what it is (`transformDecodeError` of k8s.io/apiserver/pkg/endpoints/handlers).
+fn unrecognized(kind: &Kind, why: &str, body: &[u8]) -> Status {
+    let (kind, body) = (kind.kind(), json_syntax::summary(body));
+    Status::bad_request(format!(
+        "the object provided is unrecognized (must be of type {kind}): {why} ({body})"
+    ))
+}
+
 fn cannot_be_handled(kind: &Kind, why: &str) -> Status {
     let (version, kind) = (kind.version(), kind.kind());
     Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
 }
 
-/// A body that does not say what it is (`transformDecodeError` of k8s.io/apiserver/pkg/endpoints/handlers).
-fn unrecognized(kind: &Kind, body: &[u8]) -> Status {
-    const MOST: usize = 30;
-    let (kind, text) = (kind.kind(), String::from_utf8_lossy(body));
-    let head = body.get(..MOST).unwrap_or(body);
-    let more = if head.len() < body.len() { " ..." } else { "" };
-    let summary = match head {
-        [] => "<empty>".to_owned(),
-        [b'{', ..] => format!("{}{more}", String::from_utf8_lossy(head)),
-        _ => format!("{}{more}", head.iter().map(|byte| format!("{byte:02x}")).collect::<String>()),
-    };
-    Status::bad_request(format!(
-        "the object provided is unrecognized (must be of type {kind}): Object 'Kind' is missing in '{text}' ({summary})"
-    ))
-}
-
 /// Decodes the body of a create or an update.
 pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> Result<Decoded, Status> {
-    let not_json = |error: serde_json::Error| cannot_be_handled(kind, &error.to_string());
+    let not_json =
+        |error: serde_json::Error| unrecognized(kind, &json_syntax::unreadable(bytes, &error), bytes);
     let (mut value, twice) = duplicates::read(bytes).map_err(not_json)?;
+    json_syntax::interpret(&value).map_err(|why| unrecognized(kind, &why, bytes))?;
     let mut doubtful = Vec::new();
     if twice {
         doubtful = duplicates::find(bytes);
@@ -70,12 +74,12 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
         }
     }
     let object = match value {
-        Value::Null => Object::new(),
         Value::Object(object) => object,
-        _ => return Err(cannot_be_handled(kind, "json: cannot unmarshal into an object")),
+        _ => Object::new(),
     };
     if kind.builtin.is_none() && !object.get("kind").is_some_and(|kind| !kind.is_null() && *kind != "") {
-        return Err(unrecognized(kind, bytes));
+        let text = String::from_utf8_lossy(bytes);
+        return Err(unrecognized(kind, &format!("Object 'Kind' is missing in '{text}'"), bytes));
     }
     let is_silent = !object.get("apiVersion").is_some_and(|version| !version.is_null() && *version != "");
     if kind.builtin.is_none() && is_silent {
@@ -120,7 +124,9 @@ impl Blame<'_> {
         };
         match self {
             Self::Document => Status::invalid_patch(&document.to_string(), why),
-            Self::Strategic(patch) => Status::invalid_patch(&go_map(patch), &of_map(why)),
+            Self::Strategic(patch) => {
+                Status::invalid_patch(&go_text(&Value::Object(patch.clone())), &of_map(why))
+            }
             Self::Apply => {
                 let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default();
                 let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
@@ -132,22 +138,6 @@ impl Blame<'_> {
                 ))
             }
         }
-    }
-}
-
-/// A map as Go's `%v` writes it.
-fn go_map(members: &Object) -> String {
-    let members: Vec<_> = members.iter().map(|(name, value)| format!("{name}:{}", go_value(value))).collect();
-    format!("map[{}]", members.join(" "))
-}
-
-fn go_value(value: &Value) -> String {
-    match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => format!("[{}]", items.iter().map(go_value).collect::<Vec<_>>().join(" ")),
-        Value::Object(members) => go_map(members),
-        other => crate::schema::shown(other),
     }
 }
 
@@ -163,6 +153,9 @@ pub(crate) fn patched(
     let Value::Object(object) = value else {
         return Err(wrong("the result is no object", &value));
     };
+    let value = Value::Object(object);
+    json_syntax::interpret(&value).map_err(|why| wrong(&why, &value))?;
+    let Value::Object(object) = value else { return Err(wrong("the result is no object", &value)) };
     if let Err(why) = check_types(kind, &object) {
         return Err(wrong(&why, &object.into()));
     }
@@ -186,11 +179,6 @@ pub(crate) fn patched(
 }
 
 fn check_types(kind: &Kind, object: &Object) -> Result<(), String> {
-    for member in ["apiVersion", "kind"] {
-        if object.get(member).is_some_and(|value| !value.is_string() && !value.is_null()) {
-            return Err(format!("{member} is no string"));
-        }
-    }
     let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
     let (version, name) = (says("apiVersion"), says("kind"));
     if !version.is_empty() && version != kind.api_version() {
@@ -220,11 +208,11 @@ fn other_version(version: &str, kind: &Kind) -> String {
 fn canonical(kind: &Kind, mut object: Object) -> Result<(Object, Vec<String>), String> {
     object.remove("apiVersion");
     object.remove("kind");
-    if object.get("metadata").is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
-        return Err("metadata is no object".to_owned());
-    }
     let mut unknown = Vec::new();
     let Some(builtin) = kind.builtin else {
+        if object.get("metadata").is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
+            return Err("metadata is no object".to_owned());
+        }
         if let Some(sent) = object.get("metadata").filter(|metadata| metadata.is_object()) {
             let known = metadata::decode(sent)?;
             find_unknown(sent, &known, "metadata", &mut unknown);

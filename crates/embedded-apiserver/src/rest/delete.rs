@@ -10,13 +10,15 @@ use serde_json::{Value, json};
 
 use crate::admission::{Turn, Writer, gated};
 use crate::body::Body;
-use crate::builtin::{Builtin, rules};
+use crate::builtin::{self, Builtin, rules};
 use crate::clock;
 use crate::definition;
+use crate::json_syntax;
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::{self, Object};
 use crate::query::{self, ListOptions, Query, dry_run_cause};
+use crate::recorded::types::TYPES;
 use crate::rest::call::Call;
 use crate::rest::write::{holds_content, shown};
 use crate::rest::{check_path_name, key_of, list, warn};
@@ -55,6 +57,16 @@ impl Preconditions {
     }
 }
 
+/// What a body says, its types checked in Go's words.
+fn sent(body: &[u8]) -> Result<Value, String> {
+    let options = serde_json::from_slice(body).map_err(|error| json_syntax::unreadable(body, &error))?;
+    json_syntax::interpret(&options)?;
+    if let (Value::Object(members), Some(message)) = (&options, TYPES.kind("v1", "DeleteOptions")) {
+        builtin::canonical_message(message, members.clone(), &mut Vec::new())?;
+    }
+    Ok(options)
+}
+
 impl DeleteOptions {
     /// From the body, or from the query if there is none.
     fn parse(query: &Query, request: &Request<Bytes>) -> Result<Self, Status> {
@@ -72,14 +84,7 @@ impl DeleteOptions {
             }
         } else {
             media::require_json(request.headers())?;
-            let options: Value =
-                serde_json::from_slice(request.body()).map_err(|error| bad(error.to_string()))?;
-            // serde would take a list for a struct, member by member.
-            for part in [Some(&options), options.get("preconditions")].into_iter().flatten() {
-                if part.is_array() {
-                    return Err(bad("json: cannot unmarshal array into Go struct".to_owned()));
-                }
-            }
+            let options = sent(request.body()).map_err(Status::bad_request)?;
             let options: Option<Self> =
                 serde_json::from_value(options).map_err(|error| bad(error.to_string()))?;
             options.unwrap_or_default()
@@ -269,11 +274,8 @@ fn delete_one(
         return Ok(Deleted::Held(current));
     }
     let revision = if dry_run { current.revision } else { inner.state.next_revision() };
-    let mut object = if crate::builtin::event::is_events_v1(kind) {
-        crate::builtin::event::from_events_v1(new)
-    } else {
-        new
-    };
+    let mut object =
+        if builtin::event::is_events_v1(kind) { builtin::event::from_events_v1(new) } else { new };
     let stored = Arc::new(Stored::new(kind, key.clone(), revision, &mut object, current.managed()));
     if !dry_run {
         inner.state.put(&kind.storage, Arc::clone(&stored));

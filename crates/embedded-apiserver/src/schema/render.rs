@@ -12,7 +12,7 @@ pub(crate) fn shown(value: &Value) -> String {
 }
 
 /// A number as Go's `%v` writes it.
-pub(super) fn number_text(number: &Number) -> String {
+pub(crate) fn number_text(number: &Number) -> String {
     match number.as_f64().filter(|_| number.is_f64()) {
         Some(float) => float_text(float),
         None => number.to_string(),

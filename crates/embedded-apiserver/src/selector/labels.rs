@@ -192,6 +192,9 @@ impl<'a> Parser<'a> {
                         Word::Sign(",") => {
                             self.at += 1;
                             values.insert(String::new());
+                            if self.look() == Word::Sign(")") {
+                                break;
+                            }
                         }
                         _ => {}
                     }

@@ -23,7 +23,14 @@ mod request_log;
 mod determinism;
 mod discovery;
 mod facts;
+mod fuzz_target;
+mod fuzz_bodies;
+mod fuzz_requests;
+mod fuzz_selectors;
 mod hostile;
+mod hostile_definitions;
+#[cfg(feature = "listen")]
+mod hostile_socket;
 mod lists;
 mod runtime;
 mod access;

@@ -8,3 +8,5 @@ mod violations;
 mod work;
 #[cfg(feature = "kube")]
 mod kube_store;
+#[cfg(feature = "kube")]
+mod stale;

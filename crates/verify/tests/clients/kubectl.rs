@@ -5,7 +5,7 @@ use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use control_plane::Component;
-use embedded_apiserver::{EmbeddedApiServer, Listener, Verb};
+use embedded_apiserver::{Builder, EmbeddedApiServer, Listener, Verb};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
@@ -30,12 +30,12 @@ struct Stage {
 impl Stage {
     /// Nothing where there is no kubectl.
     async fn new() -> Option<Self> {
+        Self::on(EmbeddedApiServer::builder().garbage_collector(true).namespace_lifecycle(true)).await
+    }
+
+    async fn on(builder: Builder) -> Option<Self> {
         let assets = tokio::task::spawn_blocking(verify::real::assets).await.expect("it does not panic")?;
-        let server = EmbeddedApiServer::builder()
-            .token("kim", "kim's token")
-            .garbage_collector(true)
-            .namespace_lifecycle(true)
-            .build();
+        let server = builder.token("kim", "kim's token").build();
         let listener = server.listen("127.0.0.1:0").await.expect("a free port");
         let home = tempfile::tempdir().expect("a folder");
         std::fs::write(home.path().join("config"), server.kubeconfig(&listener.url(), "kim"))
@@ -351,6 +351,84 @@ async fn kubectl_knows_custom_kinds_by_their_definition() {
     }
     assert!(k.run("auth whoami").await.contains("kim"));
     assert!(k.run("get --raw /readyz?verbose").await.contains("[+]etcd ok"));
+}
+
+const DEPLOYMENT: &str = r#"{
+    "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "name": "d" },
+    "spec": {
+        "replicas": 1, "selector": { "matchLabels": { "app": "a" } },
+        "template": { "metadata": { "labels": { "app": "a" } }, "spec": { "containers": [{ "name": "c", "image": "x" }] } }
+    }
+}"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_scales_and_follows_a_rollout() {
+    let Some(k) = Stage::new().await else { return };
+    assert_eq!(k.says("create -f -", DEPLOYMENT).await, "deployment.apps/d created");
+    assert_eq!(k.run("scale deployment d --replicas=3").await, "deployment.apps/d scaled");
+    assert_eq!(k.run("get deployment d -o jsonpath={.spec.replicas}").await, "3");
+    let refused = k.complains("scale deployment d --replicas=4 --current-replicas=1", "").await;
+    assert!(refused.contains("Expected replicas to be 1, was 3"), "{refused}");
+    let refused = k.complains("scale cm/none --replicas=1", "").await;
+    assert!(refused.contains("NotFound") || refused.contains("could not find"), "{refused}");
+
+    // Nobody runs it: what a controller would report is reported by hand, while kubectl waits for it.
+    let report = async |updated: u8, available: u8| {
+        let generation = k.run("get deployment d -o jsonpath={.metadata.generation}").await;
+        let status = format!(
+            r#"{{"status":{{"observedGeneration":{generation},"replicas":3,"updatedReplicas":{updated},"readyReplicas":{available},"availableReplicas":{available}}}}}"#
+        );
+        k.run(&format!("patch deployment d --subresource status --type merge -p {status}")).await;
+    };
+    report(1, 1).await;
+    let (said, ()) = tokio::join!(k.run("rollout status deployment d --timeout=50s"), async {
+        k.server.requests().by("kim").verb(Verb::Watch).resource("deployments").reached(1).await;
+        report(3, 3).await;
+    });
+    assert!(said.contains("1 out of 3 new replicas have been updated"), "{said}");
+    assert!(said.ends_with("deployment \"d\" successfully rolled out"), "{said}");
+    assert_eq!(k.run("rollout restart deployment d").await, "deployment.apps/d restarted");
+    let restarted = "get deployment d -o jsonpath={.spec.template.metadata.annotations}";
+    assert!(k.run(restarted).await.contains("kubectl.kubernetes.io/restartedAt"));
+    let image = "set image deployment/d c=y";
+    assert_eq!(k.run(image).await, "deployment.apps/d image updated");
+    assert!(k.run("get deployment d").await.contains("3/3"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kubectl_asks_what_its_user_may_do_where_roles_decide() {
+    let Some(k) = Stage::on(EmbeddedApiServer::builder().rbac(true)).await else { return };
+    let admin = k.server.client();
+    for (path, body) in [
+        (
+            "roles",
+            r#"{"metadata":{"name":"r"},"rules":[{"apiGroups":[""],"resources":["configmaps"],"verbs":["get","list"]}]}"#,
+        ),
+        (
+            "rolebindings",
+            r#"{"metadata":{"name":"r"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"Role","name":"r"},"subjects":[{"apiGroup":"rbac.authorization.k8s.io","kind":"User","name":"kim"}]}"#,
+        ),
+    ] {
+        let request =
+            http::Request::post(format!("/apis/rbac.authorization.k8s.io/v1/namespaces/default/{path}"))
+                .header("content-type", "application/json")
+                .body(body.as_bytes().to_vec())
+                .expect("a request");
+        admin.request_text(request).await.expect("made");
+    }
+    assert_eq!(k.run("auth can-i list configmaps").await, "yes");
+    let no = k.output("auth can-i create configmaps", "").await;
+    assert_eq!((no.status.code(), String::from_utf8_lossy(&no.stdout).trim()), (Some(1), "no"));
+    let list = k.run("auth can-i --list").await;
+    let row = list.lines().find(|line| line.starts_with("configmaps ")).unwrap_or_default();
+    assert!(row.contains("[get list]"), "{list}");
+    assert_eq!(k.run("get cm").await, "");
+    assert!(k.complains("get cm m", "").await.contains("(NotFound)"));
+    let refused = k.complains("create cm m", "").await;
+    let words =
+        "User \"kim\" cannot create resource \"configmaps\" in API group \"\" in the namespace \"default\"";
+    assert!(refused.contains("configmaps is forbidden") && refused.contains(words), "{refused}");
+    k.server.access().by("kim").assert_all_used();
 }
 
 /// The commands of the section about kubectl in the crate's README, after those that start the server.

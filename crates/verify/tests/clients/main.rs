@@ -1,5 +1,6 @@
 //! Clients that are not ours against the embedded server's listener: kubectl, and client-go's informer.
 
 mod client_go;
+mod election;
 mod kubectl;
 mod strategic;
