@@ -140,6 +140,7 @@ fn is_as_the_real_server_fails(answer: &Answer) -> bool {
             "resourceVersion should not be set on objects to be created",
             "strconv.ParseUint: parsing",
             "failed to create typed patch object",
+            "failed to convert new object",
             // Of strategic patches.
             "does not contain declared merge key",
             "unknown patch type",
