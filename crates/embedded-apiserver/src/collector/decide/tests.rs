@@ -111,6 +111,16 @@ fn a_dependent_that_stops_blocking_lets_its_owner_be_looked_at() {
 }
 
 #[test]
+fn a_dependent_that_merely_changes_lets_nobody_be_looked_at() {
+    let mut graph = Graph::default();
+    put(&mut graph, metadata("o", &[], &["foregroundDeletion"], true));
+    put(&mut graph, metadata("d", &[owner("o", true)], &[], false));
+    queued(&mut graph);
+    put(&mut graph, metadata("d", &[owner("o", true)], &["example.com/other"], false));
+    assert_eq!(queued(&mut graph), Vec::<String>::new());
+}
+
+#[test]
 fn orphans_are_all_dependents() {
     let mut graph = Graph::default();
     put(&mut graph, metadata("a", &[owner("o", true)], &[], false));
