@@ -39,16 +39,17 @@ pub struct Report {
 }
 
 /// Plays at least `calls` calls, in sequences of which `at_once` run side by side; sequence k is drawn from `seed + k`.
+/// `only`: the kinds that they are about, by name; none for all.
 ///
 /// # Cancel safety
 ///
 /// A dropped run leaves namespaces behind.
-pub async fn run(pair: &Pair, seed: u64, calls: usize, at_once: usize) -> Report {
+pub async fn run(pair: &Pair, seed: u64, calls: usize, at_once: usize, only: &[String]) -> Report {
     let mut report = Report::default();
     let seeds = (0..).map(|at| seed.wrapping_add(at));
     let mut played = futures::stream::iter(seeds)
         .map(|seed| async move {
-            let drawn = draw::sequence(seed, LENGTH);
+            let drawn = draw::sequence(seed, LENGTH, only);
             let outcome = pair.play(&drawn).await;
             (seed, drawn, outcome)
         })

@@ -17,6 +17,12 @@ pub(crate) fn is_subresource(version: &str, plural: &str, subresource: &str) -> 
     SERVED_BY_THE_REAL_ONE.contains(format!("{version} {plural}/{subresource}").as_str())
 }
 
+/// Whether the real server has a kind of this name in this version, served here or not.
+pub(crate) fn is_kind(version: &str, kind: &str) -> bool {
+    let ends = |line: &str| line.split(' ').next() == Some(version) && line.rsplit(' ').next() == Some(kind);
+    RESOURCES.lines().any(ends)
+}
+
 /// The resource that a path names, if the real server has it and this one has not: `statefulsets.apps`.
 pub(crate) fn named_by(path: &str, registry: &Registry) -> Option<String> {
     let segments: Vec<&str> = path.trim_matches('/').split('/').collect();

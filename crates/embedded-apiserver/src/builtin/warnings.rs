@@ -61,6 +61,11 @@ pub(super) fn of(builtin: Builtin, object: &Object, old: Option<&Object>) -> Vec
 fn of_pods(pod: &Value, path: &str, warnings: &mut Vec<String>) {
     let Some(spec) = pod.get("spec") else { return };
     let path = format!("{path}spec");
+    if spec.get("terminationGracePeriodSeconds").and_then(Value::as_i64).is_some_and(|seconds| seconds < 0) {
+        warnings.push(format!(
+            "{path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1"
+        ));
+    }
     for (at, spread) in
         items(spec.get("topologySpreadConstraints"), &format!("{path}.topologySpreadConstraints"))
     {

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::builtin::unserved;
 use crate::fields::Sent;
 use crate::go_value::go_text;
 use crate::json_syntax;
@@ -84,6 +85,9 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
     let is_silent = !object.get("apiVersion").is_some_and(|version| !version.is_null() && *version != "");
     if kind.builtin.is_none() && is_silent {
         return Err(Status::bad_request(other_version("", kind)));
+    }
+    if let Some(why) = unregistered(kind, &object) {
+        return Err(Status::bad_request(why));
     }
     check_types(kind, &object).map_err(Status::bad_request)?;
     if let Some(said) = other_kind(kind, &object) {
@@ -191,6 +195,22 @@ fn check_types(kind: &Kind, object: &Object) -> Result<(), String> {
         ));
     }
     Ok(())
+}
+
+/// What is wrong with an object that says to be of a kind that no part of Kubernetes has.
+fn unregistered(kind: &Kind, object: &Object) -> Option<String> {
+    let said = |member: &str| object.get(member).and_then(Value::as_str).filter(|said| !said.is_empty());
+    let (own_version, own_kind) = (kind.api_version(), kind.kind());
+    let (version, name) = (said("apiVersion").unwrap_or(&own_version), said("kind").unwrap_or(own_kind));
+    let is_own = kind.builtin.is_none() || (version == own_version && name == own_kind);
+    if is_own || version.matches('/').count() > 1 || unserved::is_kind(version, name) {
+        return None;
+    }
+    let short = version.rsplit('/').next().unwrap_or_default();
+    Some(format!(
+        "{name} in version {short:?} cannot be handled as a {own_kind}: no kind {name:?} is registered for version \
+         {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+    ))
 }
 
 /// What a custom object says it is, if that is not its kind.

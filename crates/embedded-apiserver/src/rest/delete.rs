@@ -21,7 +21,7 @@ use crate::query::{self, ListOptions, Query, dry_run_cause};
 use crate::recorded::types::TYPES;
 use crate::rest::call::Call;
 use crate::rest::write::{holds_content, shown};
-use crate::rest::{check_path_name, key_of, list, warn};
+use crate::rest::{check_path_name, key_of, list, with_warnings};
 use crate::server::Core;
 use crate::status::{self, Cause, Status, json_response};
 use crate::store::Inner;
@@ -129,12 +129,12 @@ impl DeleteOptions {
             && self.orphan_dependents.is_none()
     }
 
-    fn warn(&self, kind: &Kind, response: &mut Response<Body>) {
+    /// What a delete warns of, whatever becomes of it.
+    fn warnings(&self, kind: &Kind) -> Vec<String> {
         const ORPHANED: &str = "child pods are preserved by default when jobs are deleted; set \
             propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
-        if self.orphans_by_default(kind) {
-            warn(response, ORPHANED);
-        }
+        let orphans = self.orphans_by_default(kind);
+        orphans.then(|| ORPHANED.to_owned()).into_iter().collect()
     }
 
     /// Whether they say at all what becomes of the dependents.
@@ -172,9 +172,11 @@ pub(super) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Statu
     let key = key_of(target, name);
     let now = core.clock.now();
     let turn = Turn::of(core, &call.writer(options.is_dry_run()));
-    let deleted = gated(core, kind, turn, |inner| delete_one(inner, kind, &key, &options, now))?;
+    let deleted = gated(core, kind, turn, |inner| delete_one(inner, kind, &key, &options, now));
+    let warnings = options.warnings(kind);
+    let deleted = deleted.map_err(|status| status.warned(&warnings))?;
     let answers_object = kind.builtin.is_some_and(Builtin::delete_answers_object);
-    let mut response = match deleted {
+    let response = match deleted {
         Deleted::Gone(last) if !answers_object => {
             json_response(StatusCode::OK, status::deleted(kind, name, last.uid()).to_string())
         }
@@ -186,8 +188,7 @@ pub(super) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Statu
             json_response(code, object.to_bytes(kind, form))
         }
     };
-    options.warn(kind, &mut response);
-    Ok(response)
+    Ok(with_warnings(response, &warnings))
 }
 
 /// Deletes what matches, one object after the other, each in a write of its own, as `Store.DeleteCollection` of

@@ -20,7 +20,7 @@ pub(super) async fn serve(call: Call<'_>) -> Result<Response<Body>, Status> {
     match *request.method() {
         Method::GET => {
             let version = query.get("resourceVersion").unwrap_or_default();
-            let revision = parse_version(version).map_err(|why| Status::unknown(why.0))?;
+            let revision = parse_version(version).map_err(|why| Status::unknown(why.of_option()))?;
             wait_for(core, revision).await?;
             let found = core.store.get(&kind.storage, &key_of(target, name));
             let found = found.ok_or_else(|| Status::not_found(kind, name))?;

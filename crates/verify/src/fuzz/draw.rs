@@ -17,19 +17,21 @@ mod strange;
 const JSON: &str = "application/json";
 const YAML: &str = "application/yaml";
 
-/// The calls of a seed.
-pub(super) fn sequence(seed: u64, length: usize) -> Vec<Call> {
+/// The calls of a seed, about these kinds; about all if there are none.
+pub(super) fn sequence(seed: u64, length: usize, only: &[String]) -> Vec<Call> {
     let mut rng = Rng::with_seed(seed);
     // A few kinds at a time, so that calls meet.
-    let kinds: Vec<&Kind> = (0..2).map(|_| kind(&mut rng)).collect();
+    let among: Vec<&Kind> =
+        KINDS.iter().filter(|kind| only.is_empty() || only.iter().any(|name| name == kind.kind)).collect();
+    let kinds: Vec<&Kind> = (0..2).map(|_| kind(&mut rng, &among)).collect();
     let mut draw = Draw { rng, kinds, opened: Vec::new() };
     (0..length).map(|id| Call { id, what: draw.call(id) }).collect()
 }
 
-fn kind(rng: &mut Rng) -> &'static Kind {
-    let all: u32 = KINDS.iter().map(|kind| kind.weight).sum();
-    let mut at = rng.u32(..all);
-    for kind in KINDS {
+fn kind(rng: &mut Rng, among: &[&'static Kind]) -> &'static Kind {
+    let all: u32 = among.iter().map(|kind| kind.weight).sum();
+    let mut at = rng.u32(..all.max(1));
+    for kind in among {
         match at.checked_sub(kind.weight) {
             Some(rest) => at = rest,
             None => return kind,

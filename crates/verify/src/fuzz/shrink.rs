@@ -80,8 +80,9 @@ impl Search<'_> {
             let mut step = 0;
             while let Some(simpler) = self.calls.get(at).and_then(|call| simpler(call, step)) {
                 let mut calls = self.calls.clone();
+                let same = calls[at] == simpler;
                 calls[at] = simpler;
-                if !self.attempt(calls).await {
+                if same || !self.attempt(calls).await {
                     step += 1;
                 }
             }
@@ -96,6 +97,10 @@ fn simpler(call: &Call, step: usize) -> Option<Call> {
     let mut simple: Request = request.clone();
     let mut step = step;
     if step < simple.query.len() {
+        // Whose objects are meant stays: others play at the same time.
+        if simple.query[step].1.contains("{own}") {
+            return Some(call.clone());
+        }
         simple.query.remove(step);
     } else {
         step -= simple.query.len();
@@ -124,7 +129,9 @@ fn leaves(value: &Value, at: String, out: &mut Vec<String>) {
         }
         _ => Vec::new(),
     };
-    out.extend(children.iter().map(|(place, _)| place.clone()));
+    // What an object is stays: without it the real server says something else, and that first.
+    let named = |place: &str| !matches!(place, "/apiVersion" | "/kind" | "/metadata" | "/metadata/name");
+    out.extend(children.iter().map(|(place, _)| place.clone()).filter(|place| named(place)));
     for (place, value) in children {
         leaves(value, place, out);
     }

@@ -13,6 +13,9 @@ const SEED: &str = "FUZZ_SEED";
 /// How many calls.
 const CALLS: &str = "FUZZ_CALLS";
 
+/// Which kinds, by name, with commas between; all if it is not set.
+const KINDS: &str = "FUZZ_KINDS";
+
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
@@ -27,7 +30,9 @@ async fn random_calls_are_answered_as_by_the_real_server() {
     let embedded = Server::bare().unwrap();
     let pair = Pair::new(admin, Client::clone(embedded.client()));
     let (seed, calls) = (number(SEED, 1), number(CALLS, 5000));
-    let report = fuzz::run(&pair, seed, usize::try_from(calls).unwrap(), 6).await;
+    let kinds = std::env::var(KINDS).unwrap_or_default();
+    let kinds: Vec<String> = kinds.split(',').filter(|kind| !kind.is_empty()).map(str::to_owned).collect();
+    let report = fuzz::run(&pair, seed, usize::try_from(calls).unwrap(), 6, &kinds).await;
     println!(
         "differential fuzz: seed={seed} calls={} watches={} events={} disagreements={}",
         report.calls,

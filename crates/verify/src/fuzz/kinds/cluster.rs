@@ -53,7 +53,6 @@ pub(super) fn role(rng: &mut Rng) -> Value {
         "verbs": one(rng, &[json!(["get"]), json!(["get", "list"]), json!(["*"]), json!([])]),
     }]);
     match rng.u8(..8) {
-        0 => rules = json!([]),
         1 => rules = json!([{ "nonResourceURLs": ["/metrics"], "verbs": ["get"] }]),
         2 => rules[0]["resourceNames"] = json!(["a"]),
         _ => {}
