@@ -29,6 +29,7 @@ mod events;
 mod expressions;
 mod faults;
 mod finalizers;
+mod found;
 mod following;
 mod hostile;
 mod lifecycles;
@@ -186,6 +187,7 @@ pub fn cases() -> Vec<Case> {
         ("verbs", verbs::cases()),
         ("kinds", kinds::cases()),
         ("faults", faults::cases()),
+        ("found", found::cases()),
     ];
     let named =
         |(group, cases): (&'static str, Vec<Case>)| cases.into_iter().map(move |case| Case { group, ..case });

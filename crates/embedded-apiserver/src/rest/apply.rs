@@ -140,7 +140,7 @@ pub(super) fn check_types(version: &str, kind: &str, config: &mut Object) -> Res
         let said = if said.contains('/') { said } else { format!("/{said}") };
         return Err(Status::bad_request(format!("invalid object type: {said}, Kind={name}")));
     }
-    if metadata::get(config, "managedFields").is_some() {
+    if metadata::get(config, "managedFields").is_some_and(Value::is_array) {
         return Err(Status::bad_request("metadata.managedFields must be nil"));
     }
     Ok(())

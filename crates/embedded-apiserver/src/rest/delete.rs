@@ -22,6 +22,7 @@ use crate::recorded::types::TYPES;
 use crate::rest::call::Call;
 use crate::rest::write::{holds_content, shown};
 use crate::rest::{check_path_name, key_of, list, with_warnings};
+use crate::selector::Selector;
 use crate::server::Core;
 use crate::status::{self, Cause, Status, json_response};
 use crate::store::Inner;
@@ -198,6 +199,8 @@ pub(super) async fn delete_collection(call: Call<'_>, form: Form) -> Result<Resp
     let Call { core, target, query, request, .. } = call;
     let kind = call.kind();
     let list = ListOptions::parse(query)?;
+    Selector::check(&list.labels, &list.fields)?;
+    list.check_list()?;
     let options = DeleteOptions::parse(query, request)?;
     let listed = list::select(core, target, &list).await?;
     let writer = call.writer(options.is_dry_run());

@@ -44,7 +44,11 @@ pub(super) async fn select(core: &Core, target: &Target, options: &ListOptions) 
     Selector::check(&options.labels, &options.fields)?;
     options.check_list()?;
     let selector = Selector::parse(&target.kind, &options.labels, &options.fields)?;
+    // One object by its name is read as that: there are no pages of it, and no past but when it is asked for by name.
+    let in_one_place = target.namespace.is_some() || !target.kind.is_namespaced();
+    let single = in_one_place && selector.only("metadata.name").is_some();
     let token = match options.continuation.as_str() {
+        _ if single => None,
         "" => None,
         token => Some(Token::parse(token)?),
     };
@@ -60,10 +64,10 @@ pub(super) async fn select(core: &Core, target: &Target, options: &ListOptions) 
     let any = options.version == "0" && token.is_none();
     let limit = options.limit.filter(|_| !any).unwrap_or(usize::MAX);
     let exact = match options.version_match {
-        Some(Match::Exact) => true,
+        Some(Match::Exact) => version != 0,
         Some(Match::NotOlderThan | Match::Unknown) => false,
         // Before there was resourceVersionMatch, a page at a version meant exactly that version.
-        None => version != 0 && options.limit.is_some(),
+        None => version != 0 && options.limit.is_some() && !single,
     };
     let at = match &token {
         Some(token) => token.revision,

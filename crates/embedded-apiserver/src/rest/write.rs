@@ -109,7 +109,8 @@ pub(super) fn insert(
     now: Timestamp,
     dry_run: bool,
 ) -> Result<Arc<Stored>, Status> {
-    if !matches!(metadata::text(&object, "resourceVersion"), "" | "0") {
+    // What is no version is none.
+    if parse_version(metadata::text(&object, "resourceVersion")).is_ok_and(|version| version != 0) {
         return Err(Status::unknown("resourceVersion should not be set on objects to be created"));
     }
     set_namespace(&mut object, namespace)?;

@@ -11,11 +11,6 @@ pub(in crate::rest) fn replace(call: Call<'_>) -> Result<Written, Status> {
     let mut decoded = decode::object(kind, request.body(), validation)?;
     decoded.remove_equal_owners("");
     check_said_name(&decoded.object, name)?;
-    // Said here, before the object is looked for.
-    if kind.builtin.is_some() {
-        let version = metadata::text(&decoded.object, "resourceVersion");
-        parse_version(version).map_err(|why| Status::unknown(why.plain()))?;
-    }
     let warnings = decoded.warnings.clone();
     update(call, Edit::Replace(decoded), dry_run).map_err(|status| status.warned(&warnings))
 }
@@ -85,7 +80,7 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
             }
             let uid = metadata::text(&object, "uid");
             if !uid.is_empty() {
-                return Err(other_uid(target, name, uid, ""));
+                return Err(other_uid(target, name, (uid, ""), dry_run));
             }
             metadata::of(&mut object).remove("resourceVersion");
             let namespace = target.namespace.as_deref();
@@ -97,7 +92,7 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
         let old = shown(kind, &current);
         let decoded = match (edit, tried) {
             (Edit::Patch { .. }, Some((revision, new))) if revision == current.revision => new?,
-            (edit, _) => edited(target, name, edit, &old, current.managed())?,
+            (edit, _) => edited(target, name, edit, &old, current.managed(), dry_run)?,
         };
         let Decoded { object: new, mut warnings, sent } = decoded;
         let owned = Managed::parse(current.managed());
@@ -110,7 +105,7 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
 }
 
 /// An update of another object than is there, in the words of the real server's store.
-fn other_uid(target: &Target, name: &str, wanted: &str, found: &str) -> Status {
+fn other_uid(target: &Target, name: &str, (wanted, found): (&str, &str), dry_run: bool) -> Status {
     let kind = &target.kind;
     let place = match kind.builtin {
         Some(Builtin::Service) => "services/specs".to_owned(),
@@ -119,7 +114,10 @@ fn other_uid(target: &Target, name: &str, wanted: &str, found: &str) -> Status {
         Some(builtin) if builtin != Builtin::Definition => kind.plural().to_owned(),
         _ => format!("{}/{}", kind.group(), kind.plural()),
     };
-    let parts = ["/registry", &place].into_iter().chain(target.namespace.as_deref()).chain([name]);
+    let parts = [if dry_run { "" } else { "/registry" }, &place]
+        .into_iter()
+        .chain(target.namespace.as_deref())
+        .chain([name]);
     let key = parts.collect::<Vec<_>>().join("/");
     let why = format!(
         "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
@@ -142,13 +140,20 @@ pub(in crate::rest) fn check_said_name(object: &Object, name: &str) -> Result<()
 }
 
 /// The new object as the client wants it.
-fn edited(target: &Target, name: &str, edit: Edit, old: &Object, managed: &str) -> Result<Decoded, Status> {
+fn edited(
+    target: &Target,
+    name: &str,
+    edit: Edit,
+    old: &Object,
+    managed: &str,
+    dry_run: bool,
+) -> Result<Decoded, Status> {
     match edit {
         Edit::Replace(decoded) => {
             let uid = metadata::text(&decoded.object, "uid");
             let existing = metadata::text(old, "uid");
             if !uid.is_empty() && uid != existing {
-                return Err(other_uid(target, name, uid, existing));
+                return Err(other_uid(target, name, (uid, existing), dry_run));
             }
             Ok(decoded)
         }
