@@ -92,14 +92,17 @@ impl Expression {
         Ok(Self { uses_old: checked.variables.contains("oldSelf"), expr, result, max_cost })
     }
 
-    /// What of an expression the real server has and this one has not: the first of its functions, or its depth.
+    /// What of an expression the real server has and this one has not: the first of its functions, how deep it nests, or
+    /// how it is written.
     pub(crate) fn missing(source: &str) -> Option<String> {
         match parser::parse(source) {
             Ok((expr, _)) => check::missing(&expr).map(|function| format!("the function {function}")),
             Err(wrong) if wrong.why == parser::TOO_DEEP => {
                 Some(format!("nesting of more than {} levels", parser::MAX_DEPTH))
             }
-            Err(_) => None,
+            Err(wrong) => {
+                parser::MISSING.iter().find(|what| **what == wrong.why).map(|what| (*what).to_owned())
+            }
         }
     }
 

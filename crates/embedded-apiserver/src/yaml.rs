@@ -1,6 +1,7 @@
 //! YAML in and out: every document becomes JSON text before anything else sees it, and JSON becomes YAML on its way out.
 
 use std::fmt;
+use std::thread;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -8,50 +9,74 @@ use serde_saphyr::{DuplicateKeyPolicy, Options};
 
 /// As deep as `serde_json` reads.
 const MAX_DEPTH: usize = 127;
+/// The parser goes down a level by calling itself, and takes 26 KiB for it without optimization: more than a worker's
+/// stack has for a document of that depth.
+const STACK: usize = 16 << 20;
+
+/// Runs what goes as deep as the document, where there is room for it.
+fn deep<T: Send>(run: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
+    thread::scope(|scope| {
+        let room = thread::Builder::new().name("yaml".to_owned()).stack_size(STACK).spawn_scoped(scope, run);
+        let ended = room.map_err(|error| format!("no thread to read it: {error}"))?.join();
+        ended.unwrap_or_else(|_| Err("it cannot be read".to_owned()))
+    })
+}
 
 /// The first document as JSON text; a member that comes twice is there twice. A document without anything is `null`.
 pub(crate) fn to_json(yaml: &[u8]) -> Result<Vec<u8>, String> {
-    let mut reader = yaml;
-    match serde_saphyr::read_with_options::<_, Json>(&mut reader, options()).next() {
-        Some(Ok(Json(text))) => Ok(text),
-        Some(Err(error)) => Err(error.to_string()),
-        None => Ok(b"null".to_vec()),
-    }
+    deep(|| {
+        let mut reader = yaml;
+        match serde_saphyr::read_with_options::<_, Json>(
+            &mut reader,
+            options(DuplicateKeyPolicy::PassThrough),
+        )
+        .next()
+        {
+            Some(Ok(Json(text))) => Ok(text),
+            Some(Err(error)) => Err(error.to_string()),
+            None => Ok(b"null".to_vec()),
+        }
+    })
 }
 
 /// The first member that comes twice in one object, and the line it comes again in.
 pub(crate) fn first_duplicate(yaml: &[u8]) -> Option<(String, u64)> {
     let text = std::str::from_utf8(yaml).ok()?;
-    let options = serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: MAX_DEPTH, max_nodes: 1_000_000 },
-        duplicate_keys: DuplicateKeyPolicy::Error,
-        with_snippet: false,
-    };
-    let error = serde_saphyr::from_str_with_options::<serde::de::IgnoredAny>(text, options).err()?;
-    let line = error.location()?.line();
-    match error.without_snippet() {
-        serde_saphyr::Error::DuplicateMappingKey { key, .. } => Some((key.clone().unwrap_or_default(), line)),
-        _ => None,
-    }
+    let found = deep(|| {
+        let options = options(DuplicateKeyPolicy::Error);
+        let read = serde_saphyr::from_str_with_options::<serde::de::IgnoredAny>(text, options);
+        Ok(read.err().and_then(|error| {
+            let line = error.location()?.line();
+            match error.without_snippet() {
+                serde_saphyr::Error::DuplicateMappingKey { key, .. } => {
+                    Some((key.clone().unwrap_or_default(), line))
+                }
+                _ => None,
+            }
+        }))
+    });
+    found.ok().flatten()
 }
 
 /// All documents that hold anything, as JSON text.
 pub(crate) fn documents(yaml: &str) -> Result<Vec<Vec<u8>>, String> {
-    let documents: Vec<Json> =
-        serde_saphyr::from_multiple_with_options(yaml, options()).map_err(|error| error.to_string())?;
+    let documents: Vec<Json> = deep(|| {
+        serde_saphyr::from_multiple_with_options(yaml, options(DuplicateKeyPolicy::PassThrough))
+            .map_err(|error| error.to_string())
+    })?;
     Ok(documents.into_iter().map(|Json(text)| text).filter(|text| text != b"null").collect())
 }
 
 /// A value as a YAML document, members in order of their names.
 pub(crate) fn from_json(value: &Value) -> Result<String, String> {
     let options = serde_saphyr::ser_options! { compact_list_indent: true };
-    serde_saphyr::to_string_with_options(value, options).map_err(|error| error.to_string())
+    deep(|| serde_saphyr::to_string_with_options(value, options).map_err(|error| error.to_string()))
 }
 
-fn options() -> Options {
+fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! { max_depth: MAX_DEPTH, max_nodes: 1_000_000 },
-        duplicate_keys: DuplicateKeyPolicy::PassThrough,
+        duplicate_keys: duplicate_keys,
         with_snippet: false,
     }
 }

@@ -188,16 +188,16 @@ fn sound(value: Value) -> Evaluated {
     }
 }
 
-/// What a walk goes over: indices or keys, and elements or values.
-fn elements(range: &Value) -> Result<Vec<(Value, Value)>, Failure> {
+/// What a walk goes over: indices or keys, and elements or values. One at a time, as a walk that ends early must not pay
+/// for what it has not seen.
+fn elements(range: &Value) -> Result<Box<dyn Iterator<Item = (Value, Value)> + '_>, Failure> {
     Ok(match range {
         Value::List(list) => {
-            let numbered = list.items.iter().zip(0_i64..);
-            numbered.map(|(item, at)| (Value::Int(at), item.clone())).collect()
+            Box::new(list.items.iter().zip(0_i64..).map(|(item, at)| (Value::Int(at), item.clone())))
         }
-        Value::Map(map) => map.iter().map(|(key, value)| (key.value(), value.clone())).collect(),
+        Value::Map(map) => Box::new(map.iter().map(|(key, value)| (key.value(), value.clone()))),
         Value::Object(object) => {
-            object.members.iter().map(|(name, value)| (Value::text(name.as_str()), value.clone())).collect()
+            Box::new(object.members.iter().map(|(name, value)| (Value::text(name.as_str()), value.clone())))
         }
         _ => return Err(Failure::NoSuchOverload),
     })

@@ -104,41 +104,88 @@ const fn traversal(size: u64) -> u64 {
     size.div_ceil(10)
 }
 
-/// What a call costs (k8s.io/apiserver/pkg/cel/library/cost.go, `CallCost`, and cel-go's `runtimecost.go`).
+/// What a call costs (k8s.io/apiserver/pkg/cel/library/cost.go, `CallCost`, and cel-go's `runtimecost.go`). There what is
+/// inside of lists is looked at for one, and lists are never copied; here both cost as much as they take, since a few
+/// dozen doublings make more than a machine can hold, and a rule is looked at while others wait.
 pub(super) fn cost(function: &str, args: &[Value]) -> u64 {
     let size = |at: usize| args.get(at).map_or(0, Value::size);
-    match function {
-        "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => args.first().map_or(0, walked),
+    let inside = |at: usize| args.get(at).map_or(0, |value| leaves(value, length));
+    let walked = |at: usize| args.get(at).map_or(0, |value| leaves(value, |leaf| length(leaf).div_ceil(10)));
+    let cost = match function {
+        "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => return walked(0),
         "lowerAscii" | "upperAscii" | "substring" | "trim" | "startsWith" | "endsWith" | "strings.quote"
-        | "format" | "cidr" | "isIP" | "isCIDR" | "ip" | "quantity" | "isQuantity" => {
-            traversal(size(0)).max(1)
+        | "cidr" | "isIP" | "isCIDR" | "ip" | "quantity" | "isQuantity" => traversal(size(0)),
+        "format" => traversal(size(0).saturating_add(inside(1).saturating_sub(1))),
+        "split" | "ip.isCanonical" => traversal(size(0).saturating_mul(2)),
+        "join" => {
+            let made = inside(0).saturating_add(size(0).saturating_mul(size(1)));
+            traversal(size(0).saturating_mul(2).max(made))
         }
-        "replace" | "split" | "join" | "ip.isCanonical" => traversal(size(0).saturating_mul(2)).max(1),
+        "replace" => {
+            let places = if size(1) == 0 { size(0).saturating_add(1) } else { size(0) / size(1) };
+            traversal(size(0).saturating_mul(2).max(places.saturating_mul(size(2))))
+        }
         "find" | "findAll" | "matches" => {
-            traversal(size(0).saturating_add(1)).saturating_mul(size(1).div_ceil(4)).max(1)
+            traversal(size(0).saturating_add(1)).saturating_mul(size(1).div_ceil(4))
         }
-        "contains" => traversal(size(0)).saturating_mul(traversal(size(1))).max(1),
+        "contains" => traversal(size(0)).saturating_mul(traversal(size(1))),
         "@in" => match args.get(1) {
-            Some(V::List(list)) => u64::try_from(list.items.len()).unwrap_or(u64::MAX),
+            Some(V::List(_)) => return size(1).max(traversal(inside(1))),
             _ => 1,
         },
-        "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_" => traversal(size(0).min(size(1))).max(1),
+        "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_" => traversal(inside(0).min(inside(1))),
         "_+_" => match args {
-            [V::Text(_) | V::Bytes(_), _] => traversal(size(0).saturating_add(size(1))).max(1),
+            [V::Text(_) | V::Bytes(_), _] => traversal(size(0).saturating_add(size(1))),
+            [V::List(_), _] => size(0).saturating_add(size(1)),
             _ => 1,
         },
+        "lists.range" => match args.first() {
+            Some(V::Int(end)) => u64::try_from(*end).unwrap_or(0),
+            _ => 1,
+        },
+        "sort" | "reverse" | "slice" | "flatten" => walked(0),
+        "distinct" => size(0).saturating_mul(traversal(inside(0))),
+        "sets.contains" | "sets.intersects" => size(1).saturating_mul(traversal(inside(0))),
+        "sets.equivalent" => {
+            let there = size(1).saturating_mul(traversal(inside(0)));
+            there.saturating_add(size(0).saturating_mul(traversal(inside(1))))
+        }
+        _ => 1,
+    };
+    cost.max(1)
+}
+
+/// The length of a text, in characters or bytes; 1 for everything else.
+fn length(leaf: &Value) -> u64 {
+    match leaf {
+        V::Text(_) | V::Bytes(_) => leaf.size(),
         _ => 1,
     }
 }
 
-/// The cost of walking through a value.
-fn walked(value: &Value) -> u64 {
-    match value {
-        V::Text(text) => u64::try_from(text.len()).unwrap_or(u64::MAX) / 10,
-        V::Bytes(bytes) => u64::try_from(bytes.len()).unwrap_or(u64::MAX) / 10,
-        V::List(list) => list.items.iter().map(walked).fold(0, u64::saturating_add),
-        _ => 1,
+/// The sum over all that is inside of a value, at any depth. Lists may hold one value many times: more than can be
+/// afforded are not counted to their end.
+fn leaves(value: &Value, of: fn(&Value) -> u64) -> u64 {
+    const MOST: u64 = 1_000_000;
+    fn sum(value: &Value, of: fn(&Value) -> u64, met: &mut u64) -> u64 {
+        *met = met.saturating_add(1);
+        if *met > MOST {
+            return 0;
+        }
+        let all = |values: &mut dyn Iterator<Item = &Value>, met: &mut u64| {
+            values.fold(0, |all: u64, value| all.saturating_add(sum(value, of, met)))
+        };
+        match value {
+            V::List(list) => all(&mut list.items.iter(), met),
+            V::Map(map) => all(&mut map.values(), met),
+            V::Object(object) => all(&mut object.members.values(), met),
+            V::Optional(Some(value)) => sum(value, of, met),
+            leaf => of(leaf),
+        }
     }
+    let mut met = 0;
+    let sum = sum(value, of, &mut met);
+    if met > MOST { u64::MAX } else { sum }
 }
 
 fn text_list(all: impl IntoIterator<Item = impl Into<Arc<str>>>) -> Value {

@@ -9,11 +9,18 @@ use crate::cel::tokens::{self, Token, Word};
 /// What an expression begins with.
 const EXPRESSION: &str = "{'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, \
                           BYTES, IDENTIFIER}";
+/// How many characters an expression has (`expressionSizeCodePointLimit` of cel-go's parser).
+const MAX_SIZE: usize = 100_000;
 /// How deep expressions nest. cel-go takes 250 levels, for which a thread's stack of 2 MiB is too small here; what is
 /// deeper is answered as not implemented.
 pub(super) const MAX_DEPTH: usize = 64;
 /// What is wrong with an expression that nests deeper.
 pub(super) const TOO_DEEP: &str = "expression recursion limit exceeded";
+
+/// What cel-go reads and this parser does not: a definition with it is answered as not implemented.
+pub(super) const MISSING: [&str; 2] = [OPTIONAL_ELEMENTS, LEADING_DOT];
+const OPTIONAL_ELEMENTS: &str = "optional elements of lists and maps";
+const LEADING_DOT: &str = "names that begin with a dot";
 
 const RESERVED: [&str; 18] = [
     "as",
@@ -42,6 +49,11 @@ const RESERVED: [&str; 18] = [
 ///
 /// Says what of it cannot be read.
 pub(super) fn parse(source: &str) -> Result<(Expr, usize), Wrong> {
+    let size = source.chars().count();
+    if size > MAX_SIZE {
+        let why = format!("expression code point size exceeds limit: size: {size}, limit {MAX_SIZE}");
+        return Err(Wrong::new(0, why));
+    }
     let mut parser = Parser { tokens: tokens::read(source)?, next: 0, nodes: 0, depth: 0 };
     let expr = parser.expression()?;
     match parser.word() {
@@ -273,6 +285,9 @@ impl Parser {
             return Ok(args);
         }
         loop {
+            if closing == "]" && self.is("?") {
+                return Err(Wrong::new(self.at(), OPTIONAL_ELEMENTS));
+            }
             args.push(self.expression()?);
             if !self.accept(",") {
                 self.expect(closing)?;
@@ -315,6 +330,9 @@ impl Parser {
                 return Ok(self.node(at, ExprKind::List(items)));
             }
             Word::Sign("{") => return self.map(at),
+            Word::Sign(".") if matches!(self.word(), Word::Name(_)) => {
+                return Err(Wrong::new(at, LEADING_DOT));
+            }
             _ => {
                 self.next -= 1;
                 return Err(self.unexpected(EXPRESSION));
@@ -326,6 +344,9 @@ impl Parser {
     fn map(&mut self, at: usize) -> Result<Expr, Wrong> {
         let mut entries = Vec::new();
         while !self.accept("}") {
+            if self.is("?") {
+                return Err(Wrong::new(self.at(), OPTIONAL_ELEMENTS));
+            }
             let key = self.expression()?;
             self.expect(":")?;
             entries.push((key, self.expression()?));

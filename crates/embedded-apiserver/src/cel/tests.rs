@@ -32,14 +32,14 @@ fn nesting_has_an_end_and_overflows_no_stack() {
     let nested =
         |open: &str, close: &str, depth: usize| format!("{}1{}", open.repeat(depth), close.repeat(depth));
     for source in [
-        nested("(", ")", 100_000),
-        nested("[", "]", 100_000),
-        nested("-(", ")", 100_000),
-        nested("size(", ")", 100_000),
-        format!("1{}", " + 1".repeat(100_000)),
-        format!("self{}", ".a".repeat(100_000)),
-        format!("self.l{}", "[0]".repeat(100_000)),
-        format!("{}true", "true ? 1 : ".repeat(100_000)),
+        nested("(", ")", 9_000),
+        nested("[", "]", 9_000),
+        nested("-(", ")", 9_000),
+        nested("size(", ")", 9_000),
+        format!("1{}", " + 1".repeat(9_000)),
+        format!("self{}", ".a".repeat(9_000)),
+        format!("self.l{}", "[0]".repeat(9_000)),
+        format!("{}true", "true ? 1 : ".repeat(9_000)),
     ] {
         let what = Expression::missing(&source);
         let begins = source.get(..20).unwrap_or_default();
@@ -53,6 +53,51 @@ fn nesting_has_an_end_and_overflows_no_stack() {
     ] {
         drop(read(&source).unwrap().evaluate(&Value::Null, None));
     }
+}
+
+#[test]
+fn what_takes_long_is_too_expensive_and_what_ends_early_is_not_paid_for() {
+    let many = (0..20_000).map(Value::Int).collect();
+    let list = crate::cel::List::of(many);
+    let schema = json!({ "type": "array", "items": { "type": "integer" } });
+    let declared = Declared::of(&Schema::read(&schema).unwrap(), false).unwrap();
+    let cost = |source: &str| {
+        let (value, cost) = Expression::read(source, &declared, false).unwrap().evaluate(&list, None);
+        value.map(|_| cost)
+    };
+    for source in [
+        "self.all(x, (self + self).size() > 0)",
+        "self.all(x, self.reverse().size() > 0)",
+        "self.all(x, lists.range(1000).size() > 0)",
+        "self.distinct().size() > 0",
+        "sets.contains(self, self)",
+        &format!("[[1]]{}.size() > 0", ".map(a, a + a)".repeat(55)),
+        &format!("[1]{}.all(a, a == a)", ".map(a, [a, a])".repeat(45)),
+        &format!("[1]{}.all(a, a in [a])", ".map(a, [a, a])".repeat(45)),
+        &format!("[1]{}.flatten(50).size() > 0", ".map(a, [a, a])".repeat(45)),
+        &format!("'%s'.format([[1]{}]) == ''", ".map(a, [a, a])".repeat(45)),
+        &format!("[1]{}.all(a, {{'a': a, 'b': a}} == {{'a': a, 'b': a}})", ".map(a, [a, a])".repeat(45)),
+        &format!("['a']{}.join('').size() > 0", ".map(a, a + a)".repeat(30)),
+        "['aaaaaaaaaa'.replace('a', 'bbbbbbbbbb')].map(a, a.replace('b', a)).map(a, a.replace('b', a)).map(a, a.replace('b', a)).size() > 0",
+    ] {
+        assert_eq!(cost(source), Err(Failure::TooExpensive), "{source}");
+    }
+    // One element of 20,000 is looked at, 20,000 times.
+    assert!(cost("self.all(x, self.exists(y, y == 0))").unwrap() < 20_000 * 12);
+}
+
+#[test]
+fn milliseconds_of_a_duration_are_all_of_it() {
+    assert!(matches!(value("duration('1.5s').getMilliseconds()"), Ok(Value::Int(1500))));
+}
+
+#[test]
+fn expressions_have_at_most_as_many_characters_as_there() {
+    let list = |elements: usize| format!("[{}].size() > 0", vec!["1"; elements].join(","));
+    assert!(read(&list(49_990)).is_ok());
+    let why = "expression code point size exceeds limit: size: 100012, limit 100000";
+    assert!(read(&list(50_000)).unwrap_err().contains(why));
+    assert!(read(&vec!["self.n == 1"; 6_600].join(" && ")).is_ok());
 }
 
 #[test]
@@ -100,6 +145,13 @@ fn what_is_missing_is_named() {
         ("self.l.sortBy(x, x) == []", "sortBy"),
     ] {
         assert_eq!(Expression::missing(source), Some(format!("the function {name}")), "{source}");
+    }
+    for (source, what) in [
+        ("[?optional.of(1)] == [1]", "optional elements of lists and maps"),
+        ("{?'a': optional.of(1)} == {'a': 1}", "optional elements of lists and maps"),
+        (".self.n == 1", "names that begin with a dot"),
+    ] {
+        assert_eq!(Expression::missing(source).as_deref(), Some(what), "{source}");
     }
     assert_eq!(Expression::missing("self.l.all(x, x == '') && nope()"), None);
 }

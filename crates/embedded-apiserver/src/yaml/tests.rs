@@ -25,6 +25,32 @@ fn yaml_becomes_the_json_it_means() {
 }
 
 #[test]
+fn documents_as_deep_as_json_may_be_need_no_deep_stack() {
+    let nested = |depth: usize| {
+        [
+            format!("{}1{}", "[".repeat(depth), "]".repeat(depth)),
+            format!("{}1{}", "{a: ".repeat(depth), "}".repeat(depth)),
+        ]
+    };
+    // Less than any worker has.
+    let small = std::thread::Builder::new().stack_size(256 << 10);
+    let read = small.spawn(move || {
+        for yaml in nested(120) {
+            let value = to_json(yaml.as_bytes()).unwrap();
+            assert_eq!(super::first_duplicate(yaml.as_bytes()), None);
+            assert_eq!(documents(&yaml).unwrap(), [value]);
+        }
+        for yaml in nested(200) {
+            assert!(to_json(yaml.as_bytes()).is_err());
+            assert_eq!(super::first_duplicate(yaml.as_bytes()), None);
+        }
+        let deep: Value = serde_json::from_slice(&to_json(nested(120)[0].as_bytes()).unwrap()).unwrap();
+        assert_eq!(json_of(&from_json(&deep).unwrap()), deep);
+    });
+    read.unwrap().join().unwrap();
+}
+
+#[test]
 fn words_of_old_yaml_are_booleans_and_quoted_ones_texts() {
     assert_eq!(json_of("a: yes\nb: 'yes'\nc: off\n"), json!({ "a": true, "b": "yes", "c": false }));
 }

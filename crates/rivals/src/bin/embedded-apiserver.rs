@@ -172,7 +172,7 @@ async fn idle_watches() -> Result<f64> {
     tokio::task::yield_now().await;
     let writes = async |server: &EmbeddedApiServer, round: usize| {
         let start = now();
-        for number in 0..2_000 {
+        for number in 0..10_000 {
             call(server, Method::POST, &maps("busy"), map(&format!("m-{round}-{number}"))).await?;
         }
         Ok(start.elapsed().as_secs_f64())

@@ -55,7 +55,10 @@ fn ways() -> Vec<Case> {
             "A POST to the path of a custom object creates the object that the body names.",
             async |t| {
                 let made = t.make(&t.widgets("/other"), widget("a", json!({}))).await?;
-                has(&made, json!({ "metadata": { "name": "a" } }))
+                has(&made, json!({ "metadata": { "name": "a" } }))?;
+                // Its path says nothing of where it is to be found afterwards.
+                t.delete(&t.widgets("/a")).await?.is(200)?;
+                Ok(())
             },
         ),
         case(

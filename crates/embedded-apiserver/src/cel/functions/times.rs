@@ -25,7 +25,7 @@ pub(super) fn call(function: &str, args: &[Value]) -> Option<Called> {
         ("getHours", [V::Duration(nanos)]) => Ok(V::Int(nanos / 3_600_000_000_000)),
         ("getMinutes", [V::Duration(nanos)]) => Ok(V::Int(nanos / 60_000_000_000)),
         ("getSeconds", [V::Duration(nanos)]) => Ok(V::Int(nanos / 1_000_000_000)),
-        ("getMilliseconds", [V::Duration(nanos)]) => Ok(V::Int(nanos / 1_000_000 % 1000)),
+        ("getMilliseconds", [V::Duration(nanos)]) => Ok(V::Int(nanos / 1_000_000)),
         (_, [V::Timestamp(time)]) => return part(function, *time, "UTC"),
         (_, [V::Timestamp(time), V::Text(zone)]) => return part(function, *time, zone),
         _ => return None,
