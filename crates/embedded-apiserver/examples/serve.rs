@@ -1,13 +1,13 @@
-//! A server for kubectl and any other client. With the name of a file it writes a kubeconfig there and serves until Ctrl-C; without one
-//! it is its own client, and ends.
+//! A server for kubectl and any other client: writes a kubeconfig and serves until Ctrl-C.
 //!
 //! ```sh
 //! cargo run -p embedded-apiserver --example serve -- /tmp/embedded.kubeconfig
 //! KUBECONFIG=/tmp/embedded.kubeconfig kubectl get all -A
 //! ```
 //!
-//! With the name of a folder after it, it begins with the objects that are there (manifests, or an earlier snapshot), and writes what it
-//! holds back when it ends.
+//! Without the name of a file the kubeconfig is `embedded.kubeconfig` in the current folder. With the name of a folder
+//! after it, it begins with the objects that are there (manifests, or an earlier snapshot), and writes what it holds back
+//! when it ends. With `--once` it is its own client, and ends.
 
 #![expect(clippy::print_stdout, reason = "it tells its user where it serves")]
 
@@ -29,28 +29,26 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .build();
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
     let (file, folder) = (arguments.next(), arguments.next());
+    let file = file.unwrap_or_else(|| "embedded.kubeconfig".into());
     if let Some(folder) = folder.as_ref().filter(|folder| folder.exists()) {
         println!("{} objects from {}", server.load(folder)?, folder.display());
     }
     let listener = server.listen("127.0.0.1:0").await?;
     let kubeconfig = server.kubeconfig(&listener.url(), "admin");
     println!("{} serves", listener.url());
-    match file {
-        Some(file) => {
-            std::fs::write(&file, kubeconfig)?;
-            println!("try KUBECONFIG={} kubectl get all -A", file.display());
-            tokio::signal::ctrl_c().await?;
+    if file.as_os_str() == "--once" {
+        let file = Kubeconfig::from_yaml(&kubeconfig)?;
+        let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
+        // One that the environment names has no way to this machine's loopback.
+        config.proxy_url = None;
+        let namespaces = Api::<Namespace>::all(Client::try_from(config)?);
+        for namespace in namespaces.list(&Default::default()).await? {
+            println!("namespace {}", namespace.name_any());
         }
-        None => {
-            let file = Kubeconfig::from_yaml(&kubeconfig)?;
-            let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await?;
-            // One that the environment names has no way to this machine's loopback.
-            config.proxy_url = None;
-            let namespaces = Api::<Namespace>::all(Client::try_from(config)?);
-            for namespace in namespaces.list(&Default::default()).await? {
-                println!("namespace {}", namespace.name_any());
-            }
-        }
+    } else {
+        std::fs::write(&file, kubeconfig)?;
+        println!("try KUBECONFIG={} kubectl get all -A", file.display());
+        tokio::signal::ctrl_c().await?;
     }
     listener.shutdown().await;
     if let Some(folder) = folder {
