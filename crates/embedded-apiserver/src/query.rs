@@ -10,6 +10,15 @@ use crate::status::{Cause, Status};
 #[derive(Debug, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 
+/// What Go's `strconv.ParseInt` or `ParseUint` says of a text that is no number, or of one that 64 bits do not hold.
+pub(crate) fn no_number(function: &str, text: &str) -> String {
+    // Only the former knows signs.
+    let digits = text.strip_prefix(['+', '-']).filter(|_| function == "ParseInt").unwrap_or(text);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let why = if is_number { "value out of range" } else { "invalid syntax" };
+    format!("strconv.{function}: parsing {text:?}: {why}")
+}
+
 impl Query {
     pub(crate) fn parse(query: &str) -> Self {
         Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
@@ -38,9 +47,9 @@ impl Query {
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         match self.get(name) {
             None => Ok(None),
-            Some(value) => value.parse().map(Some).map_err(|_| {
-                Status::bad_request(format!("strconv.ParseInt: parsing {value:?}: invalid syntax"))
-            }),
+            Some(value) => {
+                value.parse().map(Some).map_err(|_| Status::bad_request(no_number("ParseInt", value)))
+            }
         }
     }
 

@@ -30,7 +30,7 @@ use crate::kind::Kind;
 use crate::media::{self, Dress};
 use crate::metadata;
 use crate::protobuf;
-use crate::query::{FieldValidation, Query};
+use crate::query::{FieldValidation, Query, no_number};
 use crate::rest::call::Call;
 use crate::route::{self, Route, Target, old_watch};
 use crate::server::Core;
@@ -41,12 +41,11 @@ use crate::table;
 pub(crate) use crate::rest::decode::find_unknown;
 pub(crate) use crate::rest::decode::json as decode_json;
 pub(crate) use crate::rest::decode::object as decode_object;
+pub(crate) use crate::rest::decode::unknown_fields;
 pub(crate) use crate::rest::definitions::put_definition;
 pub(crate) use crate::rest::delete::delete_all;
 pub(crate) use crate::rest::ownership::of_controllers;
 pub(crate) use crate::rest::write::create_object;
-
-pub(crate) use crate::rest::decode::unknown_fields;
 
 /// Checks what an admission hook made of an object as if a client had sent it.
 pub(crate) fn decode_patched(
@@ -68,7 +67,8 @@ pub(crate) async fn serve(core: &Arc<Core>, request: Request<Bytes>) -> Response
     dress.wear(response).await
 }
 
-/// Answers; what is deprecated goes into `deprecated`, whatever becomes of the request.
+/// Answers; what is deprecated goes into `deprecated`, whatever becomes of the request. What a request is refused for is
+/// looked at in the order in which the real server's filters and handlers do it: of several mistakes the first is said.
 async fn answer(
     core: &Arc<Core>,
     mut request: Request<Bytes>,
@@ -211,7 +211,7 @@ struct WrongVersion(String);
 impl WrongVersion {
     /// As of an object's own version.
     fn plain(&self) -> String {
-        format!("strconv.ParseUint: parsing {:?}: invalid syntax", self.0)
+        no_number("ParseUint", &self.0)
     }
 
     /// As of an option of a read.

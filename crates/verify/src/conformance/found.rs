@@ -42,6 +42,23 @@ fn ways() -> Vec<Case> {
             },
         ),
         case(
+            "a_number_that_64_bits_do_not_hold_is_out_of_range",
+            "A limit or a resourceVersion beyond 64 bits is refused as out of range, not as no number.",
+            async |t| {
+                let huge = "99999999999999999999";
+                let why = format!("parsing \"{huge}\": value out of range");
+                t.get(&t.maps(&format!("?limit={huge}"))).await?.says(
+                    400,
+                    "BadRequest",
+                    &format!("strconv.ParseInt: {why}"),
+                )?;
+                t.map("a", "v").await?;
+                let patch = json!({ "metadata": { "resourceVersion": huge }, "data": { "k": "w" } });
+                t.merge(&t.maps("/a"), patch).await?.says(500, "", &format!("strconv.ParseUint: {why}"))?;
+                Ok(())
+            },
+        ),
+        case(
             "qualities_are_weighed",
             "Of several types that are accepted the one of the higher quality is sent, whichever comes first.",
             async |t| {
