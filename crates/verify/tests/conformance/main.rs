@@ -3,3 +3,4 @@
 mod cases;
 mod clients;
 mod histories;
+mod sockets;
