@@ -21,8 +21,30 @@ pub use crate::fuzz::play::Pair;
 
 /// Calls in one sequence.
 const LENGTH: usize = 40;
-/// Sequences that disagree are few, or the rest says nothing new.
-const ENOUGH: usize = 12;
+
+/// What to play.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Plan {
+    /// Sequence k is drawn from this + k.
+    pub seed: u64,
+    /// At least so many calls are played.
+    pub calls: usize,
+    /// How many sequences run side by side.
+    pub at_once: usize,
+    /// The kinds that they are about, by name; none for all.
+    pub kinds: Vec<String>,
+    /// A run ends when so many disagreements of different sorts are known.
+    pub enough: usize,
+}
+
+impl Plan {
+    /// So many calls from a seed, about every kind.
+    #[must_use]
+    pub const fn new(seed: u64, calls: usize) -> Self {
+        Self { seed, calls, at_once: 6, kinds: Vec::new(), enough: 12 }
+    }
+}
 
 /// What became of a run.
 #[derive(Debug, Default)]
@@ -38,22 +60,21 @@ pub struct Report {
     pub found: Vec<String>,
 }
 
-/// Plays at least `calls` calls, in sequences of which `at_once` run side by side; sequence k is drawn from `seed + k`.
-/// `only`: the kinds that they are about, by name; none for all.
+/// Plays what is planned, and makes what disagrees smaller.
 ///
 /// # Cancel safety
 ///
 /// A dropped run leaves namespaces behind.
-pub async fn run(pair: &Pair, seed: u64, calls: usize, at_once: usize, only: &[String]) -> Report {
+pub async fn run(pair: &Pair, plan: &Plan) -> Report {
     let mut report = Report::default();
-    let seeds = (0..).map(|at| seed.wrapping_add(at));
+    let seeds = (0..).map(|at| plan.seed.wrapping_add(at));
     let mut played = futures::stream::iter(seeds)
         .map(|seed| async move {
-            let drawn = draw::sequence(seed, LENGTH, only);
+            let drawn = draw::sequence(seed, LENGTH, &plan.kinds);
             let outcome = pair.play(&drawn).await;
             (seed, drawn, outcome)
         })
-        .buffer_unordered(at_once);
+        .buffer_unordered(plan.at_once);
     let (mut wrong, mut sorts) = (Vec::new(), BTreeSet::new());
     while let Some((seed, drawn, outcome)) = played.next().await {
         report.calls += outcome.calls;
@@ -62,7 +83,7 @@ pub async fn run(pair: &Pair, seed: u64, calls: usize, at_once: usize, only: &[S
         // One of each sort: what is wrong in one way is often seen.
         let found = outcome.disagreement.filter(|found| sorts.insert(found.sort()));
         wrong.extend(found.map(|disagreement| (seed, drawn, disagreement)));
-        if wrong.len() >= ENOUGH || report.calls >= calls {
+        if wrong.len() >= plan.enough || report.calls >= plan.calls {
             break;
         }
     }

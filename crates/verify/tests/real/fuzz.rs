@@ -4,7 +4,7 @@ use control_plane::ControlPlane;
 use embedded_apiserver::FaultProxy;
 use kube::Client;
 use verify::conformance::Server;
-use verify::fuzz::{self, Pair};
+use verify::fuzz::{self, Pair, Plan};
 use verify::histories::{self, Scene, judge, linearizable};
 use verify::real;
 
@@ -16,7 +16,10 @@ const CALLS: &str = "FUZZ_CALLS";
 /// Which kinds, by name, with commas between; all if it is not set.
 const KINDS: &str = "FUZZ_KINDS";
 
-fn number(name: &str, default: u64) -> u64 {
+/// After how many disagreements of different sorts to stop.
+const ENOUGH: &str = "FUZZ_ENOUGH";
+
+fn number<T: std::str::FromStr>(name: &str, default: T) -> T {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
@@ -29,12 +32,14 @@ async fn random_calls_are_answered_as_by_the_real_server() {
     Server::new(Client::clone(&admin)).prepare().await.unwrap();
     let embedded = Server::bare().unwrap();
     let pair = Pair::new(admin, Client::clone(embedded.client()));
-    let (seed, calls) = (number(SEED, 1), number(CALLS, 5000));
+    let mut plan = Plan::new(number(SEED, 1), number(CALLS, 5000));
+    plan.enough = number(ENOUGH, plan.enough);
     let kinds = std::env::var(KINDS).unwrap_or_default();
-    let kinds: Vec<String> = kinds.split(',').filter(|kind| !kind.is_empty()).map(str::to_owned).collect();
-    let report = fuzz::run(&pair, seed, usize::try_from(calls).unwrap(), 6, &kinds).await;
+    plan.kinds = kinds.split(',').filter(|kind| !kind.is_empty()).map(str::to_owned).collect();
+    let report = fuzz::run(&pair, &plan).await;
     println!(
-        "differential fuzz: seed={seed} calls={} watches={} events={} disagreements={}",
+        "differential fuzz: seed={} calls={} watches={} events={} disagreements={}",
+        plan.seed,
         report.calls,
         report.watches,
         report.events,
