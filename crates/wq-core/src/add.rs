@@ -1,5 +1,6 @@
 //! Add: the ways to put an item into the queue.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
@@ -10,6 +11,7 @@ use std::task::{Context, Poll, Waker};
 use crate::added::{Added, AddedAll, Rejected, RejectedReason};
 use crate::backlog::{Backlog, Fifo};
 use crate::hasher::ItemHash;
+use crate::offer::{Borrowed, Offer};
 use crate::queue::WorkQueue;
 use crate::shared::{Core, Shared};
 use crate::waiters::{Key, Wakes};
@@ -34,19 +36,42 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     /// # Panics
     ///
     /// As [`add`](Self::add), and if the backlog panics.
+    #[inline]
     pub fn add_with(&self, item: T, order: B::Order) -> Added {
         let hash = ItemHash::of(&item, &self.hasher);
-        let now = self.shared.now();
-        let mut item = Some(item);
-        let mut wakes = Wakes::new();
-        let mut core = self.shared.lock();
-        // Without a bound there is always an answer.
-        let added = core.state.add(&mut item, hash, order, false, now).unwrap_or(Added::ShutDown);
-        core.after_add(added, &mut wakes);
-        drop(core);
-        wakes.fire();
-        self.shared.observe(|observer| observer.added(added));
-        added
+        self.shared.add(&mut Some(item), hash, order)
+    }
+
+    /// Adds an item by what it is known by, as a `&str` for a `String` or an `Arc<str>`: the item is made only if the queue
+    /// does not hold it. Otherwise as [`add`](Self::add), for adds that mostly find their item there already.
+    ///
+    /// The item is made under the queue's lock: `From` must be quick, and must not call the queue.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add), and if `From` panics.
+    #[inline]
+    pub fn add_ref<Q>(&self, item: &Q) -> Added
+    where
+        T: Borrow<Q> + for<'q> From<&'q Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.add_ref_with(item, B::Order::default())
+    }
+
+    /// As [`add_ref`](Self::add_ref), with an order.
+    ///
+    /// # Panics
+    ///
+    /// As [`add_ref`](Self::add_ref), and if the backlog panics.
+    #[inline]
+    pub fn add_ref_with<Q>(&self, item: &Q, order: B::Order) -> Added
+    where
+        T: Borrow<Q> + for<'q> From<&'q Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = ItemHash::of(item, &self.hasher);
+        self.shared.add(&mut Borrowed::new(item), hash, order)
     }
 
     /// Adds an item unless the queue is full: as many items as its capacity are queued or will run again.
@@ -200,6 +225,23 @@ impl<T, B: Backlog> Drop for Sweep<'_, T, B> {
                 core.getters.call_for(self.queued, &mut self.wakes);
             }
         }
+    }
+}
+
+impl<T, B: Backlog> Shared<T, B> {
+    /// Adds without a bound. What the queue does not take is left in the offer.
+    #[inline]
+    fn add(&self, offer: &mut impl Offer<T>, hash: ItemHash, order: B::Order) -> Added {
+        let now = self.now();
+        let mut wakes = Wakes::new();
+        let mut core = self.lock();
+        // Without a bound there is always an answer.
+        let added = core.state.add(offer, hash, order, false, now).unwrap_or(Added::ShutDown);
+        core.after_add(added, &mut wakes);
+        drop(core);
+        wakes.fire();
+        self.observe(|observer| observer.added(added));
+        added
     }
 }
 

@@ -5,6 +5,7 @@ mod queue;
 mod builder;
 mod add;
 mod added;
+mod offer;
 mod notices;
 mod get;
 mod guard;

@@ -23,6 +23,7 @@ use hashbrown::hash_table::Entry;
 use crate::added::Added;
 use crate::backlog::{Backlog, SlotId};
 use crate::hasher::ItemHash;
+use crate::offer::Offer;
 use crate::snapshot::Phase;
 use occupancy::Occupancy;
 use slab::{Meta, Slab, Slot};
@@ -120,32 +121,26 @@ impl<T, B: Backlog> State<T, B> {
         self.paused = false;
     }
 
-    /// Takes the item out of `item` if the queue did not hold it yet, and leaves it there otherwise. `None`: there is no
+    /// Takes the item out of `offer` if the queue did not hold it yet, and leaves it there otherwise. `None`: there is no
     /// room, and `bounded` asked to respect that.
     #[inline]
     pub(crate) fn add(
         &mut self,
-        item: &mut Option<T>,
+        offer: &mut impl Offer<T>,
         hash: ItemHash,
         order: B::Order,
         bounded: bool,
         now: Option<Instant>,
-    ) -> Option<Added>
-    where
-        T: Eq,
-    {
+    ) -> Option<Added> {
         if self.shutting_down {
             return Some(Added::ShutDown);
         }
         let full = bounded && !self.has_room();
-        let Some(wanted) = item.as_ref() else {
-            return Some(Added::Merged); // Not reached: every caller brings an item.
-        };
         let slab = &self.slab;
         let entry = self.table.entry(
             hash.spread(),
             |&index| match slab.get(index) {
-                Some(Slot::Held { item, hash: other, .. }) => *other == hash && item == wanted,
+                Some(Slot::Held { item, hash: other, .. }) => *other == hash && offer.is(item),
                 _ => false,
             },
             |&index| slab.spread_hash(index),
@@ -158,9 +153,10 @@ impl<T, B: Backlog> State<T, B> {
             Entry::Vacant(_) if full => None,
             Entry::Vacant(place) => {
                 let index = self.slab.next_index();
-                // First the one step that may panic.
+                // First the steps that may panic.
+                offer.make();
                 self.backlog.push(SlotId::from_index(index), order);
-                let Some(item) = item.take() else { return Some(Added::Merged) };
+                let Some(item) = offer.take() else { return Some(Added::Merged) }; // Not reached: it was made.
                 let meta = Meta::new(Phase::Queued, 0);
                 self.slab.insert(Slot::Held { item, order: B::Order::default(), hash, meta });
                 place.insert(index);

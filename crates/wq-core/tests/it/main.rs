@@ -2,6 +2,7 @@
 
 mod contract;
 mod upstream;
+mod borrowed;
 mod cancel;
 mod hostile;
 mod bounds;
