@@ -43,6 +43,11 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         self
     }
 
+    #[cfg(feature = "prometheus")]
+    pub(crate) fn name_ref(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
     /// Who is told of each event; give an `Arc` to keep hold of it. Nobody by default, and then no clock is read.
     #[doc(alias = "MetricsProvider")]
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {

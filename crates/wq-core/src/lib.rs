@@ -13,6 +13,10 @@ mod drained;
 mod snapshot;
 mod backlog;
 mod observer;
+#[cfg(feature = "prometheus")]
+pub mod prometheus;
+#[cfg(feature = "tracing")]
+pub mod tracing;
 mod hasher;
 mod state;
 mod shared;
@@ -32,4 +36,4 @@ pub use hasher::{DefaultHasher, ItemHasher};
 pub use notices::Notices;
 pub use observer::Observer;
 pub use queue::WorkQueue;
-pub use snapshot::{Counts, Phase, Seen, Snapshot};
+pub use snapshot::{Counts, Gauges, Phase, Seen, Snapshot};

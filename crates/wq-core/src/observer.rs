@@ -9,8 +9,9 @@ use crate::added::Added;
 /// queue. Events of several threads can reach it in another order than they happened in.
 ///
 /// Feed counters and histograms with it. Gauges (depth, unfinished work) are to be read from
-/// [`WorkQueue::counts`](crate::WorkQueue::counts) and [`WorkQueue::snapshot`](crate::WorkQueue::snapshot) instead, where
-/// they agree with each other.
+/// [`WorkQueue::gauges`](crate::WorkQueue::gauges) instead, where they agree with each other.
+///
+/// Two observers are one: `(first, second)` tells both, in this order.
 ///
 /// A queue with an observer reads the clock once in each operation; one without reads no clock.
 ///
@@ -76,5 +77,42 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 
     fn retried(&self) {
         (**self).retried();
+    }
+}
+
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn added(&self, added: Added) {
+        self.0.added(added);
+        self.1.added(added);
+    }
+
+    fn refused(&self) {
+        self.0.refused();
+        self.1.refused();
+    }
+
+    fn got(&self, waited: Duration) {
+        self.0.got(waited);
+        self.1.got(waited);
+    }
+
+    fn done(&self, worked: Duration) {
+        self.0.done(worked);
+        self.1.done(worked);
+    }
+
+    fn requeued(&self) {
+        self.0.requeued();
+        self.1.requeued();
+    }
+
+    fn removed(&self) {
+        self.0.removed();
+        self.1.removed();
+    }
+
+    fn retried(&self) {
+        self.0.retried();
+        self.1.retried();
     }
 }

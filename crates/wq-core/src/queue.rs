@@ -9,7 +9,7 @@ use crate::backlog::{Backlog, Fifo};
 use crate::builder::Builder;
 use crate::hasher::{DefaultHasher, ItemHash};
 use crate::shared::Shared;
-use crate::snapshot::{Counts, Snapshot};
+use crate::snapshot::{Counts, Gauges, Snapshot};
 use crate::state::Finished;
 use crate::waiters::Wakes;
 
@@ -80,6 +80,13 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.shared.lock().state.counts()
+    }
+
+    /// What a scrape of metrics reads: how many items are where and how long those in flight have been in hand, under one
+    /// lock, in time proportional to the items in flight.
+    #[must_use]
+    pub fn gauges(&self) -> Gauges {
+        self.shared.gauges()
     }
 
     /// Clones everything that the queue holds, under one lock: takes time in proportion to the most items held lately.

@@ -10,6 +10,7 @@ use crate::backlog::Backlog;
 use crate::clock;
 use crate::lock::{Lock, LockGuard};
 use crate::observer::Observer;
+use crate::snapshot::Gauges;
 use crate::state::{Finished, State, Ticket};
 use crate::waiters::{Key, Waiters, Wakes};
 
@@ -64,6 +65,11 @@ impl<T, B: Backlog> Shared<T, B> {
         if let Some(observer) = &self.observer {
             tell(&**observer);
         }
+    }
+
+    pub(crate) fn gauges(&self) -> Gauges {
+        let now = self.now();
+        self.lock().state.gauges(now)
     }
 
     /// Ends a hand-out.

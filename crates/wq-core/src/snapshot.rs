@@ -40,6 +40,39 @@ impl Counts {
     }
 }
 
+/// What the gauges of a queue show, all of one moment: [`WorkQueue::gauges`](crate::WorkQueue::gauges).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Gauges {
+    /// How many items are where.
+    pub counts: Counts,
+    /// The sum of the times that the items in flight have been in hand: client-go's `unfinished_work_seconds`. `None` in
+    /// a queue without an observer, which reads no clock.
+    #[doc(alias = "unfinished_work_seconds")]
+    pub unfinished: Option<Duration>,
+    /// The longest time that an item in flight has been in hand, zero if none is: client-go's
+    /// `longest_running_processor_seconds`. `None` in a queue without an observer.
+    #[doc(alias = "longest_running_processor_seconds")]
+    pub longest: Option<Duration>,
+}
+
+impl Gauges {
+    /// Both together, as if they were one queue.
+    #[cfg(feature = "prometheus")]
+    pub(crate) fn join(&mut self, other: Self) {
+        let both =
+            |ours: Option<Duration>, theirs, join: fn(Duration, Duration) -> Duration| match (ours, theirs) {
+                (Some(ours), Some(theirs)) => Some(join(ours, theirs)),
+                (ours, theirs) => ours.or(theirs),
+            };
+        self.counts.queued += other.counts.queued;
+        self.counts.in_flight += other.counts.in_flight;
+        self.counts.to_run_again += other.counts.to_run_again;
+        self.unfinished = both(self.unfinished, other.unfinished, Duration::saturating_add);
+        self.longest = both(self.longest, other.longest, Duration::max);
+    }
+}
+
 /// An item as a [`Snapshot`] saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

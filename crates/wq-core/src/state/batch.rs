@@ -56,6 +56,7 @@ impl<T, B: Backlog> Drop for Taken<'_, T, B> {
             if let Some(Slot::Held { meta, .. }) = self.state.slab.get_mut(index) {
                 self.state.backlog.push(SlotId::from_index(index), mem::take(&mut got.order));
                 *meta = Meta::new(Phase::Queued, 0);
+                self.state.stamps.given_back(index);
                 self.state.in_flight -= 1;
                 self.state.queued += 1;
             }

@@ -1,4 +1,5 @@
-//! Stamps: when items were added and handed out, for those who measure. Holds nothing in a queue that nobody measures.
+//! Stamps: when items were added and handed out, and which are in hand, for those who measure. Holds nothing in a queue
+//! that nobody measures.
 
 use std::time::{Duration, Instant};
 
@@ -8,11 +9,17 @@ struct Stamp {
     added: Option<Instant>,
     /// When the item was handed out.
     got: Option<Instant>,
+    /// Where in `in_hand` the slot is, if it is in hand.
+    place: usize,
 }
 
-/// By slot. `now` is `None` where nobody measures.
+/// `now` is `None` where nobody measures.
 #[derive(Debug, Default)]
-pub(super) struct Stamps(Vec<Stamp>);
+pub(super) struct Stamps {
+    by_slot: Vec<Stamp>,
+    /// The slots in hand, in no order: a scrape looks at these alone, however many items are queued.
+    in_hand: Vec<u32>,
+}
 
 impl Stamps {
     #[inline]
@@ -26,8 +33,10 @@ impl Stamps {
     #[inline]
     pub(super) fn got(&mut self, slot: u32, now: Option<Instant>) -> Option<Duration> {
         let now = now?;
+        let place = self.in_hand.len();
+        self.in_hand.push(slot);
         let stamp = self.at(slot);
-        stamp.got = Some(now);
+        (stamp.got, stamp.place) = (Some(now), place);
         Some(since(stamp.added.take(), now))
     }
 
@@ -35,12 +44,37 @@ impl Stamps {
     #[inline]
     pub(super) fn done(&mut self, slot: u32, now: Option<Instant>) -> Option<Duration> {
         let now = now?;
-        Some(since(self.at(slot).got.take(), now))
+        Some(since(self.leaves_hand(slot), now))
+    }
+
+    /// The hand-out did not come about: the item waits on, as if added when it was taken.
+    pub(super) fn given_back(&mut self, slot: u32) {
+        if let Some(got) = self.leaves_hand(slot) {
+            self.at(slot).added = Some(got);
+        }
+    }
+
+    /// Takes the slot out of those in hand: when it came to be one.
+    #[inline]
+    fn leaves_hand(&mut self, slot: u32) -> Option<Instant> {
+        let stamp = self.by_slot.get_mut(slot as usize)?;
+        let (got, place) = (stamp.got.take()?, stamp.place);
+        self.in_hand.swap_remove(place);
+        if let Some(&moved) = self.in_hand.get(place) {
+            self.at(moved).place = place;
+        }
+        Some(got)
+    }
+
+    /// The times that the items in hand have been there, in no order.
+    pub(super) fn in_hand(&self, now: Instant) -> impl Iterator<Item = Duration> {
+        let got = |&slot: &u32| self.by_slot.get(slot as usize).and_then(|stamp| stamp.got);
+        self.in_hand.iter().filter_map(got).map(move |got| now.saturating_duration_since(got))
     }
 
     /// The item waits no more.
     pub(super) fn waits_no_more(&mut self, slot: u32) {
-        if let Some(stamp) = self.0.get_mut(slot as usize) {
+        if let Some(stamp) = self.by_slot.get_mut(slot as usize) {
             stamp.added = None;
         }
     }
@@ -48,29 +82,30 @@ impl Stamps {
     /// The item has left.
     #[inline]
     pub(super) fn left(&mut self, slot: u32) {
-        if let Some(stamp) = self.0.get_mut(slot as usize) {
+        if let Some(stamp) = self.by_slot.get_mut(slot as usize) {
             *stamp = Stamp::default();
         }
     }
 
     /// How long the item has waited and how long it has been in hand.
     pub(super) fn ages(&self, slot: u32, now: Option<Instant>) -> (Option<Duration>, Option<Duration>) {
-        let stamp = self.0.get(slot as usize).copied().unwrap_or_default();
+        let stamp = self.by_slot.get(slot as usize).copied().unwrap_or_default();
         let age = |start: Option<Instant>| Some(now?.saturating_duration_since(start?));
         (age(stamp.added), age(stamp.got))
     }
 
     pub(super) fn shrink(&mut self, slots: usize) {
-        self.0.truncate(slots);
-        self.0.shrink_to_fit();
+        self.by_slot.truncate(slots);
+        self.by_slot.shrink_to_fit();
+        self.in_hand.shrink_to_fit();
     }
 
     fn at(&mut self, slot: u32) -> &mut Stamp {
-        let place = slot as usize;
-        if self.0.len() <= place {
-            self.0.resize(place + 1, Stamp::default());
+        let at = slot as usize;
+        if self.by_slot.len() <= at {
+            self.by_slot.resize(at + 1, Stamp::default());
         }
-        &mut self.0[place]
+        &mut self.by_slot[at]
     }
 }
 

@@ -2,17 +2,29 @@
 
 use std::borrow::Borrow;
 use std::num::NonZeroUsize;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::State;
 use crate::backlog::Backlog;
 use crate::hasher::ItemHash;
-use crate::snapshot::{Counts, Phase, Seen};
+use crate::snapshot::{Counts, Gauges, Phase, Seen};
 
 impl<T, B: Backlog> State<T, B> {
     #[inline]
     pub(crate) fn counts(&self) -> Counts {
         Counts { queued: self.queued, in_flight: self.in_flight, to_run_again: self.run_again }
+    }
+
+    /// What a scrape reads, in time proportional to the items in flight.
+    pub(crate) fn gauges(&self, now: Option<Instant>) -> Gauges {
+        let in_hand = |fold: fn(Duration, Duration) -> Duration| {
+            now.map(|now| self.stamps.in_hand(now).fold(Duration::ZERO, fold))
+        };
+        Gauges {
+            counts: self.counts(),
+            unfinished: in_hand(Duration::saturating_add),
+            longest: in_hand(Duration::max),
+        }
     }
 
     #[inline]

@@ -7,6 +7,10 @@ mod cancel;
 mod hostile;
 mod bounds;
 mod observe;
+#[cfg(feature = "prometheus")]
+mod prometheus;
+#[cfg(feature = "tracing")]
+mod trace;
 mod threads;
 mod auto_traits;
 mod backlog;

@@ -1,0 +1,239 @@
+//! Prometheus: client-go's metrics of work queues, on `prometheus-client`. Counters and histograms are fed by an
+//! observer; gauges are read from the queues when they are scraped.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+use crate::added::Added;
+use crate::backlog::Backlog;
+use crate::builder::{BuildError, Builder};
+use crate::observer::Observer;
+use crate::queue::WorkQueue;
+use crate::snapshot::Gauges;
+
+/// Upper bounds of the two histograms in seconds: ten-fold from a microsecond (component-base's `workqueue` metrics).
+const BUCKETS: [f64; 10] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0];
+
+type Labels = [(&'static str, String); 1];
+
+fn labels(name: &str) -> Labels {
+    [("name", name.to_owned())]
+}
+
+/// The metrics of all work queues of a program, in one registry: client-go's names, types, buckets and label `name`, so
+/// that its dashboards carry over.
+///
+/// | metric | type | |
+/// | --- | --- | --- |
+/// | `workqueue_depth` | gauge | items that still have to be handed out: queued, or to run again |
+/// | `workqueue_adds_total` | counter | adds that lead to a hand-out of their own |
+/// | `workqueue_queue_duration_seconds` | histogram | from such an add to the hand-out |
+/// | `workqueue_work_duration_seconds` | histogram | from the hand-out to the end of the guard |
+/// | `workqueue_unfinished_work_seconds` | gauge | how long the items in flight have been in hand, summed |
+/// | `workqueue_longest_running_processor_seconds` | gauge | how long the first of them has been |
+/// | `workqueue_retries_total` | counter | counted by the layers that delay and retry |
+///
+/// The gauges are read when they are scraped, under one lock of the queue: they agree with each other, move on while a
+/// queue is drained, and are 0 at its end. A queue that is gone has gauges no more; what it counted stays.
+///
+/// ```
+/// use prometheus_client::registry::Registry;
+/// use wq_core::WorkQueue;
+/// use wq_core::prometheus::QueueMetrics;
+///
+/// let mut registry = Registry::default();
+/// let metrics = QueueMetrics::register(&mut registry);
+/// let queue = metrics.build(WorkQueue::builder().name("claims"))?;
+/// queue.add("claim-1");
+///
+/// let mut text = String::new();
+/// prometheus_client::encoding::text::encode(&mut text, &registry)?;
+/// assert!(text.contains("workqueue_depth{name=\"claims\"} 1"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[doc(alias = "MetricsProvider")]
+#[derive(Clone)]
+pub struct QueueMetrics {
+    adds: Family<Labels, Counter>,
+    retries: Family<Labels, Counter>,
+    queue_duration: Family<Labels, Histogram, fn() -> Histogram>,
+    work_duration: Family<Labels, Histogram, fn() -> Histogram>,
+    sources: Arc<Sources>,
+}
+
+impl QueueMetrics {
+    /// Registers the metrics, without a queue yet. Once for a registry: names in a registry must be unique.
+    pub fn register(registry: &mut Registry) -> Self {
+        let histograms = || Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
+        let metrics = Self {
+            adds: Family::default(),
+            retries: Family::default(),
+            queue_duration: histograms(),
+            work_duration: histograms(),
+            sources: Arc::default(),
+        };
+        let registry = registry.sub_registry_with_prefix("workqueue");
+        let gauges = Scrape(Arc::downgrade(&metrics.sources));
+        registry.register_collector(Box::new(gauges));
+        registry.register("adds", "Total number of adds handled by workqueue", metrics.adds.clone());
+        registry.register("retries", "Total number of retries handled by workqueue", metrics.retries.clone());
+        registry.register(
+            "queue_duration_seconds",
+            "How long in seconds an item stays in workqueue before being requested",
+            metrics.queue_duration.clone(),
+        );
+        registry.register(
+            "work_duration_seconds",
+            "How long in seconds processing an item from workqueue takes",
+            metrics.work_duration.clone(),
+        );
+        metrics
+    }
+
+    /// Builds a queue with these metrics, under its name. It takes the place of the builder's observer: to have another
+    /// beside it, join [`observer`](Self::observer) and [`watch`](Self::watch) by hand.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::build`].
+    pub fn build<T, B, S>(&self, builder: Builder<T, B, S>) -> Result<WorkQueue<T, B, S>, BuildError>
+    where
+        T: Hash + Eq + Send + 'static,
+        B: Backlog + Send + 'static,
+        S: BuildHasher,
+    {
+        let name = builder.name_ref().unwrap_or_default().to_owned();
+        let queue = builder.observer(self.observer(&name)).build()?;
+        let shared = Arc::downgrade(&queue.shared);
+        self.watch(&name, move || Some(shared.upgrade()?.gauges()));
+        Ok(queue)
+    }
+
+    /// What counts the events of the queue of this name. Queues of one name are counted together.
+    pub fn observer(&self, name: &str) -> impl Observer + 'static {
+        let labels = labels(name);
+        Counting {
+            adds: self.adds.get_or_create_owned(&labels),
+            retries: self.retries.get_or_create_owned(&labels),
+            queue_duration: self.queue_duration.get_or_create_owned(&labels),
+            work_duration: self.work_duration.get_or_create_owned(&labels),
+        }
+    }
+
+    /// Reads the gauges of this name from `read` at every scrape, until it says `None`: for the layers above, which have
+    /// queues of their own. Of queues of one name depth and unfinished work are summed.
+    pub fn watch(&self, name: &str, read: impl Fn() -> Option<Gauges> + Send + Sync + 'static) {
+        self.sources.lock().push((name.to_owned(), Arc::new(read)));
+    }
+}
+
+impl fmt::Debug for QueueMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueueMetrics").field("queues", &self.sources.lock().len()).finish_non_exhaustive()
+    }
+}
+
+struct Counting {
+    adds: Counter,
+    retries: Counter,
+    queue_duration: Histogram,
+    work_duration: Histogram,
+}
+
+impl Observer for Counting {
+    fn added(&self, added: Added) {
+        if matches!(added, Added::Queued | Added::Deferred) {
+            self.adds.inc();
+        }
+    }
+
+    fn got(&self, waited: Duration) {
+        self.queue_duration.observe(waited.as_secs_f64());
+    }
+
+    fn done(&self, worked: Duration) {
+        self.work_duration.observe(worked.as_secs_f64());
+    }
+
+    fn retried(&self) {
+        self.retries.inc();
+    }
+}
+
+type Source = Arc<dyn Fn() -> Option<Gauges> + Send + Sync>;
+
+/// Where gauges are read, by the name of the queue.
+#[derive(Default)]
+struct Sources(Mutex<Vec<(String, Source)>>);
+
+impl Sources {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(String, Source)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One reading of each source, joined by name. The sources of queues that are gone are forgotten.
+    fn read(&self) -> BTreeMap<String, Gauges> {
+        let sources = self.lock().clone(); // Reading is the code of others: outside the lock.
+        let mut by_name: BTreeMap<String, Gauges> = BTreeMap::new();
+        for (name, source) in sources {
+            match source() {
+                Some(read) => by_name.entry(name).or_default().join(read),
+                None => self.lock().retain(|(_, other)| !Arc::ptr_eq(other, &source)),
+            }
+        }
+        by_name
+    }
+}
+
+/// The collector of the gauges. It does not keep the metrics alive.
+struct Scrape(Weak<Sources>);
+
+impl fmt::Debug for Scrape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scrape")
+    }
+}
+
+impl Collector for Scrape {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let read = self.0.upgrade().map(|sources| sources.read()).unwrap_or_default();
+        let mut gauge = |name, help, value: fn(&Gauges) -> f64| {
+            let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
+            for (name, gauges) in &read {
+                family.encode_family(&labels(name))?.encode_gauge(&value(gauges))?;
+            }
+            Ok(())
+        };
+        gauge("depth", "Current depth of workqueue", |gauges| float(gauges.counts.depth()))?;
+        gauge(
+            "unfinished_work_seconds",
+            "How many seconds of work is in progress and has not been observed by work_duration",
+            |gauges| seconds(gauges.unfinished),
+        )?;
+        gauge(
+            "longest_running_processor_seconds",
+            "How many seconds has the longest running processor for workqueue been running",
+            |gauges| seconds(gauges.longest),
+        )
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "exact below 2^53 items")]
+const fn float(count: usize) -> f64 {
+    count as f64
+}
+
+fn seconds(span: Option<Duration>) -> f64 {
+    span.map_or(0.0, |span| span.as_secs_f64())
+}
