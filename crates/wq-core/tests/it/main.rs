@@ -11,6 +11,7 @@ mod observe;
 mod prometheus;
 #[cfg(feature = "tracing")]
 mod trace;
+mod process;
 mod threads;
 mod auto_traits;
 mod backlog;
