@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use crate::workspace::Workspace;
 
 /// The built-in kinds of embedded-apiserver, by group and version.
-const KINDS: [(&str, &[&str]); 12] = [
+const KINDS: [(&str, &[&str]); 13] = [
     (
         "v1",
         &[
@@ -30,6 +30,7 @@ const KINDS: [(&str, &[&str]); 12] = [
             "ServiceAccount",
         ],
     ),
+    ("apiextensions.k8s.io/v1", &["CustomResourceDefinition"]),
     ("apps/v1", &["Deployment", "ReplicaSet"]),
     ("authentication.k8s.io/v1", &["SelfSubjectReview", "TokenReview"]),
     (
@@ -139,18 +140,15 @@ fn defaults(schemas: &Map<String, Value>, messages: &mut String) -> Result<()> {
 /// The kinds' schemas and all that they refer to, by name.
 fn schemas(plane: &ControlPlane) -> Result<Map<String, Value>> {
     let mut all = BTreeMap::new();
-    let mut wanted = Vec::new();
-    for (version, kinds) in KINDS {
+    for (version, _) in KINDS {
         let path = if version.contains('/') { format!("apis/{version}") } else { format!("api/{version}") };
         let mut document = read(plane, &format!("/openapi/v3/{path}"))?;
         let Value::Object(schemas) = document["components"]["schemas"].take() else { continue };
-        for (name, schema) in schemas {
-            if is_one_of(&schema, version, kinds) {
-                wanted.push(name.clone());
-            }
-            all.insert(name, schema);
-        }
+        all.extend(schemas);
     }
+    // A Scale is described where the kinds are that have one.
+    let mut wanted: Vec<String> =
+        all.iter().filter(|(_, schema)| is_wanted(schema)).map(|(name, _)| name.clone()).collect();
     let mut kept = Map::new();
     while let Some(name) = wanted.pop() {
         if kept.contains_key(&name) {
@@ -164,7 +162,7 @@ fn schemas(plane: &ControlPlane) -> Result<Map<String, Value>> {
 }
 
 /// Options of deletes are of all groups: what is of several kinds is none of these.
-fn is_one_of(schema: &Value, version: &str, kinds: &[&str]) -> bool {
+fn is_wanted(schema: &Value) -> bool {
     let names = schema["x-kubernetes-group-version-kind"].as_array();
     let Some([only]) = names.map(Vec::as_slice) else { return false };
     let said = |member: &str| only[member].as_str().unwrap_or_default().to_owned();
@@ -173,7 +171,7 @@ fn is_one_of(schema: &Value, version: &str, kinds: &[&str]) -> bool {
     } else {
         format!("{}/{}", said("group"), said("version"))
     };
-    of == version && kinds.contains(&said("kind").as_str())
+    KINDS.iter().any(|(version, kinds)| *version == of && kinds.contains(&said("kind").as_str()))
 }
 
 /// Leaves out what is for people, and notes what is referred to. The members of `properties` have names of their own.

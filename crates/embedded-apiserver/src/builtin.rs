@@ -26,7 +26,6 @@ use serde_json::Value;
 
 use crate::builtin::rows::{Generation, ROWS, Row};
 pub(crate) use crate::builtin::shape::canonical as canonical_message;
-use crate::definition;
 use crate::kind::{Kind, api_version};
 use crate::metadata::{self, Object};
 use crate::recorded::types::TYPES;
@@ -118,9 +117,6 @@ impl Builtin {
     ///
     /// What Go's decoder says of a member of a wrong type.
     pub(crate) fn canonical(self, object: Object, unknown: &mut Vec<String>) -> Result<Object, String> {
-        if self == Self::Definition {
-            return definition::canonical(object, unknown);
-        }
         let message = self.row().and_then(|row| TYPES.kind(&api_version(row.group, row.version), row.kind));
         let Some(message) = message else { return Ok(object) };
         canonical_message(message, object, unknown)

@@ -14,7 +14,6 @@ mod structural;
 #[cfg(test)]
 mod tests;
 
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use serde_json::{Value, json};
 
 use crate::kind::Kind;
@@ -30,24 +29,6 @@ pub(crate) use crate::definition::status::mark_deleted;
 pub(crate) const TABLE: &str = "apiextensions.k8s.io/customresourcedefinitions";
 /// Holds a definition until its objects are gone.
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
-
-/// A definition's one form, as its Go types have it; the names of what they do not have go into `unknown`.
-///
-/// # Errors
-///
-/// Says which member has a wrong type.
-pub(crate) fn canonical(object: Object, unknown: &mut Vec<String>) -> Result<Object, String> {
-    let sent = Value::Object(object);
-    let typed =
-        serde_json::from_value::<CustomResourceDefinition>(sent.clone()).map_err(|why| why.to_string())?;
-    let known = serde_json::to_value(typed).map_err(|why| why.to_string())?;
-    crate::rest::find_unknown(&sent, &known, "", unknown);
-    let Value::Object(mut known) = known else { return Ok(Object::new()) };
-    for member in ["apiVersion", "kind"] {
-        known.remove(member);
-    }
-    Ok(known)
-}
 
 /// Fills in what a definition leaves out (pkg/apis/apiextensions/v1/defaults.go).
 pub(crate) fn default(object: &mut Object) {
@@ -68,6 +49,10 @@ pub(crate) fn default(object: &mut Object) {
             spec.insert("conversion".to_owned(), json!({ "strategy": "None" }));
         }
     }
+    let status = object.get("status").unwrap_or(&Value::Null);
+    if structural::list(status, "storedVersions").is_empty() {
+        remember_storage(object);
+    }
 }
 
 /// The status of a definition that has just been created.
@@ -83,11 +68,12 @@ pub(crate) fn remember_storage(object: &mut Object) {
     let storage = versions.into_iter().flatten().find(|version| structural::flag(version, "storage"));
     let Some(storage) = storage.map(|version| structural::text(version, "name").to_owned()) else { return };
     let Some(Value::Object(status)) = object.get_mut("status") else { return };
-    let stored = status.entry("storedVersions").or_insert_with(|| json!([]));
-    if let Value::Array(stored) = stored
-        && !stored.iter().any(|version| *version == *storage)
-    {
-        stored.push(storage.into());
+    let stored = status.entry("storedVersions").or_insert(Value::Null);
+    match stored {
+        Value::Array(stored) if stored.iter().any(|version| *version == *storage) => {}
+        Value::Array(stored) => stored.push(storage.into()),
+        // Nobody has said any.
+        stored => *stored = json!([storage]),
     }
 }
 

@@ -16,6 +16,34 @@ pub(crate) fn go_type(value: &Value) -> &'static str {
     }
 }
 
+/// What it is in JSON, as Go's decoder says it.
+pub(crate) const fn json_type(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// Go writes a float that is whole without a fraction.
+pub(crate) fn shorten_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            if let Some(float) = number.as_f64().filter(|_| number.is_f64())
+                && let Ok(whole) = float.to_string().parse::<i64>()
+            {
+                *value = whole.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(shorten_numbers),
+        Value::Object(members) => members.values_mut().for_each(shorten_numbers),
+        _ => {}
+    }
+}
+
 fn number_type(number: &Number) -> &'static str {
     if number.is_f64() { "float64" } else { "int64" }
 }

@@ -5,6 +5,8 @@ mod tests;
 
 use serde_json::Value;
 
+use crate::go_value::json_type;
+
 /// As deep as Go reads.
 const MAX_DEPTH: usize = 10_000;
 
@@ -206,14 +208,7 @@ fn invalid(byte: u8, context: &str) -> String {
 
 /// A value that is not what Go wanted: `json: cannot unmarshal array into Go value of type int`.
 pub(crate) fn mismatch(value: &Value, into: &str) -> String {
-    let what = match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    };
+    let what = json_type(value);
     format!("json: cannot unmarshal {what} into Go {into}")
 }
 

@@ -11,17 +11,19 @@ use http::{HeaderValue, Request, header};
 use serde_json::{Number, Value};
 
 use crate::access::reviews;
-use crate::builtin::{Builtin, times};
+use crate::builtin::times;
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::Object;
 use crate::protobuf::wire::{Malformed, Payload, fields};
-use crate::recorded::types::{Field, Presence, TYPES, Type, Types};
+use crate::recorded::types::{Field, Presence, Simpler, TYPES, Type};
 use crate::status::Status;
 
 /// The media type of Kubernetes' envelope around a message.
 pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 const MAGIC: &[u8] = b"k8s\0";
+/// Messages within messages, of which schemas may have any number: no more than JSON may have levels.
+const MAX_DEPTH: usize = 120;
 
 /// The same request with a body in JSON, if it was in protobuf and `kind` is known in that form. Custom kinds are not,
 /// on the real server either.
@@ -29,9 +31,6 @@ pub(crate) fn into_json(request: Request<Bytes>, kind: &Kind) -> Result<Request<
     let known = kind.builtin.is_some() || reviews::is_review(kind);
     if !known || media::essence(request.headers()) != MEDIA_TYPE || request.body().is_empty() {
         return Ok(request);
-    }
-    if kind.builtin == Some(Builtin::Definition) {
-        return Err(Status::not_implemented("CustomResourceDefinition in protobuf; send JSON"));
     }
     let (mut parts, body) = request.into_parts();
     let json = enveloped(&body).map_err(|wrong| Status::bad_request(wrong.0))?;
@@ -69,16 +68,18 @@ fn enveloped(body: &[u8]) -> Result<Value, Malformed> {
     let mut object = Object::new();
     object.insert("apiVersion".to_owned(), version.into());
     object.insert("kind".to_owned(), kind.into());
-    read(&TYPES, message, raw, &mut object)?;
+    read(MAX_DEPTH, message, raw, &mut object)?;
     Ok(Value::Object(object))
 }
 
 /// Reads a message into the members of an object.
-fn read(types: &Types, message: usize, bytes: &[u8], object: &mut Object) -> Result<(), Malformed> {
+fn read(deeper: usize, message: usize, bytes: &[u8], object: &mut Object) -> Result<(), Malformed> {
+    let too_deep = || Malformed("the messages are nested too deeply".to_owned());
+    let deeper = deeper.checked_sub(1).ok_or_else(too_deep)?;
     for field in fields(bytes) {
         let (number, payload) = field?;
         // As Go's decoders: what a later version added is passed over.
-        let Some(field) = types.field(message, number) else { continue };
+        let Some(field) = TYPES.field(message, number) else { continue };
         match field.presence {
             Presence::List | Presence::NullList => {
                 let items = object.entry(&*field.name).or_insert_with(|| Value::Array(Vec::new()));
@@ -91,11 +92,11 @@ fn read(types: &Types, message: usize, bytes: &[u8], object: &mut Object) -> Res
                             items.push(integer(field.of, wire::varint(&mut rest)?));
                         }
                     }
-                    _ => items.push(value(types, field, payload)?),
+                    _ => items.push(value(deeper, field, payload)?),
                 }
             }
             Presence::Map | Presence::NullMap => {
-                let (key, value) = entry(types, field, payload)?;
+                let (key, value) = entry(deeper, field, payload)?;
                 let members = object.entry(&*field.name).or_insert_with(|| Value::Object(Object::new()));
                 if let Value::Object(members) = members {
                     members.insert(key, value);
@@ -104,7 +105,7 @@ fn read(types: &Types, message: usize, bytes: &[u8], object: &mut Object) -> Res
             presence => {
                 let value = match (field.of, payload) {
                     (Type::Message(message), Payload::Bytes(bytes)) if &*field.name == "-" => {
-                        read(types, message, bytes, object)?;
+                        read(deeper, message, bytes, object)?;
                         continue;
                     }
                     // A message that comes in parts is the sum of them.
@@ -113,11 +114,11 @@ fn read(types: &Types, message: usize, bytes: &[u8], object: &mut Object) -> Res
                             Some(Value::Object(inner)) => inner,
                             _ => Object::new(),
                         };
-                        read(types, message, bytes, &mut inner)?;
+                        read(deeper, message, bytes, &mut inner)?;
                         Value::Object(inner)
                     }
                     // Of anything else the last one counts.
-                    _ => value(types, field, payload)?,
+                    _ => value(deeper, field, payload)?,
                 };
                 if matches!(presence, Presence::Pointer | Presence::NullPointer) || !is_zero(presence, &value)
                 {
@@ -146,23 +147,23 @@ fn is_zero(presence: Presence, value: &Value) -> bool {
 }
 
 /// An entry of a map is a message of key and value; either may be left out when it is zero.
-fn entry(types: &Types, field: &Field, payload: Payload<'_>) -> Result<(String, Value), Malformed> {
+fn entry(deeper: usize, field: &Field, payload: Payload<'_>) -> Result<(String, Value), Malformed> {
     let Payload::Bytes(bytes) = payload else { return Err(mismatch(field)) };
     let (mut key, mut found) = (String::new(), None);
     for part in fields(bytes) {
         match part? {
             (1, Payload::Bytes(text)) => key = lossy(text),
-            (2, payload) => found = Some(value(types, field, payload)?),
+            (2, payload) => found = Some(value(deeper, field, payload)?),
             _ => {}
         }
     }
     match found {
         Some(found) => Ok((key, found)),
-        None => Ok((key, value(types, field, zero(field.of))?)),
+        None => Ok((key, value(deeper, field, zero(field.of))?)),
     }
 }
 
-fn value(types: &Types, field: &Field, payload: Payload<'_>) -> Result<Value, Malformed> {
+fn value(deeper: usize, field: &Field, payload: Payload<'_>) -> Result<Value, Malformed> {
     match (field.of, payload) {
         (Type::String, Payload::Bytes(text)) => Ok(lossy(text).into()),
         (Type::Bytes, Payload::Bytes(bytes)) => {
@@ -199,19 +200,59 @@ fn value(types: &Types, field: &Field, payload: Payload<'_>) -> Result<Value, Ma
             }
             Ok(Value::Array(items))
         }
-        (Type::Message(message), Payload::Bytes(bytes)) => {
-            let mut object = Object::new();
-            read(types, message, bytes, &mut object)?;
-            Ok(Value::Object(object))
+        (Type::Float64, Payload::Fixed(bytes)) => Ok(f64::from_le_bytes(bytes).into()),
+        (Type::SchemaOr(simpler, schema), Payload::Bytes(bytes)) => {
+            schema_or(deeper, simpler, schema, bytes).and_then(|found| found.ok_or_else(|| mismatch(field)))
         }
+        (Type::Message(message), Payload::Bytes(bytes)) => whole(deeper, message, bytes),
         _ => Err(mismatch(field)),
     }
+}
+
+fn whole(deeper: usize, message: usize, bytes: &[u8]) -> Result<Value, Malformed> {
+    let mut object = Object::new();
+    read(deeper, message, bytes, &mut object)?;
+    Ok(Value::Object(object))
+}
+
+/// A message with a field for the schema and one for what is simpler; nothing if a field is not of its type.
+fn schema_or(
+    deeper: usize,
+    simpler: Simpler,
+    schema: usize,
+    message: &[u8],
+) -> Result<Option<Value>, Malformed> {
+    let (of_schema, of_simpler) = if simpler == Simpler::Bool { (2, 1) } else { (1, 2) };
+    let (mut found, mut allows, mut items) = (None, false, Vec::new());
+    for field in fields(message) {
+        match (field?, simpler) {
+            ((number, Payload::Bytes(bytes)), _) if number == of_schema => {
+                found = Some(whole(deeper, schema, bytes)?);
+            }
+            ((number, Payload::Varint(flag)), Simpler::Bool) if number == of_simpler => allows = flag != 0,
+            ((number, Payload::Bytes(bytes)), Simpler::Schemas) if number == of_simpler => {
+                items.push(whole(deeper, schema, bytes)?);
+            }
+            ((number, Payload::Bytes(text)), Simpler::Strings) if number == of_simpler => {
+                items.push(lossy(text).into());
+            }
+            ((number, _), _) if number == of_schema || number == of_simpler => return Ok(None),
+            _ => {}
+        }
+    }
+    Ok(Some(match (found, simpler) {
+        (Some(found), _) if items.is_empty() => found,
+        (_, Simpler::Bool) => allows.into(),
+        (_, Simpler::Schemas | Simpler::Strings) if items.is_empty() => Value::Null,
+        (_, Simpler::Schemas | Simpler::Strings) => items.into(),
+    }))
 }
 
 /// What is on the wire for a value of zero.
 const fn zero(of: Type) -> Payload<'static> {
     match of {
         Type::Bool | Type::Int32 | Type::Int64 => Payload::Varint(0),
+        Type::Float64 => Payload::Fixed([0; 8]),
         _ => Payload::Bytes(&[]),
     }
 }

@@ -50,6 +50,7 @@ mod pods;
 mod rbac_kinds;
 mod selectors;
 mod services;
+mod shapes;
 mod statuses;
 mod storage;
 mod verbs;
@@ -180,6 +181,7 @@ pub fn cases() -> Vec<Case> {
         ("access", access::cases()),
         ("reviews", reviews::cases()),
         ("definitions", definitions::cases()),
+        ("shapes", shapes::cases()),
         ("schemas", schemas::cases()),
         ("rules", rules::cases()),
         ("verdicts", verdicts::cases()),

@@ -6,7 +6,8 @@ use base64::Engine as _;
 use serde_json::{Map, Number, Value};
 
 use crate::builtin::{quantities, times};
-use crate::recorded::types::{Always, Field, Message, Presence, TYPES, Type};
+use crate::go_value::{json_type, shorten_numbers};
+use crate::recorded::types::{Always, Field, Message, Presence, Simpler, TYPES, Type};
 
 /// The most unknown members that are named: an answer has no more warnings.
 const MOST_UNKNOWN: usize = 64;
@@ -83,7 +84,7 @@ impl Walk<'_> {
         let value = match field.presence {
             presence if presence.is_list() => {
                 let Value::Array(items) = value else {
-                    let go = format!("[]{}", go_type(field));
+                    let go = whole_type(field, "[]");
                     return Err(self.mismatch(message, &value, &go));
                 };
                 if items.is_empty() {
@@ -100,10 +101,7 @@ impl Walk<'_> {
             }
             presence if presence.is_map() => {
                 let Value::Object(members) = value else {
-                    let go = match field.of {
-                        Type::Quantity => "v1.ResourceList".to_owned(),
-                        _ => format!("map[string]{}", go_type(field)),
-                    };
+                    let go = whole_type(field, "map[string]");
                     return Err(self.mismatch(message, &value, &go));
                 };
                 if members.is_empty() {
@@ -124,7 +122,9 @@ impl Walk<'_> {
         let zero = match (&value, field.of) {
             (Value::Null, _) => return Ok(None),
             // Structs are never empty for Go, texts and numbers are.
-            (_, Type::Message(_) | Type::IntOrString | Type::Quantity | Type::Json) => false,
+            (_, Type::Message(_) | Type::IntOrString | Type::Quantity | Type::Json | Type::SchemaOr(..)) => {
+                false
+            }
             (Value::String(text), _) => text.is_empty(),
             (Value::Bool(flag), _) => !flag,
             (Value::Number(number), _) => number.as_i64() == Some(0),
@@ -179,16 +179,50 @@ impl Walk<'_> {
                 };
                 one_form(&text).map(Value::from)
             }
-            (Type::Json, value) => Ok(value),
-            (Type::Strings, Value::Array(items)) => {
-                let all = items.into_iter().map(|item| match item {
-                    item @ Value::String(_) => Ok(item),
-                    other => Err(self.mismatch(message, &other, "string")),
-                });
-                Ok(Value::Array(all.collect::<Result<_, _>>()?))
+            (Type::Float64, mut value @ Value::Number(_)) | (Type::Json, mut value) => {
+                shorten_numbers(&mut value);
+                Ok(value)
             }
+            (Type::SchemaOr(simpler, schema), value) => self.schema_or(message, simpler, schema, value),
+            (Type::Strings, Value::Array(items)) => self.strings(message, items),
             (_, value) => Err(self.mismatch(message, &value, &go_type(field))),
         }
+    }
+
+    /// What Go's type decodes by itself: nobody then says what is unknown in it.
+    fn schema_or(
+        &mut self,
+        message: &Message,
+        simpler: Simpler,
+        schema: usize,
+        value: Value,
+    ) -> Result<Value, String> {
+        let known = self.unknown.len();
+        let outcome = match (simpler, value) {
+            (_, Value::Object(members)) => Value::Object(self.members(schema, members)?),
+            (Simpler::Bool, value @ Value::Bool(_)) => value,
+            (Simpler::Bool, _) => return Err("boolean or JSON schema expected".to_owned()),
+            (Simpler::Schemas, Value::Array(items)) if !items.is_empty() => {
+                let all = items.into_iter().map(|item| match item {
+                    Value::Object(members) => self.members(schema, members).map(Value::Object),
+                    Value::Null => Ok(unset(Always::Object(schema))),
+                    other => Err(self.mismatch(message, &other, &message_type(schema))),
+                });
+                Value::Array(all.collect::<Result<_, _>>()?)
+            }
+            (Simpler::Strings, Value::Array(items)) if !items.is_empty() => self.strings(message, items)?,
+            _ => Value::Null,
+        };
+        self.unknown.truncate(known);
+        Ok(outcome)
+    }
+
+    fn strings(&self, message: &Message, items: Vec<Value>) -> Result<Value, String> {
+        let all = items.into_iter().map(|item| match item {
+            item @ Value::String(_) => Ok(item),
+            other => Err(self.mismatch(message, &other, "string")),
+        });
+        all.collect::<Result<_, _>>().map(Value::Array)
     }
 
     fn integer(&self, message: &Message, number: Number, narrow: bool, go: &str) -> Result<Number, String> {
@@ -199,15 +233,7 @@ impl Walk<'_> {
     }
 
     fn mismatch(&self, message: &Message, value: &Value, go: &str) -> String {
-        let what = match value {
-            Value::Null => "null",
-            Value::Bool(_) => "bool",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        };
-        self.unmarshal(message, what, go)
+        self.unmarshal(message, json_type(value), go)
     }
 
     fn unmarshal(&self, message: &Message, what: &str, go: &str) -> String {
@@ -234,9 +260,18 @@ fn unset(always: Always) -> Value {
 
 fn go_type(field: &Field) -> String {
     match field.of {
-        Type::Message(inner) => TYPES.message(inner).map_or("", |message| &*message.go).to_owned(),
+        Type::Message(inner) => message_type(inner),
         _ => field.go.to_string(),
     }
+}
+
+fn message_type(message: usize) -> String {
+    TYPES.message(message).map_or("", |message| &*message.go).to_owned()
+}
+
+/// Of the list or the map itself.
+fn whole_type(field: &Field, of: &str) -> String {
+    field.whole.as_deref().map_or_else(|| format!("{of}{}", go_type(field)), str::to_owned)
 }
 
 /// The bytes, without line breaks, which Go passes over.

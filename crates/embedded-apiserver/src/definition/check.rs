@@ -448,7 +448,7 @@ fn check_changes(spec: &Value, old: &Object, path: &Path<'_>, causes: &mut Cause
 
 fn check_stored_versions(status: &Value, spec: &Value, path: &Path<'_>, causes: &mut Causes) {
     let stored = list(status, "storedVersions");
-    let shown = status.get("storedVersions").cloned().unwrap_or_else(|| Value::Array(Vec::new()));
+    let shown = status.get("storedVersions").cloned().unwrap_or_default();
     if stored.is_empty() {
         causes.push(Cause::invalid_json(path.to_string(), &shown, "must have at least one stored version"));
         return;

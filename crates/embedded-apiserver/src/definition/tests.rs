@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{canonical, default, prepare_create, remember_storage};
+use super::{default, prepare_create, remember_storage};
+use crate::builtin::Builtin;
 use crate::metadata::Object;
 
 fn object(of: Value) -> Object {
@@ -12,7 +13,6 @@ fn object(of: Value) -> Object {
 
 fn definition(versions: Value) -> Object {
     object(json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
         "metadata": { "name": "widgets.example.com" },
         "spec": {
             "group": "example.com", "scope": "Namespaced", "names": { "kind": "Widget", "plural": "widgets" },
@@ -66,22 +66,35 @@ fn every_version_that_objects_were_stored_in_is_remembered_once() {
 
 #[test]
 fn the_one_form_of_a_definition_is_its_own_and_names_what_it_does_not_know() {
-    let version = json!({
-        "name": "v1", "served": true, "storage": true, "frob": 1,
-        "schema": { "openAPIV3Schema": { "type": "object", "properties": { "a": { "type": "string", "nope": {} } } } },
-    });
-    let mut unknown = Vec::new();
-    let once = canonical(definition(json!([version])), &mut unknown).expect("a definition");
-    unknown.sort_unstable();
-    assert_eq!(
-        unknown,
-        [
-            "unknown field \"spec.versions[0].frob\"",
-            "unknown field \"spec.versions[0].schema.openAPIV3Schema.properties.a.nope\"",
-        ]
-    );
-    let mut unknown = Vec::new();
-    assert_eq!(canonical(once.clone(), &mut unknown), Ok(once));
-    assert!(unknown.is_empty(), "{unknown:?}");
-    assert!(canonical(definition(json!("v1")), &mut unknown).is_err());
+    let within = |schema: Value| {
+        definition(json!([{
+            "name": "v1", "served": true, "storage": true, "frob": 1,
+            "schema": { "openAPIV3Schema": { "type": "object", "properties": { "a": schema } } },
+        }]))
+    };
+    let read = |object: Object| {
+        let mut unknown = Vec::new();
+        Builtin::Definition.canonical(object, &mut unknown).map(|object| (object, unknown))
+    };
+    // What is unknown below `items` goes without a word: its type reads itself.
+    let (once, unknown) =
+        read(within(json!({ "nope": {}, "minimum": 1.0, "items": { "nope": {} }, "default": [2.0, null] })))
+            .expect("a definition");
+    let place = "spec.versions[0]";
+    let named = [format!("{place}.frob"), format!("{place}.schema.openAPIV3Schema.properties.a.nope")];
+    assert_eq!(unknown, named.map(|path| format!("unknown field {path:?}")));
+    let a = &once["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"];
+    assert_eq!(*a, json!({ "minimum": 1, "items": {}, "default": [2, null] }));
+    assert_eq!(read(once.clone()), Ok((once, Vec::new())));
+    let into = "json: cannot unmarshal number into Go struct field \
+                JSONSchemaProps.spec.versions.schema.openAPIV3Schema.properties";
+    for (wrong, why) in [
+        (json!({ "items": { "type": 1 } }), format!("{into}.items.type of type string")),
+        (json!({ "items": [1] }), format!("{into}.items of type v1.JSONSchemaProps")),
+        (json!({ "dependencies": { "b": [1] } }), format!("{into}.dependencies of type string")),
+        (json!({ "dependencies": 1 }), format!("{into}.dependencies of type v1.JSONSchemaDependencies")),
+        (json!({ "additionalProperties": 1 }), "boolean or JSON schema expected".to_owned()),
+    ] {
+        assert_eq!(read(within(wrong)), Err(why));
+    }
 }

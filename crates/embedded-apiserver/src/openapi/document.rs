@@ -124,6 +124,9 @@ fn document(registry: &Registry, group: &str, version: &str) -> Option<Value> {
     let (mut paths, mut schemas, mut wanted) = (Map::new(), Map::new(), Vec::new());
     for kind in registry.of_version(group, version) {
         write_paths(kind, &mut paths);
+        if kind.scale_paths().is_some() {
+            wanted.push(schema::SCALE);
+        }
         match schema::name_of(kind) {
             Some(name) => wanted.push(name),
             None => {
@@ -190,7 +193,7 @@ fn names(kind: &Kind) -> Value {
 fn write_paths(kind: &Kind, paths: &mut Map<String, Value>) {
     let root = format!("/{}", path(kind.group(), kind.version()));
     let names = names(kind);
-    let operation = |action: &str, options: &[&str]| {
+    let of = |names: &Value, action: &str, options: &[&str]| {
         let parameter = |name: &&str| json!({ "name": name, "in": "query", "schema": { "type": "string", "uniqueItems": true } });
         json!({
             "parameters": options.iter().map(parameter).collect::<Vec<_>>(),
@@ -199,8 +202,10 @@ fn write_paths(kind: &Kind, paths: &mut Map<String, Value>) {
             "x-kubernetes-group-version-kind": names,
         })
     };
+    let operation = |action: &str, options: &[&str]| of(&names, action, options);
     let list = ["continue", "fieldSelector", "labelSelector", "limit", "resourceVersion", "watch"];
     let write = ["dryRun", "fieldManager", "fieldValidation"];
+    let patch = ["dryRun", "fieldManager", "fieldValidation", "force"];
     let collection = if kind.is_namespaced() {
         paths.insert(format!("{root}/{}", kind.plural()), json!({ "get": operation("list", &list) }));
         format!("{root}/namespaces/{{namespace}}/{}", kind.plural())
@@ -210,10 +215,19 @@ fn write_paths(kind: &Kind, paths: &mut Map<String, Value>) {
     let item = json!({
         "get": operation("get", &[]),
         "put": operation("put", &write),
-        "patch": operation("patch", &["dryRun", "fieldManager", "fieldValidation", "force"]),
+        "patch": operation("patch", &patch),
         "delete": operation("delete", &["dryRun", "gracePeriodSeconds", "propagationPolicy"]),
     });
     paths.insert(format!("{collection}/{{name}}"), item);
+    let scale = json!({ "group": "autoscaling", "version": "v1", "kind": "Scale" });
+    let subresources =
+        [("status", kind.has_status(), &names), ("scale", kind.scale_paths().is_some(), &scale)];
+    for (name, _, names) in subresources.iter().filter(|(_, is_there, _)| *is_there) {
+        let subresource = json!({
+            "get": of(names, "get", &[]), "put": of(names, "put", &write), "patch": of(names, "patch", &patch),
+        });
+        paths.insert(format!("{collection}/{{name}}/{name}"), subresource);
+    }
     let all = json!({
         "get": operation("list", &list),
         "post": operation("post", &write),

@@ -13,6 +13,9 @@ static SCHEMAS: LazyLock<Map<String, Value>> =
 /// Where references point to.
 pub(crate) const PREFIX: &str = "#/components/schemas/";
 
+/// The name of Scale's schema, of `autoscaling/v1`.
+pub(crate) const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
+
 /// All recorded schemas, by name.
 pub(crate) fn all() -> &'static Map<String, Value> {
     &SCHEMAS

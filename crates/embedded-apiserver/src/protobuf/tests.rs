@@ -1,6 +1,6 @@
 //! Messages byte by byte. That whole objects of Go's clients arrive as they were sent is seen in `verify`'s tests.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{MAGIC, enveloped};
 use crate::builtin;
@@ -24,10 +24,7 @@ fn envelope(version: &str, kind: &str, message: &[u8]) -> Vec<u8> {
 
 #[test]
 fn every_built_in_kind_and_every_recorded_line_is_in_the_table() {
-    // Definitions are sent as JSON: kubectl and client-go do so.
-    let kinds =
-        builtin::kinds().into_iter().filter(|kind| kind.builtin != Some(builtin::Builtin::Definition));
-    for kind in kinds {
+    for kind in builtin::kinds() {
         assert!(TYPES.kind(&kind.api_version(), kind.kind()).is_some(), "{kind:?}");
     }
     let lines =
@@ -117,4 +114,63 @@ fn a_field_number_that_cannot_be_and_a_length_beyond_the_end_are_refused() {
     }
     assert!(refused(&[1 << 3 | 2, 5, 1]).contains("EOF"));
     assert!(refused(&[1 << 3]).contains("EOF"));
+}
+
+/// A definition whose only version has this schema.
+fn defined(schema: &[u8]) -> Result<Value, String> {
+    let long = |number: u8, content: &[u8]| {
+        let length = u16::try_from(content.len()).expect("short");
+        let low = u8::try_from(length & 0x7f).expect("seven bits") | 0x80;
+        [&[number << 3 | 2, low, u8::try_from(length >> 7).expect("seven bits")][..], content].concat()
+    };
+    let spec = long(2, &long(7, &long(4, &long(1, schema))));
+    let mut envelope = [MAGIC.to_vec(), field(1, &[])].concat();
+    let types = [field(1, b"apiextensions.k8s.io/v1"), field(2, b"CustomResourceDefinition")].concat();
+    envelope.splice(4.., field(1, &types));
+    envelope.extend(long(2, &spec));
+    let mut object = enveloped(&envelope).map_err(|why| why.0)?;
+    Ok(object["spec"]["versions"][0]["schema"]["openAPIV3Schema"].take())
+}
+
+#[test]
+fn a_schema_or_something_simpler_is_read_as_which_it_is() {
+    let member = |name: &[u8], schema: &[u8]| {
+        [&[0xea, 1][..], &field(0, &[field(1, name), field(2, schema)].concat())[1..]].concat()
+    };
+    let text = field(5, b"string");
+    let limit = [&[9 << 3 | 1][..], &1.5_f64.to_le_bytes()].concat();
+    let of = |tag: [u8; 2], content: &[u8]| [&tag[..], &field(0, content)[1..]].concat();
+    let (items, additional, dependencies) = ([0xc2, 1], [0xf2, 1], [0x82, 2]);
+    let schema = [
+        member(b"a", &[limit, field(8, &field(1, b"[1]"))].concat()),
+        member(b"b", &of(items, &field(1, &text))),
+        member(b"c", &of(items, &[field(2, &text), field(2, &[])].concat())),
+        member(b"d", &of(additional, &number(1, 1))),
+        member(b"e", &of(additional, &[number(1, 1), field(2, &text)].concat())),
+        member(b"f", &of(dependencies, &[field(1, b"x"), field(2, &field(2, b"y"))].concat())),
+    ];
+    let string = json!({ "type": "string" });
+    let expected = json!({ "properties": {
+        "a": { "maximum": 1.5, "default": [1] }, "b": { "items": string }, "c": { "items": [string, {}] },
+        "d": { "additionalProperties": true }, "e": { "additionalProperties": string },
+        "f": { "dependencies": { "x": ["y"] } },
+    } });
+    assert_eq!(defined(&schema.concat()), Ok(expected));
+    assert!(defined(&member(b"a", &of(additional, &field(1, b"x")))).unwrap_err().contains("additionalProp"));
+}
+
+#[test]
+fn schemas_in_schemas_are_read_so_deep_and_no_deeper() {
+    let nested = |depth: usize| {
+        let mut schema = Vec::new();
+        for _ in 0..depth {
+            let length = schema.len();
+            let low = u8::try_from(length & 0x7f).expect("seven bits") | 0x80;
+            let high = u8::try_from(length >> 7).expect("seven bits");
+            schema.splice(..0, [0xe2, 1, low, high]);
+        }
+        defined(&schema)
+    };
+    assert!(nested(100).is_ok());
+    assert_eq!(nested(2000).unwrap_err(), "the messages are nested too deeply");
 }

@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use crate::recorded;
 
+/// The schema of a version of a custom kind, which may hold others.
+const SCHEMA: &str = "apiextensions/v1.JSONSchemaProps";
+
 /// All types of the built-in kinds.
 pub(crate) static TYPES: LazyLock<Types> = LazyLock::new(|| Types::parse(&recorded::PROTOBUF));
 
@@ -52,6 +55,8 @@ pub(crate) struct Field {
     pub(crate) of: Type,
     /// The scalar's name in Go, as `v1.Protocol`.
     pub(crate) go: Box<str>,
+    /// The name in Go of the list or the map itself, if it has one: `v1.ResourceList`.
+    pub(crate) whole: Option<Box<str>>,
     /// The embedded structs it is in, as Go's decoder says the path: `VolumeSource.`
     pub(crate) within: Box<str>,
 }
@@ -88,11 +93,25 @@ pub(crate) enum Type {
     MicroTime,
     Quantity,
     IntOrString,
-    /// `RawExtension` and `FieldsV1`.
+    Float64,
+    /// `RawExtension`, `FieldsV1`, and `JSON` of a definition's schema.
     Json,
+    /// A schema, which is a message of this number, or something simpler: in protobuf, a message around either.
+    SchemaOr(Simpler, usize),
     /// A list of texts with a name of its own: in protobuf, a message around it.
     Strings,
     Message(usize),
+}
+
+/// What may stand in a schema where another one may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Simpler {
+    /// `JSONSchemaPropsOrBool`
+    Bool,
+    /// `JSONSchemaPropsOrArray`: a list of schemas.
+    Schemas,
+    /// `JSONSchemaPropsOrStringArray`
+    Strings,
 }
 
 impl Presence {
@@ -151,7 +170,12 @@ impl Types {
                     let go = name.rsplit_once('/').map_or(name, |(_, go)| go);
                     types.messages.push(Message { go: go.into(), ..Message::default() });
                 }
-                [number, name, presence, of, ref go @ ..] => {
+                [number, name, presence, of, ref rest @ ..] => {
+                    let (go, whole) = match *rest {
+                        ["in", whole] => (None, Some(whole)),
+                        [go, "in", whole] => (Some(go), Some(whole)),
+                        ref go => (go.first().copied(), None),
+                    };
                     let (Ok(number), Some(presence), Some(of), Some(message)) = (
                         number.parse(),
                         presence_of(presence),
@@ -160,9 +184,14 @@ impl Types {
                     ) else {
                         continue;
                     };
-                    let go = go.first().copied().unwrap_or_else(|| of.go());
-                    let field =
-                        Field { name: name.into(), presence, of, go: go.into(), within: Box::default() };
+                    let field = Field {
+                        name: name.into(),
+                        presence,
+                        of,
+                        go: go.unwrap_or_else(|| of.go()).into(),
+                        whole: whole.map(Box::from),
+                        within: Box::default(),
+                    };
                     message.fields.insert(number, field);
                 }
                 _ => {}
@@ -251,8 +280,9 @@ impl Type {
             Self::Bool => "bool",
             Self::Int32 | Self::IntOrString => "int32",
             Self::Int64 => "int64",
+            Self::Float64 => "float64",
             Self::Strings => "v1.ExtraValue",
-            Self::Quantity | Self::Json | Self::Message(_) => "",
+            Self::Quantity | Self::Json | Self::SchemaOr(..) | Self::Message(_) => "",
         }
     }
 }
@@ -284,7 +314,11 @@ fn type_of(word: &str, messages: &HashMap<&str, usize>) -> Option<Type> {
         "Quantity" => Type::Quantity,
         "IntOrString" => Type::IntOrString,
         "Strings" => Type::Strings,
-        "RawExtension" | "FieldsV1" => Type::Json,
+        "RawExtension" | "FieldsV1" | "JSON" => Type::Json,
+        "float64" => Type::Float64,
+        "SchemaOrBool" => Type::SchemaOr(Simpler::Bool, *messages.get(SCHEMA)?),
+        "SchemaOrSchemas" => Type::SchemaOr(Simpler::Schemas, *messages.get(SCHEMA)?),
+        "SchemaOrStrings" => Type::SchemaOr(Simpler::Strings, *messages.get(SCHEMA)?),
         message => Type::Message(*messages.get(message)?),
     })
 }

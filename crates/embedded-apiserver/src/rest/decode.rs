@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::builtin::unserved;
 use crate::fields::Sent;
-use crate::go_value::go_text;
+use crate::go_value::{go_text, shorten_numbers};
 use crate::json_syntax;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
@@ -250,25 +250,6 @@ fn canonical(kind: &Kind, mut object: Object) -> Result<(Object, Vec<String>), S
     let mut object = builtin.canonical(object, &mut unknown)?;
     metadata::normalize(&mut object);
     Ok((object, unknown))
-}
-
-/// Go writes a float that is whole without a fraction.
-fn shorten_numbers(value: &mut Value) {
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    match value {
-        Value::Number(number) => {
-            if let Some(float) = number.as_f64().filter(|_| number.is_f64())
-                && float.fract() == 0.0
-                && float.abs() <= EXACT
-                && let Ok(whole) = format!("{float:.0}").parse::<i64>()
-            {
-                *value = whole.into();
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(shorten_numbers),
-        Value::Object(members) => members.values_mut().for_each(shorten_numbers),
-        _ => {}
-    }
 }
 
 /// What was sent and is not in the object's one form, in words.

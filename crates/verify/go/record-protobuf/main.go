@@ -4,10 +4,11 @@
 //	go run ./record-protobuf v1/ConfigMap coordination.k8s.io/v1/Lease
 //
 // A line `kind GROUP/VERSION/KIND MESSAGE` or `message MESSAGE` begins a paragraph; under a message there is a line
-// `NUMBER NAME PRESENCE TYPE [GO]` for each field. NAME is the name in JSON, `-` if the members of the field's message are
+// `NUMBER NAME PRESENCE TYPE [GO] [in WHOLE]` for each field. NAME is the name in JSON, `-` if the members of the field's message are
 // members of the object itself. PRESENCE is pointer, value, omitempty, omitzero, list or map, or nullpointer, nulllist,
 // nullmap where JSON says null of an absent one; TYPE a scalar, one of the types whose JSON differs from their message (Time, Quantity
-// ...), or a message; GO the type's name in Go where TYPE does not tell it. (What the
+// ...), or a message; GO the type's name in Go where TYPE does not tell it, WHOLE
+// that of a list or a map which has one. (What the
 // server fills in by the OpenAPI schema, `cargo xtask record-openapi` adds: `default MESSAGE NAME JSON`.)
 package main
 
@@ -20,6 +21,7 @@ import (
 
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -29,6 +31,11 @@ import (
 )
 
 func main() {
+	// A client's scheme has no definitions.
+	if err := apiextensionsv1.AddToScheme(scheme.Scheme); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	r := &recorder{out: bufio.NewWriter(os.Stdout), known: map[string]bool{}}
 	if err := r.kinds(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -47,6 +54,11 @@ var special = map[reflect.Type]string{
 	// Messages whose only field is the list that they are.
 	reflect.TypeFor[authenticationv1.ExtraValue](): "Strings",
 	reflect.TypeFor[authorizationv1.ExtraValue]():  "Strings",
+	// What a definition's schema holds: any JSON, or a schema or something simpler.
+	reflect.TypeFor[apiextensionsv1.JSON]():                         "JSON",
+	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrBool]():        "SchemaOrBool",
+	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrArray]():       "SchemaOrSchemas",
+	reflect.TypeFor[apiextensionsv1.JSONSchemaPropsOrStringArray](): "SchemaOrStrings",
 }
 
 type recorder struct {
@@ -118,7 +130,10 @@ func (r *recorder) field(field reflect.StructField) error {
 			presence = "omitempty"
 		}
 	}
-	null := ""
+	null, whole := "", ""
+	if of.Name() != "" && (of.Kind() == reflect.Map || of.Kind() == reflect.Slice) && special[of] == "" {
+		whole = " in " + of.String()
+	}
 	if presence == "value" {
 		null = "null"
 	}
@@ -143,7 +158,7 @@ func (r *recorder) field(field reflect.StructField) error {
 	if word := goName(of); word != kind && special[of] == "" {
 		kind += " " + word
 	}
-	_, err = fmt.Fprintf(r.out, "%s %s %s %s\n", number, named, presence, kind)
+	_, err = fmt.Fprintf(r.out, "%s %s %s %s%s\n", number, named, presence, kind, whole)
 	return err
 }
 
@@ -168,6 +183,8 @@ func (r *recorder) kind(of reflect.Type) (string, error) {
 		return "int32", nil
 	case reflect.Int, reflect.Int64:
 		return "int64", nil
+	case reflect.Float64:
+		return "float64", nil
 	case reflect.Slice:
 		if of.Elem().Kind() == reflect.Uint8 {
 			return "bytes", nil

@@ -307,7 +307,7 @@ async fn until(t: &Target, path: &str, wanted: impl Fn(&Answer) -> bool) -> Resu
     Err(format!("GET {path}: it did not become what was waited for: {}", answer.code))
 }
 
-fn own(t: &Target) -> String {
+pub(super) fn own(t: &Target) -> String {
     format!("{DEFINITIONS}/things.{}", group(t))
 }
 

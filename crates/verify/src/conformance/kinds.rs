@@ -18,8 +18,10 @@ struct Sample {
     /// Which of its subresources there are.
     has_status: bool,
     has_scale: bool,
-    /// What a new object of it has beside its metadata.
-    content: fn(&Target) -> Value,
+    /// The name of its object that is called by a letter.
+    name: fn(&Target, &str) -> String,
+    /// What a new object of a name has beside its metadata.
+    content: fn(&Target, &str) -> Value,
 }
 
 const KIND: Sample = Sample {
@@ -29,15 +31,26 @@ const KIND: Sample = Sample {
     is_namespaced: true,
     has_status: false,
     has_scale: false,
-    content: |_| json!({}),
+    name: |t, letter| t.own(letter),
+    content: |_, _| json!({}),
 };
 const RBAC: &str = "rbac.authorization.k8s.io/v1";
 
+static DEFINITION: Sample = Sample {
+    version: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    plural: "customresourcedefinitions",
+    is_namespaced: false,
+    has_status: true,
+    name: |t, letter| format!("{letter}s.{}.example.com", t.class),
+    content: |_, name| definition(name),
+    ..KIND
+};
 static CLAIM: Sample = Sample {
     kind: "PersistentVolumeClaim",
     plural: "persistentvolumeclaims",
     has_status: true,
-    content: |t| claim("", &t.class),
+    content: |t, _| claim("", &t.class),
     ..KIND
 };
 static VOLUME: Sample = Sample {
@@ -45,34 +58,35 @@ static VOLUME: Sample = Sample {
     plural: "persistentvolumes",
     is_namespaced: false,
     has_status: true,
-    content: |t| volume("", &t.class),
+    content: |t, _| volume("", &t.class),
     ..KIND
 };
 static CONFIG_MAP: Sample = Sample { kind: "ConfigMap", plural: "configmaps", ..KIND };
 static OLD_EVENT: Sample =
-    Sample { kind: "Event", plural: "events", content: |t| old_event("", &t.namespace), ..KIND };
+    Sample { kind: "Event", plural: "events", content: |t, _| old_event("", &t.namespace), ..KIND };
 static NEW_EVENT: Sample = Sample {
     version: "events.k8s.io/v1",
     kind: "Event",
     plural: "events",
-    content: |t| new_event("", &t.namespace),
+    content: |t, _| new_event("", &t.namespace),
     ..KIND
 };
 static NAMESPACE: Sample =
     Sample { kind: "Namespace", plural: "namespaces", is_namespaced: false, has_status: true, ..KIND };
 static NODE: Sample =
     Sample { kind: "Node", plural: "nodes", is_namespaced: false, has_status: true, ..KIND };
-static POD: Sample = Sample { kind: "Pod", plural: "pods", has_status: true, content: |_| pod(""), ..KIND };
+static POD: Sample =
+    Sample { kind: "Pod", plural: "pods", has_status: true, content: |_, _| pod(""), ..KIND };
 static SECRET: Sample = Sample { kind: "Secret", plural: "secrets", ..KIND };
 static ACCOUNT: Sample = Sample { kind: "ServiceAccount", plural: "serviceaccounts", ..KIND };
 static SERVICE: Sample =
-    Sample { kind: "Service", plural: "services", has_status: true, content: |_| service(""), ..KIND };
+    Sample { kind: "Service", plural: "services", has_status: true, content: |_, _| service(""), ..KIND };
 static ENDPOINTS: Sample = Sample { kind: "Endpoints", plural: "endpoints", ..KIND };
 static SLICE: Sample = Sample {
     version: "discovery.k8s.io/v1",
     kind: "EndpointSlice",
     plural: "endpointslices",
-    content: |_| json!({ "addressType": "IPv4", "endpoints": [] }),
+    content: |_, _| json!({ "addressType": "IPv4", "endpoints": [] }),
     ..KIND
 };
 static DEPLOYMENT: Sample = Sample {
@@ -81,7 +95,7 @@ static DEPLOYMENT: Sample = Sample {
     plural: "deployments",
     has_status: true,
     has_scale: true,
-    content: |_| json!({ "spec": workload() }),
+    content: |_, _| json!({ "spec": workload() }),
     ..KIND
 };
 static REPLICA_SET: Sample = Sample { kind: "ReplicaSet", plural: "replicasets", ..DEPLOYMENT };
@@ -90,7 +104,7 @@ static JOB: Sample = Sample {
     kind: "Job",
     plural: "jobs",
     has_status: true,
-    content: |_| {
+    content: |_, _| {
         let mut spec = pod("")["spec"].take();
         spec["restartPolicy"] = "Never".into();
         json!({ "spec": { "template": { "spec": spec } } })
@@ -98,14 +112,15 @@ static JOB: Sample = Sample {
     ..KIND
 };
 static LEASE: Sample = Sample { version: "coordination.k8s.io/v1", kind: "Lease", plural: "leases", ..KIND };
-static ROLE: Sample = Sample { version: RBAC, kind: "Role", plural: "roles", content: |_| rules(), ..KIND };
+static ROLE: Sample =
+    Sample { version: RBAC, kind: "Role", plural: "roles", content: |_, _| rules(), ..KIND };
 static CLUSTER_ROLE: Sample =
     Sample { kind: "ClusterRole", plural: "clusterroles", is_namespaced: false, ..ROLE };
 static ROLE_BINDING: Sample = Sample {
     version: RBAC,
     kind: "RoleBinding",
     plural: "rolebindings",
-    content: |_| binds("ClusterRole"),
+    content: |_, _| binds("ClusterRole"),
     ..KIND
 };
 static CLUSTER_ROLE_BINDING: Sample = Sample {
@@ -119,7 +134,7 @@ static CLASS: Sample = Sample {
     kind: "StorageClass",
     plural: "storageclasses",
     is_namespaced: false,
-    content: |_| class(""),
+    content: |_, _| class(""),
     ..KIND
 };
 static WIDGET: Sample = Sample {
@@ -127,7 +142,7 @@ static WIDGET: Sample = Sample {
     kind: "Widget",
     plural: "widgets",
     has_status: true,
-    content: |_| widget("", json!({})),
+    content: |_, _| widget("", json!({})),
     ..KIND
 };
 static GADGET: Sample = Sample {
@@ -135,9 +150,18 @@ static GADGET: Sample = Sample {
     kind: "Gadget",
     plural: "gadgets",
     is_namespaced: false,
-    content: |_| gadget("", json!({})),
+    content: |_, _| gadget("", json!({})),
     ..KIND
 };
+
+fn definition(name: &str) -> Value {
+    let (plural, group) = name.split_once('.').unwrap_or_default();
+    let schema = json!({ "openAPIV3Schema": { "type": "object" } });
+    json!({ "spec": {
+        "group": group, "scope": "Namespaced", "names": { "plural": plural, "kind": plural.to_uppercase() },
+        "versions": [{ "name": "v1", "served": true, "storage": true, "schema": schema }],
+    } })
+}
 
 fn workload() -> Value {
     json!({
@@ -167,7 +191,7 @@ impl Sample {
 
     /// A new object of the case, which its label tells from those of others.
     fn object(&self, t: &Target, name: &str) -> Value {
-        let mut object = (self.content)(t);
+        let mut object = (self.content)(t, name);
         object["apiVersion"] = self.version.into();
         object["kind"] = self.kind.into();
         object["metadata"] = json!({ "name": name, "labels": { "case": t.class } });
@@ -186,7 +210,7 @@ fn note(value: &str) -> Value {
 
 /// Every verb, in an order in which each finds what it needs.
 async fn walk(t: &Target, kind: &'static Sample) -> Outcome {
-    let name = t.own("a");
+    let name = (kind.name)(t, "a");
     let (collection, path) = (kind.path(t, ""), kind.path(t, &format!("/{name}")));
     let own = format!("?labelSelector=case%3D{}", t.class);
     let made = t.make(&collection, kind.object(t, &name)).await?;
@@ -205,7 +229,7 @@ async fn walk(t: &Target, kind: &'static Sample) -> Outcome {
 
     let ends = json!({ "gracePeriodSeconds": 0, "propagationPolicy": "Background" });
     t.delete_with(&path, ends.clone()).await?.is(200)?;
-    t.make(&collection, kind.object(t, &t.own("b"))).await?;
+    t.make(&collection, kind.object(t, &(kind.name)(t, "b"))).await?;
     let swept = t.delete_with(&format!("{collection}{own}"), ends).await?;
     // Namespaces go one by one.
     if kind.kind == "Namespace" {
@@ -287,6 +311,7 @@ macro_rules! kinds {
 
 pub(super) fn cases() -> Vec<Case> {
     kinds! {
+        "definitions" DEFINITION "a CustomResourceDefinition is answered, its status included";
         "claims" CLAIM "a PersistentVolumeClaim is answered, its status included";
         "volumes" VOLUME "a PersistentVolume is answered, its status included";
         "config_maps" CONFIG_MAP "a ConfigMap is answered; it has no subresource";

@@ -203,6 +203,7 @@ async fn kubectl_learns_what_is_served_and_has_its_input_checked() {
     let version = k.run("version").await;
     assert!(version.contains("Server Version: v1.36.3+embedded"), "{version}");
     assert!(k.run("explain pvc.spec.resources").await.contains("requests\t<map[string]Quantity>"));
+    assert!(k.run("explain crd.spec.versions").await.contains("schema\t<CustomResourceValidation>"));
 
     let wrong = CLAIM.replace("\"spec\"", "\"spek\": {}, \"spec\"");
     let refused = k.complains("create -f -", &wrong).await;

@@ -1,0 +1,240 @@
+//! Definitions as objects: how their members are read, written, merged and owned, which their Go types decide.
+
+use serde_json::{Value, json};
+
+use crate::conformance::answer::*;
+use crate::conformance::definitions::{DEFINITIONS, definition, own, served};
+use crate::conformance::{APPLY, Case, Outcome, STRATEGIC, Target, case};
+
+/// What a dry run makes of a schema of member `a`.
+async fn read(t: &Target, schema: Value) -> Result<(Value, Vec<String>), String> {
+    let schema = json!({ "type": "object", "properties": { "a": schema } });
+    let answer = t.post(&format!("{DEFINITIONS}?dryRun=All"), &definition(t, schema)).await?;
+    let read = answer.is(201)?["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"].take();
+    Ok((read, answer.warnings()))
+}
+
+/// What is said of a schema of member `a` that cannot be decoded.
+async fn undecodable(t: &Target, schema: Value, why: &str) -> Outcome {
+    let schema = json!({ "type": "object", "properties": { "a": schema } });
+    let answer = t.post(DEFINITIONS, &definition(t, schema)).await?;
+    let status = answer.refused(400, "BadRequest")?;
+    let kind = "CustomResourceDefinition";
+    same(
+        "the message",
+        text(&status, "/message"),
+        format!("{kind} in version \"v1\" cannot be handled as a {kind}: {why}"),
+    )
+}
+
+fn open() -> Value {
+    json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
+}
+
+fn applied(rest: Value) -> Value {
+    let mut object = rest;
+    object["apiVersion"] = "apiextensions.k8s.io/v1".into();
+    object["kind"] = "CustomResourceDefinition".into();
+    object
+}
+
+pub(super) fn cases() -> Vec<Case> {
+    [reading(), writing(), described()].into_iter().flatten().collect()
+}
+
+fn reading() -> Vec<Case> {
+    vec![
+        case("numbers_have_one_form", "Whole floats in a schema lose their fraction.", async |t| {
+            let sent = json!({ "type": "number", "minimum": 1.0, "maximum": 1e18, "enum": [1.0, 2.5], "default": 1.0 });
+            let (read, _) = read(t, sent).await?;
+            let shown = json!({ "minimum": 1, "maximum": 1_000_000_000_000_000_000_u64, "enum": [1, 2.5], "default": 1 });
+            has(&read, shown)
+        }),
+        case(
+            "what_is_null_or_empty_falls_out",
+            "Null and empty members of a schema are as absent.",
+            async |t| {
+                let (read, _) = read(
+                t,
+                json!({ "type": "string", "default": null, "enum": [], "properties": {}, "title": "", "nullable": false }),
+            )
+            .await?;
+                same("the schema", read, json!({ "type": "string" }))
+            },
+        ),
+        case("a_null_of_an_enumeration_stays", "A null among the values of `enum` stays there.", async |t| {
+            let (read, _) =
+                read(t, json!({ "type": "string", "nullable": true, "enum": ["x", null] })).await?;
+            same("the values", read["enum"].clone(), json!(["x", null]))
+        }),
+        case(
+            "unknown_members_are_named",
+            "A member that no schema has is dropped and named in a warning.",
+            async |t| {
+                let (read, warnings) = read(t, json!({ "type": "string", "zop": 1 })).await?;
+                same("the schema", read, json!({ "type": "string" }))?;
+                let place = "spec.versions[0].schema.openAPIV3Schema.properties.a.zop";
+                same("the warnings", warnings, vec![format!("299 - \"unknown field \\\"{place}\\\"\"")])
+            },
+        ),
+        case(
+            "some_unknown_members_are_not_named",
+            "Below `items` and `additionalProperties` unknown members are dropped without a warning.",
+            async |t| {
+                let odd = json!({ "type": "string", "zop": 1 });
+                for (named, member) in [("array", "items"), ("object", "additionalProperties")] {
+                    let mut schema = json!({ "type": named });
+                    schema[member] = odd.clone();
+                    let (read, warnings) = read(t, schema).await?;
+                    same("the schema", read[member].clone(), json!({ "type": "string" }))?;
+                    same("the warnings", warnings, Vec::<String>::new())?;
+                }
+                Ok(())
+            },
+        ),
+        case(
+            "a_wrong_type_is_named",
+            "A member of a wrong type: 400, with its path and Go type.",
+            async |t| {
+                let at =
+                    "into Go struct field JSONSchemaProps.spec.versions.schema.openAPIV3Schema.properties";
+                for (schema, what) in [
+                    (json!({ "type": 1 }), format!("number {at}.type of type string")),
+                    (json!({ "maxLength": "x" }), format!("string {at}.maxLength of type int64")),
+                    (json!({ "maxLength": 1.5 }), format!("number 1.5 {at}.maxLength of type int64")),
+                    (json!({ "minimum": "x" }), format!("string {at}.minimum of type float64")),
+                    (json!({ "items": { "type": 1 } }), format!("number {at}.items.type of type string")),
+                    (json!({ "items": [1] }), format!("number {at}.items of type v1.JSONSchemaProps")),
+                    (json!(1), format!("number {at} of type v1.JSONSchemaProps")),
+                    (
+                        json!({ "definitions": 1 }),
+                        format!("number {at}.definitions of type v1.JSONSchemaDefinitions"),
+                    ),
+                    (
+                        json!({ "x-kubernetes-validations": 1 }),
+                        format!("number {at}.x-kubernetes-validations of type v1.ValidationRules"),
+                    ),
+                ] {
+                    undecodable(t, schema, &format!("json: cannot unmarshal {what}")).await?;
+                }
+                Ok(())
+            },
+        ),
+        case(
+            "other_members_are_a_schema_or_a_truth",
+            "`additionalProperties` that are neither: 400.",
+            async |t| {
+                undecodable(t, json!({ "additionalProperties": 1 }), "boolean or JSON schema expected").await
+            },
+        ),
+    ]
+}
+
+fn writing() -> Vec<Case> {
+    vec![
+        case(
+            "conditions_are_patched_as_one",
+            "A strategic merge patch with one condition replaces them all: they have no merge key.",
+            async |t| {
+                served(t, open()).await?;
+                let mine = json!({ "type": "Mine", "status": "True" });
+                let patch = json!({ "status": { "conditions": [mine] } });
+                let patched = t.patch(&format!("{}/status", own(t)), STRATEGIC, &patch).await?.is(200)?;
+                has(&patched["status"], json!({ "conditions": [mine] }))
+            },
+        ),
+        case(
+            "conditions_are_owned_by_type",
+            "Who applies a condition owns it by its type, and the controllers keep theirs.",
+            async |t| {
+                served(t, open()).await?;
+                let ours =
+                    applied(json!({ "status": { "conditions": [{ "type": "Ours", "status": "True" }] } }));
+                let path = format!("{}/status?fieldManager=m", own(t));
+                let made = t.patch(&path, APPLY, &ours).await?.is(200)?;
+                let owners = items(&made, "/metadata/managedFields").iter();
+                let mine =
+                    owners.filter(|owner| text(owner, "/manager") == "m").map(|owner| &owner["fieldsV1"]);
+                let expected = json!({ "f:status": { "f:conditions": {
+                    "k:{\"type\":\"Ours\"}": { ".": {}, "f:status": {}, "f:type": {} },
+                } } });
+                same("what is owned", mine.collect::<Vec<_>>(), vec![&expected])?;
+                same("conditions", items(&made, "/status/conditions").len(), 3)
+            },
+        ),
+        case(
+            "versions_are_owned_as_one",
+            "Whoever applies other versions than another has written: 409 about all of them.",
+            async |t| {
+                served(t, open()).await?;
+                let versions = definition(t, json!({ "type": "object" }))["spec"]["versions"].take();
+                let ours = applied(json!({ "spec": { "versions": versions } }));
+                let answer = t.patch(&format!("{}?fieldManager=m", own(t)), APPLY, &ours).await?;
+                let status = answer.refused(409, "Conflict")?;
+                has(&status["details"]["causes"], json!([{ "field": ".spec.versions" }]))
+            },
+        ),
+        case(
+            "stored_versions_come_back",
+            "A status without stored versions gets the one that objects are stored in.",
+            async |t| {
+                served(t, open()).await?;
+                let path = format!("{}/status?dryRun=All", own(t));
+                for none in [json!(null), json!([])] {
+                    let patched =
+                        t.merge(&path, json!({ "status": { "storedVersions": none } })).await?.is(200)?;
+                    has(&patched, json!({ "status": { "storedVersions": ["v1"] } }))?;
+                }
+                Ok(())
+            },
+        ),
+    ]
+}
+
+fn described() -> Vec<Case> {
+    vec![
+        case(
+            "definitions_are_described",
+            "OpenAPI says what a definition has, and by what its rules are merged.",
+            async |t| {
+                let document = t.get("/openapi/v3/apis/apiextensions.k8s.io/v1").await?.is(200)?;
+                let prefix = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.";
+                let schemas = &document["components"]["schemas"];
+                let kind = json!([{ "group": "apiextensions.k8s.io", "kind": "CustomResourceDefinition", "version": "v1" }]);
+                has(
+                    &schemas[format!("{prefix}CustomResourceDefinition")],
+                    json!({ "type": "object", "required": ["spec"], "x-kubernetes-group-version-kind": kind }),
+                )?;
+                has(
+                    &schemas[format!("{prefix}JSONSchemaProps")]["properties"]["x-kubernetes-validations"],
+                    json!({ "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-patch-merge-key": "rule" }),
+                )
+            },
+        ),
+        case(
+            "scales_are_described_where_they_are",
+            "OpenAPI has the paths of status and scale, and the schema of a Scale beside those of Deployments.",
+            async |t| {
+                let document = t.get("/openapi/v3/apis/apps/v1").await?.is(200)?;
+                let path = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}";
+                for (subresource, group, kind) in
+                    [("status", "apps", "Deployment"), ("scale", "autoscaling", "Scale")]
+                {
+                    for action in ["get", "put", "patch"] {
+                        has(
+                            &document["paths"][format!("{path}/{subresource}")][action],
+                            json!({
+                                "x-kubernetes-action": action,
+                                "x-kubernetes-group-version-kind": { "group": group, "version": "v1", "kind": kind },
+                            }),
+                        )?;
+                    }
+                }
+                has(
+                    &document["components"]["schemas"]["io.k8s.api.autoscaling.v1.ScaleSpec"],
+                    json!({ "properties": { "replicas": { "type": "integer", "format": "int32" } } }),
+                )
+            },
+        ),
+    ]
+}
