@@ -73,6 +73,9 @@ pub(crate) fn normalize(object: &mut Object) {
         Value::Array(items) => !items.is_empty(),
         _ => true,
     });
+    if metadata.get("generation").is_some_and(|generation| *generation == 0) {
+        metadata.remove("generation");
+    }
 }
 
 /// Takes out owner references that are there already, and says of which uids.
@@ -135,6 +138,10 @@ pub(crate) fn check_old_finalizers(object: &Object, causes: &mut Causes) {
 
 /// What is wrong with labels, annotations, finalizers and owner references.
 pub(crate) fn check(object: &Object, causes: &mut Causes) {
+    if let Some(number) = get(object, "generation").filter(|_| generation(object) < 0) {
+        let why = "must be greater than or equal to 0";
+        causes.push(Cause::invalid_json("metadata.generation", number, why));
+    }
     let members = |member: &str| get(object, member).and_then(Value::as_object).into_iter().flatten();
     for (key, value) in members("labels") {
         if let Some(why) = names::wrong_qualified_name(key) {

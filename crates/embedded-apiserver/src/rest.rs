@@ -62,7 +62,12 @@ pub(crate) async fn serve(core: &Arc<Core>, request: Request<Bytes>) -> Response
     let mut deprecated = None;
     let mut response = answer(core, request, &mut deprecated).await.unwrap_or_else(Status::into_response);
     if let Some(warning) = deprecated {
+        let others: Vec<_> = response.headers().get_all(header::WARNING).iter().cloned().collect();
+        response.headers_mut().remove(header::WARNING);
         warn(&mut response, warning);
+        for other in others {
+            response.headers_mut().append(header::WARNING, other);
+        }
     }
     dress.wear(response).await
 }
@@ -94,7 +99,6 @@ async fn answer(
     let Route::Objects(target) = route else {
         return discovery::answer(core, &route, &request);
     };
-    *deprecated = target.kind.builtin.and_then(builtin::Builtin::deprecated);
     if old_watch.is_some() && request.method() != Method::GET {
         return Err(Status::method_not_allowed());
     }
@@ -104,6 +108,8 @@ async fn answer(
     let user = request.extensions().get::<User>().cloned().unwrap_or_else(User::anonymous);
     way::check(&target, &request)?;
     let form = media::accepted(request.headers())?;
+    // Refused before this, a request has not come as far as to the kind.
+    *deprecated = target.kind.builtin.and_then(builtin::Builtin::deprecated);
     let table = table::Wish::of(request.headers(), &query)?;
     let request = media::into_json(protobuf::into_json(request, &target.kind)?, &target.kind)?;
     if reviews::is_review(&target.kind) {

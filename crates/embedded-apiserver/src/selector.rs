@@ -4,7 +4,7 @@ mod labels;
 
 use std::collections::BTreeSet;
 
-use crate::builtin::event;
+use crate::builtin::{Builtin, event};
 use crate::kind::Kind;
 use crate::status::Status;
 use crate::stored::Stored;
@@ -67,6 +67,8 @@ impl Selector {
                         format!(
                             "{path:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\""
                         )
+                    } else if kind.builtin == Some(Builtin::Job) {
+                        format!("field label {path:?} not supported for Job")
                     } else {
                         format!("field label not supported: {path}")
                     }));

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::body::Body;
+use crate::builtin::Builtin;
 use crate::clock::Clock;
 use crate::kind::Kind;
 use crate::media;
@@ -81,6 +82,12 @@ impl Wish {
     }
 }
 
+/// The metadata of a table of one object: its version, if it has one.
+fn of_version(object: &Value) -> Value {
+    let version = &object["metadata"]["resourceVersion"];
+    if version.is_null() { json!({}) } else { json!({ "resourceVersion": version }) }
+}
+
 struct Printer {
     kind: Arc<Kind>,
     include: Include,
@@ -101,7 +108,7 @@ impl Printer {
             return None;
         };
         let metadata = match &answer {
-            Value::Null => json!({ "resourceVersion": objects.first()?["metadata"]["resourceVersion"] }),
+            Value::Null => of_version(objects.first()?),
             list => {
                 let mut metadata = list["metadata"].clone();
                 // A list of a custom kind has one, empty or not; a table has none that is empty.
@@ -118,7 +125,7 @@ impl Printer {
     fn event(&self, line: &[u8], first: bool, now: Timestamp) -> Option<Value> {
         let mut event: Value = serde_json::from_slice(line).ok()?;
         let object = event["object"].take();
-        let metadata = json!({ "resourceVersion": object["metadata"]["resourceVersion"] });
+        let metadata = of_version(&object);
         let rows = match event["type"].as_str()? {
             "ERROR" => return None,
             "BOOKMARK" => Vec::new(),
@@ -135,6 +142,9 @@ impl Printer {
             Some(definition) => printed::definitions(definition),
             None => columns.iter().map(Column::definition).collect::<Vec<_>>(),
         });
+        // The way of printing that has nothing but names makes no list for none.
+        let plain = matches!(self.kind.builtin, Some(Builtin::Role | Builtin::ClusterRole));
+        let none = (plain && objects.is_empty()).then_some(());
         let rows = objects.into_iter().map(|object| {
             let cells: Vec<Value> = match of_kind {
                 Some(definition) => printed::cells(definition, &object, now),
@@ -147,7 +157,7 @@ impl Printer {
             "apiVersion": "meta.k8s.io/v1",
             "metadata": metadata,
             "columnDefinitions": definitions,
-            "rows": rows.collect::<Vec<_>>(),
+            "rows": none.map_or_else(|| rows.collect(), |()| Value::Null),
         })
     }
 

@@ -30,6 +30,7 @@ mod expressions;
 mod faults;
 mod finalizers;
 mod found;
+mod found_typed;
 mod following;
 mod hostile;
 mod lifecycles;
@@ -190,6 +191,7 @@ pub fn cases() -> Vec<Case> {
         ("kinds", kinds::cases()),
         ("faults", faults::cases()),
         ("found", found::cases()),
+        ("found_typed", found_typed::cases()),
     ];
     let named =
         |(group, cases): (&'static str, Vec<Case>)| cases.into_iter().map(move |case| Case { group, ..case });

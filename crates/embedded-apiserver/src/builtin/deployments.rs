@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::builtin::pod_checks::check_template;
 use crate::builtin::rules::{at, fill, text};
-use crate::builtin::values::{immutable, int_or_percent, members, not_negative, percent};
+use crate::builtin::values::{int_or_percent, members, not_negative, percent};
 use crate::builtin::{Builtin, pods, selectors};
 use crate::metadata::Object;
 use crate::status::{Cause, Causes};
@@ -53,7 +53,8 @@ pub(super) fn check(builtin: Builtin, object: &Object, causes: &mut Causes) {
             if selectors::is_usable(selector) {
                 check_of_template(object, Some(selector), causes);
             } else {
-                causes.push(Cause::invalid_json("spec.selector", selector, "invalid label selector"));
+                let shown = selectors::shown(selector);
+                causes.push(Cause::invalid_text("spec.selector", &shown, "invalid label selector"));
             }
         }
     }
@@ -136,7 +137,7 @@ fn check_strategy(object: &Object, causes: &mut Causes) {
 
 /// What may not change of the spec.
 pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
-    immutable(at(object, "spec.selector"), at(old, "spec.selector"), "spec.selector", causes);
+    selectors::immutable(at(object, "spec.selector"), at(old, "spec.selector"), "spec.selector", causes);
 }
 
 /// `ValidateDeploymentStatusUpdate` and `ValidateReplicaSetStatusUpdate`.

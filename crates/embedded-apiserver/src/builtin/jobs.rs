@@ -157,7 +157,8 @@ fn check_generated(object: &Object, causes: &mut Causes) {
     }
     let expected = expected.into_iter().map(|(label, value)| (label.to_owned(), value.into())).collect();
     if !selectors::matches(selector, &expected) {
-        causes.push(Cause::invalid_json("spec.selector", selector, "`selector` not auto-generated"));
+        let shown = selectors::shown(selector);
+        causes.push(Cause::invalid_text("spec.selector", &shown, "`selector` not auto-generated"));
     }
 }
 
@@ -189,20 +190,62 @@ fn check_mode(object: &Object, causes: &mut Causes) {
 
 /// `ValidateJobUpdate`.
 pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
-    let mut stays = |member: &str| {
-        let path = format!("spec.{member}");
-        immutable(at(object, &path), at(old, &path), &path, causes);
+    let mut stay = |members: &[&str]| {
+        for member in members {
+            let path = format!("spec.{member}");
+            immutable(at(object, &path), at(old, &path), &path, causes);
+        }
     };
     if text(object, "spec.completionMode") != "Indexed" {
-        stays("completions");
+        stay(&["completions"]);
     }
-    stays("selector");
-    if !is_suspended_and_unstarted(old) {
-        stays("template");
+    let is_suspended = is_suspended_and_unstarted(old);
+    if !is_suspended {
+        stay(&["template"]);
     }
-    for member in ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"]
-    {
-        stays(member);
+    stay(&["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"]);
+    if is_suspended {
+        let spec = |object| without_directives(at(object, "spec.template.spec"));
+        immutable(Some(&spec(object)), Some(&spec(old)), "spec.template.spec", causes);
+    }
+    let selector = |object| at(object, "spec.selector");
+    selectors::immutable(selector(object), selector(old), "spec.selector", causes);
+}
+
+/// The spec of a template without what may still change before any pod is made of it: where pods may go, and what they
+/// ask for.
+fn without_directives(spec: Option<&Value>) -> Value {
+    let mut spec = members(spec);
+    for member in ["nodeSelector", "tolerations", "schedulingGates", "affinity"] {
+        spec.remove(member);
+    }
+    for list in ["containers", "initContainers"] {
+        let containers = spec.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+        containers.filter_map(Value::as_object_mut).for_each(|container| drop(container.remove("resources")));
+    }
+    spec.into()
+}
+
+/// `ValidateJobStatusUpdate`, as far as it counts.
+pub(super) fn check_status(object: &Object, old: &Object, causes: &mut Causes) {
+    let status = object.get("status").unwrap_or(&Value::Null);
+    not_negative(status, "status", &["active", "succeeded", "failed", "ready", "terminating"], causes);
+    let number =
+        |object: &Object, member: &str| at(object, &format!("status.{member}")).and_then(Value::as_i64);
+    let (ready, active) = (number(object, "ready"), number(object, "active").unwrap_or(0));
+    let changed = ready != number(old, "ready") || active != number(old, "active").unwrap_or(0);
+    if let Some(ready) = ready.filter(|ready| changed && *ready > active) {
+        let why = "cannot set more ready pods than active";
+        causes.push(Cause::invalid_json("status.ready", &ready.into(), why));
+    }
+    for member in ["failed", "succeeded"] {
+        let count = |object| number(object, member).unwrap_or(0);
+        // Of a Job by index only those are counted that are left: its indexes are what may not shrink.
+        let by_index = member == "succeeded" && text(object, "spec.completionMode") == "Indexed";
+        if count(object) < count(old) && !by_index {
+            let why = format!("cannot decrease the {member} counter");
+            causes.push(Cause::invalid_json(format!("status.{member}"), &count(object).into(), &why));
+        }
     }
 }
 

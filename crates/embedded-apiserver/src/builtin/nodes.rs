@@ -1,7 +1,10 @@
 //! Nodes: what a new one gets, what is refused, and what of it may change. Pure.
 
+use std::net::IpAddr;
+
 use serde_json::{Value, json};
 
+use crate::builtin::quantities::Quantity;
 use crate::builtin::rules::at;
 use crate::builtin::values::{items, said};
 use crate::metadata::Object;
@@ -64,6 +67,39 @@ pub(super) fn check(object: &Object, causes: &mut Causes) {
         }
         seen.push((key, effect));
     }
+    check_resources(object, causes);
+}
+
+/// `ValidateNodeResources`, and the ranges of its pods.
+fn check_resources(object: &Object, causes: &mut Causes) {
+    for member in ["capacity", "allocatable"] {
+        let path = format!("status.{member}");
+        for (name, amount) in at(object, &path).and_then(Value::as_object).into_iter().flatten() {
+            let text = amount.as_str().unwrap_or_default();
+            if Quantity::parse(text).is_ok_and(Quantity::is_negative) {
+                let why = "must be greater than or equal to 0";
+                causes.push(Cause::invalid(format!("{path}.{name}"), text, why));
+            }
+        }
+    }
+    for (path, range) in items(at(object, "spec.podCIDRs"), "spec.podCIDRs") {
+        let range = range.as_str().unwrap_or_default();
+        if !is_range(range) {
+            let why = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
+            causes.push(Cause::invalid(path, range, why));
+        }
+    }
+}
+
+/// An address and how many of its bits count.
+fn is_range(text: &str) -> bool {
+    let Some((address, bits)) = text.split_once('/') else { return false };
+    let most = match address.parse() {
+        Ok(IpAddr::V4(_)) => 32,
+        Ok(IpAddr::V6(_)) => 128,
+        Err(_) => return false,
+    };
+    bits.parse::<u8>().is_ok_and(|bits| bits <= most)
 }
 
 /// `ValidateNodeUpdate`.

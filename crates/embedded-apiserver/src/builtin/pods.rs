@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::builtin::quantities::Quantity;
-use crate::builtin::rules::{at, fill};
+use crate::builtin::rules::{at, fill, text};
+use crate::builtin::values::{address, immutable, items, said, subdomain};
 use crate::metadata::Object;
 use crate::status::{Cause, Causes};
 
@@ -17,6 +18,11 @@ pub(super) fn default_pod(object: &mut Object) {
         default_requests(container);
     }
     default_spec(spec);
+    // Of a template it stays as it is.
+    let grace = spec.get_mut("terminationGracePeriodSeconds");
+    if let Some(grace) = grace.filter(|grace| grace.as_i64().is_some_and(|seconds| seconds < 0)) {
+        *grace = json!(1);
+    }
     let Some(Value::Object(status)) = object.get_mut("status") else { return };
     // One address and the list of all: the single one is authoritative where they differ.
     let single = status.get("podIP").cloned().filter(|ip| ip.as_str().is_some_and(|ip| !ip.is_empty()));
@@ -48,11 +54,6 @@ fn default_spec(spec: &mut Members) {
         ("securityContext", json!({})),
     ] {
         spec.entry(member).or_insert(value);
-    }
-    if let Some(seconds) = spec.get_mut("terminationGracePeriodSeconds")
-        && seconds.as_i64().is_some_and(|seconds| seconds < 0)
-    {
-        *seconds = json!(1);
     }
     // Two names of one member: the old one is kept in step.
     let account = ["serviceAccountName", "serviceAccount"]
@@ -287,10 +288,44 @@ fn add_tolerations(spec: &mut Members) {
     }
 }
 
+/// Of which quality a Pod is goes without saying.
+pub(super) fn prepare_status(object: &mut Object, old: &Object) {
+    if let Some(quality) = at(old, "status.qosClass") {
+        fill(object, "status", &[("qosClass", quality.clone())]);
+    }
+}
+
+/// `ValidatePodStatusUpdate`, as far as it looks at addresses and at what never changes.
+pub(super) fn check_status(object: &Object, old: &Object, causes: &mut Causes) {
+    immutable(at(object, "status.qosClass"), at(old, "status.qosClass"), "status.qosClass", causes);
+    for list in ["podIPs", "hostIPs"] {
+        let path = format!("status.{list}");
+        for (path, item) in items(at(object, &path), &path) {
+            address(said(item, "ip"), &path, causes);
+        }
+    }
+    let node = text(object, "status.nominatedNodeName");
+    if !node.is_empty() && node != text(old, "status.nominatedNodeName") {
+        subdomain(node, "status.nominatedNodeName", causes);
+    }
+}
+
 /// `ValidatePodUpdate`: images, the deadline and more tolerations may change.
 pub(super) fn check_pod_update(object: &Object, old: &Object, causes: &mut Causes) {
     let spec = |object: &Object| object.get("spec").and_then(Value::as_object).cloned().unwrap_or_default();
     let (mut new, was) = (spec(object), spec(old));
+    let mut same_number = true;
+    for member in ["containers", "initContainers"] {
+        let count = |spec: &Object| spec.get(member).and_then(Value::as_array).map_or(0, Vec::len);
+        if count(&new) != count(&was) {
+            let why = "pod updates may not add or remove containers";
+            causes.push(Cause::forbidden(format!("spec.{member}"), why));
+            same_number = false;
+        }
+    }
+    if !same_number {
+        return;
+    }
     for member in ["containers", "initContainers"] {
         let images = was.get(member).and_then(Value::as_array).into_iter().flatten();
         let containers = new.get_mut(member).and_then(Value::as_array_mut).into_iter().flatten();

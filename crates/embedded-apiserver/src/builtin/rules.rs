@@ -63,6 +63,7 @@ pub(crate) fn default(builtin: Builtin, object: &mut Object) {
         | Builtin::Lease
         | Builtin::LeaseCandidate
         | Builtin::Role
+        | Builtin::Scale
         | Builtin::ServiceAccount => {}
     }
 }
@@ -126,9 +127,16 @@ pub(crate) fn prepare_create(builtin: Builtin, object: &mut Object, now: Timesta
         }
         Builtin::Service => {
             services::prepare_create(object);
-            object.insert("status".to_owned(), json!({ "loadBalancer": {} }));
+            reset_status(builtin, object);
         }
         _ => {}
+    }
+}
+
+/// The status of a new Service.
+pub(crate) fn reset_status(builtin: Builtin, object: &mut Object) {
+    if builtin == Builtin::Service {
+        object.insert("status".to_owned(), json!({ "loadBalancer": {} }));
     }
 }
 
@@ -136,6 +144,10 @@ pub(crate) fn prepare_create(builtin: Builtin, object: &mut Object, now: Timesta
 pub(crate) fn prepare_status(builtin: Builtin, object: &mut Object, old: &Object, now: Timestamp) {
     if builtin == Builtin::Deployment {
         metadata::copy(old, object, "labels");
+    }
+    if builtin == Builtin::Pod {
+        metadata::copy(old, object, "ownerReferences");
+        pods::prepare_status(object, old);
     }
     if builtin != Builtin::Volume {
         return;
@@ -166,6 +178,13 @@ pub(super) fn fill(object: &mut Object, member: &str, defaults: &[(&str, Value)]
         for (name, value) in defaults {
             target.entry(*name).or_insert_with(|| value.clone());
         }
+    }
+}
+
+/// What an empty object has when it comes from the type that Go keeps: a number there is a pointer in the version.
+pub(crate) fn converted(builtin: Builtin, object: &mut Object) {
+    if matches!(builtin, Builtin::Deployment | Builtin::ReplicaSet) {
+        fill(object, "spec", &[("replicas", json!(0))]);
     }
 }
 
@@ -218,7 +237,7 @@ pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, cau
             }
         }
         // A definition is checked with what it was before.
-        Builtin::Definition | Builtin::ServiceAccount => {}
+        Builtin::Definition | Builtin::Scale | Builtin::ServiceAccount => {}
     }
 }
 
@@ -281,8 +300,14 @@ pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, caus
 
 /// What is wrong with a change of the status alone: the rest is as it was checked before.
 pub(crate) fn check_status(builtin: Builtin, object: &Object, old: &Object, causes: &mut Causes) {
-    if matches!(builtin, Builtin::Deployment | Builtin::ReplicaSet) {
-        deployments::check_status(builtin, object, old, causes);
+    match builtin {
+        Builtin::Deployment | Builtin::ReplicaSet => {
+            deployments::check_status(builtin, object, old, causes);
+        }
+        Builtin::Job => jobs::check_status(object, old, causes),
+        Builtin::Pod => pods::check_status(object, old, causes),
+        Builtin::Service => services::check_status(object, causes),
+        _ => {}
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::builtin::values::{items, labels, said};
+use crate::builtin::values::{IMMUTABLE, items, labels, said};
 use crate::names;
 use crate::status::{Cause, Causes};
 
@@ -40,6 +40,22 @@ pub(super) fn check(selector: &Value, path: &str, causes: &mut Causes) {
                 causes.push(Cause::invalid(path, value, why));
             }
         }
+    }
+}
+
+/// As Go writes one: the labels first.
+pub(super) fn shown(selector: &Value) -> String {
+    let Value::Object(members) = selector else { return selector.to_string() };
+    let mut parts: Vec<String> =
+        members.get("matchLabels").map(|labels| format!("\"matchLabels\":{labels}")).into_iter().collect();
+    parts.extend(members.get("matchExpressions").map(|all| format!("\"matchExpressions\":{all}")));
+    format!("{{{}}}", parts.join(","))
+}
+
+/// A selector that may not change (`ValidateImmutableField`).
+pub(super) fn immutable(new: Option<&Value>, old: Option<&Value>, path: &str, causes: &mut Causes) {
+    if new != old {
+        causes.push(Cause::invalid_text(path, &shown(new.unwrap_or(&Value::Null)), IMMUTABLE));
     }
 }
 

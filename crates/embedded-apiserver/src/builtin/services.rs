@@ -401,7 +401,8 @@ fn check_policies(object: &Object, spec: &Value, causes: &mut Causes) {
 
 /// `ValidateServiceUpdate`: an address stays once it is set.
 pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
-    if of_type(object, &["ExternalName"]) || of_type(old, &["ExternalName"]) {
+    // Of a type that is none nothing was allocated, and that is said elsewhere.
+    if !needs_cluster_ip(object) || !needs_cluster_ip(old) {
         return;
     }
     if is_headless(object) && is_headless(old) {
@@ -416,6 +417,41 @@ pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
         causes.push(Cause::invalid_json(field, &Value::Null, "primary clusterIP can not be unset"));
     } else if !was.is_empty() && new.first() != was.first() {
         causes.push(Cause::invalid_json(field, &new.into(), "may not change once set"));
+    }
+}
+
+/// `ValidateLoadBalancerStatus`.
+pub(super) fn check_status(object: &Object, causes: &mut Causes) {
+    let path = "status.loadBalancer.ingress";
+    let all = at(object, path);
+    if !of_type(object, &["LoadBalancer"]) {
+        if all.is_some() {
+            causes.push(Cause::forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'"));
+        }
+        return;
+    }
+    for (path, ingress) in items(all, path) {
+        let (ip, mode, host) = (said(ingress, "ip"), said(ingress, "ipMode"), said(ingress, "hostname"));
+        if !ip.is_empty() {
+            address(ip, &format!("{path}.ip"), causes);
+        }
+        match (ip, mode) {
+            ("", "") | (_, "VIP" | "Proxy") if !(ip.is_empty() && !mode.is_empty()) => {}
+            ("", _) => {
+                let why = "may not be specified when `ip` is not set";
+                causes.push(Cause::forbidden(format!("{path}.ipMode"), why));
+            }
+            (_, "") => {
+                let why = "must be specified when `ip` is set";
+                causes.push(Cause::required(format!("{path}.ipMode"), why));
+            }
+            (_, mode) => {
+                causes.push(Cause::unsupported(format!("{path}.ipMode"), mode, &["Proxy", "VIP"]));
+            }
+        }
+        if !host.is_empty() {
+            subdomain(host, &format!("{path}.hostname"), causes);
+        }
     }
 }
 

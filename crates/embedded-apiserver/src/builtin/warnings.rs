@@ -49,8 +49,11 @@ pub(super) fn of(builtin: Builtin, object: &Object, old: Option<&Object>) -> Vec
                 ));
             }
         }
-        Builtin::EndpointSlice if object.get("addressType").is_some_and(|kind| kind == "FQDN") => {
-            warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
+        Builtin::EndpointSlice => {
+            let is_named = object.get("addressType").is_some_and(|kind| kind == "FQDN");
+            if is_named && old.is_none() {
+                warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
+            }
         }
         _ => {}
     }

@@ -74,6 +74,9 @@ pub(crate) struct Entry {
 #[doc(alias = "managedFields")]
 pub(crate) struct Managed {
     pub(super) entries: BTreeMap<String, Entry>,
+    /// Entries beside others of the same managers: written down, and hidden by those when they are read again. A write
+    /// to a Scale leaves such.
+    beside: Vec<Entry>,
 }
 
 /// What a client has sent as managedFields.
@@ -120,6 +123,15 @@ impl Managed {
         self.entries.insert(entry.manager.id(), entry);
     }
 
+    /// Adds an entry, beside the one that its manager has already.
+    pub(super) fn insert_beside(&mut self, entry: Entry) {
+        if self.entries.contains_key(&entry.manager.id()) {
+            self.beside.push(entry);
+        } else {
+            self.insert(entry);
+        }
+    }
+
     /// Reads a list of entries.
     ///
     /// # Errors
@@ -162,7 +174,7 @@ impl Managed {
 
     /// The entries in the order in which they are shown.
     fn sorted(&self) -> Vec<&Entry> {
-        let mut entries: Vec<&Entry> = self.entries.values().collect();
+        let mut entries: Vec<&Entry> = self.entries.values().chain(&self.beside).collect();
         entries.sort_by_key(|entry| {
             let manager = &entry.manager;
             let seconds = entry.time.map_or(0, Timestamp::as_second);
@@ -205,7 +217,9 @@ impl Managed {
     /// Whether both say the same but for times.
     pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
         let timeless = |(id, entry): (&String, &Entry)| (id.clone(), entry.version.clone());
+        let beside = |managed: &Self| managed.beside.len();
         self.entries.len() == other.entries.len()
+            && beside(self) == beside(other)
             && self.entries.iter().map(timeless).eq(other.entries.iter().map(timeless))
             && self.entries().map(|entry| &entry.fields).eq(other.entries().map(|entry| &entry.fields))
     }

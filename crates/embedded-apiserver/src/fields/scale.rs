@@ -59,7 +59,7 @@ pub(crate) fn of_object(owned: &Managed, scale: &Managed, version: &str, paths: 
             continue;
         }
         let Manager { name, applies, subresource, .. } = &entry.manager;
-        managed.insert(Entry {
+        managed.insert_beside(Entry {
             manager: Manager::new(name, *applies, version, subresource),
             version: version.to_owned(),
             // Its time is lost on the way, on the real server too.

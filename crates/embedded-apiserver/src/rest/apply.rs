@@ -10,7 +10,9 @@ use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame};
 use crate::rest::duplicates;
 use crate::rest::ownership::{Owners, with_operation};
-use crate::rest::write::{Edited, Taken, check_said_name, insert, shown, warned};
+use crate::rest::write::{
+    Edited, New, Taken, check_number, check_said_name, creates_by_status, insert, shown, warned,
+};
 use crate::rest::{Written, check_path_name, key_of};
 use crate::status::{Cause, Status};
 use crate::stored::Stored;
@@ -23,13 +25,18 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
     let missing = missing_manager(query).into_iter().collect();
     let (dry_run, validation) = query.write_options("PatchOptions", missing)?;
     let force = query.flag("force");
+    let key = key_of(target, name);
+    let seen = core.store.get(&kind.storage, &key);
+    let has_place = target.subresource.is_none() || creates_by_status(kind);
+    if seen.is_none() && !has_place {
+        return Err(Status::not_found(kind, name));
+    }
     let (mut config, doubtful) = read(request.body())?;
     check_types(&kind.api_version(), kind.kind(), &mut config)?;
-    let key = key_of(target, name);
     let now = core.clock.now();
     let turn = Turn::of(core, &call.writer(dry_run));
     let work_out = |current: Option<&Stored>| {
-        if current.is_none() && target.subresource.is_some() {
+        if current.is_none() && !has_place {
             return Err(Status::not_found(kind, name));
         }
         let live = current.map(|current| shown(kind, current));
@@ -62,7 +69,6 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
         Ok(WorkedOut { live, owned, object: decoded.object, managed, warnings })
     };
     // It may take its time: done outside of the lock, and again inside only if somebody was faster.
-    let seen = core.store.get(&kind.storage, &key);
     let tried = (seen.as_ref().map(|seen| seen.revision), work_out(seen.as_deref()));
     let mut taken = Taken::new(tried, turn.is_some());
     gated(core, kind, turn, |inner| {
@@ -73,9 +79,10 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
             if is_the_same { tried? } else { work_out(current.as_deref())? };
         let owners = Owners::Known(managed);
         let (Some(current), Some(live)) = (&current, &live) else {
+            check_number(&object)?;
             metadata::of(&mut object).remove("resourceVersion");
-            let namespace = target.namespace.as_deref();
-            let object = insert(core, inner, kind, namespace, object, owners, now, dry_run);
+            let new = New::by_update(target, now, dry_run);
+            let object = insert(core, inner, &new, object, owners);
             let object = object.map_err(|status| status.warned(&warnings))?;
             warnings.extend(warned(kind, &object, None));
             return Ok(Written { object, created: true, warnings });

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::builtin::unserved;
+use crate::builtin::{Builtin, unserved};
 use crate::fields::Sent;
 use crate::go_value::{go_text, shorten_numbers};
 use crate::json_syntax;
@@ -89,6 +89,9 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
     if let Some(why) = unregistered(kind, &object) {
         return Err(Status::bad_request(why));
     }
+    if let Some((what, why)) = unconvertible(kind, &object) {
+        return Err(Status::bad_request(format!("{what} cannot be handled as a Scale: {why}")));
+    }
     check_types(kind, &object).map_err(Status::bad_request)?;
     if let Some(said) = other_kind(kind, &object) {
         return Err(Status::of_other_kind(kind, said, metadata::text(&object, "name")));
@@ -160,7 +163,8 @@ pub(crate) fn patched(
     let value = Value::Object(object);
     json_syntax::interpret(&value).map_err(|why| wrong(&why, &value))?;
     let Value::Object(object) = value else { return Err(wrong("the result is no object", &value)) };
-    if let Err(why) = check_types(kind, &object) {
+    let other = unconvertible(kind, &object).map(|(_, why)| why);
+    if let Some(why) = other.or_else(|| check_types(kind, &object).err()) {
         return Err(wrong(&why, &object.into()));
     }
     if let Some(said) = other_kind(kind, &object) {
@@ -211,6 +215,25 @@ fn unregistered(kind: &Kind, object: &Object) -> Option<String> {
         "{name} in version {short:?} cannot be handled as a {own_kind}: no kind {name:?} is registered for version \
          {version:?} in scheme \"pkg/runtime/scheme.go:111\""
     ))
+}
+
+/// What an object that is to be a Scale says to be else, and why it is none: it has a way of its own to be decoded.
+fn unconvertible(kind: &Kind, object: &Object) -> Option<(String, String)> {
+    let said = |member: &str| object.get(member).and_then(Value::as_str).filter(|said| !said.is_empty());
+    let (own_version, own_kind) = (kind.api_version(), kind.kind());
+    let (version, name) = (said("apiVersion").unwrap_or(&own_version), said("kind").unwrap_or(own_kind));
+    if kind.builtin != Some(Builtin::Scale) || (version == own_version && name == own_kind) {
+        return None;
+    }
+    let short = version.rsplit('/').next().unwrap_or_default();
+    let why = if name != own_kind && unserved::is_kind(version, name) {
+        format!("converting ({short}.{name}) to (autoscaling.Scale): unknown conversion")
+    } else {
+        format!(
+            "no kind {name:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+        )
+    };
+    Some((format!("{name} in version {short:?}"), why))
 }
 
 /// What a custom object says it is, if that is not its kind.

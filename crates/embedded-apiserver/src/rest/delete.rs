@@ -202,6 +202,7 @@ pub(super) async fn delete_collection(call: Call<'_>, form: Form) -> Result<Resp
     Selector::check(&list.labels, &list.fields)?;
     list.check_list()?;
     let options = DeleteOptions::parse(query, request)?;
+    let warnings = options.warnings(kind);
     let listed = list::select(core, target, &list).await?;
     let writer = call.writer(options.is_dry_run());
     for object in &listed.objects {
@@ -210,10 +211,10 @@ pub(super) async fn delete_collection(call: Call<'_>, form: Form) -> Result<Resp
         match gated(core, kind, turn, |inner| delete_one(inner, kind, &object.key, &options, now)) {
             // Somebody else was faster.
             Err(status) if status.code() == StatusCode::NOT_FOUND.as_u16() => {}
-            deleted => drop(deleted?),
+            deleted => drop(deleted.map_err(|status| status.warned(&warnings))?),
         }
     }
-    Ok(listed.into_response(target, form))
+    Ok(with_warnings(listed.into_response(target, form), &warnings))
 }
 
 /// Deletes all objects of a kind, as far as nothing holds them.

@@ -1,71 +1,93 @@
 //! Writes to the scale subresource: a Scale is updated, patched or applied, and its one field goes into the object.
 
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::admission::{Turn, gated};
 use crate::body::Body;
+use crate::builtin::Builtin;
 use crate::fields::scale::SCALE;
 use crate::fields::{Applied, Managed};
 use crate::kind::{Kind, ScalePaths};
 use crate::media::{self, PatchType};
 use crate::metadata::{self, Object};
+use crate::names;
 use crate::patch::Patch;
-use crate::query::Query;
+use crate::query::{FieldValidation, Query};
 use crate::rest::call::Call;
+use crate::rest::decode::{self, Blame, Decoded};
 use crate::rest::ownership::{Author, Owners, ScaleWrite, scale as scale_owners};
-use crate::rest::write::{Edited, check_said_name, forbidden_force, shown};
-use crate::rest::{apply, key_of, scale};
+use crate::rest::write::{
+    AFTER_HOOKS, Edited, check_said_name, duplicates_of, forbidden_force, other_uid, set_namespace, shown,
+};
+use crate::rest::{apply, key_of, scale, with_warnings};
 use crate::route::Target;
 use crate::server::Core;
 use crate::status::{Cause, Causes, Status, json_response};
+
+/// A Scale as a kind of its own: it is decoded as any object is.
+static SCALES: LazyLock<Kind> =
+    LazyLock::new(|| Kind::namespaced("autoscaling", "v1", "Scale", "scales").built_in(Builtin::Scale));
+
+/// The subresource as a resource, as conflicts have it.
+fn scales_of(kind: &Kind) -> Kind {
+    Kind::namespaced(kind.group(), kind.version(), kind.kind(), &format!("{}/scale", kind.plural()))
+}
 
 /// What a request makes of a Scale.
 #[derive(Debug, Clone)]
 enum Wish {
     /// It is to be this.
-    Replace(Object),
-    Patch(Patch),
+    Replace(Decoded),
+    Patch {
+        patch: Patch,
+        duplicates: Vec<String>,
+        validation: FieldValidation,
+    },
     /// This is applied to it, with force or without.
     Apply(Object, bool),
 }
 
 impl Wish {
-    fn of(kind: &Kind, query: &Query, request: &Request<Bytes>) -> Result<Self, Status> {
+    fn of(call: Call<'_>, validation: FieldValidation) -> Result<Self, Status> {
+        let Call { target, query, request, .. } = call;
         if request.method() == Method::PUT {
             media::require_json(request.headers())?;
-            let wrong = |why: &dyn std::fmt::Display| {
-                Status::bad_request(format!("Scale in version \"v1\" cannot be handled as a Scale: {why}"))
-            };
-            let mut object: Object = serde_json::from_slice(request.body()).map_err(|why| wrong(&why))?;
-            for (member, expected) in [("apiVersion", SCALE), ("kind", "Scale")] {
-                let said = object.remove(member);
-                let said = said.as_ref().and_then(Value::as_str).unwrap_or_default();
-                if !said.is_empty() && said != expected {
-                    let what = if member == "kind" { "kind" } else { "API version" };
-                    return Err(Status::bad_request(format!(
-                        "the {what} in the data ({said}) does not match the expected {what} ({expected})"
-                    )));
-                }
-            }
-            return Ok(Self::Replace(object));
+            let mut decoded = decode::object(&SCALES, request.body(), validation)?;
+            decoded.remove_equal_owners("");
+            check_said_name(&decoded.object, call.name())?;
+            set_namespace(&mut decoded.object, target.namespace.as_deref())?;
+            return Ok(Self::Replace(decoded));
         }
-        match media::patch_type(request.headers(), kind.builtin.is_some())? {
+        match media::patch_type(request.headers(), call.kind().builtin.is_some())? {
             PatchType::Apply => {
                 let (mut config, _) = apply::read(request.body())?;
                 apply::check_types(SCALE, "Scale", &mut config)?;
                 Ok(Self::Apply(config, query.flag("force")))
             }
-            // A Scale has no lists: a strategic merge patch of it is a merge patch.
             sort => {
-                let sort = if sort == PatchType::Strategic { PatchType::Merge } else { sort };
-                Patch::parse(sort, request.body(), kind).map(Self::Patch)
+                // What a Scale has, the kind has, too, in the same places.
+                let patch = Patch::parse(sort, request.body(), call.kind())?;
+                let duplicates = duplicates_of(&patch, request.body());
+                Ok(Self::Patch { patch, duplicates, validation })
             }
         }
     }
 
-    /// The new Scale, none if it stays as it is; and who owns the object's fields then.
+    /// What a request to a Scale that is not there cannot be told of: only a PUT is read before it is looked for.
+    fn or_not_found(call: Call<'_>, validation: FieldValidation) -> Result<Self, Status> {
+        Self::of(call, validation).map_err(|status| {
+            let (core, kind, name) = (call.core, call.kind(), call.name());
+            let is_there = core.store.get(&kind.storage, &key_of(call.target, name)).is_some();
+            let is_read_late = call.request.method() == Method::PATCH && status.code() == 400;
+            if is_read_late && !is_there { Status::not_found(kind, name) } else { status }
+        })
+    }
+
+    /// The new Scale, none if it stays as it is; who owns the object's fields then; and what there is to warn of.
     fn grant(
         self,
         core: &Core,
@@ -73,20 +95,23 @@ impl Wish {
         author: &Author,
         live: &Object,
         owned: &Managed,
-    ) -> Result<Applied, Status> {
+    ) -> Result<(Applied, Vec<String>), Status> {
         let (kind, now) = (&target.kind, core.clock.now());
         let owners = |write: ScaleWrite<'_>| scale_owners(core, kind, author, (live, owned), write, now);
-        let new = match self {
-            Self::Replace(new) => new,
-            Self::Patch(patch) => {
-                let mut document = Value::Object(live.clone());
+        let decoded = match self {
+            Self::Replace(decoded) => decoded,
+            Self::Patch { patch, duplicates, validation } => {
+                let mut document = live.clone();
+                document.insert("apiVersion".to_owned(), SCALE.into());
+                document.insert("kind".to_owned(), "Scale".into());
+                let mut document = Value::Object(document);
                 patch.apply(&mut document)?;
-                match document {
-                    Value::Object(new) => new,
-                    other => {
-                        return Err(Status::invalid_patch(&other.to_string(), "the result is no object"));
-                    }
-                }
+                let blame = patch.as_strategic().map_or(Blame::Document, Blame::Strategic);
+                let mut decoded = decode::patched(&SCALES, document, &duplicates, validation, blame)?;
+                decoded.remove_equal_owners(AFTER_HOOKS);
+                check_said_name(&decoded.object, metadata::text(live, "name"))?;
+                set_namespace(&mut decoded.object, target.namespace.as_deref())?;
+                decoded
             }
             Self::Apply(config, force) => {
                 let applied = owners(ScaleWrite::Apply(&config, force));
@@ -99,30 +124,33 @@ impl Wish {
                          convert CR to an invalid group/version: {SCALE}"
                     )));
                 }
-                return Ok(applied);
+                return Ok((applied, Vec::new()));
             }
         };
-        owners(ScaleWrite::Update(&new)).map_err(|why| apply::refusal(why, (SCALE, "Scale"), &new))
+        let Decoded { object: new, warnings, .. } = decoded;
+        let written = owners(ScaleWrite::Update(&new));
+        let written = written.map_err(|why| apply::refusal(why, (SCALE, "Scale"), &new))?;
+        Ok((written, warnings))
     }
 }
 
-/// Whether it is only tried.
-fn options(kind: &Kind, query: &Query, request: &Request<Bytes>) -> Result<bool, Status> {
+/// Whether it is only tried, and what becomes of what a Scale does not have.
+fn options(kind: &Kind, query: &Query, request: &Request<Bytes>) -> Result<(bool, FieldValidation), Status> {
     let (options, found) = if request.method() == Method::PUT {
         ("UpdateOptions", None)
     } else {
         let applies = media::patch_type(request.headers(), kind.builtin.is_some())? == PatchType::Apply;
         ("PatchOptions", if applies { apply::missing_manager(query) } else { forbidden_force(query) })
     };
-    let (dry_run, _) = query.write_options(options, found.into_iter().collect())?;
-    Ok(dry_run)
+    query.write_options(options, found.into_iter().collect())
 }
 
 pub(super) fn write(call: Call<'_>, paths: &ScalePaths) -> Result<Response<Body>, Status> {
     let Call { core, target, query, request, .. } = call;
     let (kind, name, author) = (call.kind(), call.name(), call.author());
-    let dry_run = options(kind, query, request)?;
-    let wish = Wish::of(kind, query, request)?;
+    let (dry_run, validation) = options(kind, query, request)?;
+    let wish = Wish::or_not_found(call, validation)?;
+    let said = if let Wish::Replace(decoded) = &wish { decoded.warnings.clone() } else { Vec::new() };
     let main = Target { subresource: None, ..target.clone() };
     let turn = Turn::of(core, &call.writer(dry_run));
     let written = gated(core, kind, turn, |inner| {
@@ -140,11 +168,25 @@ pub(super) fn write(call: Call<'_>, paths: &ScalePaths) -> Result<Response<Body>
             _ => Object::new(),
         };
         live.retain(|member, _| !matches!(&**member, "apiVersion" | "kind"));
-        let Applied { object, managed } = wish.clone().grant(core, target, &author, &live, &owned)?;
+        let replaces = matches!(wish, Wish::Replace(_));
+        let (Applied { object, managed }, warnings) =
+            wish.clone().grant(core, target, &author, &live, &owned)?;
+        let refused = |status: Status| status.warned(&warnings);
+        let uid = metadata::text(&live, "uid").to_owned();
         let new = object.unwrap_or(live);
-        check_said_name(&new, name)?;
+        let said = metadata::text(&new, "uid");
+        let is_other = !said.is_empty() && said != uid;
+        if is_other && replaces {
+            return Err(refused(other_uid(target, name, (said, &uid), dry_run)));
+        }
+        check_said_name(&new, name).map_err(refused)?;
+        check(&new, name).map_err(refused)?;
+        if is_other {
+            let why = format!("Precondition failed: UID in precondition: {said}, UID in object meta: {uid}");
+            return Err(refused(Status::conflict(&scales_of(kind), name, &why)));
+        }
         let mut parent = old.clone();
-        set(&mut parent, &paths.spec_replicas, replicas(&new, name)?);
+        set(&mut parent, &paths.spec_replicas, replicas(&new)?);
         let version = metadata::text(&new, "resourceVersion");
         if !version.is_empty() {
             metadata::set(&mut parent, "resourceVersion", version);
@@ -152,29 +194,42 @@ pub(super) fn write(call: Call<'_>, paths: &ScalePaths) -> Result<Response<Body>
         let now = core.clock.now();
         let edited =
             Edited { core, kind, target: &main, name, current: &current, old: &old, owned: &owned, now };
-        edited.store(inner, parent, Owners::Known(managed), dry_run)
-    })?;
+        let written = edited.store(inner, parent, Owners::Known(managed), dry_run).map_err(refused)?;
+        Ok((written, warnings))
+    });
+    let (written, warnings) = written.map_err(|status| status.warned(&said))?;
     let (scale, _) = scale::read(paths, &shown(kind, &written))?;
-    Ok(json_response(StatusCode::OK, scale.to_string()))
+    Ok(with_warnings(json_response(StatusCode::OK, scale.to_string()), &warnings))
+}
+
+/// `ValidateScale` of pkg/apis/autoscaling/validation.
+fn check(scale: &Object, name: &str) -> Result<(), Status> {
+    let mut causes = Causes::default();
+    let base = metadata::text(scale, "generateName");
+    if !base.is_empty()
+        && let Some(why) = names::wrong_subdomain(&names::without_dash(base))
+    {
+        causes.push(Cause::invalid("metadata.generateName", base, why));
+    }
+    metadata::check(scale, &mut causes);
+    metadata::check_old_finalizers(scale, &mut causes);
+    let wanted = scale.get("spec").and_then(|spec| spec.get("replicas"));
+    if let Some(wanted) = wanted.filter(|wanted| wanted.as_i64().is_some_and(|wanted| wanted < 0)) {
+        causes.push(Cause::invalid_json("spec.replicas", wanted, "must be greater than or equal to 0"));
+    }
+    if causes.is_empty() { Ok(()) } else { Err(Status::invalid(&SCALES, name, &causes)) }
 }
 
 /// What a Scale wants: nothing said is zero.
-fn replicas(scale: &Object, name: &str) -> Result<i64, Status> {
+fn replicas(scale: &Object) -> Result<i64, Status> {
     let said = scale.get("spec").and_then(|spec| spec.get("replicas")).filter(|said| !said.is_null());
-    let said = said.cloned().unwrap_or_else(|| json!(0));
-    match said.as_i64().filter(|replicas| i32::try_from(*replicas).is_ok()) {
-        Some(replicas) if replicas >= 0 => Ok(replicas),
-        Some(_) => {
-            let mut causes = Causes::default();
-            let why = "must be greater than or equal to 0";
-            causes.push(Cause::invalid_json("spec.replicas", &said, why));
-            let kind = Kind::namespaced("autoscaling", "v1", "Scale", "scales");
-            Err(Status::invalid(&kind, name, &causes))
-        }
-        None => Err(Status::bad_request(format!(
+    let wanted = said.map_or(Some(0), |said| said.as_i64().filter(|wanted| i32::try_from(*wanted).is_ok()));
+    wanted.ok_or_else(|| {
+        let said = said.cloned().unwrap_or_default();
+        Status::bad_request(format!(
             "Scale in version \"v1\" cannot be handled as a Scale: spec.replicas is {said}, no 32 bit integer"
-        ))),
-    }
+        ))
+    })
 }
 
 fn set(object: &mut Object, path: &str, value: i64) {

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, Interval, MissedTickBehavior, Sleep, interval_at, sleep_until};
 
 use crate::body::{Body, Disconnected};
+use crate::builtin::rules;
 use crate::kind::Kind;
 use crate::metadata::Object;
 use crate::query::{ListOptions, Query};
@@ -278,6 +279,7 @@ impl Watcher {
         // What Go writes of every object of a type is there, too.
         if let (Form::Full, Some(builtin)) = (self.form, self.kind.builtin) {
             object = builtin.canonical(object.clone(), &mut Vec::new()).unwrap_or(object);
+            rules::converted(builtin, &mut object);
         }
         object.insert("apiVersion".to_owned(), version.into());
         object.insert("kind".to_owned(), kind.into());

@@ -33,14 +33,16 @@ use crate::store::Inner;
 use crate::store::state::Place;
 use crate::stored::{Key, Stored};
 
-pub(super) use update::{Edited, check_said_name, forbidden_force, patch, replace};
+pub(super) use update::{
+    Edited, check_number, check_said_name, duplicates_of, forbidden_force, other_uid, patch, replace,
+};
 
 /// The table of the namespaces.
 const NAMESPACES: &str = "/namespaces";
 /// The largest object that etcd takes, by its default.
 const MAX_OBJECT: usize = 3 * 512 * 1024;
 /// Where the real server finds owner references twice in what a patch has made.
-const AFTER_HOOKS: &str = " after mutating admission happens";
+pub(super) const AFTER_HOOKS: &str = " after mutating admission happens";
 const STALE: &str =
     "the object has been modified; please apply your changes to the latest version and try again";
 
@@ -53,12 +55,12 @@ pub(super) fn create(call: Call<'_>) -> Result<Written, Status> {
     let mut decoded = decode::object(kind, request.body(), validation)?;
     decoded.remove_equal_owners("");
     let Decoded { object, mut warnings, sent } = decoded;
-    let (namespace, now) = (target.namespace.as_deref(), core.clock.now());
+    let new = New::at(target, core.clock.now(), dry_run);
     let turn = Turn::of(core, &call.writer(dry_run));
     let mut taken = Taken::new((object, sent), turn.is_some());
     let object = gated(core, kind, turn, |inner| {
         let (object, sent) = taken.take()?;
-        insert(core, inner, kind, namespace, object, Owners::Changes(&author, sent), now, dry_run)
+        insert(core, inner, &new, object, Owners::Changes(&author, sent))
     });
     let object = object.map_err(|status| status.warned(&warnings))?;
     warnings.extend(warned(kind, &object, None));
@@ -75,10 +77,10 @@ pub(crate) fn create_object(
     let Value::Object(object) = object else {
         return Err(Status::bad_request("an object is no JSON object"));
     };
-    let (author, now) = (Author::server(), core.clock.now());
-    core.store.write(|inner| {
-        insert(core, inner, kind, namespace, object, Owners::Changes(&author, Sent::Nothing), now, false)
-    })
+    let author = Author::server();
+    let now = core.clock.now();
+    let new = New { kind, namespace, now, dry_run: false, by_update: false, subresource: None };
+    core.store.write(|inner| insert(core, inner, &new, object, Owners::Changes(&author, Sent::Nothing)))
 }
 
 /// What a write takes: cloned if the write may begin anew.
@@ -98,31 +100,55 @@ impl<T: Clone> Taken<T> {
     }
 }
 
-#[expect(clippy::too_many_arguments, reason = "what a create is made of; nothing of it belongs together")]
+/// Where and how an object is created.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct New<'a> {
+    kind: &'a Kind,
+    namespace: Option<&'a str>,
+    now: Timestamp,
+    dry_run: bool,
+    /// By a PUT or an apply: what only a create cleans up is stored as it was sent.
+    by_update: bool,
+    subresource: Option<&'a str>,
+}
+
+impl<'a> New<'a> {
+    pub(super) fn at(target: &'a Target, now: Timestamp, dry_run: bool) -> Self {
+        let (namespace, subresource) = (target.namespace.as_deref(), target.subresource.as_deref());
+        Self { kind: &target.kind, namespace, now, dry_run, by_update: false, subresource }
+    }
+
+    pub(super) fn by_update(target: &'a Target, now: Timestamp, dry_run: bool) -> Self {
+        Self { by_update: true, ..Self::at(target, now, dry_run) }
+    }
+}
+
+/// Whether a write to the status of an object that is not there creates it: the real server forgets to forbid it for
+/// Services (`StatusREST` of pkg/registry/core/service).
+pub(super) fn creates_by_status(kind: &Kind) -> bool {
+    kind.builtin == Some(Builtin::Service)
+}
+
 pub(super) fn insert(
     core: &Core,
     inner: &mut Inner,
-    kind: &Kind,
-    namespace: Option<&str>,
+    new: &New<'_>,
     mut object: Object,
     owners: Owners<'_>,
-    now: Timestamp,
-    dry_run: bool,
 ) -> Result<Arc<Stored>, Status> {
+    let New { kind, namespace, now, dry_run, by_update, subresource } = *new;
     // What is no version is none.
     if parse_version(metadata::text(&object, "resourceVersion")).is_ok_and(|version| version != 0) {
         return Err(Status::unknown("resourceVersion should not be set on objects to be created"));
     }
     set_namespace(&mut object, namespace)?;
-    for member in [
-        "uid",
-        "resourceVersion",
-        "generation",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "creationTimestamp",
-    ] {
+    for member in ["uid", "resourceVersion", "creationTimestamp"] {
         metadata::of(&mut object).remove(member);
+    }
+    if !by_update {
+        for member in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
+            metadata::of(&mut object).remove(member);
+        }
     }
     let unmutated = inner.asks().then(|| object.clone());
     let mut object = inner.mutated(object, None)?;
@@ -150,8 +176,9 @@ pub(super) fn insert(
     if kind.builtin.is_none_or(Builtin::has_generation) {
         metadata::set(&mut object, "generation", 1);
     }
-    // A kubelet says all of its node at once.
-    if kind.has_status() && kind.builtin != Some(Builtin::Node) {
+    // A kubelet says all of its node at once; and who writes to the status owns it, though it is not stored.
+    let by_status = subresource.is_some();
+    if kind.has_status() && kind.builtin != Some(Builtin::Node) && !by_status {
         object.remove("status");
     }
     definitions::may_be_created(core, kind, &object, &name)?;
@@ -163,8 +190,13 @@ pub(super) fn insert(
     let managed = owners.of(core, kind, None, unmutated.as_ref().unwrap_or(&object), now);
     if let Some(builtin) = kind.builtin {
         rules::admit(builtin, &mut object).map_err(|why| Status::forbidden(kind, &name, &why))?;
-        rules::prepare_create(builtin, &mut object, now, core.options.protect_volumes);
-        allocate(inner, kind, &name, &mut object, None, dry_run)?;
+        if by_status {
+            // Nothing is handed out that way.
+            rules::reset_status(builtin, &mut object);
+        } else {
+            rules::prepare_create(builtin, &mut object, now, core.options.protect_volumes);
+            allocate(inner, kind, &name, &mut object, None, dry_run)?;
+        }
     }
     let mut causes = Causes::default();
     if !base.is_empty()
@@ -205,7 +237,7 @@ fn defaulted(kind: &Kind, mut object: Object) -> Object {
 }
 
 /// The namespace in the object is the one in the path, or is filled in from there.
-fn set_namespace(object: &mut Object, namespace: Option<&str>) -> Result<(), Status> {
+pub(super) fn set_namespace(object: &mut Object, namespace: Option<&str>) -> Result<(), Status> {
     let Some(namespace) = namespace else {
         metadata::of(object).remove("namespace");
         return Ok(());

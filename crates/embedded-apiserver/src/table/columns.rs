@@ -52,7 +52,7 @@ pub(super) fn of(kind: &Kind) -> &'static [Column] {
     use Cell::{Count, Created, Made, Member, Number, Since, Timed};
     match kind.builtin {
         Some(Builtin::Definition) => const { &[NAME, column("Created At", Created)] },
-        None => const { &[NAME, column("Age", Created)] },
+        None | Some(Builtin::Scale) => const { &[NAME, column("Age", Created)] },
         Some(Builtin::ConfigMap) => const { &[NAME, column("Data", Count(&["/data", "/binaryData"])), AGE] },
         Some(Builtin::Secret) => {
             const { &[NAME, column("Type", Member("/type", "")), column("Data", Count(&["/data"])), AGE] }

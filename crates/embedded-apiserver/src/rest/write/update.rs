@@ -11,8 +11,11 @@ pub(in crate::rest) fn replace(call: Call<'_>) -> Result<Written, Status> {
     let mut decoded = decode::object(kind, request.body(), validation)?;
     decoded.remove_equal_owners("");
     check_said_name(&decoded.object, name)?;
-    let warnings = decoded.warnings.clone();
-    update(call, Edit::Replace(decoded), dry_run).map_err(|status| status.warned(&warnings))
+    let mut warnings = std::mem::take(&mut decoded.warnings);
+    let mut written =
+        update(call, Edit::Replace(decoded), dry_run).map_err(|status| status.warned(&warnings))?;
+    warnings.append(&mut written.warnings);
+    Ok(Written { warnings, ..written })
 }
 
 pub(in crate::rest) fn patch(call: Call<'_>) -> Result<Written, Status> {
@@ -30,13 +33,17 @@ pub(in crate::rest) fn patch(call: Call<'_>) -> Result<Written, Status> {
         let is_there = core.store.get(&kind.storage, &key_of(target, name)).is_some();
         if is_there || status.code() != 400 { status } else { Status::not_found(kind, name) }
     })?;
-    let duplicates = match patch {
-        Patch::Json(_) => {
-            duplicates::find(request.body()).into_iter().map(|why| format!("json patch {why}")).collect()
-        }
-        Patch::Merge(_) | Patch::Strategic(..) => duplicates::find(request.body()),
-    };
+    let duplicates = duplicates_of(&patch, request.body());
     update(call, Edit::Patch { patch, duplicates, validation }, dry_run)
+}
+
+/// What a patch says twice.
+pub(in crate::rest) fn duplicates_of(patch: &Patch, body: &[u8]) -> Vec<String> {
+    let found = duplicates::find(body);
+    match patch {
+        Patch::Json(_) => found.into_iter().map(|why| format!("json patch {why}")).collect(),
+        Patch::Merge(_) | Patch::Strategic(..) => found,
+    }
 }
 
 /// Only an apply can be forced.
@@ -70,9 +77,9 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
     gated(core, kind, turn, |inner| {
         let (edit, tried) = taken.take()?;
         let Some(current) = inner.state.get(&kind.storage, &key).cloned() else {
-            let creates =
-                kind.builtin.is_some_and(Builtin::creates_on_update) && target.subresource.is_none();
-            let Edit::Replace(Decoded { mut object, mut warnings, sent }) = edit else {
+            let creates = kind.builtin.is_some_and(Builtin::creates_on_update)
+                && (target.subresource.is_none() || creates_by_status(kind));
+            let Edit::Replace(Decoded { mut object, sent, .. }) = edit else {
                 return Err(Status::not_found(kind, name));
             };
             if !creates {
@@ -82,11 +89,12 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
             if !uid.is_empty() {
                 return Err(other_uid(target, name, (uid, ""), dry_run));
             }
+            check_number(&object)?;
             metadata::of(&mut object).remove("resourceVersion");
-            let namespace = target.namespace.as_deref();
             let owners = Owners::Changes(&author, sent);
-            let object = insert(core, inner, kind, namespace, object, owners, now, dry_run)?;
-            warnings.extend(warned(kind, &object, None));
+            let new = New::by_update(target, now, dry_run);
+            let object = insert(core, inner, &new, object, owners)?;
+            let warnings = warned(kind, &object, None);
             return Ok(Written { object, created: true, warnings });
         };
         let old = shown(kind, &current);
@@ -104,8 +112,19 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
     })
 }
 
+/// A version that is said must be a number, be there an object or not.
+pub(in crate::rest) fn check_number(object: &Object) -> Result<(), Status> {
+    let version = metadata::text(object, "resourceVersion");
+    parse_version(version).map(drop).map_err(|why| Status::unknown(why.plain()))
+}
+
 /// An update of another object than is there, in the words of the real server's store.
-fn other_uid(target: &Target, name: &str, (wanted, found): (&str, &str), dry_run: bool) -> Status {
+pub(in crate::rest) fn other_uid(
+    target: &Target,
+    name: &str,
+    (wanted, found): (&str, &str),
+    dry_run: bool,
+) -> Status {
     let kind = &target.kind;
     let place = match kind.builtin {
         Some(Builtin::Service) => "services/specs".to_owned(),
@@ -327,7 +346,6 @@ impl Edited<'_> {
                     }
                 }
                 match kind.builtin {
-                    Some(Builtin::Pod) => metadata::copy(old, new, "ownerReferences"),
                     Some(builtin) => rules::prepare_status(builtin, new, old, self.now),
                     None => {}
                 }
@@ -362,7 +380,10 @@ impl Edited<'_> {
     fn bumps_generation(&self, new: &Object) -> bool {
         let differs = |member: &str| new.get(member) != self.old.get(member);
         match self.kind.builtin {
-            Some(builtin) => builtin.bumps_generation(new, self.old),
+            Some(builtin) => {
+                let of_status = self.target.subresource.as_deref() == Some("status");
+                !of_status && builtin.bumps_generation(new, self.old)
+            }
             None => {
                 let names = new.keys().chain(self.old.keys());
                 names
