@@ -119,11 +119,10 @@ impl Builtin {
     ///
     /// What Go's decoder says of a member of a wrong type.
     pub(crate) fn canonical(self, object: Object, unknown: &mut Vec<String>) -> Result<Object, String> {
-        if self == Self::Scale {
-            let message = TYPES.kind("autoscaling/v1", "Scale");
-            return message.map_or(Ok(object.clone()), |message| canonical_message(message, object, unknown));
-        }
-        let message = self.row().and_then(|row| TYPES.kind(&api_version(row.group, row.version), row.kind));
+        let message = match self {
+            Self::Scale => TYPES.kind("autoscaling/v1", "Scale"),
+            _ => self.row().and_then(|row| TYPES.kind(&api_version(row.group, row.version), row.kind)),
+        };
         let Some(message) = message else { return Ok(object) };
         canonical_message(message, object, unknown)
     }

@@ -436,7 +436,7 @@ pub(super) fn check_status(object: &Object, causes: &mut Causes) {
             address(ip, &format!("{path}.ip"), causes);
         }
         match (ip, mode) {
-            ("", "") | (_, "VIP" | "Proxy") if !(ip.is_empty() && !mode.is_empty()) => {}
+            ("", "") => {}
             ("", _) => {
                 let why = "may not be specified when `ip` is not set";
                 causes.push(Cause::forbidden(format!("{path}.ipMode"), why));
@@ -445,6 +445,7 @@ pub(super) fn check_status(object: &Object, causes: &mut Causes) {
                 let why = "must be specified when `ip` is set";
                 causes.push(Cause::required(format!("{path}.ipMode"), why));
             }
+            (_, "VIP" | "Proxy") => {}
             (_, mode) => {
                 causes.push(Cause::unsupported(format!("{path}.ipMode"), mode, &["Proxy", "VIP"]));
             }

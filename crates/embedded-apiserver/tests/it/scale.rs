@@ -72,7 +72,9 @@ async fn a_wrong_scale_is_refused() {
     assert_eq!(wire::put(&server, &path, &deployment()).await.code, 400);
     assert_eq!(wire::patch(&server, &path, APPLY, &deployment()).await.code, 400);
     let missing = format!("{DEPLOYMENTS}/nope/scale?fieldManager=m");
-    assert_eq!(wire::put(&server, &missing, &scale(1)).await.code, 404);
+    assert_eq!(wire::put(&server, &missing, &scale(1)).await.code, 400, "of another name");
+    let named = json!({ "metadata": { "name": "nope" }, "spec": { "replicas": 1 } });
+    assert_eq!(wire::put(&server, &missing, &named).await.code, 404);
     let stale = json!({ "metadata": { "resourceVersion": "1" }, "spec": { "replicas": 4 } });
     assert_eq!(wire::patch(&server, &path, MERGE, &stale).await.code, 409);
 }

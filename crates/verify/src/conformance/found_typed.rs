@@ -78,13 +78,9 @@ fn creates() -> Vec<Case> {
                 has(&made, json!({ "metadata": { "deletionTimestamp": time } }))?;
                 let owned = &made["metadata"]["managedFields"][0]["fieldsV1"];
                 same("what is owned", owned, &json!({ "f:metadata": { "f:deletionTimestamp": {} } }))?;
-                let posted = t.make(
-                    &t.core("serviceaccounts", ""),
-                    json!({
-                        "metadata": { "name": "b", "deletionTimestamp": time },
-                    }),
-                );
-                same("the time", text(&posted.await?, "/metadata/deletionTimestamp"), "")
+                let account = json!({ "metadata": { "name": "b", "deletionTimestamp": time } });
+                let posted = t.make(&t.core("serviceaccounts", ""), account).await?;
+                same("the time", text(&posted, "/metadata/deletionTimestamp"), "")
             },
         ),
         case(

@@ -345,9 +345,8 @@ impl Edited<'_> {
                         keep(new, &member);
                     }
                 }
-                match kind.builtin {
-                    Some(builtin) => rules::prepare_status(builtin, new, old, self.now),
-                    None => {}
+                if let Some(builtin) = kind.builtin {
+                    rules::prepare_status(builtin, new, old, self.now);
                 }
             }
         }
