@@ -12,6 +12,7 @@ use crate::added::{Added, AddedAll, Rejected, RejectedReason};
 use crate::backlog::{Backlog, Fifo};
 use crate::hasher::ItemHash;
 use crate::offer::{Borrowed, Offer};
+use crate::planted::{ended_between_looks, planted};
 use crate::queue::WorkQueue;
 use crate::shared::{Core, Shared};
 use crate::waiters::{Key, Wakes};
@@ -39,6 +40,9 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     #[inline]
     pub fn add_with(&self, item: T, order: B::Order) -> Added {
         let hash = ItemHash::of(&item, &self.hasher);
+        if planted("processing-checked-outside-lock") && ended_between_looks(&self.shared, &item, hash) {
+            return Added::Deferred;
+        }
         self.shared.add(&mut Some(item), hash, order)
     }
 
@@ -200,7 +204,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
                     answers.push(added);
                 }
             }
-            if core.state.has_work() {
+            if core.state.has_work() && !planted("add-all-wakes-nobody") {
                 core.getters.call_for(std::mem::take(&mut sweep.queued), &mut sweep.wakes);
             }
             sweep.queued = 0;
@@ -234,6 +238,10 @@ impl<T, B: Backlog> Shared<T, B> {
     fn add(&self, offer: &mut impl Offer<T>, hash: ItemHash, order: B::Order) -> Added {
         let now = self.now();
         let mut wakes = Wakes::new();
+        if planted("wake-before-push") {
+            self.lock().getters.call(&mut wakes);
+            std::mem::take(&mut wakes).fire();
+        }
         let mut core = self.lock();
         // Without a bound there is always an answer.
         let added = core.state.add(offer, hash, order, false, now).unwrap_or(Added::ShutDown);
@@ -248,7 +256,7 @@ impl<T, B: Backlog> Shared<T, B> {
 impl<T, B: Backlog> Core<T, B> {
     #[inline]
     pub(crate) fn after_add(&mut self, added: Added, wakes: &mut Wakes) {
-        if added == Added::Queued {
+        if added == Added::Queued && !planted("wake-before-push") {
             self.work_came(wakes);
         }
     }

@@ -1,12 +1,8 @@
-//! The clock: the only place of this crate that reads one. Read for observers, for time-outs of blocking calls, and to
-//! measure the length of a pause.
+//! Time, as the queue uses it: read for observers, for time-outs of blocking calls, and to measure the length of a pause.
 
 use std::time::{Duration, Instant};
 
-#[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
-pub(crate) fn now() -> Instant {
-    Instant::now()
-}
+pub(crate) use crate::platform::now;
 
 /// The end of a wait; never, where the time-out is too long to be added to the clock.
 #[derive(Clone, Copy)]

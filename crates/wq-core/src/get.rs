@@ -14,6 +14,7 @@ use crate::backlog::{Backlog, Fifo};
 use crate::clock::Deadline;
 use crate::guard::{Holding, OwnedProcessingGuard, ProcessingGuard};
 use crate::parker::block_on;
+use crate::planted::planted;
 use crate::queue::WorkQueue;
 use crate::shared::{Core, Shared};
 use crate::state::Take;
@@ -276,13 +277,24 @@ where
                     }
                     drop(core);
                     fresh = Some(context.waker().clone());
+                    if planted("look-then-line-up")
+                        && let Some(waker) = fresh.take()
+                    {
+                        self.shared.lock().getters.sleep(&mut self.key, waker);
+                        return Poll::Pending;
+                    }
                     continue;
                 }
             };
             if taken.is_some() {
                 core.room_came(&mut wakes);
             }
-            _left_waker = self.key.take().and_then(|key| core.getter_leaves(key, &mut wakes));
+            _left_waker = self.key.take().and_then(|key| {
+                if planted("arrival-calls-nobody") {
+                    return core.getters.leave(key).1;
+                }
+                core.getter_leaves(key, &mut wakes)
+            });
             drop(core);
             return Poll::Ready(taken.map(|got| (got, wakes)));
         }
@@ -322,7 +334,11 @@ where
         if let Some(key) = self.key.take() {
             let mut wakes = Wakes::new();
             let mut core = self.shared.lock();
-            let waker = core.getter_leaves(key, &mut wakes);
+            let waker = if planted("cancelled-get-keeps-wake-up") {
+                core.getters.leave(key).1
+            } else {
+                core.getter_leaves(key, &mut wakes)
+            };
             drop(core);
             wakes.fire();
             drop(waker);

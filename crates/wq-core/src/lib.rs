@@ -25,6 +25,8 @@ mod waiters;
 mod lock;
 mod parker;
 mod clock;
+mod platform;
+mod planted;
 
 pub use add::AddWait;
 pub use added::{Added, AddedAll, Rejected, RejectedReason};
@@ -36,6 +38,8 @@ pub use guard::{OwnedProcessingGuard, ProcessingGuard};
 pub use hasher::{DefaultHasher, ItemHasher};
 pub use notices::Notices;
 pub use observer::Observer;
+#[cfg(wq_plant)]
+pub use planted::PLANTED_BUGS;
 pub use process::{Process, ProcessError};
 pub use queue::WorkQueue;
 pub use snapshot::{Counts, Gauges, Phase, Seen, Snapshot};

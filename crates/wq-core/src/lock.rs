@@ -1,4 +1,4 @@
-//! Lock: the mutex around everything that is shared. The only file that would know of another (a model checker's).
+//! Lock: the mutex around everything that is shared, and the tries before a thread is put to sleep for it.
 //!
 //! A holder keeps it for tens of nanoseconds, so a thread that finds it taken waits a little, three times, without
 //! touching the lock's cache line, before it lets the system put it to sleep: parking costs both sides 30 to 40 us.
@@ -9,20 +9,19 @@ use std::hint;
 use std::sync::OnceLock;
 use std::thread;
 
-use parking_lot::Mutex;
-
 use crate::clock;
+use crate::platform::{Mutex, MutexGuard};
 
 /// How long each polite try waits, in nanoseconds. Shorter tries were slower in the middle and in the tail.
 const TRIES: [u32; 3] = [4_300, 8_600, 17_200];
 
 /// Unlocks when dropped, on unwind too; there is no poison.
-pub(crate) type LockGuard<'a, T> = parking_lot::MutexGuard<'a, T>;
+pub(crate) type LockGuard<'a, T> = MutexGuard<'a, T>;
 
 pub(crate) struct Lock<T>(Mutex<T>);
 
 impl<T> Lock<T> {
-    pub(crate) const fn new(value: T) -> Self {
+    pub(crate) fn new(value: T) -> Self {
         Self(Mutex::new(value))
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::backlog::{Backlog, Fifo};
 use crate::builder::Builder;
 use crate::hasher::{DefaultHasher, ItemHash};
+use crate::planted::planted;
 use crate::shared::Shared;
 use crate::snapshot::{Counts, Gauges, Snapshot};
 use crate::state::Finished;
@@ -122,7 +123,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         let mut wakes = Wakes::new();
         let mut core = self.shared.lock();
         core.state.resume();
-        let queued = core.state.counts().queued;
+        let queued = if planted("resume-wakes-nobody") { 0 } else { core.state.counts().queued };
         core.getters.call_for(queued, &mut wakes);
         drop(core);
         wakes.fire();
@@ -148,7 +149,11 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         let mut wakes = Wakes::new();
         let mut core = self.shared.lock();
         core.state.shutdown();
-        core.getters.call_everybody(&mut wakes);
+        if planted("shutdown-wakes-one") {
+            core.getters.call(&mut wakes);
+        } else {
+            core.getters.call_everybody(&mut wakes);
+        }
         core.adders.call_everybody(&mut wakes);
         drop(core);
         wakes.fire();
@@ -220,7 +225,9 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let removed = core.state.remove(item, hash);
         if removed.is_some() {
             core.room_came(&mut wakes);
-            core.idle_came(&mut wakes);
+            if !planted("remove-ends-no-drain") {
+                core.idle_came(&mut wakes);
+            }
         }
         drop(core);
         wakes.fire();

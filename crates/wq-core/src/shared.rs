@@ -10,6 +10,7 @@ use crate::backlog::Backlog;
 use crate::clock;
 use crate::lock::{Lock, LockGuard};
 use crate::observer::Observer;
+use crate::planted::planted;
 use crate::snapshot::Gauges;
 use crate::state::{Finished, State, Ticket};
 use crate::waiters::{Key, Waiters, Wakes};
@@ -114,7 +115,7 @@ impl<T, B: Backlog> Core<T, B> {
     /// Room for one more item came up.
     #[inline]
     pub(crate) fn room_came(&mut self, wakes: &mut Wakes) {
-        if self.state.has_room() {
+        if self.state.has_room() && !planted("room-wakes-nobody") {
             self.adders.call(wakes);
         }
     }
@@ -122,7 +123,11 @@ impl<T, B: Backlog> Core<T, B> {
     /// The state may have become idle.
     #[inline]
     pub(crate) fn idle_came(&mut self, wakes: &mut Wakes) {
-        if self.state.is_idle() {
+        let between = planted("drain-between-two-items") && self.state.counts().in_flight == 0;
+        if self.state.is_idle() || between {
+            if planted("one-drainer-woken") {
+                return self.drainers.call(wakes);
+            }
             self.drainers.call_everybody(wakes);
         }
     }
@@ -131,6 +136,7 @@ impl<T, B: Backlog> Core<T, B> {
     pub(crate) fn after_finish(&mut self, finished: &Finished<T>, wakes: &mut Wakes) {
         match finished {
             Finished::Left { .. } => self.idle_came(wakes),
+            Finished::Requeued { .. } if planted("requeue-wakes-nobody") => {}
             Finished::Requeued { .. } => self.work_came(wakes),
             Finished::Stale => {}
         }

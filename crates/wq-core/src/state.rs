@@ -24,6 +24,7 @@ use crate::added::Added;
 use crate::backlog::{Backlog, SlotId};
 use crate::hasher::ItemHash;
 use crate::offer::Offer;
+use crate::planted::planted;
 use crate::snapshot::Phase;
 use occupancy::Occupancy;
 use slab::{Meta, Slab, Slot};
@@ -228,7 +229,8 @@ impl<T, B: Backlog> State<T, B> {
         drop(popped);
         let generation = Meta::next_generation(self.generation);
         self.generation = generation;
-        *meta = Meta::new(Phase::Processing, generation);
+        let phase = if planted("pop-without-mark") { Phase::Queued } else { Phase::Processing };
+        *meta = Meta::new(phase, generation);
         let ticket = Ticket { slot: index, generation, hash: *hash };
         self.queued -= 1;
         self.in_flight += 1;
@@ -241,13 +243,22 @@ impl<T, B: Backlog> State<T, B> {
     pub(crate) fn done(&mut self, ticket: Ticket, now: Option<Instant>) -> Finished<T> {
         let index = ticket.slot;
         let Some(Slot::Held { order, meta, .. }) = self.slab.get_mut(index) else { return Finished::Stale };
-        if meta.generation() != ticket.generation {
+        if meta.generation() != ticket.generation && !planted("done-without-generation") {
             return Finished::Stale;
+        }
+        if planted("done-clears-dirty") && meta.phase() == Phase::ProcessingDirty {
+            *meta = meta.with_phase(Phase::Processing);
+            self.run_again -= 1;
         }
         match meta.phase() {
             Phase::Queued => Finished::Stale,
             Phase::ProcessingDirty => {
                 self.backlog.push(SlotId::from_index(index), mem::take(order));
+                if planted("requeue-to-head") {
+                    for _ in 0..self.queued {
+                        self.backlog.pop().into_iter().for_each(|(id, order)| self.backlog.push(id, order));
+                    }
+                }
                 *meta = Meta::new(Phase::Queued, 0);
                 self.in_flight -= 1;
                 self.run_again -= 1;

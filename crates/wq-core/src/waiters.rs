@@ -8,6 +8,8 @@
 
 use std::task::Waker;
 
+use crate::planted::planted;
+
 /// Two, not one: a chain of one stalls behind a preempted thread.
 const IN_FLIGHT: usize = 2;
 
@@ -110,7 +112,7 @@ impl Waiters {
     /// Whether this waiter is asleep with a waker that wakes the same task as this one.
     pub(crate) fn sleeps_with(&self, key: &Key, waker: &Waker) -> bool {
         match self.entries.get(key.0 as usize) {
-            Some(Entry::Asleep { waker: held, .. }) => held.will_wake(waker),
+            Some(Entry::Asleep { waker: held, .. }) => held.will_wake(waker) || planted("waker-not-updated"),
             _ => false,
         }
     }
@@ -129,7 +131,9 @@ impl Waiters {
                 *entry = Entry::Asleep { waker, before: NIL, after: before_all };
                 self.link(NIL, index, before_all);
                 self.asleep += 1;
-                self.woken -= 1;
+                if !planted("woken-for-nothing-is-counted-on") {
+                    self.woken -= 1;
+                }
                 None
             }
             Some(Entry::Free(_)) | None => Some(waker),
@@ -181,7 +185,7 @@ impl Waiters {
     /// A call that found all wake-ups in flight.
     fn press(&mut self, wakes: &mut Wakes) {
         self.pressure += 1;
-        if self.pressure >= PRESSURE {
+        if self.pressure >= PRESSURE && !planted("no-pressure") {
             self.pressure = 0;
             self.wake_first(wakes);
         }

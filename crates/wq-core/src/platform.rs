@@ -1,0 +1,115 @@
+//! Platform: what the queue takes from the machine: a mutex, a thread that sleeps until it is woken, values that belong to
+//! a thread, the time. The only file that knows of the model checkers, which put their own in place under `cfg(wq_loom)`
+//! and `cfg(wq_shuttle)`.
+
+#[cfg(not(any(wq_loom, wq_shuttle)))]
+pub(crate) use machine::*;
+#[cfg(any(wq_loom, wq_shuttle))]
+pub(crate) use model::*;
+
+#[cfg(not(any(wq_loom, wq_shuttle)))]
+mod machine {
+    pub(crate) use std::thread::{Thread, current, park, park_timeout};
+    pub(crate) use std::thread_local;
+    use std::time::Instant;
+
+    /// Unlocks on unwind too; there is no poison.
+    pub(crate) use parking_lot::{Mutex, MutexGuard};
+
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
+    pub(crate) fn now() -> Instant {
+        Instant::now()
+    }
+}
+
+#[cfg(any(wq_loom, wq_shuttle))]
+mod model {
+    use std::cell::Cell;
+    use std::sync::PoisonError;
+    use std::time::{Duration, Instant};
+
+    #[cfg(wq_loom)]
+    use loom as checker;
+    #[cfg(wq_shuttle)]
+    use shuttle as checker;
+
+    #[cfg(wq_loom)]
+    pub(crate) use asleep::{Thread, current, park};
+    pub(crate) use checker::sync::MutexGuard;
+    #[cfg(wq_shuttle)]
+    pub(crate) use checker::thread::{Thread, current, park};
+    pub(crate) use checker::thread_local;
+
+    pub(crate) struct Mutex<T>(checker::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(checker::sync::Mutex::new(value))
+        }
+
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+
+        /// Waits, so that it never fails: the tries of `Lock` change how long a thread waits, not who may come next, and
+        /// a model of them would only be larger.
+        #[expect(clippy::unnecessary_wraps, reason = "the machine's may fail")]
+        pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            Some(self.lock())
+        }
+    }
+
+    std::thread_local! {
+        /// All threads of a model run on one thread of the machine, one after the other.
+        static NOW: Cell<Instant> = Cell::new(begin());
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "an instant can be had from the clock alone; its value plays no part"
+    )]
+    fn begin() -> Instant {
+        Instant::now()
+    }
+
+    /// Time goes on when somebody waits for it.
+    pub(crate) fn now() -> Instant {
+        NOW.get()
+    }
+
+    /// The time is over at once, as far as this thread sees: what others do before and after that is the schedule.
+    pub(crate) fn park_timeout(time: Duration) {
+        NOW.set(NOW.get() + time);
+        #[cfg(wq_shuttle)]
+        checker::thread::yield_now();
+    }
+
+    /// loom's own `park` can be ended by a wake while its thread waits for a mutex, which then fails the model.
+    #[cfg(wq_loom)]
+    mod asleep {
+        use std::sync::Arc;
+
+        use loom::sync::Notify;
+
+        pub(crate) struct Thread(Arc<Notify>);
+
+        impl Thread {
+            pub(crate) fn unpark(&self) {
+                self.0.notify();
+            }
+        }
+
+        loom::thread_local! {
+            static OWN: Arc<Notify> = Arc::new(Notify::new());
+        }
+
+        pub(crate) fn current() -> Thread {
+            Thread(OWN.with(Arc::clone))
+        }
+
+        /// Also wakes for no reason, once a thread.
+        pub(crate) fn park() {
+            OWN.with(Arc::clone).wait();
+        }
+    }
+}
