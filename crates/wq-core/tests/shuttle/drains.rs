@@ -1,0 +1,87 @@
+//! Drains: in every form and at every time, with workers that add what they work on, and panic.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use shuttle::future::{block_on, spawn};
+use shuttle::thread;
+use wq_core::WorkQueue;
+
+use crate::books::{Books, ITEMS};
+use crate::impatience::impatient;
+use crate::play::{reached, roll};
+
+/// Works until the queue ends, panics now and then, and adds what it works on, or something else.
+fn worker(queue: &WorkQueue<u8>, books: &Books) {
+    loop {
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            let Some(guard) = queue.get_blocking() else { return true };
+            books.begin(*guard.item());
+            match roll(6) {
+                0 => books.add(queue, *guard.item()),
+                1 => books.add(queue, roll(ITEMS)),
+                2 => thread::yield_now(),
+                _ => {}
+            }
+            books.end(*guard.item());
+            if roll(6) == 0 {
+                reached::PANICKED.note();
+                resume_unwind(Box::new(()));
+            }
+            guard.done();
+            false
+        }));
+        if ended.is_ok_and(|ended| ended) {
+            return;
+        }
+    }
+}
+
+fn drainer(queue: &WorkQueue<u8>) {
+    for _ in 0..4 {
+        match roll(3) {
+            0 => match queue.drained_blocking(Duration::from_secs(1)) {
+                Ok(()) => reached::DRAINED.note(),
+                Err(left) => {
+                    reached::NOT_DRAINED.note();
+                    assert!(left.queued + left.in_flight.len() > 0);
+                }
+            },
+            1 => drop(block_on(impatient(queue.drained()))),
+            _ => block_on(queue.drained()),
+        }
+    }
+}
+
+/// After shutdown, what it says is final.
+fn last_drainer(queue: &WorkQueue<u8>) {
+    queue.shutdown();
+    block_on(queue.drained());
+    assert!(queue.counts().is_idle(), "the drain was over before the work was: {:?}", queue.counts());
+}
+
+pub(crate) fn drains_all_along() {
+    let (queue, books) = (WorkQueue::new(), Arc::new(Books::default()));
+    let workers = [(); 2].map(|()| {
+        let (queue, books) = (queue.clone(), Arc::clone(&books));
+        thread::spawn(move || worker(&queue, &books))
+    });
+    let adder = {
+        let (queue, books) = (queue.clone(), Arc::clone(&books));
+        thread::spawn(move || (0..30).for_each(|_| books.add(&queue, roll(ITEMS))))
+    };
+    let drainers = [drainer, drainer, last_drainer, last_drainer].map(|drainer| {
+        let queue = queue.clone();
+        thread::spawn(move || drainer(&queue))
+    });
+    let task = spawn({
+        let queue = queue.clone();
+        async move { queue.drained().await }
+    });
+    for thread in workers.into_iter().chain(drainers).chain([adder]) {
+        thread.join().unwrap();
+    }
+    block_on(task).unwrap();
+    books.judge_counts(&queue);
+}

@@ -1,0 +1,57 @@
+//! Impatience: a wait that is dropped at any of its awaits, woken or not, and polled with ever new wakers.
+
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::task::{Context, Poll, Wake, Waker};
+
+use crate::play::roll;
+
+/// How a wait was given up.
+pub(crate) enum GaveUp {
+    Asleep,
+    /// Somebody had woken it.
+    Woken,
+}
+
+/// Passes wakes on, and knows of them.
+struct Relay {
+    to: Waker,
+    is_woken: AtomicBool,
+}
+
+impl Wake for Relay {
+    fn wake(self: Arc<Self>) {
+        self.is_woken.store(true, SeqCst);
+        self.to.wake_by_ref();
+    }
+}
+
+/// The outcome of the wait, unless patience ends before.
+pub(crate) async fn impatient<F: Future + Unpin>(mut wait: F) -> Result<F::Output, GaveUp> {
+    let mut relay: Option<Arc<Relay>> = None;
+    let mut gives_up = false;
+    poll_fn(move |context| {
+        let was_woken = relay.as_ref().is_some_and(|relay| relay.is_woken.load(SeqCst));
+        if gives_up {
+            return Poll::Ready(Err(if was_woken { GaveUp::Woken } else { GaveUp::Asleep }));
+        }
+        let new = Arc::new(Relay { to: context.waker().clone(), is_woken: AtomicBool::new(false) });
+        relay = Some(Arc::clone(&new));
+        let polled = Pin::new(&mut wait).poll(&mut Context::from_waker(&Waker::from(new)));
+        if polled.is_pending() {
+            match roll(4) {
+                0 | 1 => {
+                    // The others go on for a while before this is polled again, and ends.
+                    gives_up = true;
+                    context.waker().wake_by_ref();
+                }
+                2 => context.waker().wake_by_ref(),
+                _ => {}
+            }
+        }
+        polled.map(Ok)
+    })
+    .await
+}

@@ -1,0 +1,50 @@
+//! shuttle: random and priority-based schedules of scenarios with many threads and hundreds of operations, drawn too.
+//! `cargo xtask shuttle` runs it; with neither a seed nor a number of schedules it does nothing.
+//!
+//! A seed is one scenario, one scheduler and a hundred schedules, always the same.
+#![cfg_attr(
+    wq_shuttle,
+    expect(clippy::print_stdout, reason = "it is a program that says what it has explored")
+)]
+
+#[cfg(wq_shuttle)]
+mod play;
+#[cfg(wq_shuttle)]
+mod books;
+#[cfg(wq_shuttle)]
+mod impatience;
+#[cfg(wq_shuttle)]
+mod crowd;
+#[cfg(wq_shuttle)]
+mod tasks;
+#[cfg(wq_shuttle)]
+mod drains;
+#[cfg(wq_shuttle)]
+mod ends;
+#[cfg(wq_shuttle)]
+mod room;
+#[cfg(wq_shuttle)]
+mod stale;
+
+#[cfg(wq_shuttle)]
+use play::{Scenario, scenario};
+
+#[cfg(not(wq_shuttle))]
+fn main() {}
+
+#[cfg(wq_shuttle)]
+fn main() -> std::process::ExitCode {
+    play::main(SCENARIOS)
+}
+
+#[cfg(wq_shuttle)]
+#[rustfmt::skip] // One line a scenario: this is the list that people read.
+const SCENARIOS: &[Scenario] = &[
+    scenario!(crowd::threads_of_every_kind, "8 threads, every verb: never in two hands, none forgotten, all counted"),
+    scenario!(tasks::cancelled_at_every_await, "8 tasks whose waits are dropped at every await, woken or not: none forgotten"),
+    scenario!(tasks::tasks_and_threads_in_one_line, "async and blocking getters in one line, adds in bursts, two gets that nobody polls"),
+    scenario!(drains::drains_all_along, "drains in every form before, while and after a queue is shut down, with workers that add and panic"),
+    scenario!(ends::shutdown_now_in_the_midst, "every item that was let in is handed out or handed back, once"),
+    scenario!(room::a_queue_that_is_always_full, "adds that wait for room and are dropped at every await: never over capacity, all let in"),
+    scenario!(stale::guards_that_outlive_their_item, "guards whose items were abandoned end late, and change nothing for the next holder"),
+];

@@ -1,0 +1,176 @@
+//! Play: the program that runs scenarios by seed, and the dice that they roll.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::time::Instant;
+
+use shuttle::rand::{Rng, thread_rng};
+use shuttle::scheduler::{PctScheduler, RandomScheduler};
+use shuttle::{Config, FailurePersistence, Runner};
+
+/// Schedules of one seed.
+const BATCH: u64 = 100;
+/// Changes of priority in one schedule of the priority-based scheduler.
+const DEPTH: usize = 4;
+/// What is rare must have come about at least once in so many schedules.
+const ENOUGH: u64 = 10_000;
+
+pub(crate) struct Scenario {
+    pub(crate) name: &'static str,
+    pub(crate) shows: &'static str,
+    pub(crate) run: fn(),
+}
+
+/// A scenario: its function, and one sentence that says what it shows.
+macro_rules! scenario {
+    ($file:ident::$name:ident, $shows:literal) => {
+        Scenario { name: stringify!($name), shows: $shows, run: $file::$name }
+    };
+}
+pub(crate) use scenario;
+
+thread_local! {
+    /// What this thread plays, for whoever sees it fail.
+    static SEED: Cell<Option<u64>> = const { Cell::new(None) };
+}
+
+/// `--list`, or `SEED SCHEDULES`.
+pub(crate) fn main(scenarios: &'static [Scenario]) -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [] => ExitCode::SUCCESS,
+        ["--list"] => {
+            scenarios.iter().for_each(|scenario| println!("{} {}", scenario.name, scenario.shows));
+            ExitCode::SUCCESS
+        }
+        [seed, schedules] => play_all(
+            scenarios,
+            seed.parse().expect("a seed"),
+            schedules.parse().expect("a number of schedules"),
+        ),
+        _ => panic!("the arguments are `SEED SCHEDULES` or `--list`"),
+    }
+}
+
+fn play_all(scenarios: &'static [Scenario], seed: u64, schedules: u64) -> ExitCode {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if let Some(seed) = SEED.take() {
+            println!("to play it again: cargo xtask shuttle --seed {seed} --schedules {BATCH}");
+        }
+        tell(panic);
+    }));
+    let batches = schedules.div_ceil(BATCH);
+    let (next, failed) = (AtomicU64::new(0), AtomicBool::new(false));
+    let took: Vec<Mutex<(u64, f64)>> = scenarios.iter().map(|_| Mutex::default()).collect();
+    let player = || {
+        while !failed.load(SeqCst) {
+            let batch = next.fetch_add(1, SeqCst);
+            if batch >= batches {
+                return;
+            }
+            let seed = seed.wrapping_add(batch);
+            let which = usize::try_from(seed % scenarios.len() as u64).unwrap();
+            let start = now();
+            if !play(scenarios, seed) {
+                failed.store(true, SeqCst);
+            }
+            let mut took = took[which].lock().unwrap();
+            *took = (took.0 + BATCH, took.1 + start.elapsed().as_secs_f64());
+        }
+    };
+    std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        (0..threads).for_each(|_| drop(scope.spawn(player)));
+    });
+    if failed.load(SeqCst) {
+        return ExitCode::FAILURE;
+    }
+    for (scenario, took) in scenarios.iter().zip(took) {
+        let (schedules, seconds) = took.into_inner().unwrap();
+        println!("wq-core {}: {schedules} schedules in {seconds:.1} s: {}", scenario.name, scenario.shows);
+    }
+    if batches * BATCH >= ENOUGH { reached::judge() } else { ExitCode::SUCCESS }
+}
+
+/// The schedules of one seed.
+fn play(scenarios: &'static [Scenario], seed: u64) -> bool {
+    let count = scenarios.len() as u64;
+    let run = scenarios[usize::try_from(seed % count).unwrap()].run;
+    let by_priority = (seed / count) % 2 == 1;
+    let schedules = usize::try_from(BATCH).unwrap();
+    let mut config = Config::new();
+    config.failure_persistence = FailurePersistence::None;
+    SEED.set(Some(seed));
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        if by_priority {
+            Runner::new(PctScheduler::new_from_seed(seed, DEPTH, schedules), config).run(run)
+        } else {
+            Runner::new(RandomScheduler::new_from_seed(seed, schedules), config).run(run)
+        }
+    }));
+    ended.is_ok()
+}
+
+#[expect(clippy::disallowed_methods, reason = "what a scenario takes is timed by the real clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+/// One of so many, drawn from the seed.
+pub(crate) fn roll(sides: u8) -> u8 {
+    thread_rng().gen_range(0..sides)
+}
+
+/// States that are rare, and must come about all the same: a scenario that never reaches them proves nothing.
+pub(crate) mod reached {
+    use std::process::ExitCode;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+    macro_rules! states {
+        ($($name:ident: $shown:literal,)*) => {
+            $(pub(crate) static $name: State = State(AtomicU64::new(0));)*
+            const ALL: &[(&State, &str)] = &[$((&$name, $shown)),*];
+        };
+    }
+
+    pub(crate) struct State(AtomicU64);
+
+    impl State {
+        pub(crate) fn note(&self) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
+
+    states! {
+        RUNS_AGAIN: "items added while they were processed",
+        CANCELLED: "waits for an item dropped",
+        CANCELLED_WOKEN: "waits for an item dropped after they were woken",
+        TIMED_OUT: "gets that timed out",
+        REMOVED: "items removed",
+        BATCHES: "batches of more than one item",
+        NOT_DRAINED: "drains that timed out",
+        DRAINED: "drains that were over before shutdown",
+        PANICKED: "workers that panicked",
+        HANDED_BACK: "items that shutdown_now handed back",
+        REFUSED: "adds refused for want of room",
+        ADD_CANCELLED: "waits for room dropped",
+        STALE: "guards that ended after their item was abandoned and handed out anew",
+    }
+
+    pub(super) fn judge() -> ExitCode {
+        let mut code = ExitCode::SUCCESS;
+        for (state, shown) in ALL {
+            let times = state.0.load(Relaxed);
+            println!("{times:>9} {shown}");
+            if times == 0 {
+                println!("          never: the scenarios no longer show what they are said to");
+                code = ExitCode::FAILURE;
+            }
+        }
+        code
+    }
+}

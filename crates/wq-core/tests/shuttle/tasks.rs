@@ -1,0 +1,140 @@
+//! Tasks: async getters, dropped at every await or held without being polled.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::task::{Context, Waker};
+
+use shuttle::future::{block_on, spawn, yield_now};
+use shuttle::thread;
+use wq_core::WorkQueue;
+
+use crate::books::{Books, ITEMS};
+use crate::impatience::{GaveUp, impatient};
+use crate::play::{reached, roll};
+
+async fn adder(queue: WorkQueue<u8>, books: Arc<Books>) {
+    for _ in 0..25 {
+        books.add(&queue, roll(ITEMS));
+        if roll(3) == 0 {
+            yield_now().await;
+        }
+    }
+}
+
+async fn work(books: &Books, item: u8) {
+    books.begin(item);
+    if roll(2) == 0 {
+        yield_now().await;
+    }
+    books.end(item);
+}
+
+/// Works until the queue ends.
+async fn patient(queue: WorkQueue<u8>, books: Arc<Books>) {
+    while let Some(guard) = queue.get().await {
+        work(&books, *guard.item()).await;
+    }
+}
+
+/// Goes home after a few waits in vain: in the end all depends on those who only move when they are woken.
+async fn hasty(queue: WorkQueue<u8>, books: Arc<Books>) {
+    let mut vain = 0;
+    while vain < 6 {
+        match impatient(queue.get_owned()).await {
+            Ok(Some(guard)) => work(&books, *guard.item()).await,
+            Ok(None) => return,
+            Err(gave_up) => {
+                vain += 1;
+                reached::CANCELLED.note();
+                if let GaveUp::Woken = gave_up {
+                    reached::CANCELLED_WOKEN.note();
+                }
+            }
+        }
+    }
+}
+
+pub(crate) fn cancelled_at_every_await() {
+    block_on(async {
+        let (queue, books) = (WorkQueue::new(), Arc::new(Books::default()));
+        let mut workers = vec![];
+        workers.extend([(); 2].map(|()| spawn(patient(queue.clone(), Arc::clone(&books)))));
+        workers.extend([(); 3].map(|()| spawn(hasty(queue.clone(), Arc::clone(&books)))));
+        for adder in [(); 3].map(|()| spawn(adder(queue.clone(), Arc::clone(&books)))) {
+            adder.await.unwrap();
+        }
+        queue.drained().await;
+        queue.shutdown();
+        for worker in workers {
+            worker.await.unwrap();
+        }
+        books.judge(&queue);
+    });
+}
+
+pub(crate) fn tasks_and_threads_in_one_line() {
+    const BURST: u8 = 50;
+    let queue = WorkQueue::new();
+    let (begun, taken) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let mut held = [queue.get(), queue.get()];
+    for get in &mut held {
+        assert!(Pin::new(get).poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+    let watcher = thread::current();
+    let took = {
+        let (begun, taken) = (Arc::clone(&begun), Arc::clone(&taken));
+        move || {
+            taken.fetch_add(1, SeqCst);
+            if !begun.swap(true, SeqCst) {
+                watcher.unpark();
+            }
+        }
+    };
+    let tasks = [(); 2].map(|()| {
+        let (queue, took) = (queue.clone(), took.clone());
+        spawn(async move {
+            while let Some(guard) = queue.get().await {
+                took();
+                guard.done();
+            }
+        })
+    });
+    let threads = [(); 2].map(|()| {
+        let (queue, took) = (queue.clone(), took.clone());
+        thread::spawn(move || {
+            while let Some(guard) = queue.get_blocking() {
+                took();
+                guard.done();
+            }
+        })
+    });
+    (0..roll(20)).for_each(|_| thread::yield_now());
+    let adders = [0, BURST].map(|first| {
+        let queue = queue.clone();
+        thread::spawn(move || {
+            (first..first + BURST).for_each(|item| {
+                queue.add(item);
+            });
+        })
+    });
+    // Whether or not the two that nobody polls have been woken, somebody takes an item.
+    while !begun.load(SeqCst) {
+        thread::park();
+    }
+    drop(held);
+    for adder in adders {
+        adder.join().unwrap();
+    }
+    block_on(queue.drained());
+    assert_eq!(taken.load(SeqCst), usize::from(2 * BURST));
+    queue.shutdown();
+    for thread in threads {
+        thread.join().unwrap();
+    }
+    block_on(async {
+        for task in tasks {
+            task.await.unwrap();
+        }
+    });
+}
