@@ -12,7 +12,7 @@ pub(crate) enum Next {
     Ended,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Oracle {
     pub(crate) fifo: VecDeque<u8>,
     /// With whether the item was added again.

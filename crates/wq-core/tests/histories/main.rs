@@ -1,0 +1,43 @@
+//! Histories: what real threads called and were answered must be explained by one order of all calls, in which each lies
+//! between its beginning and its end, and the oracle answers the same. `cargo xtask histories` plays many.
+//!
+//! `HISTORIES` says how many, `HISTORIES_SEED` with which seed it begins.
+
+#[path = "../model/oracle.rs"]
+mod oracle;
+mod call;
+mod check;
+mod record;
+
+use record::{Crew, Game};
+
+/// So many that a plain `cargo test` ends at once.
+const FEW: u64 = 200;
+
+fn variable(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |text| text.parse().unwrap())
+}
+
+#[test]
+fn every_history_is_explained_by_one_order() {
+    let (histories, seed) = (variable("HISTORIES", FEW), variable("HISTORIES_SEED", 1));
+    let mut overlaps = 0;
+    Crew::with(|crew| {
+        for seed in seed..seed + histories {
+            let game = Game::new(seed);
+            let capacity = game.capacity;
+            let history = crew.play(game);
+            overlaps += usize::from(history.windows(2).any(|pair| pair[0].ended > pair[1].began));
+            if let Err(unexplained) = check::explain(&history, capacity) {
+                panic!(
+                    "no order explains what was answered; HISTORIES_SEED={seed} begins with it\n{unexplained}"
+                );
+            }
+        }
+    });
+    #[expect(clippy::print_stdout, reason = "it says how well the threads met")]
+    {
+        println!("{histories} histories, calls overlapped in {overlaps}");
+    }
+    assert!(histories < 1000 || overlaps as u64 > histories / 50, "the threads hardly met: {overlaps}");
+}

@@ -1,0 +1,350 @@
+//! Record: threads that play what a seed gives them, at the same time, and write down what they were answered.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Barrier, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::{hint, mem, thread};
+
+use wq_core::{Added, ProcessingGuard, RejectedReason, TryGetError, WorkQueue};
+
+use crate::call::Call;
+use crate::oracle::Next;
+
+/// Few, so that they meet.
+const ITEMS: u8 = 3;
+const THREADS: usize = 3;
+/// Calls that each thread draws; it ends with those that finish its work.
+const DRAWN: usize = 7;
+
+/// A call, with numbers that grow with time.
+#[derive(Clone, Debug)]
+pub(crate) struct Recorded {
+    pub(crate) thread: usize,
+    pub(crate) began: u64,
+    pub(crate) ended: u64,
+    pub(crate) call: Call,
+}
+
+/// What is the same for all threads in one history.
+#[derive(Clone)]
+pub(crate) struct Game {
+    queue: WorkQueue<u8>,
+    seed: u64,
+    pub(crate) capacity: Option<usize>,
+}
+
+impl Game {
+    pub(crate) fn new(seed: u64) -> Self {
+        let capacity = seed.is_multiple_of(3).then_some(2);
+        let queue = match capacity {
+            Some(capacity) => WorkQueue::builder().capacity(capacity).build().unwrap(),
+            None => WorkQueue::new(),
+        };
+        Self { queue, seed, capacity }
+    }
+}
+
+/// The threads; between two histories they wait.
+pub(crate) struct Crew<'s> {
+    game: &'s Mutex<Option<Game>>,
+    line: &'s Line,
+    history: &'s Mutex<Vec<Recorded>>,
+}
+
+/// Where all threads begin and end a history.
+struct Line {
+    barrier: Barrier,
+    ready: AtomicUsize,
+    time: AtomicU64,
+}
+
+impl Crew<'_> {
+    /// Runs `work` with a crew, which goes home afterwards.
+    pub(crate) fn with(work: impl FnOnce(&Crew<'_>)) {
+        let (game, history) = (Mutex::new(None), Mutex::new(Vec::new()));
+        let line =
+            Line { barrier: Barrier::new(THREADS + 1), ready: AtomicUsize::new(0), time: AtomicU64::new(0) };
+        let crew = Crew { game: &game, line: &line, history: &history };
+        thread::scope(|scope| {
+            for thread in 0..THREADS {
+                let crew = &crew;
+                scope.spawn(move || crew.member(thread));
+            }
+            let goes_home = GoesHome(&crew);
+            work(&crew);
+            drop(goes_home);
+        });
+    }
+
+    /// The history of this game, by the beginnings of its calls.
+    pub(crate) fn play(&self, game: Game) -> Vec<Recorded> {
+        *self.game.lock().unwrap() = Some(game);
+        self.line.ready.store(0, SeqCst);
+        self.line.barrier.wait();
+        self.line.barrier.wait();
+        let mut history = mem::take(&mut *self.history.lock().unwrap());
+        history.sort_by_key(|recorded| recorded.began);
+        history
+    }
+
+    fn member(&self, thread: usize) {
+        loop {
+            self.line.barrier.wait();
+            let Some(game) = self.game.lock().unwrap().clone() else { return };
+            // They are woken one after the other; this lets them begin as one.
+            self.line.ready.fetch_add(1, SeqCst);
+            while self.line.ready.load(SeqCst) < THREADS {
+                thread::yield_now();
+            }
+            let mut player = Player::new(thread, &game, &self.line.time);
+            player.play();
+            self.history.lock().unwrap().append(&mut player.recorded);
+            self.line.barrier.wait();
+        }
+    }
+}
+
+/// Sends the crew home, also when a history was not explained.
+struct GoesHome<'c>(&'c Crew<'c>);
+
+impl Drop for GoesHome<'_> {
+    fn drop(&mut self) {
+        *self.0.game.lock().unwrap() = None;
+        self.0.line.barrier.wait();
+    }
+}
+
+struct Player<'g> {
+    thread: usize,
+    queue: &'g WorkQueue<u8>,
+    capacity: Option<usize>,
+    dice: u64,
+    time: &'g AtomicU64,
+    guards: Vec<ProcessingGuard<'g, u8>>,
+    stale: Vec<ProcessingGuard<'g, u8>>,
+    recorded: Vec<Recorded>,
+}
+
+impl<'g> Player<'g> {
+    fn new(thread: usize, game: &'g Game, time: &'g AtomicU64) -> Self {
+        let dice = game.seed.wrapping_mul(THREADS as u64).wrapping_add(thread as u64);
+        let mut player = Self {
+            thread,
+            queue: &game.queue,
+            capacity: game.capacity,
+            dice,
+            time,
+            guards: Vec::new(),
+            stale: Vec::new(),
+            recorded: Vec::new(),
+        };
+        (0..8).for_each(|_| {
+            player.roll(2); // Seeds that are neighbours begin alike.
+        });
+        player
+    }
+
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.dice = self.dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.dice >> 33) % sides
+    }
+
+    fn item(&mut self) -> u8 {
+        u8::try_from(self.roll(u64::from(ITEMS))).unwrap()
+    }
+
+    fn record(&mut self, call: impl FnOnce(&mut Self) -> Call) {
+        let began = self.time.fetch_add(1, SeqCst);
+        let call = call(self);
+        let ended = self.time.fetch_add(1, SeqCst);
+        self.recorded.push(Recorded { thread: self.thread, began, ended, call });
+    }
+
+    fn play(&mut self) {
+        for _ in 0..DRAWN {
+            (0..self.roll(200)).for_each(|_| hint::spin_loop());
+            self.draw();
+        }
+        if self.thread == 0 {
+            self.record(|this| {
+                this.queue.shutdown();
+                Call::Shutdown
+            });
+        }
+        self.finish();
+    }
+
+    /// So that nobody waits for ever, the first thread waits for no item, and shuts down in the end; the others wait for
+    /// nothing else, and with empty hands.
+    fn may_wait(&self) -> bool {
+        self.thread > 0 && self.guards.is_empty()
+    }
+
+    fn draw(&mut self) {
+        let item = self.item();
+        match self.roll(24) {
+            0..=4 => self.record(|this| Call::Add(item, this.queue.add(item))),
+            5 => {
+                let other = self.item();
+                self.record(|this| {
+                    let all = this.queue.add_all([item, other]);
+                    Call::AddBoth(item, other, [all.queued, all.deferred, all.merged, all.shut_down])
+                });
+            }
+            6 => self.record(|this| match this.queue.try_add(item) {
+                Ok(added) => Call::TryAdd(item, Some(added)),
+                Err(rejected) if rejected.reason() == RejectedReason::ShutDown => {
+                    Call::TryAdd(item, Some(Added::ShutDown))
+                }
+                Err(_) => Call::TryAdd(item, None),
+            }),
+            7 if self.thread == 0 && self.capacity.is_some() => {
+                self.record(|this| match pollster::block_on(this.queue.add_wait(item)) {
+                    Ok(added) => Call::TryAdd(item, Some(added)),
+                    Err(_) => Call::TryAdd(item, Some(Added::ShutDown)),
+                });
+            }
+            8 | 9 if self.may_wait() => drop(self.wait()),
+            7..=11 => self.record(|this| {
+                let next = this.queue.try_get();
+                Call::Get(this.take(next))
+            }),
+            12 => self.record(|this| {
+                let mut get = this.queue.get();
+                let next = match Pin::new(&mut get).poll(&mut Context::from_waker(Waker::noop())) {
+                    Poll::Ready(Some(guard)) => Ok(guard),
+                    Poll::Ready(None) => Err(TryGetError::ShutDown),
+                    Poll::Pending => Err(TryGetError::Empty),
+                };
+                Call::Get(this.take(next))
+            }),
+            13 if self.may_wait() => self.batch(),
+            13..=15 => {
+                if let Some(guard) = self.guards.pop() {
+                    self.done(guard);
+                }
+            }
+            16 => {
+                if let Some(guard) = self.guards.pop() {
+                    self.record(|this| {
+                        let item = *guard.item();
+                        let next = guard.done_and_get();
+                        Call::DoneAndGet(item, this.take(next))
+                    });
+                }
+            }
+            17 => {
+                if let Some(guard) = self.guards.pop() {
+                    self.record(|this| {
+                        let item = *guard.item();
+                        let held = this.queue.abandon(&item);
+                        this.stale.push(guard);
+                        Call::Abandon(item, held)
+                    });
+                }
+            }
+            18 => self.end_stale(),
+            19 => self.record(|this| Call::Remove(item, this.queue.remove(&item).is_some())),
+            20 => self.record(|this| Call::Contains(item, this.queue.contains(&item))),
+            21 => self.record(|this| Call::Counts(this.queue.counts())),
+            22 => self.record(|this| {
+                let seen = this.queue.snapshot().items;
+                let phases: BTreeMap<_, _> = seen.iter().map(|seen| (seen.item, seen.phase)).collect();
+                assert_eq!(phases.len(), seen.len(), "an item is there twice");
+                Call::Snapshot(phases)
+            }),
+            // Nobody may wait for room that only a hand-out makes.
+            _ if self.capacity.is_none() => self.pause_or_end(),
+            _ => {}
+        }
+    }
+
+    fn pause_or_end(&mut self) {
+        match self.roll(5) {
+            0 | 1 => self.record(|this| {
+                this.queue.pause();
+                Call::Pause
+            }),
+            2 | 3 => self.record(|this| {
+                this.queue.resume();
+                Call::Resume
+            }),
+            _ => self.record(|this| Call::ShutdownNow(this.queue.shutdown_now())),
+        }
+    }
+
+    fn take(&mut self, next: Result<ProcessingGuard<'g, u8>, TryGetError>) -> Next {
+        match next {
+            Ok(guard) => {
+                let item = *guard.item();
+                self.guards.push(guard);
+                Next::Item(item)
+            }
+            Err(TryGetError::ShutDown) => Next::Ended,
+            Err(_) => Next::Wait,
+        }
+    }
+
+    /// A get that waits.
+    fn wait(&mut self) -> Next {
+        let blocks = self.roll(2) == 0;
+        let mut answer = Next::Wait;
+        self.record(|this| {
+            let guard = if blocks { this.queue.get_blocking() } else { pollster::block_on(this.queue.get()) };
+            answer = this.take(guard.ok_or(TryGetError::ShutDown));
+            Call::Get(answer)
+        });
+        answer
+    }
+
+    fn batch(&mut self) {
+        let max = NonZeroUsize::new(2).unwrap();
+        self.record(|this| {
+            let batch = pollster::block_on(this.queue.get_batch(max));
+            let items = batch.iter().map(|guard| *guard.item()).collect();
+            this.guards.extend(batch);
+            Call::GetBatch(max.get(), items)
+        });
+    }
+
+    /// Ends what is in hand, takes the rest, and waits until nobody holds anything.
+    fn finish(&mut self) {
+        loop {
+            while let Some(guard) = self.guards.pop() {
+                self.done(guard);
+            }
+            self.end_stale();
+            if self.wait() == Next::Ended {
+                break;
+            }
+        }
+        while !self.stale.is_empty() {
+            self.end_stale();
+        }
+        self.record(|this| {
+            pollster::block_on(this.queue.drained());
+            Call::Drained
+        });
+    }
+
+    fn done(&mut self, guard: ProcessingGuard<'g, u8>) {
+        self.record(|_| {
+            let item = *guard.item();
+            guard.done();
+            Call::Done(item)
+        });
+    }
+
+    fn end_stale(&mut self) {
+        if let Some(guard) = self.stale.pop() {
+            self.record(|_| {
+                let item = *guard.item();
+                guard.done();
+                Call::Stale(item)
+            });
+        }
+    }
+}
