@@ -54,6 +54,14 @@ fn drainer(queue: &WorkQueue<u8>) {
     }
 }
 
+fn remover(queue: &WorkQueue<u8>, books: &Books) {
+    for _ in 0..40 {
+        if queue.remove(&roll(ITEMS)).is_some() {
+            books.took_out();
+        }
+    }
+}
+
 /// After shutdown, what it says is final.
 fn last_drainer(queue: &WorkQueue<u8>) {
     queue.shutdown();
@@ -71,6 +79,10 @@ pub(crate) fn drains_all_along() {
         let (queue, books) = (queue.clone(), Arc::clone(&books));
         thread::spawn(move || (0..30).for_each(|_| books.add(&queue, roll(ITEMS))))
     };
+    let remover = {
+        let (queue, books) = (queue.clone(), Arc::clone(&books));
+        thread::spawn(move || remover(&queue, &books))
+    };
     let drainers = [drainer, drainer, last_drainer, last_drainer].map(|drainer| {
         let queue = queue.clone();
         thread::spawn(move || drainer(&queue))
@@ -79,7 +91,7 @@ pub(crate) fn drains_all_along() {
         let queue = queue.clone();
         async move { queue.drained().await }
     });
-    for thread in workers.into_iter().chain(drainers).chain([adder]) {
+    for thread in workers.into_iter().chain(drainers).chain([adder, remover]) {
         thread.join().unwrap();
     }
     block_on(task).unwrap();

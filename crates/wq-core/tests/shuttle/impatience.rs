@@ -15,16 +15,19 @@ pub(crate) enum GaveUp {
     Woken,
 }
 
-/// Passes wakes on, and knows of them.
+/// Passes wakes on, and knows of them; no longer once another waker took its place.
 struct Relay {
     to: Waker,
+    is_replaced: AtomicBool,
     is_woken: AtomicBool,
 }
 
 impl Wake for Relay {
     fn wake(self: Arc<Self>) {
         self.is_woken.store(true, SeqCst);
-        self.to.wake_by_ref();
+        if !self.is_replaced.load(SeqCst) {
+            self.to.wake_by_ref();
+        }
     }
 }
 
@@ -37,9 +40,15 @@ pub(crate) async fn impatient<F: Future + Unpin>(mut wait: F) -> Result<F::Outpu
         if gives_up {
             return Poll::Ready(Err(if was_woken { GaveUp::Woken } else { GaveUp::Asleep }));
         }
-        let new = Arc::new(Relay { to: context.waker().clone(), is_woken: AtomicBool::new(false) });
-        relay = Some(Arc::clone(&new));
-        let polled = Pin::new(&mut wait).poll(&mut Context::from_waker(&Waker::from(new)));
+        let new = Arc::new(Relay {
+            to: context.waker().clone(),
+            is_replaced: AtomicBool::new(false),
+            is_woken: AtomicBool::new(false),
+        });
+        let polled = Pin::new(&mut wait).poll(&mut Context::from_waker(&Waker::from(Arc::clone(&new))));
+        if let Some(old) = relay.replace(new) {
+            old.is_replaced.store(true, SeqCst);
+        }
         if polled.is_pending() {
             match roll(4) {
                 0 | 1 => {

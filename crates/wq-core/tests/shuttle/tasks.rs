@@ -14,8 +14,16 @@ use crate::impatience::{GaveUp, impatient};
 use crate::play::{reached, roll};
 
 async fn adder(queue: WorkQueue<u8>, books: Arc<Books>) {
-    for _ in 0..25 {
-        books.add(&queue, roll(ITEMS));
+    // Few or many: what goes wrong at the end is made good by nobody.
+    for _ in 0..roll(30) {
+        if roll(4) == 0 {
+            let batch = [roll(ITEMS), roll(ITEMS), roll(ITEMS)];
+            batch.iter().for_each(|&item| books.change(item));
+            let all = queue.add_all(batch);
+            books.promise(all.queued + all.deferred);
+        } else {
+            books.add(&queue, roll(ITEMS));
+        }
         if roll(3) == 0 {
             yield_now().await;
         }
@@ -37,12 +45,18 @@ async fn patient(queue: WorkQueue<u8>, books: Arc<Books>) {
     }
 }
 
-/// Goes home after a few waits in vain: in the end all depends on those who only move when they are woken.
+/// Goes home after a few waits in vain, or some work: in the end all depends on those who only move when they are woken.
 async fn hasty(queue: WorkQueue<u8>, books: Arc<Books>) {
     let mut vain = 0;
     while vain < 6 {
         match impatient(queue.get_owned()).await {
-            Ok(Some(guard)) => work(&books, *guard.item()).await,
+            Ok(Some(guard)) => {
+                work(&books, *guard.item()).await;
+                guard.done();
+                if roll(6) == 0 {
+                    return;
+                }
+            }
             Ok(None) => return,
             Err(gave_up) => {
                 vain += 1;
