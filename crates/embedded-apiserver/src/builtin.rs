@@ -26,6 +26,7 @@ use serde_json::Value;
 
 use crate::builtin::rows::{Generation, ROWS, Row};
 pub(crate) use crate::builtin::shape::canonical as canonical_message;
+pub(crate) use crate::builtin::shape::metadata as canonical_metadata;
 use crate::kind::{Kind, api_version};
 use crate::metadata::{self, Object};
 use crate::recorded::types::TYPES;

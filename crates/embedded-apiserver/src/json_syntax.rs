@@ -29,7 +29,7 @@ enum Next {
 
 /// What is wrong with a text, if anything; the words are those of `scanner.go`.
 pub(crate) fn problem(json: &[u8]) -> Option<String> {
-    let mut scanner = Scanner { rest: json, open: Vec::new() };
+    let mut scanner = Scanner { rest: json, open: Vec::new(), ended: false };
     scanner.run().err()
 }
 
@@ -37,6 +37,8 @@ struct Scanner<'a> {
     rest: &'a [u8],
     /// What is begun and not ended: whether each is an object.
     open: Vec<bool>,
+    /// The text has ended within a value.
+    ended: bool,
 }
 
 impl Scanner<'_> {
@@ -114,9 +116,17 @@ impl Scanner<'_> {
         }
     }
 
-    /// The next byte of something that has not ended.
+    /// The next byte of something that has not ended. As Go's, behind the end of the text stands a space: what cannot
+    /// have one is refused for it.
     fn need(&mut self) -> Result<u8, String> {
-        self.take().ok_or_else(|| END.to_owned())
+        match self.take() {
+            Some(byte) => Ok(byte),
+            None if self.ended => Err(END.to_owned()),
+            None => {
+                self.ended = true;
+                Ok(b' ')
+            }
+        }
     }
 
     fn literal(&mut self, word: &str) -> Result<(), String> {

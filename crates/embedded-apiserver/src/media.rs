@@ -62,6 +62,13 @@ pub(crate) fn prefers_table(headers: &HeaderMap) -> bool {
     known.is_some_and(|clause| clause.becomes.is_some_and(|[kind, ..]| kind == "Table"))
 }
 
+/// Whether the client would rather have the metadata of a list than anything else that it names.
+pub(crate) fn prefers_metadata_lists(headers: &HeaderMap) -> bool {
+    let clauses = clauses(accept::header(headers));
+    let known = clauses.iter().find(|clause| form(clause).is_some());
+    known.is_some_and(|clause| clause.becomes.is_some_and(|[kind, ..]| kind == "PartialObjectMetadataList"))
+}
+
 /// Whether the client would rather have YAML than JSON.
 pub(crate) fn prefers_yaml(headers: &HeaderMap) -> bool {
     let clauses = clauses(accept::header(headers));

@@ -198,10 +198,3 @@ pub(crate) fn check(object: &Object, causes: &mut Causes) {
         causes.push(Cause::invalid("metadata.ownerReferences", &controllers.to_string(), why));
     }
 }
-
-/// The types that every object's metadata has, and no other members; custom kinds have no schema that would say it.
-pub(crate) fn decode(metadata: &Value) -> Result<Value, String> {
-    serde_json::from_value::<k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta>(metadata.clone())
-        .and_then(serde_json::to_value)
-        .map_err(|error| error.to_string())
-}

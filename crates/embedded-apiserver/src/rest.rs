@@ -23,7 +23,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 
 use crate::access::reviews;
 use crate::body::Body;
-use crate::builtin;
+use crate::builtin::{self, Builtin};
 use crate::discovery;
 use crate::identity::User;
 use crate::kind::Kind;
@@ -38,7 +38,6 @@ use crate::status::{Status, json_response};
 use crate::stored::{Form, Key, Stored};
 use crate::table;
 
-pub(crate) use crate::rest::decode::find_unknown;
 pub(crate) use crate::rest::decode::json as decode_json;
 pub(crate) use crate::rest::decode::object as decode_object;
 pub(crate) use crate::rest::decode::unknown_fields;
@@ -109,7 +108,7 @@ async fn answer(
     way::check(&target, &request)?;
     let form = media::accepted(request.headers())?;
     // Refused before this, a request has not come as far as to the kind.
-    *deprecated = target.kind.builtin.and_then(builtin::Builtin::deprecated);
+    *deprecated = target.kind.builtin.and_then(Builtin::deprecated);
     let table = table::Wish::of(request.headers(), &query)?;
     let request = media::into_json(protobuf::into_json(request, &target.kind)?, &target.kind)?;
     if reviews::is_review(&target.kind) {
@@ -124,7 +123,8 @@ async fn answer(
         (&Method::GET, Some(name)) => get(core, &target, name, &query, form).await,
         (&Method::GET, None) if query.flag("watch") => {
             media::check_stream(request.headers())?;
-            watch::watch(core, &target, &query, form).await
+            let of_lists = media::prefers_metadata_lists(request.headers());
+            watch::watch(core, &target, &query, form, of_lists).await
         }
         (&Method::GET, None) => list::list(core, &target, &query, form).await,
         (&Method::POST, _) => write::create(call).map(|w| w.into_response(&target.kind, form)),
@@ -196,7 +196,13 @@ async fn get(
 ) -> Result<Response<Body>, Status> {
     check_path_name(name)?;
     let version = query.get("resourceVersion").unwrap_or_default();
-    let revision = parse_version(version).map_err(|why| Status::unknown(why.of_option()))?;
+    let revision = parse_version(version).map_err(|why| match target.kind.builtin {
+        // Events have no watch cache there, which would be the first to look.
+        Some(Builtin::Event | Builtin::EventV1) => {
+            Status::bad_request(format!("invalid resource version: {}", why.of_option()))
+        }
+        _ => Status::unknown(why.of_option()),
+    })?;
     wait_for(core, revision).await?;
     let found = core.store.get(&target.kind.storage, &key_of(target, name));
     let object = found.ok_or_else(|| Status::not_found(&target.kind, name))?;

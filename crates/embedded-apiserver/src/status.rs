@@ -153,15 +153,32 @@ impl Status {
         self
     }
 
-    /// An object of a custom kind that says that it is of another.
-    pub(crate) fn of_other_kind(kind: &Kind, said: &str, name: &str) -> Self {
-        let cause = Cause::invalid("kind", said, &format!("must be {}", kind.kind()));
-        let message = format!("{said}.{} {name:?} is invalid: {}", kind.group(), cause.text());
-        let mut status = Self::new(422, "Invalid", message).about(kind, name);
-        if let Some(details) = &mut status.details {
-            details["kind"] = said.into();
-            details["causes"] = json!([cause.to_json()]);
-        }
+    /// An object of a custom kind that says that it is of another one, or of another version.
+    pub(crate) fn of_other_kind(
+        kind: &Kind,
+        other_kind: Option<&str>,
+        other_version: Option<&str>,
+        name: &str,
+    ) -> Self {
+        let version = kind.api_version();
+        let said = [("kind", other_kind, kind.kind()), ("apiVersion", other_version, &version)];
+        let causes = said.iter().filter_map(|(field, said, own)| {
+            Some(Cause::invalid(*field, (*said)?, &format!("must be {own}")))
+        });
+        let causes: Vec<_> = causes.collect();
+        let group = match other_version {
+            Some(version) => version.split_once('/').map_or("", |(group, _)| group),
+            None => kind.group(),
+        };
+        let (of, dot) = (other_kind.unwrap_or(kind.kind()), if group.is_empty() { "" } else { "." });
+        let what = Cause::texts(&causes);
+        let mut status = Self::new(422, "Invalid", format!("{of}{dot}{group} {name:?} is invalid: {what}"));
+        let members = [("name", name), ("group", group), ("kind", of)];
+        let members = members.into_iter().filter(|(_, value)| !value.is_empty());
+        let mut details: serde_json::Map<_, _> =
+            members.map(|(member, value)| (member.to_owned(), Value::from(value))).collect();
+        details.insert("causes".to_owned(), causes.iter().map(Cause::to_json).collect());
+        status.details = Some(details.into());
         status
     }
 
@@ -170,6 +187,12 @@ impl Status {
         let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", kind.qualified_kind());
         let mut status = Self::new(409, "Conflict", message).about(kind, name);
         if let Some(details) = &mut status.details {
+            // Both groups of Event delete in the name of one.
+            if event::is_events_v1(kind)
+                && let Value::Object(details) = details
+            {
+                details.remove("group");
+            }
             details["kind"] = kind.kind().into();
         }
         status
@@ -202,7 +225,7 @@ impl Status {
         // Both groups of Event have the rules of one.
         let in_core = event::is_events_v1(kind);
         let qualified = if in_core { kind.kind().to_owned() } else { kind.qualified_kind() };
-        let message = format!("{qualified} \"{name}\" is invalid: {what}");
+        let message = format!("{qualified} {name:?} is invalid: {what}");
         let mut status = Self::new(422, "Invalid", message).about(kind, name);
         if let Some(details) = &mut status.details {
             if in_core && let Value::Object(details) = details {
@@ -230,10 +253,7 @@ impl Status {
 
     /// As `invalid_options`, with everything that is wrong.
     pub(crate) fn contradictory_options(options: &str, causes: &[Cause]) -> Self {
-        let what = match causes {
-            [one] => one.text(),
-            many => format!("[{}]", many.iter().map(Cause::text).collect::<Vec<_>>().join(", ")),
-        };
+        let what = Cause::texts(causes);
         let mut status = Self::new(422, "Invalid", format!("{options}.meta.k8s.io \"\" is invalid: {what}"));
         status.details = Some(json!({
             "group": "meta.k8s.io",

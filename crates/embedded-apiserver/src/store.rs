@@ -43,7 +43,7 @@ pub(crate) enum Rest {
     Known(usize),
     /// How many there are: they are all looked at.
     Count,
-    /// Only whether there is one: 1 or 0.
+    /// Only whether there is one, be it one that matches or not, as the real server: 1 or 0.
     Any,
 }
 
@@ -174,14 +174,14 @@ impl Store {
         matches: impl Fn(&Stored) -> bool,
     ) -> Result<Visited<Page>, Expired> {
         self.inner.lock().state.visit(place, at, |objects| {
-            let mut matching = objects.filter(|object| matches(object));
-            let objects: Vec<_> = matching.by_ref().take(limit).cloned().collect();
+            let matching = (&mut *objects).filter(|object| matches(object));
+            let found: Vec<_> = matching.take(limit).cloned().collect();
             let remaining = match rest {
-                Rest::Known(left) => left.saturating_sub(objects.len()),
-                Rest::Any => usize::from(matching.next().is_some()),
-                Rest::Count => matching.count(),
+                Rest::Known(left) => left.saturating_sub(found.len()),
+                Rest::Any => usize::from(objects.next().is_some()),
+                Rest::Count => objects.filter(|object| matches(object)).count(),
             };
-            Page { objects, remaining }
+            Page { objects: found, remaining }
         })
     }
 

@@ -7,6 +7,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::builtin::{quantities, times};
 use crate::go_value::{json_type, shorten_numbers};
+use crate::json_syntax;
 use crate::recorded::types::{Always, Field, Message, Presence, Simpler, TYPES, Type};
 
 /// The most unknown members that are named: an answer has no more warnings.
@@ -24,6 +25,26 @@ pub(crate) fn canonical(
 ) -> Result<Map<String, Value>, String> {
     let mut walk = Walk { path: String::new(), go_path: String::new(), unknown };
     walk.members(message, object)
+}
+
+/// As `canonical`, of the metadata of an object whose other members no recorded type tells; they stand at `path`.
+///
+/// # Errors
+///
+/// What Go's decoder says of them, or of the first member of a wrong type.
+pub(crate) fn metadata(sent: Value, path: &str, unknown: &mut Vec<String>) -> Result<Value, String> {
+    let object = match sent {
+        Value::Object(object) => object,
+        other => return Err(json_syntax::mismatch(&other, "value of type v1.ObjectMeta")),
+    };
+    let of = |kind: usize| match TYPES.message(kind)?.member("metadata")?.of {
+        Type::Message(metadata) => Some(metadata),
+        _ => None,
+    };
+    // Every kind has the same.
+    let Some(message) = TYPES.kind("v1", "ConfigMap").and_then(of) else { return Ok(object.into()) };
+    let mut walk = Walk { path: path.to_owned(), go_path: String::new(), unknown };
+    walk.members(message, object).map(Value::Object)
 }
 
 struct Walk<'a> {
@@ -163,6 +184,7 @@ impl Walk<'_> {
             }
             (Type::IntOrString, value @ Value::String(_)) => Ok(value),
             (Type::Bytes, Value::String(text)) => decode_base64(&text),
+            (Type::Bytes, Value::Array(numbers)) => self.bytes(message, numbers),
             (Type::Time, Value::String(text)) => times::seconds(&text).map(Value::from),
             (Type::MicroTime, Value::String(text)) => times::micros(&text).map(Value::from),
             (Type::Quantity, value) => {
@@ -223,6 +245,20 @@ impl Walk<'_> {
             other => Err(self.mismatch(message, &other, "string")),
         });
         all.collect::<Result<_, _>>().map(Value::Array)
+    }
+
+    /// Bytes as a list of numbers, which Go takes as well.
+    fn bytes(&self, message: &Message, numbers: Vec<Value>) -> Result<Value, String> {
+        let byte = |number| match number {
+            Value::Null => Ok(0),
+            Value::Number(number) => number
+                .as_u64()
+                .and_then(|number| u8::try_from(number).ok())
+                .ok_or_else(|| self.unmarshal(message, &format!("number {number}"), "uint8")),
+            other => Err(self.mismatch(message, &other, "uint8")),
+        };
+        let bytes: Vec<u8> = numbers.into_iter().map(byte).collect::<Result<_, _>>()?;
+        Ok(base64::engine::general_purpose::STANDARD.encode(bytes).into())
     }
 
     fn integer(&self, message: &Message, number: Number, narrow: bool, go: &str) -> Result<Number, String> {

@@ -154,15 +154,18 @@ impl Served {
             let mut unknown = prune(object, &self.schema, MOST_UNKNOWN);
             prune_nulls(object, Some(&self.schema));
             let mut below = Vec::new();
-            coerce(object, &self.schema, &mut |sent, known, path| {
-                crate::rest::find_unknown(sent, known, path, &mut below);
-            })?;
+            coerce(object, &self.schema, &mut below)?;
             below.sort_unstable();
             fill(object, &self.schema);
             unknown.iter_mut().for_each(|path| *path = format!("unknown field \"{path}\""));
             unknown.append(&mut below);
             Ok(unknown)
         })
+    }
+
+    /// Gives what an apply has made its defaults. It has been held to the schema already, nulls and all.
+    pub(crate) fn fill(&self, object: &mut Object) {
+        without_metadata(object, |object| fill(object, &self.schema));
     }
 
     /// What was stored, as this version shows it.

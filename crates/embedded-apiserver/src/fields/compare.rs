@@ -83,14 +83,18 @@ impl Types {
             Form::Nothing => Err(Mismatch("schema error: invalid atom: inlined".to_owned())),
             Form::Scalar(scalar) => {
                 let fits = |value: Option<&Value>| value.is_none_or(|value| scalar.fits(value));
-                if !fits(old) && !fits(new) {
-                    return Err(Mismatch("a value is of another type than its schema says".to_owned()));
+                if !fits(old) || !fits(new) {
+                    return Err(other_type());
                 }
                 marks.leaf(old, new);
                 Ok(true)
             }
             Form::Map(members) => {
                 let (old_map, new_map) = (as_map(old), as_map(new));
+                let is_map = |value: Option<&Value>| value.is_none_or(|v| v.is_object() || v.is_null());
+                if !is_map(old) || !is_map(new) || (members.atomic && !self.fits_members(members, new_map)) {
+                    return Err(other_type());
+                }
                 let empty = |map: Option<&Map<String, Value>>| map.is_none_or(Map::is_empty);
                 if members.atomic || (empty(old_map) && empty(new_map)) {
                     marks.leaf(old, new);
@@ -101,7 +105,12 @@ impl Types {
             }
             Form::List(list) => {
                 let (old_list, new_list) = (as_list(old), as_list(new));
-                if list.sort == Sort::Atomic || (old_list.is_empty() && new_list.is_empty()) {
+                let is_list = |value: Option<&Value>| value.is_none_or(|v| v.is_array() || v.is_null());
+                let is_atomic = list.sort == Sort::Atomic;
+                if !is_list(old) || !is_list(new) || (is_atomic && !self.fits_items(list, new_list)) {
+                    return Err(other_type());
+                }
+                if is_atomic || (old_list.is_empty() && new_list.is_empty()) {
                     marks.leaf(old, new);
                     return Ok(true);
                 }
@@ -256,6 +265,10 @@ impl Gathered {
             added: Set::of_nodes(self.added),
         }
     }
+}
+
+fn other_type() -> Mismatch {
+    Mismatch("a value is of another type than its schema says".to_owned())
 }
 
 pub(super) fn as_map(value: Option<&Value>) -> Option<&Map<String, Value>> {

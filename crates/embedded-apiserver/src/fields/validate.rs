@@ -36,6 +36,31 @@ impl Types {
         }
     }
 
+    /// Whether the members of a map fit, the names of list items included: what is compared as one field is not gone
+    /// through otherwise.
+    pub(super) fn fits_members(&self, members: &Members, all: Option<&Map<String, Value>>) -> bool {
+        let fits = |(name, value): (&String, &Value)| {
+            members.member(name).0.is_some_and(|member| self.fits_value(member, value))
+        };
+        all.into_iter().flatten().all(fits)
+    }
+
+    /// The same, of the items of a list.
+    pub(super) fn fits_items(&self, list: &List, items: &[Value]) -> bool {
+        let named = |item| list.sort == Sort::Atomic || self.item(list, item).is_ok();
+        items.iter().all(|item| named(item) && self.fits_value(list.items, item))
+    }
+
+    fn fits_value(&self, of: Ref, value: &Value) -> bool {
+        match (self.atom(of).form(Some(value)), value) {
+            (Form::Nothing, _) => false,
+            (Form::Scalar(scalar), value) => scalar.fits(value),
+            (Form::Map(_) | Form::List(_), Value::Null) => true,
+            (Form::Map(members), value) => value.is_object() && self.fits_members(members, value.as_object()),
+            (Form::List(list), value) => value.as_array().is_some_and(|items| self.fits_items(list, items)),
+        }
+    }
+
     fn validate_at(&self, of: Option<Ref>, value: &Value, path: &str, wrong: &mut Vec<String>) {
         if wrong.len() >= MOST {
             return;

@@ -85,6 +85,10 @@ pub(super) fn apply(steps: &[Step], document: &mut Value) -> Result<(), Status> 
         }
         cost.count(&operation, document)?;
         json_patch::patch(document, std::slice::from_ref(&operation)).map_err(|_| Status::unprocessable())?;
+        // A whole object may become another one, and nothing else.
+        if !document.is_object() {
+            return Err(Status::unprocessable());
+        }
     }
     Ok(())
 }

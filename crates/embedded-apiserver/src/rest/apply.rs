@@ -64,7 +64,8 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
             );
             return Err(Status::conflict(kind, name, &why));
         }
-        let decoded = decode::patched(kind, Value::Object(new), &[], FieldValidation::Ignore, Blame::Apply)?;
+        let decoded =
+            decode::patched(kind, Value::Object(new), &[], FieldValidation::Ignore, Blame::Apply(&config))?;
         check_said_name(&decoded.object, name)?;
         Ok(WorkedOut { live, owned, object: decoded.object, managed, warnings })
     };

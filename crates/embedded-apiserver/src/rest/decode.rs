@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::builtin::{Builtin, unserved};
+use crate::builtin::{Builtin, canonical_metadata, unserved};
 use crate::fields::Sent;
 use crate::go_value::{go_text, shorten_numbers};
 use crate::json_syntax;
@@ -93,11 +93,8 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
         return Err(Status::bad_request(format!("{what} cannot be handled as a Scale: {why}")));
     }
     check_types(kind, &object).map_err(Status::bad_request)?;
-    if let Some(said) = other_kind(kind, &object) {
-        return Err(Status::of_other_kind(kind, said, metadata::text(&object, "name")));
-    }
     let sent = sent(&object);
-    let (object, unknown) = canonical(kind, object).map_err(|why| cannot_be_handled(kind, &why))?;
+    let (object, unknown) = canonical(kind, object, false).map_err(|why| cannot_be_handled(kind, &why))?;
     doubtful.extend(unknown);
     let warnings = match validation {
         FieldValidation::Ignore => Vec::new(),
@@ -111,15 +108,15 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
     Ok(Decoded { object, warnings, sent })
 }
 
-/// Whose fault it is that what a patch made of an object cannot be decoded, in the words for that.
+/// What is done for whom an object cannot be decoded that he has not sent as a whole, in the words for that.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Blame<'a> {
     /// The document is shown.
     Document,
     /// The patch is shown, which is a strategic one.
     Strategic(&'a Object),
-    /// Only where it is: of an apply.
-    Apply,
+    /// Only the name in this configuration, which is applied.
+    Apply(&'a Object),
 }
 
 impl Blame<'_> {
@@ -134,9 +131,8 @@ impl Blame<'_> {
             Self::Strategic(patch) => {
                 Status::invalid_patch(&go_text(&Value::Object(patch.clone())), &of_map(why))
             }
-            Self::Apply => {
-                let text = |path: &str| document.pointer(path).and_then(Value::as_str).unwrap_or_default();
-                let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+            Self::Apply(config) => {
+                let (namespace, name) = (metadata::text(config, "namespace"), metadata::text(config, "name"));
                 let what = format!("{}/{}, Kind={}", kind.group(), kind.version(), kind.kind());
                 let why = of_map(why);
                 Status::unknown(format!(
@@ -160,20 +156,26 @@ pub(crate) fn patched(
     let Value::Object(object) = value else {
         return Err(wrong("the result is no object", &value));
     };
-    let value = Value::Object(object);
-    json_syntax::interpret(&value).map_err(|why| wrong(&why, &value))?;
-    let Value::Object(object) = value else { return Err(wrong("the result is no object", &value)) };
-    let other = unconvertible(kind, &object).map(|(_, why)| why);
-    if let Some(why) = other.or_else(|| check_types(kind, &object).err()) {
-        return Err(wrong(&why, &object.into()));
-    }
-    if let Some(said) = other_kind(kind, &object) {
-        return Err(Status::of_other_kind(kind, said, metadata::text(&object, "name")));
-    }
-    let owners = sent(&object);
     // Kept for the message.
     let sent = Value::Object(object.clone());
-    let (object, unknown) = canonical(kind, object).map_err(|why| wrong(&why, &sent))?;
+    json_syntax::interpret(&sent).map_err(|why| wrong(&why, &sent))?;
+    let is_apply = matches!(blame, Blame::Apply(_));
+    match &kind.builtin {
+        Some(_) => {
+            let other = unconvertible(kind, &object).map(|(_, why)| why);
+            if let Some(why) = other.or_else(|| check_types(kind, &object).err()) {
+                return Err(wrong(&why, &sent));
+            }
+        }
+        // An apply has said what it is.
+        None if is_apply => {}
+        None => check_said_types(&object).map_err(|why| match why {
+            Untyped::Decoding(why) => wrong(&why, &sent),
+            Untyped::Later(why) => Status::internal(&why),
+        })?,
+    }
+    let owners = self::sent(&object);
+    let (object, unknown) = canonical(kind, object, is_apply).map_err(|why| wrong(&why, &sent))?;
     let unknown: Vec<String> = duplicates.iter().cloned().chain(unknown).collect();
     match validation {
         FieldValidation::Strict if !unknown.is_empty() => {
@@ -236,10 +238,41 @@ fn unconvertible(kind: &Kind, object: &Object) -> Option<(String, String)> {
     Some((format!("{name} in version {short:?}"), why))
 }
 
-/// What a custom object says it is, if that is not its kind.
-fn other_kind<'a>(kind: &Kind, object: &'a Object) -> Option<&'a str> {
-    let said = object.get("kind").and_then(Value::as_str)?;
-    (kind.builtin.is_none() && !said.is_empty() && said != kind.kind()).then_some(said)
+/// Why a custom object has no type.
+enum Untyped {
+    /// It cannot be decoded.
+    Decoding(String),
+    /// It can, and what comes next fails.
+    Later(String),
+}
+
+/// A custom object says what it is, be it what is expected or not.
+fn check_said_types(object: &Object) -> Result<(), Untyped> {
+    let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
+    if says("kind").is_empty() {
+        let shown = Value::Object(object.clone());
+        return Err(Untyped::Decoding(format!("Object 'Kind' is missing in '{shown}'")));
+    }
+    match says("apiVersion") {
+        "" => {
+            let why = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+            Err(Untyped::Later(why.to_owned()))
+        }
+        version if version.matches('/').count() > 1 => {
+            Err(Untyped::Decoding(format!("unexpected GroupVersion string: {version}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// That a custom object is what it says, which is looked at when it is validated: until then its apiVersion and kind
+/// stay with it if they are others.
+pub(crate) fn check_own_type(kind: &Kind, object: &Object) -> Result<(), Status> {
+    let said = |member: &str| object.get(member).and_then(Value::as_str);
+    match (kind.builtin, said("kind"), said("apiVersion")) {
+        (Some(_), ..) | (None, None, None) => Ok(()),
+        (None, of, version) => Err(Status::of_other_kind(kind, of, version, metadata::text(object, "name"))),
+    }
 }
 
 fn other_version(version: &str, kind: &Kind) -> String {
@@ -248,26 +281,29 @@ fn other_version(version: &str, kind: &Kind) -> String {
 }
 
 /// The object's one form, and which members of it the kind does not know; or why it cannot be decoded.
-fn canonical(kind: &Kind, mut object: Object) -> Result<(Object, Vec<String>), String> {
-    object.remove("apiVersion");
-    object.remove("kind");
+fn canonical(kind: &Kind, mut object: Object, is_apply: bool) -> Result<(Object, Vec<String>), String> {
+    let types = [("apiVersion", kind.api_version()), ("kind", kind.kind().to_owned())];
+    let types = types.map(|(member, own)| {
+        let said = object.remove(member);
+        (member, said.filter(|said| said.as_str().is_some_and(|said| !said.is_empty() && *said != own)))
+    });
     let mut unknown = Vec::new();
     let Some(builtin) = kind.builtin else {
-        if object.get("metadata").is_some_and(|metadata| !metadata.is_object() && !metadata.is_null()) {
-            return Err("metadata is no object".to_owned());
-        }
-        if let Some(sent) = object.get("metadata").filter(|metadata| metadata.is_object()) {
-            let known = metadata::decode(sent)?;
-            find_unknown(sent, &known, "metadata", &mut unknown);
+        if let Some(sent) = object.remove("metadata").filter(|metadata| !metadata.is_null()) {
+            let known = canonical_metadata(sent, "metadata", &mut unknown)?;
             object.insert("metadata".to_owned(), known);
         }
         for value in object.values_mut() {
             shorten_numbers(value);
         }
-        if let Some(definition) = kind.definition() {
-            unknown.append(&mut definition.decode(&mut object)?);
+        match kind.definition() {
+            Some(definition) if is_apply => definition.fill(&mut object),
+            Some(definition) => unknown.append(&mut definition.decode(&mut object)?),
+            None => {}
         }
         metadata::normalize(&mut object);
+        let others = types.into_iter().filter_map(|(member, said)| Some((member.to_owned(), said?)));
+        object.extend(others);
         return Ok((object, unknown));
     };
     let mut object = builtin.canonical(object, &mut unknown)?;

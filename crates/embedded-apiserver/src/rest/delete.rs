@@ -33,12 +33,10 @@ use crate::stored::{Form, Key, Stored};
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct DeleteOptions {
-    kind: Option<String>,
-    api_version: Option<String>,
     grace_period_seconds: Option<i64>,
     propagation_policy: Option<String>,
     orphan_dependents: Option<bool>,
-    dry_run: Option<Vec<String>>,
+    dry_run: Option<Vec<Option<String>>>,
     preconditions: Option<Preconditions>,
 }
 
@@ -62,10 +60,27 @@ impl Preconditions {
 fn sent(body: &[u8]) -> Result<Value, String> {
     let options = serde_json::from_slice(body).map_err(|error| json_syntax::unreadable(body, &error))?;
     json_syntax::interpret(&options)?;
+    check_type(&options)?;
     if let (Value::Object(members), Some(message)) = (&options, TYPES.kind("v1", "DeleteOptions")) {
         builtin::canonical_message(message, members.clone(), &mut Vec::new())?;
     }
     Ok(options)
+}
+
+/// That the options say to be options, if they say what they are: something else sent by mistake must not delete.
+fn check_type(options: &Value) -> Result<(), String> {
+    let says = |member: &str| options.get(member).and_then(Value::as_str).unwrap_or_default();
+    let (kind, version) = (says("kind"), says("apiVersion"));
+    if version.matches('/').count() > 1 {
+        return Err(format!("unexpected GroupVersion string: {version}"));
+    }
+    if matches!(kind, "" | "DeleteOptions") {
+        return Ok(());
+    }
+    let version = if version.is_empty() { "meta.k8s.io/v1" } else { version };
+    Err(format!(
+        "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
+    ))
 }
 
 impl DeleteOptions {
@@ -75,12 +90,10 @@ impl DeleteOptions {
         let options: Self = if request.body().is_empty() {
             let text = |name: &str| query.get(name).filter(|value| !value.is_empty());
             Self {
-                kind: None,
-                api_version: None,
                 grace_period_seconds: query.number("gracePeriodSeconds")?,
                 propagation_policy: query.get("propagationPolicy").map(str::to_owned),
                 orphan_dependents: query.get("orphanDependents").map(|_| query.flag("orphanDependents")),
-                dry_run: Some(query.all("dryRun").map(str::to_owned).collect()),
+                dry_run: Some(query.all("dryRun").map(|value| Some(value.to_owned())).collect()),
                 preconditions: Preconditions::in_query(text("uid"), text("resourceVersion")),
             }
         } else {
@@ -95,13 +108,6 @@ impl DeleteOptions {
     }
 
     fn check(&self) -> Result<(), Status> {
-        // Something else sent by mistake must not delete.
-        if let Some(kind) = self.kind.as_deref().filter(|kind| !matches!(*kind, "" | "DeleteOptions")) {
-            let version = self.api_version.as_deref().unwrap_or_default();
-            return Err(Status::bad_request(format!(
-                "no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\""
-            )));
-        }
         let mut causes = Vec::new();
         if self.orphan_dependents.is_some()
             && let Some(policy) = &self.propagation_policy
@@ -115,7 +121,9 @@ impl DeleteOptions {
             let supported = ["Foreground", "Background", "Orphan", "nil"];
             causes.push(Cause::unsupported("propagationPolicy", policy, &supported));
         }
-        causes.extend(dry_run_cause(self.dry_run.iter().flatten().map(String::as_str)));
+        // A null is an empty text.
+        let dry_run = self.dry_run.iter().flatten().map(|value| value.as_deref().unwrap_or_default());
+        causes.extend(dry_run_cause(dry_run));
         query::refuse("DeleteOptions", &causes)
     }
 
@@ -146,12 +154,18 @@ impl DeleteOptions {
     /// The finalizer that makes a garbage collector deal with the dependents first.
     fn waits_for(&self, kind: &Kind) -> Option<&'static str> {
         match (self.propagation_policy.as_deref(), self.orphan_dependents) {
+            _ if is_leaf(kind) => None,
             (None, None) if self.orphans_by_default(kind) => Some("orphan"),
             (Some("Foreground"), _) => Some("foregroundDeletion"),
             (Some("Orphan"), _) | (None, Some(true)) => Some("orphan"),
             _ => None,
         }
     }
+}
+
+/// Whether nothing can depend on objects of the kind: no policy makes one wait (`rest.Unsupported`).
+fn is_leaf(kind: &Kind) -> bool {
+    matches!(kind.builtin, Some(Builtin::Event | Builtin::EventV1))
 }
 
 /// What a delete did.
@@ -248,7 +262,7 @@ fn delete_one(
     let mut new = old.clone();
     // An object's own finalizers are stronger than what goes without saying of its kind.
     let marked = metadata::finalizers(&old).iter().any(|f| matches!(*f, "orphan" | "foregroundDeletion"));
-    let says = options.says_what_waits() || (options.orphans_by_default(kind) && !marked);
+    let says = options.says_what_waits() || (options.orphans_by_default(kind) && !marked) || is_leaf(kind);
     let waits = metadata::get(&old, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;
     if says && !waits {
         // What the options say overrules what the object carries (`deletionFinalizersForGarbageCollection`).

@@ -48,7 +48,6 @@ pub(super) async fn select(core: &Core, target: &Target, options: &ListOptions) 
     let in_one_place = target.namespace.is_some() || !target.kind.is_namespaced();
     let single = in_one_place && selector.only("metadata.name").is_some();
     let token = match options.continuation.as_str() {
-        _ if single => None,
         "" => None,
         token => Some(Token::parse(token)?),
     };

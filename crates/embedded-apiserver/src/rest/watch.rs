@@ -38,6 +38,7 @@ pub(crate) async fn watch(
     target: &Target,
     query: &Query,
     form: Form,
+    of_lists: bool,
 ) -> Result<Response<Body>, Status> {
     let kind = &target.kind;
     let mut options = ListOptions::parse(query)?;
@@ -75,6 +76,7 @@ pub(crate) async fn watch(
         kind: Arc::clone(kind),
         selector,
         form,
+        of_lists,
         seat,
         cursor: revision,
         // What the history no longer reaches is said in the stream. Decided above: a compaction while the watch is
@@ -111,6 +113,8 @@ struct Watcher {
     kind: Arc<Kind>,
     selector: Selector,
     form: Form,
+    /// The client takes lists only. As on the real server, the first event cannot be made into one, and ends the watch.
+    of_lists: bool,
     seat: Seat,
     /// Everything up to this revision has been sent.
     cursor: u64,
@@ -151,15 +155,18 @@ impl Watcher {
         }
         loop {
             if let Some(object) = self.initial.pop_front() {
-                return Some(self.write_line(Event::Added, &object));
+                let line = self.write_line(Event::Added, &object);
+                return self.fitting(line);
             }
             if std::mem::take(&mut self.end_mark) {
-                return Some(self.bookmark(true));
+                let line = self.bookmark(true);
+                return self.fitting(line);
             }
             while let Some(change) = self.changes.pop_front() {
                 self.cursor = change.revision;
                 if let Some(event) = event_of(&self.selector, &change) {
-                    return Some(self.line(event, &change));
+                    let line = self.line(event, &change);
+                    return self.fitting(line);
                 }
             }
             self.cursor = self.read_upto;
@@ -175,7 +182,8 @@ impl Watcher {
             // A watch from the future has nothing to say about the present.
             let present = self.cursor <= self.core.store.revision();
             if std::mem::take(&mut self.bookmark_due) && present {
-                return Some(self.bookmark(false));
+                let line = self.bookmark(false);
+                return self.fitting(line);
             }
             if self.ending {
                 self.ended = true;
@@ -183,6 +191,12 @@ impl Watcher {
             }
             self.wait().await;
         }
+    }
+
+    /// A line, if the client can be shown it; the end, if not.
+    fn fitting(&mut self, line: Bytes) -> Option<Bytes> {
+        self.ended = self.of_lists;
+        if self.of_lists { None } else { Some(line) }
     }
 
     /// Reads on in the history; ready if there is something to say.

@@ -138,9 +138,7 @@ pub(super) fn insert(
 ) -> Result<Arc<Stored>, Status> {
     let New { kind, namespace, now, dry_run, by_update, subresource } = *new;
     // What is no version is none.
-    if parse_version(metadata::text(&object, "resourceVersion")).is_ok_and(|version| version != 0) {
-        return Err(Status::unknown("resourceVersion should not be set on objects to be created"));
-    }
+    let version = parse_version(metadata::text(&object, "resourceVersion")).unwrap_or(0);
     set_namespace(&mut object, namespace)?;
     for member in ["uid", "resourceVersion", "creationTimestamp"] {
         metadata::of(&mut object).remove(member);
@@ -178,7 +176,10 @@ pub(super) fn insert(
     }
     // A kubelet says all of its node at once; and who writes to the status owns it, though it is not stored.
     let by_status = subresource.is_some();
-    if kind.has_status() && kind.builtin != Some(Builtin::Node) && !by_status {
+    let has_status = kind.has_status() && kind.builtin != Some(Builtin::Node) && !by_status;
+    // Of a custom object it is looked at before it goes: one that does not fit its schema leaves it without owners.
+    let goes_later = kind.builtin.is_none();
+    if has_status && !goes_later {
         object.remove("status");
     }
     definitions::may_be_created(core, kind, &object, &name)?;
@@ -188,6 +189,9 @@ pub(super) fn insert(
     // Defaults are the client's; what comes later, and what a hook has changed, is nobody's.
     let unmutated = unmutated.map(|object| defaulted(kind, object));
     let managed = owners.of(core, kind, None, unmutated.as_ref().unwrap_or(&object), now);
+    if has_status && goes_later {
+        object.remove("status");
+    }
     if let Some(builtin) = kind.builtin {
         rules::admit(builtin, &mut object).map_err(|why| Status::forbidden(kind, &name, &why))?;
         if by_status {
@@ -198,6 +202,7 @@ pub(super) fn insert(
             allocate(inner, kind, &name, &mut object, None, dry_run)?;
         }
     }
+    decode::check_own_type(kind, &object)?;
     let mut causes = Causes::default();
     if !base.is_empty()
         && let Some(why) = rules::wrong_name(kind, &names::without_dash(&base))
@@ -214,6 +219,10 @@ pub(super) fn insert(
     if !causes.is_empty() {
         return Err(Status::invalid(kind, &name, &causes));
     }
+    // Only the store looks at it, and a dry run does not get there.
+    if version != 0 && !dry_run {
+        return Err(Status::unknown("resourceVersion should not be set on objects to be created"));
+    }
     let key = Key::new(place, &name);
     if let Some(found) = inner.state.get(&table, &key) {
         let mut status = Status::already_exists(kind, &name).warned(&warned_of(kind, &object, None));
@@ -224,7 +233,7 @@ pub(super) fn insert(
         return Err(if goes { status.and_is_being_deleted() } else { status });
     }
     inner.validated(&object)?;
-    put(inner, kind, key, object, &managed, 0, dry_run)
+    put(inner, kind, key, object, &managed, version, dry_run)
 }
 
 /// An object as it was sent, with its defaults.
@@ -278,7 +287,7 @@ fn check(kind: &Kind, object: &Object, old: Option<&Object>, subresource: Option
     definitions::check(kind, object, old, subresource, causes);
     if let Some(builtin) = kind.builtin {
         rules::check(builtin, object, old, causes);
-        if builtin == Builtin::Event {
+        if builtin == Builtin::Event && old.is_none() {
             causes.metadata_last();
         }
         if let Some(old) = old {

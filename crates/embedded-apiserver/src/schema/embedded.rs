@@ -3,13 +3,14 @@
 
 use serde_json::{Map, Value};
 
+use crate::builtin::canonical_metadata;
 use crate::metadata;
 use crate::names;
 use crate::schema::Schema;
 use crate::schema::path::Path;
 use crate::status::{Cause, Causes};
 
-/// Brings the metadata of embedded objects to its one form; returns the paths of members that it does not have.
+/// Brings the metadata of embedded objects to its one form; names the members that it does not have.
 ///
 /// # Errors
 ///
@@ -17,7 +18,7 @@ use crate::status::{Cause, Causes};
 pub(crate) fn coerce(
     members: &mut Map<String, Value>,
     schema: &Schema,
-    unknown: &mut dyn FnMut(&Value, &Value, &str),
+    unknown: &mut Vec<String>,
 ) -> Result<(), String> {
     coerce_members(members, schema, false, &Path::Root, unknown)
 }
@@ -27,7 +28,7 @@ fn coerce_members(
     schema: &Schema,
     embedded: bool,
     path: &Path<'_>,
-    unknown: &mut dyn FnMut(&Value, &Value, &str),
+    unknown: &mut Vec<String>,
 ) -> Result<(), String> {
     for (name, value) in members.iter_mut() {
         if embedded {
@@ -41,13 +42,8 @@ fn coerce_members(
                 }
                 "metadata" => {
                     let path = path.field("metadata").to_string();
-                    let mut known = metadata::decode(value)
+                    *value = canonical_metadata(value.clone(), &path, unknown)
                         .map_err(|why| format!("{path}: Invalid value: {value}: {why}"))?;
-                    unknown(value, &known, &path);
-                    if let Value::Object(known) = &mut known {
-                        known.retain(|_, value| !value.is_null());
-                    }
-                    *value = known;
                 }
                 _ => {}
             }
@@ -68,7 +64,7 @@ fn coerce_value(
     value: &mut Value,
     schema: &Schema,
     path: &Path<'_>,
-    unknown: &mut dyn FnMut(&Value, &Value, &str),
+    unknown: &mut Vec<String>,
 ) -> Result<(), String> {
     match value {
         Value::Object(members) => coerce_members(members, schema, schema.embedded, path, unknown),

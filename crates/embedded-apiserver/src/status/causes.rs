@@ -148,6 +148,14 @@ impl Cause {
         format!("{}: {}", self.field, self.message)
     }
 
+    /// Some of them as a message has them.
+    pub(super) fn texts(causes: &[Self]) -> String {
+        match causes {
+            [one] => one.text(),
+            many => format!("[{}]", many.iter().map(Self::text).collect::<Vec<_>>().join(", ")),
+        }
+    }
+
     pub(super) fn to_json(&self) -> Value {
         json!({ "reason": self.reason, "message": self.message, "field": self.field })
     }
@@ -226,11 +234,9 @@ impl Causes {
     }
 
     pub(super) fn text(&self) -> String {
-        match &*self.found {
-            [one] => one.text(),
-            many => format!("[{}]", many.iter().map(Cause::text).collect::<Vec<_>>().join(", ")),
-        }
+        Cause::texts(&self.found)
     }
+
     /// Adds what was found in a part of the object, at the place of that part.
     pub(crate) fn append_below(&mut self, place: &str, found: Self) {
         for cause in found.found {

@@ -10,8 +10,8 @@ pub(in crate::rest) fn replace(call: Call<'_>) -> Result<Written, Status> {
     let (dry_run, validation) = query.write_options("UpdateOptions", Vec::new())?;
     let mut decoded = decode::object(kind, request.body(), validation)?;
     decoded.remove_equal_owners("");
-    check_said_name(&decoded.object, name)?;
     let mut warnings = std::mem::take(&mut decoded.warnings);
+    check_said_name(&decoded.object, name).map_err(|status| status.warned(&warnings))?;
     let mut written =
         update(call, Edit::Replace(decoded), dry_run).map_err(|status| status.warned(&warnings))?;
     warnings.append(&mut written.warnings);
@@ -254,6 +254,7 @@ impl Edited<'_> {
         }
         definitions::prepare_update(kind, &mut new, self.target.subresource.as_deref())?;
         metadata::normalize(&mut new);
+        decode::check_own_type(kind, &new)?;
         let mut causes = Causes::default();
         managed.check(&mut causes);
         self.check_metadata(&new, &mut causes);
