@@ -170,7 +170,7 @@ impl Status {
             Some(version) => version.split_once('/').map_or("", |(group, _)| group),
             None => kind.group(),
         };
-        let (of, dot) = (other_kind.unwrap_or(kind.kind()), if group.is_empty() { "" } else { "." });
+        let (of, dot) = (other_kind.unwrap_or_else(|| kind.kind()), if group.is_empty() { "" } else { "." });
         let what = Cause::texts(&causes);
         let mut status = Self::new(422, "Invalid", format!("{of}{dot}{group} {name:?} is invalid: {what}"));
         let members = [("name", name), ("group", group), ("kind", of)];

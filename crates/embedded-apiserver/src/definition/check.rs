@@ -92,13 +92,13 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
         }
         check_version(version, spec, &place, causes);
     }
-    let all = spec.get("versions").cloned().unwrap_or_default();
+    let all = shown_versions(spec.get("versions").unwrap_or(&Value::Null));
     if !unique {
-        causes.push(Cause::invalid_json(field("versions"), &all, "must contain unique version names"));
+        causes.push(Cause::invalid_text(field("versions"), &all, "must contain unique version names"));
     }
     if versions.iter().filter(|version| flag(version, "storage")).count() != 1 {
         let why = "must have exactly one version marked as storage version";
-        causes.push(Cause::invalid_json(field("versions"), &all, why));
+        causes.push(Cause::invalid_text(field("versions"), &all, why));
     }
     let names_of = spec.get("names").cloned().unwrap_or_default();
     let at_names = path.field("names");
@@ -444,6 +444,21 @@ fn check_changes(spec: &Value, old: &Object, path: &Path<'_>, causes: &mut Cause
     same(path.field("group").to_string(), spec.get("group"), before.get("group"));
     let (now, was) = (names_of(spec, "plural"), names_of(&before, "plural"));
     same(at_names.field("plural").to_string(), now.as_ref(), was.as_ref());
+}
+
+/// Versions as the real server shows them: in its internal form, in which what is the same of all of them stands with the
+/// definition, as it is whenever there is one version.
+fn shown_versions(versions: &Value) -> String {
+    let Some([version]) = versions.as_array().map(Vec::as_slice) else { return versions.to_string() };
+    let member = |name: &str| version.get(name).unwrap_or(&Value::Null);
+    let [served, storage, deprecated] = ["served", "storage", "deprecated"].map(|name| flag(version, name));
+    format!(
+        "[{{\"Name\":{},\"Served\":{served},\"Storage\":{storage},\"Deprecated\":{deprecated},\
+         \"DeprecationWarning\":{},\"Schema\":null,\"Subresources\":null,\"AdditionalPrinterColumns\":null,\
+         \"SelectableFields\":null}}]",
+        member("name"),
+        member("deprecationWarning"),
+    )
 }
 
 fn check_stored_versions(status: &Value, spec: &Value, path: &Path<'_>, causes: &mut Causes) {

@@ -36,17 +36,32 @@ impl Types {
         }
     }
 
-    /// Whether the members of a map fit, the names of list items included: what is compared as one field is not gone
-    /// through otherwise.
-    pub(super) fn fits_members(&self, members: &Members, all: Option<&Map<String, Value>>) -> bool {
+    /// Whether a value, if there is one, is of the form. What is compared as one field is looked through: nobody else
+    /// does.
+    pub(super) fn fits_form(&self, form: Form<'_>, value: Option<&Value>) -> bool {
+        let Some(value) = value else { return true };
+        match (form, value) {
+            (Form::Nothing, _) => true,
+            (Form::Scalar(scalar), value) => scalar.fits(value),
+            (Form::Map(_) | Form::List(_), Value::Null) => true,
+            (Form::Map(members), value) => {
+                value.is_object() && (!members.atomic || self.fits_members(members, value.as_object()))
+            }
+            (Form::List(list), value) => {
+                let items = value.as_array();
+                items.is_some_and(|items| list.sort != Sort::Atomic || self.fits_items(list, items))
+            }
+        }
+    }
+
+    fn fits_members(&self, members: &Members, all: Option<&Map<String, Value>>) -> bool {
         let fits = |(name, value): (&String, &Value)| {
             members.member(name).0.is_some_and(|member| self.fits_value(member, value))
         };
         all.into_iter().flatten().all(fits)
     }
 
-    /// The same, of the items of a list.
-    pub(super) fn fits_items(&self, list: &List, items: &[Value]) -> bool {
+    fn fits_items(&self, list: &List, items: &[Value]) -> bool {
         let named = |item| list.sort == Sort::Atomic || self.item(list, item).is_ok();
         items.iter().all(|item| named(item) && self.fits_value(list.items, item))
     }

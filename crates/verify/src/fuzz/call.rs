@@ -128,7 +128,8 @@ impl Memory {
         let name = text(metadata, "/name").replace(&self.namespace, "{own}");
         let key = if name.is_empty() { plural } else { format!("{plural}/{name}") };
         let known = self.versions.entry(key.clone()).or_default();
-        if known.last().is_none_or(|(last, _)| last != version) {
+        // Whether two lists are of one version depends on who else writes, on each server in his own time.
+        if name.is_empty() || known.last().is_none_or(|(last, _)| last != version) {
             known.push((version.to_owned(), id));
         }
         for (member, place) in [("/uid", &mut self.uids), ("/continue", &mut self.tokens)] {

@@ -90,7 +90,10 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
                 return Err(other_uid(target, name, (uid, ""), dry_run));
             }
             check_number(&object)?;
-            metadata::of(&mut object).remove("resourceVersion");
+            // Only the store does, and a dry run does not get there.
+            if !dry_run {
+                metadata::of(&mut object).remove("resourceVersion");
+            }
             let owners = Owners::Changes(&author, sent);
             let new = New::by_update(target, now, dry_run);
             let object = insert(core, inner, &new, object, owners)?;

@@ -1,0 +1,318 @@
+//! What random calls found of members of wrong types, of what an object says to be, and of the owners of such.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::conformance::answer::*;
+use crate::conformance::objects::*;
+use crate::conformance::{APPLY, Case, case};
+
+const METADATA_LIST: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+
+pub(super) fn cases() -> Vec<Case> {
+    [decoding(), kinds(), owners(), reads(), deletes()].into_iter().flatten().collect()
+}
+
+/// A widget with this in its metadata.
+fn with(member: &str, value: Value) -> Value {
+    let mut object = widget("a", json!({}));
+    object["metadata"][member] = value;
+    object
+}
+
+fn decoding() -> Vec<Case> {
+    vec![
+        case(
+            "what_metadata_do_not_have_is_warned_of_even_as_null",
+            "An unknown member of a custom object's metadata is warned of, though it is null.",
+            async |t| {
+                let answer = t.post(&t.widgets(""), &with("extra", Value::Null)).await?;
+                answer.is(201)?;
+                let part = "unknown field \\\"metadata.extra\\\"";
+                holds("it is warned of", answer.warnings().iter().any(|warning| warning.contains(part)))
+            },
+        ),
+        case(
+            "a_null_label_is_an_empty_one",
+            "A label of a custom object that is null is stored as an empty text.",
+            async |t| {
+                let made = t.make(&t.widgets(""), with("labels", json!({ "l": null }))).await?;
+                has(&made, json!({ "metadata": { "labels": { "l": "" } } }))
+            },
+        ),
+        case(
+            "times_in_metadata_are_read_as_go_reads_them",
+            "A custom object with a deletionTimestamp that is no time answers 400 in the words of Go's parser.",
+            async |t| {
+                let answer = t.post(&t.widgets(""), &with("deletionTimestamp", "x".into())).await?;
+                let part =
+                    "parsing time \"x\" as \"2006-01-02T15:04:05Z07:00\": cannot parse \"x\" as \"2006\"";
+                answer.says(400, "BadRequest", part).map(drop)
+            },
+        ),
+        case(
+            "metadata_of_wrong_types_name_the_member",
+            "A custom object whose labels are a list answers 400 and names the member as Go's struct field.",
+            async |t| {
+                let answer = t.post(&t.widgets(""), &with("labels", json!([]))).await?;
+                let part = "json: cannot unmarshal array into Go struct field ObjectMeta.labels of type map[string]string";
+                answer.says(400, "BadRequest", part).map(drop)
+            },
+        ),
+        case(
+            "bytes_may_be_numbers",
+            "Data of a Secret may be a list of numbers up to 255, which are its bytes.",
+            async |t| {
+                let secret = |data: Value| json!({ "metadata": { "name": "a" }, "data": { "k": data } });
+                let made = t.make(&t.core("secrets", ""), secret(json!([1, 2, null]))).await?;
+                has(&made, json!({ "data": { "k": "AQIA" } }))?;
+                let answer = t.post(&t.core("secrets", ""), &secret(json!([256]))).await?;
+                let part = "cannot unmarshal number 256 into Go struct field Secret.data of type uint8";
+                answer.says(400, "BadRequest", part).map(drop)
+            },
+        ),
+        case(
+            "a_text_that_ends_in_a_word_is_refused_for_the_space_behind",
+            "A body of JSON that is cut off within a word or a number is refused as if a space followed it.",
+            async |t| {
+                let json = [("content-type", "application/json")];
+                let answer = t.send(Method::POST, &t.maps(""), &json, "nul").await?;
+                let part = "invalid character ' ' in literal null (expecting 'l')";
+                answer.says(400, "BadRequest", part)?;
+                let answer = t.send(Method::POST, &t.maps(""), &json, "\"x").await?;
+                answer.says(400, "BadRequest", "unexpected end of JSON input").map(drop)
+            },
+        ),
+        case(
+            "an_object_cannot_be_patched_into_something_else",
+            "A JSON patch that puts a text in the place of the whole object answers 422 and says no more.",
+            async |t| {
+                t.map("a", "v").await?;
+                let patch = json!([{ "op": "replace", "path": "", "value": "y" }]);
+                let status = t.json_patch(&t.maps("/a"), patch).await?.refused(422, "Invalid")?;
+                same("the details", &status["details"], &json!({}))
+            },
+        ),
+        case(
+            "nulls_that_are_applied_stay_nulls",
+            "A null that is applied to a custom object is no absent member: where its schema has none it answers 422.",
+            async |t| {
+                let config = json!({ "spec": { "size": null } });
+                let answer = apply_gear(t, config).await?;
+                answer.invalid(&["FieldValueTypeInvalid spec.size"])?;
+                // Where there is a default, that is taken.
+                let made = apply_gear(t, json!({ "spec": { "level": null } })).await?.is(201)?;
+                has(&made, json!({ "spec": { "level": 3 } }))
+            },
+        ),
+        case(
+            "what_is_refused_is_named_in_quotes",
+            "The name of an invalid object is shown as Go quotes it.",
+            async |t| {
+                let answer = t.post(&t.widgets(""), &widget("a\n", json!({}))).await?;
+                answer.says(422, "Invalid", "Widget.conformance.example.com \"a\\n\" is invalid").map(drop)
+            },
+        ),
+    ]
+}
+
+async fn apply_gear(t: &crate::conformance::Target, config: Value) -> Result<Answer, String> {
+    let mut object = gear("a", json!({}));
+    object["spec"] = config["spec"].clone();
+    t.patch(&t.gears("/a?fieldManager=m"), APPLY, &object).await
+}
+
+fn kinds() -> Vec<Case> {
+    vec![
+        case(
+            "another_kind_is_found_when_an_object_is_validated",
+            "An update of a custom object that says to be of another kind answers 404 or 409 first, where that is so.",
+            async |t| {
+                let mut object = widget("a", json!({}));
+                object["kind"] = "x".into();
+                t.put(&t.widgets("/a"), &object).await?.refused(404, "NotFound")?;
+                t.make(&t.widgets(""), widget("a", json!({}))).await?;
+                object["metadata"]["resourceVersion"] = "1".into();
+                t.put(&t.widgets("/a"), &object).await?.refused(409, "Conflict").map(drop)
+            },
+        ),
+        case(
+            "a_patch_may_not_change_the_version",
+            "A patch that changes the apiVersion of a custom object answers 422 in the name of that version's group.",
+            async |t| {
+                t.make(&t.widgets(""), widget("a", json!({}))).await?;
+                let answer = t.merge(&t.widgets("/a"), json!({ "apiVersion": "x" })).await?;
+                answer.invalid(&["FieldValueInvalid apiVersion"])?;
+                let part = "Widget \"a\" is invalid: apiVersion: Invalid value: \"x\": must be conformance.example.com/v1";
+                answer.says(422, "Invalid", part)?;
+                let answer = t.merge(&t.widgets("/a"), json!({ "apiVersion": "" })).await?;
+                answer.says(500, "InternalError", "Object 'apiVersion' is missing in").map(drop)
+            },
+        ),
+        case(
+            "a_status_may_say_to_be_of_another_kind",
+            "A patch of the status of a custom object that changes its kind changes nothing.",
+            async |t| {
+                t.make(&t.widgets(""), widget("a", json!({}))).await?;
+                let same_kind = t.merge(&t.widgets("/a/status"), json!({ "kind": "x" })).await?.is(200)?;
+                has(&same_kind, json!({ "kind": "Widget" }))
+            },
+        ),
+        case(
+            "a_version_at_a_create_is_looked_at_last",
+            "A create with a resourceVersion of an invalid object is invalid; a dry run takes no notice of it.",
+            async |t| {
+                let mut object = map("A", "v");
+                object["metadata"]["resourceVersion"] = "1".into();
+                t.post(&t.maps(""), &object).await?.refused(422, "Invalid")?;
+                object["metadata"]["name"] = "a".into();
+                t.post(&t.maps(""), &object).await?.refused(500, "")?;
+                let tried = t.post(&t.maps("?dryRun=All"), &object).await?.is(201)?;
+                same("the version", version(&tried), "1")
+            },
+        ),
+    ]
+}
+
+fn owners() -> Vec<Case> {
+    vec![
+        case(
+            "what_does_not_fit_its_schema_has_no_owners",
+            "A create whose status does not fit the schema leaves the object without owners, though no status is stored.",
+            async |t| {
+                let mut object = tracker("a", json!({}));
+                object["metadata"]["labels"] = json!({ "l": "x" });
+                object["status"] = json!([]);
+                let made = t.make(&t.trackers(""), object).await?;
+                same("the owners", &made["metadata"]["managedFields"], &Value::Null)
+            },
+        ),
+        case(
+            "a_status_with_a_misfit_beside_it_ends_ownership",
+            "A write to the status with a spec of a wrong type takes all fields from all owners.",
+            async |t| {
+                let mut object = tracker("a", json!({}));
+                object["metadata"]["labels"] = json!({ "l": "x" });
+                let made = t.make(&t.trackers(""), object).await?;
+                holds("there is an owner", made["metadata"]["managedFields"].is_array())?;
+                let new = t.merge(&t.trackers("/a/status"), json!({ "spec": "x" })).await?.is(200)?;
+                same("the owners", &new["metadata"]["managedFields"], &Value::Null)
+            },
+        ),
+        case(
+            "an_apply_that_cannot_be_decoded_is_named_as_it_was_sent",
+            "An apply that cannot be decoded answers 500 and names the object without the namespace that it did not say.",
+            async |t| {
+                t.make(&t.core("secrets", ""), named("a")).await?;
+                let config = json!({
+                    "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "a" }, "data": { "k": "dg" },
+                });
+                let answer = t.patch(&t.core("secrets", "/a?fieldManager=m"), APPLY, &config).await?;
+                answer.says(500, "", "failed to convert new object (/a; /v1, Kind=Secret)").map(drop)
+            },
+        ),
+    ]
+}
+
+fn reads() -> Vec<Case> {
+    vec![
+        case(
+            "there_is_more_if_anything_follows",
+            "A page that a selector has filled has a token if any object follows, be it one that is selected or not.",
+            async |t| {
+                t.labelled("a", "l", "x").await?;
+                t.map("b", "v").await?;
+                let page = t.get(&t.maps("?labelSelector=l%3Dx&limit=1")).await?.is(200)?;
+                let token = text(&page, "/metadata/continue");
+                holds("there is a token", !token.is_empty())?;
+                let rest = t.get(&t.maps(&format!("?labelSelector=l%3Dx&limit=1&continue={token}"))).await?;
+                same("what follows", names(&rest.is(200)?), "")
+            },
+        ),
+        case(
+            "a_token_is_read_whatever_is_selected",
+            "A list of one object by its name refuses a wrong token, and takes a right one at its word.",
+            async |t| {
+                for name in ["a", "b"] {
+                    t.map(name, "v").await?;
+                }
+                let by_name = "fieldSelector=metadata.name%3Da";
+                let answer = t.get(&t.maps(&format!("?continue=e30&{by_name}"))).await?;
+                answer.says(400, "BadRequest", "invalid continue token")?;
+                let page = t.get(&t.maps("?limit=1")).await?.is(200)?;
+                let token = text(&page, "/metadata/continue");
+                let list = t.get(&t.maps(&format!("?continue={token}&{by_name}"))).await?.is(200)?;
+                same("the names", names(&list), "")
+            },
+        ),
+        case(
+            "a_watch_for_lists_ends_with_its_first_event",
+            "A watch by who accepts nothing but PartialObjectMetadataList opens, shows nothing, and ends with the first event.",
+            async |t| {
+                t.map("a", "v").await?;
+                let mut lines = t.watch_as(&t.maps("?resourceVersion=0"), METADATA_LIST).await?;
+                holds("it ends", lines.next().await?.is_none())
+            },
+        ),
+        case(
+            "versions_of_events_are_read_by_the_store",
+            "A GET of an Event at a resourceVersion that is no number answers 400, unlike that of other kinds.",
+            async |t| {
+                let answer = t.get(&t.core("events", "/a?resourceVersion=x")).await?;
+                answer.says(
+                    400,
+                    "BadRequest",
+                    "invalid resource version: resourceVersion: Invalid value: \"x\"",
+                )?;
+                t.get(&t.maps("/a?resourceVersion=x")).await?.refused(500, "").map(drop)
+            },
+        ),
+    ]
+}
+
+fn deletes() -> Vec<Case> {
+    vec![
+        case(
+            "nothing_depends_on_events",
+            "A DELETE of an Event with the policy Foreground removes it at once, whatever a garbage collector does.",
+            async |t| {
+                t.make(&t.core("events", ""), old_event("a", &t.namespace)).await?;
+                let policy = json!({ "propagationPolicy": "Foreground" });
+                let gone = t.delete_with(&t.core("events", "/a"), policy).await?.is(200)?;
+                has(&gone, json!({ "kind": "Status", "status": "Success" }))
+            },
+        ),
+        case(
+            "events_are_deleted_in_the_name_of_one_group",
+            "A DELETE of an Event of events.k8s.io whose precondition does not hold answers 409 without a group.",
+            async |t| {
+                t.make(&t.core("events", ""), old_event("a", &t.namespace)).await?;
+                let wanted = json!({ "preconditions": { "uid": "00000000-0000-4000-8000-000000000009" } });
+                let status = t.delete_with(&t.new_events("/a"), wanted).await?.refused(409, "Conflict")?;
+                same("the group", &status["details"]["group"], &Value::Null)
+            },
+        ),
+        case(
+            "options_say_what_they_are_first",
+            "DeleteOptions of another kind answer 400 for that, whatever else is wrong with them.",
+            async |t| {
+                let options = json!({ "kind": "x", "propagationPolicy": [] });
+                let answer = t.delete_with(&t.maps("/a"), options).await?;
+                let part = "no kind \"x\" is registered for version \"meta.k8s.io/v1\"";
+                answer.says(400, "BadRequest", part)?;
+                let answer = t.delete_with(&t.maps("/a"), json!({ "apiVersion": "a/b/c" })).await?;
+                answer.says(400, "BadRequest", "unexpected GroupVersion string: a/b/c").map(drop)
+            },
+        ),
+        case(
+            "a_null_dry_run_is_an_empty_one",
+            "DeleteOptions whose dryRun holds a null answer 422, as with an empty text there.",
+            async |t| {
+                let answer = t.delete_with(&t.maps("/a"), json!({ "dryRun": [null] })).await?;
+                answer
+                    .says(422, "Invalid", "dryRun: Unsupported value: [\"\"]: supported values: \"All\"")
+                    .map(drop)
+            },
+        ),
+    ]
+}
