@@ -76,8 +76,8 @@ var workloads = map[string]workload{
 	"burst-int64-prometheus": {2, func(n []int) []float64 { return burstMeasured(integers(n[0]), n[1]) }},
 	// Threads: producers, consumers, items.
 	"contended-int64": {3, func(n []int) []float64 { return contended(n[0], n[1], n[2]) }},
-	// Goroutines that wait, items in a burst, bursts.
-	"waiting": {3, func(n []int) []float64 { return waiting(n[0], n[1], n[2]) }},
+	// CPUs, goroutines that wait, items in a burst, bursts.
+	"waiting": {4, func(n []int) []float64 { return waiting(n[0], n[1], n[2], n[3]) }},
 }
 
 func same[T any](item T) T { return item }

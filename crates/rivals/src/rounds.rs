@@ -1,21 +1,42 @@
-//! Rounds of two rivals in turn, and the medians of what they took.
+//! Rounds of two rivals in turn, and the medians of what they reached.
 
 use anyhow::Result;
 
-/// What two rivals reached, ours first; in the same unit.
-#[derive(Debug, Clone, Copy)]
+/// What two rivals reached in each round, in the same unit.
+#[derive(Debug, Clone)]
 pub struct Compared {
-    /// The median of our rounds.
-    pub ours: f64,
-    /// The median of the peer's rounds.
-    pub theirs: f64,
+    ours: Vec<f64>,
+    theirs: Vec<f64>,
 }
 
 impl Compared {
-    /// How many times the peer's is ours.
+    /// The median of our rounds.
     #[must_use]
-    pub fn ratio(self) -> f64 {
-        self.ours / self.theirs
+    pub fn ours(&self) -> f64 {
+        median(&mut self.ours.clone())
+    }
+
+    /// The median of the peer's rounds.
+    #[must_use]
+    pub fn theirs(&self) -> f64 {
+        median(&mut self.theirs.clone())
+    }
+
+    /// How many times the peer's is ours: the median of the rounds' ratios, so that a slow minute weighs on both sides of
+    /// each.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        median(&mut self.ratios().collect::<Vec<_>>())
+    }
+
+    /// The lowest and the highest ratio of a round.
+    #[must_use]
+    pub fn range(&self) -> (f64, f64) {
+        self.ratios().fold((f64::INFINITY, 0.0), |(low, high), ratio| (low.min(ratio), high.max(ratio)))
+    }
+
+    fn ratios(&self) -> impl Iterator<Item = f64> {
+        self.ours.iter().zip(&self.theirs).map(|(ours, theirs)| ours / theirs)
     }
 }
 
@@ -34,17 +55,17 @@ pub async fn interleaved(
     mut ours: impl AsyncFnMut(usize) -> Result<f64>,
     mut theirs: impl AsyncFnMut(usize) -> Result<f64>,
 ) -> Result<Compared> {
-    let (mut of_ours, mut of_theirs) = (Vec::new(), Vec::new());
+    let mut compared = Compared { ours: Vec::new(), theirs: Vec::new() };
     for round in 0..rounds.max(1) {
         if round % 2 == 0 {
-            of_ours.push(ours(round).await?);
-            of_theirs.push(theirs(round).await?);
+            compared.ours.push(ours(round).await?);
+            compared.theirs.push(theirs(round).await?);
         } else {
-            of_theirs.push(theirs(round).await?);
-            of_ours.push(ours(round).await?);
+            compared.theirs.push(theirs(round).await?);
+            compared.ours.push(ours(round).await?);
         }
     }
-    Ok(Compared { ours: median(&mut of_ours), theirs: median(&mut of_theirs) })
+    Ok(compared)
 }
 
 /// The middle one, or the mean of the two in the middle; not a number if there are none.
@@ -60,7 +81,7 @@ pub fn median(values: &mut [f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{interleaved, median};
+    use super::{Compared, interleaved, median};
 
     #[test]
     fn the_median_is_the_middle() {
@@ -68,6 +89,13 @@ mod tests {
         assert_eq!(median(&mut [4.0, 1.0, 2.0, 3.0]), 2.5);
         assert_eq!(median(&mut [7.0]), 7.0);
         assert!(median(&mut []).is_nan());
+    }
+
+    #[test]
+    fn a_ratio_is_one_of_a_round() {
+        let compared = Compared { ours: vec![2.0, 40.0, 6.0], theirs: vec![1.0, 10.0, 2.0] };
+        assert_eq!((compared.ratio(), compared.range()), (3.0, (2.0, 4.0)));
+        assert_eq!((compared.ours(), compared.theirs()), (6.0, 2.0));
     }
 
     #[tokio::test]
@@ -78,7 +106,7 @@ mod tests {
             Ok(if who == 'a' { 6.0 } else { 2.0 })
         };
         let compared = interleaved(3, async |_| round('a').await, async |_| round('b').await).await;
-        assert_eq!(compared.map(super::Compared::ratio).unwrap_or_default(), 3.0);
+        assert_eq!(compared.map(|compared| compared.ratio()).unwrap_or_default(), 3.0);
         assert_eq!(order.into_inner(), "abbaab");
     }
 }

@@ -253,7 +253,7 @@ impl Sides<'_> {
         };
         let ours = async |round| work(self.ours, round).await;
         let compared = interleaved(self.rounds, ours, async |round| work(theirs, round).await).await?;
-        eprintln!("{name}: ours {:.1} {unit}, the real one {:.1} {unit}", compared.ours, compared.theirs);
+        eprintln!("{name}: ours {:.1} {unit}, the real one {:.1} {unit}", compared.ours(), compared.theirs());
         measured(name, compared.ratio());
         Ok(())
     }

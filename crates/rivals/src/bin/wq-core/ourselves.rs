@@ -1,0 +1,75 @@
+//! Ways of ours beside each other: what fusing, batching, cancelling and observing cost.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+use anyhow::Result;
+use rivals::Pinned;
+use tokio::sync::Notify;
+use wq_core::WorkQueue;
+
+use crate::alone::{Counting, alone, burst, integers};
+use crate::{Bench, each, now};
+
+const ITEMS: usize = 1_000_000;
+
+pub(crate) fn run(bench: &mut Bench) -> Result<()> {
+    let keys = integers(1000);
+    let separate = || burst(&WorkQueue::new(), &keys, ITEMS);
+    bench.beside_itself("fused", "apart", || fused(&keys, false), separate)?;
+    bench.beside_itself("batched", "apart", || fused(&keys, true), separate)?;
+    bench.beside_itself(
+        "observed",
+        "not observed",
+        || burst(&WorkQueue::builder().observer(Arc::new(Counting::default())).build()?, &keys, ITEMS),
+        separate,
+    )?;
+    bench.beside_itself("cancelled", "tokio's Notify", cancelled_gets, cancelled_notifications)
+}
+
+/// Bursts whose items are taken by `done_and_get`; added one by one, or all at once.
+fn fused(keys: &[u64], at_once: bool) -> Result<f64> {
+    let queue = WorkQueue::new();
+    alone(ITEMS, || {
+        for _ in 0..ITEMS / keys.len() {
+            if at_once {
+                queue.add_all(keys.iter().copied());
+            } else {
+                for key in keys {
+                    queue.add(*key);
+                }
+            }
+            let mut guard = queue.get_blocking()?;
+            while let Ok(next) = guard.done_and_get() {
+                guard = next;
+            }
+        }
+        Some(())
+    })
+}
+
+/// A get that finds nothing, waits, and is dropped.
+fn cancelled_gets() -> Result<f64> {
+    let _pinned = Pinned::to(0)?;
+    let queue = WorkQueue::<u64>::new();
+    let mut context = Context::from_waker(Waker::noop());
+    let begin = now();
+    for _ in 0..ITEMS {
+        let get = pin!(queue.get());
+        anyhow::ensure!(get.poll(&mut context).is_pending(), "the queue is empty");
+    }
+    Ok(each(begin, ITEMS))
+}
+
+fn cancelled_notifications() -> Result<f64> {
+    let _pinned = Pinned::to(0)?;
+    let notify = Notify::new();
+    let mut context = Context::from_waker(Waker::noop());
+    let begin = now();
+    for _ in 0..ITEMS {
+        let notified = pin!(notify.notified());
+        anyhow::ensure!(notified.poll(&mut context).is_pending(), "nobody notifies");
+    }
+    Ok(each(begin, ITEMS))
+}
