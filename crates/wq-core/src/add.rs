@@ -14,7 +14,7 @@ use crate::hasher::ItemHash;
 use crate::offer::{Borrowed, Offer};
 use crate::planted::{ended_between_looks, planted};
 use crate::queue::WorkQueue;
-use crate::shared::{Core, Shared};
+use crate::shared::{Core, Shared, release};
 use crate::waiters::{Key, Wakes};
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
@@ -106,15 +106,14 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let hash = ItemHash::of(&item, &self.hasher);
         let now = self.shared.now();
         let mut item = Some(item);
-        let mut wakes = Wakes::new();
         let mut core = self.shared.lock();
         let answer = core.state.add(&mut item, hash, order, true, now);
         let capacity = core.state.capacity();
-        if let Some(added) = answer {
-            core.after_add(added, &mut wakes);
-        }
-        drop(core);
-        wakes.fire();
+        release(core, |core, wakes| {
+            if let Some(added) = answer {
+                core.after_add(added, wakes);
+            }
+        });
         match answer {
             Some(added) => {
                 self.shared.observe(|observer| observer.added(added));
@@ -237,17 +236,15 @@ impl<T, B: Backlog> Shared<T, B> {
     #[inline]
     fn add(&self, offer: &mut impl Offer<T>, hash: ItemHash, order: B::Order) -> Added {
         let now = self.now();
-        let mut wakes = Wakes::new();
         if planted("wake-before-push") {
+            let mut wakes = Wakes::new();
             self.lock().getters.call(&mut wakes);
-            std::mem::take(&mut wakes).fire();
+            wakes.fire();
         }
         let mut core = self.lock();
         // Without a bound there is always an answer.
         let added = core.state.add(offer, hash, order, false, now).unwrap_or(Added::ShutDown);
-        core.after_add(added, &mut wakes);
-        drop(core);
-        wakes.fire();
+        release(core, |core, wakes| core.after_add(added, wakes));
         self.observe(|observer| observer.added(added));
         added
     }

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::backlog::{Backlog, Fifo};
 use crate::get::TryGetError;
 use crate::planted::planted;
-use crate::shared::Shared;
+use crate::shared::{Core, Shared, release};
 use crate::state::{Got, Take, Ticket};
 use crate::waiters::Wakes;
 
@@ -57,7 +58,7 @@ where
         Self { shared, item: got.item, order: got.order, ticket: got.ticket, armed: true }
     }
 
-    /// The guard first, then what may panic (wakers, observers): a panic then ends the hand-out, and the item is free again.
+    /// As `new`, of an item taken by a waiter that wakes others. The guard first, then what may panic.
     #[inline]
     pub(crate) fn begin(shared: P, got: Got<T, B::Order>, wakes: Wakes) -> Self {
         let waited = got.waited;
@@ -74,45 +75,77 @@ where
         T: Clone,
     {
         let now = shared.now();
-        let mut wakes = Wakes::new();
         let mut core = shared.lock();
-        let take = core.state.get(now);
-        if let Take::Got(_) = take {
-            core.room_came(&mut wakes);
-        }
-        drop(core);
-        match take {
-            Take::Got(got) => Take::Got(Self::begin(shared, got, wakes)),
+        match core.state.get(now) {
+            Take::Got(got) => {
+                let unguarded = Unguarded { shared: &*shared, ticket: got.ticket };
+                release(core, Core::room_came);
+                unguarded.tell(got.waited);
+                Take::Got(Self::new(shared, got))
+            }
             Take::Nothing => Take::Nothing,
             Take::Ended => Take::Ended,
         }
     }
 
+    /// Becomes the guard of the next item, if there is one.
+    #[inline]
     fn done_and_get(mut self) -> Result<Self, TryGetError>
     where
         T: Clone,
-        P: Clone,
     {
-        self.armed = false;
-        let shared = self.shared.clone();
-        let now = shared.now();
+        let now = self.shared.now();
         let mut wakes = Wakes::new();
-        let finished;
-        let mut core = shared.lock();
+        let finished; // Dropped after the lock, also if a clone panics.
+        self.armed = false;
+        let mut core = self.shared.lock();
         finished = core.state.done(self.ticket, now);
         core.after_finish(&finished, &mut wakes);
-        let take = core.state.get(now);
-        if let Take::Got(_) = take {
-            core.room_came(&mut wakes);
-        }
-        drop(core);
-        let next = match take {
-            Take::Got(got) => Ok(Self::begin(shared.clone(), got, wakes)),
+        let next = match core.state.get(now) {
+            Take::Got(got) => {
+                core.room_came(&mut wakes);
+                Ok(got)
+            }
             Take::Nothing => Err(TryGetError::Empty),
             Take::Ended => Err(TryGetError::ShutDown),
         };
-        shared.end(finished);
-        next
+        drop(core);
+        let waited = match next {
+            Ok(got) => {
+                (self.item, self.order, self.ticket, self.armed) = (got.item, got.order, got.ticket, true);
+                Ok(got.waited)
+            }
+            Err(error) => Err(error),
+        };
+        wakes.fire();
+        self.shared.end(finished);
+        self.shared.observe(|observer| {
+            if let Ok(waited) = waited {
+                observer.got(waited.unwrap_or_default());
+            }
+        });
+        waited.map(|_| self)
+    }
+}
+
+/// Ends a hand-out that has no guard yet, if a waker or the observer panics.
+struct Unguarded<'s, T, B: Backlog> {
+    shared: &'s Shared<T, B>,
+    ticket: Ticket,
+}
+
+impl<T, B: Backlog> Unguarded<'_, T, B> {
+    #[inline]
+    fn tell(self, waited: Option<Duration>) {
+        self.shared.observe(|observer| observer.got(waited.unwrap_or_default()));
+        std::mem::forget(self);
+    }
+}
+
+impl<T, B: Backlog> Drop for Unguarded<'_, T, B> {
+    #[cold]
+    fn drop(&mut self) {
+        self.shared.finish(self.ticket);
     }
 }
 

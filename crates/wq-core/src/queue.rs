@@ -9,7 +9,7 @@ use crate::backlog::{Backlog, Fifo};
 use crate::builder::Builder;
 use crate::hasher::{DefaultHasher, ItemHash};
 use crate::planted::planted;
-use crate::shared::Shared;
+use crate::shared::{Core, Shared, release};
 use crate::snapshot::{Counts, Gauges, Snapshot};
 use crate::state::Finished;
 use crate::waiters::Wakes;
@@ -120,13 +120,12 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
 
     /// Ends a pause.
     pub fn resume(&self) {
-        let mut wakes = Wakes::new();
         let mut core = self.shared.lock();
         core.state.resume();
-        let queued = if planted("resume-wakes-nobody") { 0 } else { core.state.counts().queued };
-        core.getters.call_for(queued, &mut wakes);
-        drop(core);
-        wakes.fire();
+        release(core, |core, wakes| {
+            let queued = if planted("resume-wakes-nobody") { 0 } else { core.state.counts().queued };
+            core.getters.call_for(queued, wakes);
+        });
     }
 
     /// Whether hand-outs are paused.
@@ -146,17 +145,9 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// answers `None`. Ends a pause. Does not wait: see [`drained`](Self::drained).
     #[doc(alias = "ShutDown")]
     pub fn shutdown(&self) {
-        let mut wakes = Wakes::new();
         let mut core = self.shared.lock();
         core.state.shutdown();
-        if planted("shutdown-wakes-one") {
-            core.getters.call(&mut wakes);
-        } else {
-            core.getters.call_everybody(&mut wakes);
-        }
-        core.adders.call_everybody(&mut wakes);
-        drop(core);
-        wakes.fire();
+        release(core, Core::end_came);
     }
 
     /// Shuts down and hands back the work that nobody has begun: what was queued, in the order of the backlog, then what
@@ -174,8 +165,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         let mut left = Vec::new();
         let mut core = self.shared.lock();
         core.state.shutdown();
-        core.getters.call_everybody(&mut wakes);
-        core.adders.call_everybody(&mut wakes);
+        core.end_came(&mut wakes);
         core.state.take_all(&mut left);
         core.idle_came(&mut wakes);
         drop(core);
@@ -220,17 +210,16 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         Q: Hash + Eq + ?Sized,
     {
         let hash = ItemHash::of(item, &self.hasher);
-        let mut wakes = Wakes::new();
         let mut core = self.shared.lock();
         let removed = core.state.remove(item, hash);
-        if removed.is_some() {
-            core.room_came(&mut wakes);
-            if !planted("remove-ends-no-drain") {
-                core.idle_came(&mut wakes);
+        release(core, |core, wakes| {
+            if removed.is_some() {
+                core.room_came(wakes);
+                if !planted("remove-ends-no-drain") {
+                    core.idle_came(wakes);
+                }
             }
-        }
-        drop(core);
-        wakes.fire();
+        });
         let (item, _order) = removed?;
         self.shared.observe(|observer| observer.removed());
         Some(item)
@@ -252,12 +241,9 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     {
         let hash = ItemHash::of(item, &self.hasher);
         let now = self.shared.now();
-        let mut wakes = Wakes::new();
         let mut core = self.shared.lock();
         let finished = core.state.abandon(item, hash, now);
-        core.after_finish(&finished, &mut wakes);
-        drop(core);
-        wakes.fire();
+        release(core, |core, wakes| core.after_finish(&finished, wakes));
         let was_held = !matches!(finished, Finished::Stale);
         self.shared.end(finished);
         was_held

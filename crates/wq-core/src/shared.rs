@@ -77,12 +77,9 @@ impl<T, B: Backlog> Shared<T, B> {
     #[inline]
     pub(crate) fn finish(&self, ticket: Ticket) {
         let now = self.now();
-        let mut wakes = Wakes::new();
         let mut core = self.lock();
         let finished = core.state.done(ticket, now);
-        core.after_finish(&finished, &mut wakes);
-        drop(core);
-        wakes.fire();
+        release(core, |core, wakes| core.after_finish(&finished, wakes));
         self.end(finished);
     }
 
@@ -103,7 +100,35 @@ impl<T, B: Backlog> Shared<T, B> {
     }
 }
 
+/// Unlocks the queue, and then wakes those whom `call` names. Nearly always nobody waits, and it costs a look.
+#[inline]
+pub(crate) fn release<T, B: Backlog>(
+    core: LockGuard<'_, Core<T, B>>,
+    call: impl FnOnce(&mut Core<T, B>, &mut Wakes),
+) {
+    if core.has_sleepers() {
+        release_and_wake(core, call);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn release_and_wake<T, B: Backlog>(
+    mut core: LockGuard<'_, Core<T, B>>,
+    call: impl FnOnce(&mut Core<T, B>, &mut Wakes),
+) {
+    let mut wakes = Wakes::new();
+    call(&mut core, &mut wakes);
+    drop(core);
+    wakes.fire();
+}
+
 impl<T, B: Backlog> Core<T, B> {
+    #[inline]
+    fn has_sleepers(&self) -> bool {
+        self.getters.asleep() + self.adders.asleep() + self.drainers.asleep() > 0
+    }
+
     /// One more item can be handed out.
     #[inline]
     pub(crate) fn work_came(&mut self, wakes: &mut Wakes) {
@@ -130,6 +155,16 @@ impl<T, B: Backlog> Core<T, B> {
             }
             self.drainers.call_everybody(wakes);
         }
+    }
+
+    /// The queue was shut down.
+    pub(crate) fn end_came(&mut self, wakes: &mut Wakes) {
+        if planted("shutdown-wakes-one") {
+            self.getters.call(wakes);
+        } else {
+            self.getters.call_everybody(wakes);
+        }
+        self.adders.call_everybody(wakes);
     }
 
     #[inline]

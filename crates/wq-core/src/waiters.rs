@@ -104,6 +104,12 @@ impl Waiters {
         Self { entries: Vec::new(), first_free: NIL, first: NIL, last: NIL, asleep: 0, woken: 0, pressure: 0 }
     }
 
+    /// How many are to be woken yet.
+    #[inline]
+    pub(crate) const fn asleep(&self) -> usize {
+        self.asleep
+    }
+
     /// Whether this waiter was woken since it last slept.
     pub(crate) fn is_woken(&self, key: &Key) -> bool {
         matches!(self.entries.get(key.0 as usize), Some(Entry::Woken))

@@ -75,7 +75,7 @@ fn each_event_is_told_once() {
     let guard = queue.try_get().unwrap();
     queue.add(6);
     guard.done_and_get().unwrap().done();
-    assert_eq!(log.take(), ["added Queued", "got", "added Queued", "got", "done", "done"]);
+    assert_eq!(log.take(), ["added Queued", "got", "added Queued", "done", "got", "done"]);
     queue.add(7);
     drop(queue.shutdown_now());
     queue.add(8);

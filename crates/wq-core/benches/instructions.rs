@@ -1,0 +1,119 @@
+//! One operation of the queue, so many times: run under callgrind, which counts its instructions exactly.
+//!
+//! `cargo xtask instructions` runs it twice for each operation, with different counts, so that the difference is of the
+//! operation alone, and compares with the budgets in `budgets.toml`. Run by hand: `instructions burst_u64 1000`.
+
+use std::hash::Hash;
+use std::hint::black_box;
+use std::process::ExitCode;
+
+use wq_core::WorkQueue;
+
+/// Items of a burst, and keys among which others go round.
+const KEYS: u64 = 1000;
+
+fn main() -> ExitCode {
+    let mut args = std::env::args().skip(1).filter(|arg| arg != "--bench");
+    let Some(operation) = args.next() else { return ExitCode::SUCCESS };
+    let Some(items) = args.next().and_then(|count| count.parse().ok()) else { return ExitCode::FAILURE };
+    let done = match operation.as_str() {
+        "ping_u64" => ping(&integers(), items),
+        "burst_u64" => burst(&integers(), items),
+        "burst_string" => burst(&names(), items),
+        "duplicate_u64" => duplicate(&integers(), items, |queue, key| queue.add(*key).is_accepted()),
+        "duplicate_string" => {
+            duplicate(&names(), items, |queue, key| queue.add_ref(key.as_str()).is_accepted())
+        }
+        "readd_u64" => readd(&integers(), items, |queue, key| queue.add(*key).is_accepted()),
+        "readd_string" => readd(&names(), items, |queue, key| queue.add_ref(key.as_str()).is_accepted()),
+        "fused_u64" => fused(&integers(), items, false),
+        "batched_u64" => fused(&integers(), items, true),
+        _ => None,
+    };
+    if done.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn integers() -> Vec<u64> {
+    (0..KEYS).collect()
+}
+
+fn names() -> Vec<String> {
+    (0..KEYS).map(|at| format!("namespace-1/name-{at:07}")).collect()
+}
+
+fn take<T: Clone>(queue: &WorkQueue<T>) -> Option<()> {
+    let guard = queue.get_blocking()?;
+    black_box(guard.item());
+    guard.done();
+    Some(())
+}
+
+/// Add, get, done.
+fn ping(keys: &[u64], items: usize) -> Option<()> {
+    let queue = WorkQueue::new();
+    for key in keys.iter().cycle().take(items) {
+        queue.add(*key);
+        take(&queue)?;
+    }
+    Some(())
+}
+
+/// Add all, then get and done for all.
+fn burst<T: Clone + Hash + Eq>(keys: &[T], items: usize) -> Option<()> {
+    let queue = WorkQueue::new();
+    for _ in 0..items / keys.len() {
+        for key in keys {
+            queue.add(key.clone());
+        }
+        for _ in keys {
+            take(&queue)?;
+        }
+    }
+    Some(())
+}
+
+/// Adds of what is queued already.
+fn duplicate<T: Clone + Hash + Eq>(
+    keys: &[T],
+    items: usize,
+    add: impl Fn(&WorkQueue<T>, &T) -> bool,
+) -> Option<()> {
+    let queue = WorkQueue::new();
+    queue.add_all(keys.iter().cloned());
+    keys.iter().cycle().take(items).all(|key| add(&queue, key)).then_some(())
+}
+
+/// Get, add of the same, done.
+fn readd<T: Clone + Hash + Eq>(
+    keys: &[T],
+    items: usize,
+    add: impl Fn(&WorkQueue<T>, &T) -> bool,
+) -> Option<()> {
+    let queue = WorkQueue::new();
+    queue.add_all(keys.iter().cloned());
+    for _ in 0..items {
+        let guard = queue.get_blocking()?;
+        add(&queue, guard.item());
+        guard.done();
+    }
+    Some(())
+}
+
+/// As `burst`, with done and get in one; added one by one, or all at once.
+fn fused(keys: &[u64], items: usize, at_once: bool) -> Option<()> {
+    let queue = WorkQueue::new();
+    for _ in 0..items / keys.len() {
+        if at_once {
+            queue.add_all(keys.iter().copied());
+        } else {
+            for key in keys {
+                queue.add(*key);
+            }
+        }
+        let mut guard = queue.get_blocking()?;
+        while let Ok(next) = guard.done_and_get() {
+            guard = next;
+        }
+    }
+    Some(())
+}
