@@ -105,7 +105,7 @@ impl<T, B: Backlog> State<T, B> {
             paused: false,
             shutting_down: false,
             stamps: Stamps::default(),
-            occupancy: Occupancy::default(),
+            occupancy: Occupancy::new(),
         }
     }
 
@@ -350,7 +350,7 @@ impl<T, B: Backlog> State<T, B> {
         self.table.shrink_to_fit(|&index| slab.spread_hash(index));
         self.stamps.shrink(self.slab.slots());
         self.backlog.shrink();
-        self.occupancy.begin(held);
+        self.occupancy.begin(held, self.slab.slots());
     }
 
     #[inline]

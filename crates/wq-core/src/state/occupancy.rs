@@ -3,16 +3,20 @@
 /// Below this number of slots nothing is given back by itself.
 const SHRINK_FROM: usize = 1024;
 
-/// Counts since memory was last looked at.
-#[derive(Debug, Default)]
+/// What is known since memory was last looked at.
+#[derive(Debug)]
 pub(super) struct Occupancy {
     /// The most items held at once.
     peak: usize,
-    /// The items that have left.
-    left: usize,
+    /// So many items leave before the next look.
+    until_look: usize,
 }
 
 impl Occupancy {
+    pub(super) const fn new() -> Self {
+        Self { peak: 0, until_look: SHRINK_FROM }
+    }
+
     #[inline]
     pub(super) fn entered(&mut self, held: usize) {
         self.peak = self.peak.max(held);
@@ -22,17 +26,19 @@ impl Occupancy {
     /// an eighth of the slots was used.
     #[inline]
     pub(super) fn left(&mut self, held: usize, slots: usize) -> bool {
-        self.left += 1;
-        if self.left < SHRINK_FROM || self.left < slots / 4 {
-            return false;
-        }
+        self.until_look = self.until_look.saturating_sub(1);
+        self.until_look == 0 && self.look(held, slots)
+    }
+
+    #[cold]
+    fn look(&mut self, held: usize, slots: usize) -> bool {
         let is_low = slots >= SHRINK_FROM && self.peak < slots / 8;
-        self.begin(held);
+        self.begin(held, slots);
         is_low
     }
 
-    pub(super) fn begin(&mut self, held: usize) {
-        *self = Self { peak: held, left: 0 };
+    pub(super) fn begin(&mut self, held: usize, slots: usize) {
+        *self = Self { peak: held, until_look: SHRINK_FROM.max(slots / 4) };
     }
 
     /// How many slots are enough for so many items.
