@@ -35,6 +35,13 @@ impl Compared {
         self.ratios().fold((f64::INFINITY, 0.0), |(low, high), ratio| (low.min(ratio), high.max(ratio)))
     }
 
+    /// The highest of our rounds, and of the peer's.
+    #[must_use]
+    pub fn highest(&self) -> (f64, f64) {
+        let highest = |rounds: &[f64]| rounds.iter().copied().fold(0.0, f64::max);
+        (highest(&self.ours), highest(&self.theirs))
+    }
+
     fn ratios(&self) -> impl Iterator<Item = f64> {
         self.ours.iter().zip(&self.theirs).map(|(ours, theirs)| ours / theirs)
     }
@@ -96,6 +103,7 @@ mod tests {
         let compared = Compared { ours: vec![2.0, 40.0, 6.0], theirs: vec![1.0, 10.0, 2.0] };
         assert_eq!((compared.ratio(), compared.range()), (3.0, (2.0, 4.0)));
         assert_eq!((compared.ours(), compared.theirs()), (6.0, 2.0));
+        assert_eq!(compared.highest(), (40.0, 10.0));
     }
 
     #[tokio::test]

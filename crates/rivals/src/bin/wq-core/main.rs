@@ -106,9 +106,13 @@ impl Bench {
 /// Prints one comparison with a peer; both sides are rates.
 fn say(gate: &str, peer: &str, compared: &Compared) -> f64 {
     let ((low, high), ratio) = (compared.range(), compared.ratio());
-    let (ours, theirs) = (1.0 / compared.ours(), 1.0 / compared.theirs());
+    let ((our_best, their_best), of) = (compared.highest(), |rate: f64| 1.0 / rate);
     eprintln!(
-        "{gate}: {ours:.1} ns, {peer} {theirs:.1} ns: {ratio:.2} times as fast ({low:.2} to {high:.2})"
+        "{gate}: {:.1} ns (at best {:.1}), {peer} {:.1} ns ({:.1}): {ratio:.2} times as fast ({low:.2} to {high:.2})",
+        of(compared.ours()),
+        of(our_best),
+        of(compared.theirs()),
+        of(their_best),
     );
     measured(gate, ratio);
     ratio
