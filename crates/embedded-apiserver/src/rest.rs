@@ -116,7 +116,11 @@ async fn answer(
     }
     let call = Call { core, user: &user, target: &target, query: &query, request: &request };
     if target.subresource.as_deref() == Some("scale") {
-        return scale::serve(call).await;
+        let response = scale::serve(call, form).await?;
+        return Ok(match table {
+            Some(wish) => wish.grant(&rescale::SCALES, &core.clock, response),
+            None => response,
+        });
     }
     let writes = !matches!(*request.method(), Method::GET);
     let response = match (request.method(), target.name.as_deref()) {

@@ -30,6 +30,8 @@ pub(crate) struct Stored {
     places: Places,
     /// It has a deletionTimestamp.
     ending: bool,
+    /// Something of it goes without saying, which the next write will say, whatever else it says.
+    unsaid: bool,
 }
 
 /// Where things are in the text of a version.
@@ -93,12 +95,23 @@ impl Stored {
             }
             fields
         };
-        Self { key, revision, labels, fields, body, places, ending }
+        Self { key, revision, labels, fields, body, places, ending, unsaid: false }
     }
 
     /// Whether it is being deleted, and something holds it.
     pub(crate) const fn is_being_deleted(&self) -> bool {
         self.ending
+    }
+
+    /// The version, with something of it that goes without saying.
+    #[must_use]
+    pub(crate) fn unsaid(self, unsaid: bool) -> Self {
+        Self { unsaid, ..self }
+    }
+
+    /// Whether even a write that changes nothing makes another version.
+    pub(crate) const fn leaves_unsaid(&self) -> bool {
+        self.unsaid
     }
 
     /// The managedFields as JSON; empty if there are none.
@@ -160,6 +173,7 @@ impl Stored {
             body: body.into_boxed_slice(),
             places,
             ending: self.ending,
+            unsaid: self.unsaid,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use k8s_openapi::ByteString;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::builtin::{
     Builtin, access, deployments, endpoints, event, jobs, leases, nodes, pod_checks, pods, services, storage,
@@ -131,6 +131,13 @@ pub(crate) fn prepare_create(builtin: Builtin, object: &mut Object, now: Timesta
         }
         _ => {}
     }
+}
+
+/// Whether something of a new object is filled in only when it is read: the labels of a Job, which are its template's
+/// and are stored with the next write, even with one that changes nothing.
+pub(crate) fn leaves_unsaid(builtin: Builtin, object: &Object) -> bool {
+    let no_labels = metadata::get(object, "labels").and_then(Value::as_object).is_none_or(Map::is_empty);
+    builtin == Builtin::Job && no_labels
 }
 
 /// The status of a new Service.

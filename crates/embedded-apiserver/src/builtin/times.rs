@@ -46,6 +46,20 @@ pub(crate) fn since_1970(seconds: i64, nanos: i32, precision: Precision) -> Opti
     })
 }
 
+/// A text as Go's package time quotes it: byte by byte, and in hexadecimal what is no printable ASCII.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => out.extend(['\\', char::from(byte)]),
+            b' '..=b'~' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("\\x{byte:02x}")),
+        }
+    }
+    out.push('"');
+    out
+}
+
 /// What is left of the text, and how to say that it is wrong.
 struct Reader<'a> {
     whole: &'a str,
@@ -56,11 +70,12 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn wrong(&self, element: &str) -> String {
         let Self { whole, rest, layout } = self;
-        format!("parsing time {whole:?} as {layout:?}: cannot parse {rest:?} as {element:?}")
+        let (whole, rest) = (quoted(whole), quoted(rest));
+        format!("parsing time {whole} as {layout:?}: cannot parse {rest} as {element:?}")
     }
 
     fn out_of_range(&self, what: &str) -> String {
-        format!("parsing time {:?}: {what} out of range", self.whole)
+        format!("parsing time {}: {what} out of range", quoted(self.whole))
     }
 
     fn number(&mut self, digits: usize, element: &str) -> Result<i16, String> {

@@ -337,6 +337,12 @@ fn grace_period(kind: &Kind, old: &Object, options: &DeleteOptions) -> i64 {
     if kind.builtin != Some(Builtin::Pod) {
         return 0;
     }
+    // Less than nothing is one second: `BeforeDelete` of k8s.io/apiserver/pkg/registry/rest.
+    let asked = options.grace_period_seconds.map(|asked| if asked < 0 { 1 } else { asked });
+    // A second delete can only shorten what the first one gave, and who asks for nothing changes nothing.
+    if let Some(given) = metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64) {
+        return asked.map_or(given, |asked| asked.min(given));
+    }
     let at = |path: &str| rules::at(old, path);
     let on_node = at("spec.nodeName").and_then(Value::as_str).is_some_and(|node| !node.is_empty());
     let ended = at("status.phase").is_some_and(|phase| phase == "Failed" || phase == "Succeeded");
@@ -344,11 +350,7 @@ fn grace_period(kind: &Kind, old: &Object, options: &DeleteOptions) -> i64 {
         return 0;
     }
     let own = at("spec.terminationGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(30);
-    // Less than nothing is one second: `BeforeDelete` of k8s.io/apiserver/pkg/registry/rest.
-    let asked = options.grace_period_seconds.map_or(own, |asked| if asked < 0 { 1 } else { asked });
-    // A second delete can only shorten what the first one gave.
-    let given = metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64);
-    given.map_or(asked, |given| given.min(asked))
+    asked.unwrap_or(own)
 }
 
 fn mark(kind: &Kind, object: &mut Object, grace: i64, now: Timestamp) {

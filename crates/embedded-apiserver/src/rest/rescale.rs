@@ -1,9 +1,9 @@
 //! Writes to the scale subresource: a Scale is updated, patched or applied, and its one field goes into the object.
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
-use http::{Method, Request, Response, StatusCode};
+use http::{Method, Request, Response};
 use serde_json::Value;
 
 use crate::admission::{Turn, gated};
@@ -26,11 +26,13 @@ use crate::rest::write::{
 use crate::rest::{apply, key_of, scale, with_warnings};
 use crate::route::Target;
 use crate::server::Core;
-use crate::status::{Cause, Causes, Status, json_response};
+use crate::status::{Cause, Causes, Status};
+use crate::stored::Form;
 
 /// A Scale as a kind of its own: it is decoded as any object is.
-static SCALES: LazyLock<Kind> =
-    LazyLock::new(|| Kind::namespaced("autoscaling", "v1", "Scale", "scales").built_in(Builtin::Scale));
+pub(super) static SCALES: LazyLock<Arc<Kind>> = LazyLock::new(|| {
+    Arc::new(Kind::namespaced("autoscaling", "v1", "Scale", "scales").built_in(Builtin::Scale))
+});
 
 /// The subresource as a resource, as conflicts have it.
 fn scales_of(kind: &Kind) -> Kind {
@@ -145,12 +147,15 @@ fn options(kind: &Kind, query: &Query, request: &Request<Bytes>) -> Result<(bool
     query.write_options(options, found.into_iter().collect())
 }
 
-pub(super) fn write(call: Call<'_>, paths: &ScalePaths) -> Result<Response<Body>, Status> {
+pub(super) fn write(call: Call<'_>, paths: &ScalePaths, form: Form) -> Result<Response<Body>, Status> {
     let Call { core, target, query, request, .. } = call;
     let (kind, name, author) = (call.kind(), call.name(), call.author());
     let (dry_run, validation) = options(kind, query, request)?;
-    let wish = Wish::or_not_found(call, validation)?;
-    let said = if let Wish::Replace(decoded) = &wish { decoded.warnings.clone() } else { Vec::new() };
+    let mut wish = Wish::or_not_found(call, validation)?;
+    let mut said = match &mut wish {
+        Wish::Replace(decoded) => std::mem::take(&mut decoded.warnings),
+        Wish::Patch { .. } | Wish::Apply(..) => Vec::new(),
+    };
     let main = Target { subresource: None, ..target.clone() };
     let turn = Turn::of(core, &call.writer(dry_run));
     let written = gated(core, kind, turn, |inner| {
@@ -197,9 +202,10 @@ pub(super) fn write(call: Call<'_>, paths: &ScalePaths) -> Result<Response<Body>
         let written = edited.store(inner, parent, Owners::Known(managed), dry_run).map_err(refused)?;
         Ok((written, warnings))
     });
-    let (written, warnings) = written.map_err(|status| status.warned(&said))?;
+    let (written, mut warnings) = written.map_err(|status| status.warned(&said))?;
+    said.append(&mut warnings);
     let (scale, _) = scale::read(paths, &shown(kind, &written))?;
-    Ok(with_warnings(json_response(StatusCode::OK, scale.to_string()), &warnings))
+    Ok(with_warnings(scale::response(&scale, form), &said))
 }
 
 /// `ValidateScale` of pkg/apis/autoscaling/validation.

@@ -10,9 +10,10 @@ use crate::rest::call::Call;
 use crate::rest::{check_path_name, key_of, parse_version, rescale, wait_for, write};
 use crate::schema::shown;
 use crate::status::{Cause, Causes, Status, json_response};
+use crate::stored::Form;
 
 /// Answers a request to `.../NAME/scale`.
-pub(super) async fn serve(call: Call<'_>) -> Result<Response<Body>, Status> {
+pub(super) async fn serve(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
     let Call { core, target, query, request, .. } = call;
     let (kind, name) = (call.kind(), call.name());
     let Some(paths) = kind.scale_paths() else { return Err(Status::no_such_resource()) };
@@ -29,11 +30,25 @@ pub(super) async fn serve(call: Call<'_>) -> Result<Response<Body>, Status> {
                 let why = format!("the spec replicas field \".{}\" does not exist", paths.spec_replicas);
                 return Err(Status::internal(&why));
             }
-            Ok(json_response(StatusCode::OK, scale.to_string()))
+            Ok(response(&scale, form))
         }
-        Method::PUT | Method::PATCH => rescale::write(call, paths),
+        Method::PUT | Method::PATCH => rescale::write(call, paths, form),
         _ => Err(Status::method_not_allowed()),
     }
+}
+
+/// A Scale as it is sent.
+pub(super) fn response(scale: &Value, form: Form) -> Response<Body> {
+    let shown = match form {
+        Form::Full => scale.to_string(),
+        Form::Metadata => json!({
+            "kind": "PartialObjectMetadata",
+            "apiVersion": "meta.k8s.io/v1",
+            "metadata": scale.get("metadata"),
+        })
+        .to_string(),
+    };
+    json_response(StatusCode::OK, shown)
 }
 
 /// An integer at a path, if there is one.

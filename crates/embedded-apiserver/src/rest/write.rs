@@ -186,6 +186,7 @@ pub(super) fn insert(
     if let Some(builtin) = kind.builtin {
         rules::default(builtin, &mut object);
     }
+    let unsaid = kind.builtin.is_some_and(|builtin| rules::leaves_unsaid(builtin, &object));
     // Defaults are the client's; what comes later, and what a hook has changed, is nobody's.
     let unmutated = unmutated.map(|object| defaulted(kind, object));
     let managed = owners.of(core, kind, None, unmutated.as_ref().unwrap_or(&object), now);
@@ -233,7 +234,7 @@ pub(super) fn insert(
         return Err(if goes { status.and_is_being_deleted() } else { status });
     }
     inner.validated(&object)?;
-    put(inner, kind, key, object, &managed, version, dry_run)
+    put(inner, kind, Version { key, object, managed: &managed, unsaid }, version, dry_run)
 }
 
 /// An object as it was sent, with its defaults.
@@ -296,16 +297,24 @@ fn check(kind: &Kind, object: &Object, old: Option<&Object>, subresource: Option
     }
 }
 
-/// Writes an object down at the next revision; in a dry run, at the one it has.
+/// A version to be written down.
+struct Version<'a> {
+    key: Key,
+    object: Object,
+    managed: &'a Managed,
+    /// Something of it goes without saying.
+    unsaid: bool,
+}
+
+/// Writes a version down at the next revision; in a dry run, at the one that the object has.
 fn put(
     inner: &mut Inner,
     kind: &Kind,
-    key: Key,
-    object: Object,
-    managed: &Managed,
+    version: Version<'_>,
     old_revision: u64,
     dry_run: bool,
 ) -> Result<Arc<Stored>, Status> {
+    let Version { key, object, managed, unsaid } = version;
     let mut object = to_stored(kind, object);
     let revision = if dry_run { old_revision } else { inner.state.next_revision() };
     let mut stored = Stored::new(kind, key.clone(), revision, &mut object, &managed.encode());
@@ -313,7 +322,7 @@ fn put(
         // As the real server: what it can do without is left out first.
         stored = Stored::new(kind, key, revision, &mut object, "");
     }
-    let stored = Arc::new(stored);
+    let stored = Arc::new(stored.unsaid(unsaid));
     if stored.size() > MAX_OBJECT {
         return Err(Status::unknown("etcdserver: request is too large"));
     }

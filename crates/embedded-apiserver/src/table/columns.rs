@@ -13,7 +13,7 @@ pub(super) struct Column {
     name: &'static str,
     /// Shown by `-o wide` only.
     wide: bool,
-    /// Its numbers are said to be text.
+    /// Its numbers are said to be text, and its text is said to be of no format.
     of_text: bool,
     cell: Cell,
 }
@@ -52,7 +52,17 @@ pub(super) fn of(kind: &Kind) -> &'static [Column] {
     use Cell::{Count, Created, Made, Member, Number, Since, Timed};
     match kind.builtin {
         Some(Builtin::Definition) => const { &[NAME, column("Created At", Created)] },
-        None | Some(Builtin::Scale) => const { &[NAME, column("Age", Created)] },
+        None => const { &[NAME, column("Age", Created)] },
+        Some(Builtin::Scale) => {
+            const {
+                &[
+                    NAME.of_text(),
+                    column("Desired", Number("/spec/replicas")),
+                    column("Available", Number("/status/replicas")),
+                    AGE,
+                ]
+            }
+        }
         Some(Builtin::ConfigMap) => const { &[NAME, column("Data", Count(&["/data", "/binaryData"])), AGE] },
         Some(Builtin::Secret) => {
             const { &[NAME, column("Type", Member("/type", "")), column("Data", Count(&["/data"])), AGE] }
@@ -280,8 +290,8 @@ impl Column {
         let (kind, format) = match self.cell {
             Cell::Created => ("date", ""),
             Cell::Number(_) if !self.of_text => ("integer", ""),
-            Cell::Member("/metadata/name", _) => ("string", "name"),
-            _ if self.name == "Name" => ("string", "name"),
+            Cell::Member("/metadata/name", _) if !self.of_text => ("string", "name"),
+            _ if self.name == "Name" && !self.of_text => ("string", "name"),
             _ => ("string", ""),
         };
         json!({ "name": self.name, "type": kind, "format": format, "description": "", "priority": i32::from(self.wide) })

@@ -1,4 +1,6 @@
-//! What random calls found of built-in kinds: scales, statuses, and what single kinds say in their own way.
+//! What random calls found of built-in kinds: creates, statuses, and what single kinds say in their own way.
+
+mod scales;
 
 use http::Method;
 use serde_json::{Value, json};
@@ -6,12 +8,12 @@ use serde_json::{Value, json};
 use crate::conformance::answer::*;
 use crate::conformance::objects::*;
 use crate::conformance::target::Target;
-use crate::conformance::{APPLY, Case, JSON_PATCH, MERGE, STRATEGIC, case};
+use crate::conformance::{APPLY, Case, case};
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 pub(super) fn cases() -> Vec<Case> {
-    [creates(), scales(), scale_bodies(), statuses(), single(), jobs()].into_iter().flatten().collect()
+    [creates(), scales::cases(), statuses(), single(), jobs()].into_iter().flatten().collect()
 }
 
 fn replica_set(name: &str) -> Value {
@@ -106,6 +108,16 @@ fn creates() -> Vec<Case> {
             },
         ),
         case(
+            "a_service_without_an_address_stays_without",
+            "A Service that its status has created gets no address from a later update, but the family of one.",
+            async |t| {
+                t.put(&t.core("services", "/a/status"), &service("a")).await?.is(201)?;
+                let service = t.merge(&t.core("services", "/a"), json!({})).await?.is(200)?;
+                same("the address", text(&service, "/spec/clusterIP"), "")?;
+                has(&service, json!({ "spec": { "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack" } }))
+            },
+        ),
+        case(
             "a_service_that_its_status_creates_says_all_its_addresses",
             "A Service that is created by a write to its status and says a clusterIP must say clusterIPs, too.",
             async |t| {
@@ -113,174 +125,6 @@ fn creates() -> Vec<Case> {
                 service["spec"]["clusterIP"] = json!("None");
                 let answer = t.put(&t.core("services", "/a/status"), &service).await?;
                 answer.invalid(&["FieldValueRequired spec.clusterIPs"]).map(drop)
-            },
-        ),
-    ]
-}
-
-fn scales() -> Vec<Case> {
-    vec![
-        case(
-            "a_scale_that_is_applied_to_nothing_is_not_found",
-            "An apply to the scale or the status of what is not there answers 404, whatever the body says it is.",
-            async |t| {
-                let path = sets(t, "/a/scale?fieldManager=m");
-                t.patch(&path, APPLY, &json!({ "kind": "x" })).await?.refused(404, "NotFound")?;
-                let path = sets(t, "/a/status?fieldManager=m");
-                t.patch(&path, APPLY, &json!({ "kind": "x" })).await?.refused(404, "NotFound")?;
-                t.patch(&sets(t, "/a/scale"), MERGE, &json!(0)).await?.refused(404, "NotFound").map(drop)
-            },
-        ),
-        case(
-            "a_put_of_a_scale_is_read_before_the_object_is_looked_for",
-            "PUT of a Scale with replicas that are a text answers 400, be there an object to scale or not.",
-            async |t| {
-                let scale = json!({ "metadata": { "name": "a" }, "spec": { "replicas": "x" } });
-                let answer = t.put(&sets(t, "/a/scale"), &scale).await?;
-                answer
-                    .says(400, "BadRequest", "Scale in version \"v1\" cannot be handled as a Scale")
-                    .map(drop)
-            },
-        ),
-        case(
-            "a_put_of_a_scale_says_which_object_it_means",
-            "PUT of a Scale with the uid of another object answers 409 in the words of the store.",
-            async |t| {
-                t.make(&sets(t, ""), replica_set("a")).await?;
-                let scale = json!({ "metadata": { "name": "a", "uid": "x" }, "spec": { "replicas": 2 } });
-                let part = "Operation cannot be fulfilled on replicasets.apps \"a\": StorageError: invalid object, Code: 4";
-                t.put(&sets(t, "/a/scale"), &scale).await?.says(409, "Conflict", part).map(drop)
-            },
-        ),
-        case(
-            "a_patch_of_a_scale_says_which_object_it_means",
-            "A patch that gives a Scale another uid answers 409 in the words of the subresource.",
-            async |t| {
-                t.make(&sets(t, ""), replica_set("a")).await?;
-                let answer = t.merge(&sets(t, "/a/scale"), json!({ "metadata": { "uid": "x" } })).await?;
-                let part = "Operation cannot be fulfilled on replicasets/scale.apps \"a\": Precondition failed: UID in \
-                            precondition: x, UID in object meta: ";
-                answer.says(409, "Conflict", part).map(drop)
-            },
-        ),
-        case(
-            "a_scale_is_in_the_namespace_of_its_path",
-            "A Scale with another namespace than its path answers 400, in a PUT and in a patch.",
-            async |t| {
-                t.make(&sets(t, ""), replica_set("a")).await?;
-                let part =
-                    "the namespace of the provided object does not match the namespace sent on the request";
-                let scale = json!({ "metadata": { "name": "a", "namespace": "other" } });
-                t.put(&sets(t, "/a/scale"), &scale).await?.says(400, "BadRequest", part)?;
-                t.merge(&sets(t, "/a/scale"), scale).await?.says(400, "BadRequest", part).map(drop)
-            },
-        ),
-        case(
-            "the_metadata_of_a_scale_is_checked",
-            "Labels, finalizers and generation of a Scale are checked as any object's, though they are not stored.",
-            async |t| {
-                t.make(&sets(t, ""), replica_set("a")).await?;
-                let metadata = json!({ "labels": { "a b": "x" }, "finalizers": ["bad"], "generation": -1 });
-                let answer = t.merge(&sets(t, "/a/scale"), json!({ "metadata": metadata })).await?;
-                answer.invalid(&[
-                    "FieldValueInvalid metadata.generation",
-                    "FieldValueInvalid metadata.labels",
-                    "FieldValueInvalid metadata.finalizers[0]",
-                ])?;
-                let fine = json!({ "metadata": { "labels": { "a": "x" } } });
-                let scale = t.merge(&sets(t, "/a/scale"), fine).await?.is(200)?;
-                same("the labels", &scale["metadata"]["labels"], &Value::Null)
-            },
-        ),
-        case(
-            "a_scale_leaves_two_entries_of_one_manager",
-            "A write to a Scale takes the replicas out of the entry of who made the object and puts an entry of the \
-             same manager beside it, without a time.",
-            async |t| {
-                t.make(&sets(t, "?fieldManager=m"), replica_set("a")).await?;
-                let scale =
-                    json!({ "apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": { "name": "a" } });
-                t.patch(&sets(t, "/a/scale?fieldManager=n"), APPLY, &scale).await?.is(200)?;
-                let object = t.get(&sets(t, "/a")).await?.is(200)?;
-                let entries = items(&object, "/metadata/managedFields");
-                same("the entries", entries.len(), 2)?;
-                has(&entries[0], json!({ "manager": "m", "fieldsV1": { "f:spec": { "f:replicas": {} } } }))?;
-                same("the time", text(&entries[0], "/time"), "")?;
-                same(
-                    "the other one's replicas",
-                    entries[1].pointer("/fieldsV1/f:spec/f:replicas"),
-                    None::<&Value>,
-                )
-            },
-        ),
-    ]
-}
-
-fn scale_bodies() -> Vec<Case> {
-    vec![
-        case(
-            "another_kind_cannot_be_made_a_scale",
-            "PUT of a known kind to a scale answers 400: there is no conversion from one to the other.",
-            async |t| {
-                t.make(&sets(t, ""), replica_set("a")).await?;
-                let map = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "a" } });
-                let part = "ConfigMap in version \"v1\" cannot be handled as a Scale: converting (v1.ConfigMap) to \
-                            (autoscaling.Scale): unknown conversion";
-                t.put(&sets(t, "/a/scale"), &map).await?.says(400, "BadRequest", part)?;
-                let types = json!({ "apiVersion": "v1", "kind": "ConfigMap" });
-                let part = "converting (v1.ConfigMap) to (autoscaling.Scale): unknown conversion";
-                t.merge(&sets(t, "/a/scale"), types).await?.says(422, "Invalid", part).map(drop)
-            },
-        ),
-        case(
-            "an_unknown_kind_is_no_scale",
-            "PUT of a Scale in a version that has none answers 400 and names the scheme that does not know it.",
-            async |t| {
-                t.make(&sets(t, ""), replica_set("a")).await?;
-                let scale = json!({ "apiVersion": "apps/v1", "metadata": { "name": "a" } });
-                let part = "no kind \"Scale\" is registered for version \"apps/v1\" in scheme";
-                t.put(&sets(t, "/a/scale"), &scale).await?.says(400, "BadRequest", part).map(drop)
-            },
-        ),
-        case(
-            "what_a_scale_does_not_have_is_warned_of",
-            "Unknown members of a Scale are warned of in a PUT and in patches, and refused with fieldValidation=Strict.",
-            async |t| {
-                t.make(&sets(t, ""), replica_set("a")).await?;
-                let scale = json!({ "metadata": { "name": "a" }, "spec": { "foo": 1 } });
-                let warning = "299 - \"unknown field \\\"spec.foo\\\"\"";
-                for media in [MERGE, STRATEGIC] {
-                    let answer = t.patch(&sets(t, "/a/scale"), media, &scale).await?;
-                    answer.is(200)?;
-                    same("the warnings", answer.warnings(), vec![warning.to_owned()])?;
-                }
-                let answer = t.put(&sets(t, "/a/scale"), &scale).await?;
-                answer.is(200)?;
-                same("the warnings", answer.warnings(), vec![warning.to_owned()])?;
-                let answer = t.put(&sets(t, "/a/scale?fieldValidation=Strict"), &scale).await?;
-                let part = "Scale in version \"v1\" cannot be handled as a Scale: strict decoding error: unknown field \
-                            \"spec.foo\"";
-                answer.says(400, "BadRequest", part).map(drop)
-            },
-        ),
-        case(
-            "a_patch_makes_no_scale_of_a_text",
-            "A patch that sets the replicas of a Scale to a text answers 422 with the field `patch`.",
-            async |t| {
-                t.make(&sets(t, ""), replica_set("a")).await?;
-                let steps = json!([{ "op": "replace", "path": "/spec/replicas", "value": "x" }]);
-                let answer = t.patch(&sets(t, "/a/scale"), JSON_PATCH, &steps).await?;
-                answer.invalid(&["FieldValueInvalid patch"]).map(drop)
-            },
-        ),
-        case(
-            "a_scale_is_checked_before_its_version",
-            "A Scale of an old version and with negative replicas answers 422 for the replicas.",
-            async |t| {
-                t.make(&sets(t, ""), replica_set("a")).await?;
-                let scale = json!({ "metadata": { "name": "a", "resourceVersion": "1" }, "spec": { "replicas": -1 } });
-                let answer = t.put(&sets(t, "/a/scale"), &scale).await?;
-                answer.invalid(&["FieldValueInvalid spec.replicas"]).map(drop)
             },
         ),
     ]
@@ -380,6 +224,30 @@ fn single() -> Vec<Case> {
             },
         ),
         case(
+            "a_second_delete_of_a_pod_that_ended_changes_nothing",
+            "A Pod that is being deleted with a grace is still there after a second delete that names none, though it has ended.",
+            async |t| {
+                let mut pod = pod("a");
+                pod["spec"]["nodeName"] = json!("n");
+                t.make(&t.core("pods", ""), pod).await?;
+                t.delete(&t.core("pods", "/a")).await?.is(200)?;
+                let ended = json!({ "status": { "phase": "Succeeded" } });
+                t.merge(&t.core("pods", "/a/status"), ended).await?.is(200)?;
+                t.delete(&t.core("pods", "/a")).await?.is(200)?;
+                let found = t.get(&t.core("pods", "/a")).await?.is(200)?;
+                has(&found, json!({ "metadata": { "deletionGracePeriodSeconds": 30 } }))
+            },
+        ),
+        case(
+            "what_is_no_time_is_shown_byte_by_byte",
+            "The refusal of a time shows what is no ASCII as bytes in hexadecimal.",
+            async |t| {
+                let account = json!({ "metadata": { "name": "a", "deletionTimestamp": "é" } });
+                let answer = t.post(&t.core("serviceaccounts", ""), &account).await?;
+                answer.says(400, "BadRequest", "parsing time \"\\xc3\\xa9\" as").map(drop)
+            },
+        ),
+        case(
             "a_service_of_no_type_keeps_its_address_in_peace",
             "A Service that is changed to a type that is none answers 422 for the type alone.",
             async |t| {
@@ -440,7 +308,7 @@ fn single() -> Vec<Case> {
                 let roles = t.of_group("rbac.authorization.k8s.io/v1", "roles", "");
                 let table = t.get_as(&roles, TABLE).await?.is(200)?;
                 same("the rows", table.get("rows"), Some(&Value::Null))?;
-                let table = t.get_as(&t.core("services", ""), TABLE).await?.is(200)?;
+                let table = t.get_as(&t.maps(""), TABLE).await?.is(200)?;
                 same("the rows", table.get("rows"), Some(&json!([])))
             },
         ),
@@ -523,6 +391,18 @@ fn jobs() -> Vec<Case> {
                     .await?
                     .invalid(&["FieldValueInvalid status.ready"])?;
                 Ok(())
+            },
+        ),
+        case(
+            "the_labels_of_a_job_are_stored_by_its_second_write",
+            "The labels that a Job has of its template are stored by the first write after its creation, which makes a version \
+             even if it changes nothing.",
+            async |t| {
+                let made = t.make(&all_jobs(t, ""), job("a", false)).await?;
+                let again = t.merge(&all_jobs(t, "/a"), json!({})).await?.is(200)?;
+                holds("the version rises", number(&again) > number(&made))?;
+                let third = t.merge(&all_jobs(t, "/a"), json!({})).await?.is(200)?;
+                same("the version", version(&third), version(&again))
             },
         ),
         case(

@@ -67,6 +67,8 @@ pub(crate) fn allocate(
     if !causes.is_empty() {
         return Err(causes);
     }
+    // One that its status has created got none, and none comes later: only a change of the type asks for one.
+    let goes_without = old.is_some_and(|old| needs_cluster_ip(old) && text(old, "spec.clusterIP").is_empty());
     let had = old.map(|old| text(old, "spec.clusterIP").to_owned()).unwrap_or_default();
     let asked = text(service, "spec.clusterIP").to_owned();
     let listed = at(service, "spec.clusterIPs").cloned();
@@ -74,7 +76,7 @@ pub(crate) fn allocate(
     if headless || asked == had && !asked.is_empty() {
         spec.entry("clusterIPs").or_insert_with(|| json!([asked]));
     } else if asked.is_empty() {
-        if listed.is_none() {
+        if listed.is_none() && !goes_without {
             let address = if dry_run { Some(RANGE.0) } else { free_address(taken, rng) };
             let Some(address) = address else {
                 let why = "failed to allocate a serviceIP: range is full";

@@ -270,7 +270,7 @@ impl Edited<'_> {
         }
         metadata::copy(old, &mut new, "resourceVersion");
         // A write that moves nothing but times in the managedFields is none.
-        if new == *old && managed.says_the_same_as(owned) {
+        if new == *old && managed.says_the_same_as(owned) && !current.leaves_unsaid() {
             inner.validated(&new)?;
             return inner.state.get(&kind.storage, &current.key).cloned().ok_or_else(|| {
                 // Cannot happen: the lock is held since it was found.
@@ -295,7 +295,8 @@ impl Edited<'_> {
             }
             return Ok(Arc::new(answer));
         }
-        put(inner, kind, current.key.clone(), new, &managed, current.revision, dry_run)
+        let version = Version { key: current.key.clone(), object: new, managed: &managed, unsaid: false };
+        put(inner, kind, version, current.revision, dry_run)
     }
 
     fn check_version(&self, new: &Object) -> Result<(), Status> {
