@@ -263,3 +263,53 @@ proptest! {
         }
     }
 }
+
+/// TestMetrics of client-go's metrics_test.go: what is measured of one item, to the microsecond.
+#[test]
+fn waits_and_work_are_measured_as_upstream_does() {
+    let (mut state, begin) = (new(), crate::clock::now());
+    let at = |micros: u64| Some(begin + Duration::from_micros(micros));
+    let micros = |span: Option<Duration>| span.unwrap().as_micros();
+    let add = |state: &mut Queue, now| state.add(&mut Some(1), hash(1), (), false, now).unwrap();
+    let get = |state: &mut Queue, now| match state.get(now) {
+        Take::Got(got) => got,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(add(&mut state, at(0)), Added::Queued);
+    assert_eq!(state.gauges(at(0)).counts.depth(), 1);
+    let first = get(&mut state, at(50));
+    assert_eq!(micros(first.waited), 50);
+    let adds: Vec<Added> = (0..5).map(|_| add(&mut state, at(50))).collect();
+    assert_eq!(adds, [Added::Deferred, Added::Merged, Added::Merged, Added::Merged, Added::Merged]);
+    assert_eq!(state.gauges(at(50)).counts.depth(), 1);
+    let Finished::Requeued { worked } = state.done(first.ticket, at(75)) else { panic!("it was added again") };
+    assert_eq!((micros(worked), state.gauges(at(75)).counts.depth()), (25, 1));
+    let second = get(&mut state, at(75));
+    assert_eq!(micros(second.waited), 25, "from the add, while it was being processed");
+    let gauges = state.gauges(at(1075));
+    assert_eq!((micros(gauges.unfinished), micros(gauges.longest)), (1000, 1000));
+    let Finished::Left { worked, .. } = state.done(second.ticket, at(1075)) else { panic!("it leaves") };
+    let gauges = state.gauges(at(2000));
+    assert_eq!((micros(worked), micros(gauges.unfinished), micros(gauges.longest)), (1000, 0, 0));
+}
+
+#[test]
+fn what_is_in_hand_is_known_whoever_ends_first() {
+    let (mut state, begin) = (new(), crate::clock::now());
+    let at = |seconds: u64| Some(begin + Duration::from_secs(seconds));
+    let mut tickets = Vec::new();
+    for item in 0..4 {
+        state.add(&mut Some(item), hash(item), (), false, at(0));
+        let Take::Got(got) = state.get(at(item)) else { panic!("it was added") };
+        tickets.push(got.ticket);
+    }
+    let sums = |state: &Queue| {
+        let gauges = state.gauges(at(10));
+        (gauges.unfinished.unwrap().as_secs(), gauges.longest.unwrap().as_secs())
+    };
+    assert_eq!(sums(&state), (10 + 9 + 8 + 7, 10));
+    for (ended, left) in [(0, (9 + 8 + 7, 9)), (2, (9 + 7, 9)), (3, (9, 9)), (1, (0, 0))] {
+        let _ = state.done(tickets[ended], at(10));
+        assert_eq!(sums(&state), left);
+    }
+}

@@ -52,6 +52,25 @@ fn each_item_is_done_once_by_any_number_of_workers() {
     }
 }
 
+/// TestParallelizeUntil: its four cases. Chunks, which there is no need of here, are what differs between three of them.
+#[test]
+fn every_piece_is_visited_once() {
+    for (pieces, workers, chunk) in [(1000_u32, 10, 1), (1000, 10, 10), (1000, 10, 100), (999, 10, 13)] {
+        let queue = WorkQueue::new();
+        queue.add_all((0..pieces).step_by(chunk as usize).map(|first| first..pieces.min(first + chunk)));
+        queue.shutdown();
+        let visits: Vec<AtomicUsize> = (0..pieces).map(|_| AtomicUsize::new(0)).collect();
+        let visit = |pieces: ProcessingGuard<'_, std::ops::Range<u32>>| {
+            for piece in pieces.item().clone() {
+                visits[piece as usize].fetch_add(1, Ordering::Relaxed);
+            }
+            Ok::<_, Nothing>(())
+        };
+        assert_eq!(queue.process_blocking(workers, visit), Ok(pieces.div_ceil(chunk) as usize));
+        assert!(visits.iter().all(|visits| visits.load(Ordering::Relaxed) == 1));
+    }
+}
+
 #[test]
 fn nothing_to_do_is_done() {
     assert_eq!(filled(0).process_blocking(3, |_| Ok::<_, Nothing>(())), Ok(0));
