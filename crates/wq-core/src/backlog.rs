@@ -111,7 +111,10 @@ impl Backlog for Fifo {
     }
 
     fn shrink(&mut self) {
-        self.ids.shrink_to_fit();
+        // Half of it is left free: who shrinks often does not copy often.
+        if self.ids.capacity() / 4 > self.ids.len() {
+            self.ids.shrink_to(2 * self.ids.len());
+        }
     }
 }
 

@@ -34,7 +34,7 @@ impl<T> WorkQueue<T> {
     #[must_use]
     #[doc(alias = "NewTyped")]
     pub fn new() -> Self {
-        let shared = Shared::new(None, None, Fifo::default(), None);
+        let shared = Shared::new(None, None, Fifo::default(), None, 0);
         Self { shared: Arc::new(shared), hasher: DefaultHasher::default() }
     }
 
@@ -145,8 +145,9 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// answers `None`. Ends a pause. Does not wait: see [`drained`](Self::drained).
     #[doc(alias = "ShutDown")]
     pub fn shutdown(&self) {
+        let _spares; // Dropped after the lock.
         let mut core = self.shared.lock();
-        core.state.shutdown();
+        _spares = core.state.shutdown();
         release(core, Core::end_came);
     }
 
@@ -163,8 +164,9 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     {
         let mut wakes = Wakes::new();
         let mut left = Vec::new();
+        let _spares; // Dropped after the lock.
         let mut core = self.shared.lock();
-        core.state.shutdown();
+        _spares = core.state.shutdown();
         core.end_came(&mut wakes);
         core.state.take_all(&mut left);
         core.idle_came(&mut wakes);
@@ -174,9 +176,13 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         left
     }
 
-    /// Gives back memory that is not in use. A queue does this by itself too, after a while of low occupancy.
+    /// Gives back memory that is not in use. A queue does this by itself too, after a while of low occupancy, but for its
+    /// [`spares`](Builder::spares).
     pub fn shrink(&self) {
-        self.shared.lock().state.shrink();
+        let _spares; // Dropped after the lock.
+        let mut core = self.shared.lock();
+        core.state.shrink();
+        _spares = core.state.take_spares();
     }
 }
 

@@ -38,9 +38,10 @@ impl<T, B: Backlog> Shared<T, B> {
         observer: Option<Box<dyn Observer>>,
         backlog: B,
         capacity: Option<NonZeroUsize>,
+        spares: usize,
     ) -> Self {
         let core = Core {
-            state: State::new(backlog, capacity),
+            state: State::new(backlog, capacity, spares),
             getters: Waiters::new(),
             adders: Waiters::new(),
             drainers: Waiters::new(),

@@ -9,6 +9,7 @@ mod view;
 mod slab;
 mod stamps;
 mod occupancy;
+mod spares;
 #[cfg(test)]
 mod tests;
 
@@ -28,6 +29,7 @@ use crate::planted::planted;
 use crate::snapshot::Phase;
 use occupancy::Occupancy;
 use slab::{Meta, Slab, Slot};
+use spares::Spares;
 use stamps::Stamps;
 
 /// Ids in a row that a backlog may pop wrongly before a get gives up: a backlog that lies may not hold the lock for ever.
@@ -64,8 +66,8 @@ pub(crate) enum Take<G> {
 #[derive(Debug)]
 #[must_use]
 pub(crate) enum Finished<T> {
-    /// The item has left the queue, and is handed out to be dropped outside the lock.
-    Left { item: T, worked: Option<Duration> },
+    /// The item has left the queue, and is handed out to be dropped outside the lock, unless it is kept as a spare.
+    Left { item: Option<T>, worked: Option<Duration> },
     /// The item had been added again and is queued once more.
     Requeued { worked: Option<Duration> },
     /// The hand-out had been ended before, by `abandon`.
@@ -89,10 +91,11 @@ pub(crate) struct State<T, B: Backlog> {
     shutting_down: bool,
     stamps: Stamps,
     occupancy: Occupancy,
+    spares: Spares<T>,
 }
 
 impl<T, B: Backlog> State<T, B> {
-    pub(crate) fn new(backlog: B, capacity: Option<NonZeroUsize>) -> Self {
+    pub(crate) fn new(backlog: B, capacity: Option<NonZeroUsize>, spares: usize) -> Self {
         Self {
             table: HashTable::new(),
             slab: Slab::new(),
@@ -106,6 +109,7 @@ impl<T, B: Backlog> State<T, B> {
             shutting_down: false,
             stamps: Stamps::default(),
             occupancy: Occupancy::new(),
+            spares: Spares::new(spares),
         }
     }
 
@@ -117,9 +121,12 @@ impl<T, B: Backlog> State<T, B> {
         self.paused = false;
     }
 
-    pub(crate) fn shutdown(&mut self) {
+    /// Hands out the spares, to be dropped outside the lock.
+    #[must_use]
+    pub(crate) fn shutdown(&mut self) -> Vec<T> {
         self.shutting_down = true;
         self.paused = false;
+        self.spares.end()
     }
 
     /// Takes the item out of `offer` if the queue did not hold it yet, and leaves it there otherwise. `None`: there is no
@@ -224,7 +231,7 @@ impl<T, B: Backlog> State<T, B> {
         // If the clone panics the item is queued still, and goes to the tail: an item that can never be cloned
         // does not stand in the way of the others.
         let mut popped = Popped { backlog: &mut self.backlog, id, order: Some(order) };
-        let item = item.clone();
+        let item = self.spares.clone_of(item);
         let order = popped.order.take().unwrap_or_default();
         drop(popped);
         let generation = Meta::next_generation(self.generation);
@@ -269,7 +276,7 @@ impl<T, B: Backlog> State<T, B> {
                 let worked = self.stamps.done(index, now);
                 let Some(item) = self.forget(index, ticket.hash) else { return Finished::Stale };
                 self.in_flight -= 1;
-                Finished::Left { item, worked }
+                Finished::Left { item: self.spares.keep(item), worked }
             }
         }
     }
@@ -342,15 +349,26 @@ impl<T, B: Backlog> State<T, B> {
         }
     }
 
-    /// Gives back memory that is not in use.
+    /// The spares, to be dropped outside the lock.
+    pub(crate) fn take_spares(&mut self) -> Vec<T> {
+        self.spares.take()
+    }
+
+    /// Gives back memory that is not in use, but for the spares.
     pub(crate) fn shrink(&mut self) {
+        self.shrink_to(Occupancy::enough(self.table.len()));
+    }
+
+    fn shrink_to(&mut self, enough: usize) {
         let held = self.table.len();
-        self.slab.shrink(Occupancy::enough(held));
+        self.slab.shrink(held, enough);
         let slab = &self.slab;
-        self.table.shrink_to_fit(|&index| slab.spread_hash(index));
+        if self.table.capacity() / 2 > enough {
+            self.table.shrink_to(enough, |&index| slab.spread_hash(index));
+        }
         self.stamps.shrink(self.slab.slots());
         self.backlog.shrink();
-        self.occupancy.begin(held, self.slab.slots());
+        self.occupancy.begin(held);
     }
 
     #[inline]

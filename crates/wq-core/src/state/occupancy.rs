@@ -1,6 +1,6 @@
 //! Occupancy: when memory that is kept for reuse is to be given back.
 
-/// Below this number of slots nothing is given back by itself.
+/// Below this number of slots nothing is given back by itself; above, after so many departures at the earliest.
 const SHRINK_FROM: usize = 1024;
 
 /// What is known since memory was last looked at.
@@ -22,8 +22,8 @@ impl Occupancy {
         self.peak = self.peak.max(held);
     }
 
-    /// An item has left. Whether to give memory back: when, for as many departures as a quarter of the slots, less than
-    /// an eighth of the slots was used.
+    /// An item has left. Whether to give memory back: when, for so many departures, less than an eighth of the slots was
+    /// used. As many adds as there are slots were made to come to that; so what giving back takes is little for each.
     #[inline]
     pub(super) fn left(&mut self, held: usize, slots: usize) -> bool {
         self.until_look = self.until_look.saturating_sub(1);
@@ -33,12 +33,12 @@ impl Occupancy {
     #[cold]
     fn look(&mut self, held: usize, slots: usize) -> bool {
         let is_low = slots >= SHRINK_FROM && self.peak < slots / 8;
-        self.begin(held, slots);
+        self.begin(held);
         is_low
     }
 
-    pub(super) fn begin(&mut self, held: usize, slots: usize) {
-        *self = Self { peak: held, until_look: SHRINK_FROM.max(slots / 4) };
+    pub(super) const fn begin(&mut self, held: usize) {
+        *self = Self { peak: held, until_look: SHRINK_FROM };
     }
 
     /// How many slots are enough for so many items.

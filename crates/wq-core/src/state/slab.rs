@@ -90,7 +90,7 @@ impl<T, O> Slab<T, O> {
     #[inline]
     pub(super) fn next_index(&mut self) -> u32 {
         if self.first_free == NIL && self.retired > 0 {
-            self.link_all();
+            self.call_back();
         }
         if self.first_free != NIL {
             return self.first_free;
@@ -164,30 +164,70 @@ impl<T, O> Slab<T, O> {
         self.slots.len()
     }
 
-    /// Gives back the free slots at the end. If that leaves more than `enough` slots, the high ones are used no more once
-    /// they are free, unless the low ones run out.
-    pub(super) fn shrink(&mut self, enough: usize) {
-        while matches!(self.slots.last(), Some(Slot::Free(_))) {
-            self.slots.pop();
+    /// Gives back the free slots at the end. The high slots are used no more once they are free, unless the low ones run
+    /// out: so the end empties. `held` slots are held, and `enough` are to be used.
+    ///
+    /// Takes time in proportion to what is given back and, if `enough` is less than half of what it was, to `enough`.
+    pub(super) fn shrink(&mut self, held: usize, enough: usize) {
+        let limit = self.slots.len().min(self.retire_from as usize);
+        if limit / 2 > enough {
+            self.retire(held, enough);
         }
-        self.slots.shrink_to_fit();
-        self.link_all();
-        if self.slots.len() > enough {
-            self.retire_from = u32::try_from(enough).unwrap_or(NIL);
+        while self.slots.len() > self.retire_from as usize && matches!(self.slots.last(), Some(Slot::Free(_)))
+        {
+            self.slots.pop();
+            self.retired -= 1;
+        }
+        if self.slots.len() <= self.retire_from as usize {
+            self.retire_from = NIL;
+        }
+        if self.slots.capacity() / 2 > self.slots.len() {
+            self.slots.shrink_to_fit();
         }
     }
 
-    /// Links all free slots, so that the lowest are used first.
-    #[cold]
-    fn link_all(&mut self) {
+    /// Links the free slots below `from` alone.
+    fn retire(&mut self, held: usize, from: usize) {
+        self.retire_from = u32::try_from(from).unwrap_or(NIL);
         self.first_free = NIL;
-        self.retire_from = NIL;
-        self.retired = 0;
-        for (place, slot) in self.slots.iter_mut().enumerate().rev() {
-            if let Slot::Free(next) = slot {
+        self.retired = self.slots.len() - held - self.link(0, from);
+    }
+
+    /// Takes as many retired slots into use again as there are in use.
+    #[cold]
+    fn call_back(&mut self) {
+        while self.first_free == NIL && self.retired > 0 {
+            let from = self.retire_from as usize;
+            let to = from.saturating_mul(2).max(1).min(self.slots.len());
+            self.retired -= self.link(from, to);
+            self.retire_from = if to == self.slots.len() { NIL } else { u32::try_from(to).unwrap_or(NIL) };
+        }
+    }
+
+    /// Links the free slots of a range so that the lowest are used first, before those that are linked; says how many.
+    fn link(&mut self, from: usize, to: usize) -> usize {
+        let mut linked = 0;
+        for place in (from..to).rev() {
+            if let Some(Slot::Free(next)) = self.slots.get_mut(place) {
                 *next = self.first_free;
                 self.first_free = u32::try_from(place).unwrap_or(NIL);
+                linked += 1;
             }
         }
+        linked
+    }
+
+    /// Every free slot is linked once, or retired and high.
+    #[cfg(test)]
+    pub(super) fn check(&self) {
+        let free = (0..NIL).zip(&self.slots).filter(|(_, slot)| matches!(slot, Slot::Free(_)));
+        let (mut unlinked, mut next) =
+            (free.map(|(index, _)| index).collect::<std::collections::BTreeSet<_>>(), self.first_free);
+        while let Some(Slot::Free(after)) = self.get(next) {
+            assert!(unlinked.remove(&next), "{next} is linked twice");
+            next = *after;
+        }
+        assert_eq!((next, unlinked.len()), (NIL, self.retired));
+        assert!(unlinked.iter().all(|index| *index >= self.retire_from));
     }
 }

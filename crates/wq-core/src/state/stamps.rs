@@ -96,8 +96,12 @@ impl Stamps {
 
     pub(super) fn shrink(&mut self, slots: usize) {
         self.by_slot.truncate(slots);
-        self.by_slot.shrink_to_fit();
-        self.in_hand.shrink_to_fit();
+        if self.by_slot.capacity() / 2 > slots {
+            self.by_slot.shrink_to_fit();
+        }
+        if self.in_hand.capacity() / 4 > self.in_hand.len() {
+            self.in_hand.shrink_to_fit();
+        }
     }
 
     fn at(&mut self, slot: u32) -> &mut Stamp {

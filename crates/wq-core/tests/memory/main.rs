@@ -1,0 +1,181 @@
+//! What the queue costs, counted exactly: bytes for an item, allocations for a cycle, what is given back, and how often
+//! threads are woken for a burst.
+
+mod burst;
+
+use std::alloc::System;
+use std::fmt::Write;
+use std::sync::Arc;
+
+use parking_lot::{Mutex, MutexGuard};
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use wq_core::WorkQueue;
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// The allocator counts for the whole process: one test at a time.
+static TURN: Mutex<()> = Mutex::new(());
+
+const MILLION: u64 = 1_000_000;
+
+fn turn() -> MutexGuard<'static, ()> {
+    TURN.lock()
+}
+
+/// How often `work` allocates: the fewest of five times, since the harness may allocate meanwhile.
+fn allocations(mut work: impl FnMut()) -> usize {
+    let once = |_| {
+        let region = Region::new(ALLOCATOR);
+        work();
+        region.change().allocations
+    };
+    (0..5).map(once).min().unwrap_or_default()
+}
+
+/// Bytes that came to be held since.
+fn held(region: &Region<'_, System>) -> f64 {
+    let change = region.change();
+    (change.bytes_allocated as f64) - (change.bytes_deallocated as f64)
+}
+
+/// A name of 24 bytes, in one allocation of as many.
+fn name(number: u64) -> String {
+    let mut name = String::with_capacity(24);
+    let _ = write!(name, "namespace-1/name-{number:07}");
+    name
+}
+
+#[test]
+fn a_million_queued_numbers_take_32_bytes_each() {
+    let _turn = turn();
+    let region = Region::new(ALLOCATOR);
+    let queue = WorkQueue::new();
+    for number in 0..MILLION {
+        queue.add(number);
+    }
+    let each = held(&region) / MILLION as f64;
+    // client-go: 46.2.
+    assert!(each <= 34.0, "{each} bytes each");
+}
+
+#[test]
+fn a_million_queued_strings_take_73_bytes_each_their_24_included() {
+    let _turn = turn();
+    let region = Region::new(ALLOCATOR);
+    let queue = WorkQueue::new();
+    for number in 0..MILLION {
+        queue.add(name(number));
+    }
+    let each = held(&region) / MILLION as f64;
+    // client-go: 104.
+    assert!(each <= 77.0, "{each} bytes each");
+}
+
+/// Adds a million and takes them all; returns the most bytes held.
+fn peak(region: &Region<'_, System>, queue: &WorkQueue<u64>) -> f64 {
+    for number in 0..MILLION {
+        queue.add(number);
+    }
+    let peak = held(region);
+    while let Ok(guard) = queue.try_get() {
+        guard.done();
+    }
+    peak
+}
+
+/// Upstream keeps all of it (D23).
+#[test]
+fn a_queue_that_was_full_gives_back_what_it_held() {
+    let _turn = turn();
+    let region = Region::new(ALLOCATOR);
+    let queue = WorkQueue::new();
+    let most = peak(&region, &queue);
+    for number in 0..10_000 {
+        queue.add(number);
+        queue.try_get().unwrap().done();
+    }
+    let kept = held(&region) / most;
+    assert!(kept <= 0.05, "{kept} of the peak is kept after 10,000 operations");
+}
+
+#[test]
+fn shrink_gives_it_back_at_once() {
+    let _turn = turn();
+    let region = Region::new(ALLOCATOR);
+    let queue = WorkQueue::new();
+    let most = peak(&region, &queue);
+    queue.shrink();
+    let kept = held(&region) / most;
+    assert!(kept <= 0.05, "{kept} of the peak is kept after shrink");
+}
+
+#[test]
+fn a_cycle_of_a_string_takes_one_allocation_with_spares_and_two_without() {
+    let _turn = turn();
+    let cycles = |queue: WorkQueue<String>| {
+        allocations(|| {
+            for number in 0..1000 {
+                queue.add(name(number));
+                queue.try_get().unwrap().done();
+            }
+        })
+    };
+    assert_eq!(cycles(WorkQueue::builder().spares(32).build().unwrap()), 1000, "the caller's");
+    assert_eq!(cycles(WorkQueue::new()), 2000);
+}
+
+#[test]
+fn a_duplicate_that_is_added_by_name_allocates_nothing() {
+    let _turn = turn();
+    let queue = WorkQueue::<Arc<str>>::new();
+    queue.add_ref("namespace-1/name");
+    let adds = || {
+        for _ in 0..1000 {
+            queue.add_ref("namespace-1/name");
+        }
+    };
+    assert_eq!(allocations(adds), 0);
+}
+
+#[test]
+fn numbers_allocate_nothing_once_the_queue_has_its_size() {
+    let _turn = turn();
+    let queue = WorkQueue::new();
+    let cycles = || {
+        for number in 0..1000 {
+            queue.add(number);
+            queue.add(number);
+            let guard = queue.get_blocking().unwrap();
+            queue.add(number);
+            guard.done_and_get().unwrap().done();
+        }
+    };
+    assert_eq!(allocations(cycles), 0);
+}
+
+#[test]
+fn spares_are_dropped_by_shrink_and_by_shutdown_and_none_are_kept_after_it() {
+    let _turn = turn();
+    for end in [WorkQueue::shrink, WorkQueue::shutdown] {
+        let queue = WorkQueue::builder().spares(2).build().unwrap();
+        let items: Vec<Arc<u64>> = (0..4).map(Arc::new).collect();
+        let alive = || items.iter().filter(|item| Arc::strong_count(item) > 1).count();
+        for item in &items {
+            queue.add(Arc::clone(item));
+        }
+        let guards: Vec<_> = (0..4).map(|_| queue.try_get().unwrap()).collect();
+        drop(guards);
+        assert_eq!(alive(), 2, "the spares");
+        end(&queue);
+        assert_eq!(alive(), 0);
+        if queue.is_shutting_down() {
+            continue;
+        }
+        queue.add(Arc::clone(&items[0]));
+        let guard = queue.try_get().unwrap();
+        queue.shutdown();
+        guard.done();
+        assert_eq!(alive(), 0, "shut down");
+    }
+}
