@@ -8,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 use crate::process::{Deadline, end_with_us, is_installed, run, shown, status};
 use crate::stage::{self, Group, Stage, Verdict};
 use crate::workspace::Workspace;
-use crate::{arrows, demo, gates, real, tidy};
+use crate::{arrows, demo, gates, histories, loom, planted, real, schedules, shuttle, tidy};
 
 /// The newest actionlint; a Go module, so `go run` fetches and builds it.
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
@@ -84,6 +84,41 @@ const STAGES: &[Stage] = &[
         group: Group::Test,
         needs: &[],
         run: test,
+    },
+    Stage {
+        name: "schedules",
+        asks: "do the programs that play schedules build, with and without planted bugs?",
+        group: Group::Schedules,
+        needs: &[],
+        run: schedules::programs,
+    },
+    Stage {
+        name: "loom",
+        asks: "is every schedule of wq-core's small scenarios right?",
+        group: Group::Models,
+        needs: &["schedules"],
+        run: loom::stage,
+    },
+    Stage {
+        name: "shuttle",
+        asks: "is every one of many schedules of wq-core's large scenarios right?",
+        group: Group::Models,
+        needs: &["schedules"],
+        run: shuttle::stage,
+    },
+    Stage {
+        name: "histories",
+        asks: "does one order explain what real threads were answered by wq-core?",
+        group: Group::Models,
+        needs: &["schedules"],
+        run: histories::stage,
+    },
+    Stage {
+        name: "planted",
+        asks: "is every bug seen that is planted in wq-core, by two kinds of checks?",
+        group: Group::Planted,
+        needs: &["schedules"],
+        run: planted::stage,
     },
     Stage {
         name: "demo",

@@ -13,6 +13,11 @@ mod control_plane;
 mod real;
 mod record_openapi;
 mod gates;
+mod schedules;
+mod loom;
+mod shuttle;
+mod histories;
+mod planted;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -56,6 +61,14 @@ enum Command {
         /// Crates whose gates are measured; all that have some when none is named
         crates: Vec<String>,
     },
+    /// Play every schedule of wq-core's small scenarios (also a stage of `ci`)
+    Loom(loom::Options),
+    /// Play random and priority-based schedules of wq-core's large scenarios (also a stage of `ci`)
+    Shuttle(shuttle::Options),
+    /// Record what real threads are answered by wq-core, and look for an order that explains it (also a stage of `ci`)
+    Histories(histories::Options),
+    /// Plant bugs in wq-core, and see which checks find each (also a stage of `ci`)
+    Planted,
     /// Check the dependency law and what every published crate must have (also a stage of `ci`)
     Arrows,
     /// Check the shape of the source files (also a stage of `ci`)
@@ -73,6 +86,10 @@ fn main() -> ExitCode {
         Command::ControlPlane(options) => control_plane::run(&options),
         Command::RecordOpenapi => record_openapi::run(),
         Command::Gates { crates } => gates::run(&crates),
+        Command::Loom(options) => loom::run(&options),
+        Command::Shuttle(options) => shuttle::run(&options),
+        Command::Histories(options) => histories::run(&options),
+        Command::Planted => planted::run(),
         Command::Arrows => arrows::check(),
         Command::Tidy => tidy::check(),
     };

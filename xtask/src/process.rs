@@ -1,11 +1,13 @@
 //! Running a command to its end, or to the end of a stage's time: something that hangs must fail, and say what it was.
 
+use std::io::{self, Read as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use wait_timeout::ChildExt as _;
 
 /// When the time of a stage is over.
@@ -16,6 +18,18 @@ impl Deadline {
     /// `None` for a span that no clock holds.
     pub(crate) fn after(start: Instant, span: Duration) -> Option<Self> {
         start.checked_add(span).map(Self)
+    }
+
+    /// So long from now; a day if no clock holds that.
+    #[expect(clippy::disallowed_methods, reason = "commands are timed by the real clock")]
+    pub(crate) fn within(span: Duration) -> Self {
+        let now = Instant::now();
+        Self(now.checked_add(span).unwrap_or_else(|| now + Duration::from_hours(24)))
+    }
+
+    /// The earlier of the two.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self(self.0.min(other.0))
     }
 
     #[expect(clippy::disallowed_methods, reason = "stages are timed by the real clock")]
@@ -34,56 +48,93 @@ pub(crate) fn run(command: Command, deadline: Deadline) -> Result<()> {
 }
 
 /// Runs the command to its end. What has not ended at the deadline is killed, with all that it started, and fails.
-pub(crate) fn status(mut command: Command, deadline: Deadline) -> Result<ExitStatus> {
+pub(crate) fn status(command: Command, deadline: Deadline) -> Result<ExitStatus> {
     let shown = shown(&command);
-    let leads_group = lead_a_group(&mut command);
-    let mut child = command.spawn().with_context(|| format!("cannot start `{shown}`"))?;
-    let _running = leads_group.then(|| Running::new(&child));
-    match child.wait_timeout(deadline.remaining()).with_context(|| format!("cannot wait for `{shown}`"))? {
+    match status_in_time(command, deadline)? {
         Some(status) => Ok(status),
-        None => {
-            kill(&mut child, leads_group);
-            let _ = child.wait();
-            bail!("`{shown}` had not ended when the time of its stages was over, and was killed");
-        }
+        None => bail!("`{shown}` had not ended when the time of its stages was over, and was killed"),
     }
 }
 
-/// The group of the command that runs now, for [`end_with_us`].
-static RUNNING: Mutex<Option<u32>> = Mutex::new(None);
+/// Runs the command to its end. `None`: it had not ended at the deadline, and was killed with all that it started.
+pub(crate) fn status_in_time(command: Command, deadline: Deadline) -> Result<Option<ExitStatus>> {
+    let shown = shown(&command);
+    wait(&mut start(command)?, deadline).with_context(|| format!("cannot wait for `{shown}`"))
+}
 
-/// While this lives, the child's group is the one that runs.
-struct Running;
+/// As [`status_in_time`], with what the command wrote to its output.
+pub(crate) fn said_in_time(mut command: Command, deadline: Deadline) -> Result<(Option<ExitStatus>, String)> {
+    let shown = shown(&command);
+    let mut started = start({
+        command.stdout(Stdio::piped());
+        command
+    })?;
+    let output = started.child.stdout.take();
+    let reader = thread::spawn(move || {
+        let mut text = String::new();
+        let read = output.map_or(Ok(0), |mut output| output.read_to_string(&mut text));
+        read.map(|_| text)
+    });
+    let status = wait(&mut started, deadline).with_context(|| format!("cannot wait for `{shown}`"))?;
+    let text = reader.join().map_err(|_| anyhow!("cannot read what `{shown}` wrote"))?;
+    Ok((status, text.with_context(|| format!("cannot read what `{shown}` wrote"))?))
+}
+
+struct Started {
+    child: Child,
+    /// Away from a terminal it leads a group of its own, which is listed as running while this lives.
+    group: Option<Running>,
+}
+
+fn start(mut command: Command) -> Result<Started> {
+    let leads_group = lead_a_group(&mut command);
+    let child = command.spawn().with_context(|| format!("cannot start `{}`", shown(&command)))?;
+    let group = leads_group.then(|| Running::new(&child));
+    Ok(Started { child, group })
+}
+
+fn wait(started: &mut Started, deadline: Deadline) -> io::Result<Option<ExitStatus>> {
+    let status = started.child.wait_timeout(deadline.remaining())?;
+    if status.is_none() {
+        kill(&mut started.child, started.group.is_some());
+        let _ = started.child.wait();
+    }
+    Ok(status)
+}
+
+/// The groups of the commands that run now, for [`end_with_us`].
+static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+/// While this lives, the child's group is one that runs.
+struct Running(u32);
 
 impl Running {
     fn new(child: &Child) -> Self {
-        note(Some(child.id()));
-        Self
+        running().push(child.id());
+        Self(child.id())
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        note(None);
+        running().retain(|group| *group != self.0);
     }
 }
 
-fn note(group: Option<u32>) {
-    *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = group;
+fn running() -> MutexGuard<'static, Vec<u32>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// From here on a signal that ends this process is passed on first: a command that leads a group hears none by itself. At a terminal
 /// it leads none: Ctrl-C reaches it there, but a SIGTERM that is sent to this process alone does not.
 pub(crate) fn end_with_us() -> Result<()> {
     ctrlc::set_handler(|| {
-        let group = *RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         #[cfg(unix)]
-        if let Some(group) =
-            group.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw)
-        {
-            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
+        for group in running().iter() {
+            if let Some(group) = i32::try_from(*group).ok().and_then(rustix::process::Pid::from_raw) {
+                let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
+            }
         }
-        let _ = group;
         std::process::exit(130);
     })
     .context("cannot listen to signals")
@@ -113,7 +164,7 @@ fn lead_a_group(command: &mut Command) -> bool {
     use std::io::IsTerminal as _;
     use std::os::unix::process::CommandExt as _;
 
-    let alone = !std::io::stdin().is_terminal();
+    let alone = !io::stdin().is_terminal();
     if alone {
         command.process_group(0);
     }

@@ -37,6 +37,11 @@ pub(crate) enum Group {
     Packages,
     Build,
     Test,
+    /// The programs that play schedules, under six sets of flags.
+    Schedules,
+    /// Every schedule, many schedules, and what real threads were answered.
+    Models,
+    Planted,
     Demo,
     /// Go builds Kubernetes once for a machine, in about five minutes.
     Programs,
@@ -59,12 +64,14 @@ impl Group {
         Duration::from_secs(
             60 * match self {
                 Self::Conformance if is_long => 60,
+                Self::Models if is_long => 240,
                 Self::Conformance => 4,
                 Self::Programs | Self::Gates => 20,
                 Self::Packages => 15,
-                Self::Static | Self::Build => 10,
-                Self::Test => 8,
+                Self::Static | Self::Build | Self::Schedules => 10,
+                Self::Test | Self::Models => 8,
                 Self::Demo | Self::Real => 6,
+                Self::Planted => 3,
             },
         )
     }

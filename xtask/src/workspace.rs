@@ -39,9 +39,14 @@ impl Workspace {
         self.metadata.workspace_root.as_std_path()
     }
 
+    /// Where cargo puts what it builds.
+    pub(crate) fn target_dir(&self) -> &Path {
+        self.metadata.target_directory.as_std_path()
+    }
+
     /// Where cargo puts programs of the `dev` profile.
     pub(crate) fn debug_dir(&self) -> PathBuf {
-        self.metadata.target_directory.as_std_path().join("debug")
+        self.target_dir().join("debug")
     }
 
     pub(crate) fn packages(&self) -> Vec<&Package> {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::call::Call;
 use crate::oracle::Oracle;
-use crate::record::Recorded;
+use crate::player::Recorded;
 
 /// Which calls have their place in the order.
 type Placed = u128;

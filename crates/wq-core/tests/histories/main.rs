@@ -7,9 +7,12 @@
 mod oracle;
 mod call;
 mod check;
-mod record;
+mod crew;
+mod platform;
+mod player;
 
-use record::{Crew, Game};
+use crew::Crew;
+use player::Game;
 
 /// So many that a plain `cargo test` ends at once.
 const FEW: u64 = 200;

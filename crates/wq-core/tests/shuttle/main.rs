@@ -25,6 +25,23 @@ mod ends;
 mod room;
 #[cfg(wq_shuttle)]
 mod stale;
+#[cfg(wq_shuttle)]
+mod order;
+
+#[cfg(wq_shuttle)]
+#[path = "../histories/call.rs"]
+mod call;
+#[cfg(wq_shuttle)]
+#[path = "../histories/check.rs"]
+mod check;
+#[cfg(wq_shuttle)]
+#[path = "../model/oracle.rs"]
+mod oracle;
+#[cfg(wq_shuttle)]
+mod platform;
+#[cfg(wq_shuttle)]
+#[path = "../histories/player.rs"]
+mod player;
 
 #[cfg(wq_shuttle)]
 use play::{Scenario, scenario};
@@ -47,4 +64,5 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(ends::shutdown_now_in_the_midst, "every item that was let in is handed out or handed back, once"),
     scenario!(room::a_queue_that_is_always_full, "adds that wait for room and are dropped at every await: never over capacity, all let in"),
     scenario!(stale::guards_that_outlive_their_item, "guards whose items were abandoned end late, and change nothing for the next holder"),
+    scenario!(order::one_order_explains_every_answer, "three threads with every verb: one order of all calls explains every answer"),
 ];

@@ -1,21 +1,20 @@
-//! Record: threads that play what a seed gives them, at the same time, and write down what they were answered.
+//! Player: one of the threads of a history. It asks what its seed gives it, and writes down what it was answered.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Barrier, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
-use std::{hint, mem, thread};
 
 use wq_core::{Added, ProcessingGuard, RejectedReason, TryGetError, WorkQueue};
 
 use crate::call::Call;
 use crate::oracle::Next;
+use crate::platform::{block_on, dawdle};
 
 /// Few, so that they meet.
 const ITEMS: u8 = 3;
-const THREADS: usize = 3;
+pub(crate) const THREADS: usize = 3;
 /// Calls that each thread draws; it ends with those that finish its work.
 const DRAWN: usize = 7;
 
@@ -47,74 +46,11 @@ impl Game {
     }
 }
 
-/// The threads; between two histories they wait.
-pub(crate) struct Crew<'s> {
-    game: &'s Mutex<Option<Game>>,
-    line: &'s Line,
-    history: &'s Mutex<Vec<Recorded>>,
-}
-
-/// Where all threads begin and end a history.
-struct Line {
-    barrier: Barrier,
-    ready: AtomicUsize,
-    time: AtomicU64,
-}
-
-impl Crew<'_> {
-    /// Runs `work` with a crew, which goes home afterwards.
-    pub(crate) fn with(work: impl FnOnce(&Crew<'_>)) {
-        let (game, history) = (Mutex::new(None), Mutex::new(Vec::new()));
-        let line =
-            Line { barrier: Barrier::new(THREADS + 1), ready: AtomicUsize::new(0), time: AtomicU64::new(0) };
-        let crew = Crew { game: &game, line: &line, history: &history };
-        thread::scope(|scope| {
-            for thread in 0..THREADS {
-                let crew = &crew;
-                scope.spawn(move || crew.member(thread));
-            }
-            let goes_home = GoesHome(&crew);
-            work(&crew);
-            drop(goes_home);
-        });
-    }
-
-    /// The history of this game, by the beginnings of its calls.
-    pub(crate) fn play(&self, game: Game) -> Vec<Recorded> {
-        *self.game.lock().unwrap() = Some(game);
-        self.line.ready.store(0, SeqCst);
-        self.line.barrier.wait();
-        self.line.barrier.wait();
-        let mut history = mem::take(&mut *self.history.lock().unwrap());
-        history.sort_by_key(|recorded| recorded.began);
-        history
-    }
-
-    fn member(&self, thread: usize) {
-        loop {
-            self.line.barrier.wait();
-            let Some(game) = self.game.lock().unwrap().clone() else { return };
-            // They are woken one after the other; this lets them begin as one.
-            self.line.ready.fetch_add(1, SeqCst);
-            while self.line.ready.load(SeqCst) < THREADS {
-                thread::yield_now();
-            }
-            let mut player = Player::new(thread, &game, &self.line.time);
-            player.play();
-            self.history.lock().unwrap().append(&mut player.recorded);
-            self.line.barrier.wait();
-        }
-    }
-}
-
-/// Sends the crew home, also when a history was not explained.
-struct GoesHome<'c>(&'c Crew<'c>);
-
-impl Drop for GoesHome<'_> {
-    fn drop(&mut self) {
-        *self.0.game.lock().unwrap() = None;
-        self.0.line.barrier.wait();
-    }
+/// The part of one thread, to its end; `time` is the same for all.
+pub(crate) fn play(thread: usize, game: &Game, time: &AtomicU64) -> Vec<Recorded> {
+    let mut player = Player::new(thread, game, time);
+    player.play();
+    player.recorded
 }
 
 struct Player<'g> {
@@ -165,7 +101,7 @@ impl<'g> Player<'g> {
 
     fn play(&mut self) {
         for _ in 0..DRAWN {
-            (0..self.roll(200)).for_each(|_| hint::spin_loop());
+            dawdle(self.roll(200));
             self.draw();
         }
         if self.thread == 0 {
@@ -202,7 +138,7 @@ impl<'g> Player<'g> {
                 Err(_) => Call::TryAdd(item, None),
             }),
             7 if self.thread == 0 && self.capacity.is_some() => {
-                self.record(|this| match pollster::block_on(this.queue.add_wait(item)) {
+                self.record(|this| match block_on(this.queue.add_wait(item)) {
                     Ok(added) => Call::TryAdd(item, Some(added)),
                     Err(_) => Call::TryAdd(item, Some(Added::ShutDown)),
                 });
@@ -293,7 +229,7 @@ impl<'g> Player<'g> {
         let blocks = self.roll(2) == 0;
         let mut answer = Next::Wait;
         self.record(|this| {
-            let guard = if blocks { this.queue.get_blocking() } else { pollster::block_on(this.queue.get()) };
+            let guard = if blocks { this.queue.get_blocking() } else { block_on(this.queue.get()) };
             answer = this.take(guard.ok_or(TryGetError::ShutDown));
             Call::Get(answer)
         });
@@ -303,7 +239,7 @@ impl<'g> Player<'g> {
     fn batch(&mut self) {
         let max = NonZeroUsize::new(2).unwrap();
         self.record(|this| {
-            let batch = pollster::block_on(this.queue.get_batch(max));
+            let batch = block_on(this.queue.get_batch(max));
             let items = batch.iter().map(|guard| *guard.item()).collect();
             this.guards.extend(batch);
             Call::GetBatch(max.get(), items)
@@ -325,7 +261,7 @@ impl<'g> Player<'g> {
             self.end_stale();
         }
         self.record(|this| {
-            pollster::block_on(this.queue.drained());
+            block_on(this.queue.drained());
             Call::Drained
         });
     }

@@ -1,0 +1,40 @@
+//! `cargo xtask shuttle [--seed …] [--schedules …]`: random and priority-based schedules of large scenarios.
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::process::{self, Deadline};
+use crate::schedules::{BY_HAND, Platform, Programs};
+use crate::stage::Verdict;
+use crate::workspace::Workspace;
+
+/// Schedules of one run of the checks, and of one at full figures.
+const SCHEDULES: u64 = 100_000;
+const LONG: u64 = 10_000_000;
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// A seed is one scenario, one scheduler and a hundred schedules; the next hundred have the next seed
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// How many schedules
+    #[arg(long, default_value_t = SCHEDULES)]
+    schedules: u64,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    play(&Workspace::load()?, options, Deadline::within(BY_HAND))
+}
+
+pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
+    let schedules = if workspace.is_long() { LONG } else { SCHEDULES };
+    play(workspace, &Options { seed: 0, schedules }, deadline)?;
+    Ok(Verdict::Passed)
+}
+
+fn play(workspace: &Workspace, options: &Options, deadline: Deadline) -> Result<()> {
+    let programs = Programs::build(workspace, Platform::Shuttle, false, deadline)?;
+    let mut command = programs.call(workspace, "shuttle")?;
+    command.args([options.seed, options.schedules].map(|number| number.to_string()));
+    process::run(command, deadline)
+}
