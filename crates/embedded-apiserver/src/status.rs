@@ -184,13 +184,13 @@ impl Status {
 
     /// A delete whose precondition does not hold: the real server names the kind there, not the resource.
     pub(crate) fn precondition(kind: &Kind, name: &str, why: &str) -> Self {
-        let message = format!("Operation cannot be fulfilled on {} \"{name}\": {why}", kind.qualified_kind());
+        // Both groups of Event delete in the name of one.
+        let in_core = event::is_events_v1(kind);
+        let qualified = if in_core { kind.kind().to_owned() } else { kind.qualified_kind() };
+        let message = format!("Operation cannot be fulfilled on {qualified} \"{name}\": {why}");
         let mut status = Self::new(409, "Conflict", message).about(kind, name);
         if let Some(details) = &mut status.details {
-            // Both groups of Event delete in the name of one.
-            if event::is_events_v1(kind)
-                && let Value::Object(details) = details
-            {
+            if in_core && let Value::Object(details) = details {
                 details.remove("group");
             }
             details["kind"] = kind.kind().into();

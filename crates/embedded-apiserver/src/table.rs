@@ -143,7 +143,8 @@ impl Printer {
             None => columns.iter().map(Column::definition).collect::<Vec<_>>(),
         });
         // The way of printing that has nothing but names makes no list for none.
-        let plain = matches!(self.kind.builtin, Some(Builtin::Role | Builtin::ClusterRole));
+        let plain =
+            matches!(self.kind.builtin, Some(Builtin::Role | Builtin::ClusterRole | Builtin::Definition));
         let none = (plain && objects.is_empty()).then_some(());
         let rows = objects.into_iter().map(|object| {
             let cells: Vec<Value> = match of_kind {

@@ -23,8 +23,7 @@ pub(crate) fn canonical(
     object: Map<String, Value>,
     unknown: &mut Vec<String>,
 ) -> Result<Map<String, Value>, String> {
-    let mut walk = Walk { path: String::new(), go_path: String::new(), unknown };
-    walk.members(message, object)
+    Walk { path: String::new(), go_path: String::new(), unknown, mistyped: None }.whole(message, object)
 }
 
 /// As `canonical`, of the metadata of an object whose other members no recorded type tells; they stand at `path`.
@@ -43,8 +42,8 @@ pub(crate) fn metadata(sent: Value, path: &str, unknown: &mut Vec<String>) -> Re
     };
     // Every kind has the same.
     let Some(message) = TYPES.kind("v1", "ConfigMap").and_then(of) else { return Ok(object.into()) };
-    let mut walk = Walk { path: path.to_owned(), go_path: String::new(), unknown };
-    walk.members(message, object).map(Value::Object)
+    let walk = Walk { path: path.to_owned(), go_path: String::new(), unknown, mistyped: None };
+    walk.whole(message, object).map(Value::Object)
 }
 
 struct Walk<'a> {
@@ -53,9 +52,16 @@ struct Walk<'a> {
     /// As Go's decoder has it: `spec.containers.name`.
     go_path: String,
     unknown: &'a mut Vec<String>,
+    /// What is wrong with the type of the first member of a wrong one.
+    mistyped: Option<String>,
 }
 
 impl Walk<'_> {
+    fn whole(mut self, message: usize, sent: Map<String, Value>) -> Result<Map<String, Value>, String> {
+        let kept = self.members(message, sent)?;
+        self.mistyped.map_or(Ok(kept), Err)
+    }
+
     fn members(&mut self, message: usize, sent: Map<String, Value>) -> Result<Map<String, Value>, String> {
         let Some(message) = TYPES.message(message) else { return Ok(sent) };
         let mut kept = Map::new();
@@ -76,7 +82,14 @@ impl Walk<'_> {
                 }
                 parts.iter().for_each(|part| text.push_str(part));
             }
-            let value = self.member(message, field, value)?;
+            let value = match self.member(message, field, value) {
+                // Go reads on, and says the first of these in the end, unless something else ends it before.
+                Err(why) if why.starts_with("json: cannot unmarshal") => {
+                    self.mistyped.get_or_insert(why);
+                    None
+                }
+                value => value?,
+            };
             self.path.truncate(path);
             self.go_path.truncate(go_path);
             if let Some(value) = value {

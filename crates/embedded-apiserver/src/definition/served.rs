@@ -163,9 +163,12 @@ impl Served {
         })
     }
 
-    /// Gives what an apply has made its defaults. It has been held to the schema already, nulls and all.
-    pub(crate) fn fill(&self, object: &mut Object) {
-        without_metadata(object, |object| fill(object, &self.schema));
+    /// The one form of what an apply has made: it has been held to the schema already, and its nulls stay.
+    pub(crate) fn applied(&self, object: &mut Object) {
+        without_metadata(object, |object| {
+            prune(object, &self.schema, 0);
+            fill(object, &self.schema);
+        });
     }
 
     /// What was stored, as this version shows it.

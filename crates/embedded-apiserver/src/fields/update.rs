@@ -56,7 +56,12 @@ impl<'a> Comparisons<'a> {
         if !self.others.contains_key(version) {
             let difference = match self.operation.others.get(version) {
                 None => None,
-                Some(types) => Some(types.compare(self.old, self.new)?.without(self.operation.reset)),
+                Some(types) => {
+                    let difference = types.compare(self.old, self.new)?;
+                    // What a write to the object itself does not change is known of the version that is written alone.
+                    let knows_all = !self.operation.subresource.is_empty();
+                    Some(if knows_all { difference.without(self.operation.reset) } else { difference })
+                }
             };
             self.others.insert(version.to_owned(), difference);
         }

@@ -11,7 +11,8 @@ use crate::rest::decode::{self, Blame};
 use crate::rest::duplicates;
 use crate::rest::ownership::{Owners, with_operation};
 use crate::rest::write::{
-    Edited, New, Taken, check_number, check_said_name, creates_by_status, insert, shown, warned,
+    Edited, New, Taken, check_number, check_said_name, creates_by_status, insert, set_namespace, shown,
+    warned,
 };
 use crate::rest::{Written, check_path_name, key_of};
 use crate::status::{Cause, Status};
@@ -66,8 +67,10 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
         }
         let decoded =
             decode::patched(kind, Value::Object(new), &[], FieldValidation::Ignore, Blame::Apply(&config))?;
-        check_said_name(&decoded.object, name)?;
-        Ok(WorkedOut { live, owned, object: decoded.object, managed, warnings })
+        let mut new = decoded.object;
+        set_namespace(&mut new, target.namespace.as_deref())?;
+        check_said_name(&new, name)?;
+        Ok(WorkedOut { live, owned, object: new, managed, warnings })
     };
     // It may take its time: done outside of the lock, and again inside only if somebody was faster.
     let tried = (seen.as_ref().map(|seen| seen.revision), work_out(seen.as_deref()));

@@ -82,17 +82,17 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
         let text = String::from_utf8_lossy(bytes);
         return Err(unrecognized(kind, &format!("Object 'Kind' is missing in '{text}'"), bytes));
     }
-    let is_silent = !object.get("apiVersion").is_some_and(|version| !version.is_null() && *version != "");
-    if kind.builtin.is_none() && is_silent {
-        return Err(Status::bad_request(other_version("", kind)));
-    }
     if let Some(why) = unregistered(kind, &object) {
         return Err(Status::bad_request(why));
     }
     if let Some((what, why)) = unconvertible(kind, &object) {
         return Err(Status::bad_request(format!("{what} cannot be handled as a Scale: {why}")));
     }
-    check_types(kind, &object).map_err(Status::bad_request)?;
+    let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
+    let said = says("apiVersion").to_owned();
+    if kind.builtin.is_some() {
+        check_types(kind, &object).map_err(Status::bad_request)?;
+    }
     let sent = sent(&object);
     let (object, unknown) = canonical(kind, object, false).map_err(|why| cannot_be_handled(kind, &why))?;
     doubtful.extend(unknown);
@@ -105,6 +105,10 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
             return Err(cannot_be_handled(kind, &why));
         }
     };
+    // The version of a custom object is looked at when it has been decoded.
+    if kind.builtin.is_none() && said != kind.api_version() {
+        return Err(Status::bad_request(other_version(&said, kind)).warned(&warnings));
+    }
     Ok(Decoded { object, warnings, sent })
 }
 
@@ -297,7 +301,7 @@ fn canonical(kind: &Kind, mut object: Object, is_apply: bool) -> Result<(Object,
             shorten_numbers(value);
         }
         match kind.definition() {
-            Some(definition) if is_apply => definition.fill(&mut object),
+            Some(definition) if is_apply => definition.applied(&mut object),
             Some(definition) => unknown.append(&mut definition.decode(&mut object)?),
             None => {}
         }

@@ -61,7 +61,7 @@ pub(super) async fn select(core: &Core, target: &Target, options: &ListOptions) 
     wait_for(core, token.as_ref().and_then(|token| token.revision).unwrap_or(0)).await?;
     // "Any version will do" is answered from the watch cache, which knows no pages.
     let any = options.version == "0" && token.is_none();
-    let limit = options.limit.filter(|_| !any).unwrap_or(usize::MAX);
+    let limit = options.limit.filter(|_| !any && !single).unwrap_or(usize::MAX);
     let exact = match options.version_match {
         Some(Match::Exact) => version != 0,
         Some(Match::NotOlderThan | Match::Unknown) => false,

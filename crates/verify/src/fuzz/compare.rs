@@ -1,5 +1,9 @@
 //! Two answers side by side: equal but for what each server makes up, which must be in one-to-one relation.
 
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
@@ -93,18 +97,17 @@ impl Relation {
             // The order of several causes is random, and that of the message's parts with it.
             ("details", ..) => self.values(&sorted(real), &sorted(embedded), at),
             ("message", Value::String(a), Value::String(b)) => {
-                // Which member of a body was of the wrong type is said by Go in terms of its own structures.
-                if is_about_decoding(a) {
-                    return Ok(());
-                }
+                let whole = self.texts(a, b);
                 let (a, b) = (without_template(a), without_template(b));
                 let (a, b) = (without_document(&a), without_document(&b));
-                let first = self.texts(&a, &b);
-                if first.is_ok() || parts(&self.as_embedded(&a)) == parts(&b) {
-                    Ok(())
-                } else {
-                    first.map_err(|why| format!("{}: {why}", at.text))
-                }
+                // Which member of a body was of the wrong type is said by Go in terms of its own structures.
+                let (a, b) = match (before_structures(&a), before_structures(&b)) {
+                    (Some(a), Some(b)) => (a, b),
+                    _ => (&*a, &*b),
+                };
+                let related =
+                    whole.is_ok() || self.texts(a, b).is_ok() || parts(&self.as_embedded(a)) == parts(b);
+                if related { Ok(()) } else { whole.map_err(|why| format!("{}: {why}", at.text)) }
             }
             // Drawn from a range, where none is asked for.
             ("nodePort", Value::Number(a), Value::Number(b)) => {
@@ -276,9 +279,8 @@ fn between(text: &str) -> String {
 
 /// A message without what of it depends on Go's structures: the whole object that a patch has made, and how a pod would
 /// differ.
-fn without_document(message: &str) -> std::borrow::Cow<'_, str> {
+fn without_document(message: &str) -> Cow<'_, str> {
     const BEGIN: &str = "Invalid value: \"{";
-    // How a pod would differ is shown in terms of Go's structures, too.
     let message = message.split("\n@@").next().unwrap_or(message);
     match (message.find(BEGIN), message.rfind("}\": ")) {
         (Some(begin), Some(end)) if begin < end => {
@@ -289,7 +291,7 @@ fn without_document(message: &str) -> std::borrow::Cow<'_, str> {
 }
 
 /// A message without the template that may not change, which Go shows as its own structure.
-fn without_template(message: &str) -> std::borrow::Cow<'_, str> {
+fn without_template(message: &str) -> Cow<'_, str> {
     const BEGIN: &str = "Invalid value: {";
     const END: &str = "}: field is immutable";
     let Some((head, after)) = message.split_once(END) else { return message.into() };
@@ -301,10 +303,11 @@ fn without_template(message: &str) -> std::borrow::Cow<'_, str> {
     format!("{before}{BEGIN}{shown}{END}{after}").into()
 }
 
-fn is_about_decoding(message: &str) -> bool {
-    ["cannot unmarshal", "cannot restore", "looking for beginning of", "unable to decode"]
-        .iter()
-        .any(|words| message.contains(words))
+/// What a message says before it comes to Go's own structures, if it does: up to the type of what was sent.
+fn before_structures(message: &str) -> Option<&str> {
+    let begin = message.find("json: cannot unmarshal ").or_else(|| message.find("cannot restore "))?;
+    let end = message.get(begin..)?.find(" into Go ").map_or(begin, |at| begin + at);
+    message.get(..end)
 }
 
 fn is_number(word: &str) -> bool {

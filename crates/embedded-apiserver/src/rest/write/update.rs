@@ -11,7 +11,9 @@ pub(in crate::rest) fn replace(call: Call<'_>) -> Result<Written, Status> {
     let mut decoded = decode::object(kind, request.body(), validation)?;
     decoded.remove_equal_owners("");
     let mut warnings = std::mem::take(&mut decoded.warnings);
-    check_said_name(&decoded.object, name).map_err(|status| status.warned(&warnings))?;
+    set_namespace(&mut decoded.object, call.target.namespace.as_deref())
+        .and_then(|()| check_said_name(&decoded.object, name))
+        .map_err(|status| status.warned(&warnings))?;
     let mut written =
         update(call, Edit::Replace(decoded), dry_run).map_err(|status| status.warned(&warnings))?;
     warnings.append(&mut written.warnings);
@@ -206,6 +208,8 @@ fn patched(
     let blame = patch.as_strategic().map_or(Blame::Document, Blame::Strategic);
     let mut decoded = decode::patched(kind, document, duplicates, validation, blame)?;
     decoded.remove_equal_owners(AFTER_HOOKS);
+    let namespace = Some(metadata::text(old, "namespace")).filter(|namespace| !namespace.is_empty());
+    set_namespace(&mut decoded.object, namespace)?;
     check_said_name(&decoded.object, name)?;
     Ok(decoded)
 }

@@ -23,6 +23,38 @@ fn with(member: &str, value: Value) -> Value {
 fn decoding() -> Vec<Case> {
     vec![
         case(
+            "a_time_that_is_none_comes_before_members_of_wrong_types",
+            "A Lease with a time that cannot be read and a member of a wrong type before it answers 400 for the time.",
+            async |t| {
+                let mut object = lease("a", "h");
+                object["metadata"]["ownerReferences"] = "x".into();
+                object["spec"]["renewTime"] = "y".into();
+                let answer = t.post(&t.leases(""), &object).await?;
+                answer
+                    .says(400, "BadRequest", "parsing time \"y\" as \"2006-01-02T15:04:05.000000Z07:00\"")
+                    .map(drop)
+            },
+        ),
+        case(
+            "times_are_quoted_byte_by_byte",
+            "A time that cannot be read is shown with its bytes that are no ASCII in hexadecimal digits.",
+            async |t| {
+                let answer = t.post(&t.widgets(""), &with("deletionTimestamp", "é".into())).await?;
+                answer.says(400, "BadRequest", "parsing time \"\\xc3\\xa9\" as").map(drop)
+            },
+        ),
+        case(
+            "another_version_is_found_when_all_is_decoded",
+            "A custom object of another version with an unknown member in its metadata answers 400 and warns of the member.",
+            async |t| {
+                let mut object = with("extra", 1.into());
+                object["apiVersion"] = "x".into();
+                let answer = t.post(&t.widgets(""), &object).await?;
+                answer.says(400, "BadRequest", "the API version in the data (x) does not match")?;
+                same("the warnings", answer.warnings().len(), 1)
+            },
+        ),
+        case(
             "what_metadata_do_not_have_is_warned_of_even_as_null",
             "An unknown member of a custom object's metadata is warned of, though it is null.",
             async |t| {
@@ -125,6 +157,20 @@ async fn apply_gear(t: &crate::conformance::Target, config: Value) -> Result<Ans
 fn kinds() -> Vec<Case> {
     vec![
         case(
+            "another_namespace_comes_before_all_else",
+            "A PUT of an object of another namespace answers 400 for that, be it there or not, and before its name is looked at.",
+            async |t| {
+                let mut object = map("b", "v");
+                object["metadata"]["namespace"] = "other".into();
+                let part =
+                    "the namespace of the provided object does not match the namespace sent on the request";
+                t.put(&t.maps("/a"), &object).await?.says(400, "BadRequest", part)?;
+                t.map("a", "v").await?;
+                let patch = json!({ "metadata": { "name": "b", "namespace": "other" } });
+                t.merge(&t.maps("/a"), patch).await?.says(400, "BadRequest", part).map(drop)
+            },
+        ),
+        case(
             "another_kind_is_found_when_an_object_is_validated",
             "An update of a custom object that says to be of another kind answers 404 or 409 first, where that is so.",
             async |t| {
@@ -177,6 +223,50 @@ fn kinds() -> Vec<Case> {
 fn owners() -> Vec<Case> {
     vec![
         case(
+            "a_write_in_another_version_takes_the_status_from_its_owner",
+            "An update in another version than the status was applied in leaves the status and takes it from its owner.",
+            async |t| {
+                t.make(&t.widgets(""), widget("a", json!({}))).await?;
+                let mut status = widget("a", json!({}));
+                status["status"] = json!({});
+                let path = t.widgets("/a/status?fieldManager=m");
+                let applied = t.patch(&path, APPLY, &status).await?.is(200)?;
+                holds("it is owned", applied["metadata"]["managedFields"].is_array())?;
+                let mut object = widget("a", json!({}));
+                object["apiVersion"] = "conformance.example.com/v2".into();
+                object["metadata"]["resourceVersion"] = version(&applied).into();
+                let new = t.put(&t.widgets_v2("/a"), &object).await?.is(200)?;
+                has(&new, json!({ "status": {} }))?;
+                let owners = items(&new, "/metadata/managedFields");
+                holds("m owns nothing", owners.iter().all(|owner| owner["manager"] != "m"))
+            },
+        ),
+        case(
+            "a_status_in_another_version_takes_nothing",
+            "A write to the status in another version than the labels were written in leaves these to their owner.",
+            async |t| {
+                let mut object = widget("a", json!({}));
+                object["metadata"]["labels"] = json!({ "l": "x" });
+                let made = t.make(&t.widgets(""), object.clone()).await?;
+                object["apiVersion"] = "conformance.example.com/v2".into();
+                object["metadata"] = json!({ "name": "a", "resourceVersion": version(&made) });
+                let new = t.put(&t.widgets_v2("/a/status"), &object).await?.is(200)?;
+                let fields = &new["metadata"]["managedFields"][0]["fieldsV1"]["f:metadata"]["f:labels"];
+                holds("they are owned", fields["f:l"].is_object())
+            },
+        ),
+        case(
+            "what_is_applied_and_unknown_is_owned_and_not_stored",
+            "An applied member that nothing but an open object knows is owned by who applied it, and pruned.",
+            async |t| {
+                let config = json!({ "spec": { "open": { "inner": { "a": "x", "b": "y" } } } });
+                let made = apply_gear(t, config).await?.is(201)?;
+                same("what is stored", &made["spec"]["open"], &json!({ "inner": { "a": "x" } }))?;
+                let fields = &made["metadata"]["managedFields"][0]["fieldsV1"]["f:spec"]["f:open"];
+                holds("it is owned", fields["f:inner"]["f:b"].is_object())
+            },
+        ),
+        case(
             "what_does_not_fit_its_schema_has_no_owners",
             "A create whose status does not fit the schema leaves the object without owners, though no status is stored.",
             async |t| {
@@ -216,6 +306,17 @@ fn owners() -> Vec<Case> {
 
 fn reads() -> Vec<Case> {
     vec![
+        case(
+            "one_object_has_no_pages",
+            "A list of one object by its name with a limit of 1 has no token, whatever else is there.",
+            async |t| {
+                for name in ["a", "b"] {
+                    t.map(name, "v").await?;
+                }
+                let list = t.get(&t.maps("?fieldSelector=metadata.name%3Da&limit=1")).await?.is(200)?;
+                same("the token", &list["metadata"]["continue"], &Value::Null)
+            },
+        ),
         case(
             "there_is_more_if_anything_follows",
             "A page that a selector has filled has a token if any object follows, be it one that is selected or not.",

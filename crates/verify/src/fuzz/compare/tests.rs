@@ -1,8 +1,88 @@
-//! What may differ between two answers, and that nothing beside it may.
+//! What two answers may differ in, and that they may not in anything else.
 
 use serde_json::{Value, json};
 
-use super::*;
+use super::Relation;
+
+fn agree(real: Value, embedded: Value) -> bool {
+    Relation::default().bodies(&real, &embedded).is_ok()
+}
+
+fn status(code: u16, reason: &str, message: &str, details: Value) -> Value {
+    json!({ "kind": "Status", "code": code, "reason": reason, "message": message, "details": details })
+}
+
+/// An answer with this message, and nothing else.
+fn said(message: &str) -> Value {
+    status(400, "BadRequest", message, json!({}))
+}
+
+#[test]
+fn codes_reasons_and_fields_must_be_the_same() {
+    let details = |field: &str| json!({ "name": "a", "causes": [{ "reason": "Invalid", "field": field }] });
+    let real = status(422, "Invalid", "a is invalid", details("spec.x"));
+    assert!(agree(real.clone(), real.clone()));
+    assert!(!agree(real.clone(), status(400, "Invalid", "a is invalid", details("spec.x"))));
+    assert!(!agree(real.clone(), status(422, "BadRequest", "a is invalid", details("spec.x"))));
+    assert!(!agree(real.clone(), status(422, "Invalid", "b is invalid", details("spec.x"))));
+    assert!(!agree(real.clone(), status(422, "Invalid", "a is invalid", details("spec.y"))));
+    assert!(!agree(real, json!({ "kind": "Status", "code": 422 })));
+}
+
+#[test]
+fn what_a_server_makes_up_is_related_one_to_one() {
+    let object = |uid: char, version: u64| {
+        let uid = format!("00000000-0000-4000-8000-00000000000{uid}");
+        json!({ "metadata": { "uid": uid, "resourceVersion": version.to_string() } })
+    };
+    let mut relation = Relation::default();
+    assert_eq!(relation.bodies(&object('1', 5), &object('a', 50)), Ok(()));
+    assert_eq!(relation.bodies(&object('1', 5), &object('a', 50)), Ok(()), "the same again");
+    assert!(relation.bodies(&object('1', 5), &object('b', 50)).is_err(), "another uid");
+    assert!(relation.bodies(&object('2', 6), &object('a', 51)).is_err(), "one that was another's");
+    assert!(relation.bodies(&object('1', 6), &object('a', 50)).is_err(), "a version that did not rise");
+    assert!(relation.bodies(&object('1', 4), &object('a', 60)).is_err(), "one in another order");
+}
+
+#[test]
+fn causes_may_come_in_any_order_but_not_others() {
+    let invalid = |name: &str, first: &str, second: &str| {
+        let cause = |field: &str| json!({ "field": field, "message": "no" });
+        let details = json!({ "name": name, "causes": [cause(first), cause(second)] });
+        status(422, "Invalid", &format!("Gear \"{name}\" is invalid: [{first}: no, {second}: no]"), details)
+    };
+    assert!(agree(invalid("a-bcdfg", "x", "y"), invalid("a-hjklm", "y", "x")));
+    assert!(!agree(invalid("a", "x", "y"), invalid("a", "x", "z")));
+    assert!(!agree(invalid("a", "x", "y"), invalid("b", "y", "x")));
+    let twice =
+        status(422, "Invalid", "[x: no, x: no]", json!({ "causes": [{ "field": "x" }, { "field": "x" }] }));
+    assert!(agree(twice.clone(), status(422, "Invalid", "[x: no]", json!({ "causes": [{ "field": "x" }] }))));
+    assert!(!agree(twice, status(422, "Invalid", "[y: no]", json!({ "causes": [{ "field": "y" }] }))));
+}
+
+#[test]
+fn of_structures_of_go_all_before_them_counts() {
+    let real = "Pod in version \"v1\" cannot be handled as a Pod: json: cannot unmarshal array into Go struct field \
+                PodSpec.spec.containers of type string";
+    let other_field = real.replace("PodSpec.spec.containers", "Pod.spec");
+    assert!(agree(said(real), said(&other_field)));
+    assert!(!agree(said(real), said(&real.replace("Pod in", "Job in"))), "another kind");
+    assert!(!agree(said(real), said(&real.replace("array", "number"))), "another type in the request");
+    assert!(
+        !agree(said(real), said("Pod in version \"v1\" cannot be handled as a Pod")),
+        "not of types at all"
+    );
+    assert!(!agree(status(400, "BadRequest", real, json!({})), status(422, "Invalid", real, json!({}))));
+}
+
+#[test]
+fn of_a_document_in_a_message_all_around_it_counts() {
+    let real = r#" "" is invalid: patch: Invalid value: "{\"a\":1,\"b\":2}": no kind is said"#;
+    let sorted = real.replace(r#"\"a\":1,\"b\":2"#, r#"\"b\":2,\"a\":1"#);
+    assert!(agree(said(real), said(&sorted)));
+    assert!(!agree(said(real), said(&sorted.replace("no kind", "no version"))));
+    assert!(!agree(said(real), said(&sorted.replace("patch:", "spec:"))));
+}
 
 fn refusal(code: u16, field: &str, message: &str) -> Value {
     json!({
@@ -11,21 +91,35 @@ fn refusal(code: u16, field: &str, message: &str) -> Value {
     })
 }
 
-fn agree(real: &Value, embedded: &Value) -> bool {
-    Relation::default().bodies(real, embedded).is_ok()
-}
-
 #[test]
 fn a_template_that_may_not_change_is_related_and_nothing_around_it() {
     let go = "Invalid value: {\"Spec\":{\"Volumes\":null,\"Containers\":[]}}: field is immutable";
     let ours = "Invalid value: {\"spec\":{\"containers\":null}}: field is immutable";
     let real = refusal(422, "spec.template", go);
-    assert!(agree(&real, &refusal(422, "spec.template", ours)));
-    assert!(!agree(&real, &refusal(409, "spec.template", ours)), "another code");
-    assert!(!agree(&real, &refusal(422, "spec.selector", ours)), "another field");
+    assert!(agree(real.clone(), refusal(422, "spec.template", ours)));
+    assert!(!agree(real.clone(), refusal(409, "spec.template", ours)), "another code");
+    assert!(!agree(real.clone(), refusal(422, "spec.selector", ours)), "another field");
     let other = "Invalid value: {\"spec\":{\"containers\":null}}: may not be changed";
-    assert!(!agree(&real, &refusal(422, "spec.template", other)), "another reason");
+    assert!(!agree(real.clone(), refusal(422, "spec.template", other)), "another reason");
     let selector = |value: &str| format!("Invalid value: {{\"matchLabels\":{value}}}: field is immutable");
     let real = refusal(422, "spec.selector", &selector("{\"a\":\"b\"}"));
-    assert!(!agree(&real, &refusal(422, "spec.selector", &selector("{\"a\":\"c\"}"))), "another value");
+    assert!(!agree(real.clone(), refusal(422, "spec.selector", &selector("{\"a\":\"c\"}"))), "another value");
+}
+
+#[test]
+fn what_is_in_a_list_counts_with_its_order() {
+    assert!(!agree(json!({ "items": ["a", "b"] }), json!({ "items": ["b", "a"] })));
+    assert!(!agree(json!({ "items": ["a"] }), json!({ "items": ["a", "b"] })));
+    assert!(agree(json!({ "items": null }), json!({ "items": [] })));
+    assert!(!agree(json!({ "items": null }), json!({ "items": ["a"] })));
+}
+
+#[test]
+fn members_must_be_there_on_both_sides() {
+    let managed = json!({ "metadata": { "managedFields": [{ "manager": "m" }] } });
+    assert!(!agree(managed.clone(), json!({ "metadata": {} })));
+    assert!(!agree(json!({ "metadata": {} }), managed));
+    let at = |time: &str| json!({ "creationTimestamp": time });
+    assert!(agree(at("2026-01-02T03:04:05Z"), at("2026-01-02T03:04:06Z")));
+    assert!(!agree(at("2026-01-02T03:04:05Z"), at("x")));
 }
