@@ -201,9 +201,22 @@ pub(crate) fn wrong_name(kind: &Kind, name: &str) -> Option<&'static str> {
         Some(Builtin::Role | Builtin::ClusterRole | Builtin::RoleBinding | Builtin::ClusterRoleBinding) => {
             access::wrong_name(name)
         }
+        // Of the older group.
+        Some(Builtin::Event) => access::wrong_name(name),
         Some(Builtin::LeaseCandidate) => names::wrong_data_key(name),
         Some(Builtin::Namespace | Builtin::Service) => names::wrong_label(name),
         _ => names::wrong_subdomain(name),
+    }
+}
+
+/// What is wrong with what names are made up from.
+pub(crate) fn wrong_base(kind: &Kind, base: &str) -> Option<&'static str> {
+    match kind.builtin {
+        // What may be a part of a path may begin with dots.
+        Some(Builtin::Event | Builtin::Role | Builtin::ClusterRole) => {
+            access::wrong_name(&format!("x{base}"))
+        }
+        _ => wrong_name(kind, &names::without_dash(base)),
     }
 }
 

@@ -206,7 +206,7 @@ pub(super) fn insert(
     decode::check_own_type(kind, &object)?;
     let mut causes = Causes::default();
     if !base.is_empty()
-        && let Some(why) = rules::wrong_name(kind, &names::without_dash(&base))
+        && let Some(why) = rules::wrong_base(kind, &base)
     {
         causes.push(Cause::invalid("metadata.generateName", &base, why));
     }

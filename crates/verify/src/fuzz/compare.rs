@@ -10,9 +10,6 @@ use serde_json::Value;
 
 use crate::conformance::text;
 
-#[cfg(test)]
-mod tests;
-
 /// What is known of what the servers made up: uids, names and addresses one to one, versions in the same order as well.
 #[derive(Debug, Default)]
 pub(super) struct Relation {

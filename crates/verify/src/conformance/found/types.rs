@@ -157,6 +157,23 @@ async fn apply_gear(t: &crate::conformance::Target, config: Value) -> Result<Ans
 fn kinds() -> Vec<Case> {
     vec![
         case(
+            "an_event_may_be_called_anything_that_is_part_of_a_path",
+            "The name of an Event of core/v1 is held to nothing but that a path can have it, and so is its generateName.",
+            async |t| {
+                let mut event = old_event("A b_", &t.namespace);
+                event["metadata"]["generateName"] = "é".into();
+                t.make(&t.core("events", ""), event.clone()).await?;
+                event["metadata"]["generateName"] = "a/".into();
+                let answer = t.post(&t.core("events", ""), &event).await?;
+                answer.invalid(&["FieldValueInvalid metadata.generateName"])?;
+                let young = new_event("A", &t.namespace);
+                t.post(&t.new_events(""), &young)
+                    .await?
+                    .invalid(&["FieldValueInvalid metadata.name"])
+                    .map(drop)
+            },
+        ),
+        case(
             "another_namespace_comes_before_all_else",
             "A PUT of an object of another namespace answers 400 for that, be it there or not, and before its name is looked at.",
             async |t| {
