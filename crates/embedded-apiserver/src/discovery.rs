@@ -10,6 +10,7 @@ use http::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::body::Body;
+use crate::builtin::unserved;
 use crate::kind::api_version;
 use crate::media;
 use crate::openapi::document;
@@ -35,6 +36,9 @@ pub(crate) fn answer(core: &Core, route: &Route, request: &Request<Bytes>) -> Re
         _ => {}
     }
     let registry = core.registry.read();
+    if let Some(missing) = missing(route, &registry) {
+        return missing;
+    }
     if request.method() != Method::GET && !is_answered_to_any_method(route, &registry) {
         return Err(Status::method_not_allowed());
     }
@@ -50,19 +54,14 @@ pub(crate) fn answer(core: &Core, route: &Route, request: &Request<Bytes>) -> Re
             "serverAddressByClientCIDRs": [],
         }),
         Route::Groups => groups(&registry),
-        Route::Group(name) => match registry.groups().get(name.as_str()) {
-            Some(versions) if !name.is_empty() => {
-                let mut group = group(name, versions);
-                group["kind"] = "APIGroup".into();
-                group["apiVersion"] = "v1".into();
-                group
-            }
-            _ => return Ok(text(StatusCode::NOT_FOUND, NOT_FOUND)),
-        },
-        Route::Resources { group, version } => match resource_list(&registry, group, version) {
-            Some(list) => list,
-            None => return Ok(text(StatusCode::NOT_FOUND, NOT_FOUND)),
-        },
+        Route::Group(name) => {
+            let versions = registry.groups().get(name.as_str()).cloned().unwrap_or_default();
+            let mut group = group(name, &versions);
+            group["kind"] = "APIGroup".into();
+            group["apiVersion"] = "v1".into();
+            group
+        }
+        Route::Resources { group, version } => resource_list(&registry, group, version),
         _ => return Err(Status::no_such_resource()),
     };
     let own = match route {
@@ -79,6 +78,26 @@ pub(crate) fn answer(core: &Core, route: &Route, request: &Request<Bytes>) -> Re
         return Err(media::not_acceptable());
     }
     Ok(json_response(StatusCode::OK, json.to_string()))
+}
+
+/// The answer about a group, or a version of one, that is not served, whatever the method.
+fn missing(route: &Route, registry: &Registry) -> Option<Result<Response<Body>, Status>> {
+    let (group, version) = match route {
+        Route::Group(group) => (group, None),
+        Route::Resources { group, version } => (group, Some(version.as_str())),
+        _ => return None,
+    };
+    let is_served = match version {
+        Some(version) => registry.of_version(group, version).next().is_some(),
+        None => !group.is_empty() && registry.groups().contains_key(group.as_str()),
+    };
+    if is_served {
+        return None;
+    }
+    if unserved::is_group(group, version) {
+        return Some(Err(Status::not_implemented(&format!("the group {group}"))));
+    }
+    Some(Ok(text(StatusCode::NOT_FOUND, NOT_FOUND)))
 }
 
 /// The parts of the real server that answer these paths do not look at the method.
@@ -147,9 +166,8 @@ fn group<S: AsRef<str>>(name: &str, versions: &[S]) -> Value {
     })
 }
 
-fn resource_list(registry: &Registry, group: &str, version: &str) -> Option<Value> {
-    let mut kinds = registry.of_version(group, version).peekable();
-    kinds.peek()?;
+fn resource_list(registry: &Registry, group: &str, version: &str) -> Value {
+    let kinds = registry.of_version(group, version);
     let mut list = json!({
         "kind": "APIResourceList",
         "groupVersion": api_version(group, version),
@@ -159,5 +177,5 @@ fn resource_list(registry: &Registry, group: &str, version: &str) -> Option<Valu
     if !group.is_empty() {
         list["apiVersion"] = "v1".into();
     }
-    Some(list)
+    list
 }

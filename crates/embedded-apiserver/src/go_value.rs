@@ -44,6 +44,34 @@ pub(crate) fn shorten_numbers(value: &mut Value) {
     }
 }
 
+/// A text as Go's `%q` has it.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut quoted = String::from('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            '\u{7}' => quoted.push_str("\\a"),
+            '\u{8}' => quoted.push_str("\\b"),
+            '\u{b}' => quoted.push_str("\\v"),
+            '\u{c}' => quoted.push_str("\\f"),
+            '\n' | '\r' | '\t' => quoted.extend(c.escape_default()),
+            '\0'..' ' | '\u{7f}' => quoted.push_str(&format!("\\x{:02x}", u32::from(c))),
+            // What Rust does not print, Go does not.
+            _ if !c.is_ascii() && c.escape_debug().len() > 1 => {
+                let code = u32::from(c);
+                quoted.push_str(&if code > 0xffff {
+                    format!("\\U{code:08x}")
+                } else {
+                    format!("\\u{code:04x}")
+                });
+            }
+            _ => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
 fn number_type(number: &Number) -> &'static str {
     if number.is_f64() { "float64" } else { "int64" }
 }

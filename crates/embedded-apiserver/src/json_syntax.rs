@@ -9,6 +9,8 @@ use crate::go_value::json_type;
 
 /// As deep as Go reads.
 const MAX_DEPTH: usize = 10_000;
+/// As deep as `serde_json` reads.
+pub(crate) const READABLE_DEPTH: usize = 127;
 
 const END: &str = "unexpected end of JSON input";
 
@@ -31,6 +33,31 @@ enum Next {
 pub(crate) fn problem(json: &[u8]) -> Option<String> {
     let mut scanner = Scanner { rest: json, open: Vec::new(), ended: false };
     scanner.run().err()
+}
+
+/// Whether an object or a list is nested deeper than it can be read here, though not deeper than the real server reads.
+pub(crate) fn is_too_deep(json: &[u8]) -> bool {
+    let opens = |byte: &&u8| matches!(byte, b'{' | b'[');
+    if !json.trim_ascii_start().first().is_some_and(|byte| opens(&byte))
+        || json.iter().filter(opens).count() <= READABLE_DEPTH
+    {
+        return false;
+    }
+    let (mut depth, mut deepest, mut in_text, mut escaped) = (0_usize, 0, false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            b'{' | b'[' if !in_text => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_text => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    (READABLE_DEPTH + 1..=MAX_DEPTH).contains(&deepest)
 }
 
 struct Scanner<'a> {
@@ -64,8 +91,7 @@ impl Scanner<'_> {
     fn step(&mut self, next: Next, byte: u8) -> Result<Next, String> {
         use Next::{AfterElement, AfterPair, Colon, Key, KeyOrEnd, Nothing, ValueOrEnd};
         match (next, byte) {
-            (Next::Value | ValueOrEnd, b'{') => self.begin(true),
-            (Next::Value | ValueOrEnd, b'[') => self.begin(false),
+            (Next::Value | ValueOrEnd, b'{' | b'[') => self.begin(byte),
             (ValueOrEnd | AfterElement, b']') | (KeyOrEnd | AfterPair, b'}') => {
                 self.open.pop();
                 Ok(self.after_value())
@@ -85,10 +111,11 @@ impl Scanner<'_> {
         }
     }
 
-    fn begin(&mut self, object: bool) -> Result<Next, String> {
+    fn begin(&mut self, byte: u8) -> Result<Next, String> {
         if self.open.len() >= MAX_DEPTH {
-            return Err("exceeded max depth".to_owned());
+            return Err(invalid(byte, "exceeded max depth"));
         }
+        let object = byte == b'{';
         self.open.push(object);
         Ok(if object { Next::KeyOrEnd } else { Next::ValueOrEnd })
     }

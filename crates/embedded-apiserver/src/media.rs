@@ -6,6 +6,7 @@ use http::{HeaderMap, Method, Request, Response};
 use http_body_util::BodyExt as _;
 
 use crate::body::Body;
+use crate::json_syntax;
 use crate::kind::Kind;
 use crate::media::accept::{Clause, clauses};
 use crate::protobuf;
@@ -99,6 +100,9 @@ fn form(clause: &Clause<'_>) -> Option<Form> {
 /// A body of YAML becomes one of JSON. Patches have types of their own.
 pub(crate) fn into_json(mut request: Request<Bytes>, kind: &Kind) -> Result<Request<Bytes>, Status> {
     if request.method() == Method::PATCH || essence(request.headers()) != YAML {
+        if json_syntax::is_too_deep(request.body()) {
+            return Err(Status::too_deep());
+        }
         // As Go's reader of JSON: bytes that are no UTF-8 become a sign that says so.
         if std::str::from_utf8(request.body()).is_err() {
             *request.body_mut() = String::from_utf8_lossy(request.body()).into_owned().into();

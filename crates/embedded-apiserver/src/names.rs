@@ -49,7 +49,8 @@ fn is_label(part: &str) -> bool {
 /// A name in a path, whatever the kind's own rule is.
 pub(crate) fn wrong_path_segment(name: &str) -> Option<&'static str> {
     match name {
-        "." | ".." => Some("may not be '.' or '..'"),
+        "." => Some("may not be '.'"),
+        ".." => Some("may not be '..'"),
         _ if name.contains('%') => Some("may not contain '%'"),
         _ => None,
     }

@@ -8,6 +8,7 @@ mod definitions;
 mod delete;
 mod duplicates;
 mod list;
+mod odd_places;
 mod ownership;
 mod rescale;
 pub(crate) mod scale;
@@ -92,11 +93,16 @@ async fn answer(
     {
         return Err(Status::not_implemented(&format!("the resource {named}")));
     }
-    if matches!(route, Route::Nothing) {
-        return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n"));
-    }
-    let Route::Objects(target) = route else {
-        return discovery::answer(core, &route, &request);
+    let target = match route {
+        Route::Nothing => return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n")),
+        Route::Malformed => return Ok(text(StatusCode::BAD_REQUEST, "400 Bad Request")),
+        Route::WatchOfNothing => return Ok(watch_of_nothing(request.uri().path())),
+        Route::Objects(target) => target,
+        Route::WithoutNamespace(target) => {
+            odd_places::without_namespace(&target, &request)?;
+            target
+        }
+        route => return discovery::answer(core, &route, &request),
     };
     if old_watch.is_some() && request.method() != Method::GET {
         return Err(Status::method_not_allowed());
@@ -116,7 +122,7 @@ async fn answer(
     }
     let call = Call { core, user: &user, target: &target, query: &query, request: &request };
     if target.subresource.as_deref() == Some("scale") {
-        let response = scale::serve(call, form).await?;
+        let response = odd_places::in_store(&target, request.method(), scale::serve(call, form).await)?;
         return Ok(match table {
             Some(wish) => wish.grant(&rescale::SCALES, &core.clock, response),
             None => response,
@@ -141,7 +147,7 @@ async fn answer(
     if writes {
         definitions::written(core, &target, &request);
     }
-    let mut response = response?;
+    let mut response = odd_places::in_store(&target, request.method(), response)?;
     definitions::warn(&target.kind, &mut response);
     Ok(match table {
         Some(wish) => wish.grant(&target.kind, &core.clock, response),
@@ -215,7 +221,7 @@ async fn get(
 
 fn check_path_name(name: &str) -> Result<(), Status> {
     match crate::names::wrong_path_segment(name) {
-        Some(why) => Err(Status::bad_request(format!("Invalid value: {name:?}: [{why}]"))),
+        Some(why) => Err(Status::bad_request(format!("Name parameter invalid: {name:?}: {why}"))),
         None => Ok(()),
     }
 }
@@ -260,7 +266,14 @@ pub(crate) async fn wait_for(core: &Core, revision: u64) -> Result<(), Status> {
     }
 }
 
-pub(crate) fn text(code: StatusCode, body: &'static str) -> Response<Body> {
+/// A path that ends where a watch's resource should be is not even read.
+fn watch_of_nothing(path: &str) -> Response<Body> {
+    let why = format!("unable to determine kind and namespace from url, {path}");
+    let body = format!("Internal Server Error: {path:?}: failed to create RequestInfo: {why}\n");
+    text(StatusCode::INTERNAL_SERVER_ERROR, body)
+}
+
+pub(crate) fn text(code: StatusCode, body: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Body::full(body));
     *response.status_mut() = code;
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");

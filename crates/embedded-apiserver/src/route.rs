@@ -35,6 +35,12 @@ pub(crate) enum Route {
     OpenApi { group: String, version: String },
     /// Objects.
     Objects(Target),
+    /// A path with an empty namespace, of a kind that has one.
+    WithoutNamespace(Target),
+    /// `/api/v1/watch`
+    WatchOfNothing,
+    /// A percent sign without two digits behind it.
+    Malformed,
     /// Below a served group, but no version or no resource of it.
     NoSuchResource,
     /// Nothing.
@@ -60,13 +66,35 @@ impl Target {
 
 /// Reads a path, percent signs and all.
 pub(crate) fn route(path: &str, registry: &Registry) -> Route {
+    if is_malformed(path) {
+        return Route::Malformed;
+    }
     let decoded = percent_encoding::percent_decode_str(path).decode_utf8_lossy();
-    let Some(path) = decoded.strip_prefix('/') else { return Route::Nothing };
-    // One slash at the end is forgiven.
-    let path = path.strip_suffix('/').unwrap_or(path);
+    let Some(whole) = decoded.strip_prefix('/') else { return Route::Nothing };
+    let path = whole.trim_end_matches('/');
     let segments: Vec<&str> = path.split('/').collect();
-    match segments[..] {
-        [""] => Route::Root,
+    // Slashes at the end are forgiven where go-restful finds the way, and where custom kinds are.
+    let found = to_segments(&segments, registry);
+    match (whole.len() - path.len(), &found) {
+        (0, _) => found,
+        (1, Route::Groups | Route::Group(_)) => found,
+        (_, Route::Root | Route::Health { .. } | Route::Groups) => Route::Nothing,
+        // Where nothing is.
+        (_, Route::OpenApiIndex) => Route::OpenApi { group: String::new(), version: String::new() },
+        _ => found,
+    }
+}
+
+/// A path that Go's server does not take.
+fn is_malformed(path: &str) -> bool {
+    path.split('%')
+        .skip(1)
+        .any(|rest| !rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)))
+}
+
+fn to_segments(segments: &[&str], registry: &Registry) -> Route {
+    match *segments {
+        ["" | "index.html"] => Route::Root,
         ["version"] => Route::Version,
         ["healthz", ref check @ ..] => Route::Health { endpoint: "healthz", check: check.join("/") },
         ["livez", ref check @ ..] => Route::Health { endpoint: "livez", check: check.join("/") },
@@ -78,6 +106,8 @@ pub(crate) fn route(path: &str, registry: &Registry) -> Route {
         [".well-known", "openid-configuration"] => Route::NotImplemented("/.well-known/openid-configuration"),
         ["api"] => Route::Core,
         ["apis"] => Route::Groups,
+        ["api", _, "watch"] | ["apis", _, _, "watch"] => Route::WatchOfNothing,
+        ["apis", "", ..] => Route::Nothing,
         ["apis", group] => Route::Group(group.to_owned()),
         ["openapi", "v2"] => Route::OpenApiV2,
         ["openapi", "v3"] => Route::OpenApiIndex,
@@ -87,6 +117,7 @@ pub(crate) fn route(path: &str, registry: &Registry) -> Route {
         ["openapi", "v3", "apis", group, version] => {
             Route::OpenApi { group: group.to_owned(), version: version.to_owned() }
         }
+        ["openapi", "v3", ..] => Route::OpenApi { group: String::new(), version: String::new() },
         ["api", version] => resources(registry, "", version),
         ["apis", group, version] => resources(registry, group, version),
         ["api", version, ref rest @ ..] => objects(registry, "", version, rest),
@@ -117,7 +148,7 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
     if is_unknown_version(registry, group, version) {
         return nothing_of(registry, group);
     }
-    if registry.of_version(group, version).next().is_none() || rest.iter().any(|segment| segment.is_empty()) {
+    if registry.of_version(group, version).next().is_none() {
         return Route::Nothing;
     }
     let target = |namespace: Option<&str>, plural: &str, name: Option<&str>, subresource: Option<&str>| {
@@ -133,12 +164,24 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
             kind,
             namespace: owned(namespace),
             name: owned(name),
-            subresource: owned(subresource),
+            subresource: owned(subresource.filter(|subresource| !subresource.is_empty())),
         })
     };
     // What answers for custom kinds does not look at what comes after a subresource.
     let ends = |target: &Target, more: &[&str]| more.is_empty() || target.kind.is_custom();
     let found = match *rest {
+        ["namespaces", "", plural, ref more @ ..] => {
+            let name = more.first().copied();
+            let found = target(None, plural, None, None).filter(|target| target.kind.is_namespaced());
+            return match found {
+                Some(target) if !target.kind.is_custom() && more.iter().all(|part| !part.is_empty()) => {
+                    Route::WithoutNamespace(Target { name: name.map(str::to_owned), ..target })
+                }
+                // What answers for custom kinds takes it for all namespaces.
+                Some(target) if target.kind.is_custom() && more.is_empty() => Route::Objects(target),
+                _ => nothing_of(registry, group),
+            };
+        }
         ["namespaces", name, subresource @ ("status" | "finalize")] if group.is_empty() => {
             target(None, "namespaces", Some(name), Some(subresource))
         }
@@ -156,5 +199,6 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
         }
         _ => None,
     };
-    found.map_or_else(|| nothing_of(registry, group), Route::Objects)
+    let is_whole = |target: &Target| target.kind.is_custom() || rest.iter().all(|part| !part.is_empty());
+    found.filter(is_whole).map_or_else(|| nothing_of(registry, group), Route::Objects)
 }

@@ -10,6 +10,8 @@ use serde_json::{Value, json};
 use crate::body::Body;
 use crate::builtin::event;
 use crate::fields::Conflict;
+use crate::go_value::quoted;
+use crate::json_syntax::READABLE_DEPTH;
 use crate::kind::Kind;
 
 pub(crate) use crate::status::causes::{Cause, Causes};
@@ -58,7 +60,7 @@ impl Status {
     }
 
     pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
-        Self::new(404, "NotFound", format!("{} \"{name}\" not found", kind.qualified_plural()))
+        Self::new(404, "NotFound", format!("{} {} not found", kind.qualified_plural(), quoted(name)))
             .about(kind, name)
     }
 
@@ -348,6 +350,11 @@ impl Status {
     /// What this server does not implement, though the real one does: said aloud, never ignored.
     pub(crate) fn not_implemented(what: &str) -> Self {
         Self::new(501, "NotImplemented", format!("embedded-apiserver does not implement {what}"))
+    }
+
+    /// More levels than can be read.
+    pub(crate) fn too_deep() -> Self {
+        Self::not_implemented(&format!("JSON that is nested deeper than {READABLE_DEPTH} levels"))
     }
 
     /// A watch from, or a list at, a revision whose history is gone.

@@ -7,8 +7,8 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAcces
 use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, Options};
 
-/// As deep as `serde_json` reads.
-const MAX_DEPTH: usize = 127;
+use crate::json_syntax::READABLE_DEPTH;
+
 /// The parser goes down a level by calling itself, and takes 26 KiB for it without optimization: more than a worker's
 /// stack has for a document of that depth.
 const STACK: usize = 16 << 20;
@@ -75,7 +75,7 @@ pub(crate) fn from_json(value: &Value) -> Result<String, String> {
 
 fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
     serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: MAX_DEPTH, max_nodes: 1_000_000 },
+        budget: serde_saphyr::budget! { max_depth: READABLE_DEPTH, max_nodes: 1_000_000 },
         duplicate_keys: duplicate_keys,
         with_snippet: false,
     }

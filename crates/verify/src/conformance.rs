@@ -44,6 +44,7 @@ mod names;
 mod namespaces;
 mod nodes;
 mod patches;
+mod paths;
 mod reviews;
 mod rules;
 mod schemas;
@@ -166,6 +167,7 @@ pub fn cases() -> Vec<Case> {
         ("discovery", discovery::cases()),
         ("entrances", entrances::cases()),
         ("hostile", hostile::cases()),
+        ("paths", paths::cases()),
         ("namespaces", namespaces::cases()),
         ("lifecycles", lifecycles::cases()),
         ("collecting", collecting::cases()),

@@ -23,6 +23,14 @@ pub(crate) fn is_kind(version: &str, kind: &str) -> bool {
     RESOURCES.lines().any(ends)
 }
 
+/// Whether the real server has this group, in this version or in any.
+pub(crate) fn is_group(group: &str, version: Option<&str>) -> bool {
+    RESOURCES
+        .lines()
+        .filter_map(|line| line.split(' ').next()?.split_once('/'))
+        .any(|(known, of)| known == group && version.is_none_or(|version| version == of))
+}
+
 /// The resource that a path names, if the real server has it and this one has not: `statefulsets.apps`.
 pub(crate) fn named_by(path: &str, registry: &Registry) -> Option<String> {
     let segments: Vec<&str> = path.trim_matches('/').split('/').collect();

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{interpret, problem, summary};
+use super::{READABLE_DEPTH, interpret, is_too_deep, problem, summary};
 
 #[test]
 fn each_fault_has_gos_words() {
@@ -36,10 +36,27 @@ fn each_fault_has_gos_words() {
     ] {
         assert_eq!(problem(text.as_bytes()).as_deref(), Some(why), "{text:?}");
     }
-    assert_eq!(problem("[".repeat(10_001).as_bytes()).as_deref(), Some("exceeded max depth"));
+    assert_eq!(
+        problem("[".repeat(10_001).as_bytes()).as_deref(),
+        Some("invalid character '[' exceeded max depth")
+    );
     for fine in ["{}", " [1, -0.5e-3, \"\\u00e9\", null] ", "1e999", "\"\\ud800\"", "0"] {
         assert_eq!(problem(fine.as_bytes()), None, "{fine}");
     }
+}
+
+#[test]
+fn too_deep_is_what_is_nested_beyond_what_can_be_read() {
+    let nested = |levels: usize| format!(" {}\"[\\\"[\"{}", "[".repeat(levels), "]".repeat(levels));
+    for (levels, too_deep) in [(1, false), (127, false), (128, true), (10_000, true), (10_001, false)] {
+        let text = nested(levels);
+        assert_eq!(is_too_deep(text.as_bytes()), too_deep, "{levels}");
+        let read = serde_json::from_str::<Value>(&text);
+        assert_eq!(read.is_ok(), levels <= READABLE_DEPTH, "{levels}");
+    }
+    // Beside each other, and in what is no JSON.
+    assert!(!is_too_deep(format!("[{}1]", "[],".repeat(500)).as_bytes()));
+    assert!(!is_too_deep(format!("a: {}", "[".repeat(500)).as_bytes()));
 }
 
 #[test]

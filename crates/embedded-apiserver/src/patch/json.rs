@@ -3,7 +3,7 @@
 use json_patch::{AddOperation, PatchOperation};
 use serde_json::Value;
 
-use crate::json_syntax::mismatch;
+use crate::json_syntax::{READABLE_DEPTH, mismatch};
 use crate::patch::wrong;
 use crate::status::Status;
 
@@ -15,8 +15,6 @@ const MAX_COPIED: usize = 3 * 1024 * 1024;
 /// How many bytes of values one patch may have looked through for their depth. Only a patch that moves the same large
 /// value to and fro gets there.
 const MAX_MEASURED: usize = 64 * 1024 * 1024;
-/// How deep serde_json reads: what is stored must be readable.
-const MAX_DEPTH: usize = 127;
 
 /// One operation of a patch.
 #[derive(Debug, Clone)]
@@ -137,10 +135,9 @@ impl Cost {
         };
         // A source that is not there is reported by the operation itself.
         let Some(value) = value else { return Ok(()) };
-        let size = MAX_DEPTH.checked_sub(path.count()).and_then(|room| size_within(value, room));
+        let size = READABLE_DEPTH.checked_sub(path.count()).and_then(|room| size_within(value, room));
         let Some(size) = size else {
-            let why = format!("the patch would nest the object more than {MAX_DEPTH} levels deep");
-            return Err(Status::out_of_bounds(&why));
+            return Err(Status::too_deep());
         };
         self.measured = self.measured.saturating_add(size);
         if self.measured > MAX_MEASURED {

@@ -1,19 +1,23 @@
 //! Continue tokens: where the next page of a list begins. In kube-apiserver's own form, so that what it says of wrong ones
 //! can be said here.
 
+use std::collections::BTreeMap;
+
 use base64::Engine as _;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{GeneralPurpose, GeneralPurposeConfig};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
+use crate::json_syntax::{mismatch, problem};
 use crate::route::Target;
 use crate::status::Status;
 use crate::stored::Key;
 
 /// `continueToken` of k8s.io/apiserver/pkg/storage/continue.go. Opaque to clients, and not tied to a collection: it names
 /// a place below whatever is listed.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default, Serialize)]
 struct Written {
     v: String,
     /// -1: whatever is newest.
@@ -24,6 +28,44 @@ struct Written {
     /// real server has no such member, and counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     rest: Option<(usize, String)>,
+}
+
+impl Written {
+    /// As Go's decoder reads it: the names of members in any case.
+    fn read(json: &[u8]) -> Result<Self, String> {
+        let wrong = |raw: &RawValue, into: &str| match serde_json::from_str(raw.get()) {
+            // Of a number it is said which, where another one would do.
+            Ok(Value::Number(_)) if into.ends_with("int64") => {
+                format!("json: cannot unmarshal number {raw} into Go {into}")
+            }
+            Ok(other) => mismatch(&other, into),
+            Err(error) => error.to_string(),
+        };
+        let unreadable = |error: serde_json::Error| problem(json).unwrap_or_else(|| error.to_string());
+        let whole: &RawValue = serde_json::from_slice(json).map_err(unreadable)?;
+        let mut written = Self::default();
+        let members: BTreeMap<String, &RawValue> = match serde_json::from_str(whole.get()) {
+            Ok(members) => members,
+            Err(_) if whole.get() == "null" => return Ok(written),
+            Err(_) => {
+                let other = serde_json::from_str(whole.get()).unwrap_or_default();
+                return Err(mismatch(&other, "value of type storage.continueToken"));
+            }
+        };
+        for (name, raw) in members {
+            let name = name.to_ascii_lowercase();
+            let field = |of: &str| wrong(raw, &format!("struct field continueToken.{name} of type {of}"));
+            match name.as_str() {
+                _ if raw.get() == "null" => {}
+                "v" => written.v = serde_json::from_str(raw.get()).map_err(|_| field("string"))?,
+                "rv" => written.rv = serde_json::from_str(raw.get()).map_err(|_| field("int64"))?,
+                "start" => written.start = serde_json::from_str(raw.get()).map_err(|_| field("string"))?,
+                "rest" => written.rest = serde_json::from_str(raw.get()).unwrap_or_default(),
+                _ => {}
+            }
+        }
+        Ok(written)
+    }
 }
 
 /// A token that was read, or is to be written.
@@ -67,13 +109,7 @@ impl Token {
         let json = ENCODING
             .decode(token)
             .map_err(|_| bad(&format!(": illegal base64 data at input byte {}", illegal_byte(token))))?;
-        let Written { v, rv, start, rest } = serde_json::from_slice(&json).map_err(|error| {
-            bad(&if error.is_eof() {
-                ": unexpected end of JSON input".to_owned()
-            } else {
-                format!(": {error}")
-            })
-        })?;
+        let Written { v, rv, start, rest } = Written::read(&json).map_err(|why| bad(&format!(": {why}")))?;
         if v != VERSION {
             return Err(bad(&format!(": server does not recognize this encoded version {v}")));
         }

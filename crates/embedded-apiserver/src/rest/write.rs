@@ -25,7 +25,7 @@ use crate::rest::decode::{self, Blame, Decoded};
 use crate::rest::definitions;
 use crate::rest::duplicates;
 use crate::rest::ownership::{Author, Owners};
-use crate::rest::{Written, check_path_name, key_of, parse_version};
+use crate::rest::{Written, check_path_name, key_of, odd_places, parse_version};
 use crate::route::Target;
 use crate::server::Core;
 use crate::status::{Cause, Causes, Status};
@@ -270,6 +270,7 @@ fn check_namespace(
     namespace: &str,
     name: &str,
 ) -> Result<(), Status> {
+    odd_places::may_hold_objects(namespace)?;
     match inner.state.get(NAMESPACES, &Key::new("", namespace)) {
         Some(found) if found.is_being_deleted() => Err(Status::namespace_terminating(kind, name, namespace)),
         None if core.options.check_namespaces => match core.registry.read().find("", "v1", "namespaces") {

@@ -46,7 +46,7 @@ async fn a_schema_is_as_deep_as_it_can_be_read_and_no_deeper() {
     };
     let server = EmbeddedApiServer::new();
     let too_deep = wire::post(&server, DEFINITIONS, &widgets(nested(200, json!({ "type": "string" })))).await;
-    assert!(too_deep.code.is_client_error(), "{:.300}", too_deep.text);
+    assert_eq!(too_deep.code, StatusCode::NOT_IMPLEMENTED, "{:.300}", too_deep.text);
     let made = wire::post(&server, DEFINITIONS, &widgets(nested(50, json!({ "type": "string" })))).await;
     assert_eq!(made.code, StatusCode::CREATED, "{:.300}", made.text);
     let object = (0..50).fold(json!("x"), |inner, _| json!({ "a": inner }));
