@@ -8,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 use crate::process::{Deadline, end_with_us, is_installed, run, shown, status};
 use crate::stage::{self, Group, Stage, Verdict};
 use crate::workspace::Workspace;
-use crate::{arrows, demo, gates, histories, loom, planted, real, schedules, shuttle, tidy};
+use crate::{arrows, demo, gates, histories, instructions, loom, planted, real, schedules, shuttle, tidy};
 
 /// The newest actionlint; a Go module, so `go run` fetches and builds it.
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
@@ -112,6 +112,13 @@ const STAGES: &[Stage] = &[
         group: Group::Models,
         needs: &["schedules"],
         run: histories::stage,
+    },
+    Stage {
+        name: "instructions",
+        asks: "does no operation of wq-core take more instructions than its budget? (callgrind)",
+        group: Group::Models,
+        needs: &["schedules"],
+        run: instructions::stage,
     },
     Stage {
         name: "planted",

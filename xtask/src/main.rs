@@ -18,6 +18,7 @@ mod loom;
 mod shuttle;
 mod histories;
 mod planted;
+mod instructions;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -69,6 +70,8 @@ enum Command {
     Histories(histories::Options),
     /// Plant bugs in wq-core, and see which checks find each (also a stage of `ci`)
     Planted,
+    /// Count the instructions of each operation of wq-core, and compare with its budgets (also a stage of `ci`)
+    Instructions,
     /// Check the dependency law and what every published crate must have (also a stage of `ci`)
     Arrows,
     /// Check the shape of the source files (also a stage of `ci`)
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         Command::Shuttle(options) => shuttle::run(&options),
         Command::Histories(options) => histories::run(&options),
         Command::Planted => planted::run(),
+        Command::Instructions => instructions::run(),
         Command::Arrows => arrows::check(),
         Command::Tidy => tidy::check(),
     };
