@@ -59,6 +59,7 @@ fn main() -> std::process::ExitCode {
 const SCENARIOS: &[Scenario] = &[
     scenario!(crowd::threads_of_every_kind, "8 threads, every verb: never in two hands, none forgotten, all counted"),
     scenario!(tasks::cancelled_at_every_await, "8 tasks whose waits are dropped at every await, woken or not: none forgotten"),
+    scenario!(tasks::short_lives, "a few adds, helpers who leave, and one task that stays: it is woken for what is left"),
     scenario!(tasks::tasks_and_threads_in_one_line, "async and blocking getters in one line, adds in bursts, two gets that nobody polls"),
     scenario!(drains::drains_all_along, "drains in every form before, while and after a queue is shut down, with workers that add and panic"),
     scenario!(ends::shutdown_now_in_the_midst, "every item that was let in is handed out or handed back, once"),

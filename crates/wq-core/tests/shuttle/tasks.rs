@@ -13,9 +13,8 @@ use crate::books::{Books, ITEMS};
 use crate::impatience::{GaveUp, impatient};
 use crate::play::{reached, roll};
 
-async fn adder(queue: WorkQueue<u8>, books: Arc<Books>) {
-    // Few or many: what goes wrong at the end is made good by nobody.
-    for _ in 0..[3, 10, 30][usize::from(roll(3))] {
+async fn adder(queue: WorkQueue<u8>, books: Arc<Books>, adds: u8) {
+    for _ in 0..adds {
         if roll(4) == 0 {
             let batch = [roll(ITEMS), roll(ITEMS), roll(ITEMS)];
             batch.iter().for_each(|&item| books.change(item));
@@ -46,7 +45,7 @@ async fn patient(queue: WorkQueue<u8>, books: Arc<Books>) {
 }
 
 /// Goes home after a few waits or some work: in the end all depends on those who only move when they are woken.
-async fn hasty(queue: WorkQueue<u8>, books: Arc<Books>) {
+async fn hasty(queue: WorkQueue<u8>, books: Arc<Books>, patience: u8) {
     loop {
         match impatient(queue.get_owned()).await {
             Ok(Some(guard)) => {
@@ -61,27 +60,39 @@ async fn hasty(queue: WorkQueue<u8>, books: Arc<Books>) {
                 }
             }
         }
-        if roll(4) == 0 {
+        if roll(patience) == 0 {
             return;
         }
     }
 }
 
+/// One queue from its beginning to its end.
+async fn life(adders: usize, adds: u8, hasties: usize, patience: u8) {
+    let (queue, books) = (WorkQueue::new(), Arc::new(Books::default()));
+    let mut workers = vec![spawn(patient(queue.clone(), Arc::clone(&books)))];
+    workers.extend((0..hasties).map(|_| spawn(hasty(queue.clone(), Arc::clone(&books), patience))));
+    let adders: Vec<_> = (0..adders).map(|_| spawn(adder(queue.clone(), Arc::clone(&books), adds))).collect();
+    for adder in adders {
+        adder.await.unwrap();
+    }
+    queue.drained().await;
+    queue.shutdown();
+    for worker in workers {
+        worker.await.unwrap();
+    }
+    books.judge(&queue);
+}
+
 pub(crate) fn cancelled_at_every_await() {
+    block_on(life(3, [3, 10, 30][usize::from(roll(3))], 4, 4));
+}
+
+/// What goes wrong at the end of a life is made good by nobody, so there are many ends.
+pub(crate) fn short_lives() {
     block_on(async {
-        let (queue, books) = (WorkQueue::new(), Arc::new(Books::default()));
-        let mut workers = vec![];
-        workers.extend([(); 1].map(|()| spawn(patient(queue.clone(), Arc::clone(&books)))));
-        workers.extend([(); 4].map(|()| spawn(hasty(queue.clone(), Arc::clone(&books)))));
-        for adder in [(); 3].map(|()| spawn(adder(queue.clone(), Arc::clone(&books)))) {
-            adder.await.unwrap();
+        for _ in 0..8 {
+            life(2, 1 + roll(3), 4, 2).await;
         }
-        queue.drained().await;
-        queue.shutdown();
-        for worker in workers {
-            worker.await.unwrap();
-        }
-        books.judge(&queue);
     });
 }
 
