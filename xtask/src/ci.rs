@@ -8,7 +8,9 @@ use anyhow::{Result, bail, ensure};
 use crate::process::{Deadline, end_with_us, is_installed, run, shown, status};
 use crate::stage::{self, Group, Stage, Verdict};
 use crate::workspace::Workspace;
-use crate::{arrows, demo, gates, histories, instructions, loom, planted, real, schedules, shuttle, tidy};
+use crate::{
+    arrows, demo, gates, histories, instructions, loom, model, planted, real, schedules, shuttle, tidy,
+};
 
 /// The newest actionlint; a Go module, so `go run` fetches and builds it.
 const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
@@ -91,6 +93,13 @@ const STAGES: &[Stage] = &[
         group: Group::Schedules,
         needs: &[],
         run: schedules::programs,
+    },
+    Stage {
+        name: "model",
+        asks: "does wq-core do what a naive oracle does, over many sequences?",
+        group: Group::Models,
+        needs: &["schedules"],
+        run: model::stage,
     },
     Stage {
         name: "loom",

@@ -19,6 +19,7 @@ mod shuttle;
 mod histories;
 mod planted;
 mod instructions;
+mod model;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -68,6 +69,8 @@ enum Command {
     Shuttle(shuttle::Options),
     /// Record what real threads are answered by wq-core, and look for an order that explains it (also a stage of `ci`)
     Histories(histories::Options),
+    /// Put random questions to wq-core and to a naive oracle (also a stage of `ci`)
+    Model(model::Options),
     /// Plant bugs in wq-core, and see which checks find each (also a stage of `ci`)
     Planted,
     /// Count the instructions of each operation of wq-core, and compare with its budgets (also a stage of `ci`)
@@ -92,6 +95,7 @@ fn main() -> ExitCode {
         Command::Loom(options) => loom::run(&options),
         Command::Shuttle(options) => shuttle::run(&options),
         Command::Histories(options) => histories::run(&options),
+        Command::Model(options) => model::run(&options),
         Command::Planted => planted::run(),
         Command::Instructions => instructions::run(),
         Command::Arrows => arrows::check(),

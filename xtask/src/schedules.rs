@@ -38,7 +38,7 @@ impl Platform {
     const fn targets(self, planted: bool) -> &'static [&'static str] {
         match self {
             Self::Machine if planted => &["--lib", "--test=model", "--test=it", "--test=histories"],
-            Self::Machine => &["--test=histories"],
+            Self::Machine => &["--test=model", "--test=histories"],
             Self::Loom => &["--test=loom"],
             Self::Shuttle => &["--test=shuttle"],
         }

@@ -476,15 +476,21 @@ impl<'q> World<'q> {
     }
 }
 
+/// How many are played: a few in a plain run of the tests, more in `cargo xtask model`.
+fn sequences() -> u32 {
+    std::env::var("MODEL_SEQUENCES").map_or(500, |count| count.parse().expect("a number of sequences"))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: sequences(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_queue_does_what_the_oracle_does(
         capacity in prop::option::of(1_usize..4),
+        spares in 0_usize..3,
         steps in prop::collection::vec(step(), 0..120),
     ) {
-        let builder = WorkQueue::<u8>::builder();
+        let builder = WorkQueue::<u8>::builder().spares(spares);
         let builder = match capacity {
             Some(capacity) => builder.capacity(capacity),
             None => builder,

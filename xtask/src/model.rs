@@ -1,0 +1,37 @@
+//! `cargo xtask model [--sequences …]`: random sequences of everything wq-core can be asked for, against a naive oracle.
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::process::{self, Deadline};
+use crate::schedules::{BY_HAND, Platform, Programs};
+use crate::stage::Verdict;
+use crate::workspace::Workspace;
+
+/// Sequences of one run of the checks, and of one at full figures.
+const SEQUENCES: u64 = 20_000;
+const LONG: u64 = 200_000;
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// How many sequences, of up to 120 steps
+    #[arg(long, default_value_t = SEQUENCES)]
+    sequences: u64,
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    play(&Workspace::load()?, options, Deadline::within(BY_HAND))
+}
+
+pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
+    let sequences = if workspace.is_long() { LONG } else { SEQUENCES };
+    play(workspace, &Options { sequences }, deadline)?;
+    Ok(Verdict::Passed)
+}
+
+fn play(workspace: &Workspace, options: &Options, deadline: Deadline) -> Result<()> {
+    let programs = Programs::build(workspace, Platform::Machine, false, deadline)?;
+    let mut command = programs.call(workspace, "model")?;
+    command.arg("--nocapture").env("MODEL_SEQUENCES", options.sequences.to_string());
+    process::run(command, deadline)
+}
