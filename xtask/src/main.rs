@@ -18,6 +18,7 @@ mod loom;
 mod shuttle;
 mod histories;
 mod planted;
+mod bench;
 mod instructions;
 mod model;
 
@@ -63,6 +64,8 @@ enum Command {
         /// Crates whose gates are measured; all that have some when none is named
         crates: Vec<String>,
     },
+    /// Run the benches in criterion; keep what they measure under a name, or compare with what was kept
+    Bench(bench::Options),
     /// Play every schedule of wq-core's small scenarios (also a stage of `ci`)
     Loom(loom::Options),
     /// Play random and priority-based schedules of wq-core's large scenarios (also a stage of `ci`)
@@ -92,6 +95,7 @@ fn main() -> ExitCode {
         Command::ControlPlane(options) => control_plane::run(&options),
         Command::RecordOpenapi => record_openapi::run(),
         Command::Gates { crates } => gates::run(&crates),
+        Command::Bench(options) => bench::run(&options),
         Command::Loom(options) => loom::run(&options),
         Command::Shuttle(options) => shuttle::run(&options),
         Command::Histories(options) => histories::run(&options),
