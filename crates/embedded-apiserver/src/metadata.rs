@@ -144,7 +144,7 @@ pub(crate) fn check(object: &Object, causes: &mut Causes) {
     }
     let members = |member: &str| get(object, member).and_then(Value::as_object).into_iter().flatten();
     for (key, value) in members("labels") {
-        if let Some(why) = names::wrong_qualified_name(key) {
+        for why in names::wrongs_of_qualified_name(key) {
             causes.push(Cause::invalid("metadata.labels", key, why));
         }
         let value = value.as_str().unwrap_or_default();
@@ -154,7 +154,7 @@ pub(crate) fn check(object: &Object, causes: &mut Causes) {
     }
     let mut size = 0_usize;
     for (key, value) in members("annotations") {
-        if let Some(why) = names::wrong_qualified_name(&key.to_lowercase()) {
+        for why in names::wrongs_of_qualified_name(&key.to_lowercase()) {
             causes.push(Cause::invalid("metadata.annotations", key, why));
         }
         size = size.saturating_add(key.len()).saturating_add(value.as_str().unwrap_or_default().len());
@@ -163,7 +163,7 @@ pub(crate) fn check(object: &Object, causes: &mut Causes) {
         causes.push(Cause::too_long("metadata.annotations", 256 * 1024));
     }
     for finalizer in finalizers(object) {
-        if let Some(why) = names::wrong_qualified_name(finalizer) {
+        for why in names::wrongs_of_qualified_name(finalizer) {
             causes.push(Cause::invalid("metadata.finalizers", finalizer, why));
         }
     }

@@ -67,23 +67,30 @@ const QUALIFIED: &str = "a valid label key must consist of alphanumeric characte
     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]') with an optional DNS subdomain prefix and '/' (e.g. \
     'example.com/MyName')";
 
-/// `[prefix/]name`: keys of labels and annotations, finalizers.
+/// `[prefix/]name`: keys of labels and annotations, finalizers. The first thing that is wrong with it.
 pub(crate) fn wrong_qualified_name(name: &str) -> Option<&'static str> {
+    wrongs_of_qualified_name(name).next()
+}
+
+/// All that is wrong with a `[prefix/]name` (`IsQualifiedName`).
+pub(crate) fn wrongs_of_qualified_name(name: &str) -> impl Iterator<Item = &'static str> + use<> {
     let (prefix, name) = match name.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, name),
     };
-    match prefix {
-        _ if name.contains('/') => return Some(QUALIFIED),
-        Some("") => return Some("prefix part must be non-empty"),
-        Some(prefix) if wrong_subdomain(prefix).is_some() => return Some(PREFIX),
-        _ => {}
-    }
-    match name {
+    let wrong_prefix = match prefix {
+        _ if name.contains('/') => Some(QUALIFIED),
+        Some("") => Some("prefix part must be non-empty"),
+        Some(prefix) => wrong_subdomain(prefix).map(|_| PREFIX),
+        None => None,
+    };
+    let wrong_length = match name {
+        _ if name.contains('/') => None,
         "" => Some("name part must be non-empty"),
-        _ if name.len() > 63 => Some("name part must be no more than 63 bytes"),
-        _ => (!is_word(name)).then_some(WORD),
-    }
+        _ => (name.len() > 63).then_some("name part must be no more than 63 bytes"),
+    };
+    let wrong_word = (!name.contains('/') && !is_word(name)).then_some(WORD);
+    [wrong_prefix, wrong_length, wrong_word].into_iter().flatten()
 }
 
 pub(crate) fn wrong_label_value(value: &str) -> Option<&'static str> {

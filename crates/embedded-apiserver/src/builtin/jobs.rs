@@ -164,9 +164,9 @@ fn check_generated(object: &Object, causes: &mut Causes) {
 
 fn check_mode(object: &Object, causes: &mut Causes) {
     let number = |member: &str| at(object, &format!("spec.{member}")).and_then(Value::as_i64);
-    let mode = text(object, "spec.completionMode");
+    let mode = at(object, "spec.completionMode").and_then(Value::as_str).unwrap_or("NonIndexed");
     match mode {
-        "" | "NonIndexed" => {
+        "NonIndexed" => {
             for member in ["backoffLimitPerIndex", "maxFailedIndexes"] {
                 if let Some(value) = number(member) {
                     let why = "requires indexed completion mode";

@@ -32,12 +32,14 @@ pub(super) fn default(object: &mut Object) {
     {
         status.insert("allocatable".to_owned(), capacity);
     }
-    // One range and the list of all.
+    // One range and the list of all: the single one is authoritative where they differ.
     let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
     let single = spec.get("podCIDR").cloned().filter(|cidr| *cidr != "");
     let first = spec.get("podCIDRs").and_then(|all| all.get(0)).cloned();
     match (single, first) {
-        (Some(single), None) => drop(spec.insert("podCIDRs".to_owned(), json!([single]))),
+        (Some(single), first) if first.as_ref() != Some(&single) => {
+            spec.insert("podCIDRs".to_owned(), json!([single]));
+        }
         (None, Some(first)) => drop(spec.insert("podCIDR".to_owned(), first)),
         _ => {}
     }
@@ -49,7 +51,7 @@ pub(super) fn check(object: &Object, causes: &mut Causes) {
     let mut seen = Vec::new();
     for (path, taint) in items(at(object, "spec.taints"), "metadata.taints") {
         let (key, value, effect) = (said(taint, "key"), said(taint, "value"), said(taint, "effect"));
-        if let Some(why) = names::wrong_qualified_name(key) {
+        for why in names::wrongs_of_qualified_name(key) {
             causes.push(Cause::invalid(format!("{path}.key"), key, why));
         }
         if let Some(why) = names::wrong_label_value(value) {

@@ -18,7 +18,7 @@ pub(super) fn check_template(template: Option<&Value>, path: &str, causes: &mut 
     labels(metadata.and_then(|m| m.get("labels")), &format!("{path}.labels"), causes);
     let annotations = metadata.and_then(|m| m.get("annotations")).and_then(Value::as_object);
     for (key, _) in annotations.into_iter().flatten() {
-        if let Some(why) = names::wrong_qualified_name(&key.to_lowercase()) {
+        for why in names::wrongs_of_qualified_name(&key.to_lowercase()) {
             causes.push(Cause::invalid(format!("{path}.annotations"), key, why));
         }
     }

@@ -154,6 +154,7 @@ pub(crate) fn prepare_status(builtin: Builtin, object: &mut Object, old: &Object
     }
     if builtin == Builtin::Pod {
         metadata::copy(old, object, "ownerReferences");
+        metadata::copy(old, object, "deletionTimestamp");
         pods::prepare_status(object, old);
     }
     if builtin != Builtin::Volume {

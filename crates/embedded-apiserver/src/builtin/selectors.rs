@@ -31,7 +31,7 @@ pub(super) fn check(selector: &Value, path: &str, causes: &mut Causes) {
             )),
         }
         let key = said(expression, "key");
-        if let Some(why) = names::wrong_qualified_name(key) {
+        for why in names::wrongs_of_qualified_name(key) {
             causes.push(Cause::invalid(format!("{path}.key"), key, why));
         }
         for (path, value) in items(expression.get("values"), &format!("{path}.values")) {

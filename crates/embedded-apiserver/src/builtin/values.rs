@@ -134,7 +134,7 @@ pub(super) fn endpoint_address(ip: IpAddr, text: &str, path: &str, causes: &mut 
 /// `ValidateLabels` of a map that is not in the metadata.
 pub(super) fn labels(value: Option<&Value>, path: &str, causes: &mut Causes) {
     for (key, value) in value.and_then(Value::as_object).into_iter().flatten() {
-        if let Some(why) = names::wrong_qualified_name(key) {
+        for why in names::wrongs_of_qualified_name(key) {
             causes.push(Cause::invalid(path, key, why));
         }
         let value = value.as_str().unwrap_or_default();

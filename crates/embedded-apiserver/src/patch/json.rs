@@ -81,6 +81,9 @@ pub(super) fn apply(steps: &[Step], document: &mut Value) -> Result<(), Status> 
         if tests_absence(&operation, document) {
             continue;
         }
+        if is_of_the_whole(&operation) {
+            return Err(Status::unprocessable());
+        }
         cost.count(&operation, document)?;
         json_patch::patch(document, std::slice::from_ref(&operation)).map_err(|_| Status::unprocessable())?;
         // A whole object may become another one, and nothing else.
@@ -103,6 +106,18 @@ fn liberal(operation: &PatchOperation, document: &Value) -> PatchOperation {
         }
         PatchOperation::Copy(copy) if is_absent_member(&copy.from, document) => add(&copy.path, &Value::Null),
         as_it_is => as_it_is.clone(),
+    }
+}
+
+/// Whether an operation has the whole object where the real server can have only a part of it: it replaces and tests
+/// the whole, and does nothing else with it.
+fn is_of_the_whole(operation: &PatchOperation) -> bool {
+    match operation {
+        PatchOperation::Add(add) => add.path.is_root(),
+        PatchOperation::Remove(remove) => remove.path.is_root(),
+        PatchOperation::Copy(copy) => copy.from.is_root() || copy.path.is_root(),
+        PatchOperation::Move(moved) => moved.from.is_root() || moved.path.is_root(),
+        PatchOperation::Replace(_) | PatchOperation::Test(_) => false,
     }
 }
 

@@ -95,6 +95,10 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
     }
     let sent = sent(&object);
     let (object, unknown) = canonical(kind, object, false).map_err(|why| cannot_be_handled(kind, &why))?;
+    if kind.builtin.is_some() {
+        // What is not known is not looked into: nobody sees that it is there twice.
+        doubtful.retain(|twice| !unknown.iter().any(|unknown| is_within(twice, unknown)));
+    }
     doubtful.extend(unknown);
     let warnings = match validation {
         FieldValidation::Ignore => Vec::new(),
@@ -110,6 +114,16 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
         return Err(Status::bad_request(other_version(&said, kind)).warned(&warnings));
     }
     Ok(Decoded { object, warnings, sent })
+}
+
+/// Whether a member that is there twice is an unknown one, or in one: both as warnings have it.
+fn is_within(twice: &str, unknown: &str) -> bool {
+    let path = |warning: &str, prefix: &str| {
+        warning.strip_prefix(prefix).and_then(|path| path.strip_suffix('"')).map(str::to_owned)
+    };
+    let (twice, unknown) = (path(twice, "duplicate field \""), path(unknown, "unknown field \""));
+    let (Some(twice), Some(unknown)) = (twice, unknown) else { return false };
+    twice.strip_prefix(&unknown).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// What is done for whom an object cannot be decoded that he has not sent as a whole, in the words for that.
@@ -128,7 +142,7 @@ impl Blame<'_> {
         // What reads an object out of a map says so of bytes alone.
         let of_map = |why: &str| {
             let prefix = if why.starts_with("illegal base64") { "error decoding from json: " } else { "" };
-            format!("{prefix}{why}")
+            unconverted(why).unwrap_or_else(|| format!("{prefix}{why}"))
         };
         match self {
             Self::Document => Status::invalid_patch(&document.to_string(), why),
@@ -146,6 +160,29 @@ impl Blame<'_> {
             }
         }
     }
+}
+
+/// What the converter from maps (`fromUnstructured` of apimachinery) says of a number, a text or a truth, where the
+/// decoder of JSON would say that it cannot be unmarshaled.
+fn unconverted(why: &str) -> Option<String> {
+    let (sent, to) = why.strip_prefix("json: cannot unmarshal ")?.split_once(" into Go ")?;
+    let (_, to) = to.rsplit_once(" of type ")?;
+    let is_number = matches!(to, "int32" | "int64" | "float64");
+    if !is_number && !matches!(to, "bool" | "string") {
+        return None;
+    }
+    // Go converts numbers into each other, and whole ones even into texts, and is stopped from doing it.
+    let from = match sent.strip_prefix("number") {
+        Some(number) if number.contains(['.', 'e', 'E']) => is_number.then_some("float64"),
+        Some(_) => (is_number || to == "string").then_some("int64"),
+        None => None,
+    };
+    Some(
+        from.map_or_else(
+            || format!("unrecognized type: {to}"),
+            |from| format!("cannot convert {from} to {to}"),
+        ),
+    )
 }
 
 /// Decodes what a patch made of an object: wrong types are then the patch's fault. `duplicates`: in the patch itself.

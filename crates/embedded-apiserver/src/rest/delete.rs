@@ -187,7 +187,7 @@ pub(super) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Statu
     let key = key_of(target, name);
     let now = core.clock.now();
     let turn = Turn::of(core, &call.writer(options.is_dry_run()));
-    let deleted = gated(core, kind, turn, |inner| delete_one(inner, kind, &key, &options, now));
+    let deleted = gated(core, kind, turn, |inner| delete_with(core, inner, kind, &key, &options, now));
     let warnings = options.warnings(kind);
     let deleted = deleted.map_err(|status| status.warned(&warnings))?;
     let answers_object = kind.builtin.is_some_and(Builtin::delete_answers_object);
@@ -222,7 +222,7 @@ pub(super) async fn delete_collection(call: Call<'_>, form: Form) -> Result<Resp
     for object in &listed.objects {
         let now = core.clock.now();
         let turn = Turn::of(core, &Writer { name: object.key.name(), ..writer });
-        match gated(core, kind, turn, |inner| delete_one(inner, kind, &object.key, &options, now)) {
+        match gated(core, kind, turn, |inner| delete_with(core, inner, kind, &object.key, &options, now)) {
             // Somebody else was faster.
             Err(status) if status.code() == StatusCode::NOT_FOUND.as_u16() => {}
             deleted => drop(deleted.map_err(|status| status.warned(&warnings))?),
@@ -240,6 +240,33 @@ pub(crate) fn delete_all(core: &Core, kind: &Kind) {
         let options = DeleteOptions::default();
         // Somebody else may be faster.
         let _gone = core.store.write(|inner| delete_one(inner, kind, &object.key, &options, now));
+    }
+}
+
+/// Deletes an object, and what goes with it.
+fn delete_with(
+    core: &Core,
+    inner: &mut Inner,
+    kind: &Kind,
+    key: &Key,
+    options: &DeleteOptions,
+    now: Timestamp,
+) -> Result<Deleted, Status> {
+    let deleted = delete_one(inner, kind, key, options, now)?;
+    if matches!(deleted, Deleted::Gone(_)) && !options.is_dry_run() {
+        gone(core, inner, kind, key, now);
+    }
+    Ok(deleted)
+}
+
+/// After the last of an object: the Endpoints of a Service go with it (`afterDelete` of
+/// pkg/registry/core/service/storage).
+pub(super) fn gone(core: &Core, inner: &mut Inner, kind: &Kind, key: &Key, now: Timestamp) {
+    if kind.builtin == Some(Builtin::Service)
+        && let Some(endpoints) = core.registry.read().find("", "v1", "endpoints")
+    {
+        // Often there are none.
+        let _gone = delete_one(inner, &endpoints, key, &DeleteOptions::default(), now);
     }
 }
 
@@ -281,11 +308,12 @@ fn delete_one(
     let held = !metadata::finalizers(&new).is_empty() || grace > 0 || holds_content(kind, &new) || cleans_up;
     // A pod is told first, however short its grace.
     let is_told = kind.builtin == Some(Builtin::Pod) && (waits || !metadata::is_being_deleted(&old));
-    if !held && (!is_told || dry_run) {
-        let last = Arc::new(current.at_revision(kind, inner.state.next_revision()));
-        if !dry_run {
-            inner.state.remove(&kind.storage, Arc::clone(&last));
+    if !held && !is_told {
+        if dry_run {
+            return Ok(Deleted::Gone(current));
         }
+        let last = Arc::new(current.at_revision(kind, inner.state.next_revision()));
+        inner.state.remove(&kind.storage, Arc::clone(&last));
         return Ok(Deleted::Gone(last));
     }
     mark(kind, &mut new, grace, now);
@@ -298,6 +326,9 @@ fn delete_one(
     let stored = Arc::new(Stored::new(kind, key.clone(), revision, &mut object, current.managed()));
     if !dry_run {
         inner.state.put(&kind.storage, Arc::clone(&stored));
+    }
+    if !held && dry_run {
+        return Ok(Deleted::Gone(stored));
     }
     if !held {
         let last = Arc::new(stored.at_revision(kind, inner.state.next_revision()));

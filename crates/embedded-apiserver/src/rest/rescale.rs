@@ -22,6 +22,7 @@ use crate::rest::decode::{self, Blame, Decoded};
 use crate::rest::ownership::{Author, Owners, ScaleWrite, scale as scale_owners};
 use crate::rest::write::{
     AFTER_HOOKS, Edited, check_said_name, duplicates_of, forbidden_force, other_uid, set_namespace, shown,
+    warned,
 };
 use crate::rest::{apply, key_of, scale, with_warnings};
 use crate::route::Target;
@@ -84,7 +85,7 @@ impl Wish {
         Self::of(call, validation).map_err(|status| {
             let (core, kind, name) = (call.core, call.kind(), call.name());
             let is_there = core.store.get(&kind.storage, &key_of(call.target, name)).is_some();
-            let is_read_late = call.request.method() == Method::PATCH && status.code() == 400;
+            let is_read_late = call.request.method() == Method::PATCH && matches!(status.code(), 400 | 422);
             if is_read_late && !is_there { Status::not_found(kind, name) } else { status }
         })
     }
@@ -200,6 +201,8 @@ pub(super) fn write(call: Call<'_>, paths: &ScalePaths, form: Form) -> Result<Re
         let edited =
             Edited { core, kind, target: &main, name, current: &current, old: &old, owned: &owned, now };
         let written = edited.store(inner, parent, Owners::Known(managed), dry_run).map_err(refused)?;
+        let mut warnings = warnings;
+        warnings.extend(warned(kind, &written, Some(&old)));
         Ok((written, warnings))
     });
     let (written, mut warnings) = written.map_err(|status| status.warned(&said))?;

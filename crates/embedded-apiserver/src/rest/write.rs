@@ -23,6 +23,7 @@ use crate::rest::apply;
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame, Decoded};
 use crate::rest::definitions;
+use crate::rest::delete;
 use crate::rest::duplicates;
 use crate::rest::ownership::{Author, Owners};
 use crate::rest::{Written, check_path_name, key_of, odd_places, parse_version};

@@ -1,5 +1,6 @@
 //! What random calls found of built-in kinds: creates, statuses, and what single kinds say in their own way.
 
+mod general;
 mod scales;
 
 use http::Method;
@@ -13,7 +14,10 @@ use crate::conformance::{APPLY, Case, case};
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 pub(super) fn cases() -> Vec<Case> {
-    [creates(), scales::cases(), statuses(), single(), jobs()].into_iter().flatten().collect()
+    [creates(), scales::cases(), statuses(), single(), general::cases(), jobs()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn replica_set(name: &str) -> Value {
@@ -101,6 +105,8 @@ fn creates() -> Vec<Case> {
                 let mut service = service("a");
                 service["status"] = json!({ "loadBalancer": { "ingress": [{ "ip": "1.2.3.4" }] } });
                 let made = t.put(&t.core("services", "/a/status"), &service).await?.is(201)?;
+                // Nobody else does: what a case makes is known by the paths of its creates.
+                t.delete(&t.core("services", "/a")).await?.is(200)?;
                 has(&made, json!({ "status": { "loadBalancer": {} } }))?;
                 same("the address", text(&made, "/spec/clusterIP"), "")?;
                 let owned = &made["metadata"]["managedFields"][0]["fieldsV1"]["f:status"];
@@ -114,6 +120,7 @@ fn creates() -> Vec<Case> {
                 t.put(&t.core("services", "/a/status"), &service("a")).await?.is(201)?;
                 let service = t.merge(&t.core("services", "/a"), json!({})).await?.is(200)?;
                 same("the address", text(&service, "/spec/clusterIP"), "")?;
+                t.delete(&t.core("services", "/a")).await?.is(200)?;
                 has(&service, json!({ "spec": { "ipFamilies": ["IPv4"], "ipFamilyPolicy": "SingleStack" } }))
             },
         ),
@@ -150,6 +157,16 @@ fn statuses() -> Vec<Case> {
                 let answer =
                     t.merge(&t.core("pods", "/a/status"), json!({ "status": { "podIP": "x" } })).await?;
                 answer.invalid(&["FieldValueInvalid status.podIPs[0]"]).map(drop)
+            },
+        ),
+        case(
+            "a_status_of_a_pod_ends_nothing",
+            "A deletionTimestamp in a write to the status of a Pod is not looked at.",
+            async |t| {
+                t.make(&t.core("pods", ""), pod("a")).await?;
+                let patch = json!({ "metadata": { "deletionTimestamp": "2001-01-01T00:00:00Z" } });
+                let written = t.merge(&t.core("pods", "/a/status"), patch).await?.is(200)?;
+                same("the time", text(&written, "/metadata/deletionTimestamp"), "")
             },
         ),
         case(
@@ -245,6 +262,51 @@ fn single() -> Vec<Case> {
                 let account = json!({ "metadata": { "name": "a", "deletionTimestamp": "é" } });
                 let answer = t.post(&t.core("serviceaccounts", ""), &account).await?;
                 answer.says(400, "BadRequest", "parsing time \"\\xc3\\xa9\" as").map(drop)
+            },
+        ),
+        case(
+            "the_endpoints_of_a_service_go_with_it",
+            "When a Service is gone, by a delete or by its last finalizer, the Endpoints of its name are, too.",
+            async |t| {
+                for finalizers in [json!([]), json!(["example.com/f"])] {
+                    let mut service = service("a");
+                    service["metadata"]["finalizers"] = finalizers;
+                    t.make(&t.core("services", ""), service).await?;
+                    t.make(&t.core("endpoints", ""), named("a")).await?;
+                    t.delete(&t.core("services", "/a")).await?.is(200)?;
+                    let free = json!({ "metadata": { "finalizers": null } });
+                    let _gone = t.merge(&t.core("services", "/a"), free).await?;
+                    t.get(&t.core("endpoints", "/a")).await?.refused(404, "NotFound")?;
+                }
+                Ok(())
+            },
+        ),
+        case(
+            "a_headless_service_that_begins_to_select_is_of_one_family",
+            "A headless Service without a selector is of both families, and one that gets a selector may not be: that is said \
+             before anything else is checked.",
+            async |t| {
+                let mut service = service("a");
+                service["spec"]["clusterIP"] = json!("None");
+                t.make(&t.core("services", ""), service).await?;
+                let patch = json!({ "spec": { "selector": { "a": "b" }, "ports": [{ "port": 0 }] } });
+                let answer = t.merge(&t.core("services", "/a"), patch).await?;
+                answer.invalid(&[
+                    "FieldValueInvalid spec.ipFamilyPolicy",
+                    "FieldValueInvalid spec.ipFamilies[1]",
+                ])?;
+                Ok(())
+            },
+        ),
+        case(
+            "the_one_range_of_a_node_is_the_first_of_all",
+            "A podCIDR that differs from the first of podCIDRs replaces them all.",
+            async |t| {
+                let node = json!({ "metadata": { "name": t.own("a") }, "spec": {
+                    "podCIDR": "10.1.0.0/24", "podCIDRs": ["10.2.0.0/24"],
+                } });
+                let made = t.make("/api/v1/nodes", node).await?;
+                same("the ranges", &made["spec"]["podCIDRs"], &json!(["10.1.0.0/24"]))
             },
         ),
         case(
@@ -418,6 +480,16 @@ fn jobs() -> Vec<Case> {
                 let answer =
                     t.merge(&all_jobs(t, "/a"), template(json!({ "restartPolicy": "OnFailure" }))).await?;
                 answer.invalid(&["FieldValueInvalid spec.template.spec"]).map(drop)
+            },
+        ),
+        case(
+            "a_mode_of_a_job_that_is_said_is_one",
+            "A completionMode that is empty answers 422; one that is absent is NonIndexed.",
+            async |t| {
+                let mut odd = job("a", false);
+                odd["spec"]["completionMode"] = json!("");
+                let answer = t.post(&all_jobs(t, ""), &odd).await?;
+                answer.invalid(&["FieldValueNotSupported spec.completionMode"]).map(drop)
             },
         ),
         case(

@@ -165,21 +165,34 @@ impl Relation {
             if a == b {
                 continue;
             }
-            let related = if is_uid(a) && is_uid(b) || generated(a, b) || (is_address(a) && is_address(b)) {
-                self.same_word(a, b)
-            } else if is_number(a) && is_number(b) {
-                let known = a.parse().ok().is_some_and(|a: u64| self.versions.contains_key(&a));
-                if known { self.same_version(a, b) } else { self.in_order(a, b) }
-            } else if is_age(a) && is_age(b) || is_time(a) && is_time(b) {
-                Ok(())
-            } else {
-                differ()
-            };
+            let related = self.related(a, b);
             if related.is_err() {
                 return differ();
             }
         }
         Ok(())
+    }
+
+    /// Two words that are not equal, but may be made up and related.
+    fn related(&mut self, a: &str, b: &str) -> Result<(), String> {
+        if is_uid(a) && is_uid(b) || generated(a, b) || (is_address(a) && is_address(b)) {
+            self.same_word(a, b)
+        } else if is_number(a) && is_number(b) {
+            let known = a.parse().ok().is_some_and(|a: u64| self.versions.contains_key(&a));
+            if known { self.same_version(a, b) } else { self.in_order(a, b) }
+        } else if is_age(a) && is_age(b) || is_time(a) && is_time(b) {
+            Ok(())
+        } else if let (Some((of, number)), Some((same, other))) = (node_port(a), node_port(b))
+            && of == same
+        {
+            self.same_word(&format!("port {number}"), &format!("port {other}"))
+        } else if let (Some((of, a)), Some((same, b))) = (member(a), member(b))
+            && of == same
+        {
+            self.related(a, b)
+        } else {
+            same("word", a, b)
+        }
     }
 
     /// A text of the real server's with the embedded one's counterparts of what is known to be made up.
@@ -337,6 +350,18 @@ fn is_time(word: &str) -> bool {
         && bytes[10] == b'T'
         && bytes.ends_with(b"Z")
         && bytes[..4].iter().all(u8::is_ascii_digit)
+}
+
+/// A port of a Service with the one on the nodes that was drawn for it, as tables show them: `80:30001`.
+fn node_port(word: &str) -> Option<(&str, &str)> {
+    let (port, drawn) = word.split_once(':')?;
+    let is_drawn = drawn.parse().is_ok_and(|drawn: u16| (30000..=32767).contains(&drawn));
+    (is_number(port) && is_drawn).then_some((port, drawn))
+}
+
+/// A version or a uid in a map as Go prints it: `resourceVersion:7`.
+fn member(word: &str) -> Option<(&str, &str)> {
+    word.split_once(':').filter(|(name, _)| matches!(*name, "resourceVersion" | "uid"))
 }
 
 /// How long something has been there, as tables say it.

@@ -44,7 +44,9 @@ pub(crate) fn concerns(service: &Object, old: Option<&Object>) -> bool {
     let addressed =
         !text(service, "spec.clusterIP").is_empty() && same("spec.clusterIP") && same("spec.clusterIPs");
     let ports = !needs_node_port(service) || same("spec.ports");
-    needs_cluster_ip(service) && !(addressed && ports && same("spec.type"))
+    // Which families a headless Service may be of depends on whether it selects anything.
+    let families = !is_headless(service) || same("spec.selector");
+    needs_cluster_ip(service) && !(addressed && ports && families && same("spec.type"))
 }
 
 /// Gives a Service an address and ports on the nodes, where it needs them and says none. A dry run is answered with

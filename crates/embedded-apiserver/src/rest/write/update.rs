@@ -33,7 +33,7 @@ pub(in crate::rest) fn patch(call: Call<'_>) -> Result<Written, Status> {
     let patch = Patch::parse(patch_type, request.body(), kind).map_err(|status| {
         // The object is looked for first, and the patch read only then.
         let is_there = core.store.get(&kind.storage, &key_of(target, name)).is_some();
-        if is_there || status.code() != 400 { status } else { Status::not_found(kind, name) }
+        if is_there || !matches!(status.code(), 400 | 422) { status } else { Status::not_found(kind, name) }
     })?;
     let duplicates = duplicates_of(&patch, request.body());
     update(call, Edit::Patch { patch, duplicates, validation }, dry_run)
@@ -296,6 +296,7 @@ impl Edited<'_> {
                 // As etcd's event: what was there before, at the revision of the removal.
                 let last = current.at_revision(kind, inner.state.next_revision());
                 inner.state.remove(&kind.storage, Arc::new(last));
+                delete::gone(self.core, inner, kind, &current.key, self.now);
             }
             return Ok(Arc::new(answer));
         }
@@ -365,9 +366,8 @@ impl Edited<'_> {
         let old = self.old;
         for member in ["name", "uid", "deletionTimestamp", "deletionGracePeriodSeconds"] {
             if metadata::get(new, member) != metadata::get(old, member) {
-                let value = metadata::get(new, member).map(Value::to_string).unwrap_or_default();
-                let field = format!("metadata.{member}");
-                causes.push(Cause::invalid(field, value.trim_matches('"'), "field is immutable"));
+                let value = metadata::get(new, member).cloned().unwrap_or_else(|| "".into());
+                causes.push(Cause::invalid_json(format!("metadata.{member}"), &value, "field is immutable"));
             }
         }
         if metadata::is_being_deleted(old) {

@@ -177,6 +177,18 @@ fn bodies() -> Vec<Case> {
             },
         ),
         case(
+            "a_scale_warns_of_the_object",
+            "A write to a Scale warns of what is odd in the object that is scaled.",
+            async |t| {
+                let mut odd = replica_set("a");
+                odd["spec"]["template"]["spec"]["terminationGracePeriodSeconds"] = json!(-1);
+                t.make(&sets(t, ""), odd).await?;
+                let answer = t.merge(&sets(t, "/a/scale"), json!({ "spec": { "replicas": 2 } })).await?;
+                answer.is(200)?;
+                same("the warnings", answer.warnings().len(), 1)
+            },
+        ),
+        case(
             "a_scale_is_printed",
             "A Scale has a Table of its own, with how many replicas are wanted and how many there are, and metadata alone.",
             async |t| {

@@ -123,3 +123,30 @@ fn members_must_be_there_on_both_sides() {
     assert!(agree(at("2026-01-02T03:04:05Z"), at("2026-01-02T03:04:06Z")));
     assert!(!agree(at("2026-01-02T03:04:05Z"), at("x")));
 }
+
+#[test]
+fn ports_that_were_drawn_are_related_in_tables_as_in_objects() {
+    let table = |port: &str| json!({ "kind": "Table", "rows": [{ "cells": ["a", format!("{port}/TCP")] }] });
+    let service = |port: u16| json!({ "spec": { "ports": [{ "port": 80, "nodePort": port }] } });
+    let mut relation = Relation::default();
+    assert!(relation.bodies(&service(30001), &service(30002)).is_ok());
+    assert!(relation.bodies(&table("80:30001"), &table("80:30002")).is_ok());
+    assert!(relation.bodies(&table("80:30001"), &table("80:30003")).is_err(), "another port than before");
+    assert!(!agree(table("80:30001"), table("81:30002")), "of another port");
+    assert!(!agree(table("80:30001"), table("80:80")), "none that is drawn");
+}
+
+#[test]
+fn versions_are_related_where_go_prints_a_map() {
+    let status = |text: &str| json!({ "kind": "Status", "message": format!("Invalid value: {text}: no") });
+    let of = |version: u32| json!({ "metadata": { "resourceVersion": version.to_string() } });
+    let mut relation = Relation::default();
+    assert!(relation.bodies(&of(7), &of(5)).is_ok());
+    let map = |member: &str| status(&format!("map[metadata:map[{member}]]"));
+    assert!(relation.bodies(&map("resourceVersion:7"), &map("resourceVersion:5")).is_ok());
+    assert!(
+        relation.bodies(&map("resourceVersion:7"), &map("resourceVersion:6")).is_err(),
+        "another version"
+    );
+    assert!(relation.bodies(&map("replicas:7"), &map("replicas:5")).is_err(), "no version at all");
+}

@@ -1,0 +1,128 @@
+//! What random calls found of built-in kinds that is no single kind's matter.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::conformance::answer::*;
+use crate::conformance::found_typed::{all_jobs, job};
+use crate::conformance::objects::*;
+use crate::conformance::{APPLY, Case, JSON_PATCH, STRATEGIC, case};
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        case(
+            "a_name_in_metadata_is_wrong_in_several_ways",
+            "A finalizer that is null is an empty one, which is refused for each of the rules that it breaks.",
+            async |t| {
+                let mut odd = job("a", false);
+                odd["metadata"]["finalizers"] = json!([null]);
+                let answer = t.post(&all_jobs(t, ""), &odd).await?;
+                answer.says(
+                    422,
+                    "Invalid",
+                    "metadata.finalizers: Invalid value: \"\": name part must be non-empty",
+                )?;
+                answer.says(
+                    422,
+                    "Invalid",
+                    "metadata.finalizers: Invalid value: \"\": name part must consist of",
+                )?;
+                Ok(())
+            },
+        ),
+        case(
+            "a_patch_with_an_unknown_step_looks_for_the_object_first",
+            "A JSON patch with an operation that is none answers 404 for what is not there.",
+            async |t| {
+                let steps = json!([{ "op": "odd", "path": "x" }]);
+                t.patch(&all_jobs(t, "/a"), JSON_PATCH, &steps).await?.refused(404, "NotFound").map(drop)
+            },
+        ),
+        case(
+            "a_whole_object_is_not_copied_into_itself",
+            "A JSON patch that copies or moves the whole object, or onto it, answers 422 without causes.",
+            async |t| {
+                let account = json!({ "metadata": { "name": "a", "labels": { "l": "x" } } });
+                t.make(&t.core("serviceaccounts", ""), account).await?;
+                for (op, from, path) in [("copy", "", "/metadata/labels/m"), ("move", "/metadata/labels", "")]
+                {
+                    let steps = json!([{ "op": op, "from": from, "path": path }]);
+                    let answer = t.patch(&t.core("serviceaccounts", "/a"), JSON_PATCH, &steps).await?;
+                    let status = answer.refused(422, "Invalid")?;
+                    same("the details", &status["details"], &json!({}))?;
+                }
+                Ok(())
+            },
+        ),
+        case(
+            "one_object_by_its_name_has_no_pages",
+            "A list with the field selector metadata.name has no continue token, however small its limit.",
+            async |t| {
+                for name in ["a", "b"] {
+                    t.make(&all_jobs(t, ""), job(name, false)).await?;
+                }
+                let list = t.get(&all_jobs(t, "?fieldSelector=metadata.name%3Da&limit=1")).await?.is(200)?;
+                same("the names", names(&list), "a")?;
+                same("the token", text(&list, "/metadata/continue"), "")
+            },
+        ),
+        case(
+            "an_unknown_member_that_is_there_twice_is_unknown_once",
+            "A member that no type has is warned of as unknown, and not as being there twice.",
+            async |t| {
+                let body = "{\"metadata\":{\"name\":\"a\"},\"extra\":1,\"extra\":2}";
+                let headers = [("content-type", "application/json")];
+                let answer = t.send(Method::POST, &t.core("serviceaccounts", ""), &headers, body).await?;
+                answer.is(201)?;
+                same(
+                    "the warnings",
+                    answer.warnings(),
+                    vec!["299 - \"unknown field \\\"extra\\\"\"".to_owned()],
+                )
+            },
+        ),
+        case(
+            "what_a_delete_that_is_only_tried_answers_with",
+            "A delete as a dry run answers with the object as it is, and of a Pod as it would be marked.",
+            async |t| {
+                let made = t.make(&t.core("serviceaccounts", ""), named("a")).await?;
+                let tried = t.delete(&t.core("serviceaccounts", "/a?dryRun=All")).await?.is(200)?;
+                same("the version", version(&tried), version(&made))?;
+                t.make(&t.core("pods", ""), pod("a")).await?;
+                let tried = t.delete(&t.core("pods", "/a?dryRun=All")).await?.is(200)?;
+                has(&tried, json!({ "metadata": { "deletionGracePeriodSeconds": 0, "generation": 2 } }))
+            },
+        ),
+        case(
+            "an_apply_reads_numbers_out_of_a_map",
+            "A number with a fraction in an apply, and a truth in a strategic patch, where a whole number belongs, are refused \
+             in the words of the converter from maps.",
+            async |t| {
+                t.make(&t.core("serviceaccounts", ""), named("a")).await?;
+                let seconds = |value: Value| {
+                    json!({
+                        "apiVersion": "v1", "kind": "ServiceAccount",
+                        "metadata": { "name": "a", "deletionGracePeriodSeconds": value },
+                    })
+                };
+                let path = t.core("serviceaccounts", "/a?fieldManager=m");
+                let answer = t.patch(&path, APPLY, &seconds(json!(1.5))).await?;
+                answer.says(500, "", "cannot convert float64 to int64")?;
+                let answer = t.patch(&path, STRATEGIC, &seconds(json!(true))).await?;
+                answer.says(422, "Invalid", "unrecognized type: int64").map(drop)
+            },
+        ),
+        case(
+            "managed_fields_that_are_none_are_of_a_wrong_type",
+            "An apply with managedFields that hold a text answers 500: they are no entries, so that there are none is not said.",
+            async |t| {
+                let account = json!({
+                    "apiVersion": "v1", "kind": "ServiceAccount", "metadata": { "name": "a", "managedFields": ["x"] },
+                });
+                let answer =
+                    t.patch(&t.core("serviceaccounts", "/a?fieldManager=m"), APPLY, &account).await?;
+                answer.says(500, "", ".metadata.managedFields[0]: expected map, got &{x}").map(drop)
+            },
+        ),
+    ]
+}
