@@ -32,9 +32,7 @@ fn every_history_is_explained_by_one_order() {
             let history = crew.play(game);
             overlaps += usize::from(history.windows(2).any(|pair| pair[0].ended > pair[1].began));
             if let Err(unexplained) = check::explain(&history, capacity) {
-                panic!(
-                    "no order explains what was answered; HISTORIES_SEED={seed} begins with it\n{unexplained}"
-                );
+                panic!("no order explains what was answered to seed {seed}:\n{unexplained}");
             }
         }
     });

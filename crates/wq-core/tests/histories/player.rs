@@ -113,10 +113,14 @@ impl<'g> Player<'g> {
         self.finish();
     }
 
-    /// So that nobody waits for ever, the first thread waits for no item, and shuts down in the end; the others wait for
-    /// nothing else, and with empty hands.
+    /// So that nobody waits for ever, all wait with empty hands, and the first thread, which shuts down in the end, waits for
+    /// no item; the others wait for nothing else.
     fn may_wait(&self) -> bool {
         self.thread > 0 && self.guards.is_empty()
+    }
+
+    fn may_wait_for_room(&self) -> bool {
+        self.thread == 0 && self.guards.is_empty() && self.capacity.is_some()
     }
 
     fn draw(&mut self) {
@@ -137,7 +141,7 @@ impl<'g> Player<'g> {
                 }
                 Err(_) => Call::TryAdd(item, None),
             }),
-            7 if self.thread == 0 && self.capacity.is_some() => {
+            7 if self.may_wait_for_room() => {
                 self.record(|this| match block_on(this.queue.add_wait(item)) {
                     Ok(added) => Call::TryAdd(item, Some(added)),
                     Err(_) => Call::TryAdd(item, Some(Added::ShutDown)),
