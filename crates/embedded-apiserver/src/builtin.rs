@@ -18,6 +18,7 @@ pub(crate) mod services;
 mod shape;
 pub(crate) mod storage;
 pub(crate) mod times;
+mod topology;
 pub(crate) mod unserved;
 mod values;
 mod warnings;

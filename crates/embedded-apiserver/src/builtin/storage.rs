@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::builtin::quantities;
 use crate::builtin::rules::{at, fill, one_of, text};
+use crate::builtin::{quantities, topology};
 use crate::metadata::Object;
 use crate::names;
 use crate::status::{Cause, Causes};
@@ -57,6 +57,9 @@ pub(super) fn check_volume(object: &Object, causes: &mut Causes) {
     if capacity.is_some_and(|capacity| capacity.contains_key("storage")) {
         check_size(at(object, "spec.capacity.storage"), "spec.capacity[storage]", causes);
     }
+    if let Some(affinity) = at(object, "spec.nodeAffinity") {
+        topology::check_node_affinity(affinity, causes);
+    }
     check_source(object, causes);
     let policy = "spec.persistentVolumeReclaimPolicy";
     one_of(object, policy, &["Delete", "Recycle", "Retain"], causes);
@@ -76,6 +79,8 @@ pub(super) fn check_class(object: &Object, causes: &mut Causes) {
     }
     one_of(object, "reclaimPolicy", &["Delete", "Retain"], causes);
     one_of(object, "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"], causes);
+    let topologies = object.get("allowedTopologies").and_then(Value::as_array);
+    topology::check_topologies(topologies.map_or(&[], Vec::as_slice), causes);
 }
 
 fn check_access_modes(object: &Object, why_required: &str, causes: &mut Causes) {
@@ -205,7 +210,7 @@ pub(super) fn check_volume_update(object: &Object, old: &Object, causes: &mut Ca
     if was.is_some() && at(object, "spec.nodeAffinity") != was {
         let now = at(object, "spec.nodeAffinity").unwrap_or(&Value::Null);
         let why = "field is immutable, except for updating from beta label to GA";
-        causes.push(Cause::invalid_json("nodeAffinity", now, why));
+        causes.push(Cause::invalid_json("nodeAffinity", &topology::shown_affinity(now), why));
     }
 }
 

@@ -7,6 +7,7 @@ use crate::cel::Wrong;
 use crate::cel::ast::{Expr, ExprKind, Fold, FoldKind, Literal};
 use crate::cel::declarations;
 use crate::cel::functions;
+use crate::cel::names;
 use crate::cel::types::{Known, Type, most_general};
 use crate::schema::Pattern;
 
@@ -137,7 +138,7 @@ impl Checker {
         };
         let selected = match &of {
             Type::Map(_, value) => Type::clone(value),
-            Type::Object(object) => match object.members.get(member) {
+            Type::Object(object) => match names::member(member, |name| object.members.get(name)) {
                 Some(of) => of.clone(),
                 None => {
                     self.wrong(at, format!("undefined field '{member}'"));

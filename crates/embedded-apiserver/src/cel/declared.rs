@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::cel::names::escaped;
+use crate::cel::names::{escaped, member};
 use crate::cel::types::{ObjectType, Type};
 use crate::schema::{Schema, Type as Named};
 
@@ -124,7 +124,7 @@ impl Declared {
     /// What is declared of a member, by the name that expressions use.
     pub(crate) fn member(&self, name: &str) -> Option<&Arc<Self>> {
         match &self.kind {
-            Kind::Object(members) => members.get(name),
+            Kind::Object(members) => member(name, |name| members.get(name)),
             _ => None,
         }
     }

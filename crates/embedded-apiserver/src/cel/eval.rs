@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::cel::ast::{Expr, ExprKind, Fold, FoldKind};
 use crate::cel::failure::Failure;
 use crate::cel::functions;
+use crate::cel::names;
 use crate::cel::value::{Key, List, Value};
 
 /// As much one evaluation may cost (`PerCallLimit` of k8s.io/apiserver/pkg/apis/cel).
@@ -205,7 +206,7 @@ fn elements(range: &Value) -> Result<Box<dyn Iterator<Item = (Value, Value)> + '
 
 fn find(of: &Value, member: &str) -> Result<Option<Value>, Failure> {
     Ok(match of {
-        Value::Object(object) => object.members.get(member).cloned(),
+        Value::Object(object) => names::member(member, |name| object.members.get(name)).cloned(),
         Value::Map(map) => map.get(&Key::Text(member.into())).cloned(),
         Value::Optional(Some(of)) => find(of, member)?,
         Value::Optional(None) => None,

@@ -1,10 +1,10 @@
 //! Names of members as expressions write them (k8s.io/apiserver/pkg/cel/escaping.go).
 
-const RESERVED: [&str; 18] = [
-    "true",
-    "false",
-    "null",
-    "in",
+/// Words that cel-go's lexer reads as something else: no identifier at all.
+const KEYWORDS: [&str; 4] = ["true", "false", "null", "in"];
+
+/// Words that are kept for later (`reservedIds` of cel-go): no name of a variable, but behind a dot as good as any.
+const RESERVED: [&str; 17] = [
     "as",
     "break",
     "const",
@@ -19,14 +19,27 @@ const RESERVED: [&str; 18] = [
     "package",
     "namespace",
     "return",
+    "var",
+    "void",
+    "while",
 ];
+
+/// Whether a word may not stand alone.
+pub(super) fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name) || name == "in"
+}
+
+/// What stands behind a dot: a member by its escaped name, or by a reserved word as it is.
+pub(super) fn member<T>(name: &str, get: impl Fn(&str) -> Option<T>) -> Option<T> {
+    get(name).or_else(|| RESERVED.contains(&name).then(|| get(&format!("__{name}__"))).flatten())
+}
 
 /// A name of JSON as an identifier; nothing: expressions cannot name it.
 pub(crate) fn escaped(name: &str) -> Option<String> {
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    if RESERVED.contains(&name) {
+    if RESERVED.contains(&name) || KEYWORDS.contains(&name) {
         return Some(format!("__{name}__"));
     }
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-' | '/')) {

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use crate::cel::Wrong;
 use crate::cel::ast::{Expr, ExprKind, Fold, FoldKind, Literal};
+use crate::cel::names;
 use crate::cel::tokens::{self, Token, Word};
 
 /// What an expression begins with.
@@ -21,27 +22,6 @@ pub(super) const TOO_DEEP: &str = "expression recursion limit exceeded";
 pub(super) const MISSING: [&str; 2] = [OPTIONAL_ELEMENTS, LEADING_DOT];
 const OPTIONAL_ELEMENTS: &str = "optional elements of lists and maps";
 const LEADING_DOT: &str = "names that begin with a dot";
-
-const RESERVED: [&str; 18] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-    "in",
-];
 
 /// Reads a whole expression. Returns it with the number of its nodes.
 ///
@@ -359,7 +339,7 @@ impl Parser {
     }
 
     fn name(&mut self, at: usize, name: String) -> Result<Expr, Wrong> {
-        if RESERVED.contains(&name.as_str()) {
+        if names::is_reserved(&name) {
             return Err(Wrong::new(at, format!("reserved identifier: {name}")));
         }
         let call = self.at();

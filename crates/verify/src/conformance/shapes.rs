@@ -1,9 +1,9 @@
 //! Definitions as objects: how their members are read, written, merged and owned, which their Go types decide.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::conformance::answer::*;
-use crate::conformance::definitions::{DEFINITIONS, definition, own, served};
+use crate::conformance::definitions::{DEFINITIONS, definition, of_spec, own, served, things};
 use crate::conformance::{APPLY, Case, Outcome, STRATEGIC, Target, case};
 
 /// What a dry run makes of a schema of member `a`.
@@ -132,6 +132,36 @@ fn reading() -> Vec<Case> {
 
 fn writing() -> Vec<Case> {
     vec![
+        case(
+            "reserved_words_name_members",
+            "A rule names a member called by a reserved word as it is, or escaped.",
+            async |t| {
+                let words = ["namespace", "package", "var", "void", "while"];
+                let members: Map<String, Value> =
+                    words.iter().map(|word| ((*word).to_owned(), json!({ "type": "string" }))).collect();
+                let rules = words.iter().flat_map(|word| {
+                    [format!("self.{word} == 'x'"), format!("has(self.{word}) && self.__{word}__ == 'x'")]
+                });
+                let rules: Vec<Value> = rules.map(|rule| json!({ "rule": rule })).collect();
+                served(
+                    t,
+                    of_spec(
+                        json!({ "type": "object", "properties": members, "x-kubernetes-validations": rules }),
+                    ),
+                )
+                .await?;
+                let thing = |value: &str| {
+                    let spec: Map<String, Value> =
+                        words.iter().map(|word| ((*word).to_owned(), value.into())).collect();
+                    let version = format!("{}.example.com/v1", t.class);
+                    json!({ "apiVersion": version, "kind": "Thing", "metadata": { "name": "a" }, "spec": spec })
+                };
+                let path = things(t, "?dryRun=All");
+                t.post(&path, &thing("x")).await?.is(201)?;
+                let status = t.post(&path, &thing("y")).await?.refused(422, "Invalid")?;
+                same("broken rules", items(&status, "/details/causes").len(), 2 * words.len())
+            },
+        ),
         case(
             "conditions_are_patched_as_one",
             "A strategic merge patch with one condition replaces them all: they have no merge key.",

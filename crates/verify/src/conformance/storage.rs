@@ -3,6 +3,7 @@
 mod bindings;
 mod claims;
 mod classes;
+mod topology;
 mod volumes;
 
 use std::time::Duration;
@@ -78,6 +79,7 @@ pub(super) fn cases() -> Vec<Case> {
     let mut cases = claims::cases();
     cases.extend(volumes::cases());
     cases.extend(classes::cases());
+    cases.extend(topology::cases());
     cases.extend(bindings::cases());
     cases
 }

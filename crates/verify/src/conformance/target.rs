@@ -307,6 +307,8 @@ impl Target {
         self.see(&method, path, media, answer.code, &answer.json);
         if creates && answer.code == 201 {
             let collection = path.split('?').next().unwrap_or_default();
+            // A write to the status of a missing Service makes it.
+            let collection = collection.strip_suffix("/status").unwrap_or(collection);
             let name = text(&answer.json, "/metadata/name");
             let own = collection.ends_with(&format!("/{name}"));
             let path = if own { collection.to_owned() } else { format!("{collection}/{name}") };
