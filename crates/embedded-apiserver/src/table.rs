@@ -151,7 +151,12 @@ impl Printer {
                 Some(definition) => printed::cells(definition, &object, now),
                 None => columns.iter().map(|column| column.cell(&object, now)).collect(),
             };
-            json!({ "cells": cells, "object": self.included(object) })
+            let ended = self.ended(&object);
+            let mut row = json!({ "cells": cells, "object": self.included(object) });
+            if let Some(ended) = ended {
+                row["conditions"] = json!([ended]);
+            }
+            row
         });
         json!({
             "kind": "Table",
@@ -160,6 +165,18 @@ impl Printer {
             "columnDefinitions": definitions,
             "rows": none.map_or_else(|| rows.collect(), |()| Value::Null),
         })
+    }
+
+    /// What the row of a Pod that has ended is marked with (`podSuccessConditions`, `podFailedConditions` of
+    /// pkg/printers/internalversion).
+    fn ended(&self, object: &Value) -> Option<Value> {
+        let phase = object["status"]["phase"].as_str().filter(|_| self.kind.builtin == Some(Builtin::Pod))?;
+        let message = match phase {
+            "Succeeded" => "The pod has completed successfully.",
+            "Failed" => "The pod failed.",
+            _ => return None,
+        };
+        Some(json!({ "type": "Completed", "status": "True", "reason": phase, "message": message }))
     }
 
     fn included(&self, mut object: Value) -> Value {

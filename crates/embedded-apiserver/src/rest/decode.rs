@@ -167,13 +167,26 @@ impl Blame<'_> {
 fn unconverted(why: &str) -> Option<String> {
     let (sent, to) = why.strip_prefix("json: cannot unmarshal ")?.split_once(" into Go ")?;
     let (_, to) = to.rsplit_once(" of type ")?;
+    let is_whole = !sent.contains(['.', 'e', 'E']);
+    for (begins, what) in [("[]", "slice"), ("map[", "map")] {
+        if to.starts_with(begins) {
+            let kind = match sent {
+                "object" => "map",
+                "array" => "slice",
+                "string" | "bool" => sent,
+                _ if is_whole => "int64",
+                _ => "float64",
+            };
+            return Some(format!("cannot restore {what} from {kind}"));
+        }
+    }
     let is_number = matches!(to, "int32" | "int64" | "float64");
     if !is_number && !matches!(to, "bool" | "string") {
         return None;
     }
     // Go converts numbers into each other, and whole ones even into texts, and is stopped from doing it.
     let from = match sent.strip_prefix("number") {
-        Some(number) if number.contains(['.', 'e', 'E']) => is_number.then_some("float64"),
+        Some(_) if !is_whole => is_number.then_some("float64"),
         Some(_) => (is_number || to == "string").then_some("int64"),
         None => None,
     };

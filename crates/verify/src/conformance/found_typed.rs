@@ -160,6 +160,20 @@ fn statuses() -> Vec<Case> {
             },
         ),
         case(
+            "the_row_of_a_pod_that_ended_says_so",
+            "In a Table the row of a Pod that has succeeded or failed has the condition Completed.",
+            async |t| {
+                t.make(&t.core("pods", ""), pod("a")).await?;
+                for phase in ["Succeeded", "Failed"] {
+                    let status = json!({ "status": { "phase": phase } });
+                    t.merge(&t.core("pods", "/a/status"), status).await?.is(200)?;
+                    let table = t.get_as(&t.core("pods", "/a"), TABLE).await?.is(200)?;
+                    has(&table["rows"][0]["conditions"][0], json!({ "type": "Completed", "reason": phase }))?;
+                }
+                Ok(())
+            },
+        ),
+        case(
             "a_status_of_a_pod_ends_nothing",
             "A deletionTimestamp in a write to the status of a Pod is not looked at.",
             async |t| {

@@ -95,7 +95,7 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         case(
             "an_apply_reads_numbers_out_of_a_map",
-            "A number with a fraction in an apply, and a truth in a strategic patch, where a whole number belongs, are refused \
+            "A number with a fraction in an apply, and a truth or a text in a strategic patch, where others belong, are refused \
              in the words of the converter from maps.",
             async |t| {
                 t.make(&t.core("serviceaccounts", ""), named("a")).await?;
@@ -109,7 +109,10 @@ pub(super) fn cases() -> Vec<Case> {
                 let answer = t.patch(&path, APPLY, &seconds(json!(1.5))).await?;
                 answer.says(500, "", "cannot convert float64 to int64")?;
                 let answer = t.patch(&path, STRATEGIC, &seconds(json!(true))).await?;
-                answer.says(422, "Invalid", "unrecognized type: int64").map(drop)
+                answer.says(422, "Invalid", "unrecognized type: int64")?;
+                let patch = json!({ "metadata": { "finalizers": "" } });
+                let answer = t.patch(&path, STRATEGIC, &patch).await?;
+                answer.says(422, "Invalid", "cannot restore slice from string").map(drop)
             },
         ),
         case(
