@@ -28,19 +28,21 @@ pub(crate) const fn json_type(value: &Value) -> &'static str {
     }
 }
 
-/// Go writes a float that is whole without a fraction.
-pub(crate) fn shorten_numbers(value: &mut Value) {
+/// Go writes a float that is whole without a fraction. Says whether there was one.
+pub(crate) fn shorten_numbers(value: &mut Value) -> bool {
     match value {
         Value::Number(number) => {
             if let Some(float) = number.as_f64().filter(|_| number.is_f64())
                 && let Ok(whole) = float.to_string().parse::<i64>()
             {
                 *value = whole.into();
+                return true;
             }
+            false
         }
-        Value::Array(items) => items.iter_mut().for_each(shorten_numbers),
-        Value::Object(members) => members.values_mut().for_each(shorten_numbers),
-        _ => {}
+        Value::Array(items) => shorten_all(items.iter_mut()),
+        Value::Object(members) => shorten_all(members.values_mut()),
+        _ => false,
     }
 }
 
@@ -70,6 +72,14 @@ pub(crate) fn quoted(text: &str) -> String {
     }
     quoted.push('"');
     quoted
+}
+
+fn shorten_all<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
+    let mut any = false;
+    for value in values {
+        any |= shorten_numbers(value);
+    }
+    any
 }
 
 fn number_type(number: &Number) -> &'static str {

@@ -299,8 +299,16 @@ pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, caus
         // Seen through core/v1 an Event may change: old recorders count it up.
         Builtin::EventV1 => {
             for member in EVENT_STAYS.into_iter().filter(|member| changed(member)) {
-                let value = object.get(member).unwrap_or(&Value::Null);
-                causes.push(Cause::invalid_json(member, value, "field is immutable"));
+                // Of what is not there the zero value is shown.
+                let value = object.get(member).cloned().unwrap_or_else(|| match member {
+                    "deprecatedCount" => 0.into(),
+                    "related" | "eventTime" | "deprecatedFirstTimestamp" | "deprecatedLastTimestamp" => {
+                        Value::Null
+                    }
+                    "regarding" | "deprecatedSource" => Value::Object(Object::new()),
+                    _ => "".into(),
+                });
+                causes.push(Cause::invalid_json(member, &value, "field is immutable"));
             }
         }
         Builtin::ConfigMap | Builtin::Secret => {

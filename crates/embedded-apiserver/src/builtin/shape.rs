@@ -23,7 +23,8 @@ pub(crate) fn canonical(
     object: Map<String, Value>,
     unknown: &mut Vec<String>,
 ) -> Result<Map<String, Value>, String> {
-    Walk { path: String::new(), go_path: String::new(), unknown, mistyped: None }.whole(message, object)
+    Walk { path: String::new(), go_path: String::new(), unknown, mistyped: None, ended: false }
+        .whole(message, object)
 }
 
 /// As `canonical`, of the metadata of an object whose other members no recorded type tells; they stand at `path`.
@@ -42,7 +43,7 @@ pub(crate) fn metadata(sent: Value, path: &str, unknown: &mut Vec<String>) -> Re
     };
     // Every kind has the same.
     let Some(message) = TYPES.kind("v1", "ConfigMap").and_then(of) else { return Ok(object.into()) };
-    let walk = Walk { path: path.to_owned(), go_path: String::new(), unknown, mistyped: None };
+    let walk = Walk { path: path.to_owned(), go_path: String::new(), unknown, mistyped: None, ended: false };
     walk.whole(message, object).map(Value::Object)
 }
 
@@ -54,6 +55,8 @@ struct Walk<'a> {
     unknown: &'a mut Vec<String>,
     /// What is wrong with the type of the first member of a wrong one.
     mistyped: Option<String>,
+    /// A type that decodes itself has failed, which ends it.
+    ended: bool,
 }
 
 impl Walk<'_> {
@@ -83,8 +86,8 @@ impl Walk<'_> {
                 parts.iter().for_each(|part| text.push_str(part));
             }
             let value = match self.member(message, field, value) {
-                // Go reads on, and says the first of these in the end, unless something else ends it before.
-                Err(why) if why.starts_with("json: cannot unmarshal") => {
+                // Go reads on, and says the first of these in the end, unless something ends it before.
+                Err(why) if self.reads_on(field, &why) => {
                     self.mistyped.get_or_insert(why);
                     None
                 }
@@ -108,6 +111,17 @@ impl Walk<'_> {
             }
         }
         Ok(kept)
+    }
+
+    fn reads_on(&mut self, field: &Field, why: &str) -> bool {
+        let decodes_itself = matches!(
+            field.of,
+            Type::Time | Type::MicroTime | Type::Quantity | Type::IntOrString | Type::Json
+        );
+        self.ended |= decodes_itself;
+        let is_saved =
+            ["json: cannot unmarshal", "illegal base64"].iter().any(|words| why.starts_with(words));
+        is_saved && !self.ended
     }
 
     /// The member's one form; nothing if it is as good as absent.

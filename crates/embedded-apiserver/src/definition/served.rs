@@ -163,12 +163,14 @@ impl Served {
         })
     }
 
-    /// The one form of what an apply has made: it has been held to the schema already, and its nulls stay.
-    pub(crate) fn applied(&self, object: &mut Object) {
+    /// The one form of what an apply has made: it has been held to the schema already, and its nulls stay. Says whether
+    /// something was left out.
+    pub(crate) fn applied(&self, object: &mut Object) -> bool {
         without_metadata(object, |object| {
-            prune(object, &self.schema, 0);
+            let unknown = prune(object, &self.schema, 1);
             fill(object, &self.schema);
-        });
+            !unknown.is_empty()
+        })
     }
 
     /// What was stored, as this version shows it.

@@ -96,6 +96,7 @@ impl Sent {
         let Some(Value::Array(entries)) = value else { return Self::Nothing };
         match &**entries {
             [] => return Self::Reset,
+            [Value::Null] => return Self::Reset,
             [Value::Object(only)] if only.values().all(is_zero) => return Self::Reset,
             _ => {}
         }

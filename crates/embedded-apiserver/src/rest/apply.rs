@@ -7,7 +7,7 @@ use crate::fields::{self, Applied, Managed, Refused};
 use crate::metadata::{self, Object};
 use crate::query::{FieldValidation, Query};
 use crate::rest::call::Call;
-use crate::rest::decode::{self, Blame};
+use crate::rest::decode::{self, Blame, Decoded, Hidden};
 use crate::rest::duplicates;
 use crate::rest::ownership::{Owners, with_operation};
 use crate::rest::write::{
@@ -58,6 +58,9 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
             FieldValidation::Strict | FieldValidation::Warn => doubtful.clone(),
         };
         let new = object.or_else(|| live.clone()).unwrap_or_default();
+        let decoded =
+            decode::patched(kind, Value::Object(new), &[], FieldValidation::Ignore, Blame::Apply(&config))?;
+        let Decoded { object: mut new, hidden, .. } = decoded;
         if current.is_none() && !metadata::text(&new, "uid").is_empty() {
             let why = format!(
                 "uid mismatch: the provided object specified uid {}, and no existing object was found",
@@ -65,12 +68,9 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
             );
             return Err(Status::conflict(kind, name, &why));
         }
-        let decoded =
-            decode::patched(kind, Value::Object(new), &[], FieldValidation::Ignore, Blame::Apply(&config))?;
-        let mut new = decoded.object;
         set_namespace(&mut new, target.namespace.as_deref())?;
         check_said_name(&new, name)?;
-        Ok(WorkedOut { live, owned, object: new, managed, warnings })
+        Ok(WorkedOut { live, owned, object: new, managed, warnings, hidden })
     };
     // It may take its time: done outside of the lock, and again inside only if somebody was faster.
     let tried = (seen.as_ref().map(|seen| seen.revision), work_out(seen.as_deref()));
@@ -79,19 +79,19 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
         let current = inner.state.get(&kind.storage, &key).cloned();
         let (seen, tried) = taken.take()?;
         let is_the_same = seen == current.as_ref().map(|current| current.revision);
-        let WorkedOut { live, owned, mut object, managed, mut warnings } =
+        let WorkedOut { live, owned, mut object, managed, mut warnings, hidden } =
             if is_the_same { tried? } else { work_out(current.as_deref())? };
         let owners = Owners::Known(managed);
         let (Some(current), Some(live)) = (&current, &live) else {
             check_number(&object)?;
             metadata::of(&mut object).remove("resourceVersion");
-            let new = New::by_update(target, now, dry_run);
+            let new = New::by_update(target, now, dry_run).hiding(hidden);
             let object = insert(core, inner, &new, object, owners);
             let object = object.map_err(|status| status.warned(&warnings))?;
             warnings.extend(warned(kind, &object, None));
             return Ok(Written { object, created: true, warnings });
         };
-        let edited = Edited { core, kind, target, name, current, old: live, owned: &owned, now };
+        let edited = Edited { core, kind, target, name, current, old: live, owned: &owned, now, hidden };
         let object = edited.store(inner, object, owners, dry_run);
         let object = object.map_err(|status| status.warned(&warnings))?;
         warnings.extend(warned(kind, &object, Some(live)));
@@ -107,6 +107,7 @@ struct WorkedOut {
     object: Object,
     managed: Managed,
     warnings: Vec<String>,
+    hidden: Hidden,
 }
 
 /// The configuration, and what of it was said twice. Most clients send JSON, which is YAML too.

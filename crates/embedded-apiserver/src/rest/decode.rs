@@ -19,6 +19,17 @@ pub(crate) struct Decoded {
     pub(crate) warnings: Vec<String>,
     /// As managedFields, which the object has no more.
     pub(crate) sent: Sent,
+    pub(crate) hidden: Hidden,
+}
+
+/// What the one form of a custom object does not show of what a client has sent, and the real server's does.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Hidden {
+    /// A whole number was written as a float, beside metadata and status: to Go that is another value, until it is
+    /// stored.
+    pub(crate) floats: bool,
+    /// Something was left out of what was applied: it is stored, and left out whenever it is read.
+    pub(crate) pruned: bool,
 }
 
 impl Decoded {
@@ -36,8 +47,12 @@ impl Decoded {
     }
 }
 
-fn sent(object: &Object) -> Sent {
-    Sent::of(metadata::get(object, "managedFields"))
+fn sent(kind: &Kind, object: &Object) -> Sent {
+    match metadata::get(object, "managedFields") {
+        // Of custom objects it is left out with all that is empty in the metadata.
+        Some(Value::Array(none)) if none.is_empty() && kind.builtin.is_none() => Sent::Nothing,
+        said => Sent::of(said),
+    }
 }
 
 /// JSON that says what it is, or does not.
@@ -56,9 +71,12 @@ fn unrecognized(kind: &Kind, why: &str, body: &[u8]) -> Status {
     ))
 }
 
-fn cannot_be_handled(kind: &Kind, why: &str) -> Status {
-    let (version, kind) = (kind.version(), kind.kind());
-    Status::bad_request(format!("{kind} in version {version:?} cannot be handled as a {kind}: {why}"))
+/// An object that says to be of a version and a kind, and cannot be decoded.
+fn cannot_be_handled(kind: &Kind, (version, of): (&str, &str), why: &str) -> Status {
+    let version =
+        if version.is_empty() { kind.version() } else { version.rsplit('/').next().unwrap_or(version) };
+    let (of, kind) = (if of.is_empty() { kind.kind() } else { of }, kind.kind());
+    Status::bad_request(format!("{of} in version {version:?} cannot be handled as a {kind}: {why}"))
 }
 
 /// Decodes the body of a create or an update.
@@ -88,13 +106,23 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
     if let Some((what, why)) = unconvertible(kind, &object) {
         return Err(Status::bad_request(format!("{what} cannot be handled as a Scale: {why}")));
     }
-    let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
-    let said = says("apiVersion").to_owned();
+    if kind.builtin.is_none() && object.get("apiVersion").is_some_and(Value::is_null) {
+        let of = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+        let why = ".apiVersion accessor error: <nil> is of the type <nil>, expected string";
+        let what = kind.kind();
+        return Err(Status::bad_request(format!(
+            "{of} in version \"\" cannot be handled as a {what}: {why}"
+        )));
+    }
+    let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (version, of) = (says("apiVersion"), says("kind"));
     if kind.builtin.is_some() {
         check_types(kind, &object).map_err(Status::bad_request)?;
     }
-    let sent = sent(&object);
-    let (object, unknown) = canonical(kind, object, false).map_err(|why| cannot_be_handled(kind, &why))?;
+    let sent = sent(kind, &object);
+    let cannot_be_handled = |why: &str| cannot_be_handled(kind, (&version, &of), why);
+    let Canonical { object, unknown, hidden } =
+        canonical(kind, object, false).map_err(|why| cannot_be_handled(&why))?;
     if kind.builtin.is_some() {
         // What is not known is not looked into: nobody sees that it is there twice.
         doubtful.retain(|twice| !unknown.iter().any(|unknown| is_within(twice, unknown)));
@@ -106,14 +134,14 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
         FieldValidation::Strict if doubtful.is_empty() => doubtful,
         FieldValidation::Strict => {
             let why = format!("strict decoding error: {}", doubtful.join(", "));
-            return Err(cannot_be_handled(kind, &why));
+            return Err(cannot_be_handled(&why));
         }
     };
     // The version of a custom object is looked at when it has been decoded.
-    if kind.builtin.is_none() && said != kind.api_version() {
-        return Err(Status::bad_request(other_version(&said, kind)).warned(&warnings));
+    if kind.builtin.is_none() && version != kind.api_version() {
+        return Err(Status::bad_request(other_version(&version, kind)).warned(&warnings));
     }
-    Ok(Decoded { object, warnings, sent })
+    Ok(Decoded { object, warnings, sent, hidden })
 }
 
 /// Whether a member that is there twice is an unknown one, or in one: both as warnings have it.
@@ -228,16 +256,17 @@ pub(crate) fn patched(
             Untyped::Later(why) => Status::internal(&why),
         })?,
     }
-    let owners = self::sent(&object);
-    let (object, unknown) = canonical(kind, object, is_apply).map_err(|why| wrong(&why, &sent))?;
+    let owners = self::sent(kind, &object);
+    let Canonical { object, unknown, hidden } =
+        canonical(kind, object, is_apply).map_err(|why| wrong(&why, &sent))?;
     let unknown: Vec<String> = duplicates.iter().cloned().chain(unknown).collect();
     match validation {
         FieldValidation::Strict if !unknown.is_empty() => {
             Err(wrong(&format!("strict decoding error: {}", unknown.join(", ")), &sent))
         }
-        FieldValidation::Ignore => Ok(Decoded { object, warnings: Vec::new(), sent: owners }),
+        FieldValidation::Ignore => Ok(Decoded { object, warnings: Vec::new(), sent: owners, hidden }),
         FieldValidation::Warn | FieldValidation::Strict => {
-            Ok(Decoded { object, warnings: unknown, sent: owners })
+            Ok(Decoded { object, warnings: unknown, sent: owners, hidden })
         }
     }
 }
@@ -334,8 +363,15 @@ fn other_version(version: &str, kind: &Kind) -> String {
     format!("the API version in the data ({version}) does not match the expected API version ({expected})")
 }
 
-/// The object's one form, and which members of it the kind does not know; or why it cannot be decoded.
-fn canonical(kind: &Kind, mut object: Object, is_apply: bool) -> Result<(Object, Vec<String>), String> {
+/// An object's one form, and which members of it the kind does not know.
+struct Canonical {
+    object: Object,
+    unknown: Vec<String>,
+    hidden: Hidden,
+}
+
+/// The object's one form; or why it cannot be decoded.
+fn canonical(kind: &Kind, mut object: Object, is_apply: bool) -> Result<Canonical, String> {
     let types = [("apiVersion", kind.api_version()), ("kind", kind.kind().to_owned())];
     let types = types.map(|(member, own)| {
         let said = object.remove(member);
@@ -347,22 +383,25 @@ fn canonical(kind: &Kind, mut object: Object, is_apply: bool) -> Result<(Object,
             let known = canonical_metadata(sent, "metadata", &mut unknown)?;
             object.insert("metadata".to_owned(), known);
         }
-        for value in object.values_mut() {
-            shorten_numbers(value);
+        let mut hidden = Hidden::default();
+        for (name, value) in &mut object {
+            hidden.floats |= shorten_numbers(value) && !matches!(name.as_str(), "metadata" | "status");
         }
         match kind.definition() {
-            Some(definition) if is_apply => definition.applied(&mut object),
+            Some(definition) if is_apply => hidden.pruned = definition.applied(&mut object),
+            // Nobody holds what says to be of another kind to the schema of this one.
+            Some(_) if types[1].1.is_some() => {}
             Some(definition) => unknown.append(&mut definition.decode(&mut object)?),
             None => {}
         }
         metadata::normalize(&mut object);
         let others = types.into_iter().filter_map(|(member, said)| Some((member.to_owned(), said?)));
         object.extend(others);
-        return Ok((object, unknown));
+        return Ok(Canonical { object, unknown, hidden });
     };
     let mut object = builtin.canonical(object, &mut unknown)?;
     metadata::normalize(&mut object);
-    Ok((object, unknown))
+    Ok(Canonical { object, unknown, hidden: Hidden::default() })
 }
 
 /// What was sent and is not in the object's one form, in words.

@@ -18,7 +18,7 @@ use crate::names;
 use crate::patch::Patch;
 use crate::query::{FieldValidation, Query};
 use crate::rest::call::Call;
-use crate::rest::decode::{self, Blame, Decoded};
+use crate::rest::decode::{self, Blame, Decoded, Hidden};
 use crate::rest::ownership::{Author, Owners, ScaleWrite, scale as scale_owners};
 use crate::rest::write::{
     AFTER_HOOKS, Edited, check_said_name, duplicates_of, forbidden_force, other_uid, set_namespace, shown,
@@ -198,8 +198,17 @@ pub(super) fn write(call: Call<'_>, paths: &ScalePaths, form: Form) -> Result<Re
             metadata::set(&mut parent, "resourceVersion", version);
         }
         let now = core.clock.now();
-        let edited =
-            Edited { core, kind, target: &main, name, current: &current, old: &old, owned: &owned, now };
+        let edited = Edited {
+            core,
+            kind,
+            target: &main,
+            name,
+            current: &current,
+            old: &old,
+            owned: &owned,
+            now,
+            hidden: Hidden::default(),
+        };
         let written = edited.store(inner, parent, Owners::Known(managed), dry_run).map_err(refused)?;
         let mut warnings = warnings;
         warnings.extend(warned(kind, &written, Some(&old)));

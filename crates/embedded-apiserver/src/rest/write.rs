@@ -21,7 +21,7 @@ use crate::patch::Patch;
 use crate::query::{FieldValidation, Query};
 use crate::rest::apply;
 use crate::rest::call::Call;
-use crate::rest::decode::{self, Blame, Decoded};
+use crate::rest::decode::{self, Blame, Decoded, Hidden};
 use crate::rest::definitions;
 use crate::rest::delete;
 use crate::rest::duplicates;
@@ -55,7 +55,7 @@ pub(super) fn create(call: Call<'_>) -> Result<Written, Status> {
     let author = call.author();
     let mut decoded = decode::object(kind, request.body(), validation)?;
     decoded.remove_equal_owners("");
-    let Decoded { object, mut warnings, sent } = decoded;
+    let Decoded { object, mut warnings, sent, .. } = decoded;
     let new = New::at(target, core.clock.now(), dry_run);
     let turn = Turn::of(core, &call.writer(dry_run));
     let mut taken = Taken::new((object, sent), turn.is_some());
@@ -80,7 +80,15 @@ pub(crate) fn create_object(
     };
     let author = Author::server();
     let now = core.clock.now();
-    let new = New { kind, namespace, now, dry_run: false, by_update: false, subresource: None };
+    let new = New {
+        kind,
+        namespace,
+        now,
+        dry_run: false,
+        by_update: false,
+        subresource: None,
+        hidden: Hidden::default(),
+    };
     core.store.write(|inner| insert(core, inner, &new, object, Owners::Changes(&author, Sent::Nothing)))
 }
 
@@ -111,16 +119,29 @@ pub(super) struct New<'a> {
     /// By a PUT or an apply: what only a create cleans up is stored as it was sent.
     by_update: bool,
     subresource: Option<&'a str>,
+    hidden: Hidden,
 }
 
 impl<'a> New<'a> {
     pub(super) fn at(target: &'a Target, now: Timestamp, dry_run: bool) -> Self {
         let (namespace, subresource) = (target.namespace.as_deref(), target.subresource.as_deref());
-        Self { kind: &target.kind, namespace, now, dry_run, by_update: false, subresource }
+        Self {
+            kind: &target.kind,
+            namespace,
+            now,
+            dry_run,
+            by_update: false,
+            subresource,
+            hidden: Hidden::default(),
+        }
     }
 
     pub(super) fn by_update(target: &'a Target, now: Timestamp, dry_run: bool) -> Self {
         Self { by_update: true, ..Self::at(target, now, dry_run) }
+    }
+
+    pub(super) fn hiding(self, hidden: Hidden) -> Self {
+        Self { hidden, ..self }
     }
 }
 
@@ -137,7 +158,7 @@ pub(super) fn insert(
     mut object: Object,
     owners: Owners<'_>,
 ) -> Result<Arc<Stored>, Status> {
-    let New { kind, namespace, now, dry_run, by_update, subresource } = *new;
+    let New { kind, namespace, now, dry_run, by_update, subresource, hidden } = *new;
     // What is no version is none.
     let version = parse_version(metadata::text(&object, "resourceVersion")).unwrap_or(0);
     set_namespace(&mut object, namespace)?;
@@ -187,7 +208,7 @@ pub(super) fn insert(
     if let Some(builtin) = kind.builtin {
         rules::default(builtin, &mut object);
     }
-    let unsaid = kind.builtin.is_some_and(|builtin| rules::leaves_unsaid(builtin, &object));
+    let unsaid = kind.builtin.is_some_and(|builtin| rules::leaves_unsaid(builtin, &object)) || hidden.pruned;
     // Defaults are the client's; what comes later, and what a hook has changed, is nobody's.
     let unmutated = unmutated.map(|object| defaulted(kind, object));
     let managed = owners.of(core, kind, None, unmutated.as_ref().unwrap_or(&object), now);

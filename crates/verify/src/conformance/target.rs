@@ -307,9 +307,10 @@ impl Target {
         self.see(&method, path, media, answer.code, &answer.json);
         if creates && answer.code == 201 {
             let collection = path.split('?').next().unwrap_or_default();
-            // A write to the status of a missing Service makes it.
+            // A write to the status of a Service makes the Service.
             let collection = collection.strip_suffix("/status").unwrap_or(collection);
-            let name = text(&answer.json, "/metadata/name");
+            // Events may have spaces in their names.
+            let name = text(&answer.json, "/metadata/name").replace(' ', "%20");
             let own = collection.ends_with(&format!("/{name}"));
             let path = if own { collection.to_owned() } else { format!("{collection}/{name}") };
             self.made.borrow_mut().push(path);

@@ -107,12 +107,13 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
             (Edit::Patch { .. }, Some((revision, new))) if revision == current.revision => new?,
             (edit, _) => edited(target, name, edit, &old, current.managed(), dry_run)?,
         };
-        let Decoded { object: new, mut warnings, sent } = decoded;
+        let Decoded { object: new, mut warnings, sent, hidden } = decoded;
         let owned = Managed::parse(current.managed());
-        let edited = Edited { core, kind, target, name, current: &current, old: &old, owned: &owned, now };
+        let (current, old, owned) = (&current, &old, &owned);
+        let edited = Edited { core, kind, target, name, current, old, owned, now, hidden };
         let object = edited.store(inner, new, Owners::Changes(&author, sent), dry_run);
         let object = object.map_err(|status| status.warned(&warnings))?;
-        warnings.extend(warned(kind, &object, Some(&old)));
+        warnings.extend(warned(kind, &object, Some(old)));
         Ok(Written { object, created: false, warnings })
     })
 }
@@ -226,6 +227,7 @@ pub(in crate::rest) struct Edited<'a> {
     /// Whose its fields are.
     pub(in crate::rest) owned: &'a Managed,
     pub(in crate::rest) now: Timestamp,
+    pub(in crate::rest) hidden: Hidden,
 }
 
 impl Edited<'_> {
@@ -274,7 +276,8 @@ impl Edited<'_> {
         }
         metadata::copy(old, &mut new, "resourceVersion");
         // A write that moves nothing but times in the managedFields is none.
-        if new == *old && managed.says_the_same_as(owned) && !current.leaves_unsaid() {
+        let changes = new != *old || self.counts_floats();
+        if !changes && managed.says_the_same_as(owned) && !current.leaves_unsaid() {
             inner.validated(&new)?;
             return inner.state.get(&kind.storage, &current.key).cloned().ok_or_else(|| {
                 // Cannot happen: the lock is held since it was found.
@@ -300,7 +303,8 @@ impl Edited<'_> {
             }
             return Ok(Arc::new(answer));
         }
-        let version = Version { key: current.key.clone(), object: new, managed: &managed, unsaid: false };
+        let version =
+            Version { key: current.key.clone(), object: new, managed: &managed, unsaid: self.hidden.pruned };
         put(inner, kind, version, current.revision, dry_run)
     }
 
@@ -385,6 +389,11 @@ impl Edited<'_> {
         }
     }
 
+    /// Whether whole numbers that are written as floats make another version of what is stored without.
+    const fn counts_floats(&self) -> bool {
+        self.hidden.floats && self.target.subresource.is_none()
+    }
+
     fn bumps_generation(&self, new: &Object) -> bool {
         let differs = |member: &str| new.get(member) != self.old.get(member);
         match self.kind.builtin {
@@ -394,9 +403,10 @@ impl Edited<'_> {
             }
             None => {
                 let names = new.keys().chain(self.old.keys());
-                names
-                    .filter(|name| *name != "metadata" && !(self.kind.has_status() && *name == "status"))
-                    .any(|name| differs(name))
+                self.counts_floats()
+                    || names
+                        .filter(|name| *name != "metadata" && !(self.kind.has_status() && *name == "status"))
+                        .any(|name| differs(name))
             }
         }
     }

@@ -23,6 +23,29 @@ fn with(member: &str, value: Value) -> Value {
 fn decoding() -> Vec<Case> {
     vec![
         case(
+            "a_version_that_is_null_is_no_text",
+            "A custom object whose apiVersion is null answers 400 and says of which type that is.",
+            async |t| {
+                let mut object = widget("a", json!({}));
+                object["apiVersion"] = Value::Null;
+                let answer = t.post(&t.widgets(""), &object).await?;
+                let part =
+                    "Widget in version \"\" cannot be handled as a Widget: .apiVersion accessor error: <nil>";
+                answer.says(400, "BadRequest", part).map(drop)
+            },
+        ),
+        case(
+            "nobody_holds_another_kind_to_a_schema",
+            "A custom object that says to be of another kind answers 422 without a warning of members that are unknown.",
+            async |t| {
+                let mut object = tracker("a", json!({ "unknown": 1 }));
+                object["kind"] = "x".into();
+                let answer = t.post(&t.trackers(""), &object).await?;
+                answer.refused(422, "Invalid")?;
+                same("the warnings", answer.warnings().len(), 0)
+            },
+        ),
+        case(
             "a_time_that_is_none_comes_before_members_of_wrong_types",
             "A Lease with a time that cannot be read and a member of a wrong type before it answers 400 for the time.",
             async |t| {
@@ -157,6 +180,26 @@ async fn apply_gear(t: &crate::conformance::Target, config: Value) -> Result<Ans
 fn kinds() -> Vec<Case> {
     vec![
         case(
+            "a_whole_number_as_a_float_is_a_change",
+            "A patch of 2 to 2.0 in a custom object counts a generation, though 2 is what is stored.",
+            async |t| {
+                t.make(&t.widgets(""), widget("a", json!({ "size": 2 }))).await?;
+                let patched = t.merge(&t.widgets("/a"), json!({ "spec": { "size": 2.0 } })).await?.is(200)?;
+                has(&patched, json!({ "metadata": { "generation": 2 }, "spec": { "size": 2 } }))
+            },
+        ),
+        case(
+            "what_cannot_be_decoded_is_named_as_it_says",
+            "A custom object of another version whose metadata cannot be decoded is named with that version.",
+            async |t| {
+                let mut object = with("uid", 1.into());
+                object["apiVersion"] = "x".into();
+                let answer = t.post(&t.widgets(""), &object).await?;
+                let part = "Widget in version \"x\" cannot be handled as a Widget";
+                answer.says(400, "BadRequest", part).map(drop)
+            },
+        ),
+        case(
             "an_event_may_be_called_anything_that_is_part_of_a_path",
             "The name of an Event of core/v1 is held to nothing but that a path can have it, and so is its generateName.",
             async |t| {
@@ -239,6 +282,34 @@ fn kinds() -> Vec<Case> {
 
 fn owners() -> Vec<Case> {
     vec![
+        case(
+            "an_empty_list_of_owners_of_a_custom_object_says_nothing",
+            "managedFields that are an empty list take all fields from all owners, but of a custom object they do nothing.",
+            async |t| {
+                t.labelled("a", "l", "x").await?;
+                t.make(&t.widgets(""), with("labels", json!({ "l": "x" }))).await?;
+                let none = json!({ "metadata": { "managedFields": [] } });
+                let map = t.merge(&t.maps("/a"), none.clone()).await?.is(200)?;
+                same("owners of the map", &map["metadata"]["managedFields"], &Value::Null)?;
+                let widget = t.merge(&t.widgets("/a"), none).await?.is(200)?;
+                holds("the widget has owners", widget["metadata"]["managedFields"].is_array())?;
+                let zero = json!({ "metadata": { "managedFields": [null] } });
+                let widget = t.merge(&t.widgets("/a"), zero).await?.is(200)?;
+                same("owners of the widget", &widget["metadata"]["managedFields"], &Value::Null)
+            },
+        ),
+        case(
+            "what_was_applied_and_pruned_is_written_once_more",
+            "After an apply of which something was pruned a patch that changes nothing makes a new version.",
+            async |t| {
+                let config = json!({ "spec": { "open": { "inner": { "b": "y" } } } });
+                let made = apply_gear(t, config).await?.is(201)?;
+                let patched = t.merge(&t.gears("/a"), json!({})).await?.is(200)?;
+                holds("it is another version", version(&made) != version(&patched))?;
+                let again = t.merge(&t.gears("/a"), json!({})).await?.is(200)?;
+                same("the version", version(&again), version(&patched))
+            },
+        ),
         case(
             "a_write_in_another_version_takes_the_status_from_its_owner",
             "An update in another version than the status was applied in leaves the status and takes it from its owner.",
