@@ -16,7 +16,8 @@ func burstMeasured(keys []int64, operations int) []float64 {
 	return bursts(queue, keys, operations, same[int64])
 }
 
-// vectors is a provider in the shape of controller-runtime's: vectors with the labels name and controller.
+// vectors is a provider in the shape of controller-runtime's: vectors with the labels name and controller; with the buckets of
+// component-base, as ours has.
 type vectors struct {
 	depth, unfinished, longest *prometheus.GaugeVec
 	adds, retries              *prometheus.CounterVec
@@ -33,7 +34,7 @@ var provider = sync.OnceValue(func() *vectors {
 	}
 	histogram := func(name string) *prometheus.HistogramVec {
 		return prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Subsystem: "workqueue", Name: name, Help: name, Buckets: prometheus.ExponentialBuckets(10e-9, 10, 12),
+			Subsystem: "workqueue", Name: name, Help: name, Buckets: prometheus.ExponentialBuckets(1e-6, 10, 10),
 		}, labels)
 	}
 	made := &vectors{

@@ -16,11 +16,13 @@ func contended(producers, consumers, items int) []float64 {
 	queue := workqueue.NewTyped[int64]()
 	begun := make(chan struct{})
 	each := items / producers
-	var adding, taking sync.WaitGroup
+	var ready, adding, taking sync.WaitGroup
+	ready.Add(producers + consumers)
 	cpus := runtime.NumCPU()
 	for producer := range producers {
 		adding.Go(func() {
 			defer pinned(producer % cpus)()
+			ready.Done()
 			<-begun
 			for at := range each {
 				queue.Add(int64(producer*each + at))
@@ -30,6 +32,8 @@ func contended(producers, consumers, items int) []float64 {
 	for consumer := range consumers {
 		taking.Go(func() {
 			defer pinned((consumer + 1) % cpus)()
+			ready.Done()
+			<-begun
 			for {
 				item, shutdown := queue.Get()
 				if shutdown {
@@ -39,6 +43,7 @@ func contended(producers, consumers, items int) []float64 {
 			}
 		})
 	}
+	ready.Wait()
 	runtime.GC()
 	begin := time.Now()
 	close(begun)

@@ -319,9 +319,9 @@ impl<T: Eq, B: Backlog> Future for AddWait<'_, T, B> {
                     core.after_add(added, &mut wakes);
                     _left_waker = this.key.take().and_then(|key| core.adder_leaves(key, &mut wakes));
                     drop(core);
+                    let item = this.add.take().and_then(|(item, _)| item); // First: a waker may panic.
                     wakes.fire();
                     shared.observe(|observer| observer.added(added));
-                    let item = this.add.take().and_then(|(item, _)| item);
                     return Poll::Ready(rejected_by_shutdown(added, item));
                 }
                 None => {

@@ -36,7 +36,9 @@ impl SlotId {
 ///
 /// # Panics
 ///
-/// A panic in a method reaches the caller of the queue. The queue stays usable and its own books stay right.
+/// A panic in a method reaches the caller of the queue. The queue stays usable and its own books stay right. An item that is
+/// to run again and whose `push` panics when its guard ends stays in flight until
+/// [`abandon`](crate::WorkQueue::abandon).
 #[doc(alias = "Queue")]
 pub trait Backlog {
     /// What rides with an item from its add to its hand-out: a priority, a group, the reasons of the trigger. `()` for

@@ -73,7 +73,8 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
     /// How many items that are done the queue keeps, to make the clones that it hands out from them by
     /// [`clone_from`](Clone::clone_from): a `String` then costs one allocation from add to done, the caller's, instead of
     /// two. None by default, since what is kept is dropped late: when it is overwritten, by
-    /// [`shrink`](WorkQueue::shrink), or at shutdown. 32 are enough for as many workers.
+    /// [`shrink`](WorkQueue::shrink), or at shutdown. What is overwritten is dropped under the queue's lock: not for items
+    /// whose `Drop` calls the queue. 32 are enough for as many workers.
     pub const fn spares(mut self, spares: usize) -> Self {
         self.spares = spares;
         self

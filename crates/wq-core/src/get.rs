@@ -77,8 +77,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// Cancel safe. The item leaves the queue in the poll that returns it; a future dropped before has lost nothing but
     /// its place in line, and if it was woken already it wakes the next in line.
     ///
-    /// A future that has waited and is then neither polled nor dropped may keep a wake-up to itself; after a time
-    /// others are woken in its stead. Do not hold on to one.
+    /// A future that has waited and is then neither polled nor dropped may keep a wake-up to itself; after some thirty
+    /// adds that woke nobody another is woken in its stead. Do not hold on to one.
     #[doc(alias = "Get")]
     pub fn get(&self) -> Get<'_, T, B> {
         Get::on(self.shared_ref())
@@ -221,6 +221,15 @@ impl<'q, T, B: Backlog> Get<'q, T, B> {
     }
 }
 
+/// What a getter took. First it gets its guards, then comes what is code of others and may panic.
+struct Taken<G> {
+    got: G,
+    /// To be fired.
+    wakes: Wakes,
+    /// To be dropped.
+    left: [Option<Waker>; 2],
+}
+
 /// A getter in line. `P` points to the queue.
 struct Wait<P, T, B>
 where
@@ -243,8 +252,10 @@ where
     {
         let now = self.shared.now();
         self.poll_with(context, |core| core.state.get(now)).map(|taken| {
-            let (got, wakes) = taken?;
-            Some(Holding::begin(self.shared.clone(), got, wakes))
+            let Taken { got, wakes, left } = taken?;
+            let holding = Holding::begin(self.shared.clone(), got, wakes);
+            drop(left);
+            Some(holding)
         })
     }
 
@@ -256,7 +267,7 @@ where
         &mut self,
         context: &Context<'_>,
         mut take: impl FnMut(&mut Core<T, B>) -> Take<G>,
-    ) -> Poll<Option<(G, Wakes)>> {
+    ) -> Poll<Option<Taken<G>>> {
         // A waker is user code: cloned before the lock is taken, and only to go to sleep with.
         let mut fresh: Option<Waker> = None;
         loop {
@@ -289,14 +300,14 @@ where
             if taken.is_some() {
                 core.room_came(&mut wakes);
             }
-            _left_waker = self.key.take().and_then(|key| {
+            let left = self.key.take().and_then(|key| {
                 if planted("arrival-calls-nobody") {
                     return core.getters.leave(key).1;
                 }
                 core.getter_leaves(key, &mut wakes)
             });
             drop(core);
-            return Poll::Ready(taken.map(|got| (got, wakes)));
+            return Poll::Ready(taken.map(|got| Taken { got, wakes, left: [left, fresh] }));
         }
     }
 }
@@ -314,8 +325,9 @@ impl<'q, T: Clone, B: Backlog> Wait<&'q Shared<T, B>, T, B> {
         taken.map(|taken| {
             let waited: Vec<_> = batch.iter().map(|got| got.waited).collect();
             let guards = batch.into_iter().map(|got| ProcessingGuard(Holding::new(shared, got))).collect();
-            if let Some(((), wakes)) = taken {
+            if let Some(Taken { wakes, left, got: () }) = taken {
                 wakes.fire();
+                drop(left);
             }
             shared.observe(|observer| {
                 waited.iter().for_each(|waited| observer.got(waited.unwrap_or_default()))

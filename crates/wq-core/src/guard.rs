@@ -110,13 +110,14 @@ where
             Take::Ended => Err(TryGetError::ShutDown),
         };
         drop(core);
-        let waited = match next {
-            Ok(got) => {
-                (self.item, self.order, self.ticket, self.armed) = (got.item, got.order, got.ticket, true);
-                Ok(got.waited)
-            }
-            Err(error) => Err(error),
-        };
+        // What was in hand is dropped last: whatever panics in between, the next item has its guard.
+        let mut before = None;
+        let waited = next.map(|got| {
+            (self.ticket, self.armed) = (got.ticket, true);
+            let item = std::mem::replace(&mut self.item, got.item);
+            before = Some((item, std::mem::replace(&mut self.order, got.order)));
+            got.waited
+        });
         wakes.fire();
         self.shared.end(finished);
         self.shared.observe(|observer| {
@@ -124,6 +125,7 @@ where
                 observer.got(waited.unwrap_or_default());
             }
         });
+        drop(before);
         waited.map(|_| self)
     }
 }

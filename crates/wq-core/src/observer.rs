@@ -13,7 +13,8 @@ use crate::added::Added;
 ///
 /// Two observers are one: `(first, second)` tells both, in this order.
 ///
-/// A queue with an observer reads the clock once in each operation; one without reads no clock.
+/// A queue with an observer reads the clock once in each operation, and in each poll of one that waits; one without reads it for
+/// time-outs alone, and once a process to learn how long a thread should pause at a lock that is taken.
 ///
 /// # Panics
 ///

@@ -15,8 +15,8 @@ use jobs::Jobs;
 mod crew;
 mod jobs;
 
-/// Items begun in one poll before the task gives way to others.
-const TURNS: usize = 64;
+/// Items begun and jobs polled in one poll before the task gives way to others.
+const TURNS: usize = 128;
 
 /// Why not everything was processed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -78,7 +78,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `work` panics; and when polled again after it was ready.
+    /// If `work` panics.
     ///
     /// # Cancel safety
     ///
@@ -146,28 +146,21 @@ where
     F: FnMut(ProcessingGuard<'q, T, B>) -> W,
     W: Future<Output = Result<(), E>>,
 {
-    /// Goes on with the jobs that were woken, then begins one if there are a place and an item. `false`: there is nothing
-    /// to begin now; and nothing ever, if no job is at work.
-    fn turn(&mut self, context: &mut Context<'_>) -> Poll<bool> {
-        while let Some(ended) = self.jobs.poll_woken() {
-            match ended {
-                Ok(()) => self.done += 1,
-                Err(error) => {
-                    self.error.get_or_insert(error);
-                    self.get = None; // It may have been woken: leaving the line passes that on.
-                }
+    /// Begins a job if there are a place and an item. `Ready(false)`: the queue has ended, or is asked no more.
+    fn poll_begin(&mut self, context: &mut Context<'_>) -> Poll<bool> {
+        let Some(get) = self.get.as_mut() else { return Poll::Ready(false) };
+        Pin::new(get)
+            .poll(context)
+            .map(|guard| guard.map(|guard| self.jobs.begin((self.work)(guard))).is_some())
+    }
+
+    fn ended(&mut self, ended: Result<(), E>) {
+        match ended {
+            Ok(()) => self.done += 1,
+            Err(error) => {
+                self.error.get_or_insert(error);
+                self.get = None; // It may have been woken: leaving the line passes that on.
             }
-        }
-        let Some(get) = self.get.as_mut().filter(|_| self.jobs.has_place()) else {
-            return Poll::Ready(false);
-        };
-        match Pin::new(get).poll(context) {
-            Poll::Ready(Some(guard)) => {
-                self.jobs.begin((self.work)(guard));
-                Poll::Ready(true)
-            }
-            Poll::Ready(None) => Poll::Ready(false),
-            Poll::Pending => Poll::Pending,
         }
     }
 }
@@ -183,22 +176,33 @@ where
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        if this.jobs.places() == 0 {
+        if this.jobs.most() == 0 {
             return Poll::Ready(Err(ProcessError::NoWorkers));
         }
-        this.jobs.attend(context.waker());
+        this.jobs.set_task(context.waker());
+        // What the queue last answered in this poll; what a job leaves behind may change it.
+        let mut answer = None;
         for _ in 0..TURNS {
-            match this.turn(context) {
-                Poll::Ready(true) => {}
-                // The queue has ended, or is not asked any more; what is at work may still bring an item back.
-                Poll::Ready(false) if this.jobs.at_work() == 0 => {
+            if answer.is_none() && this.jobs.has_place() {
+                match this.poll_begin(context) {
+                    Poll::Ready(true) => continue,
+                    other => answer = Some(other),
+                }
+            }
+            match this.jobs.poll_woken() {
+                Some(Poll::Ready(ended)) => {
+                    this.ended(ended);
+                    answer = None;
+                }
+                Some(Poll::Pending) => {}
+                None if this.jobs.at_work() == 0 && answer == Some(Poll::Ready(false)) => {
                     let done = this.done;
                     return Poll::Ready(match this.error.take() {
                         Some(error) => Err(ProcessError::Failed { done, error }),
                         None => Ok(done),
                     });
                 }
-                Poll::Ready(false) | Poll::Pending => return Poll::Pending,
+                None => return Poll::Pending,
             }
         }
         context.waker().wake_by_ref();

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
@@ -84,7 +84,7 @@ impl QueueMetrics {
             sources: Arc::default(),
         };
         let registry = registry.sub_registry_with_prefix("workqueue");
-        let gauges = Scrape(Arc::downgrade(&metrics.sources));
+        let gauges = Scrape(Arc::clone(&metrics.sources));
         registry.register_collector(Box::new(gauges));
         registry.register("adds", "Total number of adds handled by workqueue", metrics.adds.clone());
         registry.register("retries", "Total number of retries handled by workqueue", metrics.retries.clone());
@@ -101,7 +101,7 @@ impl QueueMetrics {
         metrics
     }
 
-    /// Builds a queue with these metrics, under its name. It takes the place of the builder's observer: to have another
+    /// Builds a queue with these metrics, under its name; one without a name has the empty one. It takes the place of the builder's observer: to have another
     /// beside it, join [`observer`](Self::observer) and [`watch`](Self::watch) by hand.
     ///
     /// # Errors
@@ -196,8 +196,8 @@ impl Sources {
     }
 }
 
-/// The collector of the gauges. It does not keep the metrics alive.
-struct Scrape(Weak<Sources>);
+/// The collector of the gauges.
+struct Scrape(Arc<Sources>);
 
 impl fmt::Debug for Scrape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -207,7 +207,7 @@ impl fmt::Debug for Scrape {
 
 impl Collector for Scrape {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let read = self.0.upgrade().map(|sources| sources.read()).unwrap_or_default();
+        let read = self.0.read();
         let mut gauge = |name, help, value: fn(&Gauges) -> f64| {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             for (name, gauges) in &read {

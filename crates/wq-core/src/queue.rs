@@ -177,7 +177,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     }
 
     /// Gives back memory that is not in use. A queue does this by itself too, after a while of low occupancy, but for its
-    /// [`spares`](Builder::spares).
+    /// [`spares`](Builder::spares). What is below the highest place that an item is in stays.
     pub fn shrink(&self) {
         let _spares; // Dropped after the lock.
         let mut core = self.shared.lock();

@@ -1,8 +1,9 @@
 //! State: which item is in which phase, and which comes next. Pure and single-threaded: it knows no lock, no waker and
 //! no clock (`now` is an argument, and `None` where nobody measures).
 //!
-//! User code that runs in here: `Eq` and `Clone` of items, and the backlog. Each may panic; none then leaves the books
-//! wrong. `Drop` of an item never runs in here: what is no longer needed is handed out, or left with the caller.
+//! User code that runs in here: `Eq`, `Borrow`, `Clone` and `From` of items, and the backlog with its orders. Each may panic;
+//! none then leaves the books wrong. `Drop` of an item never runs in here, but for what `clone_from` overwrites in a spare:
+//! what is no longer needed is handed out, or left with the caller.
 
 mod batch;
 mod view;
@@ -163,10 +164,11 @@ impl<T, B: Backlog> State<T, B> {
                 let index = self.slab.next_index();
                 // First the steps that may panic.
                 offer.make();
+                let none = B::Order::default();
                 self.backlog.push(SlotId::from_index(index), order);
                 let Some(item) = offer.take() else { return Some(Added::Merged) }; // Not reached: it was made.
                 let meta = Meta::new(Phase::Queued, 0);
-                self.slab.insert(Slot::Held { item, order: B::Order::default(), hash, meta });
+                self.slab.insert(Slot::Held { item, order: none, hash, meta });
                 place.insert(index);
                 self.queued += 1;
                 self.occupancy.entered(self.table.len());
@@ -274,8 +276,8 @@ impl<T, B: Backlog> State<T, B> {
             }
             Phase::Processing => {
                 let worked = self.stamps.done(index, now);
-                let Some(item) = self.forget(index, ticket.hash) else { return Finished::Stale };
                 self.in_flight -= 1;
+                let Some(item) = self.forget(index, ticket.hash) else { return Finished::Stale };
                 Finished::Left { item: self.spares.keep(item), worked }
             }
         }
@@ -305,8 +307,8 @@ impl<T, B: Backlog> State<T, B> {
             return None;
         }
         let order = self.backlog.remove(SlotId::from_index(index)).unwrap_or_default();
-        let item = self.forget(index, hash)?;
         self.queued -= 1;
+        let item = self.forget(index, hash)?;
         Some((item, order))
     }
 
@@ -396,7 +398,7 @@ impl<T, B: Backlog> State<T, B> {
         self.forget(index, hash)
     }
 
-    /// Takes an item out of table and slab. The caller has counted it.
+    /// Takes an item out of table and slab. The caller has counted it: the backlog may panic when it shrinks.
     #[inline]
     fn forget(&mut self, index: u32, hash: ItemHash) -> Option<T> {
         if let Ok(entry) = self.table.find_entry(hash.spread(), |&other| other == index) {

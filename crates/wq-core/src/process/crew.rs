@@ -1,5 +1,6 @@
 //! Crew: workers on threads, who all stop when the work of one fails.
 
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
@@ -21,7 +22,7 @@ struct Crew<E> {
     error: Mutex<Option<E>>,
     has_stopped: AtomicBool,
     /// The wakers of those who wait for an item, by worker.
-    asleep: Mutex<Vec<Option<Waker>>>,
+    asleep: Mutex<BTreeMap<usize, Waker>>,
 }
 
 /// Runs the workers, the caller as one of them.
@@ -41,12 +42,14 @@ where
         done: AtomicUsize::new(0),
         error: Mutex::new(None),
         has_stopped: AtomicBool::new(false),
-        asleep: Mutex::new(vec![None; workers]),
+        asleep: Mutex::default(),
     };
     thread::scope(|scope| {
         let crew = &crew;
+        let on_panic = StopOnPanic(crew); // A thread that cannot be had.
         let threads: Vec<_> =
             (0..others).map(|me| scope.spawn(move || crew.work(me, shared, work))).collect();
+        std::mem::forget(on_panic);
         let ours = panic::catch_unwind(AssertUnwindSafe(|| crew.work(others, shared, work)));
         let theirs: Vec<_> = threads.into_iter().map(thread::ScopedJoinHandle::join).collect();
         let panicked = [ours].into_iter().chain(theirs).find_map(Result::err);
@@ -77,7 +80,11 @@ impl<E> Crew<E> {
                     self.done.fetch_add(1, Ordering::Relaxed);
                 }
                 Err(error) => {
-                    self.error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                    let later = {
+                        let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
+                        if first.is_some() { Some(error) } else { first.replace(error) }
+                    };
+                    drop(later);
                     self.stop();
                 }
             }
@@ -102,7 +109,7 @@ impl<E> Crew<E> {
         let polled = Pin::new(get).poll(context);
         if polled.is_pending() {
             let waker = context.waker().clone();
-            let left = self.asleep().get_mut(me).and_then(|place| place.replace(waker));
+            let left = self.asleep().insert(me, waker);
             drop(left);
             // Once more: whoever stops from here on finds the waker.
             if self.has_stopped.load(Ordering::SeqCst) {
@@ -114,11 +121,11 @@ impl<E> Crew<E> {
 
     fn stop(&self) {
         self.has_stopped.store(true, Ordering::SeqCst);
-        let asleep: Vec<Waker> = self.asleep().iter_mut().filter_map(Option::take).collect();
-        asleep.into_iter().for_each(Waker::wake);
+        let asleep = std::mem::take(&mut *self.asleep());
+        asleep.into_values().for_each(Waker::wake);
     }
 
-    fn asleep(&self) -> std::sync::MutexGuard<'_, Vec<Option<Waker>>> {
+    fn asleep(&self) -> std::sync::MutexGuard<'_, BTreeMap<usize, Waker>> {
         self.asleep.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,61 +1,59 @@
 //! Jobs: the futures at work in one task, at most so many. A wake of one leads to a poll of that one alone.
 
+use std::collections::VecDeque;
 use std::future::Future;
-use std::mem;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 pub(super) struct Jobs<W> {
-    /// Each place keeps its allocation from job to job.
+    most: usize,
+    /// Made when there is a job for one, and kept: the next job uses its allocation.
     places: Vec<Place<W>>,
     /// Places without a job.
     free: Vec<usize>,
     woken: Arc<Woken>,
-    /// Taken from `woken`, to be polled.
-    turn: Vec<usize>,
 }
 
 struct Place<W> {
     job: Pin<Box<Option<W>>>,
     waker: Waker,
-    nudge: Arc<Nudge>,
+    /// Behind the waker.
+    own: Arc<JobWaker>,
 }
 
-/// Which jobs were woken since the last look, and the task to wake for them.
+/// The places of jobs that were woken and not polled since, first woken first, and the task to wake for them.
 #[derive(Default)]
 struct Woken {
-    places: Mutex<Vec<usize>>,
+    list: Mutex<VecDeque<usize>>,
     task: Mutex<Option<Waker>>,
 }
 
-/// The waker of a place.
-struct Nudge {
+struct JobWaker {
     place: usize,
-    /// Whether the place is in `woken` already.
-    is_in: AtomicBool,
+    is_listed: AtomicBool,
     woken: Arc<Woken>,
 }
 
-impl Nudge {
-    /// Whether the place was not in `woken` before.
-    fn enter(&self) -> bool {
-        let is_new = !self.is_in.swap(true, Ordering::AcqRel);
+impl JobWaker {
+    /// Puts the place into the list. `false` if it is there.
+    fn list(&self) -> bool {
+        let is_new = !self.is_listed.swap(true, Ordering::AcqRel);
         if is_new {
-            self.woken.places.lock().unwrap_or_else(PoisonError::into_inner).push(self.place);
+            self.woken.list.lock().unwrap_or_else(PoisonError::into_inner).push_back(self.place);
         }
         is_new
     }
 }
 
-impl Wake for Nudge {
+impl Wake for JobWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if self.enter() {
+        if self.list() {
             let task = self.woken.task.lock().unwrap_or_else(PoisonError::into_inner).clone();
             if let Some(task) = task {
                 task.wake();
@@ -65,72 +63,64 @@ impl Wake for Nudge {
 }
 
 impl<W> Jobs<W> {
-    pub(super) fn new(places: usize) -> Self {
-        let woken = Arc::<Woken>::default();
-        let place = |place| {
-            let nudge = Arc::new(Nudge { place, is_in: AtomicBool::new(false), woken: Arc::clone(&woken) });
-            Place { job: Box::pin(None), waker: Waker::from(Arc::clone(&nudge)), nudge }
-        };
-        Self {
-            places: (0..places).map(place).collect(),
-            free: (0..places).rev().collect(),
-            woken: Arc::clone(&woken),
-            turn: Vec::new(),
-        }
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, places: Vec::new(), free: Vec::new(), woken: Arc::default() }
     }
 
-    pub(super) fn places(&self) -> usize {
-        self.places.len()
+    /// How many may be at work.
+    pub(super) const fn most(&self) -> usize {
+        self.most
     }
 
-    pub(super) fn at_work(&self) -> usize {
+    pub(super) const fn at_work(&self) -> usize {
         self.places.len() - self.free.len()
     }
 
-    pub(super) fn has_place(&self) -> bool {
-        !self.free.is_empty()
+    pub(super) const fn has_place(&self) -> bool {
+        self.at_work() < self.most
     }
 
     /// Wakes of jobs wake this task from now on.
-    pub(super) fn attend(&self, task: &Waker) {
-        let left;
+    pub(super) fn set_task(&self, task: &Waker) {
+        let task = task.clone();
         let mut held = self.woken.task.lock().unwrap_or_else(PoisonError::into_inner);
-        if !held.as_ref().is_some_and(|held| held.will_wake(task)) {
-            left = held.replace(task.clone());
-            drop(held);
-            drop(left);
+        let left = held.replace(task);
+        drop(held);
+        drop(left);
+    }
+
+    /// Puts a job into a place. It counts as woken.
+    pub(super) fn begin(&mut self, job: W) {
+        let at = self.free.pop().unwrap_or_else(|| self.make_place());
+        if let Some(place) = self.places.get_mut(at) {
+            place.job.set(Some(job));
+            place.own.list();
         }
     }
 
-    /// Puts a job into a place; it is polled with the next ones that were woken.
-    pub(super) fn begin(&mut self, job: W) {
-        if let Some(place) = self.free.pop().and_then(|place| self.places.get_mut(place)) {
-            place.job.set(Some(job));
-            place.nudge.enter();
-        }
+    fn make_place(&mut self) -> usize {
+        let place = self.places.len();
+        let woken = Arc::clone(&self.woken);
+        let own = Arc::new(JobWaker { place, is_listed: AtomicBool::new(false), woken });
+        self.places.push(Place { job: Box::pin(None), waker: Waker::from(Arc::clone(&own)), own });
+        place
     }
 }
 
 impl<W: Future> Jobs<W> {
-    /// Polls jobs that were woken until one ends; `None` when all have been polled.
-    pub(super) fn poll_woken(&mut self) -> Option<W::Output> {
-        loop {
-            if self.turn.is_empty() {
-                mem::swap(
-                    &mut self.turn,
-                    &mut *self.woken.places.lock().unwrap_or_else(PoisonError::into_inner),
-                );
-                self.turn.reverse(); // Taken from the end: first woken, first polled.
-            }
-            let at = self.turn.pop()?;
-            let Some(place) = self.places.get_mut(at) else { continue };
-            place.nudge.is_in.store(false, Ordering::Release);
-            let Some(job) = place.job.as_mut().as_pin_mut() else { continue };
-            if let Poll::Ready(output) = job.poll(&mut Context::from_waker(&place.waker)) {
-                place.job.set(None);
-                self.free.push(at);
-                return Some(output);
-            }
+    /// Polls the job that was woken first; `None` if none was.
+    pub(super) fn poll_woken(&mut self) -> Option<Poll<W::Output>> {
+        let at = self.woken.list.lock().unwrap_or_else(PoisonError::into_inner).pop_front()?;
+        let Some(place) = self.places.get_mut(at) else { return Some(Poll::Pending) };
+        // Before the poll, and so that it sees what a wake before this was sent for: that wake found the place listed, and
+        // left it at that. One after this lists the place again.
+        place.own.is_listed.swap(false, Ordering::AcqRel);
+        let Some(job) = place.job.as_mut().as_pin_mut() else { return Some(Poll::Pending) };
+        let polled = job.poll(&mut Context::from_waker(&place.waker));
+        if polled.is_ready() {
+            place.job.set(None);
+            self.free.push(at);
         }
+        Some(polled)
     }
 }

@@ -234,6 +234,69 @@ fn items_are_dropped_outside_the_lock() {
     assert!(queue.counts().is_idle());
 }
 
+/// An item whose original, the one without a copy's mark, panics when it is dropped.
+#[derive(Debug, PartialEq, Eq, Hash, Clone)]
+struct Bomb(u8, Fuse);
+
+/// All are equal: a bomb is known by its number. Burns once.
+#[derive(Debug, Default, Clone)]
+struct Fuse(Arc<AtomicUsize>);
+
+impl PartialEq for Fuse {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Fuse {}
+
+impl Hash for Fuse {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        let armed = self.1.0.swap(0, Ordering::SeqCst);
+        assert!(armed == 0, "the panic that this test wants");
+    }
+}
+
+#[test]
+fn a_panic_in_drop_in_done_and_get_leaves_the_next_item_to_its_guard() {
+    let queue = WorkQueue::new();
+    let fuse = Fuse::default();
+    queue.add(Bomb(1, fuse.clone()));
+    queue.add(Bomb(2, Fuse::default()));
+    let guard = queue.try_get().unwrap();
+    fuse.0.store(1, Ordering::SeqCst);
+    assert!(panics(|| drop(guard.done_and_get())));
+    assert!(queue.counts().is_idle(), "{:?}: both have ended, the second with its guard", queue.counts());
+}
+
+#[test]
+fn a_panic_in_the_drop_of_a_waker_leaves_no_item_without_a_guard() {
+    struct Panics(AtomicUsize);
+    impl std::task::Wake for Panics {
+        fn wake(self: Arc<Self>) {}
+    }
+    impl Drop for Panics {
+        fn drop(&mut self) {
+            assert!(self.0.load(Ordering::SeqCst) == 0, "the panic that this test wants");
+        }
+    }
+    let queue = WorkQueue::<u32>::new();
+    let waker = std::task::Waker::from(Arc::new(Panics(AtomicUsize::new(1))));
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    let mut first = queue.get();
+    assert!(std::pin::Pin::new(&mut first).poll(&mut context).is_pending());
+    let mut get = queue.get();
+    assert!(std::pin::Pin::new(&mut get).poll(&mut std::task::Context::from_waker(&waker)).is_pending());
+    drop(waker); // The line has the last one.
+    queue.add(1); // Wakes the first: the other is asleep still when it is polled, and takes its waker along.
+    assert!(panics(|| drop(std::pin::Pin::new(&mut get).poll(&mut context))));
+    assert!(queue.counts().is_idle(), "{:?}", queue.counts());
+}
+
 #[test]
 fn an_observer_may_call_the_queue_and_may_panic() {
     #[derive(Default)]

@@ -196,6 +196,31 @@ fn a_task_whose_work_never_waits_gives_way_to_others() {
     assert!(queue.len() > 900);
 }
 
+#[test]
+fn a_job_that_wakes_itself_gives_way_to_others() {
+    let queue = filled(3);
+    let wakes = Wakes::new();
+    let busy = async |_item: ProcessingGuard<'_, u32>| {
+        std::future::poll_fn(|context| {
+            context.waker().wake_by_ref();
+            Poll::<Result<(), Nothing>>::Pending
+        })
+        .await
+    };
+    let mut process = pin!(queue.process(2, busy));
+    for _ in 0..3 {
+        assert!(wakes.poll(&mut process).is_pending());
+    }
+    assert_eq!(queue.in_flight(), 2);
+    assert!(wakes.count() >= 3, "it wants to go on");
+}
+
+#[test]
+fn any_number_of_workers_is_as_many_as_there_are_items() {
+    let done = pollster::block_on(filled(10).process(usize::MAX, async |_item| Ok::<_, Nothing>(())));
+    assert_eq!(done, Ok(10));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn jobs_are_woken_from_other_threads() {
     let queue = filled(200);

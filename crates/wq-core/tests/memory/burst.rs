@@ -68,6 +68,9 @@ fn a_burst_to_64_sleeping_threads_takes_20_switches() {
                 queue.add(item);
             }
             done.wait();
+            while !all_asleep() {
+                thread::yield_now();
+            }
             counts.push(switches() - before);
         }
         queue.shutdown();

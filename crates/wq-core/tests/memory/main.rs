@@ -47,7 +47,7 @@ fn name(number: u64) -> String {
 }
 
 #[test]
-fn a_million_queued_numbers_take_32_bytes_each() {
+fn a_million_queued_numbers_take_34_bytes_each() {
     let _turn = turn();
     let region = Region::new(ALLOCATOR);
     let queue = WorkQueue::new();
@@ -60,7 +60,7 @@ fn a_million_queued_numbers_take_32_bytes_each() {
 }
 
 #[test]
-fn a_million_queued_strings_take_73_bytes_each_their_24_included() {
+fn a_million_queued_strings_take_77_bytes_each_their_24_included() {
     let _turn = turn();
     let region = Region::new(ALLOCATOR);
     let queue = WorkQueue::new();

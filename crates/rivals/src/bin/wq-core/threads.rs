@@ -65,9 +65,10 @@ fn contended(count: usize, pinned: bool) -> Result<Round> {
             .map(|producer| {
                 let (queue, begin, pin) = (&queue, &begin, &pin);
                 scope.spawn(move || -> Result<Vec<u32>> {
-                    let _pinned = pin(producer)?;
+                    let pinned = pin(producer);
                     let mut spans = Vec::with_capacity(share / SAMPLE + 1);
-                    begin.wait();
+                    begin.wait(); // Whatever happened: others wait for this.
+                    let _pinned = pinned?;
                     for item in producer * share..(producer + 1) * share {
                         if item % SAMPLE == 0 {
                             let before = now();
@@ -87,8 +88,9 @@ fn contended(count: usize, pinned: bool) -> Result<Round> {
             .map(|consumer| {
                 let (queue, begin, pin) = (&queue, &begin, &pin);
                 scope.spawn(move || -> Result<()> {
-                    let _pinned = pin(consumer + 1)?;
+                    let pinned = pin(consumer + 1);
                     begin.wait();
+                    let _pinned = pinned?;
                     while let Some(guard) = queue.get_blocking() {
                         guard.done();
                     }
@@ -96,8 +98,8 @@ fn contended(count: usize, pinned: bool) -> Result<Round> {
                 })
             })
             .collect();
-        begin.wait();
         let began = now();
+        begin.wait();
         let mut spans = Vec::new();
         for producer in producers {
             spans.extend(producer.join().map_err(|_| anyhow::anyhow!("a producer panicked"))??);
