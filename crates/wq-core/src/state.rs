@@ -109,7 +109,7 @@ impl<T, B: Backlog> State<T, B> {
             paused: false,
             shutting_down: false,
             stamps: Stamps::default(),
-            occupancy: Occupancy::new(),
+            occupancy: Occupancy::default(),
             spares: Spares::new(spares),
         }
     }
@@ -171,7 +171,7 @@ impl<T, B: Backlog> State<T, B> {
                 self.slab.insert(Slot::Held { item, order: none, hash, meta });
                 place.insert(index);
                 self.queued += 1;
-                self.occupancy.entered(self.table.len());
+                self.occupancy.entered(self.table.len(), self.slab.slots());
                 self.stamps.added(index, now);
                 Some(Added::Queued)
             }
@@ -370,7 +370,7 @@ impl<T, B: Backlog> State<T, B> {
         }
         self.stamps.shrink(self.slab.slots());
         self.backlog.shrink();
-        self.occupancy.begin(held);
+        self.occupancy.begin();
     }
 
     #[inline]
@@ -406,7 +406,7 @@ impl<T, B: Backlog> State<T, B> {
         }
         let item = self.slab.free(index);
         self.stamps.left(index);
-        if self.occupancy.left(self.table.len(), self.slab.slots()) {
+        if self.occupancy.left(self.slab.slots()) {
             self.shrink();
         }
         item

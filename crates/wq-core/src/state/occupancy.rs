@@ -1,48 +1,58 @@
 //! Occupancy: when memory that is kept for reuse is to be given back.
 
-/// Below this number of slots nothing is given back by itself; above, after so many departures at the earliest.
-const SHRINK_FROM: usize = 1024;
+/// Below this number of slots nothing is given back by itself.
+const FEW_SLOTS: usize = 1024;
 
-/// What is known since memory was last looked at.
-#[derive(Debug)]
+/// So many items come and go, at low occupancy, before memory is given back.
+const PASSAGES: usize = 1024;
+
+/// As many are kept at least.
+const LEAST_SLOTS: usize = 64;
+
+/// Counts items that come and then others that go, while less than an eighth of the slots is in use. A burst that only
+/// comes counts nothing, nor does one that only goes: memory that burst after burst needs is kept.
+#[derive(Debug, Default)]
 pub(super) struct Occupancy {
-    /// The most items held at once.
-    peak: usize,
-    /// So many items leave before the next look.
-    until_look: usize,
+    /// Items that came at low occupancy, and for which none has gone yet.
+    came: usize,
+    passed: usize,
 }
 
 impl Occupancy {
-    pub(super) const fn new() -> Self {
-        Self { peak: 0, until_look: SHRINK_FROM }
+    /// An item has come.
+    #[inline]
+    pub(super) const fn entered(&mut self, held: usize, slots: usize) {
+        if held >= slots / 8 {
+            self.begin();
+        } else {
+            self.came += 1;
+        }
     }
 
+    /// An item has gone. Whether to give memory back: what that takes is little for each of those that have passed, and of
+    /// those that had come to fill the slots.
     #[inline]
-    pub(super) fn entered(&mut self, held: usize) {
-        self.peak = self.peak.max(held);
-    }
-
-    /// An item has left. Whether to give memory back: when, for so many departures, less than an eighth of the slots was
-    /// used. As many adds as there are slots were made to come to that; so what giving back takes is little for each.
-    #[inline]
-    pub(super) fn left(&mut self, held: usize, slots: usize) -> bool {
-        self.until_look = self.until_look.saturating_sub(1);
-        self.until_look == 0 && self.look(held, slots)
+    pub(super) const fn left(&mut self, slots: usize) -> bool {
+        if self.came == 0 {
+            return false;
+        }
+        self.came -= 1;
+        self.passed += 1;
+        self.passed >= PASSAGES && self.look(slots)
     }
 
     #[cold]
-    fn look(&mut self, held: usize, slots: usize) -> bool {
-        let is_low = slots >= SHRINK_FROM && self.peak < slots / 8;
-        self.begin(held);
-        is_low
+    const fn look(&mut self, slots: usize) -> bool {
+        self.begin();
+        slots >= FEW_SLOTS
     }
 
-    pub(super) const fn begin(&mut self, held: usize) {
-        *self = Self { peak: held, until_look: SHRINK_FROM };
+    pub(super) const fn begin(&mut self) {
+        *self = Self { came: 0, passed: 0 };
     }
 
     /// How many slots are enough for so many items.
     pub(super) fn enough(held: usize) -> usize {
-        held.saturating_mul(2).max(SHRINK_FROM / 16)
+        held.saturating_mul(2).max(LEAST_SLOTS)
     }
 }
