@@ -26,6 +26,7 @@ mod warnings;
 use serde_json::Value;
 
 use crate::builtin::rows::{Generation, ROWS, Row};
+pub(crate) use crate::builtin::shape::Source;
 pub(crate) use crate::builtin::shape::canonical as canonical_message;
 pub(crate) use crate::builtin::shape::metadata as canonical_metadata;
 use crate::kind::{Kind, api_version};
@@ -121,12 +122,26 @@ impl Builtin {
     ///
     /// What Go's decoder says of a member of a wrong type.
     pub(crate) fn canonical(self, object: Object, unknown: &mut Vec<String>) -> Result<Object, String> {
+        self.canonical_of(object, Source::Json, unknown)
+    }
+
+    /// As `canonical`, of an object that Go reads out of this.
+    ///
+    /// # Errors
+    ///
+    /// What Go says of a member of a wrong type.
+    pub(crate) fn canonical_of(
+        self,
+        object: Object,
+        source: Source,
+        unknown: &mut Vec<String>,
+    ) -> Result<Object, String> {
         let message = match self {
             Self::Scale => TYPES.kind("autoscaling/v1", "Scale"),
             _ => self.row().and_then(|row| TYPES.kind(&api_version(row.group, row.version), row.kind)),
         };
         let Some(message) = message else { return Ok(object) };
-        canonical_message(message, object, unknown)
+        canonical_message(message, object, source, unknown)
     }
 
     /// PUT of a missing object creates it.

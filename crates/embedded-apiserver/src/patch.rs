@@ -7,6 +7,7 @@ use crate::kind::Kind;
 use crate::media::PatchType;
 use crate::metadata::Object;
 use crate::openapi::schema::Schema;
+use crate::query::FieldValidation;
 use crate::status::Status;
 
 mod json;
@@ -35,17 +36,26 @@ fn no_object(body: &Value) -> String {
 }
 
 impl Patch {
-    /// Reads the patch of an object of a kind.
-    pub(crate) fn parse(patch: PatchType, body: &[u8], kind: &Kind) -> Result<Self, Status> {
+    /// Reads the patch of an object of a kind. A merge patch whose members nobody is to look at may be a list, of which
+    /// no object comes.
+    pub(crate) fn parse(
+        patch: PatchType,
+        body: &[u8],
+        kind: &Kind,
+        validation: FieldValidation,
+    ) -> Result<Self, Status> {
         let bad = |prefix: &str, why: String| Status::bad_request(format!("{prefix}{why}"));
         match patch {
             PatchType::Json => Ok(Self::Json(json::parse(body)?)),
             PatchType::Merge => {
                 const PREFIX: &str = "error decoding patch: ";
-                match serde_json::from_slice(body).map_err(|error| bad(PREFIX, wrong(body, &error)))? {
-                    patch @ Value::Object(_) => Ok(Self::Merge(patch)),
-                    Value::Null => Err(Status::bad_request("Invalid JSON Patch")),
-                    other => Err(bad(PREFIX, no_object(&other))),
+                const INVALID: &str = "Invalid JSON Patch";
+                match (serde_json::from_slice(body), validation) {
+                    (Ok(patch @ Value::Object(_)), _)
+                    | (Ok(patch @ Value::Array(_)), FieldValidation::Ignore) => Ok(Self::Merge(patch)),
+                    (Ok(Value::Null), _) | (_, FieldValidation::Ignore) => Err(Status::bad_request(INVALID)),
+                    (Ok(other), _) => Err(bad(PREFIX, no_object(&other))),
+                    (Err(error), _) => Err(bad(PREFIX, wrong(body, &error))),
                 }
             }
             PatchType::Strategic => {

@@ -155,19 +155,20 @@ impl Status {
         self
     }
 
-    /// An object of a custom kind that says that it is of another one, or of another version.
+    /// An object of a custom kind that says that it is of another one, or of another version. `more`: what else is wrong
+    /// with it.
     pub(crate) fn of_other_kind(
         kind: &Kind,
-        other_kind: Option<&str>,
-        other_version: Option<&str>,
+        (other_kind, other_version): (Option<&str>, Option<&str>),
         name: &str,
+        more: Causes,
     ) -> Self {
         let version = kind.api_version();
         let said = [("kind", other_kind, kind.kind()), ("apiVersion", other_version, &version)];
         let causes = said.iter().filter_map(|(field, said, own)| {
             Some(Cause::invalid(*field, (*said)?, &format!("must be {own}")))
         });
-        let causes: Vec<_> = causes.collect();
+        let causes: Vec<_> = causes.chain(more.found).collect();
         let group = match other_version {
             Some(version) => version.split_once('/').map_or("", |(group, _)| group),
             None => kind.group(),

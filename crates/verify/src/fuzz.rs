@@ -74,7 +74,8 @@ pub async fn run(pair: &Pair, plan: &Plan) -> Report {
             let outcome = pair.play(&drawn).await;
             (seed, drawn, outcome)
         })
-        .buffer_unordered(plan.at_once);
+        // Of one sequence, no other is begun beside it: whichever ends first ends a run.
+        .buffer_unordered(plan.at_once.min(plan.calls.div_ceil(LENGTH)).max(1));
     let (mut wrong, mut sorts) = (Vec::new(), BTreeSet::new());
     while let Some((seed, drawn, outcome)) = played.next().await {
         report.calls += outcome.calls;

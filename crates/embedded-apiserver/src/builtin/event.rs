@@ -109,7 +109,7 @@ fn check_old_rules(is_v1: bool, object: &Object, causes: &mut Causes) {
         return;
     }
     let reporter = name("reportingComponent", "reportingController");
-    let mut require = |member: &str, most: usize| {
+    let require = |member: &str, most: usize, causes: &mut Causes| {
         let value = text(object, member);
         if value.is_empty() {
             causes.push(Cause::required(member, ""));
@@ -119,16 +119,82 @@ fn check_old_rules(is_v1: bool, object: &Object, causes: &mut Causes) {
             causes.push(Cause::invalid(member, "", &why));
         }
     };
-    require(reporter, usize::MAX);
-    require("reportingInstance", 128);
-    require("action", 128);
-    require("reason", 128);
-    if let Some(why) = names::wrong_qualified_name(text(object, reporter)) {
+    require(reporter, usize::MAX, causes);
+    for why in names::wrongs_of_qualified_name(text(object, reporter)) {
         causes.push(Cause::invalid(reporter, text(object, reporter), why));
+    }
+    for member in ["reportingInstance", "action", "reason"] {
+        require(member, 128, causes);
     }
     if text(object, name("message", "note")).len() > 1024 {
         causes.push(Cause::invalid("message", "", "can have at most 1024 characters"));
     }
+}
+
+/// What of an Event only its creation says, in the order in which the real server looks; its series may be added and
+/// counted up.
+const STAYS: [(&str, Zero); 13] = [
+    ("regarding", Zero::Reference),
+    ("reason", Zero::Text),
+    ("note", Zero::Text),
+    ("deprecatedSource", Zero::Source),
+    ("deprecatedFirstTimestamp", Zero::Null),
+    ("deprecatedLastTimestamp", Zero::Null),
+    ("deprecatedCount", Zero::Number),
+    ("type", Zero::Text),
+    ("eventTime", Zero::Null),
+    ("action", Zero::Text),
+    ("related", Zero::Null),
+    ("reportingController", Zero::Text),
+    ("reportingInstance", Zero::Text),
+];
+
+/// What Go has of a member that is not there.
+#[derive(Clone, Copy)]
+enum Zero {
+    Null,
+    Number,
+    Text,
+    Reference,
+    Source,
+}
+
+/// As `ValidateEventUpdate`: what is wrong is said by its name in core/v1, but for who reports.
+pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
+    for (member, zero) in STAYS {
+        let value = object.get(member).unwrap_or(&Value::Null);
+        if value == old.get(member).unwrap_or(&Value::Null) {
+            continue;
+        }
+        let shown = match (zero, value) {
+            (Zero::Null, Value::Object(_)) | (Zero::Reference, _) => as_in_go(value, &REFERENCE),
+            (Zero::Source, _) => as_in_go(value, &[("Component", "component"), ("Host", "host")]),
+            (Zero::Number, Value::Null) => "0".to_owned(),
+            (Zero::Text, Value::Null) => "\"\"".to_owned(),
+            (_, value) => value.to_string(),
+        };
+        let name = NAMES.iter().find(|(_, v1)| *v1 == member && member != "reportingController");
+        let field = name.map_or(member, |(core, _)| core);
+        causes.push(Cause::invalid_text(field, &shown, "field is immutable"));
+    }
+}
+
+/// The members of `ObjectReference`, by their names in Go and in JSON.
+const REFERENCE: [(&str, &str); 7] = [
+    ("Kind", "kind"),
+    ("Namespace", "namespace"),
+    ("Name", "name"),
+    ("UID", "uid"),
+    ("APIVersion", "apiVersion"),
+    ("ResourceVersion", "resourceVersion"),
+    ("FieldPath", "fieldPath"),
+];
+
+/// Texts as Go shows a structure of its own.
+fn as_in_go(value: &Value, members: &[(&str, &str)]) -> String {
+    let text = |member: &str| value.get(member).cloned().unwrap_or_else(|| "".into());
+    let members: Vec<_> = members.iter().map(|(go, json)| format!("\"{go}\":{}", text(json))).collect();
+    format!("{{{}}}", members.join(","))
 }
 
 fn check_series(object: &Object, causes: &mut Causes) {

@@ -32,7 +32,7 @@ pub(super) fn check_lease(object: &Object, causes: &mut Causes) {
 fn check_strategy(strategy: &str, causes: &mut Causes) {
     let field = "spec.strategy.strategy";
     if strategy.contains('/') {
-        if let Some(why) = names::wrong_qualified_name(strategy) {
+        for why in names::wrongs_of_qualified_name(strategy) {
             causes.push(Cause::invalid(field, strategy, why));
         }
     } else if !STRATEGIES.contains(&strategy) {

@@ -466,9 +466,7 @@ fn check_host_network(spec: &Value, path: &str, causes: &mut Causes) {
 fn check_toleration(toleration: &Value, path: &str, causes: &mut Causes) {
     let (key, operator, effect) =
         (said(toleration, "key"), said(toleration, "operator"), said(toleration, "effect"));
-    if !key.is_empty()
-        && let Some(why) = names::wrong_qualified_name(key)
-    {
+    for why in names::wrongs_of_qualified_name(key).filter(|_| !key.is_empty()) {
         causes.push(Cause::invalid(format!("{path}.key"), key, why));
     }
     if key.is_empty() && operator != "Exists" {

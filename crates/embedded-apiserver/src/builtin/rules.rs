@@ -262,23 +262,6 @@ pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, cau
     }
 }
 
-/// What of an Event of events.k8s.io/v1 only its creation says; its series may be added and counted up.
-const EVENT_STAYS: [&str; 13] = [
-    "regarding",
-    "reason",
-    "note",
-    "type",
-    "action",
-    "related",
-    "eventTime",
-    "reportingController",
-    "reportingInstance",
-    "deprecatedSource",
-    "deprecatedFirstTimestamp",
-    "deprecatedLastTimestamp",
-    "deprecatedCount",
-];
-
 /// What may not change.
 pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, causes: &mut Causes) {
     let changed = |member: &str| object.get(member) != old.get(member);
@@ -297,20 +280,7 @@ pub(crate) fn check_update(builtin: Builtin, object: &Object, old: &Object, caus
             access::check_binding_update(object, old, causes)
         }
         // Seen through core/v1 an Event may change: old recorders count it up.
-        Builtin::EventV1 => {
-            for member in EVENT_STAYS.into_iter().filter(|member| changed(member)) {
-                // Of what is not there the zero value is shown.
-                let value = object.get(member).cloned().unwrap_or_else(|| match member {
-                    "deprecatedCount" => 0.into(),
-                    "related" | "eventTime" | "deprecatedFirstTimestamp" | "deprecatedLastTimestamp" => {
-                        Value::Null
-                    }
-                    "regarding" | "deprecatedSource" => Value::Object(Object::new()),
-                    _ => "".into(),
-                });
-                causes.push(Cause::invalid_json(member, &value, "field is immutable"));
-            }
-        }
+        Builtin::EventV1 => event::check_update(object, old, causes),
         Builtin::ConfigMap | Builtin::Secret => {
             if old.get("immutable") == Some(&Value::Bool(true)) {
                 for member in ["immutable", "data", "binaryData"].into_iter().filter(|member| changed(member))

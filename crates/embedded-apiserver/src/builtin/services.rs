@@ -122,8 +122,11 @@ pub(super) fn prepare_update(object: &mut Object, old: &Object) {
         if !says(spec, "clusterIPs") && spec.get("clusterIP") == before.get("clusterIP") {
             keep(spec, "clusterIPs");
         }
+        // Both families are what selects nothing may have: what selects something begins anew.
+        let selects = spec.get("selector").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
+        let both = before.get("ipFamilies").and_then(Value::as_array).is_some_and(|all| all.len() > 1);
         for member in ["ipFamilies", "ipFamilyPolicy"] {
-            if !says(spec, member) {
+            if !says(spec, member) && !(member == "ipFamilies" && both && selects) {
                 keep(spec, member);
             }
         }
@@ -251,9 +254,7 @@ fn check_ports(spec: &Value, count: usize, causes: &mut Causes) {
         protocol(port.get("protocol").unwrap_or(&Value::Null), &path, causes);
         port_or_name(port.get("targetPort").unwrap_or(&Value::Null), &format!("{path}.targetPort"), causes);
         let of = said(port, "appProtocol");
-        if !of.is_empty()
-            && let Some(why) = names::wrong_qualified_name(of)
-        {
+        for why in names::wrongs_of_qualified_name(of).filter(|_| !of.is_empty()) {
             causes.push(Cause::invalid(format!("{path}.appProtocol"), of, why));
         }
     }

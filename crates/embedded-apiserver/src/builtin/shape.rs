@@ -13,6 +13,15 @@ use crate::recorded::types::{Always, Field, Message, Presence, Simpler, TYPES, T
 /// The most unknown members that are named: an answer has no more warnings.
 const MOST_UNKNOWN: usize = 64;
 
+/// What Go reads an object out of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// The JSON that was sent, or that a patch has made.
+    Json,
+    /// A map that an apply or a strategic patch has made: a type that decodes itself knows nothing of what it is in.
+    Map,
+}
+
 /// The object's one form. The names of members that its type does not have are added to `unknown`, with their path.
 ///
 /// # Errors
@@ -21,9 +30,10 @@ const MOST_UNKNOWN: usize = 64;
 pub(crate) fn canonical(
     message: usize,
     object: Map<String, Value>,
+    source: Source,
     unknown: &mut Vec<String>,
 ) -> Result<Map<String, Value>, String> {
-    Walk { path: String::new(), go_path: String::new(), unknown, mistyped: None, ended: false }
+    Walk { source, path: String::new(), go_path: String::new(), unknown, mistyped: None, ended: false }
         .whole(message, object)
 }
 
@@ -43,11 +53,19 @@ pub(crate) fn metadata(sent: Value, path: &str, unknown: &mut Vec<String>) -> Re
     };
     // Every kind has the same.
     let Some(message) = TYPES.kind("v1", "ConfigMap").and_then(of) else { return Ok(object.into()) };
-    let walk = Walk { path: path.to_owned(), go_path: String::new(), unknown, mistyped: None, ended: false };
+    let walk = Walk {
+        source: Source::Json,
+        path: path.to_owned(),
+        go_path: String::new(),
+        unknown,
+        mistyped: None,
+        ended: false,
+    };
     walk.whole(message, object).map(Value::Object)
 }
 
 struct Walk<'a> {
+    source: Source,
     /// As warnings have it: `spec.containers[0].name`.
     path: String,
     /// As Go's decoder has it: `spec.containers.name`.
@@ -188,7 +206,7 @@ impl Walk<'_> {
         if item.is_null() {
             return Ok(match field.of {
                 Type::Message(inner) => unset(Always::Object(inner)),
-                Type::String => "".into(),
+                Type::String | Type::Bytes => "".into(),
                 Type::Bool => false.into(),
                 Type::Int32 | Type::Int64 | Type::IntOrString => 0.into(),
                 Type::Quantity => "0".into(),
@@ -207,7 +225,8 @@ impl Walk<'_> {
                 self.integer(message, number, narrow, &field.go).map(Value::Number)
             }
             (Type::IntOrString, Value::Number(number)) => {
-                self.integer(message, number, true, "int32").map(Value::Number)
+                let number = self.integer(message, number, true, "int32");
+                number.map(Value::Number).map_err(|why| self.by_itself(why))
             }
             (Type::IntOrString, value @ Value::String(_)) => Ok(value),
             (Type::Bytes, Value::String(text)) => decode_base64(&text),
@@ -234,6 +253,9 @@ impl Walk<'_> {
             }
             (Type::SchemaOr(simpler, schema), value) => self.schema_or(message, simpler, schema, value),
             (Type::Strings, Value::Array(items)) => self.strings(message, items),
+            (Type::Time | Type::MicroTime | Type::IntOrString, value) => {
+                Err(self.by_itself(self.mismatch(message, &value, &go_type(field))))
+            }
             (_, value) => Err(self.mismatch(message, &value, &go_type(field))),
         }
     }
@@ -299,6 +321,17 @@ impl Walk<'_> {
         self.unmarshal(message, json_type(value), go)
     }
 
+    /// What a type that decodes itself says where Go tells it what it is in, or does not.
+    fn by_itself(&self, why: String) -> String {
+        match (self.source, why.split_once(" into Go struct field ")) {
+            (Source::Map, Some((what, field))) => {
+                let go = field.rsplit_once(" of type ").map_or(field, |(_, go)| go);
+                format!("{what} into Go value of type {go}")
+            }
+            _ => why,
+        }
+    }
+
     fn unmarshal(&self, message: &Message, what: &str, go: &str) -> String {
         let (of, path) = (message.short(), &self.go_path);
         format!("json: cannot unmarshal {what} into Go struct field {of}.{path} of type {go}")
@@ -358,14 +391,14 @@ fn decode_base64(text: &str) -> Result<Value, String> {
 mod tests {
     use serde_json::{Map, Value, json};
 
-    use super::canonical;
+    use super::{Source, canonical};
     use crate::recorded::types::TYPES;
 
     fn shaped(version: &str, kind: &str, object: Value) -> Result<(Value, Vec<String>), String> {
         let message = TYPES.kind(version, kind).expect("it was recorded");
         let Value::Object(object) = object else { return Err("no object".to_owned()) };
         let mut unknown = Vec::new();
-        canonical(message, object, &mut unknown).map(|object| (Value::Object(object), unknown))
+        canonical(message, object, Source::Json, &mut unknown).map(|object| (Value::Object(object), unknown))
     }
 
     #[test]

@@ -74,8 +74,10 @@ pub(super) fn check_class(object: &Object, causes: &mut Causes) {
     let provisioner = text(object, "provisioner");
     if provisioner.is_empty() {
         causes.push(Cause::required("provisioner", ""));
-    } else if let Some(why) = names::wrong_qualified_name(&provisioner.to_lowercase()) {
-        causes.push(Cause::invalid("provisioner", provisioner, why));
+    } else {
+        for why in names::wrongs_of_qualified_name(&provisioner.to_lowercase()) {
+            causes.push(Cause::invalid("provisioner", provisioner, why));
+        }
     }
     one_of(object, "reclaimPolicy", &["Delete", "Retain"], causes);
     one_of(object, "volumeBindingMode", &["Immediate", "WaitForFirstConsumer"], causes);

@@ -98,15 +98,8 @@ fn check_field(rule: &Value, place: &str, causes: &mut Causes) {
 }
 
 fn check_key(key: &str, place: &str, causes: &mut Causes) {
-    let mut wrong = |why: Option<&str>| {
-        if let Some(why) = why {
-            causes.push(Cause::invalid(format!("{place}.key"), key, why));
-        }
-    };
-    wrong(names::wrong_qualified_name(key));
-    if key.is_empty() {
-        // It is not made of the right letters either.
-        wrong(names::wrong_qualified_name("-"));
+    for why in names::wrongs_of_qualified_name(key) {
+        causes.push(Cause::invalid(format!("{place}.key"), key, why));
     }
 }
 

@@ -215,8 +215,6 @@ impl Served {
         causes: &mut Causes,
     ) {
         let of_status = subresource == Some("status");
-        let whole = with_type(kind, object);
-        let before = old.map(|old| with_type(kind, old));
         if of_status {
             if let (Some(schema), Some(status)) = (self.schema.properties.get("status"), object.get("status"))
             {
@@ -224,12 +222,25 @@ impl Served {
                 check_at(schema, status, was, "status", causes);
             }
         } else {
-            check(&self.schema, &whole, Old(before.as_ref()), causes);
+            let before = old.map(|old| with_type(kind, old));
+            check(&self.schema, &with_type(kind, object), Old(before.as_ref()), causes);
         }
         if let Some(paths) = kind.scale_paths() {
             scale::check(paths, object, of_status, causes);
         }
-        if !of_status {
+        self.check_beside_schema(kind, object, old, subresource, causes);
+    }
+
+    /// What is wrong with an object that its schema says nothing of, be it of this kind or of another.
+    pub(crate) fn check_beside_schema(
+        &self,
+        kind: &Kind,
+        object: &Object,
+        old: Option<&Object>,
+        subresource: Option<&str>,
+        causes: &mut Causes,
+    ) {
+        if subresource != Some("status") {
             check_embedded(&self.schema, object, causes);
         }
         self.check_lists(object, old, causes);
@@ -238,6 +249,7 @@ impl Served {
                        errors to complete validation";
             causes.push(Cause::invalid_text("<nil>", "null", why));
         } else if let Some(rules) = &self.rules {
+            let (whole, before) = (with_type(kind, object), old.map(|old| with_type(kind, old)));
             rules.check(&self.schema, &whole, before.as_ref(), causes, &mut Vec::new());
         }
     }

@@ -77,6 +77,8 @@ pub(crate) struct Managed {
     /// Entries beside others of the same managers: written down, and hidden by those when they are read again. A write
     /// to a Scale leaves such.
     beside: Vec<Entry>,
+    /// What was read had entries of one manager twice, of which one is here.
+    hides: bool,
 }
 
 /// What a client has sent as managedFields.
@@ -160,7 +162,8 @@ impl Managed {
             let mut manager = Manager::new(text("manager"), applies, version, text("subresource"));
             text("manager").clone_into(&mut manager.name);
             let time = text("time").parse().ok();
-            managed.insert(Entry { manager, version: version.to_owned(), time, fields });
+            let entry = Entry { manager, version: version.to_owned(), time, fields };
+            managed.hides |= managed.entries.insert(entry.manager.id(), entry).is_some();
         }
         Ok(managed)
     }
@@ -215,12 +218,13 @@ impl Managed {
         out
     }
 
-    /// Whether both say the same but for times.
+    /// Whether both say the same but for times. What was read with entries twice is said once from then on.
     pub(crate) fn says_the_same_as(&self, other: &Self) -> bool {
         let timeless = |(id, entry): (&String, &Entry)| (id.clone(), entry.version.clone());
         let beside = |managed: &Self| managed.beside.len();
         self.entries.len() == other.entries.len()
             && beside(self) == beside(other)
+            && !other.hides
             && self.entries.iter().map(timeless).eq(other.entries.iter().map(timeless))
             && self.entries().map(|entry| &entry.fields).eq(other.entries().map(|entry| &entry.fields))
     }

@@ -6,6 +6,7 @@ use crate::builtin;
 use crate::kind::Kind;
 use crate::media::PatchType;
 use crate::patch::Patch;
+use crate::query::FieldValidation;
 
 fn config_maps() -> Kind {
     builtin::kinds().into_iter().find(|kind| kind.plural() == "configmaps").expect("built in")
@@ -16,7 +17,8 @@ fn apply(
     patch: &serde_json::Value,
     mut document: serde_json::Value,
 ) -> Option<serde_json::Value> {
-    let patch = Patch::parse(kind, patch.to_string().as_bytes(), &config_maps()).expect("a patch");
+    let patch = Patch::parse(kind, patch.to_string().as_bytes(), &config_maps(), FieldValidation::Warn)
+        .expect("a patch");
     patch.apply(&mut document).ok()?;
     Some(document)
 }
@@ -45,7 +47,9 @@ fn only_a_test_for_null_of_a_missing_member_passes() {
 }
 
 fn refusal(patch: &serde_json::Value, document: &serde_json::Value) -> String {
-    let patch = Patch::parse(PatchType::Json, patch.to_string().as_bytes(), &config_maps()).expect("a patch");
+    let patch =
+        Patch::parse(PatchType::Json, patch.to_string().as_bytes(), &config_maps(), FieldValidation::Warn)
+            .expect("a patch");
     let refused = patch.apply(&mut document.clone()).expect_err("too much");
     refused.to_json().to_string()
 }

@@ -2,15 +2,16 @@
 
 use serde_json::Value;
 
-use crate::builtin::{Builtin, canonical_metadata, unserved};
+use crate::builtin::{Builtin, Source, canonical_message, canonical_metadata, unserved};
 use crate::fields::Sent;
 use crate::go_value::{go_text, shorten_numbers};
 use crate::json_syntax;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::query::FieldValidation;
+use crate::recorded::types::TYPES;
 use crate::rest::duplicates;
-use crate::status::Status;
+use crate::status::{Causes, Status};
 
 /// An object from outside: its own apiVersion and kind are checked and taken off.
 #[derive(Debug, Clone)]
@@ -28,7 +29,8 @@ pub(crate) struct Hidden {
     /// A whole number was written as a float, beside metadata and status: to Go that is another value, until it is
     /// stored.
     pub(crate) floats: bool,
-    /// Something was left out of what was applied: it is stored, and left out whenever it is read.
+    /// Something was left out of what was applied, be it an empty list in the metadata: it is stored, and left out
+    /// whenever it is read.
     pub(crate) pruned: bool,
 }
 
@@ -122,7 +124,7 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
     let sent = sent(kind, &object);
     let cannot_be_handled = |why: &str| cannot_be_handled(kind, (&version, &of), why);
     let Canonical { object, unknown, hidden } =
-        canonical(kind, object, false).map_err(|why| cannot_be_handled(&why))?;
+        canonical(kind, object, None).map_err(|why| cannot_be_handled(&why))?;
     if kind.builtin.is_some() {
         // What is not known is not looked into: nobody sees that it is there twice.
         doubtful.retain(|twice| !unknown.iter().any(|unknown| is_within(twice, unknown)));
@@ -193,9 +195,11 @@ impl Blame<'_> {
 /// What the converter from maps (`fromUnstructured` of apimachinery) says of a number, a text or a truth, where the
 /// decoder of JSON would say that it cannot be unmarshaled.
 fn unconverted(why: &str) -> Option<String> {
-    let (sent, to) = why.strip_prefix("json: cannot unmarshal ")?.split_once(" into Go ")?;
+    // What types say that decode themselves stays as they say it.
+    let (sent, to) = why.strip_prefix("json: cannot unmarshal ")?.split_once(" into Go struct field ")?;
     let (_, to) = to.rsplit_once(" of type ")?;
-    let is_whole = !sent.contains(['.', 'e', 'E']);
+    // A number that is no number's place is not said with its digits: most are whole.
+    let is_whole = !sent.trim_start_matches("number").contains(['.', 'e', 'E']);
     for (begins, what) in [("[]", "slice"), ("map[", "map")] {
         if to.starts_with(begins) {
             let kind = match sent {
@@ -235,12 +239,12 @@ pub(crate) fn patched(
     blame: Blame<'_>,
 ) -> Result<Decoded, Status> {
     let wrong = |why: &str, result: &Value| blame.refuse(kind, why, result);
-    let Value::Object(object) = value else {
-        return Err(wrong("the result is no object", &value));
-    };
     // Kept for the message.
-    let sent = Value::Object(object.clone());
+    let sent = value.clone();
     json_syntax::interpret(&sent).map_err(|why| wrong(&why, &sent))?;
+    let Value::Object(object) = value else {
+        return Err(wrong("the result is no object", &sent));
+    };
     let is_apply = matches!(blame, Blame::Apply(_));
     match &kind.builtin {
         Some(_) => {
@@ -258,7 +262,7 @@ pub(crate) fn patched(
     }
     let owners = self::sent(kind, &object);
     let Canonical { object, unknown, hidden } =
-        canonical(kind, object, is_apply).map_err(|why| wrong(&why, &sent))?;
+        canonical(kind, object, Some(blame)).map_err(|why| wrong(&why, &sent))?;
     let unknown: Vec<String> = duplicates.iter().cloned().chain(unknown).collect();
     match validation {
         FieldValidation::Strict if !unknown.is_empty() => {
@@ -311,7 +315,13 @@ fn unconvertible(kind: &Kind, object: &Object) -> Option<(String, String)> {
         return None;
     }
     let short = version.rsplit('/').next().unwrap_or_default();
-    let why = if name != own_kind && unserved::is_kind(version, name) {
+    let malformed = || {
+        let message = TYPES.kind(version, name)?;
+        canonical_message(message, object.clone(), Source::Json, &mut Vec::new()).err()
+    };
+    let why = if let Some(why) = malformed() {
+        why
+    } else if name != own_kind && unserved::is_kind(version, name) {
         format!("converting ({short}.{name}) to (autoscaling.Scale): unknown conversion")
     } else {
         format!(
@@ -349,12 +359,23 @@ fn check_said_types(object: &Object) -> Result<(), Untyped> {
 }
 
 /// That a custom object is what it says, which is looked at when it is validated: until then its apiVersion and kind
-/// stay with it if they are others.
-pub(crate) fn check_own_type(kind: &Kind, object: &Object) -> Result<(), Status> {
+/// stay with it if they are others. What is not, is held to all but the schema all the same.
+pub(crate) fn check_own_type(
+    kind: &Kind,
+    object: &Object,
+    old: Option<&Object>,
+    subresource: Option<&str>,
+) -> Result<(), Status> {
     let said = |member: &str| object.get(member).and_then(Value::as_str);
     match (kind.builtin, said("kind"), said("apiVersion")) {
         (Some(_), ..) | (None, None, None) => Ok(()),
-        (None, of, version) => Err(Status::of_other_kind(kind, of, version, metadata::text(object, "name"))),
+        (None, of, version) => {
+            let mut more = Causes::default();
+            if let Some(definition) = kind.definition() {
+                definition.check_beside_schema(kind, object, old, subresource, &mut more);
+            }
+            Err(Status::of_other_kind(kind, (of, version), metadata::text(object, "name"), more))
+        }
     }
 }
 
@@ -370,8 +391,8 @@ struct Canonical {
     hidden: Hidden,
 }
 
-/// The object's one form; or why it cannot be decoded.
-fn canonical(kind: &Kind, mut object: Object, is_apply: bool) -> Result<Canonical, String> {
+/// The object's one form; or why it cannot be decoded. `blame`: of what a patch has made.
+fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Result<Canonical, String> {
     let types = [("apiVersion", kind.api_version()), ("kind", kind.kind().to_owned())];
     let types = types.map(|(member, own)| {
         let said = object.remove(member);
@@ -379,18 +400,25 @@ fn canonical(kind: &Kind, mut object: Object, is_apply: bool) -> Result<Canonica
     });
     let mut unknown = Vec::new();
     let Some(builtin) = kind.builtin else {
+        let is_apply = matches!(blame, Some(Blame::Apply(_)));
+        let of_other_group =
+            types[0].1.as_ref().and_then(Value::as_str).is_some_and(|version| {
+                version.split_once('/').map_or("", |(group, _)| group) != kind.group()
+            });
+        let mut hidden = Hidden::default();
         if let Some(sent) = object.remove("metadata").filter(|metadata| !metadata.is_null()) {
+            let before = is_apply.then(|| sent.clone());
             let known = canonical_metadata(sent, "metadata", &mut unknown)?;
+            hidden.pruned = before.is_some_and(|sent| shrinks(&sent, &known));
             object.insert("metadata".to_owned(), known);
         }
-        let mut hidden = Hidden::default();
         for (name, value) in &mut object {
             hidden.floats |= shorten_numbers(value) && !matches!(name.as_str(), "metadata" | "status");
         }
         match kind.definition() {
-            Some(definition) if is_apply => hidden.pruned = definition.applied(&mut object),
-            // Nobody holds what says to be of another kind to the schema of this one.
-            Some(_) if types[1].1.is_some() => {}
+            Some(definition) if is_apply => hidden.pruned |= definition.applied(&mut object),
+            // Nobody holds what says to be of another kind, or of another group, to the schema of this one.
+            Some(_) if types[1].1.is_some() || of_other_group => {}
             Some(definition) => unknown.append(&mut definition.decode(&mut object)?),
             None => {}
         }
@@ -399,9 +427,29 @@ fn canonical(kind: &Kind, mut object: Object, is_apply: bool) -> Result<Canonica
         object.extend(others);
         return Ok(Canonical { object, unknown, hidden });
     };
-    let mut object = builtin.canonical(object, &mut unknown)?;
+    let source = match blame {
+        None | Some(Blame::Document) => Source::Json,
+        Some(Blame::Strategic(_) | Blame::Apply(_)) => Source::Map,
+    };
+    let mut object = builtin.canonical_of(object, source, &mut unknown)?;
     metadata::normalize(&mut object);
     Ok(Canonical { object, unknown, hidden: Hidden::default() })
+}
+
+/// Whether metadata have members that their one form does not have, beside those that the server sets.
+fn shrinks(sent: &Value, known: &Value) -> bool {
+    const SET: [&str; 8] = [
+        "name",
+        "namespace",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "selfLink",
+        "managedFields",
+    ];
+    let mut sent = sent.as_object().into_iter().flatten();
+    sent.any(|(name, value)| !SET.contains(&&**name) && known.get(name) != Some(value))
 }
 
 /// What was sent and is not in the object's one form, in words.

@@ -62,7 +62,7 @@ fn sent(body: &[u8]) -> Result<Value, String> {
     json_syntax::interpret(&options)?;
     check_type(&options)?;
     if let (Value::Object(members), Some(message)) = (&options, TYPES.kind("v1", "DeleteOptions")) {
-        builtin::canonical_message(message, members.clone(), &mut Vec::new())?;
+        builtin::canonical_message(message, members.clone(), builtin::Source::Json, &mut Vec::new())?;
     }
     Ok(options)
 }
@@ -215,6 +215,7 @@ pub(super) async fn delete_collection(call: Call<'_>, form: Form) -> Result<Resp
     let list = ListOptions::parse(query)?;
     Selector::check(&list.labels, &list.fields)?;
     list.check_list()?;
+    Selector::parse(kind, &list.labels, &list.fields)?;
     let options = DeleteOptions::parse(query, request)?;
     let warnings = options.warnings(kind);
     let listed = list::select(core, target, &list).await?;

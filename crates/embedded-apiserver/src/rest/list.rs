@@ -7,6 +7,7 @@ use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::body::Body;
+use crate::names;
 use crate::query::{ListOptions, Match, Query};
 use crate::rest::continuation::Token;
 use crate::rest::{parse_version, wait_for};
@@ -44,9 +45,13 @@ pub(super) async fn select(core: &Core, target: &Target, options: &ListOptions) 
     Selector::check(&options.labels, &options.fields)?;
     options.check_list()?;
     let selector = Selector::parse(&target.kind, &options.labels, &options.fields)?;
-    // One object by its name is read as that: there are no pages of it, and no past but when it is asked for by name.
+    // One object by what may be its name is read as that: there are no pages of it, and no past but when it is asked
+    // for by name.
     let in_one_place = target.namespace.is_some() || !target.kind.is_namespaced();
-    let single = in_one_place && selector.only("metadata.name").is_some();
+    let name = selector.only("metadata.name").filter(|name| !name.is_empty() && !name.contains('/'));
+    let single = in_one_place
+        && options.continuation.is_empty()
+        && name.is_some_and(|name| names::wrong_path_segment(name).is_none());
     let token = match options.continuation.as_str() {
         "" => None,
         token => Some(Token::parse(token)?),

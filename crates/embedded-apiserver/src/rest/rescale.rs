@@ -73,7 +73,7 @@ impl Wish {
             }
             sort => {
                 // What a Scale has, the kind has, too, in the same places.
-                let patch = Patch::parse(sort, request.body(), call.kind())?;
+                let patch = Patch::parse(sort, request.body(), call.kind(), validation)?;
                 let duplicates = duplicates_of(&patch, request.body());
                 Ok(Self::Patch { patch, duplicates, validation })
             }

@@ -160,7 +160,8 @@ pub(super) fn insert(
 ) -> Result<Arc<Stored>, Status> {
     let New { kind, namespace, now, dry_run, by_update, subresource, hidden } = *new;
     // What is no version is none.
-    let version = parse_version(metadata::text(&object, "resourceVersion")).unwrap_or(0);
+    let said_version = metadata::text(&object, "resourceVersion").to_owned();
+    let version = parse_version(&said_version).unwrap_or(0);
     set_namespace(&mut object, namespace)?;
     for member in ["uid", "resourceVersion", "creationTimestamp"] {
         metadata::of(&mut object).remove(member);
@@ -225,7 +226,7 @@ pub(super) fn insert(
             allocate(inner, kind, &name, &mut object, None, dry_run)?;
         }
     }
-    decode::check_own_type(kind, &object)?;
+    decode::check_own_type(kind, &object, None, subresource)?;
     let mut causes = Causes::default();
     if !base.is_empty()
         && let Some(why) = rules::wrong_base(kind, &base)
@@ -256,7 +257,11 @@ pub(super) fn insert(
         return Err(if goes { status.and_is_being_deleted() } else { status });
     }
     inner.validated(&object)?;
-    put(inner, kind, Version { key, object, managed: &managed, unsaid }, version, dry_run)
+    if dry_run && !said_version.is_empty() {
+        // What is tried keeps what it says, be it a version or not.
+        metadata::set(&mut object, "resourceVersion", said_version);
+    }
+    put(inner, kind, Version { key, object, managed: &managed, unsaid }, 0, dry_run)
 }
 
 /// An object as it was sent, with its defaults.
@@ -437,10 +442,11 @@ fn to_stored(kind: &Kind, object: Object) -> Object {
     object
 }
 
-/// Whether an object that is being deleted has nothing left that holds it.
-pub(super) fn is_released(kind: &Kind, object: &Object) -> bool {
-    let waits = metadata::get(object, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;
-    metadata::is_being_deleted(object)
+/// Whether an object that was being deleted has nothing left that holds it (`ShouldDeleteDuringUpdate` of
+/// k8s.io/apiserver/pkg/registry/generic/registry).
+pub(super) fn is_released(kind: &Kind, object: &Object, old: &Object) -> bool {
+    let waits = metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;
+    metadata::is_being_deleted(old)
         && metadata::finalizers(object).is_empty()
         && !waits
         && !holds_content(kind, object)

@@ -459,7 +459,10 @@ fn event_source(event: &Value) -> Value {
     if component == "" {
         component = either(event, "/reportingComponent", "/reportingController");
     }
-    let host = either(event, "/source/host", "/deprecatedSource/host");
+    let mut host = either(event, "/source/host", "/deprecatedSource/host");
+    if host == "" {
+        host = either(event, "/reportingInstance", "/reportingInstance");
+    }
     match (component.as_str().unwrap_or_default(), host.as_str().unwrap_or_default()) {
         (component, "") => component.into(),
         (component, host) => format!("{component}, {host}").into(),

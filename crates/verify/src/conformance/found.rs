@@ -1,5 +1,7 @@
 //! What random calls found: the order in which a request is refused, and words that nobody had looked at.
 
+mod hidden;
+mod refusals;
 mod types;
 
 use http::Method;
@@ -12,7 +14,10 @@ use crate::conformance::{Case, case};
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 pub(super) fn cases() -> Vec<Case> {
-    [ways(), bodies(), deletes(), writes(), types::cases()].into_iter().flatten().collect()
+    [ways(), bodies(), deletes(), writes(), types::cases(), hidden::cases(), refusals::cases()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn ways() -> Vec<Case> {

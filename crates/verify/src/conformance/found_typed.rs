@@ -1,5 +1,6 @@
 //! What random calls found of built-in kinds: creates, statuses, and what single kinds say in their own way.
 
+mod events;
 mod general;
 mod scales;
 
@@ -14,13 +15,13 @@ use crate::conformance::{APPLY, Case, case};
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 pub(super) fn cases() -> Vec<Case> {
-    [creates(), scales::cases(), statuses(), single(), general::cases(), jobs()]
+    [creates(), scales::cases(), statuses(), single(), general::cases(), events::cases(), jobs()]
         .into_iter()
         .flatten()
         .collect()
 }
 
-fn replica_set(name: &str) -> Value {
+pub(super) fn replica_set(name: &str) -> Value {
     json!({
         "metadata": { "name": name },
         "spec": {
@@ -520,6 +521,48 @@ fn jobs() -> Vec<Case> {
                 odd["spec"]["terminationGracePeriodSeconds"] = json!(-1);
                 let made = t.make(&t.core("pods", ""), odd).await?;
                 has(&made, json!({ "spec": { "terminationGracePeriodSeconds": 1 } }))
+            },
+        ),
+        case(
+            "the_labels_of_a_job_may_go_unsaid",
+            "An update of a Job's status that says no labels leaves it with those of its template, which are not stored: \
+             the same again is a new version, and so is the next write of the Job, which says them.",
+            async |t| {
+                let made = t.make(&all_jobs(t, ""), job("a", false)).await?;
+                t.merge(&all_jobs(t, "/a"), json!({ "metadata": { "labels": { "l": "x" } } }))
+                    .await?
+                    .is(200)?;
+                let bare = json!({ "metadata": { "name": "a" } });
+                let once = t.put(&all_jobs(t, "/a/status"), &bare).await?.is(200)?;
+                let uid = text(&made, "/metadata/uid");
+                let labels = json!({ "controller-uid": uid, "job-name": "a" });
+                has(&once, json!({ "metadata": { "labels": labels } }))?;
+                holds("the label is gone", once["metadata"]["labels"]["l"].is_null())?;
+                let again = t.put(&all_jobs(t, "/a/status"), &bare).await?.is(200)?;
+                holds("leaving it unsaid is a write", number(&again) > number(&once))?;
+                let said = t.merge(&all_jobs(t, "/a"), json!({})).await?.is(200)?;
+                holds("saying it is a write", number(&said) > number(&again))?;
+                let same_again = t.merge(&all_jobs(t, "/a"), json!({})).await?.is(200)?;
+                same("the version of what is said", version(&same_again), version(&said))
+            },
+        ),
+        case(
+            "what_goes_unsaid_is_not_said_by_a_job_that_goes",
+            "An update of a Job's status without labels and finalizers that lets it go answers without the labels of its \
+             template.",
+            async |t| {
+                let mut held = job("a", false);
+                held["metadata"]["finalizers"] = json!(["example.com/f"]);
+                t.make(&all_jobs(t, ""), held).await?;
+                t.delete_with(&all_jobs(t, "/a"), json!({ "propagationPolicy": "Background" }))
+                    .await?
+                    .is(200)?;
+                let last = t
+                    .put(&all_jobs(t, "/a/status"), &json!({ "metadata": { "name": "a" } }))
+                    .await?
+                    .is(200)?;
+                same("the labels", &last["metadata"]["labels"], &Value::Null)?;
+                t.get(&all_jobs(t, "/a")).await?.refused(404, "NotFound").map(drop)
             },
         ),
     ]

@@ -30,7 +30,7 @@ pub(in crate::rest) fn patch(call: Call<'_>) -> Result<Written, Status> {
     }
     let forbidden = forbidden_force(query).into_iter().collect();
     let (dry_run, validation) = query.write_options("PatchOptions", forbidden)?;
-    let patch = Patch::parse(patch_type, request.body(), kind).map_err(|status| {
+    let patch = Patch::parse(patch_type, request.body(), kind, validation).map_err(|status| {
         // The object is looked for first, and the patch read only then.
         let is_there = core.store.get(&kind.storage, &key_of(target, name)).is_some();
         if is_there || !matches!(status.code(), 400 | 422) { status } else { Status::not_found(kind, name) }
@@ -254,6 +254,8 @@ impl Edited<'_> {
         let managed = owners.of(self.core, kind, Some((old, owned)), wanted, self.now);
         self.keep_system_metadata(&mut new);
         self.split_status(&mut new);
+        let unlabelled = kind.builtin.is_some_and(|builtin| rules::leaves_unsaid(builtin, &new));
+        let unsaid = unlabelled || self.hidden.pruned;
         if let Some(builtin) = kind.builtin {
             rules::default(builtin, &mut new);
             if self.target.subresource.is_none() {
@@ -263,7 +265,7 @@ impl Edited<'_> {
         }
         definitions::prepare_update(kind, &mut new, self.target.subresource.as_deref())?;
         metadata::normalize(&mut new);
-        decode::check_own_type(kind, &new)?;
+        decode::check_own_type(kind, &new, Some(old), self.target.subresource.as_deref())?;
         let mut causes = Causes::default();
         managed.check(&mut causes);
         self.check_metadata(&new, &mut causes);
@@ -275,9 +277,11 @@ impl Edited<'_> {
             return Err(Status::invalid(kind, self.name, &causes));
         }
         metadata::copy(old, &mut new, "resourceVersion");
-        // A write that moves nothing but times in the managedFields is none.
-        let changes = new != *old || self.counts_floats();
-        if !changes && managed.says_the_same_as(owned) && !current.leaves_unsaid() {
+        // A write that moves nothing but times in the managedFields is none. What it leaves unsaid, or what was, is
+        // compared with what is read, where it is said.
+        let changes = new != *old || self.counts_floats() || unsaid || current.leaves_unsaid();
+        let is_released = is_released(kind, &new, old);
+        if !changes && managed.says_the_same_as(owned) && !is_released {
             inner.validated(&new)?;
             return inner.state.get(&kind.storage, &current.key).cloned().ok_or_else(|| {
                 // Cannot happen: the lock is held since it was found.
@@ -291,7 +295,11 @@ impl Edited<'_> {
             metadata::set(&mut new, "generation", metadata::generation(old).saturating_add(1));
         }
         inner.validated(&new)?;
-        if is_released(kind, &new) {
+        if is_released {
+            if unlabelled {
+                // Nobody reads it again, which would fill them in.
+                metadata::of(&mut new).remove("labels");
+            }
             let mut last = to_stored(kind, new);
             let managed = managed.encode();
             let answer = Stored::new(kind, current.key.clone(), current.revision, &mut last, &managed);
@@ -303,8 +311,7 @@ impl Edited<'_> {
             }
             return Ok(Arc::new(answer));
         }
-        let version =
-            Version { key: current.key.clone(), object: new, managed: &managed, unsaid: self.hidden.pruned };
+        let version = Version { key: current.key.clone(), object: new, managed: &managed, unsaid };
         put(inner, kind, version, current.revision, dry_run)
     }
 

@@ -4,9 +4,14 @@ use http::Method;
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
-use crate::conformance::found_typed::{all_jobs, job};
+use crate::conformance::found_typed::{all_jobs, job, replica_set};
 use crate::conformance::objects::*;
+use crate::conformance::target::Target;
 use crate::conformance::{APPLY, Case, JSON_PATCH, STRATEGIC, case};
+
+fn deployments(t: &Target, rest: &str) -> String {
+    t.of_group("apps/v1", "deployments", rest)
+}
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
@@ -125,6 +130,41 @@ pub(super) fn cases() -> Vec<Case> {
                 let answer =
                     t.patch(&t.core("serviceaccounts", "/a?fieldManager=m"), APPLY, &account).await?;
                 answer.says(500, "", ".metadata.managedFields[0]: expected map, got &{x}").map(drop)
+            },
+        ),
+        case(
+            "a_type_that_decodes_itself_does_not_know_where_it_is",
+            "A number where a time belongs in an apply or a strategic patch, or a truth where a number or a percentage \
+             does, is refused without the field; in a merge patch, with it.",
+            async |t| {
+                t.make(&deployments(t, ""), replica_set("a")).await?;
+                let timed = |value: Value| {
+                    json!({
+                        "apiVersion": "apps/v1", "kind": "Deployment",
+                        "metadata": { "name": "a", "creationTimestamp": value },
+                    })
+                };
+                let path = deployments(t, "/a?fieldManager=m");
+                let part = |what: &str| format!("json: cannot unmarshal {what}");
+                let time = part("number into Go value of type string");
+                t.patch(&path, APPLY, &timed(json!(-1))).await?.says(500, "", &time)?;
+                t.patch(&path, STRATEGIC, &timed(json!(-1))).await?.says(422, "Invalid", &time)?;
+                let field =
+                    "number into Go struct field ObjectMeta.metadata.creationTimestamp of type string";
+                t.merge(&path, timed(json!(-1))).await?.says(422, "Invalid", &part(field))?;
+                let surge = json!({ "spec": { "strategy": { "rollingUpdate": { "maxSurge": true } } } });
+                let number = part("bool into Go value of type int32");
+                t.patch(&path, STRATEGIC, &surge).await?.says(422, "Invalid", &number).map(drop)
+            },
+        ),
+        case(
+            "a_number_is_not_made_a_text_out_of_a_map",
+            "A whole number where a text belongs in a strategic patch cannot be converted, though Go could.",
+            async |t| {
+                t.make(&deployments(t, ""), replica_set("a")).await?;
+                let host = json!({ "spec": { "template": { "spec": { "hostname": 1 } } } });
+                let answer = t.patch(&deployments(t, "/a"), STRATEGIC, &host).await?;
+                answer.says(422, "Invalid", "cannot convert int64 to string").map(drop)
             },
         ),
     ]

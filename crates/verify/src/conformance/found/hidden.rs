@@ -1,0 +1,108 @@
+//! What random calls found of what is stored and not shown, or shown and not stored.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::conformance::answer::*;
+use crate::conformance::found_typed::replica_set;
+use crate::conformance::objects::*;
+use crate::conformance::{APPLY, Case, STRATEGIC, case};
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        case(
+            "empty_metadata_that_were_applied_are_stored",
+            "An apply of a custom object with an empty list in its metadata stores it, and nobody is shown it: the next \
+             write leaves it out, which is a new version, and the same apply again is one each time.",
+            async |t| {
+                let path = t.widgets("/a?fieldManager=m");
+                let mut object = widget("a", json!({}));
+                object["metadata"]["finalizers"] = json!([]);
+                let made = t.patch(&path, APPLY, &object).await?.is(201)?;
+                holds("the list is not shown", made["metadata"]["finalizers"].is_null())?;
+                let left_out = t.merge(&t.widgets("/a"), json!({})).await?.is(200)?;
+                holds("leaving it out is a write", number(&left_out) > number(&made))?;
+                let same_again = t.merge(&t.widgets("/a"), json!({})).await?.is(200)?;
+                same("the version after that", version(&same_again), version(&left_out))?;
+                let once = t.patch(&path, APPLY, &object).await?.is(200)?;
+                let twice = t.patch(&path, APPLY, &object).await?.is(200)?;
+                holds("each apply is a write", number(&twice) > number(&once))
+            },
+        ),
+        case(
+            "empty_metadata_of_built_in_objects_are_not_stored",
+            "An apply of a built-in object with an empty list in its metadata is the same as one without.",
+            async |t| {
+                let mut object = map("a", "v");
+                object["apiVersion"] = json!("v1");
+                object["kind"] = json!("ConfigMap");
+                object["metadata"]["finalizers"] = json!([]);
+                let made = t.patch(&t.maps("/a?fieldManager=m"), APPLY, &object).await?.is(201)?;
+                let merged = t.merge(&t.maps("/a"), json!({})).await?.is(200)?;
+                same("the version", version(&merged), version(&made))
+            },
+        ),
+        case(
+            "an_owner_that_a_scale_leaves_twice_is_there_once_after_the_next_write",
+            "Of two entries of one manager, which a write to a Scale leaves, the next write of the object keeps one, even \
+             if it changes nothing else.",
+            async |t| {
+                let sets = |rest: &str| t.of_group("apps/v1", "replicasets", rest);
+                t.make(&sets(""), replica_set("a")).await?;
+                let entries = |object: &Value| items(object, "/metadata/managedFields").len();
+                t.patch(&sets("/a/scale"), STRATEGIC, &json!({})).await?.is(200)?;
+                let scaled = t.get(&sets("/a")).await?.is(200)?;
+                same("the entries after the Scale", entries(&scaled), 2_usize)?;
+                let written = t.patch(&sets("/a"), STRATEGIC, &json!({})).await?.is(200)?;
+                same("the entries after the write", entries(&written), 1_usize)?;
+                holds("it is a write", number(&written) > number(&scaled))
+            },
+        ),
+        case(
+            "an_object_that_nothing_holds_goes_with_a_write_that_changes_nothing",
+            "A Pod that was created as one that is being deleted goes with the next write, whatever it says.",
+            async |t| {
+                let mut ending = pod("a");
+                ending["apiVersion"] = json!("v1");
+                ending["kind"] = json!("Pod");
+                ending["metadata"]["deletionTimestamp"] = json!("2001-01-01T00:00:00Z");
+                t.patch(&t.core("pods", "/a?fieldManager=m"), APPLY, &ending).await?.is(201)?;
+                t.get(&t.core("pods", "/a")).await?.is(200)?;
+                t.merge(&t.core("pods", "/a/status"), json!({})).await?.is(200)?;
+                t.get(&t.core("pods", "/a")).await?.refused(404, "NotFound").map(drop)
+            },
+        ),
+        case(
+            "a_version_that_is_none_is_answered_by_a_dry_run",
+            "A create that is only tried answers with the resourceVersion that was sent, though it is no number.",
+            async |t| {
+                let mut object = map("a", "v");
+                object["metadata"]["resourceVersion"] = json!("x");
+                let tried = t.post(&t.maps("?dryRun=All"), &object).await?.is(201)?;
+                same("the version", version(&tried), "x")
+            },
+        ),
+        case(
+            "data_that_are_null_are_empty",
+            "A value of a Secret that is null is an empty text.",
+            async |t| {
+                let secret = json!({ "metadata": { "name": "a" }, "data": { "k": null } });
+                has(&t.make(&t.core("secrets", ""), secret).await?, json!({ "data": { "k": "" } }))
+            },
+        ),
+        case(
+            "a_name_that_can_be_none_does_not_make_a_list_one_object",
+            "A list with the field selector metadata.name of nothing, a limit and a version is read at that version.",
+            async |t| {
+                let first = t.map("a", "v").await?;
+                let first =
+                    t.get(&t.maps(&format!("?resourceVersion={}", version(&first)))).await?.is(200)?;
+                t.map("b", "v").await?;
+                let rest =
+                    format!("?fieldSelector=metadata.name%3D&limit=1&resourceVersion={}", version(&first));
+                let list = t.send(Method::GET, &t.maps(&rest), &[], "").await?.is(200)?;
+                same("the version", version(&list), version(&first))
+            },
+        ),
+    ]
+}

@@ -1,0 +1,96 @@
+//! What random calls found of which refusal comes first, and of what else comes with it.
+
+use http::Method;
+use serde_json::json;
+
+use crate::conformance::answer::*;
+use crate::conformance::objects::*;
+use crate::conformance::{Case, MERGE, case};
+
+const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+
+pub(super) fn cases() -> Vec<Case> {
+    vec![
+        case(
+            "an_object_of_another_kind_is_held_to_all_but_the_schema",
+            "A custom object that says to be of another kind is told of that, and of the objects in it that do not say \
+             what they are.",
+            async |t| {
+                let mut object = gear("a", json!({ "embedded": {}, "size": "x" }));
+                object["kind"] = json!("Other");
+                let answer = t.post(&t.gears(""), &object).await?;
+                let causes = [
+                    "FieldValueInvalid kind",
+                    "FieldValueRequired spec.embedded.apiVersion",
+                    "FieldValueRequired spec.embedded.kind",
+                ];
+                answer.invalid(&causes).map(drop)
+            },
+        ),
+        case(
+            "what_is_unknown_in_an_object_of_another_group_is_not_told",
+            "A custom object that says to be of another group is refused without a warning of unknown members, one of \
+             another version of its own group with it.",
+            async |t| {
+                for (version, warnings) in [("other.example.com/v1", 0), ("conformance.example.com/v9", 1)] {
+                    let mut object = tracker("a", json!({ "extra": "x" }));
+                    object["apiVersion"] = json!(version);
+                    let answer = t.post(&t.trackers(""), &object).await?;
+                    answer.refused(400, "BadRequest")?;
+                    same("the warnings", answer.warnings().len(), warnings as usize)?;
+                }
+                Ok(())
+            },
+        ),
+        case(
+            "a_merge_patch_that_is_no_object_and_not_looked_into",
+            "With fieldValidation=Ignore a merge patch that is a number answers 400 in words of its own, and a list 422, \
+             since of it comes no object.",
+            async |t| {
+                t.map("a", "v").await?;
+                let ignored = t.maps("/a?fieldValidation=Ignore");
+                t.patch(&ignored, MERGE, &json!(-1)).await?.says(400, "BadRequest", "Invalid JSON Patch")?;
+                let part = "json: cannot unmarshal array into Go value of type struct";
+                t.patch(&ignored, MERGE, &json!(["x"])).await?.says(422, "Invalid", part)?;
+                let part = "error decoding patch: json: cannot unmarshal number into Go value of type map";
+                t.patch(&t.maps("/a"), MERGE, &json!(-1)).await?.says(400, "BadRequest", part).map(drop)
+            },
+        ),
+        case(
+            "a_collection_is_selected_before_the_options_are_read",
+            "A DELETE of a collection by a field that is none, with options that are none, is told of the field.",
+            async |t| {
+                let path = t.of_group("apps/v1", "replicasets", "?fieldSelector=spec.x%3D1");
+                let body = json!({ "kind": "x", "apiVersion": "x" }).to_string();
+                let answer = t.send(Method::DELETE, &path, &JSON, &body).await?;
+                answer.says(400, "BadRequest", "is not a known field selector").map(drop)
+            },
+        ),
+        case(
+            "an_object_that_is_no_scale_is_read_before_it_is_converted",
+            "A Deployment with a time that is none, sent to a Scale, is told of the time; one in order, that it is no Scale.",
+            async |t| {
+                let path = t.of_group("apps/v1", "deployments", "/a/scale");
+                let sent =
+                    |metadata| json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata });
+                let time = sent(json!({ "name": "a", "creationTimestamp": {} }));
+                let part = "cannot be handled as a Scale: json: cannot unmarshal object";
+                t.put(&path, &time).await?.says(400, "BadRequest", part)?;
+                let part = "converting (v1.Deployment) to (autoscaling.Scale): unknown conversion";
+                t.put(&path, &sent(json!({ "name": "a" }))).await?.says(400, "BadRequest", part).map(drop)
+            },
+        ),
+        case(
+            "a_service_that_begins_to_select_says_its_families_anew",
+            "A PUT that gives a headless Service without a selector one keeps the policy of two families, which the \
+             cluster does not have, and not the families.",
+            async |t| {
+                let service = |spec| json!({ "metadata": { "name": "a" }, "spec": spec });
+                t.make(&t.core("services", ""), service(json!({ "clusterIP": "None" }))).await?;
+                let selecting = service(json!({ "selector": { "app": "a" } }));
+                let answer = t.put(&t.core("services", "/a"), &selecting).await?;
+                answer.invalid(&["FieldValueInvalid spec.ipFamilyPolicy"]).map(drop)
+            },
+        ),
+    ]
+}
