@@ -64,9 +64,6 @@ pub(crate) fn conformance(workspace: &Workspace, deadline: Deadline) -> Result<V
     command.args(CONFORMANCE).args(["--nocapture", "--test-threads=1"]);
     if workspace.is_long() {
         command.env("FUZZ_CALLS", LONG);
-    } else {
-        // Not in every run before they agree: docs/verification.md says where they still do not.
-        command.arg("--skip=random_calls");
     }
     run(command, deadline)?;
     Ok(Verdict::Passed)

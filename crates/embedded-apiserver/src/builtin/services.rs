@@ -125,8 +125,9 @@ pub(super) fn prepare_update(object: &mut Object, old: &Object) {
         // Both families are what selects nothing may have: what selects something begins anew.
         let selects = spec.get("selector").and_then(Value::as_object).is_some_and(|all| !all.is_empty());
         let both = before.get("ipFamilies").and_then(Value::as_array).is_some_and(|all| all.len() > 1);
+        let anew = both && selects;
         for member in ["ipFamilies", "ipFamilyPolicy"] {
-            if !says(spec, member) && !(member == "ipFamilies" && both && selects) {
+            if !says(spec, member) && (member != "ipFamilies" || !anew) {
                 keep(spec, member);
             }
         }

@@ -17,6 +17,9 @@ pub(super) struct Relation {
     back: BTreeMap<u64, u64>,
     made_up: BTreeMap<String, String>,
     made_up_back: BTreeMap<String, String>,
+    /// An address or a port was not the counterpart of what it was before: somebody may have given it back, and another
+    /// drawn it again.
+    pub(super) drawn_again: bool,
 }
 
 impl Relation {
@@ -108,7 +111,7 @@ impl Relation {
             }
             // Drawn from a range, where none is asked for.
             ("nodePort", Value::Number(a), Value::Number(b)) => {
-                self.same_word(&format!("port {a}"), &format!("port {b}"))
+                self.same_drawn(&format!("port {a}"), &format!("port {b}"))
             }
             _ => self.values(real, embedded, at),
         }
@@ -175,8 +178,10 @@ impl Relation {
 
     /// Two words that are not equal, but may be made up and related.
     fn related(&mut self, a: &str, b: &str) -> Result<(), String> {
-        if is_uid(a) && is_uid(b) || generated(a, b) || (is_address(a) && is_address(b)) {
+        if is_uid(a) && is_uid(b) || generated(a, b) {
             self.same_word(a, b)
+        } else if is_address(a) && is_address(b) {
+            self.same_drawn(a, b)
         } else if is_number(a) && is_number(b) {
             let known = a.parse().ok().is_some_and(|a: u64| self.versions.contains_key(&a));
             if known { self.same_version(a, b) } else { self.in_order(a, b) }
@@ -185,7 +190,7 @@ impl Relation {
         } else if let (Some((of, number)), Some((same, other))) = (node_port(a), node_port(b))
             && of == same
         {
-            self.same_word(&format!("port {number}"), &format!("port {other}"))
+            self.same_drawn(&format!("port {number}"), &format!("port {other}"))
         } else if let (Some((of, a)), Some((same, b))) = (member(a), member(b))
             && of == same
         {
@@ -207,6 +212,13 @@ impl Relation {
             rest = next;
         }
         out
+    }
+
+    /// As `same_word`, of what servers draw from a range, of which what is given back may be drawn again.
+    fn same_drawn(&mut self, real: &str, embedded: &str) -> Result<(), String> {
+        let related = self.same_word(real, embedded);
+        self.drawn_again |= related.is_err();
+        related
     }
 
     fn same_word(&mut self, real: &str, embedded: &str) -> Result<(), String> {

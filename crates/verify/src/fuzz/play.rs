@@ -24,8 +24,8 @@ const QUIET: Duration = Duration::from_millis(40);
 /// A write begins no later than so long before the next second. Times in objects are in seconds, and what stands in
 /// managedFields depends on their order: two servers must see one write in the same second.
 const ROOM: Duration = Duration::from_millis(100);
-/// How often a sequence is played anew because a write took longer than that, or a cache was late, and what came of it
-/// disagrees.
+/// How often a sequence is played anew because a write took longer than that, a cache was late, or an address was drawn
+/// again, and what came of it disagrees.
 const MOST_REPLAYS: usize = 10;
 
 /// How far this machine's clock is into its second, and which one it is. The servers have the same clock.
@@ -121,7 +121,8 @@ impl Pair {
         }
     }
 
-    /// Also says whether both servers saw each write in the same second, and the real one's caches were in time.
+    /// Also says whether both servers saw each write in the same second, the real one's caches were in time, and nothing was
+    /// drawn again.
     async fn play_once(&self, calls: &[Call]) -> (Played, bool) {
         let namespace = format!("{}-{}", self.run, self.played.fetch_add(1, Ordering::Relaxed));
         let mut stage = Stage {
@@ -137,7 +138,8 @@ impl Pair {
             outcome = stage.all(calls).await;
         }
         stage.end(&namespace).await;
-        let Stage { mut played, comparable, .. } = stage;
+        let Stage { mut played, comparable, relation, .. } = stage;
+        let comparable = comparable && !relation.drawn_again;
         played.disagreement = outcome.err().map(|(at, why, real)| Disagreement { at, why, real });
         (played, comparable)
     }

@@ -137,6 +137,20 @@ fn ports_that_were_drawn_are_related_in_tables_as_in_objects() {
 }
 
 #[test]
+fn what_was_drawn_again_is_no_agreement_and_is_known() {
+    let service = |address: &str| json!({ "spec": { "clusterIP": address } });
+    let mut relation = Relation::default();
+    assert!(relation.bodies(&service("10.0.0.1"), &service("10.0.0.2")).is_ok());
+    assert!(relation.bodies(&service("10.0.0.1"), &service("10.0.0.3")).is_err());
+    assert!(relation.drawn_again, "played anew");
+    let named = |name: &str| json!({ "metadata": { "name": name } });
+    let mut relation = Relation::default();
+    assert!(relation.bodies(&named("a-bcdfg"), &named("a-hjklm")).is_ok());
+    assert!(relation.bodies(&named("a-bcdfg"), &named("a-nopqr")).is_err());
+    assert!(!relation.drawn_again, "a name is not");
+}
+
+#[test]
 fn versions_are_related_where_go_prints_a_map() {
     let status = |text: &str| json!({ "kind": "Status", "message": format!("Invalid value: {text}: no") });
     let of = |version: u32| json!({ "metadata": { "resourceVersion": version.to_string() } });
