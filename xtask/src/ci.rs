@@ -9,7 +9,8 @@ use crate::process::{Deadline, end_with_us, is_installed, run, shown, status};
 use crate::stage::{self, Group, Stage, Verdict};
 use crate::workspace::Workspace;
 use crate::{
-    arrows, demo, gates, histories, instructions, loom, model, planted, real, schedules, shuttle, tidy,
+    arrows, demo, gates, histories, instructions, loom, miri, model, planted, real, schedules, shuttle, tidy,
+    wasm,
 };
 
 /// The newest actionlint; a Go module, so `go run` fetches and builds it.
@@ -58,6 +59,13 @@ const STAGES: &[Stage] = &[
         group: Group::Packages,
         needs: &[],
         run: features,
+    },
+    Stage {
+        name: "wasm",
+        asks: "does wq-core compile where there is no operating system? (wasm32)",
+        group: Group::Packages,
+        needs: &[],
+        run: wasm::stage,
     },
     Stage {
         name: "package",
@@ -121,6 +129,13 @@ const STAGES: &[Stage] = &[
         group: Group::Models,
         needs: &["schedules"],
         run: histories::stage,
+    },
+    Stage {
+        name: "miri",
+        asks: "do wq-core's tests do nothing undefined, and race for nothing? (miri)",
+        group: Group::Models,
+        needs: &[],
+        run: miri::stage,
     },
     Stage {
         name: "instructions",

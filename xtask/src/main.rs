@@ -21,6 +21,8 @@ mod planted;
 mod bench;
 mod instructions;
 mod model;
+mod miri;
+mod wasm;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -74,6 +76,8 @@ enum Command {
     Histories(histories::Options),
     /// Put random questions to wq-core and to a naive oracle (also a stage of `ci`)
     Model(model::Options),
+    /// Interpret the tests of wq-core with miri, which sees undefined behaviour and races (also a stage of `ci`)
+    Miri(miri::Options),
     /// Plant bugs in wq-core, and see which checks find each (also a stage of `ci`)
     Planted,
     /// Count the instructions of each operation of wq-core, and compare with its budgets (also a stage of `ci`)
@@ -100,6 +104,7 @@ fn main() -> ExitCode {
         Command::Shuttle(options) => shuttle::run(&options),
         Command::Histories(options) => histories::run(&options),
         Command::Model(options) => model::run(&options),
+        Command::Miri(options) => miri::run(&options),
         Command::Planted => planted::run(),
         Command::Instructions => instructions::run(),
         Command::Arrows => arrows::check(),

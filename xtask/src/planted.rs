@@ -108,7 +108,7 @@ fn bugs(gear: &Gear<'_>) -> Result<Vec<String>> {
 
 /// Unit tests, the model, and those tests of the public API that poll by hand.
 fn tests(gear: &Gear<'_>, bug: Option<&str>) -> Result<Option<String>> {
-    for (target, args) in [("wq_core", &[][..]), ("model", &[]), ("it", &["cancel::"])] {
+    for (target, args) in [("wq_core", &[][..]), ("model", &[]), ("it", &["cancel::", "process::"])] {
         let mut command = gear.machine.call(gear.workspace, target)?;
         // Where cargo would run it: proptest looks for its sources.
         command.args(args).current_dir(crate_folder(gear));

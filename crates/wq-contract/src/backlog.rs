@@ -108,7 +108,8 @@ where
 }
 
 fn run<S: Strategy>(strategy: S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
-    let config = Config { cases: 512, failure_persistence: None, ..Config::default() };
+    let cases = if cfg!(miri) { 1 } else { 512 };
+    let config = Config { cases, failure_persistence: None, ..Config::default() };
     if let Err(failure) = TestRunner::new(config).run(&strategy, test) {
         panic!("{failure}");
     }

@@ -34,6 +34,10 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// # Errors
     ///
     /// [`NotDrained`] says what is left.
+    ///
+    /// # Panics
+    ///
+    /// If the time is over and `Clone` of an item in flight panics, which is to be told of.
     pub fn drained_blocking(&self, timeout: Duration) -> Result<(), NotDrained<T>>
     where
         T: Clone,

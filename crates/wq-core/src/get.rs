@@ -72,6 +72,11 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// A get that finds an item is ready at once and counts in no runtime's cooperative budget: a task whose work never
     /// waits should yield now and then.
     ///
+    /// # Panics
+    ///
+    /// When polled, if `Clone` of the item panics: it is queued still, at the tail. The future keeps its place in line, and
+    /// its wake-up if it had one.
+    ///
     /// # Cancel safety
     ///
     /// Cancel safe. The item leaves the queue in the poll that returns it; a future dropped before has lost nothing but
@@ -88,6 +93,10 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     ///
     /// The future keeps the queue alive. It does not notice that all handles are gone, so shut the queue down.
     ///
+    /// # Panics
+    ///
+    /// As [`get`](Self::get).
+    ///
     /// # Cancel safety
     ///
     /// As [`get`](Self::get).
@@ -101,6 +110,10 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// All of them are then in the hands of the caller, also those that have to wait for their turn: take no more than
     /// are worked on together.
     ///
+    /// # Panics
+    ///
+    /// As [`get`](Self::get), if `Clone` of any item of the batch panics: all of them are then queued still, at the tail.
+    ///
     /// # Cancel safety
     ///
     /// As [`get`](Self::get).
@@ -113,6 +126,10 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// # Errors
     ///
     /// [`TryGetError`] says whether there can be one later.
+    ///
+    /// # Panics
+    ///
+    /// If `Clone` of the item panics: it is queued still, at the tail.
     pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError>
     where
         T: Clone,
@@ -125,6 +142,10 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// # Errors
     ///
     /// [`TryGetError`] says whether there can be one later.
+    ///
+    /// # Panics
+    ///
+    /// If `Clone` of the item panics: it is queued still, at the tail.
     pub fn try_get_owned(&self) -> Result<OwnedProcessingGuard<T, B>, TryGetError>
     where
         T: Clone,
@@ -133,6 +154,10 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     }
 
     /// As [`get`](Self::get), blocking the thread. Blocking and async getters wait in one line.
+    ///
+    /// # Panics
+    ///
+    /// If `Clone` of the item panics: it is queued still, at the tail.
     #[must_use = "dropping the guard says that the item is finished"]
     pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>>
     where
@@ -150,6 +175,10 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// # Errors
     ///
     /// [`GetTimeoutError`] says whether there can be an item later.
+    ///
+    /// # Panics
+    ///
+    /// As [`get_blocking`](Self::get_blocking).
     pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError>
     where
         T: Clone,

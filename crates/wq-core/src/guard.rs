@@ -195,6 +195,10 @@ macro_rules! guard {
             /// # Errors
             ///
             /// [`TryGetError`] if there is no next item. This guard has ended in any case.
+            ///
+            /// # Panics
+            ///
+            /// If `Clone` of the next item panics: that one is queued still, at the tail, and this guard has ended.
             #[inline]
             pub fn done_and_get(self) -> Result<Self, TryGetError>
             where

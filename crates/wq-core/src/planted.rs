@@ -68,4 +68,6 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("room-wakes-nobody", "a get that makes room wakes no adder"),
     ("add-all-wakes-nobody", "a batch of adds wakes no getter"),
     ("remove-ends-no-drain", "taking out the last item does not end a drain"),
+    ("wake-in-a-poll-is-forgotten", "a job of process that is woken while it is polled is not polled again"),
+    ("stop-wakes-no-worker", "workers that wait for an item do not hear that the work of one has failed"),
 ];

@@ -1,5 +1,5 @@
-//! Platform: what the queue takes from the machine: a mutex, a thread that sleeps until it is woken, values that belong to
-//! a thread, the time. The only file that knows of the model checkers, which put their own in place under `cfg(wq_loom)`
+//! Platform: what the queue takes from the machine: a mutex, atomics, threads that sleep until they are woken, values that
+//! belong to a thread, the time. The only file that knows of the model checkers, which put their own in place under `cfg(wq_loom)`
 //! and `cfg(wq_shuttle)`.
 
 #[cfg(not(any(wq_loom, wq_shuttle)))]
@@ -9,7 +9,8 @@ pub(crate) use model::*;
 
 #[cfg(not(any(wq_loom, wq_shuttle)))]
 mod machine {
-    pub(crate) use std::thread::{Thread, current, park, park_timeout};
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize};
+    pub(crate) use std::thread::{Thread, current, park, park_timeout, scope};
     pub(crate) use std::thread_local;
     use std::time::Instant;
 
@@ -36,9 +37,13 @@ mod model {
     #[cfg(wq_loom)]
     pub(crate) use asleep::{Thread, current, park};
     pub(crate) use checker::sync::MutexGuard;
+    pub(crate) use checker::sync::atomic::{AtomicBool, AtomicUsize};
     #[cfg(wq_shuttle)]
-    pub(crate) use checker::thread::{Thread, current, park};
+    pub(crate) use checker::thread::{Thread, current, park, scope};
     pub(crate) use checker::thread_local;
+    /// loom has none: what needs them is played by shuttle alone.
+    #[cfg(wq_loom)]
+    pub(crate) use std::thread::scope;
 
     pub(crate) struct Mutex<T>(checker::sync::Mutex<T>);
 

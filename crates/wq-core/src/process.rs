@@ -78,7 +78,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `work` panics.
+    /// If `work` panics, when called or when what it returned is polled: the jobs in hand are dropped with this future.
+    /// If `Clone` of an item panics, as in [`get`](Self::get).
     ///
     /// # Cancel safety
     ///
@@ -112,7 +113,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `work` panics: once the other workers have finished what they have in hand. If the system gives no thread.
+    /// If `work` or `Clone` of an item panics: once the other workers have finished what they have in hand. If the system
+    /// gives no thread.
     #[doc(alias = "ParallelizeUntil")]
     pub fn process_blocking<'q, F, E>(&'q self, workers: usize, work: F) -> Result<usize, ProcessError<E>>
     where

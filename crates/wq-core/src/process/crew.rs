@@ -1,13 +1,12 @@
 //! Crew: workers on threads, who all stop when the work of one fails.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
-use std::thread;
 
 use super::ProcessError;
 use crate::backlog::Backlog;
@@ -15,11 +14,16 @@ use crate::clock::Deadline;
 use crate::get::Get;
 use crate::guard::ProcessingGuard;
 use crate::parker::block_on;
+use crate::planted::planted;
+use crate::platform::{AtomicBool, AtomicUsize, Mutex, scope};
 use crate::shared::Shared;
 
 struct Crew<E> {
     done: AtomicUsize,
+    /// The first.
     error: Mutex<Option<E>>,
+    /// What the first worker that panicked did it with.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
     has_stopped: AtomicBool,
     /// The wakers of those who wait for an item, by worker.
     asleep: Mutex<BTreeMap<usize, Waker>>,
@@ -41,55 +45,62 @@ where
     let crew = Crew {
         done: AtomicUsize::new(0),
         error: Mutex::new(None),
+        panic: Mutex::new(None),
         has_stopped: AtomicBool::new(false),
-        asleep: Mutex::default(),
+        asleep: Mutex::new(BTreeMap::new()),
     };
-    thread::scope(|scope| {
+    scope(|scope| {
         let crew = &crew;
-        let on_panic = StopOnPanic(crew); // A thread that cannot be had.
-        let threads: Vec<_> =
-            (0..others).map(|me| scope.spawn(move || crew.work(me, shared, work))).collect();
-        std::mem::forget(on_panic);
-        let ours = panic::catch_unwind(AssertUnwindSafe(|| crew.work(others, shared, work)));
-        let theirs: Vec<_> = threads.into_iter().map(thread::ScopedJoinHandle::join).collect();
-        let panicked = [ours].into_iter().chain(theirs).find_map(Result::err);
-        if let Some(payload) = panicked {
-            panic::resume_unwind(payload);
-        }
+        let no_thread = StopOnPanic(crew);
+        (0..others).for_each(|me| drop(scope.spawn(move || crew.work_or_stop(me, shared, work))));
+        std::mem::forget(no_thread);
+        crew.work_or_stop(others, shared, work);
     });
-    let done = crew.done.into_inner();
-    match crew.error.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    let panic = crew.panic.lock().take();
+    if let Some(payload) = panic {
+        panic::resume_unwind(payload);
+    }
+    let (done, error) = (crew.done.load(Ordering::SeqCst), crew.error.lock().take());
+    match error {
         Some(error) => Err(ProcessError::Failed { done, error }),
         None => Ok(done),
     }
 }
 
 impl<E> Crew<E> {
+    /// Works, and stops the crew if that panics, so that nobody waits for ever beside it.
+    fn work_or_stop<'q, T, B, F>(&self, me: usize, shared: &'q Shared<T, B>, work: &F)
+    where
+        T: Clone,
+        B: Backlog,
+        F: Fn(ProcessingGuard<'q, T, B>) -> Result<(), E>,
+    {
+        let worked = panic::catch_unwind(AssertUnwindSafe(|| self.work(me, shared, work)));
+        if let Err(payload) = worked {
+            keep_first(&self.panic, payload);
+            self.stop();
+        }
+    }
+
     fn work<'q, T, B, F>(&self, me: usize, shared: &'q Shared<T, B>, work: &F)
     where
         T: Clone,
         B: Backlog,
         F: Fn(ProcessingGuard<'q, T, B>) -> Result<(), E>,
     {
-        let on_panic = StopOnPanic(self);
         let mut get = Get::on(shared);
         let mut next = poll_fn(|context| self.poll_next(me, &mut get, context));
         while let Some(item) = block_on(&mut next, Deadline::NEVER).flatten() {
             match work(item) {
                 Ok(()) => {
-                    self.done.fetch_add(1, Ordering::Relaxed);
+                    self.done.fetch_add(1, Ordering::SeqCst);
                 }
                 Err(error) => {
-                    let later = {
-                        let mut first = self.error.lock().unwrap_or_else(PoisonError::into_inner);
-                        if first.is_some() { Some(error) } else { first.replace(error) }
-                    };
-                    drop(later);
+                    keep_first(&self.error, error);
                     self.stop();
                 }
             }
         }
-        std::mem::forget(on_panic);
     }
 
     /// The next item, or `None`: the queue has ended, or the crew has stopped.
@@ -109,7 +120,7 @@ impl<E> Crew<E> {
         let polled = Pin::new(get).poll(context);
         if polled.is_pending() {
             let waker = context.waker().clone();
-            let left = self.asleep().insert(me, waker);
+            let left = self.asleep.lock().insert(me, waker);
             drop(left);
             // Once more: whoever stops from here on finds the waker.
             if self.has_stopped.load(Ordering::SeqCst) {
@@ -121,16 +132,23 @@ impl<E> Crew<E> {
 
     fn stop(&self) {
         self.has_stopped.store(true, Ordering::SeqCst);
-        let asleep = std::mem::take(&mut *self.asleep());
-        asleep.into_values().for_each(Waker::wake);
-    }
-
-    fn asleep(&self) -> std::sync::MutexGuard<'_, BTreeMap<usize, Waker>> {
-        self.asleep.lock().unwrap_or_else(PoisonError::into_inner)
+        let asleep = std::mem::take(&mut *self.asleep.lock());
+        if !planted("stop-wakes-no-worker") {
+            asleep.into_values().for_each(Waker::wake);
+        }
     }
 }
 
-/// Stops the crew when the work of one panics, so that nobody waits for ever beside it.
+/// Drops a later one outside the lock.
+fn keep_first<V>(first: &Mutex<Option<V>>, value: V) {
+    let later = {
+        let mut first = first.lock();
+        if first.is_some() { Some(value) } else { first.replace(value) }
+    };
+    drop(later);
+}
+
+/// Stops the crew when the system gives no thread, so that the panic waits for nobody who waits for an item.
 struct StopOnPanic<'c, E>(&'c Crew<E>);
 
 impl<E> Drop for StopOnPanic<'_, E> {

@@ -3,9 +3,12 @@
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Wake, Waker};
+
+use crate::planted::planted;
+use crate::platform::{AtomicBool, Mutex};
 
 pub(super) struct Jobs<W> {
     most: usize,
@@ -24,7 +27,6 @@ struct Place<W> {
 }
 
 /// The places of jobs that were woken and not polled since, first woken first, and the task to wake for them.
-#[derive(Default)]
 struct Woken {
     list: Mutex<VecDeque<usize>>,
     task: Mutex<Option<Waker>>,
@@ -39,9 +41,9 @@ struct JobWaker {
 impl JobWaker {
     /// Puts the place into the list. `false` if it is there.
     fn list(&self) -> bool {
-        let is_new = !self.is_listed.swap(true, Ordering::AcqRel);
+        let is_new = !self.is_listed.swap(true, Ordering::SeqCst);
         if is_new {
-            self.woken.list.lock().unwrap_or_else(PoisonError::into_inner).push_back(self.place);
+            self.woken.list.lock().push_back(self.place);
         }
         is_new
     }
@@ -54,7 +56,7 @@ impl Wake for JobWaker {
 
     fn wake_by_ref(self: &Arc<Self>) {
         if self.list() {
-            let task = self.woken.task.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let task = self.woken.task.lock().clone();
             if let Some(task) = task {
                 task.wake();
             }
@@ -64,7 +66,8 @@ impl Wake for JobWaker {
 
 impl<W> Jobs<W> {
     pub(super) fn new(most: usize) -> Self {
-        Self { most, places: Vec::new(), free: Vec::new(), woken: Arc::default() }
+        let woken = Woken { list: Mutex::new(VecDeque::new()), task: Mutex::new(None) };
+        Self { most, places: Vec::new(), free: Vec::new(), woken: Arc::new(woken) }
     }
 
     /// How many may be at work.
@@ -83,7 +86,7 @@ impl<W> Jobs<W> {
     /// Wakes of jobs wake this task from now on.
     pub(super) fn set_task(&self, task: &Waker) {
         let task = task.clone();
-        let mut held = self.woken.task.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.woken.task.lock();
         let left = held.replace(task);
         drop(held);
         drop(left);
@@ -110,13 +113,19 @@ impl<W> Jobs<W> {
 impl<W: Future> Jobs<W> {
     /// Polls the job that was woken first; `None` if none was.
     pub(super) fn poll_woken(&mut self) -> Option<Poll<W::Output>> {
-        let at = self.woken.list.lock().unwrap_or_else(PoisonError::into_inner).pop_front()?;
+        let at = self.woken.list.lock().pop_front()?;
         let Some(place) = self.places.get_mut(at) else { return Some(Poll::Pending) };
         // Before the poll, and so that it sees what a wake before this was sent for: that wake found the place listed, and
         // left it at that. One after this lists the place again.
-        place.own.is_listed.swap(false, Ordering::AcqRel);
+        let late = planted("wake-in-a-poll-is-forgotten");
+        if !late {
+            place.own.is_listed.swap(false, Ordering::SeqCst);
+        }
         let Some(job) = place.job.as_mut().as_pin_mut() else { return Some(Poll::Pending) };
         let polled = job.poll(&mut Context::from_waker(&place.waker));
+        if late {
+            place.own.is_listed.swap(false, Ordering::SeqCst);
+        }
         if polled.is_ready() {
             place.job.set(None);
             self.free.push(at);

@@ -60,10 +60,10 @@ struct Waiter {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 2 } else { 300 }, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_line_is_a_line(steps in prop::collection::vec(step(), 0..200)) {
+    fn the_line_is_a_line(steps in prop::collection::vec(step(), 0..if cfg!(miri) { 20 } else { 200 })) {
         let mut waiters = Waiters::new();
         let mut all: Vec<Waiter> = Vec::new();
         // The ids of sleepers in line, and of the woken.

@@ -5,6 +5,8 @@ mod upstream;
 mod borrowed;
 mod cancel;
 mod hostile;
+mod panics;
+mod reentrant;
 mod bounds;
 mod observe;
 #[cfg(feature = "prometheus")]

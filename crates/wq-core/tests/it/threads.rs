@@ -11,6 +11,8 @@ use wq_core::{Added, TryGetError, WorkQueue};
 
 const ITEMS: usize = 64;
 const LONG: Duration = Duration::from_secs(30);
+/// Miri takes a hundred times as long for each step, and looks for other things than rare schedules.
+const FEWER: usize = if cfg!(miri) { 1000 } else { 1 };
 
 /// What is known from outside about one item.
 #[derive(Default)]
@@ -225,12 +227,12 @@ fn stress(queue: &WorkQueue<usize>, producers: u64, rounds: usize) {
 
 #[test]
 fn no_add_is_lost_and_no_item_is_in_two_hands() {
-    stress(&WorkQueue::new(), 4, 60_000);
+    stress(&WorkQueue::new(), 4, 60_000 / FEWER);
 }
 
 #[test]
 fn nor_in_a_small_bounded_queue() {
-    stress(&WorkQueue::builder().capacity(2).build().unwrap(), 3, 30_000);
+    stress(&WorkQueue::builder().capacity(2).build().unwrap(), 3, 30_000 / FEWER);
 }
 
 /// One item at a time through many sleeping workers: each step needs the wake-up of the one before.
@@ -247,7 +249,7 @@ fn no_wake_up_is_lost_when_everybody_sleeps() {
                 }
             });
         }
-        for round in 0..3_000 {
+        for round in 0..3_000 / FEWER {
             let item = round % ITEMS;
             oracle.change(item);
             oracle.added(queue.add(item));
@@ -260,7 +262,7 @@ fn no_wake_up_is_lost_when_everybody_sleeps() {
 
 #[test]
 fn many_drainers_all_return() {
-    for _ in 0..50 {
+    for _ in 0..if cfg!(miri) { 2 } else { 50 } {
         let queue = WorkQueue::new();
         queue.add_all(0..20);
         thread::scope(|scope| {

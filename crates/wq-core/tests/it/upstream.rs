@@ -34,6 +34,7 @@ fn end(queue: &WorkQueue<String>, end: End) {
 }
 
 /// TestBasic.
+#[cfg(not(miri))] // Thousands of steps; `threads` has the like of it.
 #[test]
 fn fifty_producers_and_ten_consumers_end_without_the_item_added_too_late() {
     for how in [End::ShutDown, End::ShutDownWithDrain] {
@@ -68,6 +69,7 @@ fn fifty_producers_and_ten_consumers_end_without_the_item_added_too_late() {
 }
 
 /// TestAddWhileProcessing.
+#[cfg(not(miri))] // As above.
 #[test]
 fn items_added_again_by_their_worker_run_once_more() {
     for how in [End::ShutDown, End::ShutDownWithDrain] {

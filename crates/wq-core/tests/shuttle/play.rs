@@ -158,6 +158,9 @@ pub(crate) mod reached {
         HANDED_BACK: "items that shutdown_now handed back",
         REFUSED: "adds refused for want of room",
         ADD_CANCELLED: "waits for room dropped",
+        PROCESS_FAILED: "processes whose work failed",
+        PROCESS_DROPPED: "processes that were dropped",
+        CREW_PANICKED: "workers of a process that panicked",
         STALE: "guards that ended after their item was abandoned and handed out anew",
     }
 
