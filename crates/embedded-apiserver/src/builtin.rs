@@ -136,12 +136,16 @@ impl Builtin {
         source: Source,
         unknown: &mut Vec<String>,
     ) -> Result<Object, String> {
-        let message = match self {
+        let Some(message) = self.message() else { return Ok(object) };
+        canonical_message(message, object, source, unknown)
+    }
+
+    /// Its Go type.
+    pub(crate) fn message(self) -> Option<usize> {
+        match self {
             Self::Scale => TYPES.kind("autoscaling/v1", "Scale"),
             _ => self.row().and_then(|row| TYPES.kind(&api_version(row.group, row.version), row.kind)),
-        };
-        let Some(message) = message else { return Ok(object) };
-        canonical_message(message, object, source, unknown)
+        }
     }
 
     /// PUT of a missing object creates it.

@@ -9,6 +9,7 @@ mod registered;
 mod rules;
 mod served;
 mod settle;
+mod shown;
 mod status;
 mod structural;
 #[cfg(test)]

@@ -74,6 +74,33 @@ pub(crate) fn quoted(text: &str) -> String {
     quoted
 }
 
+/// As `quoted`, of bytes that may be no text.
+pub(crate) fn quoted_bytes(bytes: &[u8]) -> String {
+    let mut text = String::new();
+    for chunk in bytes.utf8_chunks() {
+        let valid = quoted(chunk.valid());
+        text.push_str(valid.get(1..valid.len() - 1).unwrap_or_default());
+        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    format!("\"{text}\"")
+}
+
+/// JSON as Go writes it by default: what could end a script element is escaped.
+pub(crate) fn go_json(value: &Value) -> String {
+    let text = value.to_string();
+    if !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        return text;
+    }
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => safe.push_str(&format!("\\u{:04x}", u32::from(c))),
+            _ => safe.push(c),
+        }
+    }
+    safe
+}
+
 fn shorten_all<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
     let mut any = false;
     for value in values {

@@ -10,6 +10,7 @@ use crate::json_syntax;
 use crate::kind::Kind;
 use crate::media::accept::{Clause, clauses};
 use crate::protobuf;
+use crate::query;
 use crate::status::Status;
 use crate::stored::Form;
 use crate::yaml;
@@ -136,7 +137,7 @@ impl Dress {
         if prefers_yaml(headers) {
             return Self::Yaml;
         }
-        let pretty = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "pretty");
+        let pretty = query::pairs(query).find(|(name, _)| name == "pretty");
         let indented = match pretty {
             Some((_, value)) if !value.is_empty() => {
                 matches!(&*value, "1" | "t" | "T" | "TRUE" | "true" | "True")

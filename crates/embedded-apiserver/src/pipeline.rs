@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::fault::{self, Fault, FaultPlan, Faults, FaultyWatch, Tampered};
 use crate::identity::User;
 use crate::introspection;
+use crate::query;
 use crate::request_info::{RequestInfo, Verb};
 use crate::request_log::{self, Outcome, Recording, RequestLog};
 use crate::status;
@@ -184,7 +185,7 @@ impl Pipeline {
 fn resumes(info: &RequestInfo, query: &str) -> bool {
     let mut from = false;
     let mut exact = false;
-    for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+    for (key, value) in query::pairs(query) {
         match &*key {
             "resourceVersion" => from = !matches!(&*value, "" | "0"),
             "resourceVersionMatch" => exact = value == "Exact",

@@ -2,13 +2,21 @@
 
 pub(crate) mod duration;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
+use crate::route;
 use crate::status::{Cause, Status};
 
 /// The pairs of a query, decoded.
 #[derive(Debug, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
+
+/// The pairs of a query, decoded, without those that Go's `url.ParseQuery` fails at, which are left out without a word.
+pub(crate) fn pairs(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
+    let sound = query.split('&').filter(|pair| !pair.contains(';') && !route::is_malformed(pair));
+    sound.flat_map(|pair| form_urlencoded::parse(pair.as_bytes()))
+}
 
 /// What Go's `strconv.ParseInt` or `ParseUint` says of a text that is no number, or of one that 64 bits do not hold.
 pub(crate) fn no_number(function: &str, text: &str) -> String {
@@ -21,7 +29,7 @@ pub(crate) fn no_number(function: &str, text: &str) -> String {
 
 impl Query {
     pub(crate) fn parse(query: &str) -> Self {
-        Self(form_urlencoded::parse(query.as_bytes()).into_owned().collect())
+        Self(pairs(query).map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
     }
 
     /// The first value of an option.

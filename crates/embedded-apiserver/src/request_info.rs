@@ -1,5 +1,6 @@
 //! What a request asks for (verb, resource, name ...), read from its method and URI alone. Knows no kinds and no bodies.
 
+use crate::query;
 use crate::route::old_watch;
 use http::{Method, Uri};
 use percent_encoding::percent_decode_str;
@@ -171,7 +172,7 @@ impl RequestInfo {
         }
         if self.verb == Verb::Get {
             self.verb = Verb::List;
-            for (key, value) in form_urlencoded::parse(query.as_bytes()) {
+            for (key, value) in query::pairs(query) {
                 match &*key {
                     // Only "false" and "0" mean no; `watch`, `watch=yes` and `watch=True` mean yes.
                     "watch" if !value.eq_ignore_ascii_case("false") && value != "0" => {

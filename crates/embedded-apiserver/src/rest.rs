@@ -60,7 +60,14 @@ pub(crate) fn decode_patched(
 pub(crate) async fn serve(core: &Arc<Core>, request: Request<Bytes>) -> Response<Body> {
     let dress = Dress::of(request.headers(), request.uri().query().unwrap_or_default());
     let mut deprecated = None;
-    let mut response = answer(core, request, &mut deprecated).await.unwrap_or_else(Status::into_response);
+    // Nothing is odd where nothing is encoded.
+    let encoded = request.uri().path_and_query().map(|path| path.as_str()).filter(|path| path.contains('%'));
+    let encoded = encoded.map(str::to_owned);
+    let refused = |status| match &encoded {
+        Some(encoded) => odd_places::as_sent(encoded, status).into_response(),
+        None => status.into_response(),
+    };
+    let mut response = answer(core, request, &mut deprecated).await.unwrap_or_else(refused);
     if let Some(warning) = deprecated {
         let others: Vec<_> = response.headers().get_all(header::WARNING).iter().cloned().collect();
         response.headers_mut().remove(header::WARNING);
@@ -98,10 +105,7 @@ async fn answer(
         Route::Malformed => return Ok(text(StatusCode::BAD_REQUEST, "400 Bad Request")),
         Route::WatchOfNothing => return Ok(watch_of_nothing(request.uri().path())),
         Route::Objects(target) => target,
-        Route::WithoutNamespace(target) => {
-            odd_places::without_namespace(&target, &request)?;
-            target
-        }
+        Route::WithoutNamespace(target) => odd_places::without_namespace(target, request.method()),
         route => return discovery::answer(core, &route, &request),
     };
     if old_watch.is_some() && request.method() != Method::GET {
@@ -117,6 +121,7 @@ async fn answer(
     *deprecated = target.kind.builtin.and_then(Builtin::deprecated);
     let table = table::Wish::of(request.headers(), &query)?;
     let request = media::into_json(protobuf::into_json(request, &target.kind)?, &target.kind)?;
+    odd_places::check(&target, &query, &request)?;
     if reviews::is_review(&target.kind) {
         return reviews::answer(core, &target, &query, request);
     }

@@ -85,8 +85,8 @@ pub(crate) fn route(path: &str, registry: &Registry) -> Route {
     }
 }
 
-/// A path that Go's server does not take.
-fn is_malformed(path: &str) -> bool {
+/// A path that Go's server does not take, or a part of a query.
+pub(crate) fn is_malformed(path: &str) -> bool {
     path.split('%')
         .skip(1)
         .any(|rest| !rest.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit)))
@@ -170,12 +170,15 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
     // What answers for custom kinds does not look at what comes after a subresource.
     let ends = |target: &Target, more: &[&str]| more.is_empty() || target.kind.is_custom();
     let found = match *rest {
+        ["namespaces", "", subresource @ ("status" | "finalize")] if group.is_empty() => {
+            target(None, "namespaces", Some(""), Some(subresource))
+        }
         ["namespaces", "", plural, ref more @ ..] => {
-            let name = more.first().copied();
             let found = target(None, plural, None, None).filter(|target| target.kind.is_namespaced());
             return match found {
-                Some(target) if !target.kind.is_custom() && more.iter().all(|part| !part.is_empty()) => {
-                    Route::WithoutNamespace(Target { name: name.map(str::to_owned), ..target })
+                Some(target) if !target.kind.is_custom() && more.len() < 3 => {
+                    let part = |at: usize| more.get(at).map(|part| (*part).to_owned());
+                    Route::WithoutNamespace(Target { name: part(0), subresource: part(1), ..target })
                 }
                 // What answers for custom kinds takes it for all namespaces.
                 Some(target) if target.kind.is_custom() && more.is_empty() => Route::Objects(target),
@@ -199,6 +202,11 @@ fn objects(registry: &Registry, group: &str, version: &str, rest: &[&str]) -> Ro
         }
         _ => None,
     };
-    let is_whole = |target: &Target| target.kind.is_custom() || rest.iter().all(|part| !part.is_empty());
+    // Where a subresource follows, the name is missed only when it is needed.
+    let is_whole = |target: &Target| {
+        let empty = rest.iter().filter(|part| part.is_empty()).count();
+        let nameless = target.subresource.is_some() && target.name.as_deref() == Some("");
+        target.kind.is_custom() || empty == usize::from(nameless)
+    };
     found.filter(is_whole).map_or_else(|| nothing_of(registry, group), Route::Objects)
 }

@@ -119,6 +119,8 @@ struct Saved {
     /// Folders and the name, without what the file system may not like.
     path: Vec<String>,
     object: Value,
+    /// Something of it goes without saying until its next write.
+    unsaid: bool,
 }
 
 /// All objects at one revision. Of a kind with several versions, and of the two groups of Event, one form is enough.
@@ -143,16 +145,21 @@ fn everything(core: &Core) -> (u64, Vec<Saved>) {
                     path.push(stored.key.namespace().to_owned());
                 }
                 path.push(stored.key.name().to_owned());
-                all.push(Saved { path, object: Value::Object(object) });
+                all.push(Saved { path, object: Value::Object(object), unsaid: stored.leaves_unsaid() });
             }
         }
         (inner.state.revision(), all)
     })
 }
 
-/// The file that says that a folder is a snapshot, and of which revision.
-fn mark(revision: u64) -> Value {
-    json!({ "apiVersion": folder::FORMAT, "kind": "Snapshot", "revision": revision })
+/// The file that says that a folder is a snapshot, of which revision, and of the files of which objects something goes
+/// without saying.
+fn mark(revision: u64, unsaid: &[String]) -> Value {
+    let mut mark = json!({ "apiVersion": folder::FORMAT, "kind": "Snapshot", "revision": revision });
+    if !unsaid.is_empty() {
+        mark["unsaid"] = unsaid.into();
+    }
+    mark
 }
 
 /// How an error names an object.

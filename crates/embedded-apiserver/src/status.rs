@@ -59,6 +59,12 @@ impl Status {
         &self.message
     }
 
+    /// The same with a part of the message in other words.
+    pub(crate) fn quoting(mut self, part: &str, other: &str) -> Self {
+        self.message = self.message.replace(part, other);
+        self
+    }
+
     pub(crate) fn not_found(kind: &Kind, name: &str) -> Self {
         Self::new(404, "NotFound", format!("{} {} not found", kind.qualified_plural(), quoted(name)))
             .about(kind, name)

@@ -5,6 +5,7 @@ use crate::access::reviews;
 use crate::builtin::event;
 use crate::kind::Kind;
 use crate::server::Core;
+use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::discovery::ApiResource;
 use std::collections::BTreeMap;
@@ -49,6 +50,11 @@ impl Kinds {
         Self { core: Arc::clone(core), changed }
     }
 
+    /// The server's wall clock, to the microsecond.
+    pub(crate) fn exactly_now(&self) -> Timestamp {
+        self.core.clock.now()
+    }
+
     /// One version of each table of objects, by the table's name. Events, which two groups share, are told by `events`.
     pub(crate) fn tables(&mut self, events: bool) -> BTreeMap<Arc<str>, Arc<Resource>> {
         self.changed.borrow_and_update();
@@ -65,7 +71,7 @@ impl Kinds {
     /// The server's time, as objects have it.
     pub(crate) fn now(&self) -> Time {
         let now = self.core.clock.now();
-        Time(jiff::Timestamp::from_second(now.as_second()).unwrap_or(now))
+        Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
     }
 
     /// The kind that an owner reference means.

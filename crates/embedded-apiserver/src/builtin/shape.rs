@@ -154,7 +154,8 @@ impl Walk<'_> {
                     return Err(self.mismatch(message, &value, &go));
                 };
                 if items.is_empty() {
-                    return Ok(None);
+                    let is_kept = presence == Presence::NullList && message.keeps_empty_lists;
+                    return Ok(is_kept.then(|| Value::Array(Vec::new())));
                 }
                 let path = self.path.len();
                 let mut kept = Vec::with_capacity(items.len());

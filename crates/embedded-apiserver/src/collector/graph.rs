@@ -1,6 +1,7 @@
 //! Who owns whom, as the watches say it, and whom to look at after each change. Plain data, in order, so that the same
 //! events lead to the same looks.
 
+use super::report::Misplaced;
 use crate::actors::kinds::Resource;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -61,6 +62,11 @@ impl Node {
         Some((metadata.uid?.into(), node))
     }
 
+    /// Whether it is in a namespace, and `dependent` is not in that.
+    fn is_elsewhere(&self, dependent: &Self) -> bool {
+        self.namespace.is_some() && self.namespace != dependent.namespace
+    }
+
     /// Whether a reference of `dependent` to this object's uid says what this object is.
     fn is_meant_by(&self, reference: &OwnerReference, dependent: &Self) -> bool {
         let api = &self.resource.api;
@@ -80,6 +86,8 @@ pub(super) struct Graph {
     dependents: BTreeMap<Uid, BTreeSet<Uid>>,
     order: VecDeque<Uid>,
     queued: BTreeSet<Uid>,
+    /// References into other namespaces of which users have yet to be told.
+    misplaced: VecDeque<Misplaced>,
 }
 
 impl Graph {
@@ -111,9 +119,36 @@ impl Graph {
         Some(uid)
     }
 
+    /// The next of which users have to be told.
+    pub(super) fn next_misplaced(&mut self) -> Option<Misplaced> {
+        self.misplaced.pop_front()
+    }
+
+    /// Finds references into other namespaces, whichever end of them is seen first. Of those that an object gets at once
+    /// only the first that is not what it says is told, and only if it is of this sort (`addDependentToOwners`).
+    fn find_misplaced(&mut self, uid: &Uid, node: &Node, before: Option<&Node>) {
+        let is_new = |owner: &&OwnerReference| {
+            before.is_none_or(|before| before.owners.iter().all(|old| old.uid != owner.uid))
+        };
+        let known =
+            node.owners.iter().filter(is_new).filter_map(|owner| Some((owner, self.get(&owner.uid)?)));
+        let odd = known.into_iter().find(|(owner, found)| !found.is_meant_by(owner, node));
+        let owner = odd.filter(|(_, found)| found.is_elsewhere(node)).map(|(owner, _)| owner.clone());
+        let own = owner.map(|owner| Misplaced { dependent: Arc::clone(uid), node: node.clone(), owner });
+        let of_dependents =
+            self.dependents(uid).filter(|(_, dependent)| before.is_none() && node.is_elsewhere(dependent));
+        let of_dependents = of_dependents.filter_map(|(dependent, of)| {
+            let owner = of.owners.iter().find(|owner| *owner.uid == **uid)?.clone();
+            Some(Misplaced { dependent: Arc::clone(dependent), node: of.clone(), owner })
+        });
+        let found: Vec<Misplaced> = own.into_iter().chain(of_dependents).collect();
+        self.misplaced.extend(found);
+    }
+
     /// An object is there, or has changed.
     pub(super) fn put(&mut self, uid: Uid, node: Node) {
         let before = self.nodes.insert(Arc::clone(&uid), node.clone());
+        self.find_misplaced(&uid, &node, before.as_ref());
         let old_owners = before.as_ref().map_or(&[][..], |before| &before.owners[..]);
         for owner in old_owners {
             let now = node.owners.iter().find(|now| now.uid == owner.uid);

@@ -2,13 +2,16 @@
 
 use super::decide::{self, Need, Policy, Verdict};
 use super::graph::{Deletion, FOREGROUND, Graph, Node, ORPHAN, Uid};
+use super::report::{self, Misplaced};
 use crate::actors::kinds::{Kinds, Resource};
 use futures::FutureExt;
 use futures::channel::oneshot;
 use futures::stream::{BoxStream, SelectAll, StreamExt};
+use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{
-    DeleteParams, DynamicObject, PartialObjectMeta, Patch, PatchParams, Preconditions, PropagationPolicy,
+    DeleteParams, DynamicObject, PartialObjectMeta, Patch, PatchParams, PostParams, Preconditions,
+    PropagationPolicy,
 };
 use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, watcher};
@@ -32,6 +35,7 @@ pub(crate) async fn run(client: Client, kinds: Kinds) {
         unresolved: Vec::new(),
         failed: Vec::new(),
         retry_at: None,
+        reported: 0,
     };
     let mut events = SelectAll::new();
     collector.watch(&mut events);
@@ -39,6 +43,9 @@ pub(crate) async fn run(client: Client, kinds: Kinds) {
         // All that is known first, so that no decision is made on a world that has already moved on.
         while let Some(Some((table, event))) = events.next().now_or_never() {
             collector.note(&table, event);
+        }
+        while let Some(misplaced) = collector.graph.next_misplaced() {
+            collector.report(&misplaced).await;
         }
         let next = if collector.synced() { collector.graph.next() } else { None };
         if let Some(uid) = next {
@@ -80,6 +87,8 @@ struct Collector {
     unresolved: Vec<Uid>,
     failed: Vec<Uid>,
     retry_at: Option<Instant>,
+    /// How many Events were sent.
+    reported: u32,
 }
 
 /// A kind that is watched.
@@ -160,6 +169,17 @@ impl Collector {
             watcher::Event::Delete(object) => {
                 self.graph.remove(object.metadata.uid.as_deref().unwrap_or_default());
             }
+        }
+    }
+
+    /// Tells users of a reference into another namespace, once: as there, an Event that is refused is lost.
+    async fn report(&mut self, misplaced: &Misplaced) {
+        let event = report::event(misplaced, self.kinds.exactly_now(), self.reported);
+        self.reported = self.reported.wrapping_add(1);
+        let namespace = event.metadata.namespace.clone().unwrap_or_default();
+        let api: Api<Event> = Api::namespaced(self.client.clone(), &namespace);
+        if let Err(error) = api.create(&PostParams::default(), &event).await {
+            tracing::debug!(%error, "an Event of the garbage collector was refused");
         }
     }
 

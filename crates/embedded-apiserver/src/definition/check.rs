@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::definition::structural::{flag, has, list, text};
-use crate::definition::{defaults, field_path, openapi, rules, structural};
+use crate::definition::{defaults, field_path, openapi, rules, shown, structural};
 use crate::metadata::{self, Object};
 use crate::names;
 use crate::schema::{Path, Schema};
@@ -92,13 +92,15 @@ fn check_spec(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
         }
         check_version(version, spec, &place, causes);
     }
-    let all = shown_versions(spec.get("versions").unwrap_or(&Value::Null));
+    let none = Value::Null;
+    let all =
+        || shown::versions(spec.get("versions").unwrap_or(&none), |member| shared(spec, member).is_some());
     if !unique {
-        causes.push(Cause::invalid_text(field("versions"), &all, "must contain unique version names"));
+        causes.push(Cause::invalid_text(field("versions"), &all(), "must contain unique version names"));
     }
     if versions.iter().filter(|version| flag(version, "storage")).count() != 1 {
         let why = "must have exactly one version marked as storage version";
-        causes.push(Cause::invalid_text(field("versions"), &all, why));
+        causes.push(Cause::invalid_text(field("versions"), &all(), why));
     }
     let names_of = spec.get("names").cloned().unwrap_or_default();
     let at_names = path.field("names");
@@ -153,9 +155,14 @@ fn check_shared(spec: &Value, path: &Path<'_>, causes: &mut Causes) {
     for (at, column) in shared_columns.into_iter().flatten().enumerate() {
         check_column(column, &columns.index(at), causes);
     }
-    if let (Some(fields), Some(schema)) = (shared(spec, "selectableFields").and_then(Value::as_array), schema)
-    {
-        check_selectable(fields, schema, &path.field("selectableFields"), causes);
+    let at_fields = path.field("selectableFields");
+    match (shared(spec, "selectableFields").and_then(Value::as_array), schema) {
+        (Some(fields), Some(schema)) => check_selectable(fields, schema, &at_fields, causes),
+        (Some(_), None) => {
+            let why = "may only be set when validations.schema is included";
+            causes.push(Cause::invalid(at_fields.to_string(), "", why));
+        }
+        (None, _) => {}
     }
 }
 
@@ -181,8 +188,15 @@ fn check_version(version: &Value, spec: &Value, path: &Path<'_>, causes: &mut Ca
     for (at, column) in list(version, "additionalPrinterColumns").iter().enumerate().filter(|_| own_columns) {
         check_column(column, &columns.index(at), causes);
     }
-    if let Some(schema) = schema_of(version).filter(|_| own("selectableFields")) {
-        check_selectable(list(version, "selectableFields"), schema, &path.field("selectableFields"), causes);
+    let fields = list(version, "selectableFields");
+    if let Some(schema) = schema_of(version).filter(|_| own("selectableFields") && !fields.is_empty()) {
+        let at_fields = path.field("selectableFields");
+        if own("schema") {
+            check_selectable(fields, schema, &at_fields, causes);
+        } else {
+            let why = "may only be set when `version.schema.openAPIV3Schema` is not included";
+            causes.push(Cause::invalid(at_fields.to_string(), "", why));
+        }
     }
 }
 
@@ -251,7 +265,7 @@ fn check_schema(schema: &Value, has_status: bool, path: &Path<'_>, causes: &mut 
                 "only [{}] fields are allowed at the root of the schema if the status subresource is enabled",
                 allowed.join(" ")
             );
-            found.push(Cause::invalid_json(path.to_string(), schema, &why));
+            found.push(Cause::invalid_text(path.to_string(), &shown::schema(schema), &why));
         }
     }
     if flag(schema, "nullable") {
@@ -444,21 +458,6 @@ fn check_changes(spec: &Value, old: &Object, path: &Path<'_>, causes: &mut Cause
     same(path.field("group").to_string(), spec.get("group"), before.get("group"));
     let (now, was) = (names_of(spec, "plural"), names_of(&before, "plural"));
     same(at_names.field("plural").to_string(), now.as_ref(), was.as_ref());
-}
-
-/// Versions as the real server shows them: in its internal form, in which what is the same of all of them stands with the
-/// definition, as it is whenever there is one version.
-fn shown_versions(versions: &Value) -> String {
-    let Some([version]) = versions.as_array().map(Vec::as_slice) else { return versions.to_string() };
-    let member = |name: &str| version.get(name).unwrap_or(&Value::Null);
-    let [served, storage, deprecated] = ["served", "storage", "deprecated"].map(|name| flag(version, name));
-    format!(
-        "[{{\"Name\":{},\"Served\":{served},\"Storage\":{storage},\"Deprecated\":{deprecated},\
-         \"DeprecationWarning\":{},\"Schema\":null,\"Subresources\":null,\"AdditionalPrinterColumns\":null,\
-         \"SelectableFields\":null}}]",
-        member("name"),
-        member("deprecationWarning"),
-    )
 }
 
 fn check_stored_versions(status: &Value, spec: &Value, path: &Path<'_>, causes: &mut Causes) {

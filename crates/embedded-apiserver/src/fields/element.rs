@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
+use crate::go_value::go_json;
+
 /// Selects a member of an object or an item of a list.
 #[derive(Debug, Clone)]
 #[doc(alias = "PathElement")]
@@ -69,12 +71,12 @@ impl Element {
                     }
                     write_string(name, &mut text);
                     text.push(':');
-                    text.push_str(&html_safe(value));
+                    text.push_str(&value_text(value));
                 }
                 text.push('}');
                 write_string(&text, out);
             }
-            Self::Value(value) => write_string(&format!("v:{}", html_safe(value)), out),
+            Self::Value(value) => write_string(&format!("v:{}", value_text(value)), out),
             Self::Index(at) => write_string(&format!("i:{at}"), out),
         }
     }
@@ -103,23 +105,12 @@ pub(super) fn write_string(text: &str, out: &mut String) {
     }
 }
 
-/// JSON as Go writes it by default: what could end a script element is escaped, whole floats have no fraction.
-fn html_safe(value: &Value) -> String {
-    let text = match value {
+/// As Go writes it, and whole floats without a fraction.
+fn value_text(value: &Value) -> String {
+    match value {
         Value::Number(number) => number_text(number),
-        _ => value.to_string(),
-    };
-    if !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
-        return text;
+        _ => go_json(value),
     }
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => safe.push_str(&format!("\\u{:04x}", u32::from(c))),
-            _ => safe.push(c),
-        }
-    }
-    safe
 }
 
 /// A number as Go's `%v` writes it, but for exponents.

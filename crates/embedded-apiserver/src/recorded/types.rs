@@ -31,6 +31,8 @@ pub(crate) struct Message {
     always: Vec<(Box<str>, Always)>,
     /// What the server fills in by the type's schema.
     defaults: Vec<(Box<str>, Value)>,
+    /// Its objects are stored as JSON, which tells an empty list from none.
+    pub(crate) keeps_empty_lists: bool,
     /// Its fields by number, embedded structs as such.
     fields: HashMap<u64, Field>,
 }
@@ -168,7 +170,8 @@ impl Types {
                 }
                 ["message", name] => {
                     let go = name.rsplit_once('/').map_or(name, |(_, go)| go);
-                    types.messages.push(Message { go: go.into(), ..Message::default() });
+                    let keeps_empty_lists = name.starts_with("apiextensions/");
+                    types.messages.push(Message { go: go.into(), keeps_empty_lists, ..Message::default() });
                 }
                 [number, name, presence, of, ref rest @ ..] => {
                     let (go, whole) = match *rest {

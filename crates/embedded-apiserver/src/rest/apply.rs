@@ -8,7 +8,7 @@ use crate::metadata::{self, Object};
 use crate::query::{FieldValidation, Query};
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame, Decoded, Hidden};
-use crate::rest::duplicates;
+use crate::rest::duplicates::{self, Shape};
 use crate::rest::ownership::{Owners, with_operation};
 use crate::rest::write::{
     Edited, New, Taken, check_number, check_said_name, creates_by_status, insert, set_namespace, shown,
@@ -114,11 +114,11 @@ struct WorkedOut {
 pub(super) fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
     let wrong = |why: &dyn std::fmt::Display| Status::bad_request(format!("error decoding YAML: {why}"));
     let (value, duplicates) = match serde_json::from_slice(body) {
-        Ok(value) => (value, duplicates::find(body)),
+        Ok(value) => (value, duplicates::find(body, Shape::Any)),
         Err(_) => {
             let said = |why| wrong(&format!("error converting YAML to JSON: yaml: {why}"));
             let json = yaml::to_json(body).map_err(said)?;
-            (serde_json::from_slice(&json).map_err(|why| wrong(&why))?, duplicates::find(&json))
+            (serde_json::from_slice(&json).map_err(|why| wrong(&why))?, duplicates::find(&json, Shape::Any))
         }
     };
     // Said in the words of the YAML parser, with the line, be the body JSON or not.

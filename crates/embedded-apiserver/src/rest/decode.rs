@@ -10,7 +10,7 @@ use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::query::FieldValidation;
 use crate::recorded::types::TYPES;
-use crate::rest::duplicates;
+use crate::rest::duplicates::{self, Shape};
 use crate::status::{Causes, Status};
 
 /// An object from outside: its own apiVersion and kind are checked and taken off.
@@ -89,9 +89,10 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
     json_syntax::interpret(&value).map_err(|why| unrecognized(kind, &why, bytes))?;
     let mut doubtful = Vec::new();
     if twice {
-        doubtful = duplicates::find(bytes);
+        let shape = Shape::of(kind);
+        doubtful = duplicates::find(bytes, shape);
         if kind.builtin.is_some() {
-            value = duplicates::merged(bytes).map_err(not_json)?;
+            value = duplicates::merged(bytes, shape).map_err(not_json)?;
         }
     }
     let object = match value {

@@ -6,25 +6,88 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
+use crate::builtin::Builtin;
+use crate::kind::Kind;
+use crate::recorded::types::{TYPES, Type};
+
 /// As many as an answer has warnings.
 const MOST: usize = 64;
 /// Paths are cut to so many bytes.
 const MOST_BYTES: usize = 1024;
 
 /// What to say of them, as sigs.k8s.io/json does: each once, the first of them, in the order of the body.
-pub(crate) fn find(body: &[u8]) -> Vec<String> {
+pub(crate) fn find(body: &[u8], shape: Shape) -> Vec<String> {
     let mut walk = Walk { path: Vec::new(), found: Vec::new() };
     let mut json = serde_json::Deserializer::from_slice(body);
     // That the body is JSON is known by now.
-    let _checked = Step(&mut walk).deserialize(&mut json);
+    let _checked = Step { walk: &mut walk, shape }.deserialize(&mut json);
     walk.found
 }
 
 /// The body as Go decodes it into the types of a built-in kind: an object that comes twice is decoded into what the first left, items
 /// of lists one by one.
-pub(crate) fn merged(body: &[u8]) -> Result<Value, serde_json::Error> {
+pub(crate) fn merged(body: &[u8], shape: Shape) -> Result<Value, serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(body);
-    Reading { before: Some(Value::Null), twice: &mut false }.deserialize(&mut json)
+    Reading { before: Some(Value::Null), shape, twice: &mut false }.deserialize(&mut json)
+}
+
+/// The Go type that a place of the body is decoded into.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shape {
+    /// None that is known, as in objects of custom kinds.
+    Any,
+    One(Type),
+    ListOf(Type),
+    MapOf(Type),
+}
+
+impl Shape {
+    /// Of objects of a kind.
+    pub(crate) fn of(kind: &Kind) -> Self {
+        let message = kind.builtin.and_then(Builtin::message);
+        message.map_or(Self::Any, |message| Self::One(Type::Message(message)))
+    }
+
+    fn member(self, name: &str) -> Self {
+        match self {
+            Self::One(Type::Message(message) | Type::SchemaOr(_, message)) => {
+                match TYPES.message(message).and_then(|message| message.member(name)) {
+                    None => Self::Any,
+                    Some(field) if field.presence.is_list() => Self::ListOf(field.of),
+                    Some(field) if field.presence.is_map() => Self::MapOf(field.of),
+                    Some(field) => Self::One(field.of),
+                }
+            }
+            Self::MapOf(value) => Self::One(value),
+            _ => Self::Any,
+        }
+    }
+
+    const fn item(self) -> Self {
+        match self {
+            Self::ListOf(item) => Self::One(item),
+            Self::One(Type::SchemaOr(_, schema)) => Self::One(Type::Message(schema)),
+            _ => Self::Any,
+        }
+    }
+
+    /// Whether the type decodes its part of the body by itself: nobody sees what is there twice in it, and of two such
+    /// parts the second counts.
+    const fn decodes_itself(self) -> bool {
+        matches!(self, Self::One(Type::Json | Type::SchemaOr(..)))
+    }
+
+    /// What a member is decoded onto, of which `before` came before it.
+    fn onto(self, member: Self, before: Value) -> Option<Value> {
+        match (self, member) {
+            // Nothing is merged in it.
+            (_, Self::One(Type::Json)) => None,
+            // The values of Go's maps are decoded anew.
+            (Self::MapOf(_), _) => Some(Value::Null),
+            _ if member.decodes_itself() => Some(Value::Null),
+            _ => Some(before),
+        }
+    }
 }
 
 /// The body as JSON, and whether any object in it has a member twice: the last one of them is there.
@@ -35,7 +98,7 @@ pub(crate) fn merged(body: &[u8]) -> Result<Value, serde_json::Error> {
 pub(crate) fn read(body: &[u8]) -> Result<(Value, bool), serde_json::Error> {
     let mut json = serde_json::Deserializer::from_slice(body);
     let mut twice = false;
-    let value = Reading { before: None, twice: &mut twice }.deserialize(&mut json)?;
+    let value = Reading { before: None, shape: Shape::Any, twice: &mut twice }.deserialize(&mut json)?;
     json.end()?;
     Ok((value, twice))
 }
@@ -43,6 +106,7 @@ pub(crate) fn read(body: &[u8]) -> Result<(Value, bool), serde_json::Error> {
 /// Decodes onto what is there, or anew.
 struct Reading<'a> {
     before: Option<Value>,
+    shape: Shape,
     /// Becomes true when a member is met for the second time, or is there before.
     twice: &'a mut bool,
 }
@@ -93,9 +157,10 @@ impl<'de> Visitor<'de> for Reading<'_> {
             _ => Vec::new().into_iter(),
         };
         let mut read = Vec::new();
+        let shape = self.shape.item();
         loop {
             let before = merges.then(|| before.next().unwrap_or_default());
-            match items.next_element_seed(Reading { before, twice: &mut *self.twice })? {
+            match items.next_element_seed(Reading { before, shape, twice: &mut *self.twice })? {
                 Some(item) => read.push(item),
                 None => return Ok(Value::Array(read)),
             }
@@ -109,8 +174,10 @@ impl<'de> Visitor<'de> for Reading<'_> {
             _ => Map::new(),
         };
         while let Some(name) = members.next_key::<String>()? {
+            let shape = self.shape.member(&name);
             let before = merges.then(|| read.get_mut(&name).map(Value::take).unwrap_or_default());
-            let value = members.next_value_seed(Reading { before, twice: &mut *self.twice })?;
+            let before = before.and_then(|before| self.shape.onto(shape, before));
+            let value = members.next_value_seed(Reading { before, shape, twice: &mut *self.twice })?;
             *self.twice |= read.insert(name, value).is_some();
         }
         Ok(Value::Object(read))
@@ -144,12 +211,18 @@ impl Walk {
     }
 }
 
-struct Step<'a>(&'a mut Walk);
+struct Step<'a> {
+    walk: &'a mut Walk,
+    shape: Shape,
+}
 
 impl<'de> DeserializeSeed<'de> for Step<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, json: D) -> Result<(), D::Error> {
+        if self.shape.decodes_itself() {
+            return json.deserialize_ignored_any(IgnoredAny).map(drop);
+        }
         json.deserialize_any(self)
     }
 }
@@ -187,29 +260,30 @@ impl<'de> Visitor<'de> for Step<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         for at in 0_usize.. {
-            self.0.path.push(format!("[{at}]"));
-            if items.next_element_seed(Step(&mut *self.0))?.is_none() {
+            self.walk.path.push(format!("[{at}]"));
+            if items.next_element_seed(Step { walk: &mut *self.walk, shape: self.shape.item() })?.is_none() {
                 break;
             }
-            self.0.path.pop();
+            self.walk.path.pop();
         }
-        self.0.path.pop();
+        self.walk.path.pop();
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
         let mut seen = HashSet::new();
         while let Some(member) = members.next_key::<String>()? {
-            if self.0.found.len() >= MOST {
+            if self.walk.found.len() >= MOST {
                 members.next_value::<IgnoredAny>()?;
                 continue;
             }
-            self.0.path.push(format!(".{member}"));
+            let shape = self.shape.member(&member);
+            self.walk.path.push(format!(".{member}"));
             if !seen.insert(member) {
-                self.0.say();
+                self.walk.say();
             }
-            members.next_value_seed(Step(&mut *self.0))?;
-            self.0.path.pop();
+            members.next_value_seed(Step { walk: &mut *self.walk, shape })?;
+            self.walk.path.pop();
         }
         Ok(())
     }
@@ -219,13 +293,57 @@ impl<'de> Visitor<'de> for Step<'_> {
 mod tests {
     use serde_json::json;
 
-    use super::{find, merged, read};
+    use super::{Shape, find, merged, read};
+    use crate::recorded::types::{TYPES, Type};
 
     #[test]
     fn objects_that_come_twice_are_merged_and_lists_item_by_item() {
         let body = br#"{"d":{"k":"1"},"d":{"l":2},"p":[{"n":"a","p":1},{"n":"b"}],"p":[{"p":2}],"x":{"y":1},"x":null,"s":["1","2"],"s":["3"]}"#;
         let as_go = json!({ "d": { "k": "1", "l": 2 }, "p": [{ "n": "a", "p": 2 }], "x": null, "s": ["3"] });
-        assert_eq!(merged(body).unwrap(), as_go);
+        assert_eq!(merged(body, Shape::Any).unwrap(), as_go);
+    }
+
+    #[test]
+    fn what_a_type_decodes_by_itself_is_not_looked_into_and_of_two_the_second_counts() {
+        let message = TYPES.kind("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
+        let shape = Shape::One(Type::Message(message));
+        let body = |schema: &str| {
+            format!(r#"{{"spec":{{"versions":[{{"schema":{{"openAPIV3Schema":{schema}}}}}]}}}}"#)
+        };
+        let at = "/spec/versions/0/schema/openAPIV3Schema";
+        for (schema, found, becomes) in [
+            (r#"{"type":"a","type":"b"}"#, vec!["type"], json!({ "type": "b" })),
+            (r#"{"items":{"type":"a","type":"b"}}"#, vec![], json!({ "items": { "type": "b" } })),
+            (
+                r#"{"items":{"type":"a"},"items":{"title":"t"}}"#,
+                vec!["items"],
+                json!({ "items": { "title": "t" } }),
+            ),
+            (
+                r#"{"items":[{"not":{"type":"a"},"not":{"title":"b"}}]}"#,
+                vec![],
+                json!({ "items": [{ "not": { "type": "a", "title": "b" } }] }),
+            ),
+            (r#"{"default":{"a":{"b":1},"a":{"c":1}}}"#, vec![], json!({ "default": { "a": { "c": 1 } } })),
+            (r#"{"default":{"a":1},"default":{"b":1}}"#, vec!["default"], json!({ "default": { "b": 1 } })),
+            (
+                r#"{"properties":{"a":{"type":"a"}},"properties":{"b":{}}}"#,
+                vec!["properties"],
+                json!({ "properties": { "a": { "type": "a" }, "b": {} } }),
+            ),
+            (
+                r#"{"properties":{"a":{"type":"a"},"a":{"title":"b"}}}"#,
+                vec!["properties.a"],
+                json!({ "properties": { "a": { "title": "b" } } }),
+            ),
+        ] {
+            let body = body(schema);
+            let said = found
+                .iter()
+                .map(|path| format!("duplicate field \"spec.versions[0].schema.openAPIV3Schema.{path}\""));
+            assert_eq!(find(body.as_bytes(), shape), said.collect::<Vec<_>>(), "{schema}");
+            assert_eq!(merged(body.as_bytes(), shape).unwrap().pointer(at), Some(&becomes), "{schema}");
+        }
     }
 
     #[test]
@@ -242,7 +360,7 @@ mod tests {
         ] {
             let parsed: serde_json::Value = serde_json::from_str(body).unwrap();
             assert_eq!(read(body.as_bytes()).unwrap(), (parsed, is_twice), "{body}");
-            assert_eq!(!find(body.as_bytes()).is_empty(), is_twice, "{body}");
+            assert_eq!(!find(body.as_bytes(), Shape::Any).is_empty(), is_twice, "{body}");
         }
         for body in ["", "{", "{}{}", "[1,]", "{\"a\":1e999}", "{\"a\":\"\u{1}\"}", &"[".repeat(200)] {
             let why = serde_json::from_str::<serde_json::Value>(body).unwrap_err();
@@ -254,16 +372,16 @@ mod tests {
     fn each_member_that_comes_twice_is_said_once_with_its_path() {
         let body = br#"{"a":1,"b":[{"x":1},{"x":{"y":1,"y":2.5,"y":null}}],"c":{"a":1},"a":true,"d":{"b":"","b":[]},"d":0}"#;
         let said = ["b[1].x.y", "a", "d.b", "d"].map(|path| format!("duplicate field \"{path}\""));
-        assert_eq!(find(body), said);
-        assert!(find(br#"{"a":{"b":1},"b":{"a":1},"c":[[],{},[{}]]}"#).is_empty());
+        assert_eq!(find(body, Shape::Any), said);
+        assert!(find(br#"{"a":{"b":1},"b":{"a":1},"c":[[],{},[{}]]}"#, Shape::Any).is_empty());
     }
 
     #[test]
     fn of_many_the_first_are_said_and_no_path_is_long() {
         let twice = (0..1000).map(|at| format!("\"k{at}\":0,\"k{at}\":0")).collect::<Vec<_>>().join(",");
-        let found = find(format!("{{\"{}\":{{{twice}}}}}", "x".repeat(500)).as_bytes());
+        let found = find(format!("{{\"{}\":{{{twice}}}}}", "x".repeat(500)).as_bytes(), Shape::Any);
         assert_eq!(found.len(), 64);
-        let found = find(format!("{{\"{}\":{{{twice}}}}}", "\u{e4}".repeat(500_000)).as_bytes());
+        let found = find(format!("{{\"{}\":{{{twice}}}}}", "\u{e4}".repeat(500_000)).as_bytes(), Shape::Any);
         assert_eq!(found.len(), 1, "cut, they are the same");
         assert!(found[0].len() < 1100);
     }
@@ -273,6 +391,6 @@ mod tests {
         // Were each path copied whole, 70 GB would be.
         let twice = vec!["\"a\":0"; 100_000].join(",");
         let body = format!("{{\"{}\":{{{twice}}}}}", "k".repeat(700_000));
-        assert_eq!(find(body.as_bytes()).len(), 1);
+        assert_eq!(find(body.as_bytes(), Shape::Any).len(), 1);
     }
 }

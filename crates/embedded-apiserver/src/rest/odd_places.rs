@@ -1,29 +1,53 @@
 //! Paths with something odd where a namespace belongs: nothing at all, or a part that no key of the store may have.
 
-use bytes::Bytes;
-use http::{Method, Request, Response};
-use serde_json::Value;
-
 use crate::body::Body;
 use crate::builtin::Builtin;
+use crate::go_value::{quoted, quoted_bytes};
 use crate::kind::Kind;
+use crate::metadata;
 use crate::names;
+use crate::query::Query;
+use crate::rest::{decode, write};
 use crate::route::Target;
 use crate::status::{Cause, Causes, Status};
+use bytes::Bytes;
+use http::{Method, Request, Response};
 
-/// What a path with an empty namespace says of a built-in kind, if it does not stand for all namespaces.
-pub(super) fn without_namespace(target: &Target, request: &Request<Bytes>) -> Result<(), Status> {
+/// What a path with an empty namespace names, of a built-in kind: a list of it stands for all namespaces.
+pub(super) fn without_namespace(target: Target, method: &Method) -> Target {
+    let is_list = method == Method::GET && target.name.is_none();
+    Target { namespace: (!is_list).then(String::new), ..target }
+}
+
+/// What is missing in a path of a built-in kind, said when the request has come so far that it is needed.
+pub(super) fn check(target: &Target, query: &Query, request: &Request<Bytes>) -> Result<(), Status> {
+    if target.kind.is_custom() {
+        return Ok(());
+    }
+    if target.name.as_deref() == Some("") {
+        return Err(Status::bad_request("name must be provided"));
+    }
+    if target.namespace.as_deref() != Some("") {
+        return Ok(());
+    }
+    let required = Status::bad_request("Namespace parameter required.");
+    let decoded = || decode::object(&target.kind, request.body(), query.field_validation("CreateOptions")?);
     match (request.method(), &target.name) {
-        (&Method::GET, None) => Ok(()),
         (&Method::POST, None) => {
-            let sent: Value = serde_json::from_slice(request.body()).unwrap_or_default();
-            let name = sent.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+            let object = decoded()?.object;
+            let name = metadata::text(&object, "name");
             let mut causes = Causes::default();
+            if name.is_empty() && metadata::text(&object, "generateName").is_empty() {
+                causes.push(Cause::required("metadata.name", "name or generateName is required"));
+            }
             causes.push(Cause::required("metadata.namespace", ""));
             Err(Status::invalid(&target.kind, name, &causes))
         }
-        (&Method::POST, Some(_)) => Err(Status::method_not_allowed()),
-        _ => Err(Status::bad_request("Namespace parameter required.")),
+        (&Method::PUT, Some(name)) if target.subresource.as_deref() != Some("scale") => {
+            write::check_said_name(&decoded()?.object, name)?;
+            Err(required)
+        }
+        _ => Err(required),
     }
 }
 
@@ -43,6 +67,17 @@ pub(super) fn in_store(
             Err(Status::unknown(format!("invalid key: \"/{}/{namespace}{name}\"", table(&target.kind))))
         }
     }
+}
+
+/// A refusal that quotes a part of the path or of the query as it was sent, which may be no text.
+pub(super) fn as_sent(uri: &str, status: Status) -> Status {
+    let parts = uri
+        .split(['/', '?', '&', '='])
+        .map(|part| percent_encoding::percent_decode_str(part).collect::<Vec<u8>>());
+    let odd = parts.filter(|part| std::str::from_utf8(part).is_err());
+    odd.fold(status, |status, part| {
+        status.quoting(&quoted(&String::from_utf8_lossy(&part)), &quoted_bytes(&part))
+    })
 }
 
 /// Nothing new may be in a namespace that no path can name.

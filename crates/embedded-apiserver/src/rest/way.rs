@@ -19,8 +19,14 @@ pub(super) fn check<B>(target: &Target, request: &Request<B>) -> Result<(), Stat
     let (kind, method, headers) = (&target.kind, request.method(), request.headers());
     check_subresource(target)?;
     if kind.is_custom() {
+        if target.name.as_deref() == Some("") && target.subresource.is_some() {
+            return Err(match *method {
+                Method::PUT | Method::PATCH => Status::bad_request("name must be provided"),
+                _ => Status::not_supported(kind, verb(method, true)),
+            });
+        }
         if !custom_has_method(target, method) {
-            return Err(Status::not_supported(kind, verb(method)));
+            return Err(Status::not_supported(kind, verb(method, false)));
         }
         if method == Method::PATCH {
             media::patch_type(headers, false)?;
@@ -39,9 +45,11 @@ pub(super) fn check<B>(target: &Target, request: &Request<B>) -> Result<(), Stat
     media::check_path(headers, method == Method::GET && target.name.is_none())
 }
 
-/// As authorizers call a method.
-const fn verb(method: &Method) -> &'static str {
+/// As authorizers call a method, of one object or of a collection.
+const fn verb(method: &Method, of_collection: bool) -> &'static str {
     match *method {
+        Method::GET if of_collection => "list",
+        Method::DELETE if of_collection => "deletecollection",
         Method::POST => "create",
         Method::PUT => "update",
         Method::PATCH => "patch",

@@ -24,7 +24,7 @@ use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame, Decoded, Hidden};
 use crate::rest::definitions;
 use crate::rest::delete;
-use crate::rest::duplicates;
+use crate::rest::duplicates::{self, Shape};
 use crate::rest::ownership::{Author, Owners};
 use crate::rest::{Written, check_path_name, key_of, odd_places, parse_version};
 use crate::route::Target;
@@ -74,6 +74,7 @@ pub(crate) fn create_object(
     kind: &Kind,
     namespace: Option<&str>,
     object: Value,
+    uid: Option<&str>,
 ) -> Result<Arc<Stored>, Status> {
     let Value::Object(object) = object else {
         return Err(Status::bad_request("an object is no JSON object"));
@@ -88,6 +89,7 @@ pub(crate) fn create_object(
         by_update: false,
         subresource: None,
         hidden: Hidden::default(),
+        uid,
     };
     core.store.write(|inner| insert(core, inner, &new, object, Owners::Changes(&author, Sent::Nothing)))
 }
@@ -114,6 +116,8 @@ impl<T: Clone> Taken<T> {
 pub(super) struct New<'a> {
     kind: &'a Kind,
     namespace: Option<&'a str>,
+    /// That of an object that was created before, elsewhere.
+    uid: Option<&'a str>,
     now: Timestamp,
     dry_run: bool,
     /// By a PUT or an apply: what only a create cleans up is stored as it was sent.
@@ -133,6 +137,7 @@ impl<'a> New<'a> {
             by_update: false,
             subresource,
             hidden: Hidden::default(),
+            uid: None,
         }
     }
 
@@ -158,7 +163,7 @@ pub(super) fn insert(
     mut object: Object,
     owners: Owners<'_>,
 ) -> Result<Arc<Stored>, Status> {
-    let New { kind, namespace, now, dry_run, by_update, subresource, hidden } = *new;
+    let New { kind, namespace, now, dry_run, by_update, subresource, hidden, uid } = *new;
     // What is no version is none.
     let said_version = metadata::text(&object, "resourceVersion").to_owned();
     let version = parse_version(&said_version).unwrap_or(0);
@@ -192,7 +197,8 @@ pub(super) fn insert(
     if let Some(namespace) = namespace {
         check_namespace(core, inner, kind, namespace, &name)?;
     }
-    metadata::set(&mut object, "uid", metadata::new_uid(&mut inner.rng));
+    let uid = uid.map_or_else(|| metadata::new_uid(&mut inner.rng), str::to_owned);
+    metadata::set(&mut object, "uid", uid);
     metadata::set(&mut object, "creationTimestamp", clock::seconds(now));
     if kind.builtin.is_none_or(Builtin::has_generation) {
         metadata::set(&mut object, "generation", 1);

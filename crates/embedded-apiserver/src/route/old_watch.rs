@@ -3,6 +3,8 @@
 
 use http::Uri;
 
+use crate::query;
+
 /// `/api/v1/watch/pods` as `/api/v1/pods?watch=true`; with a name at the end, a watch of that name alone. Nothing for
 /// any other path.
 pub(crate) fn modern(uri: &Uri) -> Option<Uri> {
@@ -27,18 +29,18 @@ pub(crate) fn modern(uri: &Uri) -> Option<Uri> {
         [plural] if !plural.is_empty() => (plural.to_owned(), None),
         _ => return None,
     };
-    let mut query = form_urlencoded::Serializer::new(String::new());
-    for (key, value) in form_urlencoded::parse(uri.query().unwrap_or_default().as_bytes()) {
+    let mut new = form_urlencoded::Serializer::new(String::new());
+    for (key, value) in query::pairs(uri.query().unwrap_or_default()) {
         if key != "watch" && !(key == "fieldSelector" && name.is_some()) {
-            query.append_pair(&key, &value);
+            new.append_pair(&key, &value);
         }
     }
-    query.append_pair("watch", "true");
+    new.append_pair("watch", "true");
     if let Some(name) = name {
         let name = percent_encoding::percent_decode_str(name).decode_utf8_lossy();
-        query.append_pair("fieldSelector", &format!("metadata.name={name}"));
+        new.append_pair("fieldSelector", &format!("metadata.name={name}"));
     }
-    format!("{root}/{collection}?{}", query.finish()).parse().ok()
+    format!("{root}/{collection}?{}", new.finish()).parse().ok()
 }
 
 #[cfg(test)]

@@ -2,12 +2,14 @@
 
 use serde_json::{Number, Value};
 
+use crate::go_value::go_json;
+
 /// A value as error messages show it: text in quotes, numbers as `%v`, anything else as JSON.
 pub(crate) fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => format!("{text:?}"),
         Value::Number(number) => number_text(number),
-        other => other.to_string(),
+        other => go_json(other),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The folder: which files there are, and how they are written so that nobody ever finds half of them.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -24,6 +25,8 @@ const ODD: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
 pub(super) struct Found {
     /// Of a saved snapshot, the revision it was taken at.
     pub(super) revision: Option<u64>,
+    /// The files of objects of which something goes without saying until their next write.
+    pub(super) unsaid: BTreeSet<PathBuf>,
     /// File by file, in the order of their paths.
     pub(super) objects: Vec<(PathBuf, Value)>,
 }
@@ -85,17 +88,21 @@ fn remove(folder: &Path) -> Result<(), SnapshotError> {
 
 fn write_files(folder: &Path, revision: u64, objects: Vec<Saved>) -> Result<(), SnapshotError> {
     fs::create_dir_all(folder).map_err(io_error(folder))?;
-    for Saved { path, object } in objects {
-        let mut file = folder.to_owned();
-        file.extend(path.iter().map(|part| utf8_percent_encode(part, ODD).to_string()));
-        file.as_mut_os_string().push(".yaml");
+    let mut all_unsaid = Vec::new();
+    for Saved { path, object, unsaid } in objects {
+        let parts: Vec<_> = path.iter().map(|part| utf8_percent_encode(part, ODD).to_string()).collect();
+        let name = format!("{}.yaml", parts.join("/"));
+        let file = folder.join(&name);
+        if unsaid {
+            all_unsaid.push(name);
+        }
         if let Some(parent) = file.parent() {
             fs::create_dir_all(parent).map_err(io_error(parent))?;
         }
         write_file(&file, &object)?;
     }
     // Last: what has no mark is no snapshot.
-    write_file(&folder.join(MARK), &mark(revision))
+    write_file(&folder.join(MARK), &mark(revision, &all_unsaid))
 }
 
 fn write_file(file: &Path, value: &Value) -> Result<(), SnapshotError> {
@@ -109,7 +116,7 @@ pub(super) fn read(folder: &Path) -> Result<Found, SnapshotError> {
     let mut files = Vec::new();
     list(folder, &mut files)?;
     files.sort();
-    let mut found = Found { revision: None, objects: Vec::new() };
+    let mut found = Found { revision: None, unsaid: BTreeSet::new(), objects: Vec::new() };
     for file in files {
         let text = fs::read_to_string(&file).map_err(io_error(&file))?;
         let unreadable = |why: String| SnapshotError::Unreadable { file: file.clone(), why };
@@ -123,6 +130,8 @@ pub(super) fn read(folder: &Path) -> Result<Found, SnapshotError> {
                     if found.revision.is_none() {
                         return Err(unreadable("revision: expected a number".to_owned()));
                     }
+                    let unsaid = members.get("unsaid").and_then(Value::as_array).into_iter().flatten();
+                    found.unsaid.extend(unsaid.filter_map(Value::as_str).map(|name| folder.join(name)));
                 }
                 Value::Object(_) => flatten(&file, value, &mut found.objects),
                 _ => return Err(unreadable("a document that is no object".to_owned())),

@@ -19,14 +19,8 @@ use crate::store::state::Place;
 use crate::stored::{Key, Stored};
 
 /// Members of the metadata that a create would set or drop, and a snapshot keeps.
-const KEPT: &[&str] = &[
-    "uid",
-    "creationTimestamp",
-    "generation",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "selfLink",
-];
+const KEPT: &[&str] =
+    &["creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"];
 
 /// An object that has been checked.
 struct Checked {
@@ -37,6 +31,8 @@ struct Checked {
     managed: String,
     /// As its file says; 0: it has yet to get one.
     revision: u64,
+    /// Something of it goes without saying until its next write.
+    unsaid: bool,
 }
 
 /// Puts objects into a server; returns how many.
@@ -48,7 +44,8 @@ pub(super) fn restore(core: &Core, found: Found) -> Result<usize, SnapshotError>
     for (file, object) in objects {
         let name = named(&object);
         let wrong = |why: String| SnapshotError::Object { file: file.clone(), object: name.clone(), why };
-        let object = check(&scratch, object).map_err(wrong)?;
+        let mut object = check(&scratch, object).map_err(wrong)?;
+        object.unsaid |= found.unsaid.contains(&file);
         let defines = *object.kind.storage == *definition::TABLE;
         checked.push(object);
         if defines {
@@ -111,7 +108,8 @@ fn check(scratch: &Core, object: Value) -> Result<Checked, String> {
         "" => 0,
         text => text.parse().map_err(|_| format!("metadata.resourceVersion: {text:?} is no number"))?,
     };
-    let uid = metadata::text(&said, "uid").to_owned();
+    // What a kind makes of the uid is in the object already: the labels of a Job's pods.
+    let uid = Some(metadata::text(&said, "uid")).filter(|uid| !uid.is_empty());
     let namespace = match (kind.is_namespaced(), metadata::text(&said, "namespace")) {
         (true, "") => Some("default".to_owned()),
         (true, namespace) => Some(namespace.to_owned()),
@@ -125,7 +123,7 @@ fn check(scratch: &Core, object: Value) -> Result<Checked, String> {
     if kind.builtin == Some(Builtin::Namespace) {
         make_way(scratch, &kind, metadata::text(&said, "name"));
     }
-    let stored = create_object(scratch, &kind, namespace.as_deref(), Value::Object(created))
+    let stored = create_object(scratch, &kind, namespace.as_deref(), Value::Object(created), uid)
         .map_err(|status| status.message().to_owned())?;
     let mut object = stored.object();
     for member in KEPT {
@@ -145,10 +143,8 @@ fn check(scratch: &Core, object: Value) -> Result<Checked, String> {
         // Its finalizers: what holds a namespace that is being deleted.
         object.insert("spec".to_owned(), spec.clone());
     }
-    if !uid.is_empty() {
-        metadata::set(&mut object, "uid", uid);
-    }
-    Ok(Checked { key: stored.key.clone(), kind, object, managed, revision })
+    let unsaid = stored.leaves_unsaid();
+    Ok(Checked { key: stored.key.clone(), kind, object, managed, revision, unsaid })
 }
 
 /// A namespace that the server has already is replaced by the folder's.
@@ -166,14 +162,15 @@ fn commit(core: &Core, revision: u64, checked: Vec<Checked>) {
     let highest = checked.iter().map(|object| object.revision).max().unwrap_or(0);
     let mut next = highest.max(revision).max(core.store.revision());
     let mut tables: Vec<(Arc<str>, Vec<Arc<Stored>>)> = Vec::new();
-    for Checked { kind, key, mut object, managed, revision } in checked {
+    for Checked { kind, key, mut object, managed, revision, unsaid } in checked {
         let revision = if revision == 0 {
             next = next.saturating_add(1);
             next
         } else {
             revision
         };
-        let stored = Arc::new(Stored::new(&kind, key, revision, &mut object, &managed));
+        let stored = Stored::new(&kind, key, revision, &mut object, &managed);
+        let stored = Arc::new(stored.unsaid(unsaid));
         match tables.iter_mut().find(|(table, _)| *table == kind.storage) {
             Some((_, objects)) => objects.push(stored),
             None => tables.push((Arc::clone(&kind.storage), vec![stored])),

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::go_value::go_json;
+
 /// One thing that is wrong with an object: `causes` of an Invalid status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cause {
@@ -30,7 +32,7 @@ impl Cause {
         Self {
             reason: "FieldValueInvalid",
             field: field.into(),
-            message: format!("Invalid value: {value}: {why}"),
+            message: format!("Invalid value: {}: {why}", go_json(value)),
         }
     }
 

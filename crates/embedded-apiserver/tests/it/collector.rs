@@ -209,3 +209,40 @@ async fn without_it_nothing_is_collected() {
     settle().await;
     assert_eq!(names(&server, MAPS).await, ["a"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_event_tells_of_an_owner_in_another_namespace() {
+    let start = std::time::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+    let server =
+        EmbeddedApiServer::builder().garbage_collector(true).namespace("other").start_time(start).build();
+    let owner = create_in(&server, "/api/v1/namespaces/other/configmaps", "owner", json!({})).await;
+    let owners = json!({ "ownerReferences": [reference(&owner, false)] });
+    create_in(&server, MAPS, "a", owners.clone()).await;
+    let roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+    create_in(&server, roles, "r", owners).await;
+    settle().await;
+    assert_eq!(names(&server, MAPS).await, Vec::<String>::new(), "such an owner is none");
+    assert!(names(&server, roles).await.contains(&"r".to_owned()), "in no namespace none is looked for");
+    let events = wire::get(&server, "/api/v1/events").await.json();
+    let events = events["items"].as_array().unwrap();
+    assert_eq!(events.len(), 2, "{events:?}");
+    let uid = owner["metadata"]["uid"].as_str().unwrap();
+    for (event, kind, name, namespace) in
+        [(&events[0], "ConfigMap", "a", "default"), (&events[1], "ClusterRole", "r", "")]
+    {
+        assert_eq!(event["metadata"]["namespace"], "default");
+        assert_eq!(
+            (&event["involvedObject"]["kind"], &event["involvedObject"]["name"]),
+            (&json!(kind), &json!(name))
+        );
+        assert_eq!(
+            (&event["reason"], &event["type"]),
+            (&json!("OwnerRefInvalidNamespace"), &json!("Warning"))
+        );
+        assert_eq!(event["firstTimestamp"], "2027-01-15T08:00:00Z");
+        let message = format!(
+            "ownerRef [v1/ConfigMap, namespace: {namespace}, name: owner, uid: {uid}] does not exist in namespace {namespace:?}"
+        );
+        assert_eq!(event["message"], message);
+    }
+}

@@ -230,3 +230,132 @@ async fn definitions_are_served_before_their_objects() {
     let path = "/apis/example.com/v1/namespaces/default/widgets/w";
     assert_eq!(wire::get(&server, path).await.code, StatusCode::OK);
 }
+
+#[tokio::test]
+async fn what_goes_without_saying_still_does_after_a_snapshot() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = EmbeddedApiServer::new();
+    let jobs = "/apis/batch/v1/namespaces/default/jobs";
+    let pod = json!({ "restartPolicy": "Never", "containers": [{ "name": "c", "image": "i" }] });
+    create(&server, jobs, &json!({ "metadata": { "name": "a" }, "spec": { "template": { "spec": pod } } }))
+        .await;
+    let snapshot = folder.path().join("state");
+    server.save(&snapshot).unwrap();
+    let other = EmbeddedApiServer::new();
+    other.load(&snapshot).unwrap();
+    // A write that changes nothing says it, and so makes another version, on either server; the next one does not.
+    let made = saved_version(&snapshot);
+    for server in [&server, &other] {
+        let path = format!("{jobs}/a");
+        let mut versions = Vec::new();
+        for _ in 0..3 {
+            let job = wire::patch(server, &path, wire::MERGE, &json!({})).await.json();
+            versions.push(job["metadata"]["resourceVersion"].as_str().unwrap().to_owned());
+        }
+        assert_ne!(versions[0], made);
+        assert_eq!(versions[0], versions[1]);
+        assert_eq!(versions[1], versions[2]);
+    }
+    server.save(&snapshot).unwrap();
+    let mark = fs::read_to_string(snapshot.join("snapshot.yaml")).unwrap();
+    assert!(!mark.contains("unsaid"), "{mark}");
+}
+
+/// The version of the one Job of a snapshot.
+fn saved_version(snapshot: &Path) -> String {
+    let (_, text) = files(snapshot).into_iter().find(|(name, _)| name.starts_with("jobs.batch/")).unwrap();
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("resourceVersion: ")).unwrap();
+    line.trim_matches(['"', '\'']).to_owned()
+}
+
+/// An object of every kind that a snapshot may find harder than its manifest: what is allocated, filled in from the uid,
+/// counted, owned, held to a rule that it broke before.
+const HARD: &[(&str, &str)] = &[
+    (
+        "/apis/batch/v1/namespaces/default/jobs",
+        r#"{"metadata":{"name":"job"},"spec":{"template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}}"#,
+    ),
+    (
+        "/api/v1/namespaces/default/services",
+        r#"{"metadata":{"name":"service"},"spec":{"type":"NodePort","ports":[{"port":80}]}}"#,
+    ),
+    (
+        "/api/v1/namespaces/default/services",
+        r#"{"metadata":{"name":"headless"},"spec":{"clusterIP":"None","selector":{"a":"b"}}}"#,
+    ),
+    (
+        "/api/v1/namespaces/default/pods",
+        r#"{"metadata":{"name":"pod"},"spec":{"containers":[{"name":"c","image":"i","resources":{"limits":{"cpu":"0.5"}}}]}}"#,
+    ),
+    (
+        "/apis/apps/v1/namespaces/default/deployments",
+        r#"{"metadata":{"name":"d"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}"#,
+    ),
+    (
+        "/apis/apps/v1/namespaces/default/replicasets",
+        r#"{"metadata":{"name":"r"},"spec":{"selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":[{"name":"c","image":"i"}]}}}}"#,
+    ),
+    (
+        "/api/v1/namespaces/default/persistentvolumeclaims",
+        r#"{"metadata":{"name":"c"},"spec":{"accessModes":["ReadWriteOnce"],"resources":{"requests":{"storage":"1024Mi"}}}}"#,
+    ),
+    (
+        "/api/v1/persistentvolumes",
+        r#"{"metadata":{"name":"v"},"spec":{"accessModes":["ReadWriteOnce"],"capacity":{"storage":"1Gi"},"hostPath":{"path":"/x"}}}"#,
+    ),
+    ("/apis/storage.k8s.io/v1/storageclasses", r#"{"metadata":{"name":"s"},"provisioner":"p"}"#),
+    ("/api/v1/nodes", r#"{"metadata":{"name":"n"},"spec":{"podCIDR":"10.1.0.0/24"}}"#),
+    ("/api/v1/namespaces/default/serviceaccounts", r#"{"metadata":{"name":"sa"}}"#),
+    (
+        "/api/v1/namespaces/default/endpoints",
+        r#"{"metadata":{"name":"e"},"subsets":[{"addresses":[{"ip":"10.0.0.9"}],"ports":[{"port":1}]}]}"#,
+    ),
+    (
+        "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+        r#"{"metadata":{"name":"es"},"addressType":"IPv4","endpoints":[{"addresses":["10.0.0.9"]}]}"#,
+    ),
+    (
+        "/api/v1/namespaces/default/events",
+        r#"{"metadata":{"name":"ev","namespace":"default"},"involvedObject":{"namespace":"default"},"count":2}"#,
+    ),
+    (
+        "/apis/coordination.k8s.io/v1beta1/namespaces/default/leasecandidates",
+        r#"{"metadata":{"name":"lc"},"spec":{"leaseName":"l","binaryVersion":"1.0.0","emulationVersion":"1.0.0","strategy":"OldestEmulationVersion"}}"#,
+    ),
+    (
+        "/apis/rbac.authorization.k8s.io/v1/clusterroles",
+        r#"{"metadata":{"name":"system:a:b"},"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]}"#,
+    ),
+    (
+        "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings",
+        r#"{"metadata":{"name":"rb"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"x"},"subjects":[{"kind":"User","name":"u"}]}"#,
+    ),
+];
+
+#[tokio::test]
+async fn every_kind_comes_back_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+    let server = EmbeddedApiServer::builder().seed(5).build();
+    for (path, object) in HARD {
+        create(&server, path, &serde_json::from_str(object).unwrap()).await;
+    }
+    // Held, and counted.
+    let (pod, job) = ("/api/v1/namespaces/default/pods/pod", "/apis/batch/v1/namespaces/default/jobs/job");
+    for (path, patch) in [
+        (pod, json!({ "metadata": { "finalizers": ["example.com/f"] } })),
+        (job, json!({ "spec": { "suspend": true } })),
+        ("/apis/apps/v1/namespaces/default/deployments/d", json!({ "spec": { "replicas": 3 } })),
+    ] {
+        assert_eq!(wire::patch(&server, path, wire::MERGE, &patch).await.code, StatusCode::OK);
+    }
+    wire::delete(&server, pod, &json!({})).await;
+    let count = server.save(&first).unwrap();
+    let other = EmbeddedApiServer::builder().seed(6).build();
+    assert_eq!(other.load(&first).unwrap(), count);
+    other.save(&second).unwrap();
+    for (one, two) in files(&first).iter().zip(files(&second)) {
+        assert_eq!(*one, two);
+    }
+    assert_eq!(files(&first).len(), files(&second).len());
+}

@@ -346,6 +346,44 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "an_event_tells_of_an_owner_elsewhere",
+            "A reference to an owner in another namespace is told in an Event, in that of the dependent or in default.",
+            async |t| {
+                let owner = t.map("owner", "v").await?;
+                let uid = text(&owner, "/metadata/uid");
+                let name = t.own("told");
+                let (mut inside, mut outside) = (map(&name, "v"), class(&name));
+                for object in [&mut inside, &mut outside] {
+                    object["metadata"]["ownerReferences"] = json!([reference(&owner, false)]);
+                }
+                t.make("/api/v1/namespaces/default/configmaps", inside).await?;
+                t.make(&t.classes(""), outside).await?;
+                let component = "garbage-collector-controller";
+                for (kind, namespace) in [("ConfigMap", "default"), ("StorageClass", "")] {
+                    let wanted = format!("involvedObject.name%3D{name},involvedObject.kind%3D{kind}");
+                    let path = format!("/api/v1/namespaces/default/events?fieldSelector={wanted}");
+                    until(t, &path, "told", |_, list| items(list, "/items").len() == 1).await?;
+                    let found = t.get(&path).await?.is(200)?;
+                    let message = format!(
+                        "ownerRef [v1/ConfigMap, namespace: {namespace}, name: owner, uid: {uid}] does not exist in \
+                         namespace {namespace:?}"
+                    );
+                    let event = &found["items"][0];
+                    has(
+                        event,
+                        json!({
+                            "reason": "OwnerRefInvalidNamespace", "message": message, "type": "Warning", "count": 1,
+                            "source": { "component": component }, "reportingComponent": component, "reportingInstance": "",
+                            "eventTime": null, "involvedObject": { "resourceVersion": null, "uid": "*" },
+                        }),
+                    )?;
+                    same("its name", text(event, "/metadata/name").starts_with(&format!("{name}.")), true)?;
+                    same("times", event.get("firstTimestamp"), event.get("lastTimestamp"))?;
+                }
+                Ok(())
+            },
+        ),
+        case(
             "an_owner_in_a_namespace_of_an_object_outside",
             "An object of cluster scope with an owner in a namespace is never collected.",
             async |t| {

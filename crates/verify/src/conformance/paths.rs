@@ -173,6 +173,58 @@ fn slashes() -> Vec<Case> {
                 is_nowhere(t, "/apis/conformance.example.com/v1/namespaces//widgets/x").await
             },
         ),
+        case(
+            "an_update_in_an_empty_namespace",
+            "Of an update in an empty namespace, its body and its name are looked at first.",
+            async |t| {
+                for path in
+                    ["/api/v1/namespaces//configmaps/a", "/apis/apps/v1/namespaces//deployments/a/status"]
+                {
+                    for (name, why) in [
+                        (
+                            "",
+                            "the name of the object (a based on URL) was undeterminable: name must be provided",
+                        ),
+                        ("b", "the name of the object (b) does not match the name on the URL (a)"),
+                        ("a", "Namespace parameter required."),
+                    ] {
+                        let answer = t.put(path, &json!({ "metadata": { "name": name } })).await?;
+                        answer.says(400, "BadRequest", why)?;
+                    }
+                }
+                let nameless = t.post("/api/v1/namespaces//configmaps", &json!({})).await?;
+                let causes = ["FieldValueRequired metadata.name", "FieldValueRequired metadata.namespace"];
+                nameless.invalid(&causes)?;
+                let whole = t.put("/api/v1/namespaces//configmaps", &json!({})).await?;
+                whole.refused(405, "MethodNotAllowed").map(drop)
+            },
+        ),
+        case(
+            "a_subresource_of_nothing",
+            "A subresource of an empty name: 405 for what it is not asked by, else 400.",
+            async |t| {
+                for path in [
+                    "/api/v1/namespaces//status".to_owned(),
+                    "/api/v1/nodes//status".to_owned(),
+                    t.of_group("apps/v1", "deployments", "//status"),
+                    t.of_group("apps/v1", "deployments", "//scale"),
+                    "/apis/apps/v1/namespaces//deployments//status".to_owned(),
+                    t.widgets("//status"),
+                ] {
+                    if !path.contains("widgets") {
+                        t.get(&path).await?.says(400, "BadRequest", "name must be provided")?;
+                    }
+                    t.put(&path, &json!({})).await?.says(400, "BadRequest", "name must be provided")?;
+                    t.merge(&path, json!({})).await?.says(400, "BadRequest", "name must be provided")?;
+                    t.delete(&path).await?.refused(405, "MethodNotAllowed")?;
+                }
+                t.get("/api/v1/namespaces//finalize").await?.refused(405, "MethodNotAllowed")?;
+                let list = t.get(&t.widgets("//status")).await?.refused(405, "MethodNotAllowed")?;
+                let of = "is not supported on resources of kind \"widgets.conformance.example.com\"";
+                same("message", text(&list, "/message"), format!("list {of}"))?;
+                t.get("/api/v1/nodes//bogus").await?.refused(404, "NotFound").map(drop)
+            },
+        ),
         case("empty_parts_elsewhere", "An empty part elsewhere: no such resource.", async |t| {
             for path in [
                 "/api/v1//namespaces".to_owned(),
@@ -248,6 +300,28 @@ fn signs() -> Vec<Case> {
             }
             Ok(())
         }),
+        case("a_name_that_is_no_text", "Bytes of a name that are no UTF-8 are quoted as bytes.", async |t| {
+            for (name, shown) in [("a%ff", "a\\xff"), ("%c3%28", "\\xc3("), ("%ed%a0%80", "\\xed\\xa0\\x80")]
+            {
+                for method in [Method::GET, Method::DELETE] {
+                    let said = message(t, method, &t.maps(&format!("/{name}")), 404, "NotFound").await?;
+                    same(name, said, format!("configmaps \"{shown}\" not found"))?;
+                }
+            }
+            let said = message(t, Method::GET, &t.maps("?limit=%ff"), 400, "BadRequest").await?;
+            same("limit", said, "strconv.ParseInt: parsing \"\\xff\": invalid syntax")
+        }),
+        case(
+            "options_that_cannot_be_read",
+            "An option with a semicolon, or a percent sign without two digits, is as if it were not there.",
+            async |t| {
+                t.labelled("a", "k", "v").await?;
+                let path = t.maps("?labelSelector=%zz&limit=1;x&fieldSelector=%&watch=1;&resourceVersion=x%");
+                same("names", names(&t.get(&path).await?.is(200)?).contains('a'), true)?;
+                let answer = t.get(&t.maps("?a%zz=1&;&limit=x")).await?;
+                answer.says(400, "BadRequest", "strconv.ParseInt: parsing \"x\"").map(drop)
+            },
+        ),
         case("a_percent_sign_alone", "A percent sign without two digits: 400, a text.", async |t| {
             for name in ["/a%zz", "/a%", "/%4"] {
                 is_said(t, &t.maps(name), 400, "400 Bad Request").await?;

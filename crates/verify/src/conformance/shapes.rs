@@ -1,23 +1,29 @@
 //! Definitions as objects: how their members are read, written, merged and owned, which their Go types decide.
 
+use http::Method;
 use serde_json::{Map, Value, json};
 
 use crate::conformance::answer::*;
 use crate::conformance::definitions::{DEFINITIONS, definition, of_spec, own, served, things};
 use crate::conformance::{APPLY, Case, Outcome, STRATEGIC, Target, case};
 
+const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+
+/// A schema with a member `a`.
+fn of_a(schema: Value) -> Value {
+    json!({ "type": "object", "properties": { "a": schema } })
+}
+
 /// What a dry run makes of a schema of member `a`.
 async fn read(t: &Target, schema: Value) -> Result<(Value, Vec<String>), String> {
-    let schema = json!({ "type": "object", "properties": { "a": schema } });
-    let answer = t.post(&format!("{DEFINITIONS}?dryRun=All"), &definition(t, schema)).await?;
+    let answer = t.post(&format!("{DEFINITIONS}?dryRun=All"), &definition(t, of_a(schema))).await?;
     let read = answer.is(201)?["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"].take();
     Ok((read, answer.warnings()))
 }
 
 /// What is said of a schema of member `a` that cannot be decoded.
 async fn undecodable(t: &Target, schema: Value, why: &str) -> Outcome {
-    let schema = json!({ "type": "object", "properties": { "a": schema } });
-    let answer = t.post(DEFINITIONS, &definition(t, schema)).await?;
+    let answer = t.post(DEFINITIONS, &definition(t, of_a(schema))).await?;
     let status = answer.refused(400, "BadRequest")?;
     let kind = "CustomResourceDefinition";
     same(
@@ -121,6 +127,53 @@ fn reading() -> Vec<Case> {
             },
         ),
         case(
+            "schemas_below_a_schema_are_decoded_apart",
+            "What is there twice below `items`, `additionalProperties` or `default` is not warned of; of two of them the second counts.",
+            async |t| {
+                let nothing: Vec<String> = Vec::new();
+                let twice = |what: &str| {
+                    let at = "spec.versions[0].schema.openAPIV3Schema.properties.a";
+                    vec![format!("299 - \"duplicate field \\\"{at}.{what}\\\"\"")]
+                };
+                for (schema, becomes, warnings) in [
+                    (
+                        r#"{"type":"array","items":{"type":"string","type":"integer"}}"#,
+                        json!({ "type": "array", "items": { "type": "integer" } }),
+                        nothing.clone(),
+                    ),
+                    (
+                        r#"{"type":"object","additionalProperties":{"type":"string","type":"integer"}}"#,
+                        json!({ "type": "object", "additionalProperties": { "type": "integer" } }),
+                        nothing.clone(),
+                    ),
+                    (
+                        r#"{"type":"string","title":"a","title":"b"}"#,
+                        json!({ "type": "string", "title": "b" }),
+                        twice("title"),
+                    ),
+                    (
+                        r#"{"type":"array","items":{"title":"a"},"items":{"type":"string"}}"#,
+                        json!({ "type": "array", "items": { "type": "string" } }),
+                        twice("items"),
+                    ),
+                    (
+                        r#"{"type":"object","x-kubernetes-preserve-unknown-fields":true,"default":{"a":{"b":1},"a":{"c":1}}}"#,
+                        json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true, "default": { "a": { "c": 1 } } }),
+                        nothing.clone(),
+                    ),
+                ] {
+                    let body = definition(t, of_a(json!("SCHEMA"))).to_string().replace("\"SCHEMA\"", schema);
+                    let answer =
+                        t.send(Method::POST, &format!("{DEFINITIONS}?dryRun=All"), &JSON, body).await?;
+                    let made = answer.is(201)?;
+                    let read = &made["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"];
+                    same(schema, read, &becomes)?;
+                    same(schema, answer.warnings(), warnings)?;
+                }
+                Ok(())
+            },
+        ),
+        case(
             "other_members_are_a_schema_or_a_truth",
             "`additionalProperties` that are neither: 400.",
             async |t| {
@@ -202,6 +255,151 @@ fn writing() -> Vec<Case> {
                 let answer = t.patch(&format!("{}?fieldManager=m", own(t)), APPLY, &ours).await?;
                 let status = answer.refused(409, "Conflict")?;
                 has(&status["details"]["causes"], json!([{ "field": ".spec.versions" }]))
+            },
+        ),
+        case(
+            "no_conditions_are_not_nothing",
+            "A status with an empty list of conditions keeps it; one without any has null.",
+            async |t| {
+                served(t, open()).await?;
+                let path = format!("{}/status?dryRun=All", own(t));
+                let conditions = async |sent: Value| -> Result<Value, String> {
+                    let patched =
+                        t.merge(&path, json!({ "status": { "conditions": sent } })).await?.is(200)?;
+                    Ok(patched["status"].get("conditions").cloned().unwrap_or("missing".into()))
+                };
+                same("none", conditions(json!([])).await?, json!([]))?;
+                same("null", conditions(json!(null)).await?, json!(null))
+            },
+        ),
+        case(
+            "wrong_versions_are_shown_in_the_servers_own_form",
+            "Versions are shown as the server holds them: what all of them say alike is not among them.",
+            async |t| {
+                let versions = |first: Value, second: Value| {
+                    let mut object = definition(t, json!({ "type": "object" }));
+                    let made = object["spec"]["versions"][0].take();
+                    let of = |name: &str, more: Value| {
+                        let mut version = made.clone();
+                        version["name"] = name.into();
+                        for (member, value) in more.as_object().into_iter().flatten() {
+                            version[member] = value.clone();
+                        }
+                        version
+                    };
+                    object["spec"]["versions"] = json!([of("v1", first), of("v2", second)]);
+                    object
+                };
+                let column = json!([{ "name": "a", "type": "string", "jsonPath": ".a<b" }]);
+                let scale =
+                    json!({ "scale": { "specReplicasPath": ".spec.n", "statusReplicasPath": ".status.n" } });
+                let shown = |name: &str, subresources: &str, columns: &str| {
+                    format!(
+                        "{{\"Name\":\"{name}\",\"Served\":true,\"Storage\":true,\"Deprecated\":false,\"DeprecationWarning\":null,\
+                         \"Schema\":null,\"Subresources\":{subresources},\"AdditionalPrinterColumns\":{columns},\
+                         \"SelectableFields\":null}}"
+                    )
+                };
+                let scaled = "{\"Status\":null,\"Scale\":{\"SpecReplicasPath\":\".spec.n\",\"StatusReplicasPath\":\".status.n\",\
+                              \"LabelSelectorPath\":null}}";
+                let of_column = "[{\"Name\":\"a\",\"Type\":\"string\",\"Format\":\"\",\"Description\":\"\",\"Priority\":0,\
+                                 \"JSONPath\":\".a\\u003cb\"}]";
+                for (object, all) in [
+                    (
+                        versions(
+                            json!({ "additionalPrinterColumns": column }),
+                            json!({ "additionalPrinterColumns": column }),
+                        ),
+                        [shown("v1", "null", "null"), shown("v2", "null", "null")],
+                    ),
+                    (
+                        versions(
+                            json!({ "subresources": scale }),
+                            json!({ "additionalPrinterColumns": column }),
+                        ),
+                        [shown("v1", scaled, "null"), shown("v2", "null", of_column)],
+                    ),
+                ] {
+                    let status = t.post(DEFINITIONS, &object).await?.refused(422, "Invalid")?;
+                    let why = "must have exactly one version marked as storage version";
+                    let expected = format!("Invalid value: [{}]: {why}", all.join(","));
+                    same("shown", text(&status, "/details/causes/0/message"), &expected)?;
+                }
+                let mut none = definition(t, open());
+                none["spec"]["versions"] = json!([]);
+                let answer = t.post(DEFINITIONS, &none).await?;
+                answer
+                    .says(422, "Invalid", "spec.versions: Invalid value: []: must have exactly one")
+                    .map(drop)
+            },
+        ),
+        case(
+            "a_schema_that_differs_is_shown_whole",
+            "Schemas in which versions differ are shown with every member that a schema may have.",
+            async |t| {
+                let mut object =
+                    definition(t, of_a(json!({ "type": "array", "items": { "type": "string" } })));
+                let mut other = object["spec"]["versions"][0].clone();
+                other["name"] = "v2".into();
+                other["schema"]["openAPIV3Schema"] = json!({ "type": "object" });
+                object["spec"]["versions"] = json!([other, object["spec"]["versions"][0]]);
+                let status = t.post(DEFINITIONS, &object).await?.refused(422, "Invalid")?;
+                let schema = |of: &str, items: &str, properties: &str| {
+                    format!(
+                        "{{\"ID\":\"\",\"Schema\":\"\",\"Ref\":null,\"Description\":\"\",\"Type\":\"{of}\",\"Nullable\":false,\
+                         \"Format\":\"\",\"Title\":\"\",\"Default\":null,\"Maximum\":null,\"ExclusiveMaximum\":false,\"Minimum\":null,\
+                         \"ExclusiveMinimum\":false,\"MaxLength\":null,\"MinLength\":null,\"Pattern\":\"\",\"MaxItems\":null,\
+                         \"MinItems\":null,\"UniqueItems\":false,\"MultipleOf\":null,\"Enum\":null,\"MaxProperties\":null,\
+                         \"MinProperties\":null,\"Required\":null,\"Items\":{items},\"AllOf\":null,\"OneOf\":null,\"AnyOf\":null,\
+                         \"Not\":null,\"Properties\":{properties},\"AdditionalProperties\":null,\"PatternProperties\":null,\
+                         \"Dependencies\":null,\"AdditionalItems\":null,\"Definitions\":null,\"ExternalDocs\":null,\"Example\":null,\
+                         \"XPreserveUnknownFields\":null,\"XEmbeddedResource\":false,\"XIntOrString\":false,\"XListMapKeys\":null,\
+                         \"XListType\":null,\"XMapType\":null,\"XValidations\":null}}"
+                    )
+                };
+                let item = schema("string", "null", "null");
+                let a = schema("array", &format!("{{\"Schema\":{item},\"JSONSchemas\":null}}"), "null");
+                let whole = schema("object", "null", &format!("{{\"a\":{a}}}"));
+                let message = text(&status, "/details/causes/0/message");
+                for part in [schema("object", "null", "null"), whole] {
+                    holds(message, message.contains(&format!("\"Schema\":{{\"OpenAPIV3Schema\":{part}}}")))?;
+                }
+                Ok(())
+            },
+        ),
+        case(
+            "fields_are_selectable_where_the_schema_is",
+            "Selectable fields stand in the versions, or with what all of them say, as the schema does.",
+            async |t| {
+                let text_of = |of: &str| json!({ "type": "object", "properties": { "a": { "type": of } } });
+                let fields = json!([{ "jsonPath": ".a" }]);
+                for (first, second, schemas, cause) in [
+                    (
+                        &fields,
+                        &json!(null),
+                        ["string", "string"],
+                        "FieldValueInvalid spec.versions[0].selectableFields",
+                    ),
+                    (&fields, &fields, ["string", "integer"], "FieldValueInvalid spec.selectableFields"),
+                    (&fields, &fields, ["string", "string"], ""),
+                    (&fields, &json!(null), ["string", "integer"], ""),
+                ] {
+                    let mut object = definition(t, text_of(schemas[0]));
+                    let mut other = object["spec"]["versions"][0].clone();
+                    object["spec"]["versions"][0]["selectableFields"] = first.clone();
+                    other["name"] = "v2".into();
+                    other["storage"] = false.into();
+                    other["selectableFields"] = second.clone();
+                    other["schema"]["openAPIV3Schema"] = text_of(schemas[1]);
+                    object["spec"]["versions"] = json!([object["spec"]["versions"][0], other]);
+                    let answer = t.post(&format!("{DEFINITIONS}?dryRun=All"), &object).await?;
+                    if cause.is_empty() {
+                        answer.is(201)?
+                    } else {
+                        answer.invalid(&[cause])?
+                    };
+                }
+                Ok(())
             },
         ),
         case(

@@ -165,3 +165,38 @@ fn verdicts() {
     let foreground = metadata("d", &[], &["foregroundDeletion"], false);
     assert_eq!(verdict(&foreground, &owners(&[Absent]), &[]), delete(Policy::Foreground, false));
 }
+
+#[test]
+fn a_reference_into_another_namespace_is_told_once_whichever_end_is_seen_first() {
+    let elsewhere = |metadata: ObjectMeta| ObjectMeta { namespace: Some("elsewhere".to_owned()), ..metadata };
+    let told = |graph: &mut Graph| {
+        let all = std::iter::from_fn(|| graph.next_misplaced());
+        all.map(|one| format!("{} {}", one.dependent, one.owner.uid)).collect::<Vec<_>>()
+    };
+    let dependent = || metadata("d", &[owner("o", false), owner("p", false)], &[], false);
+    let mut graph = Graph::default();
+    put(&mut graph, elsewhere(metadata("o", &[], &[], false)));
+    put(&mut graph, elsewhere(metadata("p", &[], &[], false)));
+    put(&mut graph, dependent());
+    assert_eq!(told(&mut graph), ["d o"], "of several the first");
+    put(&mut graph, dependent());
+    put(&mut graph, elsewhere(metadata("o", &[], &[], false)));
+    assert!(told(&mut graph).is_empty(), "no end is new");
+
+    let mut graph = Graph::default();
+    put(&mut graph, dependent());
+    put(&mut graph, elsewhere(metadata("o", &[], &[], false)));
+    put(&mut graph, metadata("p", &[], &[], false));
+    assert_eq!(told(&mut graph), ["d o"]);
+
+    let mut graph = Graph::default();
+    let other_name = OwnerReference { name: "other".to_owned(), ..owner("q", false) };
+    put(&mut graph, metadata("q", &[], &[], false));
+    put(&mut graph, elsewhere(metadata("o", &[], &[], false)));
+    put(&mut graph, metadata("d", &[other_name, owner("o", false)], &[], false));
+    assert!(told(&mut graph).is_empty(), "the first that is not what it says is another mistake");
+    let of_cluster = ObjectMeta { namespace: None, ..metadata("c", &[], &[], false) };
+    put(&mut graph, of_cluster);
+    put(&mut graph, metadata("e", &[owner("c", false)], &[], false));
+    assert!(told(&mut graph).is_empty(), "what is in no namespace may own from any");
+}

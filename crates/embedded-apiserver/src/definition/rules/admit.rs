@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::cel::{Declared, Expression, Type, escaped};
+use crate::definition::shown;
 use crate::definition::structural::{flag, list, text};
 use crate::schema::{Path, Schema};
 use crate::status::{Cause, Causes};
@@ -152,7 +153,7 @@ impl Admission<'_> {
         let expression = match read(text(rule, "rule"), declared, optional_old, &Type::Bool) {
             Ok(expression) => expression,
             Err(why) => {
-                self.wrong.push(Cause::invalid_text(field("rule"), &shown(rule), &why));
+                self.wrong.push(Cause::invalid_text(field("rule"), &shown::rule(rule), &why));
                 // What was never compiled is taken not to read the value before.
                 if let Some(said) = rule.get("optionalOldSelf").filter(|said| !said.is_null()) {
                     let why = "may not be set if oldSelf is not used in rule";
@@ -173,7 +174,7 @@ impl Admission<'_> {
             match read(says, declared, optional_old, &Type::String) {
                 Err(why) => {
                     let place = field("messageExpression");
-                    self.wrong.push(Cause::invalid_text(place, &shown(rule), &why));
+                    self.wrong.push(Cause::invalid_text(place, &shown::rule(rule), &why));
                 }
                 Ok(says) => {
                     if says.max_cost > RULE_LIMIT {
@@ -222,24 +223,4 @@ fn read(
         Some(why) => Err(format!("messageExpression instantiation failed: {why}")),
         None => Ok(expression),
     }
-}
-
-/// A rule as Go writes it into an error.
-fn shown(rule: &Value) -> String {
-    let text_of = |name: &str| escape(&Value::from(text(rule, name)).to_string());
-    let other = |name: &str| escape(&rule.get(name).unwrap_or(&Value::Null).to_string());
-    format!(
-        "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{},\"FieldPath\":{},\"OptionalOldSelf\":{}}}",
-        text_of("rule"),
-        text_of("message"),
-        text_of("messageExpression"),
-        other("reason"),
-        text_of("fieldPath"),
-        other("optionalOldSelf"),
-    )
-}
-
-/// JSON as Go writes it: safe inside of HTML.
-fn escape(json: &str) -> String {
-    json.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
 }

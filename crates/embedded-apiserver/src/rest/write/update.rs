@@ -41,7 +41,7 @@ pub(in crate::rest) fn patch(call: Call<'_>) -> Result<Written, Status> {
 
 /// What a patch says twice.
 pub(in crate::rest) fn duplicates_of(patch: &Patch, body: &[u8]) -> Vec<String> {
-    let found = duplicates::find(body);
+    let found = duplicates::find(body, Shape::Any);
     match patch {
         Patch::Json(_) => found.into_iter().map(|why| format!("json patch {why}")).collect(),
         Patch::Merge(_) | Patch::Strategic(..) => found,
