@@ -266,7 +266,7 @@ fn writing() -> Vec<Case> {
                 let conditions = async |sent: Value| -> Result<Value, String> {
                     let patched =
                         t.merge(&path, json!({ "status": { "conditions": sent } })).await?.is(200)?;
-                    Ok(patched["status"].get("conditions").cloned().unwrap_or("missing".into()))
+                    Ok(patched["status"].get("conditions").cloned().unwrap_or_else(|| "missing".into()))
                 };
                 same("none", conditions(json!([])).await?, json!([]))?;
                 same("null", conditions(json!(null)).await?, json!(null))
