@@ -40,7 +40,9 @@ pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict
 /// What takes minutes under miri and shows nothing there is left out, or made smaller, by the tests themselves, under `cfg(miri)`.
 fn interpret(workspace: &Workspace, filter: Option<&str>, deadline: Deadline) -> Result<()> {
     let mut command = miri(workspace);
-    command.args(["test", "--locked", "--quiet", "--package", CRATE, "--lib", "--test=it"]).args(filter);
+    command
+        .args(["test", "--locked", "--quiet", "--package", CRATE, "--lib", "--test=it", "--test=fuzz"])
+        .args(filter);
     // A panic with its backtrace takes seconds, and many tests want one.
     command.env("RUST_BACKTRACE", "0");
     process::run(command, deadline)

@@ -10,12 +10,16 @@ use wq_core::{Backlog, SlotId};
 /// How many ids the model plays with. Few, so that they are reused often.
 const IDS: u32 = 12;
 
+/// What a queue does with its backlog. Ids are indices.
 #[derive(Clone, Debug)]
-enum Step<O> {
+pub enum Step<O> {
     /// Push if the id is not there, touch if it is: what an add leads to.
     Add(u32, O),
+    /// Take out the next id.
     Pop,
+    /// Take out this id, which may not be there.
     Remove(u32),
+    /// Give memory back.
     Shrink,
 }
 
@@ -44,40 +48,53 @@ where
     B: Backlog<Order = O>,
     O: Clone + Debug + PartialEq + 'static,
 {
-    run(steps(orders), |steps| {
-        let mut backlog = make();
-        let mut held: BTreeMap<u32, O> = BTreeMap::new();
-        prop_assert_eq!(backlog.len(), 0);
-        for step in steps {
-            match step {
-                Step::Add(id, order) => match held.get_mut(&id) {
-                    Some(merged) => {
-                        backlog.touch(SlotId::from_index(id), &order);
-                        B::merge(merged, order);
-                    }
-                    None => {
-                        backlog.push(SlotId::from_index(id), order.clone());
-                        held.insert(id, order);
-                    }
-                },
-                Step::Pop => match backlog.pop() {
-                    Some((id, order)) => prop_assert_eq!(held.remove(&id.index()), Some(order)),
-                    None => prop_assert!(held.is_empty(), "pop found nothing, but there are {:?}", held),
-                },
-                Step::Remove(id) => {
-                    prop_assert_eq!(backlog.remove(SlotId::from_index(id)), held.remove(&id));
+    run(steps(orders), |steps| keeps_its_books(make(), steps));
+}
+
+/// Plays the steps on an empty backlog and a plain map, as [`obeys_the_books`] does.
+///
+/// # Errors
+///
+/// What the backlog did not keep to.
+pub fn keeps_its_books<B, O>(
+    mut backlog: B,
+    steps: impl IntoIterator<Item = Step<O>>,
+) -> Result<(), TestCaseError>
+where
+    B: Backlog<Order = O>,
+    O: Clone + Debug + PartialEq,
+{
+    let mut held: BTreeMap<u32, O> = BTreeMap::new();
+    prop_assert_eq!(backlog.len(), 0);
+    for step in steps {
+        match step {
+            Step::Add(id, order) => match held.get_mut(&id) {
+                Some(merged) => {
+                    backlog.touch(SlotId::from_index(id), &order);
+                    B::merge(merged, order);
                 }
-                Step::Shrink => backlog.shrink(),
+                None => {
+                    backlog.push(SlotId::from_index(id), order.clone());
+                    held.insert(id, order);
+                }
+            },
+            Step::Pop => match backlog.pop() {
+                Some((id, order)) => prop_assert_eq!(held.remove(&id.index()), Some(order)),
+                None => prop_assert!(held.is_empty(), "pop found nothing, but there are {:?}", held),
+            },
+            Step::Remove(id) => {
+                prop_assert_eq!(backlog.remove(SlotId::from_index(id)), held.remove(&id));
             }
-            prop_assert_eq!(backlog.len(), held.len());
-            prop_assert_eq!(backlog.is_empty(), held.is_empty());
+            Step::Shrink => backlog.shrink(),
         }
-        while let Some((id, order)) = backlog.pop() {
-            prop_assert_eq!(held.remove(&id.index()), Some(order));
-        }
-        prop_assert!(held.is_empty(), "never came out: {:?}", held);
-        Ok(())
-    });
+        prop_assert_eq!(backlog.len(), held.len());
+        prop_assert_eq!(backlog.is_empty(), held.is_empty());
+    }
+    while let Some((id, order)) = backlog.pop() {
+        prop_assert_eq!(held.remove(&id.index()), Some(order));
+    }
+    prop_assert!(held.is_empty(), "never came out: {:?}", held);
+    Ok(())
 }
 
 /// Ids pushed with equal orders come out in the order of their pushes.

@@ -20,3 +20,6 @@ impl Deadline {
         self.0.map(|deadline| deadline.saturating_duration_since(now()))
     }
 }
+
+#[cfg(all(test, not(any(wq_loom, wq_shuttle))))]
+mod tests;

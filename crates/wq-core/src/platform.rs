@@ -19,7 +19,28 @@ mod machine {
 
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
     pub(crate) fn now() -> Instant {
+        #[cfg(test)]
+        super::reads::note();
         Instant::now()
+    }
+}
+
+/// How often this thread has read the clock.
+#[cfg(all(test, not(any(wq_loom, wq_shuttle))))]
+pub(crate) mod reads {
+    use std::cell::Cell;
+
+    std::thread_local! {
+        static READS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(super) fn note() {
+        READS.set(READS.get() + 1);
+    }
+
+    /// Since this was last asked.
+    pub(crate) fn take() -> usize {
+        READS.replace(0)
     }
 }
 

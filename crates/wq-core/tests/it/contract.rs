@@ -18,6 +18,19 @@ mod fifo_on_tokio {
     wq_contract::contract_tests! { queue: WorkQueue::<u64>::new(), run: run }
 }
 
+#[cfg(not(miri))]
+mod fifo_on_smol {
+    use std::future::Future;
+
+    use wq_core::WorkQueue;
+
+    fn run<F: Future>(future: F) -> F::Output {
+        smol::block_on(smol::LocalExecutor::new().run(future))
+    }
+
+    wq_contract::contract_tests! { queue: WorkQueue::<u64>::new(), run: run }
+}
+
 mod blocking {
     use wq_core::WorkQueue;
 

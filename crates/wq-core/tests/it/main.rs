@@ -15,5 +15,7 @@ mod prometheus;
 mod trace;
 mod process;
 mod threads;
+#[cfg(not(miri))] // smol waits in the system.
+mod runtimes;
 mod auto_traits;
 mod backlog;

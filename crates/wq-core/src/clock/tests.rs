@@ -1,0 +1,94 @@
+//! How often each verb reads the clock: never without an observer, once with one. Time-outs alone need it in any case.
+
+use std::future::Future;
+use std::num::NonZeroUsize;
+use std::pin::Pin;
+use std::task::{Context, Waker};
+
+use super::Duration;
+use crate::observer::Observer;
+use crate::platform::reads;
+use crate::queue::WorkQueue;
+
+/// Told of everything, and counts nothing.
+struct Indifferent;
+
+impl Observer for Indifferent {}
+
+type Queue = WorkQueue<u32>;
+
+fn poll<F: Future + Unpin>(mut future: F) {
+    let _ = Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop()));
+}
+
+/// Its name, a call, and how often that reads the clock with an observer.
+type Verb = (&'static str, fn(&Queue), usize);
+
+/// Item 1 is in hand, 2 and 3 are queued.
+const VERBS: &[Verb] = &[
+    ("add", |queue| _ = queue.add(4), 1),
+    ("add, merged", |queue| _ = queue.add(2), 1),
+    ("add, deferred", |queue| _ = queue.add(1), 1),
+    ("try_add", |queue| _ = queue.try_add(4), 1),
+    ("try_add, refused", |queue| (5..9).for_each(|item| _ = queue.try_add(item)), 4),
+    ("add_wait", |queue| poll(queue.add_wait(4)), 1),
+    ("add_all", |queue| _ = queue.add_all([3, 4, 5]), 1),
+    ("add_quietly", |queue| _ = queue.add_quietly(4, (), &mut queue.notices()), 1),
+    ("try_get and done", |queue| drop(queue.try_get()), 2),
+    ("try_get_owned and done", |queue| drop(queue.try_get_owned()), 2),
+    ("get_blocking and done", |queue| drop(queue.get_blocking()), 2),
+    ("get and done", |queue| poll(queue.get()), 2),
+    ("get_owned and done", |queue| poll(queue.get_owned()), 2),
+    ("get_batch of two and done", |queue| poll(queue.get_batch(NonZeroUsize::MAX)), 3),
+    ("try_get, done_and_get and done", |queue| drop(queue.try_get().map(|guard| guard.done_and_get())), 3),
+    ("abandon", |queue| _ = queue.abandon(&1), 1),
+    ("remove", |queue| _ = queue.remove(&2), 0),
+    ("contains", |queue| _ = queue.contains(&2), 0),
+    ("counts", |queue| _ = queue.counts(), 0),
+    ("gauges", |queue| _ = queue.gauges(), 1),
+    ("snapshot", |queue| drop(queue.snapshot()), 1),
+    ("drained", |queue| poll(queue.drained()), 0),
+    ("pause and resume", |queue| (queue.pause(), queue.resume()).0, 0),
+    ("shrink", Queue::shrink, 0),
+    ("shutdown", Queue::shutdown, 0),
+    ("shutdown_now", |queue| drop(queue.shutdown_now()), 0),
+    ("get_timeout, and done", |queue| drop(queue.get_timeout(Duration::ZERO)), 3),
+    ("drained_blocking", |queue| drop(queue.drained_blocking(Duration::ZERO)), 2),
+];
+
+/// How often each verb reads the clock, beside what it should.
+fn reads_of_each(is_observed: bool) -> Vec<(&'static str, usize, usize)> {
+    let reads_of = |&(name, verb, observed): &Verb| {
+        let builder = Queue::builder().capacity(4);
+        let builder = if is_observed { builder.observer(Indifferent) } else { builder };
+        let queue = builder.build().unwrap();
+        queue.add_all([1, 2, 3]);
+        let guard = queue.try_get();
+        reads::take();
+        verb(&queue);
+        let reads = reads::take();
+        drop(guard);
+        // The beginning of a time-out is read, and once more what is left of it when it has to wait.
+        let without = match name {
+            "get_timeout, and done" => 1,
+            "drained_blocking" => 2,
+            _ => 0,
+        };
+        (name, reads, if is_observed { observed } else { without })
+    };
+    VERBS.iter().map(reads_of).collect()
+}
+
+#[test]
+fn without_an_observer_no_clock_is_read_but_for_time_outs() {
+    for (verb, reads, expected) in reads_of_each(false) {
+        assert_eq!(reads, expected, "{verb}");
+    }
+}
+
+#[test]
+fn with_an_observer_it_is_read_once_for_each_step() {
+    for (verb, reads, expected) in reads_of_each(true) {
+        assert_eq!(reads, expected, "{verb}");
+    }
+}
