@@ -29,9 +29,10 @@ pub(crate) struct Hidden {
     /// A whole number was written as a float, beside metadata and status: to Go that is another value, until it is
     /// stored.
     pub(crate) floats: bool,
-    /// Something was left out of what was applied, be it an empty list in the metadata: it is stored, and left out
-    /// whenever it is read.
+    /// Something was left out of what was applied: it is stored, and left out whenever it is read.
     pub(crate) pruned: bool,
+    /// As `pruned`, of an empty list or map in the metadata.
+    pub(crate) emptied: bool,
 }
 
 impl Decoded {
@@ -410,14 +411,14 @@ fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Resul
         if let Some(sent) = object.remove("metadata").filter(|metadata| !metadata.is_null()) {
             let before = is_apply.then(|| sent.clone());
             let known = canonical_metadata(sent, "metadata", &mut unknown)?;
-            hidden.pruned = before.is_some_and(|sent| shrinks(&sent, &known));
+            hidden.emptied = before.is_some_and(|sent| shrinks(&sent, &known));
             object.insert("metadata".to_owned(), known);
         }
         for (name, value) in &mut object {
             hidden.floats |= shorten_numbers(value) && !matches!(name.as_str(), "metadata" | "status");
         }
         match kind.definition() {
-            Some(definition) if is_apply => hidden.pruned |= definition.applied(&mut object),
+            Some(definition) if is_apply => hidden.pruned = definition.applied(&mut object),
             // Nobody holds what says to be of another kind, or of another group, to the schema of this one.
             Some(_) if types[1].1.is_some() || of_other_group => {}
             Some(definition) => unknown.append(&mut definition.decode(&mut object)?),

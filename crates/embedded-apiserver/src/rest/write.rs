@@ -215,7 +215,8 @@ pub(super) fn insert(
     if let Some(builtin) = kind.builtin {
         rules::default(builtin, &mut object);
     }
-    let unsaid = kind.builtin.is_some_and(|builtin| rules::leaves_unsaid(builtin, &object)) || hidden.pruned;
+    let unsaid = kind.builtin.is_some_and(|builtin| rules::leaves_unsaid(builtin, &object));
+    let unsaid = unsaid || hidden.pruned || hidden.emptied;
     // Defaults are the client's; what comes later, and what a hook has changed, is nobody's.
     let unmutated = unmutated.map(|object| defaulted(kind, object));
     let managed = owners.of(core, kind, None, unmutated.as_ref().unwrap_or(&object), now);

@@ -255,7 +255,9 @@ impl Edited<'_> {
         self.keep_system_metadata(&mut new);
         self.split_status(&mut new);
         let unlabelled = kind.builtin.is_some_and(|builtin| rules::leaves_unsaid(builtin, &new));
-        let unsaid = unlabelled || self.hidden.pruned;
+        // A write to the status leaves the metadata of a custom object alone.
+        let emptied = self.hidden.emptied && self.target.subresource.is_none();
+        let unsaid = unlabelled || self.hidden.pruned || emptied;
         if let Some(builtin) = kind.builtin {
             rules::default(builtin, &mut new);
             if self.target.subresource.is_none() {

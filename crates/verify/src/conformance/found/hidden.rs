@@ -24,6 +24,9 @@ pub(super) fn cases() -> Vec<Case> {
                 holds("leaving it out is a write", number(&left_out) > number(&made))?;
                 let same_again = t.merge(&t.widgets("/a"), json!({})).await?.is(200)?;
                 same("the version after that", version(&same_again), version(&left_out))?;
+                let to_status =
+                    t.patch(&t.widgets("/a/status?fieldManager=n"), APPLY, &object).await?.is(200)?;
+                same("the version after an apply to the status", version(&to_status), version(&left_out))?;
                 let once = t.patch(&path, APPLY, &object).await?.is(200)?;
                 let twice = t.patch(&path, APPLY, &object).await?.is(200)?;
                 holds("each apply is a write", number(&twice) > number(&once))
