@@ -206,7 +206,7 @@ impl Walk<'_> {
     fn item(&mut self, message: &Message, field: &Field, item: Value) -> Result<Value, String> {
         if item.is_null() {
             return Ok(match field.of {
-                Type::Message(inner) => unset(Always::Object(inner)),
+                Type::Message(inner) => self.members(inner, Map::new())?.into(),
                 Type::String | Type::Bytes => "".into(),
                 Type::Bool => false.into(),
                 Type::Int32 | Type::Int64 | Type::IntOrString => 0.into(),

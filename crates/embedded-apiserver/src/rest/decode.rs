@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::builtin::{Builtin, Source, canonical_message, canonical_metadata, unserved};
+use crate::builtin::{Builtin, Source, canonical_message, canonical_metadata, times, unserved};
 use crate::fields::Sent;
 use crate::go_value::{go_text, shorten_numbers};
 use crate::json_syntax;
@@ -408,14 +408,19 @@ fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Resul
                 version.split_once('/').map_or("", |(group, _)| group) != kind.group()
             });
         let mut hidden = Hidden::default();
-        if let Some(sent) = object.remove("metadata").filter(|metadata| !metadata.is_null()) {
+        if let Some(mut sent) = object.remove("metadata").filter(|metadata| !metadata.is_null()) {
             let before = is_apply.then(|| sent.clone());
+            if is_apply {
+                remove_unreadable_times(&mut sent);
+            }
             let known = canonical_metadata(sent, "metadata", &mut unknown)?;
             hidden.emptied = before.is_some_and(|sent| shrinks(&sent, &known));
             object.insert("metadata".to_owned(), known);
         }
         for (name, value) in &mut object {
-            hidden.floats |= shorten_numbers(value) && !matches!(name.as_str(), "metadata" | "status");
+            let shortened = shorten_numbers(value);
+            // All numbers of an apply are floats to Go, and nobody takes notice.
+            hidden.floats |= shortened && !is_apply && !matches!(name.as_str(), "metadata" | "status");
         }
         match kind.definition() {
             Some(definition) if is_apply => hidden.pruned = definition.applied(&mut object),
@@ -436,6 +441,17 @@ fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Resul
     let mut object = builtin.canonical_of(object, source, &mut unknown)?;
     metadata::normalize(&mut object);
     Ok(Canonical { object, unknown, hidden: Hidden::default() })
+}
+
+/// Times of custom objects are read out of what was applied where they are wanted: what is none is as good as absent.
+fn remove_unreadable_times(metadata: &mut Value) {
+    let Value::Object(members) = metadata else { return };
+    for name in ["creationTimestamp", "deletionTimestamp"] {
+        let time = members.get(name).map(|time| time.as_str().map(times::seconds));
+        if matches!(time, Some(None | Some(Err(_)))) {
+            members.remove(name);
+        }
+    }
 }
 
 /// Whether metadata have members that their one form does not have, beside those that the server sets.

@@ -1,5 +1,7 @@
 //! Update and patch: what comes of an object that is there.
 
+use std::collections::BTreeSet;
+
 use super::*;
 
 pub(in crate::rest) fn replace(call: Call<'_>) -> Result<Written, Status> {
@@ -385,7 +387,7 @@ impl Edited<'_> {
         }
         if metadata::is_being_deleted(old) {
             let before: HashSet<_> = metadata::finalizers(old).into_iter().collect();
-            let added: Vec<_> =
+            let added: BTreeSet<_> =
                 metadata::finalizers(new).into_iter().filter(|f| !before.contains(f)).collect();
             if !added.is_empty() {
                 let added = added.iter().map(|f| format!("{f:?}")).collect::<Vec<_>>().join(", ");

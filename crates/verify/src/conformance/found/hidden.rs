@@ -33,6 +33,45 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "a_time_that_is_none_is_no_time_of_an_applied_custom_object",
+            "An apply of a custom object with a number for a creationTimestamp or a deletionTimestamp answers 201 without it.",
+            async |t| {
+                for (name, member) in [("a", "creationTimestamp"), ("b", "deletionTimestamp")] {
+                    let mut object = widget(name, json!({}));
+                    object["metadata"][member] = json!(0);
+                    let path = t.widgets(&format!("/{name}?fieldManager=m"));
+                    let made = t.patch(&path, APPLY, &object).await?.is(201)?;
+                    holds("the number is not there", made["metadata"][member] != 0)?;
+                }
+                Ok(())
+            },
+        ),
+        case(
+            "an_applied_float_that_is_whole_is_no_change",
+            "An apply of a custom object that writes a whole number as a float, and changes a label, leaves the generation.",
+            async |t| {
+                t.make(&t.widgets(""), widget("a", json!({ "size": 2 }))).await?;
+                let mut object = widget("a", json!({ "size": 2.0 }));
+                object["metadata"]["labels"] = json!({ "l": "x" });
+                let path = t.widgets("/a?fieldManager=m&force=true");
+                has(
+                    &t.patch(&path, APPLY, &object).await?.is(200)?,
+                    json!({ "metadata": { "generation": 1 } }),
+                )
+            },
+        ),
+        case(
+            "a_null_in_a_list_has_the_defaults_of_an_item",
+            "A port of a Service that is null is refused for what has no default, and not for its protocol.",
+            async |t| {
+                let service = json!({ "metadata": { "name": "a" }, "spec": { "ports": [null] } });
+                let answer = t.post(&t.core("services", ""), &service).await?;
+                let causes =
+                    ["FieldValueInvalid spec.ports[0].port", "FieldValueInvalid spec.ports[0].targetPort"];
+                answer.invalid(&causes).map(drop)
+            },
+        ),
+        case(
             "empty_metadata_of_built_in_objects_are_not_stored",
             "An apply of a built-in object with an empty list in its metadata is the same as one without.",
             async |t| {

@@ -158,6 +158,24 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "finalizers_that_come_too_late_are_told_in_order",
+            "An update of what is being deleted that adds finalizers is refused with these in the order of their names, each \
+             once.",
+            async |t| {
+                let mut held = job("a", false);
+                held["metadata"]["finalizers"] = json!(["example.com/f"]);
+                t.make(&all_jobs(t, ""), held).await?;
+                t.delete_with(&all_jobs(t, "/a"), json!({ "propagationPolicy": "Background" }))
+                    .await?
+                    .is(200)?;
+                let late = ["example.com/h", "example.com/g", "example.com/h", "example.com/f"];
+                let answer =
+                    t.merge(&all_jobs(t, "/a"), json!({ "metadata": { "finalizers": late } })).await?;
+                let added = "found new finalizers []string{\"example.com/g\", \"example.com/h\"}";
+                answer.says(422, "Invalid", added).map(drop)
+            },
+        ),
+        case(
             "a_number_is_not_made_a_text_out_of_a_map",
             "A whole number where a text belongs in a strategic patch cannot be converted, though Go could.",
             async |t| {

@@ -32,10 +32,10 @@ impl Draw {
 
     pub(super) fn selectors(&mut self, request: &mut Request, kind: &Kind) {
         if kind.cluster {
-            let more = self.one(&["", "", ",l", ",l=x", ",!n"]);
+            let more = self.one(&["", "", ",l", ",l=x", ",!n", ",l!=x", ",l notin (x)"]);
             request.query.push(("labelSelector".to_owned(), format!("run={{own}}{more}")));
         } else if self.one_in(3) {
-            let selectors = [
+            let meant = [
                 "l",
                 "!l",
                 "l=x",
@@ -43,9 +43,15 @@ impl Draw {
                 "l!=x",
                 "l in (x,y)",
                 "l notin (x)",
+                "n notin (1,x)",
                 "l=x,n=y",
+                "l!=y,n",
                 "n>1",
                 "n<2",
+            ];
+            self.add(request, "labelSelector", &meant);
+        } else if self.one_in(9) {
+            let odd = [
                 "l=",
                 "l in ()",
                 "l = x ",
@@ -64,7 +70,7 @@ impl Draw {
                 "n>x",
                 "l=é",
             ];
-            self.add(request, "labelSelector", &selectors);
+            self.add(request, "labelSelector", &odd);
         }
         if self.one_in(6) && !kind.cluster {
             let mut fields = vec![
