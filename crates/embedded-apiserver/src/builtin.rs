@@ -191,6 +191,22 @@ impl Builtin {
         !matches!(self, Self::Event | Self::Lease | Self::LeaseCandidate | Self::Definition)
     }
 
+    /// Whether an update of it is checked by the whole of `ValidateObjectMeta`, which looks at generateName too.
+    pub(crate) const fn checks_base_of_updates(self) -> bool {
+        !matches!(
+            self,
+            Self::Definition
+                | Self::Deployment
+                | Self::Event
+                | Self::EventV1
+                | Self::Lease
+                | Self::LeaseCandidate
+                | Self::ReplicaSet
+                | Self::Scale
+                | Self::Service
+        )
+    }
+
     /// A warning in every answer about the kind.
     pub(crate) fn deprecated(self) -> Option<&'static str> {
         self.row().and_then(|row| row.deprecated)

@@ -56,6 +56,13 @@ pub(crate) fn wrong_path_segment(name: &str) -> Option<&'static str> {
     }
 }
 
+/// All that is wrong with the beginning of a name in a path (`IsValidPathSegmentPrefix`).
+pub(crate) fn wrongs_of_path_prefix(name: &str) -> impl Iterator<Item = &'static str> + use<> {
+    let slash = name.contains('/').then_some("may not contain '/'");
+    let percent = name.contains('%').then_some("may not contain '%'");
+    slash.into_iter().chain(percent)
+}
+
 const WORD: &str = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
     alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
     '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";

@@ -210,15 +210,28 @@ pub(crate) fn wrong_name(kind: &Kind, name: &str) -> Option<&'static str> {
     }
 }
 
-/// What is wrong with what names are made up from.
-pub(crate) fn wrong_base(kind: &Kind, base: &str) -> Option<&'static str> {
+/// All that is wrong with what names are made up from.
+pub(crate) fn wrongs_of_base(kind: &Kind, base: &str) -> Vec<&'static str> {
     match kind.builtin {
         // What may be a part of a path may begin with dots.
-        Some(Builtin::Event | Builtin::Role | Builtin::ClusterRole) => {
-            access::wrong_name(&format!("x{base}"))
+        Some(Builtin::Event) => names::wrongs_of_path_prefix(base).collect(),
+        // These may not, though more follows.
+        Some(Builtin::Role | Builtin::ClusterRole | Builtin::RoleBinding | Builtin::ClusterRoleBinding) => {
+            let dots = access::wrong_name(base).filter(|_| matches!(base, "." | ".."));
+            dots.into_iter().chain(names::wrongs_of_path_prefix(base)).collect()
         }
-        _ => wrong_name(kind, &names::without_dash(base)),
+        _ => wrong_name(kind, &names::without_dash(base)).into_iter().collect(),
     }
+}
+
+/// What is wrong with what names are made up from, where it is said in an update: all kinds hold it to what paths are made
+/// of (`BeforeUpdate` of k8s.io/apiserver/pkg/registry/rest), and some to their own rule.
+pub(crate) fn wrongs_of_new_base(kind: &Kind, base: &str, subresource: Option<&str>) -> Vec<&'static str> {
+    let mut wrongs: Vec<_> = names::wrongs_of_path_prefix(base).collect();
+    if subresource.is_none() && kind.builtin.is_some_and(Builtin::checks_base_of_updates) {
+        wrongs.extend(wrongs_of_base(kind, base));
+    }
+    wrongs
 }
 
 /// What is wrong with an object, of a change or new.

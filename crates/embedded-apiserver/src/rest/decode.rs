@@ -411,7 +411,7 @@ fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Resul
         if let Some(mut sent) = object.remove("metadata").filter(|metadata| !metadata.is_null()) {
             let before = is_apply.then(|| sent.clone());
             if is_apply {
-                remove_unreadable_times(&mut sent);
+                remove_unreadable(&mut sent);
             }
             let known = canonical_metadata(sent, "metadata", &mut unknown)?;
             hidden.emptied = before.is_some_and(|sent| shrinks(&sent, &known));
@@ -443,15 +443,17 @@ fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Resul
     Ok(Canonical { object, unknown, hidden: Hidden::default() })
 }
 
-/// Times of custom objects are read out of what was applied where they are wanted: what is none is as good as absent.
-fn remove_unreadable_times(metadata: &mut Value) {
+/// Times and numbers in the metadata of custom objects are read out of what was applied where they are wanted: what is none
+/// is as good as absent.
+fn remove_unreadable(metadata: &mut Value) {
     let Value::Object(members) = metadata else { return };
-    for name in ["creationTimestamp", "deletionTimestamp"] {
-        let time = members.get(name).map(|time| time.as_str().map(times::seconds));
-        if matches!(time, Some(None | Some(Err(_)))) {
-            members.remove(name);
+    members.retain(|name, value| match name.as_str() {
+        "creationTimestamp" | "deletionTimestamp" => {
+            value.as_str().is_some_and(|time| times::seconds(time).is_ok())
         }
-    }
+        "generation" | "deletionGracePeriodSeconds" => value.is_i64(),
+        _ => true,
+    });
 }
 
 /// Whether metadata have members that their one form does not have, beside those that the server sets.

@@ -40,6 +40,8 @@ pub(super) use update::{
 
 /// The table of the namespaces.
 const NAMESPACES: &str = "/namespaces";
+/// What names are made up from.
+const BASE: &str = "metadata.generateName";
 /// The largest object that etcd takes, by its default.
 const MAX_OBJECT: usize = 3 * 512 * 1024;
 /// Where the real server finds owner references twice in what a patch has made.
@@ -235,10 +237,8 @@ pub(super) fn insert(
     }
     decode::check_own_type(kind, &object, None, subresource)?;
     let mut causes = Causes::default();
-    if !base.is_empty()
-        && let Some(why) = rules::wrong_base(kind, &base)
-    {
-        causes.push(Cause::invalid("metadata.generateName", &base, why));
+    for why in rules::wrongs_of_base(kind, &base).into_iter().filter(|_| !base.is_empty()) {
+        causes.push(Cause::invalid(BASE, &base, why));
     }
     if name.is_empty() {
         causes.push(Cause::required("metadata.name", "name or generateName is required"));
@@ -316,6 +316,12 @@ fn check_namespace(
 }
 
 fn check(kind: &Kind, object: &Object, old: Option<&Object>, subresource: Option<&str>, causes: &mut Causes) {
+    let base = metadata::text(object, "generateName");
+    if old.is_some() && !base.is_empty() {
+        for why in rules::wrongs_of_new_base(kind, base, subresource) {
+            causes.push(Cause::invalid(BASE, base, why));
+        }
+    }
     metadata::check(object, causes);
     if kind.builtin.is_some_and(Builtin::has_old_finalizers) {
         metadata::check_old_finalizers(object, causes);

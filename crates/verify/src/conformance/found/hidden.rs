@@ -34,14 +34,21 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         case(
             "a_time_that_is_none_is_no_time_of_an_applied_custom_object",
-            "An apply of a custom object with a number for a creationTimestamp or a deletionTimestamp answers 201 without it.",
+            "An apply of a custom object with a number for a time, or with a generation that is no whole number, answers \
+             201 without it.",
             async |t| {
-                for (name, member) in [("a", "creationTimestamp"), ("b", "deletionTimestamp")] {
+                let odd = [
+                    ("a", "creationTimestamp", json!(0)),
+                    ("b", "deletionTimestamp", json!(0)),
+                    ("c", "generation", json!(1.5)),
+                    ("d", "deletionGracePeriodSeconds", json!(1.5)),
+                ];
+                for (name, member, value) in odd {
                     let mut object = widget(name, json!({}));
-                    object["metadata"][member] = json!(0);
+                    object["metadata"][member] = value.clone();
                     let path = t.widgets(&format!("/{name}?fieldManager=m"));
                     let made = t.patch(&path, APPLY, &object).await?.is(201)?;
-                    holds("the number is not there", made["metadata"][member] != 0)?;
+                    holds("the number is not there", made["metadata"][member] != value)?;
                 }
                 Ok(())
             },

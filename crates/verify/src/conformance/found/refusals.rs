@@ -81,6 +81,45 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "a_base_of_names_is_checked_in_updates_too",
+            "An update that says a generateName with a slash answers 422 whatever the kind; with other letters that names do \
+             not have, if the kind checks all its metadata again, as ConfigMaps do and Leases do not.",
+            async |t| {
+                t.map("a", "v").await?;
+                t.make(&t.leases(""), lease("a", "x")).await?;
+                t.make(&t.widgets(""), widget("a", json!({}))).await?;
+                let based = |base: &str| json!({ "metadata": { "generateName": base } });
+                for path in [t.maps("/a"), t.leases("/a"), t.widgets("/a")] {
+                    let answer = t.merge(&path, based("a/b")).await?;
+                    answer.says(
+                        422,
+                        "Invalid",
+                        "metadata.generateName: Invalid value: \"a/b\": may not contain '/'",
+                    )?;
+                }
+                t.merge(&t.maps("/a"), based("é"))
+                    .await?
+                    .invalid(&["FieldValueInvalid metadata.generateName"])?;
+                t.merge(&t.leases("/a"), based("é")).await?.is(200).map(drop)
+            },
+        ),
+        case(
+            "a_role_is_named_after_no_dots_alone",
+            "A new Role with the generateName `..` answers 422, though more would follow; an Event with it is made.",
+            async |t| {
+                let based = |more: serde_json::Value| {
+                    let mut object = more;
+                    object["metadata"] = json!({ "name": "a", "generateName": ".." });
+                    object
+                };
+                let roles = t.of_group("rbac.authorization.k8s.io/v1", "roles", "");
+                let part = "metadata.generateName: Invalid value: \"..\": may not be '..'";
+                t.post(&roles, &based(json!({}))).await?.says(422, "Invalid", part)?;
+                let event = json!({ "involvedObject": { "namespace": t.namespace } });
+                t.post(&t.core("events", ""), &based(event)).await?.is(201).map(drop)
+            },
+        ),
+        case(
             "a_service_that_begins_to_select_says_its_families_anew",
             "A PUT that gives a headless Service without a selector one keeps the policy of two families, which the \
              cluster does not have, and not the families.",
