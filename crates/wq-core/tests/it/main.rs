@@ -7,6 +7,7 @@ mod cancel;
 mod hostile;
 mod panics;
 mod reentrant;
+mod faulty;
 mod bounds;
 mod observe;
 #[cfg(feature = "prometheus")]

@@ -1,4 +1,6 @@
-//! Upstream: the cases of client-go's queue_test.go, as they are or, where we differ on purpose, with our rule.
+//! Upstream: the cases of client-go's queue_test.go and metrics_test.go, as they are or, where we differ on purpose, with our
+//! rule. TestMetrics needs a clock that can be set: it is `state::tests::waits_and_work_are_measured_as_upstream_does`.
+//! TestParallelizeUntil is `process::every_piece_is_visited_once`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -6,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use wq_contract::wakes::Wakes;
-use wq_core::{Added, TryGetError, WorkQueue};
+use wq_core::{Added, Backlog, Fifo, Observer, SlotId, TryGetError, WorkQueue};
 
 const LONG: Duration = Duration::from_secs(30);
 
@@ -24,6 +26,43 @@ impl Drop for Ends<'_> {
     fn drop(&mut self) {
         self.0.shutdown();
     }
+}
+
+/// `Fifo` that counts its touches: upstream's traceQueue.
+#[derive(Debug)]
+struct Traced(Fifo, Arc<AtomicUsize>);
+
+impl Backlog for Traced {
+    type Order = ();
+
+    fn merge(_held: &mut (), _new: ()) {}
+
+    fn push(&mut self, id: SlotId, _order: ()) {
+        self.0.push(id, ());
+    }
+
+    fn touch(&mut self, _id: SlotId, _order: &()) {
+        self.1.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn pop(&mut self) -> Option<(SlotId, ())> {
+        self.0.pop()
+    }
+
+    fn remove(&mut self, id: SlotId) -> Option<()> {
+        self.0.remove(id)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// A queue and the count of its backlog's touches.
+fn traced() -> (WorkQueue<&'static str, Traced>, Arc<AtomicUsize>) {
+    let touches = Arc::new(AtomicUsize::new(0));
+    let backlog = Traced(Fifo::default(), Arc::clone(&touches));
+    (WorkQueue::builder().backlog(backlog).build().unwrap(), touches)
 }
 
 fn end(queue: &WorkQueue<String>, end: End) {
@@ -135,9 +174,10 @@ fn an_item_added_in_flight_comes_back_once() {
 /// TestCollapse.
 #[test]
 fn two_adds_before_a_get_collapse() {
-    let queue = WorkQueue::new();
+    let (queue, touches) = traced();
     queue.add("bar");
     queue.add("bar");
+    assert_eq!(touches.load(Ordering::SeqCst), 1);
     queue.try_get().unwrap().done();
     assert_eq!(queue.len(), 0);
     assert_eq!(queue.try_get().unwrap_err(), TryGetError::Empty);
@@ -146,7 +186,7 @@ fn two_adds_before_a_get_collapse() {
 /// TestCollapseWhileProcessing.
 #[test]
 fn two_adds_in_flight_collapse_and_wait_for_done() {
-    let queue = WorkQueue::new();
+    let (queue, touches) = traced();
     queue.add("foo");
     let item = queue.try_get().unwrap();
     queue.add("foo");
@@ -162,6 +202,7 @@ fn two_adds_in_flight_collapse_and_wait_for_done() {
     again.done();
     assert_eq!(queue.len(), 0);
     assert!(queue.counts().is_idle());
+    assert_eq!(touches.load(Ordering::SeqCst), 0, "it was in nobody's backlog");
 }
 
 /// TestQueueDrainageUsingShutDownWithDrain.
@@ -245,6 +286,30 @@ fn an_item_that_was_done_is_not_kept_alive() {
     assert!(weak.upgrade().is_some());
     guard.done();
     assert!(weak.upgrade().is_none());
+}
+
+/// TestMetricShutdown. Here nothing ticks that would have to stop: gauges are read when somebody asks, move on while a queue
+/// that was shut down is drained, and are nothing at its end, where upstream's keep their last values for ever (D19).
+#[test]
+fn gauges_go_on_after_shutdown_and_end_at_nothing() {
+    struct Indifferent;
+    impl Observer for Indifferent {}
+    let queue = WorkQueue::builder().observer(Indifferent).build().unwrap();
+    queue.add("foo");
+    let item = queue.try_get().unwrap();
+    let goes_on = || {
+        let before = queue.gauges();
+        // As soon as the clock moves.
+        while queue.gauges().unfinished <= before.unfinished {}
+        assert!(queue.gauges().longest > before.longest);
+    };
+    goes_on();
+    queue.shutdown();
+    goes_on();
+    item.done();
+    let gauges = queue.gauges();
+    assert_eq!((gauges.unfinished, gauges.longest), (Some(Duration::ZERO), Some(Duration::ZERO)));
+    assert!(gauges.counts.is_idle());
 }
 
 /// Upstream returns at once when items are queued and none is in flight (D1).
