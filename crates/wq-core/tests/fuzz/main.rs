@@ -15,6 +15,7 @@ use proptest::test_runner::TestCaseError;
 const PROGRAMS: usize = 2000;
 
 /// Bytes of the longest.
+#[cfg(not(miri))]
 const LENGTH: usize = 240;
 
 /// Fails with what the oracle did not expect.

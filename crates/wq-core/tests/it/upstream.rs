@@ -11,6 +11,10 @@ use wq_contract::wakes::Wakes;
 use wq_core::{Added, Backlog, Fifo, Observer, SlotId, TryGetError, WorkQueue};
 
 const LONG: Duration = Duration::from_secs(30);
+/// Upstream's number of producers, of adds by each, and of items; miri takes a hundred times as long for each step.
+const MANY: usize = if cfg!(miri) { 4 } else { 50 };
+/// Upstream's number of consumers.
+const CONSUMERS: usize = if cfg!(miri) { 3 } else { 10 };
 
 /// How a test ends its queue: client-go's two ways.
 #[derive(Clone, Copy, PartialEq)]
@@ -73,7 +77,6 @@ fn end(queue: &WorkQueue<String>, end: End) {
 }
 
 /// TestBasic.
-#[cfg(not(miri))] // Thousands of steps; `threads` has the like of it.
 #[test]
 fn fifty_producers_and_ten_consumers_end_without_the_item_added_too_late() {
     for how in [End::ShutDown, End::ShutDownWithDrain] {
@@ -81,7 +84,7 @@ fn fifty_producers_and_ten_consumers_end_without_the_item_added_too_late() {
         let seen = AtomicUsize::new(0);
         thread::scope(|scope| {
             let _ends = Ends(&queue);
-            for _ in 0..10 {
+            for _ in 0..CONSUMERS {
                 scope.spawn(|| {
                     while let Some(item) = queue.get_blocking() {
                         assert_ne!(item.item(), "added after shutdown");
@@ -90,10 +93,10 @@ fn fifty_producers_and_ten_consumers_end_without_the_item_added_too_late() {
                 });
             }
             thread::scope(|producers| {
-                for producer in 0..50 {
+                for producer in 0..MANY {
                     let queue = &queue;
                     producers.spawn(move || {
-                        for _ in 0..50 {
+                        for _ in 0..MANY {
                             queue.add(producer.to_string());
                         }
                     });
@@ -103,12 +106,11 @@ fn fifty_producers_and_ten_consumers_end_without_the_item_added_too_late() {
             assert_eq!(queue.add("added after shutdown".into()), Added::ShutDown);
         });
         assert_eq!(queue.len(), 0);
-        assert!((50..=2500).contains(&seen.into_inner()));
+        assert!((MANY..=MANY * MANY).contains(&seen.into_inner()));
     }
 }
 
 /// TestAddWhileProcessing.
-#[cfg(not(miri))] // As above.
 #[test]
 fn items_added_again_by_their_worker_run_once_more() {
     for how in [End::ShutDown, End::ShutDownWithDrain] {
@@ -116,7 +118,7 @@ fn items_added_again_by_their_worker_run_once_more() {
         let runs = Mutex::new(std::collections::HashMap::<String, usize>::new());
         thread::scope(|scope| {
             let _ends = Ends(&queue);
-            for _ in 0..10 {
+            for _ in 0..CONSUMERS {
                 scope.spawn(|| {
                     while let Some(item) = queue.get_blocking() {
                         let run = {
@@ -131,7 +133,7 @@ fn items_added_again_by_their_worker_run_once_more() {
                     }
                 });
             }
-            for item in 0..50 {
+            for item in 0..MANY {
                 queue.add(item.to_string());
             }
             // Before shutdown, so that no re-add is refused.
@@ -140,7 +142,7 @@ fn items_added_again_by_their_worker_run_once_more() {
         });
         assert_eq!(queue.len(), 0);
         let runs = runs.into_inner().unwrap();
-        assert_eq!(runs.len(), 50);
+        assert_eq!(runs.len(), MANY);
         assert!(runs.values().all(|&runs| runs == 2), "{runs:?}");
     }
 }
