@@ -12,7 +12,7 @@ use wq_core::{Added, TryGetError, WorkQueue};
 const ITEMS: usize = 64;
 const LONG: Duration = Duration::from_secs(30);
 /// Miri takes a hundred times as long for each step, and looks for other things than rare schedules.
-const FEWER: usize = if cfg!(miri) { 1000 } else { 1 };
+const FEWER: usize = if cfg!(miri) { 3000 } else { 1 };
 
 /// What is known from outside about one item.
 #[derive(Default)]
