@@ -86,6 +86,11 @@ impl Walk<'_> {
     fn members(&mut self, message: usize, sent: Map<String, Value>) -> Result<Map<String, Value>, String> {
         let Some(message) = TYPES.message(message) else { return Ok(sent) };
         let mut kept = Map::new();
+        let mut sent: Vec<_> = sent.into_iter().collect();
+        if self.source == Source::Map {
+            // Out of a map Go reads in the order of its own structures, where metadata come first.
+            sent.sort_by_key(|(name, _)| name != "metadata");
+        }
         for (name, value) in sent {
             let Some(field) = message.member(&name) else {
                 if self.unknown.len() < MOST_UNKNOWN {
@@ -104,8 +109,8 @@ impl Walk<'_> {
                 parts.iter().for_each(|part| text.push_str(part));
             }
             let value = match self.member(message, field, value) {
-                // Go reads on, and says the first of these in the end, unless something ends it before.
-                Err(why) if self.reads_on(field, &why) => {
+                // Go reads JSON on, and says the first of these in the end, unless something ends it before.
+                Err(why) if self.source == Source::Json && self.reads_on(field, &why) => {
                     self.mistyped.get_or_insert(why);
                     None
                 }

@@ -24,7 +24,11 @@ pub(crate) fn check(object: &Object, old: Option<&Object>, causes: &mut Causes) 
     let path = root.field("spec");
     let names_of = spec.get("names").unwrap_or(&none);
     let name = metadata::text(object, "name");
-    if old.is_none() && name != format!("{}.{}", text(names_of, "plural"), text(spec, "group")) {
+    // That one is required is said elsewhere.
+    if old.is_none()
+        && !name.is_empty()
+        && name != format!("{}.{}", text(names_of, "plural"), text(spec, "group"))
+    {
         let why = "must be spec.names.plural+\".\"+spec.group";
         causes.push(Cause::invalid("metadata.name", name, why));
     }

@@ -248,7 +248,7 @@ impl Types {
     }
 
     /// What an object is compared with when it is created.
-    pub(super) const fn zero(&self) -> &Object {
+    pub(crate) const fn zero(&self) -> &Object {
         &self.zero
     }
 }

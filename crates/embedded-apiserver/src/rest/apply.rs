@@ -84,7 +84,9 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
         let owners = Owners::Known(managed);
         let (Some(current), Some(live)) = (&current, &live) else {
             check_number(&object)?;
-            metadata::of(&mut object).remove("resourceVersion");
+            if !dry_run {
+                metadata::of(&mut object).remove("resourceVersion");
+            }
             let new = New::by_update(target, now, dry_run).hiding(hidden);
             let object = insert(core, inner, &new, object, owners);
             let object = object.map_err(|status| status.warned(&warnings))?;

@@ -174,6 +174,9 @@ enum Deleted {
     Gone(Arc<Stored>),
     /// It is still there, marked.
     Held(Arc<Stored>),
+    /// It would have been gone, and nothing is said of it: the real server gives up the update that takes the last
+    /// finalizer away where it is only tried, and answers with what it would have filled in.
+    Untold,
 }
 
 pub(super) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Status> {
@@ -202,8 +205,18 @@ pub(super) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Statu
             let code = if cascades { StatusCode::ACCEPTED } else { StatusCode::OK };
             json_response(code, object.to_bytes(kind, form))
         }
+        Deleted::Untold => json_response(StatusCode::OK, empty(kind, form)),
     };
     Ok(with_warnings(response, &warnings))
+}
+
+/// An object of a kind with nothing in it; a custom one has no metadata either.
+fn empty(kind: &Kind, form: Form) -> Bytes {
+    let mut object = kind.types().zero().clone();
+    if kind.builtin.is_none() && form == Form::Full {
+        return json!({ "apiVersion": kind.api_version(), "kind": kind.kind() }).to_string().into();
+    }
+    Stored::new(kind, Key::new("", ""), 0, &mut object, "").to_bytes(kind, form)
 }
 
 /// Deletes what matches, one object after the other, each in a write of its own, as `Store.DeleteCollection` of
@@ -310,6 +323,9 @@ fn delete_one(
     // A pod is told first, however short its grace.
     let is_told = kind.builtin == Some(Builtin::Pod) && (waits || !metadata::is_being_deleted(&old));
     if !held && !is_told {
+        if dry_run && !metadata::finalizers(&old).is_empty() {
+            return Ok(Deleted::Untold);
+        }
         if dry_run {
             return Ok(Deleted::Gone(current));
         }

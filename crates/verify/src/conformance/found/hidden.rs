@@ -132,6 +132,47 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "a_version_is_answered_by_an_apply_that_is_only_tried",
+            "An apply that would create an object and is only tried answers with the resourceVersion that was sent.",
+            async |t| {
+                let mut object = widget("a", json!({}));
+                object["metadata"]["resourceVersion"] = json!("1");
+                let path = t.widgets("/a?dryRun=All&fieldManager=m");
+                let tried = t.patch(&path, APPLY, &object).await?.is(201)?;
+                same("the version", version(&tried), "1")
+            },
+        ),
+        case(
+            "a_delete_that_is_only_tried_and_frees_an_object_answers_with_nothing_of_it",
+            "A dry run of a delete whose policy takes away the last finalizer answers with an empty object of the kind.",
+            async |t| {
+                let mut held = lease("a", "x");
+                held["metadata"]["finalizers"] = json!(["orphan"]);
+                t.make(&t.leases(""), held).await?;
+                let options = json!({ "dryRun": ["All"], "propagationPolicy": "Background" });
+                let tried = t.delete_with(&t.leases("/a"), options).await?.is(200)?;
+                same("the kind", text(&tried, "/kind"), "Lease")?;
+                same("the metadata", &tried["metadata"], &json!({}))?;
+                let mut held = widget("a", json!({}));
+                held["metadata"]["finalizers"] = json!(["orphan"]);
+                t.make(&t.widgets(""), held).await?;
+                let options = json!({ "dryRun": ["All"], "propagationPolicy": "Background" });
+                let tried = t.delete_with(&t.widgets("/a"), options).await?.is(200)?;
+                same("the metadata of a custom one", &tried["metadata"], &Value::Null)?;
+                t.get(&t.leases("/a")).await?.is(200).map(drop)
+            },
+        ),
+        case(
+            "of_a_strategic_patch_the_metadata_are_read_first",
+            "A strategic patch with a wrong time and labels that are a list is told of the labels.",
+            async |t| {
+                t.make(&t.new_events(""), new_event("a", &t.namespace)).await?;
+                let patch = json!({ "eventTime": "x", "metadata": { "labels": [] } });
+                let answer = t.patch(&t.new_events("/a"), STRATEGIC, &patch).await?;
+                answer.says(422, "Invalid", "cannot restore map from slice").map(drop)
+            },
+        ),
+        case(
             "data_that_are_null_are_empty",
             "A value of a Secret that is null is an empty text.",
             async |t| {

@@ -81,6 +81,19 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "a_definition_without_a_name_is_not_told_which",
+            "A definition that says nothing at all is told that its name is required, and not how it has to be made.",
+            async |t| {
+                let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All";
+                let answer = t.post(path, &json!({ "metadata": {} })).await?;
+                let status = answer.refused(422, "Invalid")?;
+                let of_name = |cause: &&serde_json::Value| text(cause, "/field") == "metadata.name";
+                let causes = items(&status, "/details/causes").iter().filter(of_name);
+                let said: Vec<_> = causes.map(|cause| text(cause, "/reason")).collect();
+                same("the causes", said, ["FieldValueRequired"])
+            },
+        ),
+        case(
             "a_base_of_names_is_checked_in_updates_too",
             "An update that says a generateName with a slash answers 422 whatever the kind; with other letters that names do \
              not have, if the kind checks all its metadata again, as ConfigMaps do and Leases do not.",
