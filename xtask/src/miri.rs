@@ -45,6 +45,8 @@ fn interpret(workspace: &Workspace, filter: Option<&str>, deadline: Deadline) ->
         .args(filter);
     // A panic with its backtrace takes seconds, and many tests want one.
     command.env("RUST_BACKTRACE", "0");
+    // Tests forget guards on purpose, and tie observers to the queue that tells them.
+    command.env("MIRIFLAGS", "-Zmiri-ignore-leaks");
     process::run(command, deadline)
 }
 
