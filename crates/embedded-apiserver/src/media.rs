@@ -111,6 +111,9 @@ pub(crate) fn into_json(mut request: Request<Bytes>, kind: &Kind) -> Result<Requ
         return Ok(request);
     }
     let json = yaml::to_json(request.body()).map_err(|why| {
+        if yaml::is_too_deep(&why) {
+            return Status::too_deep();
+        }
         let kind = kind.kind();
         Status::bad_request(format!(
             "the object provided is unrecognized (must be of type {kind}): yaml: {why}"

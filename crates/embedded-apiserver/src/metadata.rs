@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use fastrand::Rng;
 use serde_json::{Map, Value};
 
+use crate::go_value::go_json;
 use crate::names;
 use crate::status::{Cause, Causes};
 
@@ -162,6 +163,7 @@ pub(crate) fn check(object: &Object, causes: &mut Causes) {
     if size > 256 * 1024 {
         causes.push(Cause::too_long("metadata.annotations", 256 * 1024));
     }
+    check_owners(object, causes);
     for finalizer in finalizers(object) {
         for why in names::wrongs_of_qualified_name(finalizer) {
             causes.push(Cause::invalid("metadata.finalizers", finalizer, why));
@@ -172,8 +174,11 @@ pub(crate) fn check(object: &Object, causes: &mut Causes) {
         let why = "finalizer orphan and foregroundDeletion cannot be both set";
         causes.push(Cause::invalid_json("metadata.finalizers", &finalizers(object).into(), why));
     }
-    let owners = get(object, "ownerReferences").and_then(Value::as_array).into_iter().flatten();
-    let mut controllers = 0;
+}
+
+fn check_owners(object: &Object, causes: &mut Causes) {
+    let owners = get(object, "ownerReferences").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut controller: Option<String> = None;
     for owner in owners {
         if causes.is_full() {
             return;
@@ -189,12 +194,28 @@ pub(crate) fn check(object: &Object, causes: &mut Causes) {
         }
         if (says("apiVersion"), says("kind")) == ("v1", "Event") {
             let why = "/v1, Kind=Event is disallowed from being an owner";
-            causes.push(Cause::invalid_json("metadata.ownerReferences", owner, why));
+            causes.push(Cause::invalid_text("metadata.ownerReferences", &shown_owner(owner), why));
         }
-        controllers += i32::from(owner.get("controller").and_then(Value::as_bool).unwrap_or(false));
+        if owner.get("controller") == Some(&Value::Bool(true)) {
+            let named = format!("{}/{}", says("kind"), says("name"));
+            if let Some(first) = &controller {
+                let shown = owners.iter().map(shown_owner).collect::<Vec<_>>().join(",");
+                let why = format!(
+                    "Only one reference can have Controller set to true. Found \"true\" in references for {first} \
+                     and {named}"
+                );
+                causes.push(Cause::invalid_text("metadata.ownerReferences", &format!("[{shown}]"), &why));
+            } else {
+                controller = Some(named);
+            }
+        }
     }
-    if controllers > 1 {
-        let why = "Only one reference can have Controller set to true";
-        causes.push(Cause::invalid("metadata.ownerReferences", &controllers.to_string(), why));
-    }
+}
+
+/// An owner reference as Go writes it: in the order of its type.
+fn shown_owner(owner: &Value) -> String {
+    let members = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+    let members =
+        members.iter().filter_map(|member| Some(format!("\"{member}\":{}", go_json(owner.get(member)?))));
+    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
 }

@@ -24,6 +24,7 @@ pub(crate) const MEDIA_TYPE: &str = "application/vnd.kubernetes.protobuf";
 const MAGIC: &[u8] = b"k8s\0";
 /// Messages within messages, of which schemas may have any number: no more than JSON may have levels.
 const MAX_DEPTH: usize = 120;
+const TOO_DEEP: &str = "the messages are nested too deeply";
 
 /// The same request with a body in JSON, if it was in protobuf and `kind` is known in that form. Custom kinds are not,
 /// on the real server either.
@@ -33,7 +34,12 @@ pub(crate) fn into_json(request: Request<Bytes>, kind: &Kind) -> Result<Request<
         return Ok(request);
     }
     let (mut parts, body) = request.into_parts();
-    let json = enveloped(&body).map_err(|wrong| Status::bad_request(wrong.0))?;
+    let json = enveloped(&body).map_err(|Malformed(why)| match why.as_str() {
+        TOO_DEEP => {
+            Status::not_implemented(&format!("protobuf that is nested deeper than {MAX_DEPTH} levels"))
+        }
+        _ => Status::bad_request(why),
+    })?;
     parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(Request::from_parts(parts, Bytes::from(json.to_string())))
 }
@@ -74,7 +80,7 @@ fn enveloped(body: &[u8]) -> Result<Value, Malformed> {
 
 /// Reads a message into the members of an object.
 fn read(deeper: usize, message: usize, bytes: &[u8], object: &mut Object) -> Result<(), Malformed> {
-    let too_deep = || Malformed("the messages are nested too deeply".to_owned());
+    let too_deep = || Malformed(TOO_DEEP.to_owned());
     let deeper = deeper.checked_sub(1).ok_or_else(too_deep)?;
     for field in fields(bytes) {
         let (number, payload) = field?;

@@ -361,7 +361,7 @@ impl Status {
 
     /// More levels than can be read.
     pub(crate) fn too_deep() -> Self {
-        Self::not_implemented(&format!("JSON that is nested deeper than {READABLE_DEPTH} levels"))
+        Self::not_implemented(&format!("JSON or YAML that is nested deeper than {READABLE_DEPTH} levels"))
     }
 
     /// A watch from, or a list at, a revision whose history is gone.

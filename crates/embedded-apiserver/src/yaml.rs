@@ -39,6 +39,11 @@ pub(crate) fn to_json(yaml: &[u8]) -> Result<Vec<u8>, String> {
     })
 }
 
+/// Whether a document is refused for more levels than can be read here, of which the real server reads more.
+pub(crate) fn is_too_deep(why: &str) -> bool {
+    why.starts_with("budget breached: Depth") || why.starts_with("recursion limit exceeded")
+}
+
 /// The first member that comes twice in one object, and the line it comes again in.
 pub(crate) fn first_duplicate(yaml: &[u8]) -> Option<(String, u64)> {
     let text = std::str::from_utf8(yaml).ok()?;

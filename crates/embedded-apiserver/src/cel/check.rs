@@ -361,7 +361,7 @@ fn wrong_literal(function: &str, args: &[Expr]) -> Option<Wrong> {
     let fits = match function {
         "matches" => Pattern::problem(text).is_none(),
         "duration" => functions::duration(text).is_some(),
-        "timestamp" => text.parse::<jiff::Timestamp>().is_ok(),
+        "timestamp" => functions::timestamp(text).is_some(),
         _ => true,
     };
     (!fits).then(|| Wrong::new(*at, format!("invalid {function} argument")))

@@ -21,6 +21,29 @@ pub(super) fn evaluate(expr: &Expr, variables: Vec<(String, Value)>) -> (Result<
     (value, run.spent)
 }
 
+/// What cel-go's macros cost an element, beside what their condition and step cost: by what parser/macro.go expands them
+/// to, at what interpreter/runtimecost.go counts for that. 1 each: a name, a call.
+const fn cost_of_step(kind: FoldKind) -> u64 {
+    /// `@not_strictly_false(@result)` before each round, `@result` of `@result && ..` in it.
+    const ALL: u64 = 3;
+    /// As that, with a `!` before the round.
+    const EXISTS: u64 = ALL + 1;
+    /// The `@result` of either branch.
+    const EXISTS_ONE: u64 = 1;
+    /// `@result + [..]`: a name, a sum, and what a new list costs.
+    const INTO_LIST: u64 = 2 + LIST;
+    match kind {
+        FoldKind::All => ALL,
+        FoldKind::Exists => EXISTS,
+        FoldKind::ExistsOne => EXISTS_ONE,
+        FoldKind::Filter | FoldKind::Map => INTO_LIST,
+    }
+}
+
+/// What making a list costs, and what making a map does (`common.ListCreateBaseCost`, `common.MapCreateBaseCost` of cel-go).
+const LIST: u64 = 10;
+const MAP: u64 = 30;
+
 struct Run {
     scope: Vec<(String, Value)>,
     spent: u64,
@@ -54,7 +77,7 @@ impl Run {
                 }
             }
             ExprKind::List(items) => {
-                self.spend(10)?;
+                self.spend(LIST)?;
                 Ok(List::of(items.iter().map(|item| self.expr(item)).collect::<Result<_, _>>()?))
             }
             ExprKind::Map(entries) => self.map(entries),
@@ -75,7 +98,7 @@ impl Run {
     }
 
     fn map(&mut self, entries: &[(Expr, Expr)]) -> Evaluated {
-        self.spend(30)?;
+        self.spend(MAP)?;
         let mut map = BTreeMap::new();
         for (key, value) in entries {
             let key = self.expr(key)?;
@@ -129,12 +152,7 @@ impl Run {
         let before = self.scope.len();
         let (mut count, mut kept, mut failed) = (0_u64, Vec::new(), None);
         for (index, value) in elements {
-            self.spend(match fold.kind {
-                FoldKind::All => 3,
-                FoldKind::Exists => 4,
-                FoldKind::ExistsOne => 1,
-                FoldKind::Filter | FoldKind::Map => 12,
-            })?;
+            self.spend(cost_of_step(fold.kind))?;
             let single = if matches!(range, Value::List(_)) { value.clone() } else { index.clone() };
             match &fold.second {
                 Some(second) => {

@@ -15,8 +15,8 @@ use crate::cel::failure::Failure;
 use crate::cel::value::{Value, Value as V};
 
 pub(super) use crate::cel::functions::format::{clauses, refuses};
-pub(crate) use crate::cel::functions::times::duration;
 pub(super) use crate::cel::functions::times::is_known_zone;
+pub(crate) use crate::cel::functions::times::{duration, timestamp};
 
 type Called = Result<Value, Failure>;
 

@@ -92,7 +92,14 @@ impl Parser {
     }
 
     fn expect(&mut self, sign: &str) -> Result<(), Wrong> {
-        if self.accept(sign) { Ok(()) } else { Err(self.unexpected(&format!("'{sign}'"))) }
+        if self.accept(sign) {
+            return Ok(());
+        }
+        // At the end nothing else can be meant.
+        if *self.word() == Word::End {
+            return Err(Wrong::new(self.at(), format!("Syntax error: missing '{sign}' at '<EOF>'")));
+        }
+        Err(self.unexpected(&format!("'{sign}'")))
     }
 
     fn unexpected(&self, wanted: &str) -> Wrong {
@@ -234,9 +241,7 @@ impl Parser {
             if self.accept(".") {
                 self.deeper()?;
                 let optional = self.accept("?");
-                let Word::Name(name) = self.word().clone() else {
-                    return Err(self.unexpected("IDENTIFIER"));
-                };
+                let name = self.selected()?;
                 self.next += 1;
                 let call = self.at();
                 of = if !optional && self.accept("(") {
@@ -258,6 +263,22 @@ impl Parser {
         }
     }
 
+    /// The name of a member, which is none of the words of the grammar.
+    fn selected(&self) -> Result<String, Wrong> {
+        let no_way = |found: &str| {
+            Wrong::new(self.at(), format!("Syntax error: no viable alternative at input '.{found}'"))
+        };
+        match self.word() {
+            Word::Name(name) if matches!(name.as_str(), "true" | "false" | "null") => {
+                Err(self.unexpected("IDENTIFIER"))
+            }
+            Word::Name(name) if name == "in" => Err(no_way("in")),
+            Word::Name(name) => Ok(name.clone()),
+            Word::End => Err(no_way("")),
+            _ => Err(self.unexpected("IDENTIFIER")),
+        }
+    }
+
     /// Expressions up to a closing sign, which is taken.
     fn arguments(&mut self, closing: &str) -> Result<Vec<Expr>, Wrong> {
         let mut args = Vec::new();
@@ -270,6 +291,10 @@ impl Parser {
             }
             args.push(self.expression()?);
             if !self.accept(",") {
+                // Only a list may end in a comma.
+                if closing == "]" && *self.word() == Word::End {
+                    return Err(self.unexpected("{']', ','}"));
+                }
                 self.expect(closing)?;
                 return Ok(args);
             }
@@ -288,11 +313,14 @@ impl Parser {
             Word::Int(digits, base) => {
                 let signed = if negative { format!("-{digits}") } else { digits };
                 let number = i64::from_str_radix(&signed, base);
-                Literal::Int(number.map_err(|_| Wrong::new(at, "Syntax error: invalid int literal"))?)
+                Literal::Int(number.map_err(|_| Wrong::new(at, "invalid int literal"))?)
             }
             Word::Uint(digits, base) => {
                 let number = u64::from_str_radix(&digits, base);
-                Literal::Uint(number.map_err(|_| Wrong::new(at, "Syntax error: invalid uint literal"))?)
+                Literal::Uint(number.map_err(|_| Wrong::new(at, "invalid uint literal"))?)
+            }
+            Word::Double(number) if number.is_infinite() => {
+                return Err(Wrong::new(at, "invalid double literal"));
             }
             Word::Double(number) => Literal::Double(if negative { -number } else { number }),
             Word::Text(text) => Literal::Text(text),
@@ -331,6 +359,9 @@ impl Parser {
             self.expect(":")?;
             entries.push((key, self.expression()?));
             if !self.accept(",") {
+                if *self.word() == Word::End {
+                    return Err(self.unexpected("{'}', ','}"));
+                }
                 self.expect("}")?;
                 break;
             }

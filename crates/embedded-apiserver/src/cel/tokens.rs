@@ -90,7 +90,11 @@ impl Reader {
         } else {
             let found =
                 SIGNS.into_iter().find(|sign| sign.chars().enumerate().all(|(n, c)| self.peek(n) == Some(c)));
-            let Some(sign) = found.filter(|sign| *sign != "=") else { return Err(self.unknown(at)) };
+            let Some(sign) = found.filter(|sign| *sign != "=") else {
+                // What could begin a sign of two characters is told with the one that ends it.
+                self.at += usize::from(matches!(first, '=' | '|' | '&'));
+                return Err(self.unknown(at));
+            };
             self.at += sign.len();
             Word::Sign(sign)
         };
@@ -160,6 +164,9 @@ impl Reader {
                 return Ok(());
             }
         };
+        if bytes && matches!(c, 'u' | 'U') {
+            return Err(Wrong::new(at, "unable to unescape string"));
+        }
         let mut value = 0;
         for _ in 0..digits {
             let digit = self.peek(0).and_then(|c| c.to_digit(base));
@@ -171,7 +178,7 @@ impl Reader {
             // In bytes, what is written as a number of a byte is that byte.
             _ if bytes && matches!(c, 'x' | 'X' | '0'..='3') => out.push(u8::try_from(value).unwrap_or(0)),
             Some(c) => push(out, c),
-            None => return Err(Wrong::new(at, "Syntax error: invalid unicode code point")),
+            None => return Err(Wrong::new(at, "invalid unicode code point")),
         }
         Ok(())
     }
@@ -211,7 +218,7 @@ impl Reader {
         if text == whole {
             return Ok(unsigned(self, whole, 10));
         }
-        text.parse().map(Word::Double).map_err(|_| Wrong::new(at, "Syntax error: invalid double literal"))
+        text.parse().map(Word::Double).map_err(|_| Wrong::new(at, "invalid double literal"))
     }
 }
 

@@ -182,6 +182,15 @@ struct At<'a> {
     is_root: bool,
 }
 
+/// The value that the rules of a schema are asked about, as they see it.
+#[derive(Debug, Clone, Copy)]
+struct Subject<'a> {
+    schema: &'a Schema,
+    at: At<'a>,
+    itself: &'a cel::Value,
+    old: Option<&'a cel::Value>,
+}
+
 struct Run<'a> {
     /// What of the budget is left.
     left: u64,
@@ -251,7 +260,7 @@ impl Run<'_> {
         let itself = values::of(schema, at.value, at.is_root);
         let old = at.old.filter(|old| !old.is_null()).map(|old| values::of(schema, old, at.is_root));
         for rule in &rules.own {
-            self.rule(rule, schema, at, &itself, old.as_ref())?;
+            self.rule(rule, Subject { schema, at, itself: &itself, old: old.as_ref() })?;
         }
         Ok(())
     }
@@ -275,14 +284,8 @@ impl Run<'_> {
         }
     }
 
-    fn rule(
-        &mut self,
-        rule: &Rule,
-        schema: &Schema,
-        at: At<'_>,
-        itself: &cel::Value,
-        old: Option<&cel::Value>,
-    ) -> Result<(), Spent> {
+    fn rule(&mut self, rule: &Rule, subject: Subject<'_>) -> Result<(), Spent> {
+        let Subject { schema, at, itself, old } = subject;
         let expression = match &rule.expression {
             Ok(expression) => expression,
             Err(why) => {
@@ -319,7 +322,7 @@ impl Run<'_> {
                 return Ok(());
             }
         }
-        let message = self.message(rule, schema, at, itself, old)?;
+        let message = self.message(rule, Subject { old, ..subject })?;
         let field = match (at.path, rule.field_path.as_str()) {
             (path, "") => path.to_string(),
             (Path::Root, below) => below.to_owned(),
@@ -335,14 +338,8 @@ impl Run<'_> {
     }
 
     /// What is said of a broken rule.
-    fn message(
-        &mut self,
-        rule: &Rule,
-        schema: &Schema,
-        at: At<'_>,
-        itself: &cel::Value,
-        old: Option<&cel::Value>,
-    ) -> Result<String, Spent> {
+    fn message(&mut self, rule: &Rule, subject: Subject<'_>) -> Result<String, Spent> {
+        let Subject { schema, at, itself, old } = subject;
         let Some(says) = &rule.says else { return Ok(rule.message.clone()) };
         let (value, cost) = says.evaluate(itself, old);
         let why = "messageExpression evaluation failed due to running out of cost budget, no further validation rules \

@@ -118,7 +118,10 @@ pub(super) fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
     let (value, duplicates) = match serde_json::from_slice(body) {
         Ok(value) => (value, duplicates::find(body, Shape::Any)),
         Err(_) => {
-            let said = |why| wrong(&format!("error converting YAML to JSON: yaml: {why}"));
+            let said = |why: String| {
+                let too_deep = yaml::is_too_deep(&why).then(Status::too_deep);
+                too_deep.unwrap_or_else(|| wrong(&format!("error converting YAML to JSON: yaml: {why}")))
+            };
             let json = yaml::to_json(body).map_err(said)?;
             (serde_json::from_slice(&json).map_err(|why| wrong(&why))?, duplicates::find(&json, Shape::Any))
         }

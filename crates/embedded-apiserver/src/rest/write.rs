@@ -246,6 +246,7 @@ pub(super) fn insert(
         causes.push(Cause::invalid("metadata.name", &name, why));
     }
     managed.check(&mut causes);
+    metadata::check(&object, &mut causes);
     check(kind, &object, None, None, &mut causes);
     if !causes.is_empty() {
         return Err(Status::invalid(kind, &name, &causes));
@@ -315,14 +316,18 @@ fn check_namespace(
     }
 }
 
-fn check(kind: &Kind, object: &Object, old: Option<&Object>, subresource: Option<&str>, causes: &mut Causes) {
+/// Checks what the name of an object that is updated was made up from.
+fn check_base(kind: &Kind, object: &Object, subresource: Option<&str>, causes: &mut Causes) {
     let base = metadata::text(object, "generateName");
-    if old.is_some() && !base.is_empty() {
+    if !base.is_empty() {
         for why in rules::wrongs_of_new_base(kind, base, subresource) {
             causes.push(Cause::invalid(BASE, base, why));
         }
     }
-    metadata::check(object, causes);
+}
+
+/// Checks what comes after the metadata.
+fn check(kind: &Kind, object: &Object, old: Option<&Object>, subresource: Option<&str>, causes: &mut Causes) {
     if kind.builtin.is_some_and(Builtin::has_old_finalizers) {
         metadata::check_old_finalizers(object, causes);
     }

@@ -1,6 +1,6 @@
 //! What requests cost: allocations, which are the same in each run, and stand for the work that is done.
 
-use embedded_apiserver::EmbeddedApiServer;
+use embedded_apiserver::{Body, EmbeddedApiServer};
 use futures::StreamExt as _;
 use http::Method;
 use serde_json::{Value, json};
@@ -12,6 +12,21 @@ async fn create(server: &EmbeddedApiServer, count: usize) {
     for number in 0..count {
         send(server, Method::POST, MAPS, map(&format!("map-{number:06}"), 400)).await;
     }
+}
+
+/// A server with so many objects, and an open watch of them.
+async fn watched(count: usize) -> (EmbeddedApiServer, Body) {
+    let server = server().build();
+    create(&server, count).await;
+    let watch = open(&server, Method::GET, &format!("{MAPS}?watch=1"), Value::Null).await;
+    (server, watch)
+}
+
+/// The JSON of an answer.
+#[cfg(feature = "actors")]
+async fn json_of(body: Body) -> Value {
+    let bytes = http_body_util::BodyExt::collect(body).await.expect("a body").to_bytes();
+    serde_json::from_slice(&bytes).expect("JSON")
 }
 
 /// How many allocations some work makes.
@@ -56,10 +71,8 @@ fn deletes_one_by_one_beside_a_watch_are_linear() {
     block_on(async {
         let mut costs = Vec::new();
         for count in [1_000, 10_000] {
-            let server = server().build();
-            create(&server, count).await;
-            let mut lines =
-                open(&server, Method::GET, &format!("{MAPS}?watch=1"), Value::Null).await.into_stream();
+            let (server, watch) = watched(count).await;
+            let mut lines = watch.into_stream();
             for _ in 0..count {
                 lines.next().await.expect("a line").expect("no fault");
             }
@@ -84,9 +97,7 @@ fn the_delete_of_a_collection_is_linear() {
     block_on(async {
         let mut costs = Vec::new();
         for count in [1_000, 10_000] {
-            let server = server().build();
-            create(&server, count).await;
-            let _watch = open(&server, Method::GET, &format!("{MAPS}?watch=1"), Value::Null).await;
+            let (server, _watch) = watched(count).await;
             let delete = async {
                 send(&server, Method::DELETE, MAPS, Value::Null).await;
             };
@@ -104,9 +115,7 @@ fn the_collection_of_dependents_is_linear() {
         let mut costs = Vec::new();
         for count in [200, 2_000] {
             let server = server().garbage_collector(true).build();
-            let owner = open(&server, Method::POST, MAPS, map("owner", 1)).await;
-            let owner = http_body_util::BodyExt::collect(owner).await.expect("a body").to_bytes();
-            let owner: Value = serde_json::from_slice(&owner).expect("JSON");
+            let owner = json_of(open(&server, Method::POST, MAPS, map("owner", 1)).await).await;
             for number in 0..count {
                 let mut dependent = map(&format!("map-{number:06}"), 1);
                 dependent["metadata"]["ownerReferences"] = json!([{
@@ -128,9 +137,7 @@ fn the_collection_of_dependents_is_linear() {
                 })
                 .await,
             );
-            let left = open(&server, Method::GET, MAPS, Value::Null).await;
-            let left = http_body_util::BodyExt::collect(left).await.expect("a body").to_bytes();
-            let left: Value = serde_json::from_slice(&left).expect("JSON");
+            let left = json_of(open(&server, Method::GET, MAPS, Value::Null).await).await;
             assert_eq!(left["items"], json!([]), "the owner and {count} dependents are gone");
         }
         assert_linear("collection", costs[0], costs[1]);

@@ -2,8 +2,27 @@
 
 use serde_json::json;
 
+use crate::conformance::answer::*;
+use crate::conformance::definitions::{DEFINITIONS, definition, of_spec};
 use crate::conformance::verdicts::are_true;
-use crate::conformance::{Case, case};
+use crate::conformance::{Case, Outcome, Target, case};
+
+/// What is first said of a rule that cannot be: the place and the words.
+async fn are_refused(t: &Target, rules: &[(&str, &str)]) -> Outcome {
+    for (rule, why) in rules {
+        let spec = json!({
+            "type": "object",
+            "properties": { "a": { "type": "string" }, "true": { "type": "string" }, "in": { "type": "string" } },
+            "x-kubernetes-validations": [{ "rule": rule }],
+        });
+        let status = t.post(&format!("{DEFINITIONS}?dryRun=All"), &definition(t, of_spec(spec))).await?;
+        let status = status.refused(422, "Invalid")?;
+        let message = text(&status, "/details/causes/0/message");
+        let said = message.split("ERROR: <input>:").nth(1).unwrap_or(message).lines().next();
+        same(rule, said, Some(*why))?;
+    }
+    Ok(())
+}
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
@@ -44,6 +63,74 @@ pub(super) fn cases() -> Vec<Case> {
                     "self.n == 1 // a comment",
                 ];
                 are_true(t, json!({ "n": 1 }), &rules).await
+            },
+        ),
+        case(
+            "literals_out_of_range_are_refused",
+            "Numbers that do not fit, and escapes that are none, are refused where they stand.",
+            async |t| {
+                let rules = [
+                    ("1e999 > 1.0", "1:1: invalid double literal"),
+                    ("1.0 < -1e999", "1:7: invalid double literal"),
+                    ("9223372036854775808 > 1", "1:1: invalid int literal"),
+                    ("0x1ffffffffffffffff > 1", "1:1: invalid int literal"),
+                    ("99999999999999999999u > 1u", "1:1: invalid uint literal"),
+                    (r"b'\u0041' == b'a'", "1:1: unable to unescape string"),
+                    (r"'\ud800' == 'a'", "1:1: invalid unicode code point"),
+                ];
+                are_refused(t, &rules).await
+            },
+        ),
+        case(
+            "words_of_the_grammar_name_no_members",
+            "`true`, `false`, `null` and `in` are not read as names of members.",
+            async |t| {
+                let rules = [
+                    ("self.true == 'a'", "1:6: Syntax error: mismatched input 'true' expecting IDENTIFIER"),
+                    ("self.a.null == 'a'", "1:8: Syntax error: mismatched input 'null' expecting IDENTIFIER"),
+                    ("self.in == 'a'", "1:6: Syntax error: no viable alternative at input '.in'"),
+                    ("self.", "1:6: Syntax error: no viable alternative at input '.'"),
+                ];
+                are_refused(t, &rules).await
+            },
+        ),
+        case(
+            "what_is_not_closed_is_told",
+            "What an expression ends without is said: a bracket, a comma, the second half of a sign.",
+            async |t| {
+                let rules = [
+                    ("(1", "1:3: Syntax error: missing ')' at '<EOF>'"),
+                    ("size(self.a", "1:12: Syntax error: missing ')' at '<EOF>'"),
+                    ("self.a[0", "1:9: Syntax error: missing ']' at '<EOF>'"),
+                    ("[1", "1:3: Syntax error: mismatched input '<EOF>' expecting {']', ','}"),
+                    ("{'a':1", "1:7: Syntax error: mismatched input '<EOF>' expecting {'}', ','}"),
+                    ("self.a = 'a'", "1:8: Syntax error: token recognition error at: '= '"),
+                    ("self.a | 'a'", "1:8: Syntax error: token recognition error at: '| '"),
+                ];
+                are_refused(t, &rules).await
+            },
+        ),
+        case(
+            "times_are_written_in_capitals",
+            "A timestamp has its T and its Z in capitals, and a year from 1 on.",
+            async |t| {
+                are_true(
+                    t,
+                    json!({}),
+                    &["timestamp('0001-01-01T00:00:00Z') < timestamp('2026-01-01T00:00:00.5+01:00')"],
+                )
+                .await?;
+                let wrong = [
+                    "2020-01-01t00:00:00Z",
+                    "2020-01-01T00:00:00z",
+                    "0000-12-31T00:00:00Z",
+                    "2020-01-01 00:00:00Z",
+                ];
+                for time in wrong {
+                    let rule = format!("timestamp('{time}') < timestamp('2026-01-01T00:00:00Z')");
+                    are_refused(t, &[(&rule, "1:11: invalid timestamp argument")]).await?;
+                }
+                Ok(())
             },
         ),
         case("values_are_formatted", "`format` knows %s, %d, %f, %x, %b, %o, and lists.", async |t| {

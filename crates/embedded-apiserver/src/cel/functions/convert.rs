@@ -50,7 +50,7 @@ pub(super) fn convert(to: &str, value: &Value) -> Called {
         ("timestamp", V::Int(seconds)) => {
             Timestamp::from_second(*seconds).map(V::Timestamp).map_err(|_| said("timestamp overflow"))
         }
-        ("timestamp", V::Text(text)) => text.parse().map(V::Timestamp).map_err(|_| wrong()),
+        ("timestamp", V::Text(text)) => times::timestamp(text).map(V::Timestamp).ok_or_else(wrong),
         ("string", V::Bytes(bytes)) => match std::str::from_utf8(bytes) {
             Ok(text) => Ok(V::text(text)),
             Err(_) => Err(said("invalid UTF-8 in bytes, cannot convert to string")),

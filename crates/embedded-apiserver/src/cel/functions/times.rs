@@ -75,6 +75,16 @@ fn part(function: &str, time: Timestamp, zone: &str) -> Option<Called> {
     Some(Ok(V::Int(number)))
 }
 
+/// Reads a point in time as cel-go does: RFC 3339 in capitals, from the year 1 on.
+pub(crate) fn timestamp(text: &str) -> Option<Timestamp> {
+    let plain = |byte: &u8| byte.is_ascii_digit() || b"-:.+TZ".contains(byte);
+    let is_plain = text.bytes().all(|byte| plain(&byte)) && text.as_bytes().get(10) == Some(&b'T');
+    text.parse().ok().filter(|time: &Timestamp| is_plain && time.as_second() >= YEAR_ONE)
+}
+
+/// The first second of the year 1.
+const YEAR_ONE: i64 = -62_135_596_800;
+
 /// Reads a duration as Go's `time.ParseDuration` does, in nanoseconds.
 pub(crate) fn duration(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.strip_prefix('-') {

@@ -272,6 +272,8 @@ impl Edited<'_> {
         decode::check_own_type(kind, &new, Some(old), self.target.subresource.as_deref())?;
         let mut causes = Causes::default();
         managed.check(&mut causes);
+        check_base(kind, &new, self.target.subresource.as_deref(), &mut causes);
+        metadata::check(&new, &mut causes);
         self.check_metadata(&new, &mut causes);
         check(kind, &new, Some(old), self.target.subresource.as_deref(), &mut causes);
         if let Some(builtin) = kind.builtin.filter(|_| self.target.subresource.as_deref() == Some("status")) {
