@@ -3,9 +3,12 @@
 //! `cargo xtask instructions` runs it twice for each operation, with different counts, so that the difference is of the
 //! operation alone, and compares with the budgets in `instructions.toml` beside this. Run by hand: `instructions burst_u64 1000`.
 
+use std::future::Future;
 use std::hash::Hash;
 use std::hint::black_box;
+use std::pin::pin;
 use std::process::ExitCode;
+use std::task::{Context, Poll, Waker};
 
 use wq_core::WorkQueue;
 
@@ -28,6 +31,8 @@ fn main() -> ExitCode {
         "readd_string" => readd(&names(), items, |queue, key| queue.add_ref(key.as_str()).is_accepted()),
         "fused_u64" => fused(&integers(), items, false),
         "batched_u64" => fused(&integers(), items, true),
+        "async_u64" => asynchronous(&integers(), items),
+        "cancelled_u64" => cancelled(items),
         _ => None,
     };
     if done.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -116,4 +121,28 @@ fn fused(keys: &[u64], items: usize, at_once: bool) -> Option<()> {
         }
     }
     Some(())
+}
+
+/// As `burst`, with gets that are futures.
+fn asynchronous(keys: &[u64], items: usize) -> Option<()> {
+    let queue = WorkQueue::new();
+    let mut context = Context::from_waker(Waker::noop());
+    for _ in 0..items / keys.len() {
+        for key in keys {
+            queue.add(*key);
+        }
+        for _ in keys {
+            let Poll::Ready(Some(guard)) = pin!(queue.get()).poll(&mut context) else { return None };
+            black_box(guard.item());
+            guard.done();
+        }
+    }
+    Some(())
+}
+
+/// A get that finds nothing, waits, and is dropped.
+fn cancelled(items: usize) -> Option<()> {
+    let queue = WorkQueue::<u64>::new();
+    let mut context = Context::from_waker(Waker::noop());
+    (0..items).all(|_| pin!(queue.get()).poll(&mut context).is_pending()).then_some(())
 }

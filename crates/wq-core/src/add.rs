@@ -7,14 +7,16 @@ use std::hash::{BuildHasher, Hash};
 use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use crate::added::{Added, AddedAll, Rejected, RejectedReason};
 use crate::backlog::{Backlog, Fifo};
 use crate::hasher::ItemHash;
+use crate::news::News;
 use crate::offer::{Borrowed, Offer};
 use crate::planted::{ended_between_looks, planted};
 use crate::queue::WorkQueue;
-use crate::shared::{Core, Shared, release};
+use crate::shared::{Shared, release, unlock};
 use crate::waiters::{Key, Wakes};
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
@@ -109,11 +111,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let mut core = self.shared.lock();
         let answer = core.state.add(&mut item, hash, order, true, now);
         let capacity = core.state.capacity();
-        release(core, |core, wakes| {
-            if let Some(added) = answer {
-                core.after_add(added, wakes);
-            }
-        });
+        release(core, answer.map_or(News::NONE, News::of_add));
         match answer {
             Some(added) => {
                 self.shared.observe(|observer| observer.added(added));
@@ -235,7 +233,33 @@ impl<T, B: Backlog> Shared<T, B> {
     /// Adds without a bound. What the queue does not take is left in the offer.
     #[inline]
     fn add(&self, offer: &mut impl Offer<T>, hash: ItemHash, order: B::Order) -> Added {
-        let now = self.now();
+        match self.now() {
+            None => self.add_at(offer, hash, order, None),
+            now => self.add_observed(offer, hash, order, now),
+        }
+    }
+
+    #[inline(never)]
+    fn add_observed(
+        &self,
+        offer: &mut impl Offer<T>,
+        hash: ItemHash,
+        order: B::Order,
+        now: Option<Instant>,
+    ) -> Added {
+        let added = self.add_at(offer, hash, order, now);
+        self.observe(|observer| observer.added(added));
+        added
+    }
+
+    #[inline(always)]
+    fn add_at(
+        &self,
+        offer: &mut impl Offer<T>,
+        hash: ItemHash,
+        order: B::Order,
+        now: Option<Instant>,
+    ) -> Added {
         if planted("wake-before-push") {
             let mut wakes = Wakes::new();
             self.lock().getters.call(&mut wakes);
@@ -244,18 +268,8 @@ impl<T, B: Backlog> Shared<T, B> {
         let mut core = self.lock();
         // Without a bound there is always an answer.
         let added = core.state.add(offer, hash, order, false, now).unwrap_or(Added::ShutDown);
-        release(core, |core, wakes| core.after_add(added, wakes));
-        self.observe(|observer| observer.added(added));
+        release(core, News::of_add(added));
         added
-    }
-}
-
-impl<T, B: Backlog> Core<T, B> {
-    #[inline]
-    pub(crate) fn after_add(&mut self, added: Added, wakes: &mut Wakes) {
-        if added == Added::Queued && !planted("wake-before-push") {
-            self.work_came(wakes);
-        }
     }
 }
 
@@ -307,7 +321,6 @@ impl<T: Eq, B: Backlog> Future for AddWait<'_, T, B> {
         let now = shared.now();
         let mut fresh: Option<Waker> = None;
         loop {
-            let mut wakes = Wakes::new();
             let _left_waker; // Dropped after the lock.
             let Some((item, order)) = this.add.as_mut() else {
                 panic!("AddWait was polled after it was ready");
@@ -316,11 +329,14 @@ impl<T: Eq, B: Backlog> Future for AddWait<'_, T, B> {
             let mut core = shared.lock();
             match core.state.add(item, this.hash, offered, true, now) {
                 Some(added) => {
-                    core.after_add(added, &mut wakes);
-                    _left_waker = this.key.take().and_then(|key| core.adder_leaves(key, &mut wakes));
-                    drop(core);
+                    let left;
+                    (left, _left_waker) =
+                        this.key.take().map_or((News::NONE, None), |key| core.adder_leaves(key));
+                    let wakes = unlock(core, News::of_add(added).and(left));
                     let item = this.add.take().and_then(|(item, _)| item); // First: a waker may panic.
-                    wakes.fire();
+                    if let Some(wakes) = wakes {
+                        wakes.fire();
+                    }
                     shared.observe(|observer| observer.added(added));
                     return Poll::Ready(rejected_by_shutdown(added, item));
                 }
@@ -344,12 +360,9 @@ impl<T: Eq, B: Backlog> Future for AddWait<'_, T, B> {
 impl<T, B: Backlog> Drop for AddWait<'_, T, B> {
     fn drop(&mut self) {
         if let Some(key) = self.key.take() {
-            let mut wakes = Wakes::new();
             let mut core = self.shared.lock();
-            let waker = core.adder_leaves(key, &mut wakes);
-            drop(core);
-            wakes.fire();
-            drop(waker);
+            let (left, _waker) = core.adder_leaves(key);
+            release(core, left);
         }
     }
 }

@@ -89,7 +89,7 @@ impl Backlog for Fifo {
     #[inline]
     fn merge(_held: &mut (), _new: ()) {}
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, id: SlotId, _order: ()) {
         self.ids.push_back(id.0);
     }
@@ -97,7 +97,7 @@ impl Backlog for Fifo {
     #[inline]
     fn touch(&mut self, _id: SlotId, _order: &()) {}
 
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self) -> Option<(SlotId, ())> {
         self.ids.pop_front().map(|index| (SlotId(index), ()))
     }

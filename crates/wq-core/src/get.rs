@@ -13,10 +13,11 @@ use std::time::Duration;
 use crate::backlog::{Backlog, Fifo};
 use crate::clock::Deadline;
 use crate::guard::{Holding, OwnedProcessingGuard, ProcessingGuard};
+use crate::news::News;
 use crate::parker::block_on;
 use crate::planted::planted;
 use crate::queue::WorkQueue;
-use crate::shared::{Core, Shared};
+use crate::shared::{Core, Shared, release, unlock};
 use crate::state::Take;
 use crate::waiters::{Key, Wakes};
 
@@ -134,7 +135,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         T: Clone,
     {
-        answer(Holding::take(&*self.shared)).map(ProcessingGuard)
+        answer(Holding::take(&&*self.shared)).map(ProcessingGuard)
     }
 
     /// As [`try_get`](Self::try_get), with a guard that borrows nothing.
@@ -150,7 +151,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         T: Clone,
     {
-        answer(Holding::take(Arc::clone(&self.shared))).map(OwnedProcessingGuard)
+        answer(Holding::take(&self.shared)).map(OwnedProcessingGuard)
     }
 
     /// As [`get`](Self::get), blocking the thread. Blocking and async getters wait in one line.
@@ -159,15 +160,27 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     ///
     /// If `Clone` of the item panics: it is queued still, at the tail.
     #[must_use = "dropping the guard says that the item is finished"]
+    #[inline(always)]
     pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>>
     where
         T: Clone,
     {
-        match Holding::take(&*self.shared) {
+        match Holding::take(&&*self.shared) {
             Take::Got(holding) => Some(ProcessingGuard(holding)),
             Take::Ended => None,
-            Take::Nothing => block_on(&mut self.get(), Deadline::NEVER).flatten(),
+            Take::Nothing => {
+                self.wait_blocking().map(|ProcessingGuard(holding)| ProcessingGuard(holding.anew()))
+            }
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_blocking(&self) -> Option<ProcessingGuard<'_, T, B>>
+    where
+        T: Clone,
+    {
+        block_on(&mut self.get(), Deadline::NEVER).flatten()
     }
 
     /// As [`get_blocking`](Self::get_blocking), for at most this long. With a zero time-out it takes what is there.
@@ -222,6 +235,7 @@ pub struct GetBatch<'q, T, B: Backlog = Fifo> {
 impl<'q, T: Clone, B: Backlog> Future for Get<'q, T, B> {
     type Output = Option<ProcessingGuard<'q, T, B>>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.wait.poll_one(context).map(|held| held.map(ProcessingGuard))
     }
@@ -230,6 +244,7 @@ impl<'q, T: Clone, B: Backlog> Future for Get<'q, T, B> {
 impl<T: Clone, B: Backlog> Future for GetOwned<T, B> {
     type Output = Option<OwnedProcessingGuard<T, B>>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         self.wait.poll_one(context).map(|held| held.map(OwnedProcessingGuard))
     }
@@ -254,7 +269,7 @@ impl<'q, T, B: Backlog> Get<'q, T, B> {
 struct Taken<G> {
     got: G,
     /// To be fired.
-    wakes: Wakes,
+    wakes: Option<Wakes>,
     /// To be dropped.
     left: [Option<Waker>; 2],
 }
@@ -275,12 +290,29 @@ where
     P: Deref<Target = Shared<T, B>> + Clone,
     B: Backlog,
 {
+    #[inline]
     fn poll_one(&mut self, context: &Context<'_>) -> Poll<Option<Holding<P, T, B>>>
     where
         T: Clone,
     {
+        if self.key.is_none() {
+            match Holding::take(&self.shared) {
+                Take::Got(holding) => return Poll::Ready(Some(holding)),
+                Take::Nothing => {}
+                Take::Ended => return Poll::Ready(None),
+            }
+        }
+        self.wait_one(context).map(|holding| holding.map(Holding::anew))
+    }
+
+    #[inline(never)]
+    fn wait_one(&mut self, context: &Context<'_>) -> Poll<Option<Holding<P, T, B>>>
+    where
+        T: Clone,
+    {
         let now = self.shared.now();
-        self.poll_with(context, |core| core.state.get(now)).map(|taken| {
+        let fresh = self.key.is_none().then(|| context.waker().clone());
+        self.poll_with(context, fresh, |core| core.state.get(now)).map(|taken| {
             let Taken { got, wakes, left } = taken?;
             let holding = Holding::begin(self.shared.clone(), got, wakes);
             drop(left);
@@ -290,17 +322,18 @@ where
 
     /// Polls with this way to take from the state. `None`: shut down and empty.
     ///
+    /// A waker is user code, so it is cloned before the lock is taken, and only to go to sleep with: here, unless it came
+    /// as `fresh`.
+    ///
     /// The taking comes first: if it panics (`Clone` of an item), this getter is still in line, and passes its wake-up
     /// on when it is dropped.
     fn poll_with<G>(
         &mut self,
         context: &Context<'_>,
+        mut fresh: Option<Waker>,
         mut take: impl FnMut(&mut Core<T, B>) -> Take<G>,
     ) -> Poll<Option<Taken<G>>> {
-        // A waker is user code: cloned before the lock is taken, and only to go to sleep with.
-        let mut fresh: Option<Waker> = None;
         loop {
-            let mut wakes = Wakes::new();
             let _left_waker; // Dropped after the lock.
             let mut core = self.shared.lock();
             let taken = match take(&mut core) {
@@ -326,17 +359,14 @@ where
                     continue;
                 }
             };
-            if taken.is_some() {
-                core.room_came(&mut wakes);
-            }
-            let left = self.key.take().and_then(|key| {
-                if planted("arrival-calls-nobody") {
-                    return core.getters.leave(key).1;
-                }
-                core.getter_leaves(key, &mut wakes)
-            });
-            drop(core);
-            return Poll::Ready(taken.map(|got| Taken { got, wakes, left: [left, fresh] }));
+            let room = if taken.is_some() { News::ROOM } else { News::NONE };
+            let (left, waker) = match self.key.take() {
+                None => (News::NONE, None),
+                Some(key) if planted("arrival-calls-nobody") => (News::NONE, core.getters.leave(key).1),
+                Some(key) => core.getter_leaves(key),
+            };
+            let wakes = unlock(core, room.and(left));
+            return Poll::Ready(taken.map(|got| Taken { got, wakes, left: [waker, fresh] }));
         }
     }
 }
@@ -350,12 +380,12 @@ impl<'q, T: Clone, B: Backlog> Wait<&'q Shared<T, B>, T, B> {
         let shared = self.shared;
         let now = shared.now();
         let mut batch = Vec::new();
-        let taken = self.poll_with(context, |core| core.state.get_batch(max, &mut batch, now));
+        let taken = self.poll_with(context, None, |core| core.state.get_batch(max, &mut batch, now));
         taken.map(|taken| {
             let waited: Vec<_> = batch.iter().map(|got| got.waited).collect();
             let guards = batch.into_iter().map(|got| ProcessingGuard(Holding::new(shared, got))).collect();
             if let Some(Taken { wakes, left, got: () }) = taken {
-                wakes.fire();
+                wakes.into_iter().for_each(Wakes::fire);
                 drop(left);
             }
             shared.observe(|observer| {
@@ -373,16 +403,13 @@ where
 {
     fn drop(&mut self) {
         if let Some(key) = self.key.take() {
-            let mut wakes = Wakes::new();
             let mut core = self.shared.lock();
-            let waker = if planted("cancelled-get-keeps-wake-up") {
-                core.getters.leave(key).1
+            let (left, _waker) = if planted("cancelled-get-keeps-wake-up") {
+                (News::NONE, core.getters.leave(key).1)
             } else {
-                core.getter_leaves(key, &mut wakes)
+                core.getter_leaves(key)
             };
-            drop(core);
-            wakes.fire();
-            drop(waker);
+            release(core, left);
         }
     }
 }

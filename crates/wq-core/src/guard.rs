@@ -1,15 +1,17 @@
 //! Guards: an item is in the processing set until its guard ends.
 
 use std::fmt;
+use std::mem;
 use std::ops::Deref;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::Instant;
 
 use crate::backlog::{Backlog, Fifo};
 use crate::get::TryGetError;
+use crate::news::News;
 use crate::planted::planted;
-use crate::shared::{Core, Shared, release};
-use crate::state::{Got, Take, Ticket};
+use crate::shared::{Shared, unlock};
+use crate::state::{Finished, Got, Take, Ticket};
 use crate::waiters::Wakes;
 
 /// An item in hand: nobody else is handed this item until the guard ends, by [`done`](Self::done) or by being dropped.
@@ -34,18 +36,26 @@ pub struct ProcessingGuard<'q, T, B: Backlog = Fifo>(pub(crate) Holding<&'q Shar
 #[clippy::has_significant_drop]
 pub struct OwnedProcessingGuard<T, B: Backlog = Fifo>(pub(crate) Holding<Arc<Shared<T, B>>, T, B>);
 
-/// Both guards; `P` points to the queue.
+/// Both guards; `P` points to the queue. The hand-out ends first when this is dropped, then the item goes.
 pub(crate) struct Holding<P, T, B>
 where
     P: Deref<Target = Shared<T, B>>,
     B: Backlog,
 {
-    shared: P,
+    hand_out: HandOut<P, T, B>,
     item: T,
     order: B::Order,
-    ticket: Ticket,
-    /// Whether the drop is to end the hand-out.
-    armed: bool,
+}
+
+/// A hand-out in force, which ends when this is dropped.
+struct HandOut<P, T, B>
+where
+    P: Deref<Target = Shared<T, B>>,
+    B: Backlog,
+{
+    shared: P,
+    /// `None`: it has ended already.
+    ticket: Option<Ticket>,
 }
 
 impl<P, T, B> Holding<P, T, B>
@@ -55,33 +65,44 @@ where
 {
     #[inline]
     pub(crate) fn new(shared: P, got: Got<T, B::Order>) -> Self {
-        Self { shared, item: got.item, order: got.order, ticket: got.ticket, armed: true }
+        Self { hand_out: HandOut { shared, ticket: Some(got.ticket) }, item: got.item, order: got.order }
     }
 
-    /// As `new`, of an item taken by a waiter that wakes others. The guard first, then what may panic.
-    #[inline]
-    pub(crate) fn begin(shared: P, got: Got<T, B::Order>, wakes: Wakes) -> Self {
+    /// Itself, put together anew. What a call hands out lies in memory; behind this, the way that makes no such call keeps
+    /// its guard in registers.
+    #[inline(always)]
+    pub(crate) fn anew(self) -> Self {
+        let Self { hand_out, item, order } = self;
+        Self { hand_out, item, order }
+    }
+
+    /// As `new`, of an item whose taker wakes others. The guard first, then what may panic.
+    #[inline(always)]
+    pub(crate) fn begin(shared: P, got: Got<T, B::Order>, wakes: Option<Wakes>) -> Self {
         let waited = got.waited;
         let holding = Self::new(shared, got);
-        wakes.fire();
-        holding.shared.observe(|observer| observer.got(waited.unwrap_or_default()));
+        if let Some(wakes) = wakes {
+            wakes.fire();
+        }
+        if let Some(waited) = waited {
+            holding.hand_out.shared.observe(|observer| observer.got(waited));
+        }
         holding
     }
 
     /// Takes an item if there is one, without waiting.
-    #[inline]
-    pub(crate) fn take(shared: P) -> Take<Self>
+    #[inline(always)]
+    pub(crate) fn take(shared: &P) -> Take<Self>
     where
+        P: Clone,
         T: Clone,
     {
         let now = shared.now();
         let mut core = shared.lock();
         match core.state.get(now) {
             Take::Got(got) => {
-                let unguarded = Unguarded { shared: &*shared, ticket: got.ticket };
-                release(core, Core::room_came);
-                unguarded.tell(got.waited);
-                Take::Got(Self::new(shared, got))
+                let wakes = unlock(core, News::ROOM);
+                Take::Got(Self::begin(shared.clone(), got, wakes))
             }
             Take::Nothing => Take::Nothing,
             Take::Ended => Take::Ended,
@@ -90,76 +111,71 @@ where
 
     /// Becomes the guard of the next item, if there is one.
     #[inline]
-    fn done_and_get(mut self) -> Result<Self, TryGetError>
+    fn done_and_get(self) -> Result<Self, TryGetError>
     where
         T: Clone,
     {
-        let now = self.shared.now();
-        let mut wakes = Wakes::new();
+        match self.hand_out.shared.now() {
+            None => self.done_and_get_at(None),
+            now => self.done_and_get_observed(now).map(Self::anew),
+        }
+    }
+
+    #[inline(never)]
+    fn done_and_get_observed(self, now: Option<Instant>) -> Result<Self, TryGetError>
+    where
+        T: Clone,
+    {
+        self.done_and_get_at(now)
+    }
+
+    #[inline(always)]
+    fn done_and_get_at(mut self, now: Option<Instant>) -> Result<Self, TryGetError>
+    where
+        T: Clone,
+    {
         let finished; // Dropped after the lock, also if a clone panics.
-        self.armed = false;
-        let mut core = self.shared.lock();
-        finished = core.state.done(self.ticket, now);
-        core.after_finish(&finished, &mut wakes);
+        let mut core = self.hand_out.shared.lock();
+        finished = self.hand_out.ticket.take().map_or(Finished::Stale, |ticket| core.state.done(ticket, now));
         let next = match core.state.get(now) {
-            Take::Got(got) => {
-                core.room_came(&mut wakes);
-                Ok(got)
-            }
+            Take::Got(got) => Ok(got),
             Take::Nothing => Err(TryGetError::Empty),
             Take::Ended => Err(TryGetError::ShutDown),
         };
-        drop(core);
+        let room = if next.is_ok() { News::ROOM } else { News::NONE };
+        let wakes = unlock(core, News::of_finish(&finished).and(room));
         // What was in hand is dropped last: whatever panics in between, the next item has its guard.
         let mut before = None;
         let waited = next.map(|got| {
-            (self.ticket, self.armed) = (got.ticket, true);
-            let item = std::mem::replace(&mut self.item, got.item);
-            before = Some((item, std::mem::replace(&mut self.order, got.order)));
+            self.hand_out.ticket = Some(got.ticket);
+            let item = mem::replace(&mut self.item, got.item);
+            before = Some((item, mem::replace(&mut self.order, got.order)));
             got.waited
         });
-        wakes.fire();
-        self.shared.end(finished);
-        self.shared.observe(|observer| {
-            if let Ok(waited) = waited {
-                observer.got(waited.unwrap_or_default());
-            }
-        });
+        if let Some(wakes) = wakes {
+            wakes.fire();
+        }
+        let shared = &*self.hand_out.shared;
+        shared.end(finished);
+        if let Ok(Some(waited)) = waited {
+            shared.observe(|observer| observer.got(waited));
+        }
         drop(before);
         waited.map(|_| self)
     }
 }
 
-/// Ends a hand-out that has no guard yet, if a waker or the observer panics.
-struct Unguarded<'s, T, B: Backlog> {
-    shared: &'s Shared<T, B>,
-    ticket: Ticket,
-}
-
-impl<T, B: Backlog> Unguarded<'_, T, B> {
-    #[inline]
-    fn tell(self, waited: Option<Duration>) {
-        self.shared.observe(|observer| observer.got(waited.unwrap_or_default()));
-        std::mem::forget(self);
-    }
-}
-
-impl<T, B: Backlog> Drop for Unguarded<'_, T, B> {
-    #[cold]
-    fn drop(&mut self) {
-        self.shared.finish(self.ticket);
-    }
-}
-
-impl<P, T, B> Drop for Holding<P, T, B>
+impl<P, T, B> Drop for HandOut<P, T, B>
 where
     P: Deref<Target = Shared<T, B>>,
     B: Backlog,
 {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        if self.armed && !(planted("panic-skips-done") && std::thread::panicking()) {
-            self.shared.finish(self.ticket);
+        if let Some(ticket) = self.ticket
+            && !(planted("panic-skips-done") && std::thread::panicking())
+        {
+            self.shared.finish(ticket);
         }
     }
 }

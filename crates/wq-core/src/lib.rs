@@ -21,6 +21,7 @@ pub mod tracing;
 mod hasher;
 mod state;
 mod shared;
+mod news;
 mod waiters;
 mod lock;
 mod parker;

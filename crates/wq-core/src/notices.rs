@@ -7,6 +7,7 @@ use std::hash::{BuildHasher, Hash};
 use crate::added::Added;
 use crate::backlog::{Backlog, Fifo};
 use crate::hasher::ItemHash;
+use crate::news::News;
 use crate::queue::WorkQueue;
 use crate::shared::Shared;
 use crate::waiters::Wakes;
@@ -36,7 +37,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let mut core = self.shared.lock();
         // Without a bound there is always an answer.
         let added = core.state.add(item, hash, order, false, now).unwrap_or(Added::ShutDown);
-        core.after_add(added, &mut notices.wakes);
+        core.tell(News::of_add(added), &mut notices.wakes);
         drop(core);
         if item.is_none() {
             notices.left.pop();

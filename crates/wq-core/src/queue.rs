@@ -8,8 +8,9 @@ use std::sync::Arc;
 use crate::backlog::{Backlog, Fifo};
 use crate::builder::Builder;
 use crate::hasher::{DefaultHasher, ItemHash};
+use crate::news::News;
 use crate::planted::planted;
-use crate::shared::{Core, Shared, release};
+use crate::shared::{Shared, release};
 use crate::snapshot::{Counts, Gauges, Snapshot};
 use crate::state::Finished;
 use crate::waiters::Wakes;
@@ -120,12 +121,13 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
 
     /// Ends a pause.
     pub fn resume(&self) {
+        let mut wakes = Wakes::new();
         let mut core = self.shared.lock();
         core.state.resume();
-        release(core, |core, wakes| {
-            let queued = if planted("resume-wakes-nobody") { 0 } else { core.state.counts().queued };
-            core.getters.call_for(queued, wakes);
-        });
+        let queued = if planted("resume-wakes-nobody") { 0 } else { core.state.counts().queued };
+        core.getters.call_for(queued, &mut wakes);
+        drop(core);
+        wakes.fire();
     }
 
     /// Whether hand-outs are paused.
@@ -145,10 +147,13 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// answers `None`. Ends a pause. Does not wait: see [`drained`](Self::drained).
     #[doc(alias = "ShutDown")]
     pub fn shutdown(&self) {
+        let mut wakes = Wakes::new();
         let _spares; // Dropped after the lock.
         let mut core = self.shared.lock();
         _spares = core.state.shutdown();
-        release(core, Core::end_came);
+        core.end_came(&mut wakes);
+        drop(core);
+        wakes.fire();
     }
 
     /// Shuts down and hands back the work that nobody has begun: what was queued, in the order of the backlog, then what
@@ -169,7 +174,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         _spares = core.state.shutdown();
         core.end_came(&mut wakes);
         core.state.take_all(&mut left);
-        core.idle_came(&mut wakes);
+        core.tell(News::IDLE, &mut wakes);
         drop(core);
         wakes.fire();
         self.shared.observe(|observer| left.iter().for_each(|_| observer.removed()));
@@ -218,14 +223,7 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let hash = ItemHash::of(item, &self.hasher);
         let mut core = self.shared.lock();
         let removed = core.state.remove(item, hash);
-        release(core, |core, wakes| {
-            if removed.is_some() {
-                core.room_came(wakes);
-                if !planted("remove-ends-no-drain") {
-                    core.idle_came(wakes);
-                }
-            }
-        });
+        release(core, if removed.is_some() { News::of_removal() } else { News::NONE });
         let (item, _order) = removed?;
         self.shared.observe(|observer| observer.removed());
         Some(item)
@@ -249,7 +247,7 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let now = self.shared.now();
         let mut core = self.shared.lock();
         let finished = core.state.abandon(item, hash, now);
-        release(core, |core, wakes| core.after_finish(&finished, wakes));
+        release(core, News::of_finish(&finished));
         let was_held = !matches!(finished, Finished::Stale);
         self.shared.end(finished);
         was_held

@@ -9,6 +9,7 @@ use std::time::Instant;
 use crate::backlog::Backlog;
 use crate::clock;
 use crate::lock::{Lock, LockGuard};
+use crate::news::News;
 use crate::observer::Observer;
 use crate::planted::planted;
 use crate::snapshot::Gauges;
@@ -51,7 +52,7 @@ impl<T, B: Backlog> Shared<T, B> {
 
     /// Locks the queue. What is to be dropped or woken after the lock is declared before this call, so that it is also
     /// in the case of a panic.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn lock(&self) -> LockGuard<'_, Core<T, B>> {
         self.core.lock()
     }
@@ -75,87 +76,111 @@ impl<T, B: Backlog> Shared<T, B> {
     }
 
     /// Ends a hand-out.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn finish(&self, ticket: Ticket) {
-        let now = self.now();
+        match self.now() {
+            None => self.finish_at(ticket, None),
+            now => self.finish_observed(ticket, now),
+        }
+    }
+
+    #[inline(never)]
+    fn finish_observed(&self, ticket: Ticket, now: Option<Instant>) {
+        self.finish_at(ticket, now);
+    }
+
+    #[inline(always)]
+    fn finish_at(&self, ticket: Ticket, now: Option<Instant>) {
         let mut core = self.lock();
         let finished = core.state.done(ticket, now);
-        release(core, |core, wakes| core.after_finish(&finished, wakes));
+        release(core, News::of_finish(&finished));
         self.end(finished);
     }
 
     /// Tells the observer of the end of a hand-out, and drops the item: outside the lock, and last.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end(&self, finished: Finished<T>) {
         match finished {
             Finished::Left { item, worked } => {
-                self.observe(|observer| observer.done(worked.unwrap_or_default()));
+                if let Some(worked) = worked {
+                    self.observe(|observer| observer.done(worked));
+                }
                 drop(item);
             }
-            Finished::Requeued { worked } => self.observe(|observer| {
-                observer.done(worked.unwrap_or_default());
+            Finished::Requeued { worked: Some(worked) } => self.observe(|observer| {
+                observer.done(worked);
                 observer.requeued();
             }),
+            Finished::Requeued { worked: None } => {}
             Finished::Stale => {}
         }
     }
 }
 
-/// Unlocks the queue, and then wakes those whom `call` names. Nearly always nobody waits, and it costs a look.
-#[inline]
-pub(crate) fn release<T, B: Backlog>(
-    core: LockGuard<'_, Core<T, B>>,
-    call: impl FnOnce(&mut Core<T, B>, &mut Wakes),
-) {
-    if core.has_sleepers() {
-        release_and_wake(core, call);
+/// Unlocks the queue, and then wakes those whom the news concern. Nearly always nobody waits, and it costs a look.
+#[inline(always)]
+pub(crate) fn release<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, news: News) {
+    let due = core.due(news);
+    if due.is_any() {
+        release_and_wake(core, due);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn release_and_wake<T, B: Backlog>(
-    mut core: LockGuard<'_, Core<T, B>>,
-    call: impl FnOnce(&mut Core<T, B>, &mut Wakes),
-) {
+fn release_and_wake<T, B: Backlog>(core: LockGuard<'_, Core<T, B>>, due: News) {
+    unlock_and_call(core, due).fire();
+}
+
+/// Unlocks the queue. What is handed out wakes those whom the news concern: after something has been done that may not
+/// be lost if a waker panics.
+#[inline(always)]
+pub(crate) fn unlock<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, news: News) -> Option<Wakes> {
+    let due = core.due(news);
+    if due.is_any() { Some(unlock_and_call(core, due)) } else { None }
+}
+
+#[cold]
+#[inline(never)]
+fn unlock_and_call<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, due: News) -> Wakes {
     let mut wakes = Wakes::new();
-    call(&mut core, &mut wakes);
-    drop(core);
-    wakes.fire();
+    core.call(due, &mut wakes);
+    wakes
 }
 
 impl<T, B: Backlog> Core<T, B> {
-    #[inline]
-    fn has_sleepers(&self) -> bool {
-        self.getters.asleep() + self.adders.asleep() + self.drainers.asleep() > 0
+    pub(crate) fn tell(&mut self, news: News, wakes: &mut Wakes) {
+        let due = self.due(news);
+        self.call(due, wakes);
     }
 
-    /// One more item can be handed out.
-    #[inline]
-    pub(crate) fn work_came(&mut self, wakes: &mut Wakes) {
-        if self.state.has_work() {
-            self.getters.call(wakes);
+    /// For which of the news somebody is to be woken.
+    #[inline(always)]
+    fn due(&mut self, news: News) -> News {
+        News {
+            work: news.work && self.getters.asleep() > 0 && self.state.has_work() && self.getters.is_due(),
+            room: news.room && self.adders.asleep() > 0 && self.state.has_room() && self.adders.is_due(),
+            idle: news.idle && self.drainers.asleep() > 0 && self.is_drained(),
         }
     }
 
-    /// Room for one more item came up.
-    #[inline]
-    pub(crate) fn room_came(&mut self, wakes: &mut Wakes) {
-        if self.state.has_room() && !planted("room-wakes-nobody") {
-            self.adders.call(wakes);
+    fn call(&mut self, due: News, wakes: &mut Wakes) {
+        if due.work {
+            self.getters.wake_first(wakes);
         }
-    }
-
-    /// The state may have become idle.
-    #[inline]
-    pub(crate) fn idle_came(&mut self, wakes: &mut Wakes) {
-        let between = planted("drain-between-two-items") && self.state.counts().in_flight == 0;
-        if self.state.is_idle() || between {
-            if planted("one-drainer-woken") {
-                return self.drainers.call(wakes);
-            }
+        if due.room && !planted("room-wakes-nobody") {
+            self.adders.wake_first(wakes);
+        }
+        if due.idle && planted("one-drainer-woken") {
+            self.drainers.wake_first(wakes);
+        } else if due.idle {
             self.drainers.call_everybody(wakes);
         }
+    }
+
+    fn is_drained(&self) -> bool {
+        let between = planted("drain-between-two-items") && self.state.counts().in_flight == 0;
+        self.state.is_idle() || between
     }
 
     /// The queue was shut down.
@@ -168,35 +193,19 @@ impl<T, B: Backlog> Core<T, B> {
         self.adders.call_everybody(wakes);
     }
 
-    #[inline]
-    pub(crate) fn after_finish(&mut self, finished: &Finished<T>, wakes: &mut Wakes) {
-        match finished {
-            Finished::Left { .. } => self.idle_came(wakes),
-            Finished::Requeued { .. } if planted("requeue-wakes-nobody") => {}
-            Finished::Requeued { .. } => self.work_came(wakes),
-            Finished::Stale => {}
-        }
-    }
-
-    /// A getter leaves the line, having got something or given up, and calls the next if it was woken and items
-    /// remain. Its waker is handed out.
+    /// A getter leaves the line, having got something or given up. If it was woken, what is left is news for the next. Its
+    /// waker is handed out.
     #[must_use]
-    pub(crate) fn getter_leaves(&mut self, key: Key, wakes: &mut Wakes) -> Option<Waker> {
+    pub(crate) fn getter_leaves(&mut self, key: Key) -> (News, Option<Waker>) {
         let (was_woken, waker) = self.getters.leave(key);
-        if was_woken && self.state.has_work() {
-            self.getters.call_for(1, wakes);
-        }
-        waker
+        (if was_woken { News::WORK } else { News::NONE }, waker)
     }
 
     /// The same for one that waits for room.
     #[must_use]
-    pub(crate) fn adder_leaves(&mut self, key: Key, wakes: &mut Wakes) -> Option<Waker> {
+    pub(crate) fn adder_leaves(&mut self, key: Key) -> (News, Option<Waker>) {
         let (was_woken, waker) = self.adders.leave(key);
-        if was_woken && self.state.has_room() {
-            self.adders.call_for(1, wakes);
-        }
-        waker
+        (if was_woken { News::ROOM } else { News::NONE }, waker)
     }
 }
 

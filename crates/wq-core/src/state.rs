@@ -36,12 +36,31 @@ use stamps::Stamps;
 /// Ids in a row that a backlog may pop wrongly before a get gives up: a backlog that lies may not hold the lock for ever.
 const MAX_WRONG_POPS: usize = 64;
 
-/// What a guard must show to end its hand-out: done hashes and compares nothing.
+/// What a guard must show to end its hand-out: done hashes and compares nothing, and begins with the table without
+/// having read the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket {
-    slot: u32,
-    generation: u32,
+    /// The slot in the lower half, the generation in the upper: two words go through registers, three do not.
+    place: u64,
     hash: ItemHash,
+}
+
+impl Ticket {
+    #[inline]
+    fn new(slot: u32, generation: u32, hash: ItemHash) -> Self {
+        Self { place: u64::from(generation) << 32 | u64::from(slot), hash }
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+    const fn slot(self) -> u32 {
+        self.place as u32
+    }
+
+    #[inline]
+    const fn generation(self) -> u32 {
+        (self.place >> 32) as u32
+    }
 }
 
 /// An item handed out.
@@ -76,14 +95,15 @@ pub(crate) enum Finished<T> {
 }
 
 /// Invariant: an item is in `table` exactly when its slot is held, and its id is in `backlog` exactly when its phase is
-/// `Queued`; `queued`, `in_flight` and `run_again` count the phases.
+/// `Queued`; `queued` and `run_again` count the phases, and what is held and not queued is in flight.
 pub(crate) struct State<T, B: Backlog> {
     table: HashTable<u32>,
     slab: Slab<T, B::Order>,
     backlog: B,
     queued: usize,
-    in_flight: usize,
-    run_again: usize,
+    /// Of another width than `queued`: two neighbours of one width are stored as one, and a store that is wider or narrower
+    /// than the load after it is waited for.
+    run_again: u32,
     /// Of the last hand-out.
     generation: u32,
     capacity: Option<NonZeroUsize>,
@@ -102,7 +122,6 @@ impl<T, B: Backlog> State<T, B> {
             slab: Slab::new(),
             backlog,
             queued: 0,
-            in_flight: 0,
             run_again: 0,
             generation: 0,
             capacity,
@@ -132,7 +151,7 @@ impl<T, B: Backlog> State<T, B> {
 
     /// Takes the item out of `offer` if the queue did not hold it yet, and leaves it there otherwise. `None`: there is no
     /// room, and `bounded` asked to respect that.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add(
         &mut self,
         offer: &mut impl Offer<T>,
@@ -204,32 +223,31 @@ impl<T, B: Backlog> State<T, B> {
     }
 
     /// Hands out the next item: a clone of it, the original stays to recognise adds by.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn get(&mut self, now: Option<Instant>) -> Take<Got<T, B::Order>>
     where
         T: Clone,
     {
-        if !self.paused {
-            for _ in 0..MAX_WRONG_POPS {
-                let Some((id, order)) = self.backlog.pop() else { break };
-                if let Some(got) = self.hand_out(id, order, now) {
-                    return Take::Got(got);
-                }
-            }
+        if !self.paused
+            && let Some((id, order)) = self.backlog.pop()
+            && let Some(got) = self.hand_out(id, order, now)
+        {
+            return Take::Got(got);
         }
         if self.shutting_down { Take::Ended } else { Take::Nothing }
     }
 
-    #[inline]
+    #[inline(always)]
     fn hand_out(&mut self, id: SlotId, order: B::Order, now: Option<Instant>) -> Option<Got<T, B::Order>>
     where
         T: Clone,
     {
         let index = id.index();
-        let Some(Slot::Held { item, hash, meta, .. }) = self.slab.get_mut(index) else { return None };
-        if meta.phase() != Phase::Queued {
-            return None;
-        }
+        let Some(Slot::Held { item, hash, meta, .. }) = self.slab.get_queued(index) else {
+            // Taken apart: so what comes from here needs no place in memory on the other way.
+            let Got { item, order, ticket, waited } = self.hand_out_another(now)?;
+            return Some(Got { item, order, ticket, waited });
+        };
         // If the clone panics the item is queued still, and goes to the tail: an item that can never be cloned
         // does not stand in the way of the others.
         let mut popped = Popped { backlog: &mut self.backlog, id, order: Some(order) };
@@ -240,19 +258,31 @@ impl<T, B: Backlog> State<T, B> {
         self.generation = generation;
         let phase = if planted("pop-without-mark") { Phase::Queued } else { Phase::Processing };
         *meta = Meta::new(phase, generation);
-        let ticket = Ticket { slot: index, generation, hash: *hash };
+        let ticket = Ticket::new(index, generation, *hash);
         self.queued -= 1;
-        self.in_flight += 1;
         let waited = self.stamps.got(index, now);
         Some(Got { item, order, ticket, waited })
     }
 
+    /// The backlog has popped an id that is not one of a queued item.
+    #[cold]
+    #[inline(never)]
+    fn hand_out_another(&mut self, now: Option<Instant>) -> Option<Got<T, B::Order>>
+    where
+        T: Clone,
+    {
+        let Self { backlog, slab, .. } = self;
+        let mut pops = (1..MAX_WRONG_POPS).map_while(|_| backlog.pop());
+        let (id, order) = pops.find(|(id, _)| slab.get_queued(id.index()).is_some())?;
+        self.hand_out(id, order, now)
+    }
+
     /// Ends a hand-out. Only the ticket of the hand-out in force has an effect.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn done(&mut self, ticket: Ticket, now: Option<Instant>) -> Finished<T> {
-        let index = ticket.slot;
+        let index = ticket.slot();
         let Some(Slot::Held { order, meta, .. }) = self.slab.get_mut(index) else { return Finished::Stale };
-        if meta.generation() != ticket.generation && !planted("done-without-generation") {
+        if meta.generation() != ticket.generation() && !planted("done-without-generation") {
             return Finished::Stale;
         }
         if planted("done-clears-dirty") && meta.phase() == Phase::ProcessingDirty {
@@ -269,14 +299,12 @@ impl<T, B: Backlog> State<T, B> {
                     }
                 }
                 *meta = Meta::new(Phase::Queued, 0);
-                self.in_flight -= 1;
                 self.run_again -= 1;
                 self.queued += 1;
                 Finished::Requeued { worked: self.stamps.done(index, now) }
             }
             Phase::Processing => {
                 let worked = self.stamps.done(index, now);
-                self.in_flight -= 1;
                 let Some(item) = self.forget(index, ticket.hash) else { return Finished::Stale };
                 Finished::Left { item: self.spares.keep(item), worked }
             }
@@ -291,7 +319,7 @@ impl<T, B: Backlog> State<T, B> {
     {
         match self.find(item, hash) {
             Some((_, meta)) if meta.phase() == Phase::Queued => Finished::Stale,
-            Some((slot, meta)) => self.done(Ticket { slot, generation: meta.generation(), hash }, now),
+            Some((slot, meta)) => self.done(Ticket::new(slot, meta.generation(), hash), now),
             None => Finished::Stale,
         }
     }
@@ -318,8 +346,8 @@ impl<T, B: Backlog> State<T, B> {
     where
         T: Clone,
     {
-        taken.reserve(self.queued + self.run_again);
-        let mut again: Vec<u32> = Vec::with_capacity(self.run_again);
+        taken.reserve(self.queued + self.run_again as usize);
+        let mut again: Vec<u32> = Vec::with_capacity(self.run_again as usize);
         for (index, item, _, meta) in self.slab.held() {
             if meta.phase() == Phase::ProcessingDirty {
                 taken.push(item.clone());
@@ -399,7 +427,7 @@ impl<T, B: Backlog> State<T, B> {
     }
 
     /// Takes an item out of table and slab. The caller has counted it: the backlog may panic when it shrinks.
-    #[inline]
+    #[inline(always)]
     fn forget(&mut self, index: u32, hash: ItemHash) -> Option<T> {
         if let Ok(entry) = self.table.find_entry(hash.spread(), |&other| other == index) {
             entry.remove();

@@ -17,6 +17,9 @@ const IN_FLIGHT: usize = 2;
 /// calls that found all wake-ups in flight wake one more.
 const PRESSURE: u32 = 32;
 
+/// So many entries are kept when nobody waits.
+const KEPT: usize = 64;
+
 const NIL: u32 = u32::MAX;
 
 /// A place in the list, good until it is given to `leave`.
@@ -62,7 +65,7 @@ impl Wakes {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     pub(crate) fn fire(mut self) {
         self.call_all();
     }
@@ -165,34 +168,31 @@ impl Waiters {
             Entry::Free(_) => (false, None),
         };
         self.first_free = key.0;
-        if self.asleep == 0 && self.woken == 0 {
+        if self.entries.len() > KEPT && self.asleep == 0 && self.woken == 0 {
             self.forget_entries();
         }
         left
     }
 
-    /// Something came: wakes one waiter, unless enough are on their way.
-    #[inline]
-    pub(crate) fn call(&mut self, wakes: &mut Wakes) {
-        if self.asleep > 0 {
-            self.call_sleeper(wakes);
-        }
+    /// Something came: whether to wake a waiter for it. Not while enough are on their way, but for one such call of many.
+    #[inline(always)]
+    pub(crate) fn is_due(&mut self) -> bool {
+        self.asleep > 0 && (self.woken < IN_FLIGHT || self.press())
     }
 
-    #[cold]
-    fn call_sleeper(&mut self, wakes: &mut Wakes) {
-        if self.woken < IN_FLIGHT {
-            self.wake_first(wakes);
-        } else {
-            self.press(wakes);
-        }
-    }
-
-    /// A call that found all wake-ups in flight.
-    fn press(&mut self, wakes: &mut Wakes) {
+    /// Counts a call that found all wake-ups in flight.
+    fn press(&mut self) -> bool {
         self.pressure += 1;
-        if self.pressure >= PRESSURE && !planted("no-pressure") {
+        let is_due = self.pressure >= PRESSURE && !planted("no-pressure");
+        if is_due {
             self.pressure = 0;
+        }
+        is_due
+    }
+
+    /// Something came: wakes one waiter, if one is due.
+    pub(crate) fn call(&mut self, wakes: &mut Wakes) {
+        if self.is_due() {
             self.wake_first(wakes);
         }
     }
@@ -206,8 +206,8 @@ impl Waiters {
             self.wake_first(wakes);
             left -= 1;
         }
-        if left > 0 && left == things && self.asleep > 0 {
-            self.press(wakes);
+        if left > 0 && left == things {
+            self.call(wakes);
         }
     }
 
@@ -241,7 +241,7 @@ impl Waiters {
         Key(index)
     }
 
-    fn wake_first(&mut self, wakes: &mut Wakes) {
+    pub(crate) fn wake_first(&mut self, wakes: &mut Wakes) {
         let index = self.first;
         let Some(entry) = self.entries.get_mut(index as usize) else { return };
         if let Entry::Asleep { waker, before, after } = std::mem::replace(entry, Entry::Woken) {
@@ -276,10 +276,11 @@ impl Waiters {
         self.asleep -= 1;
     }
 
-    /// Nobody waits: the entries are all free, and more than a few are given back.
+    /// Nobody waits: the entries are all free.
+    #[cold]
     fn forget_entries(&mut self) {
         self.entries.clear();
-        self.entries.shrink_to(64);
+        self.entries.shrink_to(KEPT);
         self.first_free = NIL;
     }
 

@@ -52,12 +52,11 @@ impl<T, B: Backlog> Drop for Taken<'_, T, B> {
             return;
         }
         for got in self.batch.iter_mut() {
-            let index = got.ticket.slot;
+            let index = got.ticket.slot();
             if let Some(Slot::Held { meta, .. }) = self.state.slab.get_mut(index) {
                 self.state.backlog.push(SlotId::from_index(index), mem::take(&mut got.order));
                 *meta = Meta::new(Phase::Queued, 0);
                 self.state.stamps.given_back(index);
-                self.state.in_flight -= 1;
                 self.state.queued += 1;
             }
         }

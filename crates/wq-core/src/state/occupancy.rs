@@ -22,7 +22,8 @@ impl Occupancy {
     /// An item has come.
     #[inline]
     pub(super) const fn entered(&mut self, held: usize, slots: usize) {
-        if held >= slots / 8 {
+        if slots < FEW_SLOTS {
+        } else if held >= slots / 8 {
             self.begin();
         } else {
             self.came += 1;

@@ -87,7 +87,7 @@ impl<T, O> Slab<T, O> {
     /// # Panics
     ///
     /// When 2^32 - 1 items are held at once.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_index(&mut self) -> u32 {
         if self.first_free == NIL && self.retired > 0 {
             self.call_back();
@@ -101,7 +101,7 @@ impl<T, O> Slab<T, O> {
     }
 
     /// Fills the slot that `next_index` named.
-    #[inline]
+    #[inline(always)]
     pub(super) fn insert(&mut self, held: Slot<T, O>) {
         if let Some(slot) = self.slots.get_mut(self.first_free as usize) {
             if let Slot::Free(next) = *slot {
@@ -123,6 +123,13 @@ impl<T, O> Slab<T, O> {
         self.slots.get_mut(index as usize)
     }
 
+    /// The slot of a queued item.
+    #[inline(always)]
+    pub(super) fn get_queued(&mut self, index: u32) -> Option<&mut Slot<T, O>> {
+        self.get_mut(index)
+            .filter(|slot| matches!(slot, Slot::Held { meta, .. } if meta.phase() == Phase::Queued))
+    }
+
     /// The hash of a held slot. The table asks only for those.
     #[inline]
     pub(super) fn spread_hash(&self, index: u32) -> u64 {
@@ -133,7 +140,7 @@ impl<T, O> Slab<T, O> {
     }
 
     /// Frees a held slot and hands out what was in it, so that it can be dropped elsewhere.
-    #[inline]
+    #[inline(always)]
     pub(super) fn free(&mut self, index: u32) -> Option<T> {
         let slot = self.slots.get_mut(index as usize)?;
         if matches!(slot, Slot::Free(_)) {

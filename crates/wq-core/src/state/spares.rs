@@ -13,7 +13,7 @@ impl<T> Spares<T> {
     }
 
     /// A clone of the item, made from a spare if there is one. If `clone_from` panics the spare stays where it is.
-    #[inline]
+    #[inline(always)]
     pub(super) fn clone_of(&mut self, item: &T) -> T
     where
         T: Clone,
@@ -25,7 +25,7 @@ impl<T> Spares<T> {
     }
 
     /// Keeps the item, or hands it back to be dropped.
-    #[inline]
+    #[inline(always)]
     pub(super) fn keep(&mut self, item: T) -> Option<T> {
         if self.items.len() >= self.most {
             return Some(item);

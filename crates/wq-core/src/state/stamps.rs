@@ -25,26 +25,39 @@ impl Stamps {
     #[inline]
     pub(super) fn added(&mut self, slot: u32, now: Option<Instant>) {
         if now.is_some() {
-            self.at(slot).added = now;
+            self.added_at(slot, now);
         }
+    }
+
+    #[inline(never)]
+    fn added_at(&mut self, slot: u32, now: Option<Instant>) {
+        self.at(slot).added = now;
     }
 
     /// The item was handed out: how long it had waited.
     #[inline]
     pub(super) fn got(&mut self, slot: u32, now: Option<Instant>) -> Option<Duration> {
-        let now = now?;
+        now.map(|now| self.got_at(slot, now))
+    }
+
+    #[inline(never)]
+    fn got_at(&mut self, slot: u32, now: Instant) -> Duration {
         let place = self.in_hand.len();
         self.in_hand.push(slot);
         let stamp = self.at(slot);
         (stamp.got, stamp.place) = (Some(now), place);
-        Some(since(stamp.added.take(), now))
+        since(stamp.added.take(), now)
     }
 
     /// The hand-out has ended: how long it took.
     #[inline]
     pub(super) fn done(&mut self, slot: u32, now: Option<Instant>) -> Option<Duration> {
-        let now = now?;
-        Some(since(self.leaves_hand(slot), now))
+        now.map(|now| self.done_at(slot, now))
+    }
+
+    #[inline(never)]
+    fn done_at(&mut self, slot: u32, now: Instant) -> Duration {
+        since(self.leaves_hand(slot), now)
     }
 
     /// The hand-out did not come about: the item waits on, as if added when it was taken.

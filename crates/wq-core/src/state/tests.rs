@@ -88,7 +88,7 @@ fn only_the_ticket_in_force_ends_a_hand_out() {
     state.put(2);
     assert!(matches!(state.done(old, None), Finished::Stale), "the slot holds a queued item");
     let new = state.next().ticket;
-    assert_eq!(old.slot, new.slot);
+    assert_eq!(old.slot(), new.slot());
     assert!(matches!(state.done(old, None), Finished::Stale), "the slot is in other hands");
     state.put(2);
     assert!(matches!(state.done(old, None), Finished::Stale));
@@ -157,13 +157,13 @@ fn shrink_gives_back_what_is_free_and_keeps_what_is_held() {
         state.put(item);
     }
     let tickets: Vec<_> = (0..10).map(|_| state.next().ticket).collect();
-    for ticket in tickets.iter().filter(|ticket| ticket.slot != 4) {
+    for ticket in tickets.iter().filter(|ticket| ticket.slot() != 4) {
         let _ = state.done(*ticket, None);
     }
     state.shrink_to(2);
     state.check();
     assert_eq!(state.slab.slots(), 5);
-    let slots: Vec<u32> = (20..25).map(|item| (state.put(item), state.next().ticket.slot).1).collect();
+    let slots: Vec<u32> = (20..25).map(|item| (state.put(item), state.next().ticket.slot()).1).collect();
     assert_eq!(
         slots,
         [0, 1, 2, 3, 5],
@@ -241,9 +241,9 @@ proptest! {
                 }
                 Step::Done(which) => {
                     if !tickets.is_empty() {
-                        let before = state.in_flight;
+                        let before = state.in_flight();
                         let ended = !matches!(state.done(tickets[which % tickets.len()], None), Finished::Stale);
-                        prop_assert_eq!(state.in_flight, before - usize::from(ended));
+                        prop_assert_eq!(state.in_flight(), before - usize::from(ended));
                     }
                 }
                 Step::Abandon(item) => _ = state.abandon(&item, hash(item), None),

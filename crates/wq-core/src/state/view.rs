@@ -13,7 +13,12 @@ use crate::snapshot::{Counts, Gauges, Phase, Seen};
 impl<T, B: Backlog> State<T, B> {
     #[inline]
     pub(crate) fn counts(&self) -> Counts {
-        Counts { queued: self.queued, in_flight: self.in_flight, to_run_again: self.run_again }
+        Counts { queued: self.queued, in_flight: self.in_flight(), to_run_again: self.run_again as usize }
+    }
+
+    #[inline]
+    pub(super) fn in_flight(&self) -> usize {
+        self.table.len() - self.queued
     }
 
     /// What a scrape reads, in time proportional to the items in flight.
@@ -30,7 +35,7 @@ impl<T, B: Backlog> State<T, B> {
 
     #[inline]
     pub(crate) fn is_idle(&self) -> bool {
-        (self.queued == 0 || planted("drain-ignores-queued")) && self.in_flight == 0
+        (self.queued == 0 || planted("drain-ignores-queued")) && self.in_flight() == 0
     }
 
     /// Whether a get would be handed an item.
@@ -42,7 +47,7 @@ impl<T, B: Backlog> State<T, B> {
     /// Whether an add that respects the capacity would be let in. Always, without a capacity.
     #[inline]
     pub(crate) fn has_room(&self) -> bool {
-        self.capacity.is_none_or(|capacity| self.queued + self.run_again < capacity.get())
+        self.capacity.is_none_or(|capacity| self.queued + (self.run_again as usize) < capacity.get())
     }
 
     pub(crate) fn capacity(&self) -> Option<NonZeroUsize> {
@@ -83,7 +88,7 @@ impl<T, B: Backlog> State<T, B> {
     where
         T: Clone,
     {
-        items.reserve(self.in_flight);
+        items.reserve(self.in_flight());
         let in_hand = self.slab.held().filter(|(_, _, _, meta)| meta.phase() != Phase::Queued);
         in_hand.for_each(|(_, item, _, _)| items.push(item.clone()));
     }

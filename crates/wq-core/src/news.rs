@@ -1,0 +1,51 @@
+//! News: what a change of the state means to those who wait.
+
+use crate::added::Added;
+use crate::planted::planted;
+use crate::state::Finished;
+
+#[derive(Clone, Copy)]
+pub(crate) struct News {
+    /// One more item can be handed out.
+    pub(crate) work: bool,
+    /// Room for one more item came up.
+    pub(crate) room: bool,
+    /// The state may have become idle.
+    pub(crate) idle: bool,
+}
+
+impl News {
+    pub(crate) const NONE: Self = Self { work: false, room: false, idle: false };
+    pub(crate) const WORK: Self = Self { work: true, ..Self::NONE };
+    pub(crate) const ROOM: Self = Self { room: true, ..Self::NONE };
+    pub(crate) const IDLE: Self = Self { idle: true, ..Self::NONE };
+
+    #[inline]
+    pub(crate) fn of_add(added: Added) -> Self {
+        if added == Added::Queued && !planted("wake-before-push") { Self::WORK } else { Self::NONE }
+    }
+
+    #[inline]
+    pub(crate) fn of_finish<T>(finished: &Finished<T>) -> Self {
+        match finished {
+            Finished::Left { .. } => Self::IDLE,
+            Finished::Requeued { .. } if planted("requeue-wakes-nobody") => Self::NONE,
+            Finished::Requeued { .. } => Self::WORK,
+            Finished::Stale => Self::NONE,
+        }
+    }
+
+    pub(crate) fn of_removal() -> Self {
+        if planted("remove-ends-no-drain") { Self::ROOM } else { Self::ROOM.and(Self::IDLE) }
+    }
+
+    #[inline]
+    pub(crate) const fn is_any(self) -> bool {
+        self.work || self.room || self.idle
+    }
+
+    #[inline]
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self { work: self.work || other.work, room: self.room || other.room, idle: self.idle || other.idle }
+    }
+}
