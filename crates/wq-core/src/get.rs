@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::num::NonZeroUsize;
 use std::ops::Deref;
 use std::pin::Pin;
@@ -180,7 +180,9 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         T: Clone,
     {
-        block_on(&mut self.get(), Deadline::NEVER).flatten()
+        let mut get = self.get();
+        let mut wait = poll_fn(|context| get.wait.wait_one(context));
+        block_on(&mut wait, Deadline::NEVER).flatten().map(ProcessingGuard)
     }
 
     /// As [`get_blocking`](Self::get_blocking), for at most this long. With a zero time-out it takes what is there.
@@ -320,6 +322,14 @@ where
         })
     }
 
+    /// Goes to sleep without looking whether something came: a bug on purpose.
+    fn line_up<G>(&mut self, waker: Option<Waker>) -> Poll<Option<Taken<G>>> {
+        if let Some(waker) = waker {
+            self.shared.lock().getters.sleep(&mut self.key, waker);
+        }
+        Poll::Pending
+    }
+
     /// Polls with this way to take from the state. `None`: shut down and empty.
     ///
     /// A waker is user code, so it is cloned before the lock is taken, and only to go to sleep with: here, unless it came
@@ -333,6 +343,9 @@ where
         mut fresh: Option<Waker>,
         mut take: impl FnMut(&mut Core<T, B>) -> Take<G>,
     ) -> Poll<Option<Taken<G>>> {
+        if fresh.is_some() && planted("look-then-line-up") {
+            return self.line_up(fresh.take());
+        }
         loop {
             let _left_waker; // Dropped after the lock.
             let mut core = self.shared.lock();
@@ -350,11 +363,8 @@ where
                     }
                     drop(core);
                     fresh = Some(context.waker().clone());
-                    if planted("look-then-line-up")
-                        && let Some(waker) = fresh.take()
-                    {
-                        self.shared.lock().getters.sleep(&mut self.key, waker);
-                        return Poll::Pending;
+                    if planted("look-then-line-up") {
+                        return self.line_up(fresh.take());
                     }
                     continue;
                 }

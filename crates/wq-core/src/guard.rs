@@ -68,8 +68,8 @@ where
         Self { hand_out: HandOut { shared, ticket: Some(got.ticket) }, item: got.item, order: got.order }
     }
 
-    /// Itself, put together anew. What a call hands out lies in memory; behind this, the way that makes no such call keeps
-    /// its guard in registers.
+    /// Itself, taken apart and put together. What a call hands out lies in memory; behind this, the way that makes no such
+    /// call keeps its guard in registers (`docs/decisions/0008-hot-path.md`).
     #[inline(always)]
     pub(crate) fn anew(self) -> Self {
         let Self { hand_out, item, order } = self;
@@ -134,16 +134,21 @@ where
     where
         T: Clone,
     {
-        let finished; // Dropped after the lock, also if a clone panics.
+        let mut wakes = None; // Fired after the lock, also if a clone panics.
+        let finished; // Dropped after the lock.
         let mut core = self.hand_out.shared.lock();
         finished = self.hand_out.ticket.take().map_or(Finished::Stale, |ticket| core.state.done(ticket, now));
+        // Before the get: if that panics, others must know nevertheless.
+        core.gather(News::of_finish(&finished), &mut wakes);
         let next = match core.state.get(now) {
             Take::Got(got) => Ok(got),
             Take::Nothing => Err(TryGetError::Empty),
             Take::Ended => Err(TryGetError::ShutDown),
         };
-        let room = if next.is_ok() { News::ROOM } else { News::NONE };
-        let wakes = unlock(core, News::of_finish(&finished).and(room));
+        if next.is_ok() {
+            core.gather(News::ROOM, &mut wakes);
+        }
+        drop(core);
         // What was in hand is dropped last: whatever panics in between, the next item has its guard.
         let mut before = None;
         let waited = next.map(|got| {
@@ -214,7 +219,8 @@ macro_rules! guard {
             ///
             /// # Panics
             ///
-            /// If `Clone` of the next item panics: that one is queued still, at the tail, and this guard has ended.
+            /// If `Clone` of the next item panics: that one is queued still, at the tail, and this guard has ended. If a waker,
+            /// an observer or `Drop` of this item panics, both have ended.
             #[inline]
             pub fn done_and_get(self) -> Result<Self, TryGetError>
             where

@@ -3,8 +3,8 @@
 //! A holder keeps it for tens of nanoseconds, so a thread that finds it taken tries again in a moment. If it is taken
 //! then too, others are at work without a pause: each hand-over would cost more than what is done under the lock. So it
 //! lets them work for a while without touching the lock's cache line, and then looks a few times in a row for a moment
-//! in which the lock is free, three times over. Only then does it let the system put it to sleep: that and the wake
-//! cost both sides 30 to 40 us. The rounds are few because a waiter in its pause can lose again and again, and only
+//! in which the lock is free, three times over. Only then, after 110 us, does it let the system put it to sleep: that and
+//! the wake cost both sides 30 to 40 us. The rounds are few because a waiter in its pause can lose again and again, and only
 //! sleeping ones are served fairly.
 
 use std::hint;
@@ -16,12 +16,12 @@ use crate::platform::{Mutex, MutexGuard};
 /// In nanoseconds: until the lock is free again, if there is one other holder now and then.
 const MOMENT: u32 = 300;
 
-/// In nanoseconds: while others are at work without a pause. A quarter of it was slower in the tail by a factor of ten.
-const WHILE: u32 = 34_400;
+/// In nanoseconds: while others are at work without a pause.
+const BUSY: u32 = 34_400;
 
 const ROUNDS: u32 = 3;
 
-/// One try alone falls into a moment in which the lock is free once in seven times.
+/// One alone seldom falls into a moment in which the lock is free.
 const TRIES: u32 = 8;
 
 /// In nanoseconds, between tries.
@@ -53,7 +53,7 @@ impl<T> Lock<T> {
             return guard;
         }
         for _ in 0..ROUNDS {
-            pause(WHILE);
+            pause(BUSY);
             for _ in 0..TRIES {
                 if let Some(guard) = self.0.try_lock() {
                     return guard;
@@ -72,8 +72,8 @@ fn pause(nanoseconds: u32) {
 
 /// How many pause instructions a microsecond takes: they differ by a factor of ten between processors.
 ///
-/// On a single processor, where the holder cannot go on while we pause, too: that somebody is interrupted while he
-/// holds the lock happened there 6 to 23 times in 500,000 items, and a thread may be bound to one of many.
+/// One rule for all machines: a thread sees one processor too if it is bound to one of many
+/// (`docs/decisions/0009-waiting-for-the-lock.md`).
 fn pauses_per_microsecond() -> u32 {
     static PAUSES: OnceLock<u32> = OnceLock::new();
     *PAUSES.get_or_init(|| {

@@ -10,10 +10,10 @@ use crate::builder::Builder;
 use crate::hasher::{DefaultHasher, ItemHash};
 use crate::news::News;
 use crate::planted::planted;
-use crate::shared::{Shared, release};
+use crate::shared::{Core, Shared, release};
 use crate::snapshot::{Counts, Gauges, Snapshot};
 use crate::state::Finished;
-use crate::waiters::Wakes;
+use crate::waiters::{Waiters, Wakes};
 
 /// A work queue: an item waits in it at most once, is in the hands of at most one guard, and no add is forgotten.
 ///
@@ -187,6 +187,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         let _spares; // Dropped after the lock.
         let mut core = self.shared.lock();
         core.state.shrink();
+        let Core { getters, adders, drainers, .. } = &mut *core;
+        [getters, adders, drainers].into_iter().for_each(Waiters::shrink);
         _spares = core.state.take_spares();
     }
 }

@@ -163,6 +163,9 @@ impl<T, B: Backlog> State<T, B> {
         if self.shutting_down {
             return Some(Added::ShutDown);
         }
+        if self.occupancy.is_low() {
+            self.give_back(); // Here, where nothing is half done if the backlog panics.
+        }
         let full = bounded && !self.has_room();
         let slab = &self.slab;
         let entry = self.table.entry(
@@ -244,7 +247,7 @@ impl<T, B: Backlog> State<T, B> {
     {
         let index = id.index();
         let Some(Slot::Held { item, hash, meta, .. }) = self.slab.get_queued(index) else {
-            // Taken apart: so what comes from here needs no place in memory on the other way.
+            // Taken apart, so that the other way needs no place in memory for it (docs/decisions/0008-hot-path.md).
             let Got { item, order, ticket, waited } = self.hand_out_another(now)?;
             return Some(Got { item, order, ticket, waited });
         };
@@ -384,6 +387,15 @@ impl<T, B: Backlog> State<T, B> {
         self.spares.take()
     }
 
+    #[cold]
+    #[inline(never)]
+    fn give_back(&mut self) {
+        self.occupancy.begin();
+        if Occupancy::is_worth_it(self.slab.slots()) {
+            self.shrink();
+        }
+    }
+
     /// Gives back memory that is not in use, but for the spares.
     pub(crate) fn shrink(&mut self) {
         self.shrink_to(Occupancy::enough(self.table.len()));
@@ -426,7 +438,7 @@ impl<T, B: Backlog> State<T, B> {
         self.forget(index, hash)
     }
 
-    /// Takes an item out of table and slab. The caller has counted it: the backlog may panic when it shrinks.
+    /// Takes an item out of table and slab. The caller has counted it.
     #[inline(always)]
     fn forget(&mut self, index: u32, hash: ItemHash) -> Option<T> {
         if let Ok(entry) = self.table.find_entry(hash.spread(), |&other| other == index) {
@@ -434,9 +446,7 @@ impl<T, B: Backlog> State<T, B> {
         }
         let item = self.slab.free(index);
         self.stamps.left(index);
-        if self.occupancy.left(self.slab.slots()) {
-            self.shrink();
-        }
+        self.occupancy.left();
         item
     }
 }

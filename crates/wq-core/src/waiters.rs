@@ -1,5 +1,5 @@
 //! Waiters: who sleeps until something comes, first in first out, and how many of them are woken. Pure: wakers go in and
-//! out, none is called, cloned or dropped in here.
+//! out, [`Waiters`] calls, clones and drops none.
 //!
 //! At most [`IN_FLIGHT`] waiters are woken and not yet there. One that arrives calls the next while there is something
 //! left, so a burst is spread without waking everybody for it. What keeps this from losing a wake-up:
@@ -85,7 +85,7 @@ impl Drop for Wakes {
     #[inline]
     fn drop(&mut self) {
         self.call_all();
-        // Only after a panic in the first waker.
+        // Only after a panic in a waker.
         while let Some(waker) = self.more.pop() {
             waker.wake();
         }
@@ -174,7 +174,8 @@ impl Waiters {
         left
     }
 
-    /// Something came: whether to wake a waiter for it. Not while enough are on their way, but for one such call of many.
+    /// Counts something that came: whether to wake a waiter for it. Not while enough are on their way, but for one such of
+    /// many.
     #[inline(always)]
     pub(crate) fn is_due(&mut self) -> bool {
         self.asleep > 0 && (self.woken < IN_FLIGHT || self.press())
@@ -197,8 +198,7 @@ impl Waiters {
         }
     }
 
-    /// So many things came at once, or a waiter that arrived leaves so many: wakes as many waiters, unless enough are
-    /// on their way.
+    /// So many things came at once: wakes as many waiters, unless enough are on their way.
     #[inline]
     pub(crate) fn call_for(&mut self, things: usize, wakes: &mut Wakes) {
         let mut left = things;
@@ -274,6 +274,21 @@ impl Waiters {
             _ => self.last = before,
         }
         self.asleep -= 1;
+    }
+
+    /// Gives back the free entries at the end.
+    pub(crate) fn shrink(&mut self) {
+        while let Some(Entry::Free(_)) = self.entries.last() {
+            self.entries.pop();
+        }
+        self.first_free = NIL;
+        for (index, entry) in (0..NIL).zip(&mut self.entries) {
+            if let Entry::Free(next) = entry {
+                *next = self.first_free;
+                self.first_free = index;
+            }
+        }
+        self.entries.shrink_to_fit();
     }
 
     /// Nobody waits: the entries are all free.

@@ -23,28 +23,32 @@ impl Occupancy {
     #[inline]
     pub(super) const fn entered(&mut self, held: usize, slots: usize) {
         if slots < FEW_SLOTS {
-        } else if held >= slots / 8 {
+            return;
+        }
+        if held >= slots / 8 {
             self.begin();
         } else {
             self.came += 1;
         }
     }
 
-    /// An item has gone. Whether to give memory back: what that takes is little for each of those that have passed, and of
-    /// those that had come to fill the slots.
+    /// An item has gone.
     #[inline]
-    pub(super) const fn left(&mut self, slots: usize) -> bool {
-        if self.came == 0 {
-            return false;
+    pub(super) const fn left(&mut self) {
+        if self.came > 0 {
+            self.came -= 1;
+            self.passed += 1;
         }
-        self.came -= 1;
-        self.passed += 1;
-        self.passed >= PASSAGES && self.look(slots)
     }
 
-    #[cold]
-    const fn look(&mut self, slots: usize) -> bool {
-        self.begin();
+    /// Whether so many have passed that memory is to be given back: what that takes is little for each of them, and of those
+    /// that had come to fill the slots.
+    #[inline]
+    pub(super) const fn is_low(&self) -> bool {
+        self.passed >= PASSAGES
+    }
+
+    pub(super) const fn is_worth_it(slots: usize) -> bool {
         slots >= FEW_SLOTS
     }
 

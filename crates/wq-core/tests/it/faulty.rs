@@ -119,6 +119,35 @@ fn an_item_whose_push_panics_at_the_end_of_its_guard_stays_in_flight_until_it_is
 }
 
 #[test]
+fn a_panic_in_pop_after_the_last_item_has_ended_wakes_who_drains() {
+    let queue = queue();
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    let (mut drained, wakes) = (queue.drained(), Wakes::new());
+    assert!(wakes.poll(&mut drained).is_pending());
+    FAULT.set(Some("pop"));
+    assert!(panics(|| guard.done_and_get().is_ok()));
+    assert_eq!(wakes.count(), 1);
+    assert!(wakes.poll(&mut drained).is_ready());
+}
+
+#[test]
+fn a_panic_in_shrink_of_a_queue_that_gives_memory_back_by_itself_loses_nothing() {
+    let queue = queue();
+    queue.add_all(0..4096);
+    rest(&queue);
+    FAULT.set(Some("shrink"));
+    let mut panicked = 0;
+    for item in 0..4096 {
+        panicked += usize::from(panics(|| queue.add(item)));
+        queue.add(item);
+        queue.try_get().unwrap().done();
+        assert!(queue.counts().is_idle());
+    }
+    assert_eq!((FAULT.get(), panicked), (None, 1), "it was shrunk, and said so to an add");
+}
+
+#[test]
 fn work_that_panics_in_a_task_ends_its_item_and_leaves_the_rest_queued() {
     let queue = WorkQueue::new();
     queue.add_all([1, 2, 3]);

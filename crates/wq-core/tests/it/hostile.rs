@@ -155,6 +155,21 @@ fn a_panic_in_clone_in_done_and_get_ends_the_first_item_all_the_same() {
 }
 
 #[test]
+fn a_panic_in_clone_in_done_and_get_wakes_who_waits_for_what_runs_again() {
+    let queue = WorkQueue::new();
+    queue.add(Item(1));
+    let guard = queue.try_get().unwrap();
+    let (mut get, wakes) = (queue.get(), Wakes::new());
+    assert!(wakes.poll(&mut get).is_pending());
+    queue.add(Item(1));
+    set(Some((Trap::Clone, 1)));
+    assert!(panics(|| guard.done_and_get().is_ok()));
+    set(None);
+    assert_eq!((queue.len(), wakes.count()), (1, 1));
+    assert!(wakes.poll(&mut get).is_ready());
+}
+
+#[test]
 fn a_panic_in_clone_in_shutdown_now_hands_nothing_back_and_loses_nothing() {
     let queue = WorkQueue::new();
     queue.add_all([Item(1), Item(2)]);
