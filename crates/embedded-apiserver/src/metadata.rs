@@ -1,6 +1,7 @@
 //! `metadata` of an object while a request works on it: what the server sets, keeps and refuses.
 
-use std::collections::HashMap;
+use std::cell::LazyCell;
+use std::collections::{BTreeSet, HashMap};
 
 use fastrand::Rng;
 use serde_json::{Map, Value};
@@ -179,6 +180,9 @@ pub(crate) fn check(object: &Object, causes: &mut Causes) {
 fn check_owners(object: &Object, causes: &mut Causes) {
     let owners = get(object, "ownerReferences").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut controller: Option<String> = None;
+    // Each is said once, and all owners are shown in each: up to where a message is cut.
+    let mut said = BTreeSet::new();
+    let shown = LazyCell::new(|| shown_owners(owners));
     for owner in owners {
         if causes.is_full() {
             return;
@@ -199,17 +203,32 @@ fn check_owners(object: &Object, causes: &mut Causes) {
         if owner.get("controller") == Some(&Value::Bool(true)) {
             let named = format!("{}/{}", says("kind"), says("name"));
             if let Some(first) = &controller {
-                let shown = owners.iter().map(shown_owner).collect::<Vec<_>>().join(",");
                 let why = format!(
                     "Only one reference can have Controller set to true. Found \"true\" in references for {first} \
                      and {named}"
                 );
-                causes.push(Cause::invalid_text("metadata.ownerReferences", &format!("[{shown}]"), &why));
+                if said.insert(named) {
+                    causes.push(Cause::invalid_text("metadata.ownerReferences", &shown, &why));
+                }
             } else {
                 controller = Some(named);
             }
         }
     }
+}
+
+/// All owner references in a list, or as many as a message has room for.
+fn shown_owners(owners: &[Value]) -> String {
+    let mut shown = String::from("[");
+    for (at, owner) in owners.iter().enumerate() {
+        if shown.len() > Cause::LONGEST {
+            break;
+        }
+        shown.push_str(if at > 0 { "," } else { "" });
+        shown.push_str(&shown_owner(owner));
+    }
+    shown.push(']');
+    shown
 }
 
 /// An owner reference as Go writes it: in the order of its type.

@@ -162,6 +162,9 @@ impl Cause {
         json!({ "reason": self.reason, "message": self.message, "field": self.field })
     }
 
+    /// So many bytes of a field or a message are kept.
+    pub(crate) const LONGEST: usize = 4096;
+
     /// Field and message cut to what an answer may hold of them: a client may send a megabyte as a label.
     pub(super) fn shortened(mut self) -> Self {
         shorten(&mut self.field);
@@ -171,9 +174,8 @@ impl Cause {
 }
 
 fn shorten(text: &mut String) {
-    const MOST: usize = 4096;
-    if text.len() > MOST {
-        text.truncate(text.floor_char_boundary(MOST));
+    if text.len() > Cause::LONGEST {
+        text.truncate(text.floor_char_boundary(Cause::LONGEST));
         text.push_str("...");
     }
 }

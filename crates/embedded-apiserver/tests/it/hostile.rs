@@ -143,8 +143,11 @@ async fn what_is_wrong_a_thousandfold_is_said_in_a_few_words() {
     let finalizers: Vec<_> = (0..count).map(|at| format!("a b{at}")).collect();
     let controller =
         json!({ "apiVersion": "v1", "kind": "Event", "name": "", "uid": "", "controller": true });
+    let namesake = |at: u32| json!({ "apiVersion": "v1", "kind": "K", "name": "n", "uid": at.to_string(), "controller": true });
+    let namesakes: Vec<_> = (0..30_000).map(namesake).collect();
     for (metadata, data) in [
         (json!({ "ownerReferences": vec![json!({}); 300_000] }), json!({})),
+        (json!({ "ownerReferences": namesakes }), json!({})),
         (json!({ "ownerReferences": vec![controller; 10_000] }), json!({})),
         (json!({ "finalizers": finalizers }), json!({})),
         (json!({ "finalizers": ["\u{1}".repeat(500_000)] }), json!({})),

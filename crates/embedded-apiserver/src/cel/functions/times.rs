@@ -77,9 +77,20 @@ fn part(function: &str, time: Timestamp, zone: &str) -> Option<Called> {
 
 /// Reads a point in time as cel-go does: RFC 3339 in capitals, from the year 1 on.
 pub(crate) fn timestamp(text: &str) -> Option<Timestamp> {
-    let plain = |byte: &u8| byte.is_ascii_digit() || b"-:.+TZ".contains(byte);
-    let is_plain = text.bytes().all(|byte| plain(&byte)) && text.as_bytes().get(10) == Some(&b'T');
-    text.parse().ok().filter(|time: &Timestamp| is_plain && time.as_second() >= YEAR_ONE)
+    text.parse().ok().filter(|time: &Timestamp| is_rfc3339(text) && time.as_second() >= YEAR_ONE)
+}
+
+/// Whether a text is `2026-01-02T03:04:05.678Z`, or has an offset as `+01:00` at its end. What it says may be impossible
+/// still; a leap second is, for Go.
+fn is_rfc3339(text: &str) -> bool {
+    let shape: String = text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect();
+    let Some(rest) = shape.strip_prefix("0000-00-00T00:00:00") else { return false };
+    let zone = match rest.strip_prefix('.') {
+        Some(fraction) if fraction.starts_with('0') => fraction.trim_start_matches('0'),
+        Some(_) => return false,
+        None => rest,
+    };
+    matches!(zone, "Z" | "+00:00" | "-00:00") && text.get(17..19) < Some("60")
 }
 
 /// The first second of the year 1.
