@@ -13,6 +13,7 @@ mod play;
 mod print;
 mod shrink;
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 use futures::StreamExt as _;
@@ -56,6 +57,8 @@ pub struct Report {
     pub watches: usize,
     /// How many events the watches showed.
     pub events: usize,
+    /// How many plays of a sequence were played anew, as nothing could be said of them.
+    pub replayed: u32,
     /// What was found, each as small as it gets.
     pub found: Vec<String>,
 }
@@ -67,14 +70,16 @@ pub struct Report {
 /// A dropped run leaves namespaces behind.
 pub async fn run(pair: &Pair, plan: &Plan) -> Report {
     let mut report = Report::default();
-    let seeds = (0..).map(|at| plan.seed.wrapping_add(at));
+    // What has begun is played to its end: of those that take long, many disagree.
+    let enough = Cell::new(false);
+    let seeds = (0..).map(|at| plan.seed.wrapping_add(at)).take_while(|_| !enough.get());
     let mut played = futures::stream::iter(seeds)
         .map(|seed| async move {
             let drawn = draw::sequence(seed, LENGTH, &plan.kinds);
             let outcome = pair.play(&drawn).await;
             (seed, drawn, outcome)
         })
-        // Of one sequence, no other is begun beside it: whichever ends first ends a run.
+        // Beside one sequence that is enough, no other is begun.
         .buffer_unordered(plan.at_once.min(plan.calls.div_ceil(LENGTH)).max(1));
     let (mut wrong, mut sorts) = (Vec::new(), BTreeSet::new());
     while let Some((seed, drawn, outcome)) = played.next().await {
@@ -84,11 +89,9 @@ pub async fn run(pair: &Pair, plan: &Plan) -> Report {
         // One of each sort: what is wrong in one way is often seen.
         let found = outcome.disagreement.filter(|found| sorts.insert(found.sort()));
         wrong.extend(found.map(|disagreement| (seed, drawn, disagreement)));
-        if wrong.len() >= plan.enough || report.calls >= plan.calls {
-            break;
-        }
+        enough.set(wrong.len() >= plan.enough || report.calls >= plan.calls);
     }
-    drop(played);
+    report.replayed = pair.replayed();
     wrong.sort_by_key(|(seed, ..)| *seed);
     for (seed, calls, first) in wrong {
         let (calls, disagreement) = shrink::smallest(pair, calls, first).await;

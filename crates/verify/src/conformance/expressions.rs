@@ -112,7 +112,7 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         case(
             "times_are_written_in_capitals",
-            "A timestamp has its T and its Z in capitals, and a year from 1 on.",
+            "A timestamp is written in full, has its T and its Z in capitals, and a year from 1 on.",
             async |t| {
                 are_true(
                     t,
@@ -125,6 +125,11 @@ pub(super) fn cases() -> Vec<Case> {
                     "2020-01-01T00:00:00z",
                     "0000-12-31T00:00:00Z",
                     "2020-01-01 00:00:00Z",
+                    "2020-01-01T00:00Z",
+                    "2020-01-01T00Z",
+                    "2020-01-01T00:00:00+01",
+                    "2020-01-01T00:00:60Z",
+                    "2020-01-01T00:00:00.Z",
                 ];
                 for time in wrong {
                     let rule = format!("timestamp('{time}') < timestamp('2026-01-01T00:00:00Z')");

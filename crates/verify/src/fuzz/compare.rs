@@ -183,8 +183,12 @@ impl Relation {
         } else if is_address(a) && is_address(b) {
             self.same_drawn(a, b)
         } else if is_number(a) && is_number(b) {
-            let known = a.parse().ok().is_some_and(|a: u64| self.versions.contains_key(&a));
-            if known { self.same_version(a, b) } else { self.in_order(a, b) }
+            // Of versions, which are no less than the first one known. What a client has sent is less, and stays equal.
+            match a.parse::<u64>().ok().and_then(|a| self.versions.range(..=a).next_back().zip(Some(a))) {
+                Some(((known, _), a)) if *known == a => self.same_version(&a.to_string(), b),
+                Some(_) => self.in_order(a, b),
+                None => same("word", a, b),
+            }
         } else if is_age(a) && is_age(b) || is_time(a) && is_time(b) {
             Ok(())
         } else if let (Some((of, number)), Some((same, other))) = (node_port(a), node_port(b))

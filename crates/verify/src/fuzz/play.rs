@@ -42,6 +42,7 @@ pub struct Pair {
     embedded: Side,
     run: String,
     played: AtomicU32,
+    replayed: AtomicU32,
 }
 
 struct Side {
@@ -106,7 +107,13 @@ impl Pair {
             embedded: side("embedded", embedded),
             run,
             played: AtomicU32::new(0),
+            replayed: AtomicU32::new(0),
         }
+    }
+
+    /// How many plays have been repeated.
+    pub(super) fn replayed(&self) -> u32 {
+        self.replayed.load(Ordering::Relaxed)
     }
 
     /// Plays a sequence in a namespace of its own.
@@ -118,6 +125,7 @@ impl Pair {
                 return played;
             }
             replays += 1;
+            self.replayed.fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -239,7 +247,7 @@ impl Stage<'_> {
             }
         };
         self.played.calls += 1;
-        self.comparable &= !is_late(&real.text);
+        self.comparable &= real.code == embedded.code || !is_late(&real.text);
         self.answers(&real, &embedded).map_err(|why| (at, said(why), real.text.clone()))?;
         for (memory, answer) in self.memories.iter_mut().zip([&real, &embedded]) {
             memory.learn(id, request, &answer.body);

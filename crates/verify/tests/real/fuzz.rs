@@ -38,11 +38,12 @@ async fn random_calls_are_answered_as_by_the_real_server() {
     plan.kinds = kinds.split(',').filter(|kind| !kind.is_empty()).map(str::to_owned).collect();
     let report = fuzz::run(&pair, &plan).await;
     println!(
-        "differential fuzz: seed={} calls={} watches={} events={} disagreements={}",
+        "differential fuzz: seed={} calls={} watches={} events={} replayed={} disagreements={}",
         plan.seed,
         report.calls,
         report.watches,
         report.events,
+        report.replayed,
         report.found.len()
     );
     assert!(report.found.is_empty(), "{}", report.found.join("\n\n"));

@@ -151,6 +151,21 @@ fn what_was_drawn_again_is_no_agreement_and_is_known() {
 }
 
 #[test]
+fn numbers_that_are_no_versions_must_be_equal() {
+    let of = |version: u32| json!({ "metadata": { "resourceVersion": version.to_string() } });
+    let data = |value: &str| json!({ "data": { "k": value } });
+    let mut relation = Relation::default();
+    assert!(relation.bodies(&data("1"), &data("2")).is_err(), "when none is known");
+    assert!(relation.bodies(&of(207), &of(5)).is_ok());
+    assert!(relation.bodies(&data("1"), &data("2")).is_err(), "less than any version");
+    let long = |most: u32| said(&format!("must be no more than {most} characters"));
+    assert!(relation.bodies(&long(63), &long(253)).is_err());
+    let old = |version: u32| said(&format!("The provided resource version is too old ({version})"));
+    assert!(relation.bodies(&old(208), &old(6)).is_ok());
+    assert!(relation.bodies(&old(208), &old(4)).is_err(), "at another place in the order");
+}
+
+#[test]
 fn versions_are_related_where_go_prints_a_map() {
     let status = |text: &str| json!({ "kind": "Status", "message": format!("Invalid value: {text}: no") });
     let of = |version: u32| json!({ "metadata": { "resourceVersion": version.to_string() } });
