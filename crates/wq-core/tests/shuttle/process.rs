@@ -2,8 +2,8 @@
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, PoisonError};
 use std::task::{Poll, Waker};
 
 use shuttle::future::{block_on, yield_now};
@@ -32,18 +32,20 @@ impl Drop for Held<'_> {
 }
 
 /// Waits for another thread. Not by shuttle's own `JoinHandle`, which calls wakers under a lock.
+///
+/// A lock is poisoned by a panic of anybody: all threads of a schedule run on one of the machine.
 async fn elsewhere() {
     let event = Arc::new(Mutex::new((false, None::<Waker>)));
     let there = Arc::clone(&event);
     thread::spawn(move || {
-        let mut event = there.lock().unwrap();
+        let mut event = there.lock().unwrap_or_else(PoisonError::into_inner);
         event.0 = true;
         let waker = event.1.take();
         drop(event);
         waker.into_iter().for_each(Waker::wake);
     });
     poll_fn(|context| {
-        let mut event = event.lock().unwrap();
+        let mut event = event.lock().unwrap_or_else(PoisonError::into_inner);
         if event.0 {
             return Poll::Ready(());
         }
