@@ -217,7 +217,9 @@ impl Stage<'_> {
     async fn send(&mut self, at: usize, id: usize, request: &Request) -> Result<(), Wrong> {
         let fill = |memory: &Memory| request.fill(memory);
         let (Some(a), Some(b)) = (fill(&self.memories[0]), fill(&self.memories[1])) else { return Ok(()) };
-        if request.method == Method::GET && a.path.contains("resourceVersion=") {
+        // Whether a Job's labels that go unsaid are a change depends on what the real server's cache has seen.
+        let of_job = a.path.contains("/jobs/") && request.method != Method::GET;
+        if of_job || request.method == Method::GET && a.path.contains("resourceVersion=") {
             self.settle(request).await;
         }
         let writes = request.method != Method::GET;

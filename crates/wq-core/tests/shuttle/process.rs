@@ -132,7 +132,17 @@ impl Host {
     }
 }
 
+/// One of a crew fails while the others wait, and nobody ends the queue.
+fn a_failure_ends_its_crew() {
+    let queue = WorkQueue::new();
+    queue.add(0);
+    let ended =
+        queue.process_blocking(usize::from(1 + roll(3)), |_: ProcessingGuard<'_, u8>| Err::<(), ()>(()));
+    assert!(matches!(ended, Err(ProcessError::Failed { done: 0, .. })));
+}
+
 pub(crate) fn processes_that_fail_and_are_dropped() {
+    a_failure_ends_its_crew();
     let (queue, books) = (WorkQueue::new(), Arc::new(Books::default()));
     let adders = [(); 2].map(|()| {
         let (queue, books) = (queue.clone(), Arc::clone(&books));
