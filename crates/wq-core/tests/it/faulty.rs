@@ -132,13 +132,14 @@ fn a_panic_in_pop_after_the_last_item_has_ended_wakes_who_drains() {
 }
 
 #[test]
+#[cfg(not(miri))] // Thousands of items come and go before memory is given back.
 fn a_panic_in_shrink_of_a_queue_that_gives_memory_back_by_itself_loses_nothing() {
     let queue = queue();
-    queue.add_all(0..4096);
+    queue.add_all(0..1100);
     rest(&queue);
     FAULT.set(Some("shrink"));
     let mut panicked = 0;
-    for item in 0..4096 {
+    for item in 0..1100 {
         panicked += usize::from(panics(|| queue.add(item)));
         queue.add(item);
         queue.try_get().unwrap().done();
