@@ -11,28 +11,6 @@ use crate::conformance::{APPLY, Case, STRATEGIC, case};
 pub(super) fn cases() -> Vec<Case> {
     vec![
         case(
-            "empty_metadata_that_were_applied_are_stored",
-            "An apply of a custom object with an empty list in its metadata stores it, and nobody is shown it: the next \
-             write leaves it out, which is a new version, and the same apply again is one each time.",
-            async |t| {
-                let path = t.widgets("/a?fieldManager=m");
-                let mut object = widget("a", json!({}));
-                object["metadata"]["finalizers"] = json!([]);
-                let made = t.patch(&path, APPLY, &object).await?.is(201)?;
-                holds("the list is not shown", made["metadata"]["finalizers"].is_null())?;
-                let left_out = t.merge(&t.widgets("/a"), json!({})).await?.is(200)?;
-                holds("leaving it out is a write", number(&left_out) > number(&made))?;
-                let same_again = t.merge(&t.widgets("/a"), json!({})).await?.is(200)?;
-                same("the version after that", version(&same_again), version(&left_out))?;
-                let to_status =
-                    t.patch(&t.widgets("/a/status?fieldManager=n"), APPLY, &object).await?.is(200)?;
-                same("the version after an apply to the status", version(&to_status), version(&left_out))?;
-                let once = t.patch(&path, APPLY, &object).await?.is(200)?;
-                let twice = t.patch(&path, APPLY, &object).await?.is(200)?;
-                holds("each apply is a write", number(&twice) > number(&once))
-            },
-        ),
-        case(
             "a_time_that_is_none_is_no_time_of_an_applied_custom_object",
             "An apply of a custom object with a number for a time, or with a generation that is no whole number, answers \
              201 without it.",

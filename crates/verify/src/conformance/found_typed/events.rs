@@ -58,16 +58,5 @@ pub(super) fn cases() -> Vec<Case> {
                 answer.says(422, "Invalid", word).map(drop)
             },
         ),
-        case(
-            "the_instance_that_reports_is_a_source_like_a_host",
-            "A table of Events has the reporting instance where there is no host.",
-            async |t| {
-                t.make(&t.new_events(""), new_event("e", &t.namespace)).await?;
-                let table =
-                    t.send(Method::GET, &t.new_events(""), &[("accept", TABLE)], "").await?.is(200)?;
-                let both = |cell: &Value| cell.as_str().is_some_and(|source| source.ends_with(", i"));
-                holds("a cell has the instance", items(&table, "/rows/0/cells").iter().any(both))
-            },
-        ),
     ]
 }
