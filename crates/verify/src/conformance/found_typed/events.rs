@@ -1,13 +1,10 @@
 //! What random calls found of Events, which have two groups and the words of one.
 
-use http::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::conformance::answer::*;
 use crate::conformance::objects::*;
 use crate::conformance::{Case, case};
-
-const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
