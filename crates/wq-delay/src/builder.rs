@@ -1,9 +1,9 @@
 //! `Builder`: everything that is settled before a delaying queue exists.
 
-use crate::heap::SecondAdd;
 use crate::queue::{DelayingQueue, ImmediateAdd};
 use crate::shared::{Settings, Shared};
 use crate::timer::Timer;
+use crate::wish::SecondAdd;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! `Drained`: waiting until nothing is delayed, nothing queued and nothing in flight, all in one moment.
 
 use crate::parking::thread_waker;
+use crate::planted::planted;
 use crate::queue::DelayingQueue;
 use crate::scheduled::NotDrained;
 use std::fmt;
@@ -79,7 +80,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Future for Drained<'_, T, B, S> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
         let shared = &*this.queue.shared;
-        if !shared.drain_awaits_delayed {
+        if !shared.drain_awaits_delayed || planted("drain-ignores-delayed") {
             // What is due is queued, also if nobody has looked yet.
             this.queue.move_due();
             return Pin::new(&mut this.core).poll(context);

@@ -4,9 +4,12 @@
 //! table of slot numbers. Comparing inside the heap array instead of through the slab is what makes it fast;
 //! eight children share two cache lines. Deadlines are exact nanoseconds on the queue's own time line.
 
+use crate::planted::planted;
 use crate::tick::Tick;
+use crate::wish::{Term, Wish};
 use hashbrown::HashTable;
 use std::borrow::Borrow;
+use std::num::NonZeroU64;
 
 #[cfg(test)]
 mod tests;
@@ -17,21 +20,6 @@ const ARITY: usize = 8;
 const NONE: u32 = u32::MAX;
 /// Below this capacity, memory is never given back by itself.
 const SMALL: usize = 1024;
-
-/// What happens to the deadline of an item that waits already when it is added with a delay once more.
-///
-/// The orders of both adds are merged in every case.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-#[non_exhaustive]
-pub enum SecondAdd {
-    /// The earlier deadline wins, as in client-go: an earlier request is never lost, a later one is dropped.
-    #[default]
-    Earliest,
-    /// The later deadline wins: each add postpones (debounce).
-    Latest,
-    /// The newest call wins, whichever way it moves the deadline.
-    Replace,
-}
 
 /// What an insertion did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +48,9 @@ struct Node {
 
 impl Node {
     fn before(&self, other: &Self) -> bool {
+        if planted("ties-in-any-order") {
+            return self.deadline < other.deadline;
+        }
         (self.deadline, self.sequence) < (other.deadline, other.sequence)
     }
 }
@@ -67,7 +58,37 @@ impl Node {
 #[derive(Debug)]
 enum Slot<T, O> {
     Free { next: u32 },
-    Held { item: T, order: O, hash: u64, position: u32 },
+    Held { item: T, order: O, hash: ShortHash, position: u32, limit: Limit },
+}
+
+/// A hash folded to 32 bits: it makes room for the limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ShortHash(u32);
+
+impl ShortHash {
+    #[expect(clippy::cast_possible_truncation, reason = "both halves are folded into the lower one")]
+    fn of(hash: u64) -> Self {
+        Self((hash ^ (hash >> 32)) as u32)
+    }
+
+    /// As the table wants it: it takes the bucket from the low bits and a tag from the seven highest.
+    fn spread(self) -> u64 {
+        u64::from(self.0) << 32 | u64::from(self.0)
+    }
+}
+
+/// How far debounced adds may put an item off. Never zero, so that a free slot costs no extra word.
+#[derive(Debug, Clone, Copy)]
+struct Limit(NonZeroU64);
+
+impl Limit {
+    fn of(term: Term) -> Self {
+        Self(NonZeroU64::new(term.limit.0).unwrap_or(NonZeroU64::MIN))
+    }
+
+    fn tick(self) -> Tick {
+        Tick(self.0.get())
+    }
 }
 
 /// The items that wait, ordered by deadline, each at most once.
@@ -116,35 +137,35 @@ impl<T: Eq, O> DelayHeap<T, O> {
         hash: u64,
         item: T,
         order: O,
-        deadline: Tick,
-        policy: SecondAdd,
+        wish: Wish,
         merge: impl FnOnce(&mut O, O),
     ) -> (Inserted, Option<T>) {
         self.refresh_sequences();
+        let hash = ShortHash::of(hash);
         if let Some(slot) = self.find(hash, &item) {
-            let Some(Slot::Held { order: held, position, .. }) = self.slots.get_mut(slot as usize) else {
+            let Some(Slot::Held { order: held, position, limit, .. }) = self.slots.get_mut(slot as usize)
+            else {
                 return (Inserted::Kept, Some(item)); // unreachable: the table names held slots only
             };
             merge(held, order);
             let position = *position as usize;
             let old = self.nodes[position].deadline;
-            let moves = match policy {
-                SecondAdd::Earliest => deadline < old,
-                SecondAdd::Latest => deadline > old,
-                SecondAdd::Replace => deadline != old,
-            };
-            if !moves {
+            let term = wish.after(Term { deadline: old, limit: limit.tick() });
+            *limit = Limit::of(term);
+            if term.deadline == old {
                 return (Inserted::Kept, Some(item));
             }
-            self.reposition(position, deadline);
+            self.reposition(position, term.deadline);
             return (Inserted::Moved, Some(item));
         }
         let sequence = self.take_sequence();
         let position = self.nodes.len();
-        let slot = self.occupy(Slot::Held { item, order, hash, position: index(position) });
+        let term = wish.term();
+        let held = Slot::Held { item, order, hash, position: index(position), limit: Limit::of(term) };
+        let slot = self.occupy(held);
         let slots = &self.slots;
-        self.table.insert_unique(hash, slot, |&slot| hash_of(slots, slot));
-        self.nodes.push(Node { deadline, sequence, slot });
+        self.table.insert_unique(hash.spread(), slot, |&slot| hash_of(slots, slot));
+        self.nodes.push(Node { deadline: term.deadline, sequence, slot });
         self.sift_up(position);
         (Inserted::New, None)
     }
@@ -155,7 +176,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let slot = self.find(hash, item)?;
+        let slot = self.find(ShortHash::of(hash), item)?;
         let position = self.position_of(slot)?;
         self.take_at(position)
     }
@@ -167,11 +188,16 @@ impl<T: Eq, O> DelayHeap<T, O> {
         Q: Eq + ?Sized,
     {
         self.refresh_sequences();
-        let Some(position) = self.find(hash, item).and_then(|slot| self.position_of(slot)) else {
-            return false;
+        let Some(slot) = self.find(ShortHash::of(hash), item) else { return false };
+        let Some(Slot::Held { position, limit, .. }) = self.slots.get_mut(slot as usize) else {
+            return false; // unreachable: the table names held slots only
         };
-        if self.nodes[position].deadline < until {
-            self.reposition(position, until);
+        let position = *position as usize;
+        let old = self.nodes[position].deadline;
+        let term = Term { deadline: old, limit: limit.tick() }.postponed(until);
+        *limit = Limit::of(term);
+        if term.deadline != old {
+            self.reposition(position, term.deadline);
         }
         true
     }
@@ -182,7 +208,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let position = self.find(hash, item).and_then(|slot| self.position_of(slot))?;
+        let position = self.find(ShortHash::of(hash), item).and_then(|slot| self.position_of(slot))?;
         Some(self.nodes[position].deadline)
     }
 
@@ -194,10 +220,12 @@ impl<T: Eq, O> DelayHeap<T, O> {
         order: O,
         merge: impl FnOnce(&mut O, O),
     ) -> Result<(), O> {
-        let Some(slot) = self.find(hash, item) else { return Err(order) };
+        let Some(slot) = self.find(ShortHash::of(hash), item) else { return Err(order) };
         match self.slots.get_mut(slot as usize) {
             Some(Slot::Held { order: held, .. }) => {
-                merge(held, order);
+                if !planted("joined-order-is-lost") {
+                    merge(held, order);
+                }
                 Ok(())
             }
             _ => Err(order),
@@ -240,10 +268,10 @@ impl<T: Eq, O> DelayHeap<T, O> {
             let Some(slot) = old.get_mut(node.slot as usize) else { continue };
             let held = std::mem::replace(slot, Slot::Free { next: NONE });
             node.slot = index(position);
-            if let Slot::Held { item, order, hash, .. } = held {
-                slots.push(Slot::Held { item, order, hash, position: node.slot });
+            if let Slot::Held { item, order, hash, limit, .. } = held {
+                slots.push(Slot::Held { item, order, hash, position: node.slot, limit });
                 let slots = &slots;
-                self.table.insert_unique(hash, node.slot, |&slot| hash_of(slots, slot));
+                self.table.insert_unique(hash.spread(), node.slot, |&slot| hash_of(slots, slot));
             }
         }
         self.slots = slots;
@@ -257,14 +285,14 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.nodes.capacity().max(self.slots.capacity()).max(self.table.capacity())
     }
 
-    fn find<Q>(&self, hash: u64, item: &Q) -> Option<u32>
+    fn find<Q>(&self, hash: ShortHash, item: &Q) -> Option<u32>
     where
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
         let slots = &self.slots;
         self.table
-            .find(hash, |&slot| match slots.get(slot as usize) {
+            .find(hash.spread(), |&slot| match slots.get(slot as usize) {
                 Some(Slot::Held { item: held, hash: held_hash, .. }) => {
                     *held_hash == hash && held.borrow() == item
                 }
@@ -298,7 +326,11 @@ impl<T: Eq, O> DelayHeap<T, O> {
     fn take_at(&mut self, position: usize) -> Option<Waiting<T, O>> {
         let node = self.nodes.swap_remove(position);
         if position < self.nodes.len() {
-            self.settle_at(position);
+            if planted("gap-not-settled") {
+                self.note_position(position);
+            } else {
+                self.settle_at(position);
+            }
         }
         let free = Slot::Free { next: self.first_free };
         let Slot::Held { item, order, hash, .. } =
@@ -307,7 +339,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
             return None; // unreachable: nodes name held slots only
         };
         self.first_free = node.slot;
-        if let Ok(entry) = self.table.find_entry(hash, |&slot| slot == node.slot) {
+        if let Ok(entry) = self.table.find_entry(hash.spread(), |&slot| slot == node.slot) {
             entry.remove();
         }
         self.give_back();
@@ -330,6 +362,9 @@ impl<T: Eq, O> DelayHeap<T, O> {
 
     /// Gives the node at `position` a new deadline, behind all that share it.
     fn reposition(&mut self, position: usize, deadline: Tick) {
+        if planted("moved-deadline-stays") {
+            return;
+        }
         let sequence = self.take_sequence();
         let node = &mut self.nodes[position];
         node.deadline = deadline;
@@ -412,7 +447,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
 /// The stored hash of a held slot: growing the table never calls the user's `Hash`.
 fn hash_of<T, O>(slots: &[Slot<T, O>], slot: u32) -> u64 {
     match slots.get(slot as usize) {
-        Some(Slot::Held { hash, .. }) => *hash,
+        Some(Slot::Held { hash, .. }) => hash.spread(),
         _ => 0,
     }
 }

@@ -5,8 +5,10 @@ mod queue;
 mod builder;
 mod forward;
 mod get;
+mod debounce;
 mod drained;
 mod scheduled;
+mod wish;
 mod heap;
 mod tick;
 mod timekeeper;
@@ -18,19 +20,24 @@ mod thread_timer;
 mod tokio_timer;
 mod manual_timer;
 mod parking;
+mod platform;
+mod planted;
 
 pub use builder::{BuildError, Builder};
+pub use debounce::{Debounce, DebounceError};
 pub use drained::Drained;
 pub use forward::AddWait;
 pub use get::{Get, GetBatch, GetOwned, KeepTime};
-pub use heap::SecondAdd;
 pub use manual_timer::ManualTimer;
+#[cfg(wq_plant)]
+pub use planted::PLANTED_BUGS;
 pub use queue::{DelayingQueue, ImmediateAdd};
 pub use scheduled::{NotDrained, Scheduled};
 pub use thread_timer::ThreadTimer;
 pub use timer::Timer;
 #[cfg(feature = "tokio")]
 pub use tokio_timer::TokioTimer;
+pub use wish::SecondAdd;
 
 // What upper crates need of the queue below, so that they need not name it.
 pub use wq_core::{

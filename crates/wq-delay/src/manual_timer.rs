@@ -1,8 +1,8 @@
 //! `ManualTimer`: a clock that moves when it is told to, for tests and model checkers.
 
 use crate::parking::thread_waker;
+use crate::platform::{Mutex, park};
 use crate::timer::Timer;
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
@@ -95,12 +95,12 @@ impl Timer for ManualTimer {
 
     fn park_until(&self, deadline: Option<Instant>) {
         let Some(deadline) = deadline else {
-            std::thread::park();
+            park();
             return;
         };
         let mut sleep = self.sleep_until(deadline);
         if sleep.as_mut().poll(&mut Context::from_waker(&thread_waker())).is_pending() {
-            std::thread::park();
+            park();
         }
     }
 }

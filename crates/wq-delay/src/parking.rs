@@ -1,8 +1,8 @@
 //! A waker that unparks the current thread: how a blocking getter waits on what futures wait on.
 
+use crate::platform::{self, Thread};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
-use std::thread::Thread;
 
 struct Unpark(Thread);
 
@@ -16,11 +16,11 @@ impl Wake for Unpark {
     }
 }
 
-thread_local! {
-    static WAKER: Waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+platform::thread_local! {
+    static WAKER: Waker = Waker::from(Arc::new(Unpark(platform::current())));
 }
 
 /// The waker of the current thread. Made once per thread.
 pub(crate) fn thread_waker() -> Waker {
-    WAKER.try_with(Waker::clone).unwrap_or_else(|_| Waker::from(Arc::new(Unpark(std::thread::current()))))
+    WAKER.try_with(Waker::clone).unwrap_or_else(|_| Waker::from(Arc::new(Unpark(platform::current()))))
 }

@@ -3,9 +3,11 @@
 use crate::after::After;
 use crate::builder::Builder;
 use crate::heap::Inserted;
+use crate::planted::planted;
 use crate::scheduled::Scheduled;
 use crate::shared::{Pending, Shared};
 use crate::tick::Tick;
+use crate::wish::Wish;
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -14,6 +16,10 @@ use std::time::{Duration, Instant};
 use wq_core::{Added, Backlog, DefaultHasher, Fifo, WorkQueue};
 
 /// What happens when an item that waits for its deadline is added without a delay.
+///
+/// The answer of the add, and when the item comes out:
+///
+#[doc = include_str!("immediate_add.md")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum ImmediateAdd {
@@ -81,7 +87,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             return Scheduled::Now(self.add_with(item, order));
         }
         let now = self.shared.now();
-        self.schedule(item, order, now.after(delay), now)
+        self.schedule(item, order, Wish::At(now.after(delay), self.shared.second_add), now)
     }
 
     /// Adds an item once the timer's clock shows this instant; at once if it does already. Otherwise as
@@ -101,7 +107,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// As [`add_after_with`](Self::add_after_with).
     pub fn add_at_with(&self, item: T, deadline: Instant, order: B::Order) -> Scheduled {
         let now = self.shared.now();
-        self.schedule(item, order, self.shared.line.tick(deadline), now)
+        let wish = Wish::At(self.shared.line.tick(deadline), self.shared.second_add);
+        self.schedule(item, order, wish, now)
     }
 
     /// Takes a delayed item out: it does not come out at its deadline. `None` if it is not delayed, or was due already.
@@ -209,13 +216,18 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     fn end_delays(&self) -> Vec<T> {
         let (delayed, watchers) = self.settled(|pending, after| {
-            pending.is_shut_down = true;
+            pending.is_shut_down = !planted("shutdown-lets-adds-in");
             let delayed = pending.heap.take_all();
             self.shared.changed(pending, &self.core, after);
             (delayed, pending.keepers.everybody())
         });
         let mut after = After::new();
-        after.wake(watchers);
+        if !planted("shutdown-wakes-no-keeper") {
+            after.wake(watchers);
+        }
+        if planted("shutdown-drops-in-silence") {
+            return Vec::new();
+        }
         delayed.into_iter().map(|waiting| waiting.item).collect()
     }
 
@@ -227,12 +239,12 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         step(&mut pending, &mut after)
     }
 
-    fn schedule(&self, item: T, order: B::Order, deadline: Tick, now: Tick) -> Scheduled {
+    pub(crate) fn schedule(&self, item: T, order: B::Order, wish: Wish, now: Tick) -> Scheduled {
         self.tell_retried();
-        if deadline.is_due(now) {
+        if wish.term().deadline.is_due(now) {
             return Scheduled::Now(self.add_with(item, order));
         }
-        if self.shared.is_due_at(now) {
+        if self.shared.is_due_at(now) && !planted("due-item-can-be-moved") {
             // An item that is due is queued, not delayed: no policy may move its deadline any more.
             self.shared.move_due(&self.core, None);
         }
@@ -245,8 +257,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             return Scheduled::ShutDown;
         }
         let before = pending.earliest();
-        let policy = self.shared.second_add;
-        let (inserted, duplicate) = pending.heap.insert(hash, item, order, deadline, policy, B::merge);
+        let (inserted, duplicate) = pending.heap.insert(hash, item, order, wish, B::merge);
         _duplicate = duplicate;
         self.shared.gained(&mut pending, before, &mut after);
         match inserted {
@@ -275,7 +286,9 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
                 let mut after = After::new();
                 let mut notices = self.core.notices();
                 let mut pending = self.shared.lock();
-                let Some(waiting) = pending.heap.remove(hash, &item) else {
+                let leaves = planted("merge-leaves-the-deadline");
+                let waiting = if leaves { None } else { pending.heap.remove(hash, &item) };
+                let Some(waiting) = waiting else {
                     return self.core.add_quietly(item, order, &mut notices);
                 };
                 let added = self.core.add_quietly(waiting.item, waiting.order, &mut notices);

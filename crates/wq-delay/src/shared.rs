@@ -4,16 +4,18 @@
 //! neither or in both. The timer, wakers, observers and drops of items run outside.
 
 use crate::after::After;
-use crate::heap::{DelayHeap, SecondAdd};
+use crate::heap::DelayHeap;
+use crate::planted::planted;
+use crate::platform::{AtomicU64, Mutex, MutexGuard};
 use crate::queue::ImmediateAdd;
 use crate::tick::{Tick, TimeLine};
 use crate::timekeeper::{RESERVE_LAG, Timekeepers, WatchId, Watcher};
 use crate::timer::Timer;
-use parking_lot::{Mutex, MutexGuard};
+use crate::wish::SecondAdd;
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::task::Waker;
 use wq_core::{Backlog, Notices, Observer, WorkQueue};
 
@@ -131,8 +133,9 @@ impl<T, B: Backlog> Shared<T, B> {
     pub(crate) fn report(&self, id: &mut Option<WatchId>, watcher: Watcher, waker: &Waker) -> Option<Tick> {
         let waker = waker.clone();
         let _left_waker; // Dropped after the lock.
+        let old_look = planted("report-by-an-old-look").then(|| self.lock().earliest());
         let mut pending = self.lock();
-        let earliest = pending.earliest();
+        let earliest = old_look.unwrap_or_else(|| pending.earliest());
         let (until, replaced) = pending.keepers.report(id, watcher, waker, earliest);
         _left_waker = replaced;
         until
@@ -147,6 +150,14 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
             let mut after = After::new();
             let mut notices = core.notices();
             let mut pending = self.lock();
+            if planted("drain-sees-the-gap")
+                && let Some(waiting) = pending.heap.pop_due(now)
+            {
+                self.changed(&mut pending, core, &mut after);
+                drop(pending);
+                core.add_quietly(waiting.item, waiting.order, &mut notices);
+                continue;
+            }
             self.move_batch(&mut pending, core, now, by, &mut after, &mut notices);
         }
     }
@@ -189,7 +200,10 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         after: &mut After,
     ) {
         self.publish(pending);
-        if pending.heap.is_empty() && !pending.drainers.sleeping.is_empty() {
+        if pending.heap.is_empty()
+            && !pending.drainers.sleeping.is_empty()
+            && !planted("empty-heap-ends-no-drain")
+        {
             let is_idle = core.counts().is_idle();
             after.wake(pending.drainers.emptied(is_idle));
         }
@@ -200,7 +214,9 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         if before.is_none() {
             pending.fills += 1;
         }
-        self.publish(pending);
+        if before.is_none() || !planted("earlier-deadline-not-published") {
+            self.publish(pending);
+        }
         let earliest = pending.earliest();
         if let Some(earliest) = earliest
             && earliest != Tick::NEVER

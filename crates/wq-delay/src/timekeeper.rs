@@ -6,6 +6,7 @@
 //! say) stalls nobody. All others sleep without a timer. Whoever leaves hands its duty to another, who is woken only if
 //! there is a deadline to keep.
 
+use crate::planted::planted;
 use crate::tick::Tick;
 use std::collections::BTreeMap;
 use std::task::Waker;
@@ -67,10 +68,17 @@ impl Timekeepers {
         });
         let is_bystander = watcher == Watcher::Bystander;
         let watch = Watch { waker: Some(waker), sleeps_until: None, missed: is_bystander };
-        let replaced = self.watches.insert(id, watch).and_then(|old| old.waker);
+        let mut replaced = self.watches.insert(id, watch).and_then(|old| old.waker);
+        if planted("waker-not-updated")
+            && replaced.is_some()
+            && let Some(watch) = self.watches.get_mut(&id)
+        {
+            std::mem::swap(&mut watch.waker, &mut replaced);
+        }
         if is_bystander {
             return (None, replaced);
         }
+        let had_missed = [self.keeper, self.reserve].into_iter().flatten().any(|duty| self.has_missed(duty));
         self.keeper = self.keeper.filter(|keeper| !self.has_missed(*keeper));
         self.reserve = self.reserve.filter(|reserve| !self.has_missed(*reserve));
         if self.keeper.is_none() && self.reserve != Some(id) {
@@ -84,7 +92,10 @@ impl Timekeepers {
             self.reserve = Some(id);
         }
         let until = match earliest {
+            // What they had missed may have been moved since this one looked, and its wake-ups have gone to them.
+            _ if had_missed && (self.keeper == Some(id) || self.reserve == Some(id)) => Some(Tick::START),
             Some(earliest) if self.keeper == Some(id) => Some(earliest),
+            Some(_) if self.reserve == Some(id) && planted("reserve-sleeps-for-ever") => None,
             Some(earliest) if self.reserve == Some(id) => Some(earliest.after(RESERVE_LAG)),
             _ => None,
         };
@@ -107,11 +118,15 @@ impl Timekeepers {
         } else {
             false
         };
-        (waker, if duty { self.fill(earliest) } else { None })
+        let successor = if duty { self.fill(earliest) } else { None };
+        (waker, successor.filter(|_| !planted("hand-over-wakes-nobody")))
     }
 
     /// There is a new earliest deadline: hands out the wakers of those on duty whose timers are later, or who have none.
     pub(crate) fn earlier(&mut self, earliest: Tick) -> [Option<Waker>; 2] {
+        if planted("earlier-deadline-wakes-nobody") {
+            return [None, None];
+        }
         let duties = [(self.keeper, earliest), (self.reserve, earliest.after(RESERVE_LAG))];
         duties.map(|(id, until)| self.tell(id?, until))
     }
@@ -129,6 +144,9 @@ impl Timekeepers {
     /// The reserve found a deadline that the keeper has missed, and takes its place. Hands out the waker of the new
     /// reserve.
     pub(crate) fn relieve_keeper(&mut self, earliest: Option<Tick>) -> Option<Waker> {
+        if planted("stalled-keeper-stays") {
+            return None;
+        }
         self.strike(self.keeper);
         self.keeper = self.reserve.take();
         self.fill(earliest)

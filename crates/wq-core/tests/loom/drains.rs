@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
 use loom::future::block_on;
+use wq_contract::explore::{join, poll_once, thread};
 use wq_core::WorkQueue;
-
-use crate::play::{join, poll_once, thread};
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -3,9 +3,8 @@
 use std::num::NonZeroUsize;
 
 use loom::future::block_on;
+use wq_contract::explore::{join, thread};
 use wq_core::{Added, WorkQueue};
-
-use crate::play::{join, thread};
 
 const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 

@@ -4,9 +4,8 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use loom::future::block_on;
+use wq_contract::explore::{join, poll_once, thread};
 use wq_core::{GetTimeoutError, WorkQueue};
-
-use crate::play::{join, poll_once, thread};
 
 const SECOND: Duration = Duration::from_secs(1);
 const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();

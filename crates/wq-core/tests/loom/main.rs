@@ -3,10 +3,11 @@
 //!
 //! Called with the name of a scenario it runs that one, with `--list` it prints all, with nothing it does nothing.
 //! `LOOM_MAX_PREEMPTIONS` sets another bound.
-#![cfg_attr(wq_loom, expect(clippy::print_stdout, reason = "it is a program that says what it has explored"))]
+#![cfg_attr(
+    all(wq_loom, wq_plant),
+    expect(clippy::print_stdout, reason = "it is a program that says which bugs there are")
+)]
 
-#[cfg(wq_loom)]
-mod play;
 #[cfg(wq_loom)]
 mod getters;
 #[cfg(wq_loom)]
@@ -21,14 +22,21 @@ mod room;
 mod process;
 
 #[cfg(wq_loom)]
-use play::{Scenario, scenario};
+use wq_contract::scenario;
+#[cfg(wq_loom)]
+use wq_contract::scenario::Scenario;
 
 #[cfg(not(wq_loom))]
 fn main() {}
 
 #[cfg(wq_loom)]
 fn main() {
-    play::main(SCENARIOS);
+    #[cfg(wq_plant)]
+    if std::env::args().nth(1).as_deref() == Some("--bugs") {
+        wq_core::PLANTED_BUGS.iter().for_each(|(name, wrong)| println!("{name} {wrong}"));
+        return;
+    }
+    wq_contract::explore::main(SCENARIOS);
 }
 
 #[cfg(wq_loom)]

@@ -2,9 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use wq_contract::explore::{Known, join, thread};
 use wq_core::{Added, WorkQueue};
-
-use crate::play::{Known, join, thread};
 
 /// Works until the queue ends.
 fn worker(known: &Known) -> impl FnOnce(&WorkQueue<u8>) + 'static {

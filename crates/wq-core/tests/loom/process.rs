@@ -8,9 +8,8 @@ use std::task::{Poll, Waker};
 
 use loom::future::block_on;
 use loom::sync::Mutex;
+use wq_contract::explore::{poll_once, thread};
 use wq_core::{ProcessError, ProcessingGuard, WorkQueue};
-
-use crate::play::{poll_once, thread};
 
 type Done = Result<usize, ProcessError<u8>>;
 

@@ -1,9 +1,8 @@
 //! Room: adds that wait for it in a queue with a capacity.
 
 use loom::future::block_on;
+use wq_contract::explore::{join, poll_once, thread};
 use wq_core::{Added, WorkQueue};
-
-use crate::play::{join, poll_once, thread};
 
 /// A queue with room for one, and one item in it.
 fn full() -> WorkQueue<u8> {

@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
 use shuttle::thread;
+use wq_contract::play::roll;
 use wq_core::{Added, WorkQueue};
 
-use crate::play::{reached, roll};
+use crate::reached;
 
 /// Few, so that they meet.
 pub(crate) const ITEMS: u8 = 5;

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use shuttle::future::block_on;
 use shuttle::thread;
+use wq_contract::play::roll;
 use wq_core::{GetTimeoutError, TryGetError, WorkQueue};
 
 use crate::books::{Books, ITEMS};
-use crate::play::{reached, roll};
+use crate::reached;
 
 const ADDS: usize = 25;
 

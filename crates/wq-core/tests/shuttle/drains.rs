@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use shuttle::future::{block_on, spawn};
 use shuttle::thread;
+use wq_contract::impatience::impatient;
+use wq_contract::play::roll;
 use wq_core::WorkQueue;
 
 use crate::books::{Books, ITEMS};
-use crate::impatience::impatient;
-use crate::play::{reached, roll};
+use crate::reached;
 
 /// Works until the queue ends, panics now and then, and adds what it works on, or something else.
 fn worker(queue: &WorkQueue<u8>, books: &Books) {

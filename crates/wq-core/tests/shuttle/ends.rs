@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use shuttle::future::block_on;
 use shuttle::thread;
+use wq_contract::play::roll;
 use wq_core::WorkQueue;
 
 use crate::books::{Books, ITEMS};
-use crate::play::{reached, roll};
+use crate::reached;
 
 pub(crate) fn shutdown_now_in_the_midst() {
     let (queue, books) = (WorkQueue::new(), Arc::new(Books::default()));

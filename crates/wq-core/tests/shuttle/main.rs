@@ -2,17 +2,11 @@
 //! `cargo xtask shuttle` runs it; with neither a seed nor a number of schedules it does nothing.
 //!
 //! A seed is one scenario, one scheduler and a hundred schedules, always the same.
-#![cfg_attr(
-    wq_shuttle,
-    expect(clippy::print_stdout, reason = "it is a program that says what it has explored")
-)]
 
-#[cfg(wq_shuttle)]
-mod play;
 #[cfg(wq_shuttle)]
 mod books;
 #[cfg(wq_shuttle)]
-mod impatience;
+mod reached;
 #[cfg(wq_shuttle)]
 mod crowd;
 #[cfg(wq_shuttle)]
@@ -46,14 +40,22 @@ mod platform;
 mod player;
 
 #[cfg(wq_shuttle)]
-use play::{Scenario, scenario};
+use wq_contract::play::Programme;
+#[cfg(wq_shuttle)]
+use wq_contract::scenario;
+#[cfg(wq_shuttle)]
+use wq_contract::scenario::Scenario;
 
 #[cfg(not(wq_shuttle))]
 fn main() {}
 
 #[cfg(wq_shuttle)]
 fn main() -> std::process::ExitCode {
-    play::main(SCENARIOS)
+    wq_contract::play::main(&Programme {
+        of: env!("CARGO_PKG_NAME"),
+        scenarios: SCENARIOS,
+        states: reached::ALL,
+    })
 }
 
 #[cfg(wq_shuttle)]

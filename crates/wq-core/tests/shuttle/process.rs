@@ -9,11 +9,12 @@ use std::task::{Poll, Waker};
 use shuttle::future::{block_on, yield_now};
 use shuttle::sync::Mutex;
 use shuttle::thread;
+use wq_contract::impatience::impatient;
+use wq_contract::play::roll;
 use wq_core::{ProcessError, ProcessingGuard, WorkQueue};
 
 use crate::books::{Books, ITEMS};
-use crate::impatience::impatient;
-use crate::play::{reached, roll};
+use crate::reached;
 
 /// An item that is being worked on, in the books; no longer when the work is dropped.
 struct Held<'b>(&'b Books, u8);

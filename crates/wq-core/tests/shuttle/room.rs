@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use shuttle::future::{block_on, spawn, yield_now};
+use wq_contract::impatience::impatient;
+use wq_contract::play::roll;
 use wq_core::WorkQueue;
 
 use crate::books::{Books, ITEMS};
-use crate::impatience::impatient;
-use crate::play::{reached, roll};
+use crate::reached;
 
 const CAPACITY: usize = 2;
 

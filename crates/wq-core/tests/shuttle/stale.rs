@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use shuttle::thread;
+use wq_contract::play::roll;
 use wq_core::{Added, WorkQueue};
 
 use crate::books::{Books, ITEMS};
-use crate::play::{reached, roll};
+use crate::reached;
 
 fn worker(queue: &WorkQueue<u8>, books: &Books) {
     let mut forgotten = Vec::new();

@@ -7,11 +7,12 @@ use std::task::{Context, Waker};
 
 use shuttle::future::{block_on, spawn, yield_now};
 use shuttle::thread;
+use wq_contract::impatience::{GaveUp, impatient};
+use wq_contract::play::roll;
 use wq_core::WorkQueue;
 
 use crate::books::{Books, ITEMS};
-use crate::impatience::{GaveUp, impatient};
-use crate::play::{reached, roll};
+use crate::reached;
 
 async fn adder(queue: WorkQueue<u8>, books: Arc<Books>, adds: u8) {
     for _ in 0..adds {

@@ -1,7 +1,8 @@
 //! `DelayHeap` against a sorted vector, and its rules one by one.
 
-use super::{DelayHeap, Inserted, NONE, SMALL, SecondAdd, Slot, Waiting};
+use super::{DelayHeap, Inserted, NONE, SMALL, Slot, Waiting};
 use crate::tick::Tick;
+use crate::wish::{SecondAdd, Wish};
 use proptest::prelude::*;
 
 type Heap = DelayHeap<u32, u32>;
@@ -12,7 +13,7 @@ fn hash(item: u32) -> u64 {
 }
 
 fn insert(heap: &mut Heap, item: u32, deadline: u64, policy: SecondAdd) -> Inserted {
-    heap.insert(hash(item), item, 1, Tick(deadline), policy, |held, new| *held += new).0
+    heap.insert(hash(item), item, 1, Wish::At(Tick(deadline), policy), |held, new| *held += new).0
 }
 
 fn pop(heap: &mut Heap, now: u64) -> Option<(u32, u64)> {
@@ -112,7 +113,7 @@ fn memory_of_a_single_peak_is_given_back() {
     let mut heap = Heap::new();
     for item in 0..100_000 {
         let spread = u64::from(item).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        heap.insert(spread, item, 1, Tick(u64::from(item)), SecondAdd::Earliest, |_, _| {});
+        heap.insert(spread, item, 1, Wish::At(Tick(u64::from(item)), SecondAdd::Earliest), |_, _| {});
     }
     assert!(heap.capacity() >= 100_000);
     while pop(&mut heap, u64::MAX - 1).is_some() {}

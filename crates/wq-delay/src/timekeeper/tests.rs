@@ -2,12 +2,33 @@
 
 use super::{RESERVE_LAG, Timekeepers, WatchId, Watcher};
 use crate::tick::Tick;
-use std::task::Waker;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::task::{Wake, Waker};
 
 const SOON: Option<Tick> = Some(Tick(1_000));
 
 fn report(keepers: &mut Timekeepers, id: &mut Option<WatchId>, earliest: Option<Tick>) -> Option<Tick> {
     keepers.report(id, Watcher::Getter, Waker::noop().clone(), earliest).0
+}
+
+#[derive(Default)]
+struct CountingWaker(AtomicUsize);
+
+impl CountingWaker {
+    fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    fn count(&self) -> usize {
+        self.0.load(SeqCst)
+    }
+}
+
+impl Wake for CountingWaker {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, SeqCst);
+    }
 }
 
 /// So many getters that wait, the first being the keeper.
@@ -100,6 +121,27 @@ fn two_that_missed_stay_if_nobody_else_waits() {
     let (mut keepers, [first, second]) = line(SOON);
     assert_eq!(keepers.relieve_both(SOON).iter().flatten().count(), 0);
     assert_eq!((keepers.keeper, keepers.reserve), (Some(first), Some(second)));
+}
+
+#[test]
+fn one_that_takes_over_from_two_that_missed_looks_again_at_once() {
+    let (mut keepers, [_, _]) = line(SOON);
+    assert_eq!(keepers.relieve_both(SOON).iter().flatten().count(), 0);
+    let mut id = None;
+    assert_eq!(report(&mut keepers, &mut id, SOON), Some(Tick::START));
+    assert_eq!(keepers.keeper, id);
+    assert_eq!(report(&mut keepers, &mut id, SOON), SOON);
+}
+
+#[test]
+fn one_that_reports_again_is_woken_by_its_new_waker() {
+    let (mut keepers, [first]) = line(None);
+    let (old, new) = (CountingWaker::new(), CountingWaker::new());
+    for waker in [&old, &new] {
+        let _ = keepers.report(&mut Some(first), Watcher::Getter, waker.clone().into(), None);
+    }
+    keepers.earlier(Tick(500)).into_iter().flatten().for_each(Waker::wake);
+    assert_eq!((old.count(), new.count()), (0, 1));
 }
 
 #[test]

@@ -5,6 +5,9 @@ mod building;
 mod contract;
 mod drain;
 mod policies;
-#[cfg(feature = "tokio")]
 mod timekeeping;
+#[cfg(feature = "tokio")]
+mod tokio_time;
+mod debounce;
+mod truth_tables;
 mod upstream;

@@ -1,170 +1,24 @@
-//! Who keeps time, on tokio's paused clock and by hand.
+//! Who keeps time, by hand.
 
-use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 use wq_contract::wakes::Wakes;
-use wq_delay::{DelayingQueue, ManualTimer, ThreadTimer, TokioTimer};
+use wq_delay::{DelayingQueue, ManualTimer, ThreadTimer};
 
 const SECOND: Duration = Duration::from_secs(1);
+/// How much later than the timekeeper its reserve looks.
+const LAG: Duration = Duration::from_millis(5);
 
-fn on_tokio() -> DelayingQueue<u64> {
-    DelayingQueue::builder().timer(TokioTimer::current().unwrap()).build().unwrap()
-}
-
-async fn elapsed<F: Future>(future: F) -> (Duration, F::Output) {
-    let start = tokio::time::Instant::now();
-    let output = future.await;
-    (start.elapsed(), output)
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_waiting_getter_gets_the_item_at_its_deadline_on_tokios_clock() {
-    let queue = on_tokio();
-    queue.add_after(1, SECOND);
-    let (waited, guard) = elapsed(queue.get()).await;
-    assert_eq!(*guard.unwrap().item(), 1);
-    assert_eq!(waited, SECOND);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_getter_that_waits_already_hears_of_an_earlier_deadline() {
-    let queue = on_tokio();
-    queue.add_after(1, SECOND * 60);
-    let getter = tokio::spawn({
-        let queue = queue.clone();
-        async move { elapsed(queue.get_owned()).await.0 }
-    });
-    tokio::task::yield_now().await;
-    queue.add_after(2, SECOND);
-    assert_eq!(getter.await.unwrap(), SECOND);
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_timekeeper_that_is_dropped_hands_the_job_on() {
-    let queue = on_tokio();
-    queue.add_after(1, SECOND);
-    let keeper = tokio::spawn({
-        let queue = queue.clone();
-        async move { queue.get_owned().await.is_some() }
-    });
-    tokio::task::yield_now().await;
-    let (waited, got) = elapsed(async {
-        let mut others: Vec<_> = (0..3).map(|_| Box::pin(queue.get())).collect();
-        for other in &mut others {
-            assert!(Wakes::new().poll(other).is_pending());
-        }
-        others.truncate(1); // Two more drops, the reserve's among them.
-        keeper.abort();
-        assert!(keeper.await.unwrap_err().is_cancelled());
-        others.remove(0).await.is_some()
-    })
-    .await;
-    assert!(got);
-    assert_eq!(waited, SECOND, "the successor slept until the deadline itself");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_timekeeper_that_is_held_but_not_polled_stalls_nobody() {
-    let queue = on_tokio();
-    queue.add_after(1, SECOND);
-    queue.add_after(2, SECOND * 2);
-    let mut held = Box::pin(queue.get());
-    assert!(Wakes::new().poll(&mut held).is_pending());
-    let (first, guard) = elapsed(queue.get()).await;
-    assert_eq!(*guard.unwrap().item(), 1);
-    assert!(first <= SECOND + Duration::from_millis(6), "the reserve came after {first:?}");
-    // Relieved: from now on the deadline itself is kept.
-    let (both, guard) = elapsed(queue.get()).await;
-    assert_eq!(*guard.unwrap().item(), 2);
-    assert_eq!(first + both, SECOND * 2);
-    drop(held);
-}
-
-#[tokio::test(start_paused = true)]
-async fn shutdown_wakes_a_getter_that_sleeps_for_a_deadline() {
-    let queue = on_tokio();
-    queue.add_after(1, SECOND * 3600);
-    let getter = tokio::spawn({
-        let queue = queue.clone();
-        async move { elapsed(queue.get_owned()).await }
-    });
-    tokio::time::sleep(SECOND).await;
-    assert_eq!(queue.shutdown(), [1]);
-    let (waited, got) = getter.await.unwrap();
-    assert!(got.is_none());
-    assert_eq!(waited, SECOND);
-}
-
-#[tokio::test(start_paused = true)]
-async fn keep_time_queues_due_items_while_no_getter_waits_and_ends_with_the_queue() {
-    let queue = on_tokio();
-    queue.add_after(1, SECOND);
-    let keeper = tokio::spawn({
-        let queue = queue.clone();
-        async move { queue.keep_time().await }
-    });
-    tokio::time::sleep(SECOND * 2).await;
-    // Read from the core's own books by Debug, which moves nothing.
-    let shown = format!("{queue:?}");
-    assert!(shown.contains("queued: 1") && shown.contains("delayed: 0"), "{shown}");
-    queue.shutdown();
-    keeper.await.unwrap();
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_blocking_getter_follows_the_paused_clock() {
-    let queue = on_tokio();
-    queue.add_after(1, SECOND * 3600);
-    let getter = tokio::task::spawn_blocking({
-        let queue = queue.clone();
-        move || queue.get_blocking().is_some()
-    });
-    // The paused clock does not run on by itself while a blocking task lives.
-    while !getter.is_finished() {
-        tokio::time::advance(SECOND * 60).await;
-        tokio::task::yield_now().await;
-    }
-    assert!(getter.await.unwrap());
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_item_that_is_delayed_again_and_again_is_in_time_each_time_with_many_workers() {
-    let queue = on_tokio();
-    let start = tokio::time::Instant::now();
-    let times = Arc::new(Mutex::new(Vec::new()));
-    let workers: Vec<_> = (0..4)
-        .map(|_| {
-            let (queue, times) = (queue.clone(), Arc::clone(&times));
-            tokio::spawn(async move {
-                while let Some(guard) = queue.get_owned().await {
-                    let mut times = times.lock().unwrap();
-                    times.push(start.elapsed().as_millis());
-                    if times.len() == 12 {
-                        queue.shutdown();
-                    } else {
-                        queue.add_after(*guard.item(), Duration::from_millis(5 << times.len()));
-                    }
-                }
-            })
-        })
-        .collect();
-    tokio::task::yield_now().await;
-    queue.add(1);
-    for worker in workers {
-        worker.await.unwrap();
-    }
-    let expected: Vec<u128> = (0..12).map(|n| (1..=n).map(|attempt| 5 << attempt).sum()).collect();
-    assert_eq!(*times.lock().unwrap(), expected);
+fn by_hand() -> (DelayingQueue<u64>, ManualTimer) {
+    let timer = ManualTimer::new();
+    (DelayingQueue::builder().timer(timer.clone()).build().unwrap(), timer)
 }
 
 #[test]
 fn all_items_of_a_burst_reach_many_getters() {
-    let timer = ManualTimer::new();
-    let queue: DelayingQueue<u64> = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
+    let (queue, timer) = by_hand();
     let mut gets: Vec<_> = (0..20).map(|_| (Wakes::new(), Box::pin(queue.get()))).collect();
     for (wakes, get) in &mut gets {
         assert!(wakes.poll(get).is_pending());
@@ -200,8 +54,7 @@ fn all_items_of_a_burst_reach_many_getters() {
 
 #[test]
 fn two_stalled_timekeepers_are_relieved_by_an_add() {
-    let timer = ManualTimer::new();
-    let queue: DelayingQueue<u64> = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
+    let (queue, timer) = by_hand();
     let (stalled, alive) = (Wakes::new(), Wakes::new());
     let (mut one, mut two, mut three) = (pin!(queue.get()), pin!(queue.get()), pin!(queue.get()));
     assert!(stalled.poll(&mut one).is_pending());
@@ -217,8 +70,7 @@ fn two_stalled_timekeepers_are_relieved_by_an_add() {
 
 #[test]
 fn a_thread_that_waits_for_a_deadline_is_woken_by_the_clock_and_by_an_add() {
-    let timer = ManualTimer::new();
-    let queue: DelayingQueue<u64> = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
+    let (queue, timer) = by_hand();
     let asleep = || {
         while timer.sleepers() == 0 {
             std::thread::yield_now();
@@ -242,8 +94,7 @@ fn a_thread_that_waits_for_a_deadline_is_woken_by_the_clock_and_by_an_add() {
 
 #[test]
 fn a_getter_that_begins_to_wait_takes_the_duty_of_two_stalled_timekeepers() {
-    let timer = ManualTimer::new();
-    let queue: DelayingQueue<u64> = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
+    let (queue, timer) = by_hand();
     let (stalled, alive) = (Wakes::new(), Wakes::new());
     let (mut one, mut two) = (pin!(queue.get()), pin!(queue.get()));
     assert!(stalled.poll(&mut one).is_pending());
@@ -307,4 +158,78 @@ fn keep_time_ends_also_if_the_shutdown_comes_while_it_is_polled() {
     });
     let stuck = keepers.iter().filter(|(wakes, _, is_ready)| !is_ready && wakes.count() == 0).count();
     assert_eq!(stuck, 0, "neither ready nor woken after the shutdown");
+}
+
+#[test]
+fn a_timekeeper_that_leaves_wakes_the_next() {
+    let (queue, timer) = by_hand();
+    queue.add_after(1, SECOND);
+    let (keeper, reserve, third) = (Wakes::new(), Wakes::new(), Wakes::new());
+    let mut leaves = Box::pin(queue.get());
+    let (mut two, mut three) = (pin!(queue.get()), pin!(queue.get()));
+    assert!(keeper.poll(&mut leaves).is_pending());
+    assert!(reserve.poll(&mut two).is_pending());
+    assert!(third.poll(&mut three).is_pending());
+    drop(leaves);
+    assert_eq!((reserve.count(), third.count()), (0, 1));
+    assert!(third.poll(&mut three).is_pending());
+    timer.advance(SECOND);
+    assert_eq!((reserve.count(), third.count()), (0, 2), "it slept until the deadline itself");
+    assert!(third.poll(&mut three).is_ready());
+}
+
+#[test]
+fn the_reserve_takes_the_place_of_a_timekeeper_that_is_not_polled() {
+    let (queue, timer) = by_hand();
+    queue.add_after(1, SECOND);
+    queue.add_after(2, SECOND * 2);
+    let (stalled, alive) = (Wakes::new(), Wakes::new());
+    let (mut held, mut reserve) = (pin!(queue.get()), Box::pin(queue.get()));
+    assert!(stalled.poll(&mut held).is_pending());
+    assert!(alive.poll(&mut reserve).is_pending());
+    timer.advance(SECOND);
+    assert_eq!((stalled.count(), alive.count()), (1, 0));
+    timer.advance(LAG);
+    assert_eq!(alive.count(), 1);
+    assert!(alive.poll(&mut reserve).is_ready());
+    let mut next = pin!(queue.get());
+    assert!(alive.poll(&mut next).is_pending());
+    timer.advance(SECOND - LAG);
+    assert_eq!(alive.count(), 2, "in time: it keeps the time itself now");
+    assert!(alive.poll(&mut next).is_ready());
+}
+
+#[test]
+fn a_getter_polled_with_another_waker_is_woken_by_that_one() {
+    let (queue, timer) = by_hand();
+    let (old, new) = (Wakes::new(), Wakes::new());
+    let mut get = pin!(queue.get());
+    assert!(old.poll(&mut get).is_pending());
+    assert!(new.poll(&mut get).is_pending());
+    queue.add_after(1, SECOND);
+    assert_eq!((old.count(), new.count()), (0, 1), "for an earlier deadline");
+    assert!(new.poll(&mut get).is_pending());
+    timer.advance(SECOND);
+    assert_eq!((old.count(), new.count()), (0, 2));
+}
+
+#[test]
+fn a_deadline_that_moves_earlier_wakes_the_timekeeper_and_a_later_one_nobody() {
+    let (queue, timer) = by_hand();
+    queue.add_after(1, SECOND * 10);
+    let wakes = Wakes::new();
+    let mut get = pin!(queue.get());
+    assert!(wakes.poll(&mut get).is_pending());
+    queue.add_after(2, SECOND * 11);
+    assert_eq!(wakes.count(), 0);
+    queue.add_after(1, SECOND * 5);
+    assert_eq!(wakes.count(), 1);
+    assert!(wakes.poll(&mut get).is_pending());
+    queue.postpone(&1, queue.now() + SECOND * 7);
+    assert_eq!(wakes.count(), 1);
+    timer.advance(SECOND * 5);
+    // The timer was set for the old deadline: it looks once for nothing, and sleeps on.
+    assert!(wakes.poll(&mut get).is_pending());
+    timer.advance(SECOND * 2);
+    assert!(wakes.poll(&mut get).is_ready());
 }

@@ -1,5 +1,5 @@
-//! Play: what all scenarios are made of: threads with a handle to the queue, the books that judge them, and the program
-//! that runs one.
+//! Explore: a program that runs scenarios under every schedule of loom, and what they are made of: threads with a handle to
+//! the queue, the books that judge them.
 
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
@@ -7,33 +7,21 @@ use std::task::{Context, Poll, Waker};
 use loom::sync::Arc;
 use loom::sync::atomic::AtomicBool;
 use loom::thread::JoinHandle;
-use wq_core::WorkQueue;
+
+use crate::scenario::{Scenario, list};
 
 /// Preemptions a schedule may have.
 const PREEMPTIONS: usize = 3;
 
-pub(crate) struct Scenario {
-    pub(crate) name: &'static str,
-    pub(crate) shows: &'static str,
-    pub(crate) run: fn(),
-}
-
-/// A scenario: its function, and one sentence that says what it shows.
-macro_rules! scenario {
-    ($file:ident::$name:ident, $shows:literal) => {
-        Scenario { name: stringify!($name), shows: $shows, run: $file::$name }
-    };
-}
-pub(crate) use scenario;
-
-pub(crate) fn main(scenarios: &[Scenario]) {
+/// With the name of a scenario runs that one, with `--list` prints all, with nothing does nothing.
+///
+/// # Panics
+///
+/// If there is no scenario of that name, or one fails.
+pub fn main(scenarios: &[Scenario]) {
     match std::env::args().nth(1).as_deref() {
         None => {}
-        #[cfg(wq_plant)]
-        Some("--bugs") => wq_core::PLANTED_BUGS.iter().for_each(|(name, wrong)| println!("{name} {wrong}")),
-        Some("--list") => {
-            scenarios.iter().for_each(|scenario| println!("{} {}", scenario.name, scenario.shows))
-        }
+        Some("--list") => list(scenarios),
         Some(name) => match scenarios.iter().find(|scenario| scenario.name == name) {
             Some(scenario) => explore(scenario),
             None => panic!("there is no scenario {name}"),
@@ -55,27 +43,31 @@ fn explore(scenario: &Scenario) {
 }
 
 /// Starts a thread with a handle of its own.
-pub(crate) fn thread<R: 'static>(
-    queue: &WorkQueue<u8>,
-    work: impl FnOnce(&WorkQueue<u8>) -> R + 'static,
+pub fn thread<Q: Clone + 'static, R: 'static>(
+    queue: &Q,
+    work: impl FnOnce(&Q) -> R + 'static,
 ) -> JoinHandle<R> {
     let queue = queue.clone();
     loom::thread::spawn(move || work(&queue))
 }
 
 /// What the threads returned, in their order.
-pub(crate) fn join<R>(threads: impl IntoIterator<Item = JoinHandle<R>>) -> Vec<R> {
+///
+/// # Panics
+///
+/// If one of them has.
+pub fn join<R>(threads: impl IntoIterator<Item = JoinHandle<R>>) -> Vec<R> {
     threads.into_iter().map(|thread| thread.join().unwrap()).collect()
 }
 
 /// One poll, with a waker that does nothing.
-pub(crate) fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+pub fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     std::pin::Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
 }
 
 /// What is known from outside about one item: how often it was changed, what of it a worker has seen, whether it is held.
-#[derive(Clone)]
-pub(crate) struct Known {
+#[derive(Debug, Clone)]
+pub struct Known {
     changed: std::sync::Arc<AtomicUsize>,
     seen: std::sync::Arc<AtomicUsize>,
     runs: std::sync::Arc<AtomicUsize>,
@@ -84,7 +76,9 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    pub(crate) fn new() -> Self {
+    /// An item that was never added.
+    #[must_use]
+    pub fn new() -> Self {
         Self {
             changed: std::sync::Arc::default(),
             seen: std::sync::Arc::default(),
@@ -94,12 +88,16 @@ impl Known {
     }
 
     /// Call before each add.
-    pub(crate) fn change(&self) {
+    pub fn change(&self) {
         self.changed.fetch_add(1, SeqCst);
     }
 
     /// Call with the item in hand.
-    pub(crate) fn work(&self) {
+    ///
+    /// # Panics
+    ///
+    /// If somebody else has it too.
+    pub fn work(&self) {
         assert!(!self.is_held.swap(true, SeqCst), "an item is in two hands");
         self.seen.store(self.changed.load(SeqCst), SeqCst);
         self.runs.fetch_add(1, SeqCst);
@@ -107,11 +105,23 @@ impl Known {
     }
 
     /// Call when all is over.
-    pub(crate) fn judge(&self) {
+    ///
+    /// # Panics
+    ///
+    /// If an add was forgotten.
+    pub fn judge(&self) {
         assert_eq!(self.seen.load(SeqCst), self.changed.load(SeqCst), "an add was forgotten");
     }
 
-    pub(crate) fn runs(&self) -> usize {
+    /// How often a worker had it.
+    #[must_use]
+    pub fn runs(&self) -> usize {
         self.runs.load(SeqCst)
+    }
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self::new()
     }
 }

@@ -9,7 +9,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use crate::play::roll;
 
 /// How a wait was given up.
-pub(crate) enum GaveUp {
+#[derive(Debug)]
+pub enum GaveUp {
+    /// Nobody had woken it.
     Asleep,
     /// Somebody had woken it.
     Woken,
@@ -32,7 +34,15 @@ impl Wake for Relay {
 }
 
 /// The outcome of the wait, unless patience ends before.
-pub(crate) async fn impatient<F: Future + Unpin>(mut wait: F) -> Result<F::Output, GaveUp> {
+///
+/// # Errors
+///
+/// How it was given up.
+///
+/// # Cancel safety
+///
+/// As the wait's.
+pub async fn impatient<F: Future + Unpin>(mut wait: F) -> Result<F::Output, GaveUp> {
     let mut relay: Option<Arc<Relay>> = None;
     let mut gives_up = false;
     poll_fn(move |context| {

@@ -1,15 +1,21 @@
-//! Play: the program that runs scenarios by seed, and the dice that they roll.
+//! Play: a program that runs scenarios under random and priority-based schedules of shuttle by seed, the dice that they roll,
+//! and the states that they must reach.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{
+    AtomicBool, AtomicU64,
+    Ordering::{Relaxed, SeqCst},
+};
 use std::time::Instant;
 
 use shuttle::rand::{Rng, thread_rng};
 use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::{Config, FailurePersistence, Runner};
+
+use crate::scenario::{Scenario, list};
 
 /// Schedules of one seed.
 const BATCH: u64 = 100;
@@ -18,36 +24,38 @@ const DEPTH: usize = 4;
 /// What is rare must have come about at least once in so many schedules.
 const ENOUGH: u64 = 10_000;
 
-pub(crate) struct Scenario {
-    pub(crate) name: &'static str,
-    pub(crate) shows: &'static str,
-    pub(crate) run: fn(),
-}
-
-/// A scenario: its function, and one sentence that says what it shows.
-macro_rules! scenario {
-    ($file:ident::$name:ident, $shows:literal) => {
-        Scenario { name: stringify!($name), shows: $shows, run: $file::$name }
-    };
-}
-pub(crate) use scenario;
-
 thread_local! {
     /// What this thread plays, for whoever sees it fail.
     static SEED: Cell<Option<u64>> = const { Cell::new(None) };
 }
 
-/// `--list`, or `SEED SCHEDULES`.
-pub(crate) fn main(scenarios: &'static [Scenario]) -> ExitCode {
+/// The scenarios of a crate, and the states that they must reach.
+#[derive(Debug)]
+pub struct Programme {
+    /// The crate's name.
+    pub of: &'static str,
+    /// A seed picks one of them.
+    pub scenarios: &'static [Scenario],
+    /// See [`State`].
+    pub states: &'static [(&'static State, &'static str)],
+}
+
+/// With `SEED SCHEDULES` plays so many, with `--list` prints the scenarios, with nothing does nothing.
+///
+/// # Panics
+///
+/// If the arguments are others.
+#[must_use]
+pub fn main(programme: &'static Programme) -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         [] => ExitCode::SUCCESS,
         ["--list"] => {
-            scenarios.iter().for_each(|scenario| println!("{} {}", scenario.name, scenario.shows));
+            list(programme.scenarios);
             ExitCode::SUCCESS
         }
         [seed, schedules] => play_all(
-            scenarios,
+            programme,
             seed.parse().expect("a seed"),
             schedules.parse().expect("a number of schedules"),
         ),
@@ -55,7 +63,8 @@ pub(crate) fn main(scenarios: &'static [Scenario]) -> ExitCode {
     }
 }
 
-fn play_all(scenarios: &'static [Scenario], seed: u64, schedules: u64) -> ExitCode {
+fn play_all(programme: &'static Programme, seed: u64, schedules: u64) -> ExitCode {
+    let Programme { of, scenarios, states } = programme;
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if let Some(seed) = SEED.take() {
@@ -91,9 +100,9 @@ fn play_all(scenarios: &'static [Scenario], seed: u64, schedules: u64) -> ExitCo
     }
     for (scenario, took) in scenarios.iter().zip(took) {
         let (schedules, seconds) = took.into_inner().unwrap();
-        println!("wq-core {}: {schedules} schedules in {seconds:.1} s: {}", scenario.name, scenario.shows);
+        println!("{of} {}: {schedules} schedules in {seconds:.1} s: {}", scenario.name, scenario.shows);
     }
-    if batches * BATCH >= ENOUGH { reached::judge() } else { ExitCode::SUCCESS }
+    if batches * BATCH >= ENOUGH { judge(states) } else { ExitCode::SUCCESS }
 }
 
 /// The schedules of one seed.
@@ -121,59 +130,52 @@ fn now() -> Instant {
 }
 
 /// One of so many, drawn from the seed.
-pub(crate) fn roll(sides: u8) -> u8 {
+#[must_use]
+pub fn roll(sides: u8) -> u8 {
     thread_rng().gen_range(0..sides)
 }
 
-/// States that are rare, and must come about all the same: a scenario that never reaches them proves nothing.
-pub(crate) mod reached {
-    use std::process::ExitCode;
-    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+/// A state that is rare, and must come about all the same: a scenario that never reaches it proves nothing.
+#[derive(Debug)]
+pub struct State(AtomicU64);
 
-    macro_rules! states {
-        ($($name:ident: $shown:literal,)*) => {
-            $(pub(crate) static $name: State = State(AtomicU64::new(0));)*
-            const ALL: &[(&State, &str)] = &[$((&$name, $shown)),*];
-        };
+impl State {
+    /// One that nobody has reached.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(AtomicU64::new(0))
     }
 
-    pub(crate) struct State(AtomicU64);
+    /// It was reached.
+    pub fn note(&self) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
 
-    impl State {
-        pub(crate) fn note(&self) {
-            self.0.fetch_add(1, Relaxed);
+impl Default for State {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// States by name, and `ALL` of them with what each is.
+#[macro_export]
+macro_rules! states {
+    ($($name:ident: $shown:literal,)*) => {
+        $(pub(crate) static $name: $crate::play::State = $crate::play::State::new();)*
+        pub(crate) const ALL: &[(&$crate::play::State, &str)] = &[$((&$name, $shown)),*];
+    };
+}
+
+fn judge(states: &[(&State, &str)]) -> ExitCode {
+    let mut code = ExitCode::SUCCESS;
+    for (state, shown) in states {
+        let times = state.0.load(Relaxed);
+        println!("{times:>9} {shown}");
+        if times == 0 {
+            println!("          never: the scenarios no longer show what they are said to");
+            code = ExitCode::FAILURE;
         }
     }
-
-    states! {
-        RUNS_AGAIN: "items added while they were processed",
-        CANCELLED: "waits for an item dropped",
-        CANCELLED_WOKEN: "waits for an item dropped after they were woken",
-        TIMED_OUT: "gets that timed out",
-        REMOVED: "items removed",
-        BATCHES: "batches of more than one item",
-        NOT_DRAINED: "drains that timed out",
-        DRAINED: "drains that were over before shutdown",
-        PANICKED: "workers that panicked",
-        HANDED_BACK: "items that shutdown_now handed back",
-        REFUSED: "adds refused for want of room",
-        ADD_CANCELLED: "waits for room dropped",
-        PROCESS_FAILED: "processes whose work failed",
-        PROCESS_DROPPED: "processes that were dropped",
-        CREW_PANICKED: "workers of a process that panicked",
-        STALE: "guards that ended after their item was abandoned and handed out anew",
-    }
-
-    pub(super) fn judge() -> ExitCode {
-        let mut code = ExitCode::SUCCESS;
-        for (state, shown) in ALL {
-            let times = state.0.load(Relaxed);
-            println!("{times:>9} {shown}");
-            if times == 0 {
-                println!("          never: the scenarios no longer show what they are said to");
-                code = ExitCode::FAILURE;
-            }
-        }
-        code
-    }
+    code
 }

@@ -1,0 +1,20 @@
+//! Reached: states that are rare, and must come about all the same.
+
+wq_contract::states! {
+    RUNS_AGAIN: "items added while they were processed",
+    CANCELLED: "waits for an item dropped",
+    CANCELLED_WOKEN: "waits for an item dropped after they were woken",
+    TIMED_OUT: "gets that timed out",
+    REMOVED: "items removed",
+    BATCHES: "batches of more than one item",
+    NOT_DRAINED: "drains that timed out",
+    DRAINED: "drains that were over before shutdown",
+    PANICKED: "workers that panicked",
+    HANDED_BACK: "items that shutdown_now handed back",
+    REFUSED: "adds refused for want of room",
+    ADD_CANCELLED: "waits for room dropped",
+    PROCESS_FAILED: "processes whose work failed",
+    PROCESS_DROPPED: "processes that were dropped",
+    CREW_PANICKED: "workers of a process that panicked",
+    STALE: "guards that ended after their item was abandoned and handed out anew",
+}

@@ -1,0 +1,125 @@
+//! `Debounce`: how long to wait for quiet, and how long at most.
+
+use crate::queue::DelayingQueue;
+use crate::scheduled::Scheduled;
+use crate::wish::Wish;
+use std::error::Error;
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::time::Duration;
+use wq_core::Backlog;
+
+/// A quiet period with an end: an item that is added again and again comes out once nobody has added it for `quiet`, but no
+/// later than `max_wait` after the first add that it has not come out for.
+///
+/// ```
+/// use std::time::Duration;
+/// use wq_delay::{Debounce, DelayingQueue, ManualTimer};
+///
+/// let debounce = Debounce::new(Duration::from_secs(1), Duration::from_secs(5))?;
+/// let timer = ManualTimer::new();
+/// let queue = DelayingQueue::builder().timer(timer.clone()).build()?;
+/// for _ in 0..3 {
+///     queue.add_debounced("config.yaml", debounce); // Three changes, half a second apart,
+///     timer.advance(Duration::from_millis(500));
+/// }
+/// assert!(queue.try_get().is_err());
+/// timer.advance(Duration::from_millis(500)); // and a second of quiet:
+/// assert_eq!(*queue.try_get()?.item(), "config.yaml"); // one run.
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Debounce {
+    quiet: Duration,
+    max_wait: Duration,
+}
+
+impl Debounce {
+    /// Both are counted on the queue's timer. With a `max_wait` of [`Duration::MAX`] there is no end.
+    ///
+    /// # Errors
+    ///
+    /// [`DebounceError`] if `quiet` is zero, or longer than `max_wait`.
+    pub const fn new(quiet: Duration, max_wait: Duration) -> Result<Self, DebounceError> {
+        if quiet.is_zero() {
+            return Err(DebounceError::NoQuiet);
+        }
+        if max_wait.as_nanos() < quiet.as_nanos() {
+            return Err(DebounceError::MaxWaitBelowQuiet { quiet, max_wait });
+        }
+        Ok(Self { quiet, max_wait })
+    }
+
+    /// How long nobody may have added the item.
+    #[must_use]
+    pub const fn quiet(&self) -> Duration {
+        self.quiet
+    }
+
+    /// How long the first add waits at most.
+    #[must_use]
+    pub const fn max_wait(&self) -> Duration {
+        self.max_wait
+    }
+}
+
+/// Times that are no debounce.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DebounceError {
+    /// A quiet period of zero.
+    NoQuiet,
+    /// The longest wait is shorter than one quiet period.
+    MaxWaitBelowQuiet {
+        /// As given.
+        quiet: Duration,
+        /// As given.
+        max_wait: Duration,
+    },
+}
+
+impl fmt::Display for DebounceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoQuiet => {
+                f.write_str("quiet is 0, and must be longer; use `add` to queue an item at once")
+            }
+            Self::MaxWaitBelowQuiet { quiet, max_wait } => write!(
+                f,
+                "max_wait is {max_wait:?}, and must be at least quiet, which is {quiet:?}; use Duration::MAX for no end"
+            ),
+        }
+    }
+}
+
+impl Error for DebounceError {}
+
+impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
+    /// Adds an item once it has been quiet: puts its deadline off to the end of a quiet period that begins now, but no
+    /// further than `max_wait` after the first of the adds that wait. Costs no memory beyond that of a delayed item, and what is
+    /// remembered of an item leaves with it.
+    ///
+    /// A deadline that was asked for otherwise stays in force: an item that waits for one set by
+    /// [`add_after`](Self::add_after) is never put off beyond it, and with [`SecondAdd::Earliest`](crate::SecondAdd::Earliest)
+    /// one set later ends the putting off too. An add without a delay does what
+    /// [`immediate_add`](crate::Builder::immediate_add) says. While the item is being processed, its adds are debounced alike.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn add_debounced(&self, item: T, debounce: Debounce) -> Scheduled {
+        self.add_debounced_with(item, debounce, B::Order::default())
+    }
+
+    /// As [`add_debounced`](Self::add_debounced), with an order for the backlog. Orders of adds that lead to one hand-out are
+    /// merged.
+    ///
+    /// # Panics
+    ///
+    /// As [`add_debounced`](Self::add_debounced), and if the backlog panics.
+    pub fn add_debounced_with(&self, item: T, debounce: Debounce, order: B::Order) -> Scheduled {
+        let now = self.shared.now();
+        let (quiet, limit) = (now.after(debounce.quiet), now.after(debounce.max_wait));
+        self.schedule(item, order, Wish::Debounced { quiet, limit }, now)
+    }
+}

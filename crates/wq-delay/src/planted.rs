@@ -1,0 +1,46 @@
+//! Planted: bugs on purpose, by which the checks are checked. `cargo xtask planted` puts each into the queue and must see
+//! it found; where one goes, the code asks whether it is [`planted`]. Never in a build without `cfg(wq_plant)`.
+
+/// Whether this bug is in the queue now.
+#[cfg(not(wq_plant))]
+#[inline(always)]
+pub(crate) const fn planted(_bug: &str) -> bool {
+    false
+}
+
+/// Whether this bug is in the queue now: `WQ_PLANT` names it.
+#[cfg(wq_plant)]
+pub(crate) fn planted(bug: &str) -> bool {
+    use std::sync::LazyLock;
+
+    static CHOSEN: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("WQ_PLANT").ok());
+    CHOSEN.as_deref() == Some(bug)
+}
+
+/// Every bug that can be planted, and what is wrong with it in place.
+#[cfg(wq_plant)]
+pub const PLANTED_BUGS: &[(&str, &str)] = &[
+    ("a-tick-early", "an item comes out a nanosecond before its deadline"),
+    ("latest-wins", "of two deadlines the later is kept where the earlier should be"),
+    ("ties-in-any-order", "items of one deadline come out in the order of the heap"),
+    ("moved-deadline-stays", "an item whose deadline moved comes out at the old one"),
+    ("gap-not-settled", "the node that fills the gap of one taken out stays there, whatever its deadline"),
+    ("debounce-without-end", "debounced adds put an item off for ever"),
+    ("joined-order-is-lost", "an add that joins a delayed one loses its order"),
+    ("postpone-moves-earlier", "a postponement to an earlier instant moves the deadline there"),
+    ("due-item-can-be-moved", "a delayed add moves the deadline of an item that is due"),
+    ("merge-leaves-the-deadline", "an immediate add that should take the delayed one along leaves it"),
+    ("earlier-deadline-not-published", "getters do not see that an earlier deadline has come"),
+    ("earlier-deadline-wakes-nobody", "the timekeepers sleep on when an earlier deadline comes"),
+    ("report-by-an-old-look", "a getter goes to sleep by a deadline that it looked up before it lined up"),
+    ("reserve-sleeps-for-ever", "nobody looks when the timekeeper is not polled"),
+    ("stalled-keeper-stays", "a timekeeper that missed a deadline keeps its duty"),
+    ("hand-over-wakes-nobody", "a timekeeper that leaves does not wake its successor"),
+    ("waker-not-updated", "a getter polled again with another waker keeps the first"),
+    ("drain-sees-the-gap", "an item that moves at its deadline is for a moment neither delayed nor queued"),
+    ("drain-ignores-delayed", "a drain does not wait for delayed items"),
+    ("empty-heap-ends-no-drain", "a drain that waits for the last delayed item is not told of its end"),
+    ("shutdown-drops-in-silence", "a shutdown does not hand back what was delayed"),
+    ("shutdown-wakes-no-keeper", "a shutdown does not wake those who only keep the time"),
+    ("shutdown-lets-adds-in", "items can be delayed after a shutdown"),
+];

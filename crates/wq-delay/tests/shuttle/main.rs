@@ -1,0 +1,2 @@
+//! shuttle: not yet.
+fn main() {}
