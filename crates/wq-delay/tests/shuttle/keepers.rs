@@ -1,0 +1,74 @@
+//! Keepers: timekeepers that come, go, and are held without being polled.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use shuttle::thread;
+use wq_contract::play::roll;
+
+use crate::reached;
+use crate::world::{Queue, STEP, world};
+
+/// Longer than a reserve waits for the timekeeper.
+const LAG: Duration = Duration::from_millis(5);
+
+/// What ends the scenario is in this one's hands.
+fn take(queue: &Queue, item: u8) -> usize {
+    if item == 2 {
+        queue.shutdown();
+    }
+    1
+}
+
+/// Begins to wait, and is never polled again; or takes an item.
+fn stall(queue: &Queue) -> (impl Sized, usize) {
+    let mut get = queue.get_owned();
+    let taken = match Pin::new(&mut get).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Pending => {
+            reached::STALLED.note();
+            0
+        }
+        Poll::Ready(guard) => guard.map_or(0, |guard| take(queue, *guard.item())),
+    };
+    (get, taken)
+}
+
+pub(crate) fn stalled_keepers() {
+    let (queue, timer) = world();
+    queue.add_after(1, STEP * 2);
+    let held = (roll(2) == 0).then(|| stall(&queue));
+    let getters = [(); 2].map(|()| {
+        let queue = queue.clone();
+        thread::spawn(move || {
+            let mut taken = 0;
+            while let Some(guard) = queue.get_blocking() {
+                taken += take(&queue, *guard.item());
+            }
+            taken
+        })
+    });
+    let comings = thread::spawn({
+        let queue = queue.clone();
+        move || {
+            let come_and_go = || {
+                let (get, taken) = stall(&queue);
+                thread::yield_now();
+                drop(get);
+                taken
+            };
+            (0..3).map(|_| come_and_go()).sum::<usize>()
+        }
+    });
+    // Moved earlier, once somebody may be asleep for the deadline of 1.
+    let deadline = queue.now() + STEP;
+    queue.add_at(0, deadline);
+    queue.add_at(2, deadline + STEP * 5);
+    // Two steps and no more: whoever sleeps longer than its duty sleeps for ever.
+    timer.advance(STEP * 2 + LAG);
+    timer.advance(STEP * 4 + LAG);
+    let mut taken = comings.join().unwrap();
+    taken += getters.into_iter().map(|getter| getter.join().unwrap()).sum::<usize>();
+    assert_eq!(taken, 3);
+    drop(held);
+}
