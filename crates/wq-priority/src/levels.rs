@@ -1,58 +1,194 @@
-//! `Levels`: which priority has the next turn. Pure; it counts hand-outs and knows no clock.
+//! `Levels`: which priorities are in use, and which of them has the next turn. Pure; it counts hand-outs and knows no clock.
 //!
-//! Each hand-out goes to the highest priority, but every n-th goes to the one that has waited for the most hand-outs. So
-//! whatever is added above it, the head of a priority lets at most `n` others go before it for each priority in use below
-//! the highest, its own among them.
+//! Each hand-out goes to the highest priority, but every n-th goes to the one whose last turn, or first use, is longest
+//! ago. So whatever is added above it, the head of a priority lets at most `n` others go before it for each priority in
+//! use below the highest, its own among them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-#[derive(Debug, Clone)]
+use crate::chain::{Chain, Link, Member, NIL, renumber};
+use crate::lines::Ring;
+use crate::planted::planted;
+use crate::pool::Pool;
+
+/// So many priorities that nothing is queued under are kept to be used again: in a queue that is nearly empty each item
+/// opens and closes its own.
+const MAX_IDLE: u32 = 8;
+
+/// The items of one priority.
+#[derive(Clone, Debug)]
+pub(crate) struct Level {
+    pub(crate) priority: i32,
+    /// How many items there are. It is in use if there are some, and idle otherwise.
+    pub(crate) queued: u32,
+    pub(crate) ring: Ring,
+    /// The line of the items in no group, `NIL` if it was never needed.
+    pub(crate) ungrouped: u32,
+    link: Link,
+}
+
+impl Member for Level {
+    #[inline]
+    fn link(&mut self) -> &mut Link {
+        &mut self.link
+    }
+}
+
+/// Invariant: `by_priority` holds the levels in use and the idle ones; `waiting` exactly those in use.
+#[derive(Clone, Debug)]
 pub(crate) struct Levels {
-    /// For each priority in use: the hand-out at which it last had a turn or came into use.
-    since: BTreeMap<i32, u64>,
-    /// The same, longest wait first; on a tie the lower priority.
-    waiting: BTreeSet<(u64, i32)>,
-    hand_outs: u64,
+    pool: Pool<Level>,
+    by_priority: BTreeMap<i32, u32>,
+    /// Longest wait first.
+    waiting: Chain,
+    /// Of those in use, `NIL` if there is none.
+    highest: u32,
+    idle: u32,
     /// `None`: strictly by priority.
     aged_turn_every: Option<NonZeroU32>,
+    /// Since the last aged turn.
+    hand_outs: u32,
 }
 
 impl Levels {
-    pub(crate) fn new(aged_turn_every: Option<NonZeroU32>) -> Self {
-        Self { since: BTreeMap::new(), waiting: BTreeSet::new(), hand_outs: 0, aged_turn_every }
-    }
-
-    /// A priority comes into use; no effect if it is.
-    pub(crate) fn open(&mut self, priority: i32) {
-        if let std::collections::btree_map::Entry::Vacant(vacant) = self.since.entry(priority) {
-            vacant.insert(self.hand_outs);
-            self.waiting.insert((self.hand_outs, priority));
+    pub(crate) const fn new(aged_turn_every: Option<NonZeroU32>) -> Self {
+        Self {
+            pool: Pool::new(),
+            by_priority: BTreeMap::new(),
+            waiting: Chain::EMPTY,
+            highest: NIL,
+            idle: 0,
+            aged_turn_every,
+            hand_outs: 0,
         }
     }
 
-    /// A priority is no longer in use.
-    pub(crate) fn close(&mut self, priority: i32) {
-        if let Some(since) = self.since.remove(&priority) {
-            self.waiting.remove(&(since, priority));
+    pub(crate) const fn aged_turn_every(&self) -> Option<NonZeroU32> {
+        self.aged_turn_every
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, index: u32) -> Option<&Level> {
+        self.pool.get(index)
+    }
+
+    #[inline]
+    pub(crate) fn at(&mut self, index: u32) -> &mut Level {
+        self.pool.at(index)
+    }
+
+    /// The level of a priority, idle if it is new.
+    #[inline]
+    pub(crate) fn of(&mut self, priority: i32) -> u32 {
+        if let Some(highest) = self.pool.get(self.highest)
+            && highest.priority == priority
+        {
+            return self.highest;
+        }
+        match self.by_priority.get(&priority) {
+            Some(&index) => index,
+            None => self.make(priority),
         }
     }
 
-    /// Gives the next turn to a priority. `None` if none is in use.
-    pub(crate) fn next(&mut self) -> Option<i32> {
-        let (&highest, _) = self.since.last_key_value()?;
-        let turn = self.hand_outs.wrapping_add(1);
-        let is_aged = self.aged_turn_every.is_some_and(|every| turn.is_multiple_of(u64::from(every.get())));
-        let chosen = match self.waiting.first() {
-            Some(&(_, longest)) if is_aged => longest,
-            _ => highest,
-        };
-        self.hand_outs = turn;
-        if let Some(since) = self.since.get_mut(&chosen) {
-            self.waiting.remove(&(*since, chosen));
-            *since = turn;
-            self.waiting.insert((turn, chosen));
+    fn make(&mut self, priority: i32) -> u32 {
+        let level = Level { priority, queued: 0, ring: Ring::EMPTY, ungrouped: NIL, link: Link::NONE };
+        let index = self.pool.insert(level);
+        self.by_priority.insert(priority, index);
+        self.idle += 1;
+        index
+    }
+
+    /// An item is queued under this level.
+    #[inline]
+    pub(crate) fn enter(&mut self, index: u32) {
+        let level = self.pool.at(index);
+        level.queued += 1;
+        if level.queued == 1 {
+            self.open(index);
+        }
+    }
+
+    fn open(&mut self, index: u32) {
+        self.idle -= 1;
+        self.waiting.push_back(self.pool.members(), index);
+        let of = |index| self.pool.get(index).map(|level| level.priority);
+        if of(index) > of(self.highest) {
+            self.highest = index;
+        }
+    }
+
+    /// An item is queued under this level no more. Hands out the line that has gone with the level, if both have.
+    #[inline]
+    pub(crate) fn leave(&mut self, index: u32) -> Option<u32> {
+        let level = self.pool.at(index);
+        level.queued -= 1;
+        if level.queued == 0 { self.close(index) } else { None }
+    }
+
+    fn close(&mut self, index: u32) -> Option<u32> {
+        self.waiting.remove(self.pool.members(), index);
+        let &mut Level { priority, ungrouped, .. } = self.pool.at(index);
+        if self.highest == index {
+            // At most all idle ones are passed over.
+            let in_use = |index: &&u32| self.pool.get(**index).is_some_and(|level| level.queued > 0);
+            let next = self.by_priority.range(..priority).rev().map(|(_, index)| index).find(in_use);
+            self.highest = next.copied().unwrap_or(NIL);
+        }
+        self.idle += 1;
+        if self.idle <= MAX_IDLE {
+            return None;
+        }
+        self.idle -= 1;
+        self.by_priority.remove(&priority);
+        self.pool.free(index);
+        (ungrouped != NIL).then_some(ungrouped)
+    }
+
+    /// Gives the next turn to a level. `None` if none is in use.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Option<u32> {
+        if self.highest == NIL {
+            return None;
+        }
+        let mut chosen = self.highest;
+        if let Some(every) = self.aged_turn_every
+            && !planted("ageing-never-counts")
+        {
+            self.hand_outs += 1;
+            if self.hand_outs >= every.get() {
+                self.hand_outs = 0;
+                chosen = self.waiting.first();
+            }
+        }
+        if !planted("turn-does-not-end-the-wait") {
+            self.waiting.move_to_back(self.pool.members(), chosen);
         }
         Some(chosen)
+    }
+
+    /// The priorities in use, the lowest first, with the number of items queued under each.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (i32, usize)> {
+        let levels = self.by_priority.values().filter_map(|index| self.pool.get(*index));
+        levels.filter(|level| level.queued > 0).map(|level| (level.priority, level.queued as usize))
+    }
+
+    /// Gives back memory. If levels have new indices: what each old one became.
+    pub(crate) fn shrink(&mut self) -> Option<Vec<u32>> {
+        let to = self.pool.shrink()?;
+        self.waiting.renumber(&to);
+        renumber(&mut self.highest, &to);
+        self.by_priority.values_mut().for_each(|index| renumber(index, &to));
+        self.pool.members().iter_mut().for_each(|level| level.link.renumber(&to));
+        Some(to)
+    }
+
+    /// The lines of all levels have new indices.
+    pub(crate) fn renumber_lines(&mut self, to: &[u32]) {
+        for level in self.pool.members() {
+            level.ring.renumber(to);
+            renumber(&mut level.ungrouped, to);
+        }
     }
 }

