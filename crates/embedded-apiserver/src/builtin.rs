@@ -5,7 +5,7 @@ mod access;
 mod deployments;
 mod endpoints;
 pub(crate) mod event;
-mod jobs;
+pub(crate) mod jobs;
 mod leases;
 mod nodes;
 mod pod_checks;

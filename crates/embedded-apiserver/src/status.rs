@@ -171,22 +171,35 @@ impl Status {
     ) -> Self {
         let version = kind.api_version();
         let said = [("kind", other_kind, kind.kind()), ("apiVersion", other_version, &version)];
-        let causes = said.iter().filter_map(|(field, said, own)| {
-            Some(Cause::invalid(*field, (*said)?, &format!("must be {own}")))
-        });
-        let causes: Vec<_> = causes.chain(more.found).collect();
+        let mut causes = Causes::default();
+        for (field, said, own) in said {
+            if let Some(said) = said {
+                causes.push(Cause::invalid(field, said, &format!("must be {own}")));
+            }
+        }
+        causes.append(more);
+        Self::invalid_of(kind, (other_kind, other_version), name, &causes)
+    }
+
+    /// A custom object that says to be of another kind or version is refused in that one's name.
+    pub(crate) fn invalid_of(
+        kind: &Kind,
+        (other_kind, other_version): (Option<&str>, Option<&str>),
+        name: &str,
+        causes: &Causes,
+    ) -> Self {
         let group = match other_version {
             Some(version) => version.split_once('/').map_or("", |(group, _)| group),
             None => kind.group(),
         };
         let (of, dot) = (other_kind.unwrap_or_else(|| kind.kind()), if group.is_empty() { "" } else { "." });
-        let what = Cause::texts(&causes);
+        let what = causes.text();
         let mut status = Self::new(422, "Invalid", format!("{of}{dot}{group} {name:?} is invalid: {what}"));
         let members = [("name", name), ("group", group), ("kind", of)];
         let members = members.into_iter().filter(|(_, value)| !value.is_empty());
         let mut details: serde_json::Map<_, _> =
             members.map(|(member, value)| (member.to_owned(), Value::from(value))).collect();
-        details.insert("causes".to_owned(), causes.iter().map(Cause::to_json).collect());
+        details.insert("causes".to_owned(), causes.found.iter().map(Cause::to_json).collect());
         status.details = Some(details.into());
         status
     }

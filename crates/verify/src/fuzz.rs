@@ -68,6 +68,10 @@ pub struct Report {
 /// # Cancel safety
 ///
 /// A dropped run leaves namespaces behind.
+#[expect(
+    clippy::print_stderr,
+    reason = "what is found is of use before the end of a run that takes half an hour"
+)]
 pub async fn run(pair: &Pair, plan: &Plan) -> Report {
     let mut report = Report::default();
     // What has begun is played to its end: of those that take long, many disagree.
@@ -88,6 +92,9 @@ pub async fn run(pair: &Pair, plan: &Plan) -> Report {
         report.events += outcome.events;
         // One of each sort: what is wrong in one way is often seen.
         let found = outcome.disagreement.filter(|found| sorts.insert(found.sort()));
+        if let Some(found) = &found {
+            eprintln!("FUZZ_SEED={seed} disagrees: {}\n", found.why);
+        }
         wrong.extend(found.map(|disagreement| (seed, drawn, disagreement)));
         enough.set(wrong.len() >= plan.enough || report.calls >= plan.calls);
     }

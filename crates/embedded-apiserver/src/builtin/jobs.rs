@@ -81,10 +81,7 @@ fn insert_new_into(value: &mut Value, map: &str, key: &str, text: &str) {
 }
 
 /// `ValidateJob`.
-pub(super) fn check(object: &Object, old: Option<&Object>, causes: &mut Causes) {
-    if old.is_none() {
-        check_generated(object, causes);
-    }
+pub(super) fn check(object: &Object, causes: &mut Causes) {
     let spec = object.get("spec").unwrap_or(&Value::Null);
     not_negative(
         spec,
@@ -139,7 +136,8 @@ pub(super) fn check(object: &Object, old: Option<&Object>, causes: &mut Causes) 
     }
 }
 
-fn check_generated(object: &Object, causes: &mut Causes) {
+/// `ValidateGeneratedSelector`: by whose uid a Job selects its pods, which no write to its status is asked.
+pub(crate) fn check_generated(object: &Object, causes: &mut Causes) {
     if at(object, "spec.manualSelector") == Some(&Value::Bool(true)) {
         return;
     }

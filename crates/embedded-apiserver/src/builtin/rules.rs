@@ -243,7 +243,7 @@ pub(crate) fn check(builtin: Builtin, object: &Object, old: Option<&Object>, cau
         Builtin::Lease => leases::check_lease(object, causes),
         Builtin::LeaseCandidate => leases::check_candidate(object, causes),
         Builtin::Deployment | Builtin::ReplicaSet => deployments::check(builtin, object, causes),
-        Builtin::Job => jobs::check(object, old, causes),
+        Builtin::Job => jobs::check(object, causes),
         Builtin::Endpoints => endpoints::check_endpoints(object, causes),
         Builtin::EndpointSlice => endpoints::check_slice(object, causes),
         Builtin::Node => nodes::check(object, causes),

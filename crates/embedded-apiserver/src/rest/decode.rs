@@ -1,5 +1,7 @@
 //! From the bytes of a request to an object that may be worked on.
 
+use bytes::Bytes;
+use http::Request;
 use serde_json::Value;
 
 use crate::builtin::{Builtin, Source, canonical_message, canonical_metadata, times, unserved};
@@ -7,6 +9,7 @@ use crate::fields::Sent;
 use crate::go_value::{go_text, shorten_numbers};
 use crate::json_syntax;
 use crate::kind::Kind;
+use crate::media;
 use crate::metadata::{self, Object};
 use crate::query::FieldValidation;
 use crate::recorded::types::TYPES;
@@ -50,7 +53,7 @@ impl Decoded {
     }
 }
 
-fn sent(kind: &Kind, object: &Object) -> Sent {
+fn sent_owners(kind: &Kind, object: &Object) -> Sent {
     match metadata::get(object, "managedFields") {
         // Of custom objects it is left out with all that is empty in the metadata.
         Some(Value::Array(none)) if none.is_empty() && kind.builtin.is_none() => Sent::Nothing,
@@ -83,7 +86,21 @@ fn cannot_be_handled(kind: &Kind, (version, of): (&str, &str), why: &str) -> Sta
 }
 
 /// Decodes the body of a create or an update.
-pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> Result<Decoded, Status> {
+pub(crate) fn body(
+    kind: &Kind,
+    request: &Request<Bytes>,
+    validation: FieldValidation,
+) -> Result<Decoded, Status> {
+    object(kind, request.body(), media::as_sent(request), validation)
+}
+
+/// Decodes an object. `sent`: as it was sent, if that was no JSON.
+pub(crate) fn object(
+    kind: &Kind,
+    bytes: &[u8],
+    sent: &[u8],
+    validation: FieldValidation,
+) -> Result<Decoded, Status> {
     let not_json =
         |error: serde_json::Error| unrecognized(kind, &json_syntax::unreadable(bytes, &error), bytes);
     let (mut value, twice) = duplicates::read(bytes).map_err(not_json)?;
@@ -101,8 +118,8 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
         _ => Object::new(),
     };
     if kind.builtin.is_none() && !object.get("kind").is_some_and(|kind| !kind.is_null() && *kind != "") {
-        let text = String::from_utf8_lossy(bytes);
-        return Err(unrecognized(kind, &format!("Object 'Kind' is missing in '{text}'"), bytes));
+        let text = String::from_utf8_lossy(sent);
+        return Err(unrecognized(kind, &format!("Object 'Kind' is missing in '{text}'"), sent));
     }
     if let Some(why) = unregistered(kind, &object) {
         return Err(Status::bad_request(why));
@@ -123,7 +140,7 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
     if kind.builtin.is_some() {
         check_types(kind, &object).map_err(Status::bad_request)?;
     }
-    let sent = sent(kind, &object);
+    let owners = sent_owners(kind, &object);
     let cannot_be_handled = |why: &str| cannot_be_handled(kind, (&version, &of), why);
     let Canonical { object, unknown, hidden } =
         canonical(kind, object, None).map_err(|why| cannot_be_handled(&why))?;
@@ -145,7 +162,7 @@ pub(crate) fn object(kind: &Kind, bytes: &[u8], validation: FieldValidation) -> 
     if kind.builtin.is_none() && version != kind.api_version() {
         return Err(Status::bad_request(other_version(&version, kind)).warned(&warnings));
     }
-    Ok(Decoded { object, warnings, sent, hidden })
+    Ok(Decoded { object, warnings, sent: owners, hidden })
 }
 
 /// Whether a member that is there twice is an unknown one, or in one: both as warnings have it.
@@ -214,6 +231,10 @@ fn unconverted(why: &str) -> Option<String> {
             return Some(format!("cannot restore {what} from {kind}"));
         }
     }
+    // A type with a name that a text does not fit is a structure: texts with names of their own take any.
+    if sent == "string" && to.contains('.') {
+        return Some("cannot restore struct from: string".to_owned());
+    }
     let is_number = matches!(to, "int32" | "int64" | "float64");
     if !is_number && !matches!(to, "bool" | "string") {
         return None;
@@ -262,7 +283,7 @@ pub(crate) fn patched(
             Untyped::Later(why) => Status::internal(&why),
         })?,
     }
-    let owners = self::sent(kind, &object);
+    let owners = sent_owners(kind, &object);
     let Canonical { object, unknown, hidden } =
         canonical(kind, object, Some(blame)).map_err(|why| wrong(&why, &sent))?;
     let unknown: Vec<String> = duplicates.iter().cloned().chain(unknown).collect();
@@ -368,10 +389,9 @@ pub(crate) fn check_own_type(
     old: Option<&Object>,
     subresource: Option<&str>,
 ) -> Result<(), Status> {
-    let said = |member: &str| object.get(member).and_then(Value::as_str);
-    match (kind.builtin, said("kind"), said("apiVersion")) {
-        (Some(_), ..) | (None, None, None) => Ok(()),
-        (None, of, version) => {
+    match said_types(kind, object) {
+        (None, None) => Ok(()),
+        (of, version) => {
             let mut more = Causes::default();
             if let Some(definition) = kind.definition() {
                 definition.check_beside_schema(kind, object, old, subresource, &mut more);
@@ -379,6 +399,12 @@ pub(crate) fn check_own_type(
             Err(Status::of_other_kind(kind, (of, version), metadata::text(object, "name"), more))
         }
     }
+}
+
+/// The kind and the version that a decoded custom object says, where they are others than its own.
+pub(crate) fn said_types<'a>(kind: &Kind, object: &'a Object) -> (Option<&'a str>, Option<&'a str>) {
+    let said = |member: &str| object.get(member).and_then(Value::as_str).filter(|_| kind.builtin.is_none());
+    (said("kind"), said("apiVersion"))
 }
 
 fn other_version(version: &str, kind: &Kind) -> String {

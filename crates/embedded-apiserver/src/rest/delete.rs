@@ -20,7 +20,7 @@ use crate::metadata::{self, Object};
 use crate::query::{self, ListOptions, Query, dry_run_cause};
 use crate::recorded::types::TYPES;
 use crate::rest::call::Call;
-use crate::rest::write::{holds_content, shown};
+use crate::rest::write::{self, holds_content, shown};
 use crate::rest::{check_path_name, key_of, list, with_warnings};
 use crate::selector::Selector;
 use crate::server::Core;
@@ -323,8 +323,17 @@ fn delete_one(
     // A pod is told first, however short its grace.
     let is_told = kind.builtin == Some(Builtin::Pod) && (waits || !metadata::is_being_deleted(&old));
     if !held && !is_told {
-        if dry_run && !metadata::finalizers(&old).is_empty() {
+        let frees = !metadata::finalizers(&old).is_empty();
+        if dry_run && frees {
             return Ok(Deleted::Untold);
+        }
+        // The update that takes the last finalizer away is given up there, and its version, none, is what the delete is
+        // held to then.
+        if frees && options.preconditions.as_ref().is_some_and(|wanted| wanted.resource_version.is_some()) {
+            let namespace = Some(key.namespace()).filter(|namespace| !namespace.is_empty());
+            let found = current.revision;
+            let why = format!("ResourceVersion in precondition: , ResourceVersion in object meta: {found}");
+            return Err(write::unmet(kind, namespace, name, &why, false));
         }
         if dry_run {
             return Ok(Deleted::Gone(current));
@@ -334,7 +343,7 @@ fn delete_one(
         return Ok(Deleted::Gone(last));
     }
     mark(kind, &mut new, grace, now);
-    if new == old {
+    if new == old && !current.leaves_unsaid() {
         return Ok(Deleted::Held(current));
     }
     let revision = if dry_run { current.revision } else { inner.state.next_revision() };

@@ -7,6 +7,7 @@ use http::{Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::body::Body;
+use crate::builtin::Builtin;
 use crate::names;
 use crate::query::{ListOptions, Match, Query};
 use crate::rest::continuation::Token;
@@ -64,8 +65,9 @@ pub(super) async fn select(core: &Core, target: &Target, options: &ListOptions) 
     wait_for(core, version).await?;
     // A token of another server may speak of a revision that this one has not reached.
     wait_for(core, token.as_ref().and_then(|token| token.revision).unwrap_or(0)).await?;
-    // "Any version will do" is answered from the watch cache, which knows no pages.
-    let any = options.version == "0" && token.is_none();
+    // "Any version will do" is answered from the watch cache, which knows no pages. Events have none.
+    let is_cached = !matches!(target.kind.builtin, Some(Builtin::Event | Builtin::EventV1));
+    let any = options.version == "0" && token.is_none() && is_cached;
     let limit = options.limit.filter(|_| !any && !single).unwrap_or(usize::MAX);
     let exact = match options.version_match {
         Some(Match::Exact) => version != 0,

@@ -31,7 +31,8 @@ pub(super) fn check(target: &Target, query: &Query, request: &Request<Bytes>) ->
         return Ok(());
     }
     let required = Status::bad_request("Namespace parameter required.");
-    let decoded = || decode::object(&target.kind, request.body(), query.field_validation("CreateOptions")?);
+    let options = if request.method() == Method::PUT { "UpdateOptions" } else { "CreateOptions" };
+    let decoded = || decode::body(&target.kind, request, query.field_validation(options)?);
     match (request.method(), &target.name) {
         (&Method::POST, None) => {
             let object = decoded()?.object;

@@ -59,7 +59,7 @@ impl Wish {
         let Call { target, query, request, .. } = call;
         if request.method() == Method::PUT {
             media::require_json(request.headers())?;
-            let mut decoded = decode::object(&SCALES, request.body(), validation)?;
+            let mut decoded = decode::body(&SCALES, request, validation)?;
             decoded.remove_equal_owners("");
             check_said_name(&decoded.object, call.name())?;
             set_namespace(&mut decoded.object, target.namespace.as_deref())?;

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::admission::{Turn, gated};
 use crate::builtin::services::allocation;
-use crate::builtin::{Builtin, event, rules, storage};
+use crate::builtin::{Builtin, event, jobs, rules, storage};
 use crate::clock;
 use crate::fields::{Managed, Sent};
 use crate::kind::Kind;
@@ -35,7 +35,7 @@ use crate::store::state::Place;
 use crate::stored::{Key, Stored};
 
 pub(super) use update::{
-    Edited, check_number, check_said_name, duplicates_of, forbidden_force, other_uid, patch, replace,
+    Edited, check_number, check_said_name, duplicates_of, forbidden_force, other_uid, patch, replace, unmet,
 };
 
 /// The table of the namespaces.
@@ -55,7 +55,7 @@ pub(super) fn create(call: Call<'_>) -> Result<Written, Status> {
     media::require_json(request.headers())?;
     let (dry_run, validation) = query.write_options("CreateOptions", Vec::new())?;
     let author = call.author();
-    let mut decoded = decode::object(kind, request.body(), validation)?;
+    let mut decoded = decode::body(kind, request, validation)?;
     decoded.remove_equal_owners("");
     let Decoded { object, mut warnings, sent, .. } = decoded;
     let new = New::at(target, core.clock.now(), dry_run);
@@ -333,6 +333,9 @@ fn check(kind: &Kind, object: &Object, old: Option<&Object>, subresource: Option
     }
     definitions::check(kind, object, old, subresource, causes);
     if let Some(builtin) = kind.builtin {
+        if builtin == Builtin::Job && subresource.is_none() {
+            jobs::check_generated(object, causes);
+        }
         rules::check(builtin, object, old, causes);
         if builtin == Builtin::Event && old.is_none() {
             causes.metadata_last();

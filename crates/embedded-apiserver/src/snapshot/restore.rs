@@ -102,7 +102,7 @@ fn check(scratch: &Core, object: Value) -> Result<Checked, String> {
     let managed = object.pointer("/metadata/managedFields").filter(|managed| managed.is_array());
     let managed = managed.map(Value::to_string).unwrap_or_default();
     let body = object.to_string();
-    let decoded = rest::decode_object(&kind, body.as_bytes(), FieldValidation::Strict);
+    let decoded = rest::decode_object(&kind, body.as_bytes(), body.as_bytes(), FieldValidation::Strict);
     let said = decoded.map_err(|status| status.message().to_owned())?.object;
     let revision = match metadata::text(&said, "resourceVersion") {
         "" => 0,

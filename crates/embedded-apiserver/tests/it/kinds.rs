@@ -24,6 +24,12 @@ async fn a_kind_that_only_the_real_server_has_answers_501_and_names_it() {
         assert_eq!(answer.code, StatusCode::NOT_IMPLEMENTED, "{path}: {}", answer.text);
         assert!(answer.json()["message"].as_str().unwrap().contains(named), "{}", answer.text);
     }
+    for subresource in ["eviction", "binding"] {
+        let path = format!("/api/v1/namespaces/default/pods/a/{subresource}");
+        let answer = wire::post(&server, &path, &json!({})).await;
+        assert_eq!(answer.code, StatusCode::NOT_IMPLEMENTED, "{path}: {}", answer.text);
+        assert!(answer.text.contains(&format!("pods/{subresource}")), "{}", answer.text);
+    }
     for path in ["/apis/apps/v1/namespaces/default/things", "/api/v1/namespaces/default/pods/a/things"] {
         assert_eq!(wire::get(&server, path).await.code, StatusCode::NOT_FOUND, "{path}");
     }

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::conformance::answer::{Answer, text};
+use crate::conformance::answer::{Answer, number, text};
 use crate::conformance::seen::Sight;
 use crate::conformance::{Outcome, objects};
 
@@ -370,6 +370,20 @@ impl Target {
         let mut object = objects::map(name, "v");
         object["metadata"]["labels"] = json!({ label: value });
         self.make(&self.maps(""), object).await
+    }
+
+    /// Waits until what the server answers out of its cache has all that is stored of a collection. Whether a write that
+    /// changes nothing one is shown is a write depends, on the real server, on what its cache has seen.
+    pub(super) async fn settled(&self, collection: &str) -> Outcome {
+        let cached = format!("{collection}?resourceVersion=0");
+        let stored = number(&self.server.send(Method::GET, collection, &[], "").await?.is(200)?);
+        for _ in 0..500 {
+            if number(&self.server.send(Method::GET, &cached, &[], "").await?.is(200)?) >= stored {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Err(format!("GET {cached}: still older than version {stored}"))
     }
 
     /// Opens a watch.

@@ -1,5 +1,6 @@
 //! A sequence of calls on both servers, answer by answer.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures::{AsyncBufReadExt as _, StreamExt as _, TryStreamExt as _};
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::time::{sleep, timeout};
 
+use crate::conformance::text;
 use crate::fuzz::call::{Call, Memory, Request, What};
 use crate::fuzz::compare::Relation;
 
@@ -18,6 +20,9 @@ use crate::fuzz::compare::Relation;
 const PATIENCE: Duration = Duration::from_secs(20);
 /// How long the slower server may take to show an event that the other has shown.
 const SOON: Duration = Duration::from_secs(5);
+/// How long a cache of the real server's may take to see what was written, and how often it is asked.
+const SETTLED: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_millis(2);
 /// How long nothing more may come once all has come that the other server has shown.
 const QUIET: Duration = Duration::from_millis(40);
 
@@ -140,6 +145,8 @@ impl Pair {
             watches: Vec::new(),
             played: Played::default(),
             comparable: true,
+            written: 0,
+            seen: BTreeMap::new(),
         };
         let mut outcome = stage.begin(&namespace).await.map_err(|why| (0, why, String::new()));
         if outcome.is_ok() {
@@ -162,6 +169,9 @@ struct Stage<'a> {
     played: Played,
     /// Each write began and ended in one second, and no cache of the real server was late.
     comparable: bool,
+    /// How many writes there were, and how many of them the real server's cache of each collection has seen.
+    written: usize,
+    seen: BTreeMap<String, usize>,
 }
 
 type Wrong = (usize, String, String);
@@ -208,20 +218,37 @@ impl Stage<'_> {
         Ok(())
     }
 
-    /// A cache of the real server may not have seen the last write yet: a consistent list waits until it has.
-    async fn settle(&self, request: &Request) {
+    /// Waits until the real server's cache of a collection has all that was written here: what it answers from the cache,
+    /// and whether a write that changes nothing one is shown is a write, depends on what the cache has seen. Here all is
+    /// seen at once.
+    async fn settle(&mut self, request: &Request) {
+        let written = self.written;
+        let seen = self.seen.insert(request.collection.clone(), written);
+        if seen == Some(written) || seen.is_none() && written == 0 {
+            return;
+        }
         let Some(path) = self.memories[0].fill(&request.collection) else { return };
-        let _list = self.pair.real.send(&Method::GET, &path, &[], String::new()).await;
+        // The first asks the storage what is the last version; the others, the cache.
+        let last = self.version_of(&path).await;
+        let settled = async {
+            while self.version_of(&format!("{path}?resourceVersion=0")).await < last {
+                sleep(POLL).await;
+            }
+        };
+        self.comparable &= timeout(SETTLED, settled).await.is_ok();
+    }
+
+    /// The version of a list of the real server's; the greatest, if it has none.
+    async fn version_of(&self, path: &str) -> u64 {
+        let answer = self.pair.real.send(&Method::GET, path, &[], String::new()).await;
+        let body = answer.map(|answer| answer.body).unwrap_or_default();
+        text(&body, "/metadata/resourceVersion").parse().unwrap_or(u64::MAX)
     }
 
     async fn send(&mut self, at: usize, id: usize, request: &Request) -> Result<(), Wrong> {
         let fill = |memory: &Memory| request.fill(memory);
         let (Some(a), Some(b)) = (fill(&self.memories[0]), fill(&self.memories[1])) else { return Ok(()) };
-        // Whether a Job's labels that go unsaid are a change depends on what the real server's cache has seen.
-        let of_job = a.path.contains("/jobs/") && request.method != Method::GET;
-        if of_job || request.method == Method::GET && a.path.contains("resourceVersion=") {
-            self.settle(request).await;
-        }
+        self.settle(request).await;
         let writes = request.method != Method::GET;
         let (_, into) = second();
         let left = Duration::from_secs(1).saturating_sub(into);
@@ -249,6 +276,7 @@ impl Stage<'_> {
             }
         };
         self.played.calls += 1;
+        self.written += usize::from(writes && real.code < 300);
         self.comparable &= real.code == embedded.code || !is_late(&real.text);
         self.answers(&real, &embedded).map_err(|why| (at, said(why), real.text.clone()))?;
         for (memory, answer) in self.memories.iter_mut().zip([&real, &embedded]) {

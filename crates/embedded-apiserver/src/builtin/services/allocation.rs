@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::builtin::rules::{at, text};
 use crate::builtin::services::{is_headless, needs_cluster_ip, needs_node_port};
 use crate::builtin::values::said;
-use crate::metadata::Object;
+use crate::metadata::{self, Object};
 use crate::status::{Cause, Causes};
 
 /// Where the addresses are from: `--service-cluster-ip-range` of kube-apiserver, which by default is a 256th of it.
@@ -74,6 +74,11 @@ pub(crate) fn allocate(
     let had = old.map(|old| text(old, "spec.clusterIP").to_owned()).unwrap_or_default();
     let asked = text(service, "spec.clusterIP").to_owned();
     let listed = at(service, "spec.clusterIPs").cloned();
+    // The real server makes an object of each address that it gives, which names whose it is.
+    let nameless = old.is_none() && !dry_run && metadata::text(service, "name").is_empty();
+    let ownerless = |address: Ipv4Addr| {
+        format!("IPAddress.networking.k8s.io \"{address}\" is invalid: spec.parentRef.name: Required value")
+    };
     let Some(Value::Object(spec)) = service.get_mut("spec") else { return Ok(()) };
     if headless || asked == had && !asked.is_empty() {
         spec.entry("clusterIPs").or_insert_with(|| json!([asked]));
@@ -85,6 +90,11 @@ pub(crate) fn allocate(
                 causes.push(Cause::invalid_json("spec.clusterIPs", &json!([]), why));
                 return Err(causes);
             };
+            if nameless {
+                let why = format!("failed to allocate IP: {}", ownerless(address));
+                causes.push(Cause::invalid_json("spec.clusterIPs", &json!([""]), &why));
+                return Err(causes);
+            }
             spec.insert("clusterIP".to_owned(), address.to_string().into());
             spec.insert("clusterIPs".to_owned(), json!([address.to_string()]));
         }
@@ -96,7 +106,7 @@ pub(crate) fn allocate(
         } else if taken.addresses.contains(&address) {
             Some("provided IP is already allocated".to_owned())
         } else {
-            None
+            nameless.then(|| ownerless(address))
         };
         if let Some(wrong) = wrong {
             let why = format!("failed to allocate IP {address}: {wrong}");

@@ -10,7 +10,7 @@ pub(in crate::rest) fn replace(call: Call<'_>) -> Result<Written, Status> {
     check_path_name(name)?;
     media::require_json(request.headers())?;
     let (dry_run, validation) = query.write_options("UpdateOptions", Vec::new())?;
-    let mut decoded = decode::object(kind, request.body(), validation)?;
+    let mut decoded = decode::body(kind, request, validation)?;
     decoded.remove_equal_owners("");
     let mut warnings = std::mem::take(&mut decoded.warnings);
     set_namespace(&mut decoded.object, call.target.namespace.as_deref())
@@ -133,7 +133,18 @@ pub(in crate::rest) fn other_uid(
     (wanted, found): (&str, &str),
     dry_run: bool,
 ) -> Status {
-    let kind = &target.kind;
+    let why = format!("UID in precondition: {wanted}, UID in object meta: {found}");
+    unmet(&target.kind, target.namespace.as_deref(), name, &why, dry_run)
+}
+
+/// A precondition that the real server's store finds not to hold, in its words.
+pub(in crate::rest) fn unmet(
+    kind: &Kind,
+    namespace: Option<&str>,
+    name: &str,
+    why: &str,
+    dry_run: bool,
+) -> Status {
     let place = match kind.builtin {
         Some(Builtin::Service) => "services/specs".to_owned(),
         Some(Builtin::Endpoints) => "services/endpoints".to_owned(),
@@ -141,14 +152,11 @@ pub(in crate::rest) fn other_uid(
         Some(builtin) if builtin != Builtin::Definition => kind.plural().to_owned(),
         _ => format!("{}/{}", kind.group(), kind.plural()),
     };
-    let parts = [if dry_run { "" } else { "/registry" }, &place]
-        .into_iter()
-        .chain(target.namespace.as_deref())
-        .chain([name]);
+    let parts = [if dry_run { "" } else { "/registry" }, &place].into_iter().chain(namespace).chain([name]);
     let key = parts.collect::<Vec<_>>().join("/");
     let why = format!(
         "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition \
-         failed: UID in precondition: {wanted}, UID in object meta: {found}"
+         failed: {why}"
     );
     Status::conflict(kind, name, &why)
 }
@@ -253,7 +261,16 @@ impl Edited<'_> {
         // What a hook has changed is nobody's, as on the real server.
         let unmutated = unmutated.map(|object| defaulted(kind, object));
         let wanted = unmutated.as_ref().unwrap_or(&new);
-        let managed = owners.of(self.core, kind, Some((old, owned)), wanted, self.now);
+        // What says to be something else has no structure to find owners by, and is refused in its own name; of a write to
+        // the status, the status is all that is taken.
+        let (of, version) = decode::said_types(kind, &new);
+        let (of, version) = (of.map(str::to_owned), version.map(str::to_owned));
+        let says_other = of.is_some() || version.is_some();
+        let managed = if says_other {
+            Managed::default()
+        } else {
+            owners.of(self.core, kind, Some((old, owned)), wanted, self.now)
+        };
         self.keep_system_metadata(&mut new);
         self.split_status(&mut new);
         let unlabelled = kind.builtin.is_some_and(|builtin| rules::leaves_unsaid(builtin, &new));
@@ -278,6 +295,10 @@ impl Edited<'_> {
         check(kind, &new, Some(old), self.target.subresource.as_deref(), &mut causes);
         if let Some(builtin) = kind.builtin.filter(|_| self.target.subresource.as_deref() == Some("status")) {
             rules::check_status(builtin, &new, old, &mut causes);
+        }
+        if !causes.is_empty() && says_other {
+            let said = (of.as_deref(), version.as_deref());
+            return Err(Status::invalid_of(kind, said, self.name, &causes));
         }
         if !causes.is_empty() {
             return Err(Status::invalid(kind, self.name, &causes));

@@ -11,6 +11,53 @@ use crate::conformance::{APPLY, Case, STRATEGIC, case};
 pub(super) fn cases() -> Vec<Case> {
     vec![
         case(
+            "empty_metadata_that_were_applied_are_stored",
+            "An apply of a custom object with an empty list in its metadata stores it, and nobody is shown it: the next \
+             write leaves it out, which is a new version, and the same apply again is one each time.",
+            async |t| {
+                let path = t.widgets("/a?fieldManager=m");
+                let mut object = widget("a", json!({}));
+                object["metadata"]["finalizers"] = json!([]);
+                let made = t.patch(&path, APPLY, &object).await?.is(201)?;
+                holds("the list is not shown", made["metadata"]["finalizers"].is_null())?;
+                t.settled(&t.widgets("")).await?;
+                let left_out = t.merge(&t.widgets("/a"), json!({})).await?.is(200)?;
+                holds("leaving it out is a write", number(&left_out) > number(&made))?;
+                t.settled(&t.widgets("")).await?;
+                let same_again = t.merge(&t.widgets("/a"), json!({})).await?.is(200)?;
+                same("the version after that", version(&same_again), version(&left_out))?;
+                let to_status =
+                    t.patch(&t.widgets("/a/status?fieldManager=n"), APPLY, &object).await?.is(200)?;
+                same("the version after an apply to the status", version(&to_status), version(&left_out))?;
+                let once = t.patch(&path, APPLY, &object).await?.is(200)?;
+                t.settled(&t.widgets("")).await?;
+                let twice = t.patch(&path, APPLY, &object).await?.is(200)?;
+                holds("each apply is a write", number(&twice) > number(&once))
+            },
+        ),
+        case(
+            "who_says_another_kind_to_the_status_owns_nothing",
+            "A write to the status of a custom object that says another kind is done and leaves the object without \
+             owners; what is wrong with it answers 422 in the name of that kind.",
+            async |t| {
+                t.make(&t.trackers(""), tracker("a", json!({}))).await?;
+                let path = t.trackers("/a/status");
+                let refused = t.merge(&path, json!({ "kind": "X", "status": { "phase": 1 } })).await?;
+                let status =
+                    refused.says(422, "Invalid", &format!("X.{GROUP} \"a\" is invalid: status.phase"))?;
+                has(&status, json!({ "details": { "kind": "X", "group": GROUP, "name": "a" } }))?;
+                let done =
+                    t.merge(&path, json!({ "kind": "X", "status": { "phase": "a" } })).await?.is(200)?;
+                has(&done, json!({ "kind": "Tracker", "status": { "phase": "a" } }))?;
+                holds("nobody owns it", done["metadata"]["managedFields"].is_null())?;
+                let other = json!({ "apiVersion": "other.example.com/v1", "status": { "phase": 1 } });
+                let refused = t.merge(&path, other).await?;
+                refused
+                    .says(422, "Invalid", "Tracker.other.example.com \"a\" is invalid: status.phase")
+                    .map(drop)
+            },
+        ),
+        case(
             "a_time_that_is_none_is_no_time_of_an_applied_custom_object",
             "An apply of a custom object with a number for a time, or with a generation that is no whole number, answers \
              201 without it.",
@@ -170,6 +217,25 @@ pub(super) fn cases() -> Vec<Case> {
                     format!("?fieldSelector=metadata.name%3D&limit=1&resourceVersion={}", version(&first));
                 let list = t.send(Method::GET, &t.maps(&rest), &[], "").await?.is(200)?;
                 same("the version", version(&list), version(&first))
+            },
+        ),
+        case(
+            "what_is_stored_and_not_shown_is_left_out_by_a_delete_too",
+            "A second delete of a custom object that a finalizer holds is a write if an apply has stored an empty map in \
+             its metadata.",
+            async |t| {
+                let mut object = widget("a", json!({}));
+                object["metadata"]["finalizers"] = json!(["example.com/f"]);
+                t.make(&t.widgets(""), object.clone()).await?;
+                t.delete(&t.widgets("/a")).await?.is(200)?;
+                object["metadata"] = json!({ "name": "a", "labels": {} });
+                let applied = t.patch(&t.widgets("/a?fieldManager=m"), APPLY, &object).await?.is(200)?;
+                t.settled(&t.widgets("")).await?;
+                let again = t.delete(&t.widgets("/a")).await?.is(200)?;
+                holds("it is another version", number(&again) > number(&applied))?;
+                t.settled(&t.widgets("")).await?;
+                let third = t.delete(&t.widgets("/a")).await?.is(200)?;
+                same("the version after the third", version(&third), version(&again))
             },
         ),
     ]

@@ -144,5 +144,64 @@ pub(super) fn cases() -> Vec<Case> {
                 answer.invalid(&["FieldValueInvalid spec.ipFamilyPolicy"]).map(drop)
             },
         ),
+        case(
+            "yaml_that_says_no_kind_is_shown_as_it_was_sent",
+            "A custom object in YAML whose kind is null is shown as it was sent, and its first bytes as numbers.",
+            async |t| {
+                let text = "apiVersion: conformance.example.com/v1\nkind: null\n";
+                let yaml = [("content-type", "application/yaml")];
+                let answer = t.send(Method::POST, &t.widgets(""), &yaml, text).await?;
+                let shown = "Object 'Kind' is missing in 'apiVersion: conformance.example.com/v1\nkind: null\n' \
+                             (61706956657273696f6e3a20636f6e666f726d616e63652e6578616d706c ...)";
+                answer.says(400, "BadRequest", shown).map(drop)
+            },
+        ),
+        case(
+            "a_version_to_delete_does_not_outlive_the_last_finalizer",
+            "A delete in the background, on the condition of a version, of an object that waits for its dependents alone \
+             answers 409: the version that it is held to is none.",
+            async |t| {
+                let mut object = widget("a", json!({}));
+                object["metadata"]["finalizers"] = json!(["foregroundDeletion"]);
+                let seen = version(&t.make(&t.widgets(""), object).await?).to_owned();
+                let options = |dry_run: &[&str]| {
+                    let wanted = json!({ "resourceVersion": seen });
+                    json!({ "propagationPolicy": "Background", "preconditions": wanted, "dryRun": dry_run })
+                };
+                t.delete_with(&t.widgets("/a"), options(&["All"])).await?.is(200)?;
+                let why =
+                    format!("ResourceVersion in precondition: , ResourceVersion in object meta: {seen}");
+                t.delete_with(&t.widgets("/a"), options(&[])).await?.says(409, "Conflict", &why).map(drop)
+            },
+        ),
+        case(
+            "an_update_without_a_namespace_has_options_of_an_update",
+            "A PUT to a path with an empty namespace is told what is wrong with its UpdateOptions.",
+            async |t| {
+                let path = "/api/v1/namespaces//configmaps/a?fieldValidation=x";
+                let answer = t.put(path, &json!({ "metadata": { "name": "a" } })).await?;
+                answer.says(422, "Invalid", "UpdateOptions.meta.k8s.io \"\" is invalid").map(drop)
+            },
+        ),
+        case(
+            "versions_that_are_none_are_shown_as_they_were_sent",
+            "A definition with an empty list of versions is shown one, and one without the list is shown null.",
+            async |t| {
+                let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All";
+                let mut object = json!({
+                    "metadata": { "name": "ks.none.example.com" },
+                    "spec": {
+                        "group": "none.example.com", "scope": "Namespaced", "names": { "kind": "K", "plural": "ks" },
+                    },
+                });
+                let answer = t.post(path, &object).await?;
+                answer.says(422, "Invalid", "spec.versions: Invalid value: null: must have exactly one")?;
+                object["spec"]["versions"] = json!([]);
+                let answer = t.post(path, &object).await?;
+                answer
+                    .says(422, "Invalid", "spec.versions: Invalid value: []: must have exactly one")
+                    .map(drop)
+            },
+        ),
     ]
 }

@@ -1,10 +1,13 @@
 //! What random calls found of Events, which have two groups and the words of one.
 
-use serde_json::json;
+use http::Method;
+use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
 use crate::conformance::objects::*;
 use crate::conformance::{Case, case};
+
+const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 pub(super) fn cases() -> Vec<Case> {
     vec![
@@ -53,6 +56,32 @@ pub(super) fn cases() -> Vec<Case> {
                 )?;
                 let word = "reportingController: Invalid value: \"\": name part must consist of";
                 answer.says(422, "Invalid", word).map(drop)
+            },
+        ),
+        case(
+            "the_instance_that_reports_is_a_source_like_a_host",
+            "A table of Events has the reporting instance where there is no host.",
+            async |t| {
+                t.make(&t.new_events(""), new_event("e", &t.namespace)).await?;
+                let path = t.new_events("/e");
+                let table = t.send(Method::GET, &path, &[("accept", TABLE)], "").await?.is(200)?;
+                let both = |cell: &Value| cell.as_str().is_some_and(|source| source.ends_with(", i"));
+                holds("a cell has the instance", items(&table, "/rows/0/cells").iter().any(both))
+            },
+        ),
+        case(
+            "lists_of_events_have_pages_at_any_version",
+            "A list of Events with a limit and the resourceVersion 0 has pages: no cache answers it.",
+            async |t| {
+                for name in ["e", "f"] {
+                    t.make(&t.new_events(""), new_event(name, &t.namespace)).await?;
+                }
+                for list in [t.new_events(""), t.core("events", "")] {
+                    let page = t.get(&format!("{list}?limit=1&resourceVersion=0")).await?.is(200)?;
+                    same("how many", items(&page, "/items").len(), 1)?;
+                    holds("there is more", !text(&page, "/metadata/continue").is_empty())?;
+                }
+                Ok(())
             },
         ),
     ]

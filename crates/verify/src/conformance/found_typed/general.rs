@@ -185,5 +185,45 @@ pub(super) fn cases() -> Vec<Case> {
                 answer.says(422, "Invalid", "cannot convert int64 to string").map(drop)
             },
         ),
+        case(
+            "a_text_is_no_structure_of_a_strategic_patch",
+            "A strategic merge patch with a text where the kind has a structure answers 422: it cannot restore a struct.",
+            async |t| {
+                let account = json!({ "metadata": { "name": "a" } });
+                t.make(&t.core("serviceaccounts", ""), account).await?;
+                let patch = json!({ "metadata": { "managedFields": ["x"] } });
+                let answer = t.patch(&t.core("serviceaccounts", "/a"), STRATEGIC, &patch).await?;
+                answer.says(422, "Invalid", "cannot restore struct from: string").map(drop)
+            },
+        ),
+        case(
+            "a_job_selects_by_the_uid_that_an_update_says",
+            "An update of a Job with another uid is told that its selector and its template's labels are not of that one, \
+             and a write to its status is not.",
+            async |t| {
+                t.make(&all_jobs(t, ""), job("a", true)).await?;
+                let patch = json!({ "metadata": { "uid": "00000000-0000-4000-8000-000000000002" } });
+                let uid = "metadata.uid: Invalid value";
+                let answer = t.merge(&all_jobs(t, "/a"), patch.clone()).await?;
+                for part in
+                    [uid, "`selector` not auto-generated", "must be '00000000-0000-4000-8000-000000000002'"]
+                {
+                    answer.says(422, "Invalid", part)?;
+                }
+                let of_status = t.merge(&all_jobs(t, "/a/status"), patch).await?.says(422, "Invalid", uid)?;
+                holds("no more is said", !text(&of_status, "/message").contains("selector"))
+            },
+        ),
+        case(
+            "an_address_is_not_given_to_a_service_without_a_name",
+            "A Service without a name is refused for its address first, which cannot be its own, unless it is only tried.",
+            async |t| {
+                let answer = t.post(&t.core("services", ""), &json!({})).await?;
+                answer.says(422, "Invalid", "is invalid: spec.parentRef.name: Required value")?;
+                answer.invalid(&["FieldValueInvalid spec.clusterIPs"])?;
+                let tried = t.post(&t.core("services", "?dryRun=All"), &json!({})).await?;
+                tried.says(422, "Invalid", "name or generateName is required").map(drop)
+            },
+        ),
     ]
 }
