@@ -104,7 +104,7 @@ struct Yaml(Bytes);
 
 /// A request's body as the client has sent it, for refusals that show it.
 pub(crate) fn as_sent(request: &Request<Bytes>) -> &Bytes {
-    request.extensions().get::<Yaml>().map_or(request.body(), |Yaml(sent)| sent)
+    request.extensions().get::<Yaml>().map_or_else(|| request.body(), |Yaml(sent)| sent)
 }
 
 /// A body of YAML becomes one of JSON. Patches have types of their own.
