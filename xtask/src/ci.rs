@@ -104,21 +104,21 @@ const STAGES: &[Stage] = &[
     },
     Stage {
         name: "model",
-        asks: "does wq-core do what a naive oracle does, over many sequences?",
+        asks: "do the queues do what naive oracles do, over many sequences?",
         group: Group::Models,
         needs: &["schedules"],
         run: model::stage,
     },
     Stage {
         name: "loom",
-        asks: "is every schedule of wq-core's small scenarios right?",
+        asks: "is every schedule of the queues' small scenarios right?",
         group: Group::Models,
         needs: &["schedules"],
         run: loom::stage,
     },
     Stage {
         name: "shuttle",
-        asks: "is every one of many schedules of wq-core's large scenarios right?",
+        asks: "is every one of many schedules of the queues' large scenarios right?",
         group: Group::Models,
         needs: &["schedules"],
         run: shuttle::stage,
@@ -146,7 +146,7 @@ const STAGES: &[Stage] = &[
     },
     Stage {
         name: "planted",
-        asks: "is every bug seen that is planted in wq-core, by two kinds of checks?",
+        asks: "is every bug seen that is planted in a queue, by two kinds of checks?",
         group: Group::Planted,
         needs: &["schedules"],
         run: planted::stage,

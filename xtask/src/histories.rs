@@ -34,10 +34,13 @@ pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict
 
 fn play(workspace: &Workspace, options: &Options, deadline: Deadline) -> Result<()> {
     let programs = Programs::build(workspace, Platform::Machine, false, deadline)?;
-    let mut command = programs.call(workspace, "histories")?;
-    command
-        .args(["--nocapture", "--quiet"])
-        .env("HISTORIES", options.histories.to_string())
-        .env("HISTORIES_SEED", options.seed.to_string());
-    process::run(command, deadline)
+    for program in programs.of("histories") {
+        let mut command = program.call();
+        command
+            .args(["--nocapture", "--quiet"])
+            .env("HISTORIES", options.histories.to_string())
+            .env("HISTORIES_SEED", options.seed.to_string());
+        process::run(command, deadline)?;
+    }
+    Ok(())
 }

@@ -1,13 +1,14 @@
 //! `cargo xtask loom [--list] [filter]`: every schedule of small scenarios, each in a process of its own, because a deadlock
 //! that loom finds ends the process.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 
 use crate::process::{Deadline, said_in_time};
-use crate::schedules::{BY_HAND, CRATE, Platform, Programs, each};
+use crate::schedules::{BY_HAND, Platform, Program, Programs, each};
 use crate::stage::Verdict;
 use crate::workspace::Workspace;
 
@@ -16,63 +17,91 @@ pub(crate) struct Options {
     /// Print one line a scenario and exit
     #[arg(long)]
     list: bool,
-    /// Scenarios whose names contain this; all of them when it is left out
+    /// Scenarios whose names, with that of the crate before them, contain this; all of them when it is left out
     filter: Option<String>,
 }
 
+/// One scenario, and the program that plays it.
+#[derive(Debug)]
+pub(crate) struct Scenario<'p> {
+    program: &'p Program,
+    name: String,
+    shows: String,
+}
+
+impl Scenario<'_> {
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// `wq-core/two_drainers`.
+    pub(crate) fn full_name(&self) -> String {
+        format!("{}/{}", self.program.package, self.name)
+    }
+
+    /// A call that plays it.
+    pub(crate) fn call(&self) -> Command {
+        let mut command = self.program.call();
+        command.arg(&self.name);
+        command
+    }
+}
+
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let workspace = Workspace::load()?;
     let deadline = Deadline::within(BY_HAND);
-    let programs = Programs::build(&workspace, Platform::Loom, false, deadline)?;
+    let programs = Programs::build(&Workspace::load()?, Platform::Loom, false, deadline)?;
     if options.list {
-        for (name, shows) in scenarios(&programs, &workspace, deadline)? {
-            println!("{CRATE} {name:<36} {shows}");
+        for scenario in programs.of("loom").map(|program| scenarios(program, deadline)) {
+            for scenario in scenario? {
+                println!("{:<54} {}", scenario.full_name(), scenario.shows);
+            }
         }
         return Ok(());
     }
-    explore(&programs, &workspace, options.filter.as_deref().unwrap_or_default(), deadline)
+    explore(&programs, options.filter.as_deref().unwrap_or_default(), deadline)
 }
 
 pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     let programs = Programs::build(workspace, Platform::Loom, false, deadline)?;
-    explore(&programs, workspace, "", deadline)?;
+    explore(&programs, "", deadline)?;
     Ok(Verdict::Passed)
 }
 
-/// The scenarios by name, with what each shows.
-pub(crate) fn scenarios(
-    programs: &Programs,
-    workspace: &Workspace,
-    deadline: Deadline,
-) -> Result<Vec<(String, String)>> {
-    let mut command = programs.call(workspace, "loom")?;
+/// What the program says that it can play.
+pub(crate) fn scenarios(program: &Program, deadline: Deadline) -> Result<Vec<Scenario<'_>>> {
+    let mut command = program.call();
     command.arg("--list");
     let (_, text) = said_in_time(command, deadline)?;
     let lines = text.lines().filter_map(|line| line.split_once(' '));
-    Ok(lines.map(|(name, shows)| (name.to_owned(), shows.to_owned())).collect())
+    let scenarios: Vec<_> = lines
+        .map(|(name, shows)| Scenario { program, name: name.to_owned(), shows: shows.to_owned() })
+        .collect();
+    ensure!(!scenarios.is_empty(), "the program of {} lists no scenario", program.package);
+    Ok(scenarios)
 }
 
 /// Runs the scenarios, and says of each how many schedules it has and how long they took.
-fn explore(programs: &Programs, workspace: &Workspace, filter: &str, deadline: Deadline) -> Result<()> {
-    let mut chosen = scenarios(programs, workspace, deadline)?;
-    chosen.retain(|(name, _)| name.contains(filter));
+fn explore(programs: &Programs, filter: &str, deadline: Deadline) -> Result<()> {
+    let chosen =
+        programs.of("loom").map(|program| scenarios(program, deadline)).collect::<Result<Vec<_>>>()?;
+    let mut chosen: Vec<_> = chosen.into_iter().flatten().collect();
+    chosen.retain(|scenario| scenario.full_name().contains(filter));
     ensure!(
         !chosen.is_empty(),
         "no scenario has `{filter}` in its name; `cargo xtask loom --list` prints all"
     );
-    each(&chosen, |(name, _)| {
-        let mut command = programs.call(workspace, "loom")?;
-        command.arg(name);
+    each(&chosen, |scenario| {
+        let name = scenario.full_name();
         let start = now();
-        let (status, said) = said_in_time(command, deadline)?;
+        let (status, said) = said_in_time(scenario.call(), deadline)?;
         let took = start.elapsed();
         match status {
             Some(status) if status.success() => {
-                println!("loom {CRATE} {name}: {} schedules in {}", said.trim(), seconds(took));
+                println!("loom {name}: {} schedules in {}", said.trim(), seconds(took));
                 Ok(())
             }
-            Some(status) => bail!("{CRATE} {name} ended with {status}; again: cargo xtask loom {name}"),
-            None => bail!("{CRATE} {name} had not ended after {}", seconds(took)),
+            Some(status) => bail!("{name} ended with {status}; again: cargo xtask loom {name}"),
+            None => bail!("{name} had not ended after {}", seconds(took)),
         }
     })
     .context("not every schedule is right")?;

@@ -68,17 +68,17 @@ enum Command {
     },
     /// Run the benches in criterion; keep what they measure under a name, or compare with what was kept
     Bench(bench::Options),
-    /// Play every schedule of wq-core's small scenarios (also a stage of `ci`)
+    /// Play every schedule of the queues' small scenarios (also a stage of `ci`)
     Loom(loom::Options),
-    /// Play random and priority-based schedules of wq-core's large scenarios (also a stage of `ci`)
+    /// Play random and priority-based schedules of the queues' large scenarios (also a stage of `ci`)
     Shuttle(shuttle::Options),
     /// Record what real threads are answered by wq-core, and look for an order that explains it (also a stage of `ci`)
     Histories(histories::Options),
-    /// Put random questions to wq-core and to a naive oracle (also a stage of `ci`)
+    /// Put random questions to the queues and to naive oracles (also a stage of `ci`)
     Model(model::Options),
     /// Interpret the tests of wq-core with miri, which sees undefined behaviour and races (also a stage of `ci`)
     Miri(miri::Options),
-    /// Plant bugs in wq-core, and see which checks find each (also a stage of `ci`)
+    /// Plant bugs in the queues, and see which checks find each (also a stage of `ci`)
     Planted,
     /// Count the instructions of each operation of wq-core, and compare with its budgets (also a stage of `ci`)
     Instructions,

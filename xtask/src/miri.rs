@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 
 use crate::process::{self, Deadline};
-use crate::schedules::{BY_HAND, CRATE};
+use crate::schedules::BY_HAND;
 use crate::stage::Verdict;
 use crate::workspace::Workspace;
 
@@ -41,7 +41,7 @@ pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict
 fn interpret(workspace: &Workspace, filter: Option<&str>, deadline: Deadline) -> Result<()> {
     let mut command = miri(workspace);
     command
-        .args(["test", "--locked", "--quiet", "--package", CRATE, "--lib", "--test=it", "--test=fuzz"])
+        .args(["test", "--locked", "--quiet", "--package", "wq-core", "--lib", "--test=it", "--test=fuzz"])
         .args(filter);
     // A panic with its backtrace takes seconds, and many tests want one.
     command.env("RUST_BACKTRACE", "0");

@@ -1,4 +1,5 @@
-//! `cargo xtask model [--sequences …]`: random sequences of everything wq-core can be asked for, against a naive oracle.
+//! `cargo xtask model [--sequences …]`: random sequences of everything that the queues and their parts can be asked for,
+//! against naive oracles.
 
 use anyhow::Result;
 use clap::Args;
@@ -14,9 +15,12 @@ const LONG: u64 = 200_000;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// How many sequences, of up to 120 steps
+    /// How many sequences of each model
     #[arg(long, default_value_t = SEQUENCES)]
     sequences: u64,
+    /// The crate whose models are played; all that have some when it is left out
+    #[arg(long)]
+    package: Option<String>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -25,13 +29,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     let sequences = if workspace.is_long() { LONG } else { SEQUENCES };
-    play(workspace, &Options { sequences }, deadline)?;
+    play(workspace, &Options { sequences, package: None }, deadline)?;
     Ok(Verdict::Passed)
 }
 
 fn play(workspace: &Workspace, options: &Options, deadline: Deadline) -> Result<()> {
     let programs = Programs::build(workspace, Platform::Machine, false, deadline)?;
-    let mut command = programs.call(workspace, "model")?;
-    command.arg("--nocapture").env("MODEL_SEQUENCES", options.sequences.to_string());
-    process::run(command, deadline)
+    for program in programs.of_chosen("model", options.package.as_deref())? {
+        let mut command = program.call();
+        command.arg("--nocapture").env("MODEL_SEQUENCES", options.sequences.to_string());
+        process::run(command, deadline)?;
+    }
+    Ok(())
 }

@@ -1,17 +1,16 @@
-//! `cargo xtask planted`: puts each of the bugs of `crates/wq-core/src/planted.rs` into the queue, and asks the checks of each kind
-//! whether they see it. At least two kinds must; without a bug all must pass.
+//! `cargo xtask planted`: puts each of the bugs that a crate lists in its `src/planted.rs` into it, and asks the checks of each
+//! kind whether they see it. At least two kinds must; without a bug all must pass.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 
-use crate::loom;
+use crate::loom::{self, Scenario};
 use crate::process::{Deadline, said_in_time, status_in_time};
-use crate::schedules::{BY_HAND, Platform, Programs, each};
+use crate::schedules::{BY_HAND, LIBRARY, PLANTED, Platform, Program, Programs, each};
 use crate::stage::Verdict;
 use crate::workspace::Workspace;
 
@@ -25,20 +24,31 @@ const SCHEDULES: &str = "1800";
 const HISTORIES: &str = "2000";
 
 /// The kinds of checks, in the order of the table.
-const KINDS: [(&str, Check); 4] =
-    [("tests", tests), ("loom", loom_check), ("shuttle", shuttle), ("histories", histories)];
+const KINDS: [(&str, Check); 5] = [
+    ("tests", tests),
+    ("model", model),
+    ("loom", loom_check),
+    ("shuttle", shuttle),
+    ("histories", histories),
+];
 
-/// What saw the bug that is planted, or `None`.
-type Check = fn(&Gear<'_>, Option<&str>) -> Result<Option<String>>;
+/// What of a crate's checks saw the bug that is planted, or `None`.
+type Check = fn(&Gear, &Subject<'_>, Option<&str>) -> Result<Option<String>>;
 
 /// Everything that is built with the bugs in it.
-struct Gear<'w> {
-    workspace: &'w Workspace,
+struct Gear {
     machine: Programs,
     loom: Programs,
     shuttle: Programs,
-    scenarios: Vec<String>,
     deadline: Deadline,
+}
+
+/// A crate that bugs are planted in.
+struct Subject<'g> {
+    package: &'g str,
+    scenarios: Vec<Scenario<'g>>,
+    /// Names of integration tests; all of them when there is none.
+    filters: Vec<String>,
 }
 
 pub(crate) fn run() -> Result<()> {
@@ -54,102 +64,135 @@ fn judge(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     let build = |platform| Programs::build(workspace, platform, true, deadline);
     let (machine, loom, shuttle) =
         (build(Platform::Machine)?, build(Platform::Loom)?, build(Platform::Shuttle)?);
-    let scenarios = loom::scenarios(&loom, workspace, deadline)?;
-    let scenarios = scenarios.into_iter().map(|(name, _)| name).collect();
-    let gear = Gear { workspace, machine, loom, shuttle, scenarios, deadline };
-    for (kind, check) in KINDS {
-        if let Some(saw) = check(&gear, None)? {
-            bail!("without a bug {kind} must pass, and {saw} did not");
-        }
+    let gear = Gear { machine, loom, shuttle, deadline };
+    let mut rows = Vec::new();
+    for program in gear.machine.of(PLANTED) {
+        rows.append(&mut judge_crate(&gear, program)?);
     }
-    let bugs = bugs(&gear)?;
-    let seen: Mutex<BTreeMap<&str, Vec<Option<String>>>> = Mutex::default();
-    each(&bugs, |bug| {
-        let saw = KINDS.iter().map(|(_, check)| check(&gear, Some(bug))).collect::<Result<Vec<_>>>()?;
-        seen.lock().unwrap_or_else(PoisonError::into_inner).insert(bug, saw);
-        Ok(())
-    })?;
-    let seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
-    print_table(&bugs, &seen);
-    let missed: Vec<&str> = bugs
+    print_table(&rows);
+    let missed: Vec<&str> = rows
         .iter()
-        .map(String::as_str)
-        .filter(|bug| seen.get(bug).is_none_or(|saw| saw.iter().flatten().count() < LEAST))
+        .filter(|row| row.saw.iter().flatten().count() < LEAST)
+        .map(|row| row.bug.as_str())
         .collect();
     ensure!(missed.is_empty(), "seen by fewer than {LEAST} kinds of checks: {}", missed.join(", "));
     println!(
         "planted: {} bugs, each seen by {LEAST} kinds of checks or more; without one all pass",
-        bugs.len()
+        rows.len()
     );
     Ok(())
 }
 
-fn print_table(bugs: &[String], seen: &BTreeMap<&str, Vec<Option<String>>>) {
-    let row = |first: &str, cells: Vec<&str>| {
-        let cells: Vec<String> = cells.into_iter().map(|cell| format!("{cell:<32}")).collect();
-        println!("{}", format!("{first:<34}{}", cells.concat()).trim_end());
+/// A line of the table.
+struct Row {
+    /// With its crate: `wq-core/no-pressure`.
+    bug: String,
+    /// What saw it, of each of the [`KINDS`].
+    saw: Vec<Option<String>>,
+}
+
+/// The rows of one crate's bugs. Without any, all its checks must pass.
+fn judge_crate(gear: &Gear, planted: &Program) -> Result<Vec<Row>> {
+    let package = planted.package.as_str();
+    let lines = |arg: Option<&str>| {
+        let mut command = planted.call();
+        command.args(arg);
+        said_in_time(command, gear.deadline).map(|(_, text)| text)
     };
-    row("planted bug", KINDS.iter().map(|(kind, _)| *kind).collect());
-    for bug in bugs {
-        let saw = seen.get(bug.as_str()).into_iter().flatten();
-        row(bug, saw.map(|saw| saw.as_deref().unwrap_or("-")).collect());
+    let bugs: Vec<String> =
+        lines(None)?.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect();
+    ensure!(!bugs.is_empty(), "there is no bug to plant in {package}");
+    let filters = lines(Some("--it"))?.split_whitespace().map(str::to_owned).collect();
+    let loom = gear.loom.get(package, "loom");
+    let scenarios = loom.map_or(Ok(Vec::new()), |program| loom::scenarios(program, gear.deadline))?;
+    let subject = Subject { package, scenarios, filters };
+    for (kind, check) in KINDS {
+        if let Some(saw) = check(gear, &subject, None)? {
+            bail!("without a bug {kind} of {package} must pass, and {saw} did not");
+        }
+    }
+    let seen: Mutex<BTreeMap<&str, Vec<Option<String>>>> = Mutex::default();
+    each(&bugs, |bug| {
+        let saw =
+            KINDS.iter().map(|(_, check)| check(gear, &subject, Some(bug))).collect::<Result<Vec<_>>>()?;
+        seen.lock().unwrap_or_else(PoisonError::into_inner).insert(bug, saw);
+        Ok(())
+    })?;
+    let mut seen = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let row = |bug: &String| Row {
+        bug: format!("{package}/{bug}"),
+        saw: seen.remove(bug.as_str()).unwrap_or_default(),
+    };
+    Ok(bugs.iter().map(row).collect())
+}
+
+fn print_table(rows: &[Row]) {
+    let line = |first: &str, cells: Vec<&str>| {
+        let cells: Vec<String> = cells.into_iter().map(|cell| format!("{cell:<32}")).collect();
+        println!("{}", format!("{first:<46}{}", cells.concat()).trim_end());
+    };
+    line("planted bug", KINDS.iter().map(|(kind, _)| *kind).collect());
+    for row in rows {
+        line(&row.bug, row.saw.iter().map(|saw| saw.as_deref().unwrap_or("-")).collect());
     }
 }
 
-fn bugs(gear: &Gear<'_>) -> Result<Vec<String>> {
-    let mut command = gear.loom.call(gear.workspace, "loom")?;
-    command.arg("--bugs");
-    let (_, text) = said_in_time(command, gear.deadline)?;
-    let bugs: Vec<String> =
-        text.lines().filter_map(|line| Some(line.split_once(' ')?.0.to_owned())).collect();
-    ensure!(!bugs.is_empty(), "there is no bug to plant");
-    Ok(bugs)
-}
-
-/// Unit tests, the model, and those tests of the public API that poll by hand.
-fn tests(gear: &Gear<'_>, bug: Option<&str>) -> Result<Option<String>> {
-    for (target, args) in [("wq_core", &[][..]), ("model", &[]), ("it", &["cancel::", "process::"])] {
-        let mut command = gear.machine.call(gear.workspace, target)?;
-        // Where cargo would run it: proptest looks for its sources.
-        command.args(args).current_dir(crate_folder(gear));
-        if !passes(gear, command, bug)? {
+/// Unit tests, and those tests of the public API that need no real time.
+fn tests(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option<String>> {
+    for (target, filters) in [(LIBRARY, &[][..]), ("it", &subject.filters)] {
+        let program = gear.machine.get(subject.package, target);
+        if !passes(gear, program, filters, &[], bug)? {
             return Ok(Some(target.to_owned()));
         }
     }
     Ok(None)
 }
 
-fn loom_check(gear: &Gear<'_>, bug: Option<&str>) -> Result<Option<String>> {
-    for scenario in &gear.scenarios {
-        let mut command = gear.loom.call(gear.workspace, "loom")?;
-        command.arg(scenario).env("LOOM_MAX_PREEMPTIONS", PREEMPTIONS);
-        if !passes(gear, command, bug)? {
-            return Ok(Some(scenario.clone()));
+fn model(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option<String>> {
+    let program = gear.machine.get(subject.package, "model");
+    Ok((!passes(gear, program, &[], &[], bug)?).then(|| "seen".to_owned()))
+}
+
+fn loom_check(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option<String>> {
+    for scenario in &subject.scenarios {
+        let mut command = scenario.call();
+        command.env("LOOM_MAX_PREEMPTIONS", PREEMPTIONS);
+        if !ends_well(gear, command, bug)? {
+            return Ok(Some(scenario.name().to_owned()));
         }
     }
     Ok(None)
 }
 
-fn shuttle(gear: &Gear<'_>, bug: Option<&str>) -> Result<Option<String>> {
-    let mut command = gear.shuttle.call(gear.workspace, "shuttle")?;
-    command.args(["0", SCHEDULES]);
-    Ok((!passes(gear, command, bug)?).then(|| "seen".to_owned()))
+fn shuttle(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option<String>> {
+    let program = gear.shuttle.get(subject.package, "shuttle");
+    let args = ["0", SCHEDULES].map(str::to_owned);
+    Ok((!passes(gear, program, &args, &[], bug)?).then(|| "seen".to_owned()))
 }
 
-fn histories(gear: &Gear<'_>, bug: Option<&str>) -> Result<Option<String>> {
-    let mut command = gear.machine.call(gear.workspace, "histories")?;
-    command.env("HISTORIES", HISTORIES);
-    Ok((!passes(gear, command, bug)?).then(|| "seen".to_owned()))
+fn histories(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option<String>> {
+    let program = gear.machine.get(subject.package, "histories");
+    Ok((!passes(gear, program, &[], &[("HISTORIES", HISTORIES)], bug)?).then(|| "seen".to_owned()))
 }
 
-/// Whether the program ends well, and in time, with this bug in the queue.
-fn passes(gear: &Gear<'_>, mut command: Command, bug: Option<&str>) -> Result<bool> {
+/// Whether the program, if the crate has it, ends well with this bug in it.
+fn passes(
+    gear: &Gear,
+    program: Option<&Program>,
+    args: &[String],
+    vars: &[(&str, &str)],
+    bug: Option<&str>,
+) -> Result<bool> {
+    let Some(program) = program else { return Ok(true) };
+    let mut command = program.call();
+    command.args(args).envs(vars.iter().copied());
+    ends_well(gear, command, bug)
+}
+
+/// Whether the command ends well, and in time, with this bug in the queue.
+fn ends_well(gear: &Gear, mut command: Command, bug: Option<&str>) -> Result<bool> {
     command.env_remove("WQ_PLANT").envs(bug.map(|bug| ("WQ_PLANT", bug)));
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let status = status_in_time(command, gear.deadline.or(Deadline::within(PATIENCE)))?;
     Ok(status.is_some_and(|status| status.success()))
-}
-
-fn crate_folder(gear: &Gear<'_>) -> PathBuf {
-    gear.workspace.root().join("crates").join(crate::schedules::CRATE)
 }

@@ -1,11 +1,11 @@
-//! The programs that play schedules: every one of a small scenario (loom), many of a large one (shuttle), what real threads
-//! were answered (histories). How they are built, with and without planted bugs, each in a folder of its own: they differ
-//! in `--cfg`, and so do all their dependencies.
+//! The programs that play schedules of the queues: every one of a small scenario (loom), many of a large one (shuttle), what
+//! real threads were answered (histories), random sequences (model). How they are built, with and without planted bugs, each
+//! platform in a folder of its own: they differ in `--cfg`, and so do all their dependencies.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -13,14 +13,20 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use cargo_metadata::Message;
+use cargo_metadata::{Message, Package};
 
 use crate::process::{Deadline, run};
 use crate::stage::Verdict;
 use crate::workspace::Workspace;
 
-/// The crate whose schedules are played.
-pub(crate) const CRATE: &str = "wq-core";
+/// The crates whose schedules are played. Each takes part with those test targets that it has.
+const CRATES: [&str; 4] = ["wq-core", "wq-delay", "wq-ratelimit", "wq-priority"];
+
+/// The test target that lists a crate's planted bugs; one without it has none.
+pub(crate) const PLANTED: &str = "planted";
+
+/// Stands for the target of a library's own tests.
+pub(crate) const LIBRARY: &str = "lib";
 
 /// How long a command may take that is typed by hand.
 pub(crate) const BY_HAND: Duration = Duration::from_hours(24);
@@ -37,10 +43,10 @@ impl Platform {
     /// The test targets that are built for it.
     const fn targets(self, planted: bool) -> &'static [&'static str] {
         match self {
-            Self::Machine if planted => &["--lib", "--test=model", "--test=it", "--test=histories"],
-            Self::Machine => &["--test=model", "--test=histories"],
-            Self::Loom => &["--test=loom"],
-            Self::Shuttle => &["--test=shuttle"],
+            Self::Machine if planted => &[PLANTED, "model", "it", "histories"],
+            Self::Machine => &["model", "histories"],
+            Self::Loom => &["loom"],
+            Self::Shuttle => &["shuttle"],
         }
     }
 
@@ -65,7 +71,25 @@ pub(crate) fn programs(workspace: &Workspace, deadline: Deadline) -> Result<Verd
 
 /// What was built for one platform.
 #[derive(Debug)]
-pub(crate) struct Programs(Vec<(String, PathBuf)>);
+pub(crate) struct Programs(Vec<Program>);
+
+/// One program: the tests of a target, or the library's own.
+#[derive(Debug)]
+pub(crate) struct Program {
+    pub(crate) package: String,
+    target: String,
+    file: PathBuf,
+    /// The package's, where cargo would run it: proptest looks for its sources.
+    folder: PathBuf,
+}
+
+impl Program {
+    pub(crate) fn call(&self) -> Command {
+        let mut command = Command::new(&self.file);
+        command.current_dir(&self.folder);
+        command
+    }
+}
 
 impl Programs {
     pub(crate) fn build(
@@ -82,9 +106,19 @@ impl Programs {
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let built = folder.join("built.json");
         let file = File::create(&built).with_context(|| format!("cannot write {}", built.display()))?;
-        let mut command = workspace.cargo(&["test", "--locked", "--quiet", "--package", CRATE, "--no-run"]);
+        let mut command = workspace.cargo(&["test", "--locked", "--quiet", "--no-run"]);
+        for package in workspace.packages() {
+            if takes_part(package, platform, planted) {
+                command.args(["--package", &package.name]);
+            }
+        }
+        if planted && platform == Platform::Machine {
+            command.arg("--lib");
+        }
+        for target in platform.targets(planted) {
+            command.args(["--test", target]);
+        }
         command
-            .args(platform.targets(planted))
             .args(["--profile", "schedules", "--message-format", "json-render-diagnostics", "--target-dir"])
             .arg(&folder)
             .stdout(Stdio::from(file));
@@ -93,34 +127,58 @@ impl Programs {
         }
         run(command, deadline)?;
         let file = File::open(&built).with_context(|| format!("cannot read {}", built.display()))?;
-        Ok(Self(read(BufReader::new(file))?))
+        Ok(Self(read(workspace, BufReader::new(file))?))
     }
 
-    /// The program of a test target, or of the library's own tests.
-    pub(crate) fn get(&self, target: &str) -> Result<&Path> {
-        let found = self.0.iter().find(|(name, _)| name == target);
-        found
-            .map(|(_, path)| path.as_path())
-            .with_context(|| format!("cargo did not say where `{target}` is"))
+    /// The programs of this test target, one of each crate that has it, in the order of [`CRATES`].
+    pub(crate) fn of(&self, target: &str) -> impl Iterator<Item = &Program> {
+        CRATES.iter().filter_map(move |package| self.get(package, target))
     }
 
-    /// A call of the program of this target.
-    pub(crate) fn call(&self, workspace: &Workspace, target: &str) -> Result<Command> {
-        let mut command = Command::new(self.get(target)?);
-        command.current_dir(workspace.root());
-        Ok(command)
+    /// The programs of this test target, or that of one crate.
+    ///
+    /// # Errors
+    ///
+    /// The crate has none; which have.
+    pub(crate) fn of_chosen(&self, target: &str, package: Option<&str>) -> Result<Vec<&Program>> {
+        let Some(package) = package else { return Ok(self.of(target).collect()) };
+        let known = || self.of(target).map(|program| program.package.as_str()).collect::<Vec<_>>().join(", ");
+        let program = self.get(package, target);
+        Ok(vec![program.with_context(|| format!("`{package}` has no {target}; {} have", known()))?])
+    }
+
+    /// The program of this test target of a crate; [`LIBRARY`] is the library's own tests.
+    pub(crate) fn get(&self, package: &str, target: &str) -> Option<&Program> {
+        self.0.iter().find(|program| program.package == package && program.target == target)
     }
 }
 
+fn takes_part(package: &Package, platform: Platform, planted: bool) -> bool {
+    let has = |name: &str| package.targets.iter().any(|target| target.is_test() && target.name == name);
+    CRATES.contains(&package.name.as_str())
+        && (!planted || has(PLANTED))
+        && platform.targets(planted).iter().any(|target| has(target))
+}
+
 /// The programs among what cargo says that it has built.
-fn read(messages: impl BufRead) -> Result<Vec<(String, PathBuf)>> {
+fn read(workspace: &Workspace, messages: impl BufRead) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
     for message in Message::parse_stream(messages) {
         if let Message::CompilerArtifact(artifact) =
             message.context("cargo wrote what is no message of its own")?
-            && let Some(path) = artifact.executable
+            && let Some(file) = artifact.executable
         {
-            programs.push((artifact.target.name, path.into_std_path_buf()));
+            let package = workspace.packages().into_iter().find(|package| package.id == artifact.package_id);
+            let package =
+                package.context("cargo built a program of a package that it did not name before")?;
+            let folder = package.manifest_path.parent().context("a manifest is in no folder")?;
+            let is_library = !artifact.target.is_test();
+            programs.push(Program {
+                package: package.name.to_string(),
+                target: if is_library { LIBRARY.to_owned() } else { artifact.target.name },
+                file: file.into_std_path_buf(),
+                folder: folder.as_std_path().to_owned(),
+            });
         }
     }
     Ok(programs)

@@ -17,9 +17,12 @@ pub(crate) struct Options {
     /// A seed is one scenario, one scheduler and a hundred schedules; the next hundred have the next seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// How many schedules
+    /// How many schedules of each crate
     #[arg(long, default_value_t = SCHEDULES)]
     schedules: u64,
+    /// The crate whose scenarios are played; all that have some when it is left out
+    #[arg(long)]
+    package: Option<String>,
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -28,13 +31,16 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     let schedules = if workspace.is_long() { LONG } else { SCHEDULES };
-    play(workspace, &Options { seed: 0, schedules }, deadline)?;
+    play(workspace, &Options { seed: 0, schedules, package: None }, deadline)?;
     Ok(Verdict::Passed)
 }
 
 fn play(workspace: &Workspace, options: &Options, deadline: Deadline) -> Result<()> {
     let programs = Programs::build(workspace, Platform::Shuttle, false, deadline)?;
-    let mut command = programs.call(workspace, "shuttle")?;
-    command.args([options.seed, options.schedules].map(|number| number.to_string()));
-    process::run(command, deadline)
+    for program in programs.of_chosen("shuttle", options.package.as_deref())? {
+        let mut command = program.call();
+        command.args([options.seed, options.schedules].map(|number| number.to_string()));
+        process::run(command, deadline)?;
+    }
+    Ok(())
 }

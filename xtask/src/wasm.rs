@@ -5,7 +5,6 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 use crate::process::{Deadline, run};
-use crate::schedules::CRATE;
 use crate::stage::Verdict;
 use crate::workspace::Workspace;
 
@@ -18,7 +17,7 @@ pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict
         ensure!(std::env::var_os("CI").is_none(), MISSING);
         return Ok(Verdict::Skipped(MISSING.to_owned()));
     }
-    let mut command = workspace.cargo(&["clippy", "--locked", "--quiet", "--package", CRATE]);
+    let mut command = workspace.cargo(&["clippy", "--locked", "--quiet", "--package", "wq-core"]);
     command.args(["--no-default-features", "--target", TARGET, "--", "-Dwarnings"]);
     run(command, deadline)?;
     Ok(Verdict::Passed)

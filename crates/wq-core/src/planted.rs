@@ -18,11 +18,8 @@ pub(crate) const fn planted(_bug: &str) -> bool {
 pub(crate) fn planted(bug: &str) -> bool {
     use std::sync::LazyLock;
 
-    static CHOSEN: LazyLock<Option<String>> = LazyLock::new(|| {
-        let name = std::env::var("WQ_PLANT").ok()?;
-        assert!(PLANTED_BUGS.iter().any(|(known, _)| *known == name), "there is no bug {name} to plant");
-        Some(name)
-    });
+    static CHOSEN: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("WQ_PLANT").ok());
+    debug_assert!(PLANTED_BUGS.iter().any(|(known, _)| *known == bug), "{bug} is not in the list");
     CHOSEN.as_deref() == Some(bug)
 }
 

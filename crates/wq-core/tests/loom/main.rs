@@ -31,11 +31,6 @@ fn main() {}
 
 #[cfg(wq_loom)]
 fn main() {
-    #[cfg(wq_plant)]
-    if std::env::args().nth(1).as_deref() == Some("--bugs") {
-        wq_core::PLANTED_BUGS.iter().for_each(|(name, wrong)| println!("{name} {wrong}"));
-        return;
-    }
     wq_contract::explore::main(SCENARIOS);
 }
 
