@@ -68,7 +68,9 @@ fn play_all(programme: &'static Programme, seed: u64, schedules: u64) -> ExitCod
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if let Some(seed) = SEED.take() {
-            println!("to play it again: cargo xtask shuttle --seed {seed} --schedules {BATCH}");
+            println!(
+                "to play it again: cargo xtask shuttle --package {of} --seed {seed} --schedules {BATCH}"
+            );
         }
         tell(panic);
     }));

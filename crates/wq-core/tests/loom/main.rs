@@ -3,10 +3,6 @@
 //!
 //! Called with the name of a scenario it runs that one, with `--list` it prints all, with nothing it does nothing.
 //! `LOOM_MAX_PREEMPTIONS` sets another bound.
-#![cfg_attr(
-    all(wq_loom, wq_plant),
-    expect(clippy::print_stdout, reason = "it is a program that says which bugs there are")
-)]
 
 #[cfg(wq_loom)]
 mod getters;
