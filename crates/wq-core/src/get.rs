@@ -297,7 +297,7 @@ where
     where
         T: Clone,
     {
-        if self.key.is_none() {
+        if self.key.is_none() && !self.shared.is_likely_empty() {
             match Holding::take(&self.shared) {
                 Take::Got(holding) => return Poll::Ready(Some(holding)),
                 Take::Nothing => {}
@@ -314,7 +314,12 @@ where
     {
         let now = self.shared.now();
         let fresh = self.key.is_none().then(|| context.waker().clone());
-        self.poll_with(context, fresh, |core| core.state.get(now)).map(|taken| {
+        let is_new = fresh.is_some();
+        let taken = self.poll_with(context, fresh, |core| core.state.get(now));
+        if is_new {
+            self.shared.found_empty(taken.is_pending());
+        }
+        taken.map(|taken| {
             let Taken { got, wakes, left } = taken?;
             let holding = Holding::begin(self.shared.clone(), got, wakes);
             drop(left);

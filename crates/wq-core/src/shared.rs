@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::Waker;
 use std::time::Instant;
 
@@ -18,6 +19,8 @@ use crate::waiters::{Key, Waiters, Wakes};
 
 pub(crate) struct Shared<T, B: Backlog> {
     core: Lock<Core<T, B>>,
+    /// Whether the last new getter that looked found nothing. Only a guess at what the next will find.
+    was_empty: AtomicBool,
     pub(crate) name: Option<String>,
     observer: Option<Box<dyn Observer>>,
 }
@@ -47,7 +50,7 @@ impl<T, B: Backlog> Shared<T, B> {
             adders: Waiters::new(),
             drainers: Waiters::new(),
         };
-        Self { core: Lock::new(core), name, observer }
+        Self { core: Lock::new(core), was_empty: AtomicBool::new(false), name, observer }
     }
 
     /// Locks the queue. What is to be dropped or woken after the lock is declared before this call, so that it is also
@@ -55,6 +58,19 @@ impl<T, B: Backlog> Shared<T, B> {
     #[inline(always)]
     pub(crate) fn lock(&self) -> LockGuard<'_, Core<T, B>> {
         self.core.lock()
+    }
+
+    /// Whether a new getter had better be ready to wait when it looks, so that it need not look twice.
+    #[inline(always)]
+    pub(crate) fn is_likely_empty(&self) -> bool {
+        self.was_empty.load(Relaxed)
+    }
+
+    pub(crate) fn found_empty(&self, is_empty: bool) {
+        // A store takes the line away from whoever locks the queue.
+        if self.is_likely_empty() != is_empty {
+            self.was_empty.store(is_empty, Relaxed);
+        }
     }
 
     /// The time, if somebody wants to know it.
