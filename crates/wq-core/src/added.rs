@@ -51,6 +51,16 @@ impl AddedAll {
     }
 }
 
+/// Counts what became of adds one by one.
+impl FromIterator<Added> for AddedAll {
+    fn from_iter<I: IntoIterator<Item = Added>>(added: I) -> Self {
+        added.into_iter().fold(Self::default(), |mut all, added| {
+            all.count(added);
+            all
+        })
+    }
+}
+
 /// Why an add was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -34,6 +34,36 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.add_now(item, order)
     }
 
+    /// As [`add`](Self::add), by reference: the item is only made if it is not queued yet, or if the policy has to look
+    /// at what is delayed.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add), and if `From` panics.
+    pub fn add_ref<Q>(&self, item: &Q) -> Added
+    where
+        T: Borrow<Q> + for<'q> From<&'q Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.add_ref_with(item, B::Order::default())
+    }
+
+    /// As [`add_ref`](Self::add_ref), with an order for the backlog.
+    ///
+    /// # Panics
+    ///
+    /// As [`add_ref`](Self::add_ref), and if the backlog panics.
+    pub fn add_ref_with<Q>(&self, item: &Q, order: B::Order) -> Added
+    where
+        T: Borrow<Q> + for<'q> From<&'q Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        match self.shared.immediate_add {
+            ImmediateAdd::Keep => self.core.add_ref_with(item, order),
+            ImmediateAdd::Merge | ImmediateAdd::Defer => self.add_now(T::from(item), order),
+        }
+    }
+
     /// Adds an item unless the queue is full. Delayed items take no room.
     ///
     /// With [`ImmediateAdd::Merge`] an item that a worker takes in this very moment may run a second time for the request
@@ -136,17 +166,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         if self.shared.immediate_add == ImmediateAdd::Keep {
             return self.core.add_all_with(items);
         }
-        let mut all = AddedAll::default();
-        for (item, order) in items {
-            match self.add_now(item, order) {
-                Added::Queued => all.queued += 1,
-                Added::Deferred => all.deferred += 1,
-                Added::ShutDown => all.shut_down += 1,
-                // Also what may be added to this enum: the item waits, together with an earlier add.
-                _ => all.merged += 1,
-            }
-        }
-        all
+        items.into_iter().map(|(item, order)| self.add_now(item, order)).collect()
     }
 
     /// Whether the item is queued or in flight. A delayed item that is not due is not: see

@@ -276,9 +276,19 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         }
     }
 
-    /// An add without a delay, as the policy has it.
+    /// An add without a delay, as the queue's policy has it.
     pub(crate) fn add_now(&self, item: T, order: B::Order) -> Added {
-        match self.shared.immediate_add {
+        self.add_by(self.shared.immediate_add, item, order)
+    }
+
+    /// Adds an item as [`add_with`](Self::add_with), with another policy than the queue's for one that is delayed: for
+    /// layers above, which know why it is.
+    ///
+    /// # Panics
+    ///
+    /// As [`add_with`](Self::add_with).
+    pub fn add_by(&self, policy: ImmediateAdd, item: T, order: B::Order) -> Added {
+        match policy {
             ImmediateAdd::Keep => self.core.add_with(item, order),
             ImmediateAdd::Merge => {
                 let hash = self.hasher.hash_one(&item);

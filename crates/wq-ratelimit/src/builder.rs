@@ -1,12 +1,15 @@
 //! `Builder`: everything that is settled before a rate limiting queue exists.
 
-use crate::control::Control;
+use crate::control::{Control, DuringBackoff, Rules};
 use crate::limiter::RateLimiter;
+use crate::parked::Parked;
+use crate::platform::Mutex;
 use crate::queue::{Inner, RateLimitingQueue};
+use crate::records::MIN_IDLE;
 use crate::windows::Windows;
-use parking_lot::Mutex;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 use wq_delay::{
     Backlog, BuildError, DefaultHasher, DelayingQueue, Fifo, ImmediateAdd, Observer, SecondAdd, Timer,
 };
@@ -21,7 +24,7 @@ pub struct Builder<T, L = NoLimiter, B = Fifo, S = DefaultHasher> {
     queue: wq_delay::Builder<T, B, S>,
     hasher: S,
     limiter: L,
-    count_early_attempts: bool,
+    rules: Rules,
 }
 
 impl<T> Builder<T> {
@@ -31,7 +34,7 @@ impl<T> Builder<T> {
             queue: DelayingQueue::builder().hasher(hasher.clone()),
             hasher,
             limiter: NoLimiter(()),
-            count_early_attempts: false,
+            rules: Rules::default(),
         }
     }
 }
@@ -39,14 +42,35 @@ impl<T> Builder<T> {
 impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
     /// What says how long a failed item waits. [`controller_default()`](crate::controller_default()) gives client-go's.
     pub fn limiter<M: RateLimiter<T>>(self, limiter: M) -> Builder<T, M, B, S> {
-        let Self { queue, hasher, limiter: _, count_early_attempts } = self;
-        Builder { queue, hasher, limiter, count_early_attempts }
+        let Self { queue, hasher, limiter: _, rules } = self;
+        Builder { queue, hasher, limiter, rules }
     }
 
     /// Counts an attempt that ends while its item is still backing off, as client-go does: events then drive a failing
     /// item's back-off up. Off by default.
     pub fn count_early_attempts(mut self, count: bool) -> Self {
-        self.count_early_attempts = count;
+        self.rules.count_early_attempts = count;
+        self
+    }
+
+    /// What an add without a delay, an event, does to the back-off of a failed item. [`DuringBackoff::Keep`] by default.
+    ///
+    /// Events are [`add`](RateLimitingQueue::add), `add_ref`, `add_all` and their kin. Adds that ask for room (`try_add`,
+    /// `add_wait`) and delayed ones leave a back-off as it is.
+    pub fn during_backoff(mut self, policy: DuringBackoff) -> Self {
+        self.rules.during_backoff = policy;
+        self
+    }
+
+    /// Retries an item so many times, and no more: when an attempt fails after that, the item is
+    /// [parked](RateLimitingQueue::parked). It comes back when it is added, for one attempt, or when it is
+    /// [released](RateLimitingQueue::release), for all of them again. Success, [`GiveUp`](crate::Outcome::GiveUp) and
+    /// [`forget`](RateLimitingQueue::forget) give all retries back. No limit by default; with 0 the first failure parks.
+    ///
+    /// The queue counts by itself, so that a limiter that does not, as a [`TokenBucket`](crate::TokenBucket), will do. It
+    /// remembers a count for at least ten minutes after its back-off is over.
+    pub fn retry_limit(mut self, retries: u32) -> Self {
+        self.rules.retry_limit = Some(retries);
         self
     }
 
@@ -72,8 +96,8 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
 
     /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
     pub fn backlog<C: Backlog>(self, backlog: C) -> Builder<T, L, C, S> {
-        let Self { queue, hasher, limiter, count_early_attempts } = self;
-        Builder { queue: queue.backlog(backlog), hasher, limiter, count_early_attempts }
+        let Self { queue, hasher, limiter, rules } = self;
+        Builder { queue: queue.backlog(backlog), hasher, limiter, rules }
     }
 
     /// The bound of [`try_add`](RateLimitingQueue::try_add) and [`add_wait`](RateLimitingQueue::add_wait), in queued
@@ -86,8 +110,8 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
     /// What hashes items in the queue: [`DefaultHasher`] by default. Clones of it must hash alike. A limiter that stores
     /// items has a hasher of its own.
     pub fn hasher<H: Clone>(self, hasher: H) -> Builder<T, L, B, H> {
-        let Self { queue, hasher: _, limiter, count_early_attempts } = self;
-        Builder { queue: queue.hasher(hasher.clone()), hasher, limiter, count_early_attempts }
+        let Self { queue, hasher: _, limiter, rules } = self;
+        Builder { queue: queue.hasher(hasher.clone()), hasher, limiter, rules }
     }
 
     /// Which deadline a delayed item keeps when it is added with a delay once more. [`SecondAdd::Earliest`] by default.
@@ -134,9 +158,12 @@ impl<T, L: RateLimiter<T>, B: Backlog, S: Clone> Builder<T, L, B, S> {
         self,
         build: impl FnOnce(wq_delay::Builder<T, B, S>) -> Result<DelayingQueue<T, B, S>, BuildError>,
     ) -> Result<RateLimitingQueue<T, L, B, S>, BuildError> {
-        let Self { queue, hasher, limiter, count_early_attempts } = self;
-        let control = Control { limiter, windows: Windows::new(hasher), count_early_attempts };
-        let inner = Inner { queue: build(queue)?, control: Mutex::new(control) };
+        let Self { queue, hasher, limiter, rules } = self;
+        let linger = rules.retry_limit.map_or(Duration::ZERO, |_| MIN_IDLE);
+        let windows = Windows::new(hasher.clone(), linger);
+        let control = Control { limiter, windows, parked: Parked::new(hasher), rules };
+        let during_backoff = rules.during_backoff;
+        let inner = Inner { queue: build(queue)?, during_backoff, control: Mutex::new(control) };
         Ok(RateLimitingQueue { inner: Arc::new(inner) })
     }
 }
@@ -146,7 +173,7 @@ impl<T, L: fmt::Debug, B: fmt::Debug, S> fmt::Debug for Builder<T, L, B, S> {
         f.debug_struct("Builder")
             .field("queue", &self.queue)
             .field("limiter", &self.limiter)
-            .field("count_early_attempts", &self.count_early_attempts)
+            .field("rules", &self.rules)
             .finish_non_exhaustive()
     }
 }

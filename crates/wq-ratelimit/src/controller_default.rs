@@ -1,4 +1,4 @@
-//! The pair of limiters that client-go gives a controller.
+//! The limiters that client-go has ready.
 
 use crate::exponential::ExponentialBackoff;
 use crate::max_of::MaxOf;
@@ -14,4 +14,12 @@ use std::time::Duration;
 pub fn controller_default<T>() -> MaxOf<ExponentialBackoff<T>, TokenBucket> {
     let backoff = ExponentialBackoff::checked(Duration::from_millis(5), Duration::from_secs(1000));
     MaxOf::new(backoff, TokenBucket::of(Rate::CONTROLLER))
+}
+
+/// client-go's default without a bucket: a back-off per item, 1 ms doubling to 1000 s.
+#[must_use]
+#[doc(alias = "DefaultTypedItemBasedRateLimiter")]
+#[doc(alias = "DefaultItemBasedRateLimiter")]
+pub fn item_default<T>() -> ExponentialBackoff<T> {
+    ExponentialBackoff::checked(Duration::from_millis(1), Duration::from_secs(1000))
 }

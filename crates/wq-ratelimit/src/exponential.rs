@@ -1,7 +1,8 @@
 //! `ExponentialBackoff`: each failure of an item doubles its wait.
 
 use crate::invalid_limit::InvalidLimit;
-use crate::limiter::RateLimiter;
+use crate::limiter::{RateLimiter, recorded};
+use crate::planted::planted;
 use crate::records::{DEFAULT_MAX_ITEMS, MIN_IDLE, Records};
 use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
@@ -39,12 +40,7 @@ impl<T> ExponentialBackoff<T> {
     ///
     /// If `base` is zero (which would be no wait at all), or larger than `max`.
     pub fn new(base: Duration, max: Duration) -> Result<Self, InvalidLimit> {
-        if base.is_zero() {
-            return Err(InvalidLimit::new("base", base, "at least 1ns"));
-        }
-        if base > max {
-            return Err(InvalidLimit::new("base", base, format!("at most max, which is {max:?}")));
-        }
+        InvalidLimit::unless_within(base, max)?;
         Ok(Self::checked(base, max))
     }
 
@@ -54,30 +50,27 @@ impl<T> ExponentialBackoff<T> {
     }
 }
 
-impl<T, S: Clone> ExponentialBackoff<T, S> {
+impl<T, S> ExponentialBackoff<T, S> {
     /// What hashes items. To be called before the first use: it forgets all records.
     #[must_use]
-    pub fn hasher<H: Clone>(self, hasher: H) -> ExponentialBackoff<T, H> {
+    pub fn hasher<H>(self, hasher: H) -> ExponentialBackoff<T, H> {
         let Self { base, max, attempts } = self;
         ExponentialBackoff { base, max, attempts: attempts.with_hasher(hasher) }
     }
 
-    /// Remembers at most `max_items` items (2 at least), each for at least `idle` after its last attempt if there are not
-    /// too many. An idle time below `max` is raised to it: a back-off that is under way is not to be cut short.
-    #[must_use]
-    pub fn bounded(mut self, max_items: usize, idle: Duration) -> Self {
-        self.attempts.bound(max_items, idle.max(self.max));
-        self
-    }
-
-    /// How many items are remembered.
-    #[must_use]
-    pub fn tracked(&self) -> usize {
-        self.attempts.len()
+    /// Remembers at most `max_items` items, each for at least `idle` after its last attempt if there are not too many.
+    ///
+    /// # Errors
+    ///
+    /// If `max_items` is below 2, or `idle` below `max`: a back-off that is under way is not to be cut short.
+    pub fn bounded(mut self, max_items: usize, idle: Duration) -> Result<Self, InvalidLimit> {
+        self.attempts.bound(max_items, idle, self.max)?;
+        Ok(self)
     }
 }
 
-impl<T: Hash + Eq + Clone, S: BuildHasher + Clone> RateLimiter<T> for ExponentialBackoff<T, S> {
+impl<T: Hash + Eq + Clone, S: BuildHasher> RateLimiter<T> for ExponentialBackoff<T, S> {
+    #[inline]
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
         let attempts = self.attempts.entry(item, now, |_| false);
         let before = *attempts;
@@ -85,17 +78,11 @@ impl<T: Hash + Eq + Clone, S: BuildHasher + Clone> RateLimiter<T> for Exponentia
         doubled(self.base, before).min(self.max)
     }
 
-    fn forget(&mut self, item: &T) {
-        self.attempts.remove(item);
-    }
-
     fn num_requeues(&self, item: &T) -> u32 {
         self.attempts.get(item).copied().unwrap_or(0)
     }
 
-    fn take_discarded(&mut self) -> Vec<T> {
-        self.attempts.take_discarded()
-    }
+    recorded!(self, self.attempts);
 }
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
@@ -103,6 +90,15 @@ const NANOS_PER_SECOND: u128 = 1_000_000_000;
 /// `base * 2^times`, or the longest duration if that is longer.
 fn doubled(base: Duration, times: u32) -> Duration {
     let nanos = base.as_nanos();
+    if planted("doubling-overflows") {
+        return Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX).wrapping_shl(times));
+    }
+    // Nearly always: a division of 64 bits, not one of 128.
+    if let Ok(nanos) = u64::try_from(nanos)
+        && times < nanos.leading_zeros()
+    {
+        return Duration::from_nanos(nanos << times);
+    }
     if times >= nanos.leading_zeros() {
         return Duration::MAX;
     }

@@ -1,7 +1,8 @@
 //! `FastSlow`: a few quick tries for each item, then slow ones.
 
 use crate::invalid_limit::InvalidLimit;
-use crate::limiter::RateLimiter;
+use crate::limiter::{RateLimiter, recorded};
+use crate::planted::planted;
 use crate::records::{DEFAULT_MAX_ITEMS, MIN_IDLE, Records};
 use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
@@ -29,10 +30,16 @@ impl<T> FastSlow<T> {
     /// If `slow` is zero, or shorter than `fast`.
     pub fn new(fast: Duration, slow: Duration, fast_attempts: u32) -> Result<Self, InvalidLimit> {
         if slow.is_zero() {
-            return Err(InvalidLimit::new("slow", slow, "at least 1ns"));
+            return Err(InvalidLimit::new(
+                "slow",
+                slow,
+                "at least 1ns",
+                "add the item without a limiter for no wait",
+            ));
         }
         if fast > slow {
-            return Err(InvalidLimit::new("fast", fast, format!("at most slow, which is {slow:?}")));
+            let bound = format!("at most slow, which is {slow:?}");
+            return Err(InvalidLimit::new("fast", fast, bound, "swap the two"));
         }
         let idle = slow.saturating_mul(2).max(MIN_IDLE);
         let attempts = Records::new(DefaultHasher::default(), idle, DEFAULT_MAX_ITEMS);
@@ -40,45 +47,37 @@ impl<T> FastSlow<T> {
     }
 }
 
-impl<T, S: Clone> FastSlow<T, S> {
+impl<T, S> FastSlow<T, S> {
     /// What hashes items. To be called before the first use: it forgets all records.
     #[must_use]
-    pub fn hasher<H: Clone>(self, hasher: H) -> FastSlow<T, H> {
+    pub fn hasher<H>(self, hasher: H) -> FastSlow<T, H> {
         let Self { fast, slow, fast_attempts, attempts } = self;
         FastSlow { fast, slow, fast_attempts, attempts: attempts.with_hasher(hasher) }
     }
 
-    /// Remembers at most `max_items` items (2 at least), each for at least `idle` after its last attempt if there are not
-    /// too many. An idle time below `slow` is raised to it.
-    #[must_use]
-    pub fn bounded(mut self, max_items: usize, idle: Duration) -> Self {
-        self.attempts.bound(max_items, idle.max(self.slow));
-        self
-    }
-
-    /// How many items are remembered.
-    #[must_use]
-    pub fn tracked(&self) -> usize {
-        self.attempts.len()
+    /// Remembers at most `max_items` items, each for at least `idle` after its last attempt if there are not too many.
+    ///
+    /// # Errors
+    ///
+    /// If `max_items` is below 2, or `idle` below `slow`.
+    pub fn bounded(mut self, max_items: usize, idle: Duration) -> Result<Self, InvalidLimit> {
+        self.attempts.bound(max_items, idle, self.slow)?;
+        Ok(self)
     }
 }
 
-impl<T: Hash + Eq + Clone, S: BuildHasher + Clone> RateLimiter<T> for FastSlow<T, S> {
+impl<T: Hash + Eq + Clone, S: BuildHasher> RateLimiter<T> for FastSlow<T, S> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
         let attempts = self.attempts.entry(item, now, |_| false);
         *attempts = attempts.saturating_add(1);
-        if *attempts <= self.fast_attempts { self.fast } else { self.slow }
-    }
-
-    fn forget(&mut self, item: &T) {
-        self.attempts.remove(item);
+        let is_fast = *attempts < self.fast_attempts
+            || *attempts == self.fast_attempts && !planted("one-fast-attempt-less");
+        if is_fast { self.fast } else { self.slow }
     }
 
     fn num_requeues(&self, item: &T) -> u32 {
         self.attempts.get(item).copied().unwrap_or(0)
     }
 
-    fn take_discarded(&mut self) -> Vec<T> {
-        self.attempts.take_discarded()
-    }
+    recorded!(self, self.attempts);
 }

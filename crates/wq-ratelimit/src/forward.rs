@@ -1,5 +1,6 @@
 //! The verbs of the queues below, forwarded by hand. Each means what it means there.
 
+use crate::limiter::RateLimiter;
 use crate::queue::RateLimitingQueue;
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
@@ -8,16 +9,24 @@ use wq_delay::{
     AddWait, Added, AddedAll, Backlog, Counts, Drained, NotDrained, Rejected, Scheduled, Snapshot,
 };
 
-impl<T: Hash + Eq + Clone, L, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L, B, S> {
-    /// Adds an item, to be handed out once after this call. If it is delayed too, the builder's
-    /// [`immediate_add`](crate::Builder::immediate_add) says what becomes of that.
+impl<T, L, B, S> RateLimitingQueue<T, L, B, S>
+where
+    T: Hash + Eq + Clone,
+    L: RateLimiter<T>,
+    B: Backlog,
+    S: BuildHasher,
+{
+    /// Adds an item, to be handed out once after this call. If it is backing off, the builder's
+    /// [`during_backoff`](crate::Builder::during_backoff) says what becomes of that; if it is delayed for another reason,
+    /// [`immediate_add`](crate::Builder::immediate_add) does.
     ///
     /// # Panics
     ///
     /// If `Hash` or `Eq` of the item panics.
     #[doc(alias = "Add")]
+    #[inline]
     pub fn add(&self, item: T) -> Added {
-        self.inner.queue.add(item)
+        self.add_with(item, B::Order::default())
     }
 
     /// As [`add`](Self::add), with an order for the backlog.
@@ -25,10 +34,68 @@ impl<T: Hash + Eq + Clone, L, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L
     /// # Panics
     ///
     /// If `Hash` or `Eq` of the item, or the backlog, panics.
+    #[inline]
     pub fn add_with(&self, item: T, order: B::Order) -> Added {
-        self.inner.queue.add_with(item, order)
+        match self.inner.event(&item) {
+            None => self.inner.queue.add_with(item, order),
+            Some(policy) => self.inner.queue.add_by(policy, item, order),
+        }
     }
 
+    /// As [`add`](Self::add), by reference: the item is only made if it is not queued yet.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add), and if `From` panics.
+    #[inline]
+    pub fn add_ref<Q>(&self, item: &Q) -> Added
+    where
+        T: Borrow<Q> + for<'q> From<&'q Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.add_ref_with(item, B::Order::default())
+    }
+
+    /// As [`add_ref`](Self::add_ref), with an order for the backlog.
+    ///
+    /// # Panics
+    ///
+    /// As [`add_ref`](Self::add_ref), and if the backlog panics.
+    #[inline]
+    pub fn add_ref_with<Q>(&self, item: &Q, order: B::Order) -> Added
+    where
+        T: Borrow<Q> + for<'q> From<&'q Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        if self.inner.minds_events() {
+            return self.add_with(T::from(item), order);
+        }
+        self.inner.queue.add_ref_with(item, order)
+    }
+
+    /// Adds items in their order, under one lock if the policies of the builder are the default ones.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn add_all(&self, items: impl IntoIterator<Item = T>) -> AddedAll {
+        self.add_all_with(items.into_iter().map(|item| (item, B::Order::default())))
+    }
+
+    /// As [`add_all`](Self::add_all), with an order for each item.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn add_all_with(&self, items: impl IntoIterator<Item = (T, B::Order)>) -> AddedAll {
+        if self.inner.minds_events() {
+            return items.into_iter().map(|(item, order)| self.add_with(item, order)).collect();
+        }
+        self.inner.queue.add_all_with(items)
+    }
+}
+
+impl<T: Hash + Eq + Clone, L, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L, B, S> {
     /// Adds an item unless the queue is full. Delayed items take no room.
     ///
     /// # Errors
@@ -87,24 +154,6 @@ impl<T: Hash + Eq + Clone, L, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L
     /// A future dropped before it is ready has added nothing; it drops the item.
     pub fn add_wait_with(&self, item: T, order: B::Order) -> AddWait<'_, T, B, S> {
         self.inner.queue.add_wait_with(item, order)
-    }
-
-    /// Adds items in their order, under one lock if [`ImmediateAdd::Keep`](wq_delay::ImmediateAdd::Keep) is the policy.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    pub fn add_all(&self, items: impl IntoIterator<Item = T>) -> AddedAll {
-        self.inner.queue.add_all(items)
-    }
-
-    /// As [`add_all`](Self::add_all), with an order for each item.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    pub fn add_all_with(&self, items: impl IntoIterator<Item = (T, B::Order)>) -> AddedAll {
-        self.inner.queue.add_all_with(items)
     }
 
     /// Adds an item once this delay is over, whatever the limiter would say. Counts no attempt.

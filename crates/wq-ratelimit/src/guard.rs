@@ -52,7 +52,7 @@ macro_rules! guard {
             }
 
             /// Ends the work on the item, and says how it went. For a retry: what became of it, which may be
-            /// [`Scheduled::ShutDown`]; `None` if none was asked for.
+            /// [`Scheduled::ShutDown`]; `None` if none was asked for, or the item was parked.
             ///
             /// An add that came meanwhile is not forgotten: the item is then queued again at once.
             pub fn finish(self, outcome: Outcome) -> Option<Scheduled> {

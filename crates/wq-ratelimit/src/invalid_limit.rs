@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 /// A number that no limiter can be made with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,17 +14,37 @@ pub struct InvalidLimit {
     pub value: String,
     /// What it must be.
     pub bound: String,
+    /// What to do about it.
+    pub remedy: &'static str,
 }
 
 impl InvalidLimit {
-    pub(crate) fn new(field: &'static str, value: impl fmt::Debug, bound: impl Into<String>) -> Self {
-        Self { field, value: format!("{value:?}"), bound: bound.into() }
+    pub(crate) fn new(
+        field: &'static str,
+        value: impl fmt::Debug,
+        bound: impl Into<String>,
+        remedy: &'static str,
+    ) -> Self {
+        Self { field, value: format!("{value:?}"), bound: bound.into(), remedy }
+    }
+
+    /// Of a back-off that begins with `base` and grows to `max`.
+    pub(crate) fn unless_within(base: Duration, max: Duration) -> Result<(), Self> {
+        if base.is_zero() {
+            let remedy = "add the item without a limiter for no wait at all";
+            return Err(Self::new("base", base, "at least 1ns", remedy));
+        }
+        if base > max {
+            let bound = format!("at most max, which is {max:?}");
+            return Err(Self::new("base", base, bound, "raise max, or set both alike for a wait that stays"));
+        }
+        Ok(())
     }
 }
 
 impl fmt::Display for InvalidLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is {} but must be {}", self.field, self.value, self.bound)
+        write!(f, "{} is {} but must be {}; {}", self.field, self.value, self.bound, self.remedy)
     }
 }
 

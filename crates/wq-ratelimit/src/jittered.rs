@@ -1,70 +1,105 @@
 //! `Jittered`: spreads the waits of another limiter.
 
+use crate::class::Class;
 use crate::invalid_limit::InvalidLimit;
-use crate::limiter::RateLimiter;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use crate::limiter::{RateLimiter, pass_on};
+use crate::planted::planted;
+use crate::random::Random;
 use std::time::{Duration, Instant};
 
-/// Lengthens each wait of another limiter by a random part of it, so that items that failed together do not come back
-/// together: from `d` to `d + percent% of d`, never shorter than `d` (as `wait.Jitter` of k8s.io/apimachinery).
+/// Spreads the waits of another limiter by chance, so that items that failed together do not come back together.
+///
+/// | | of a wait `d`, evenly between | |
+/// | --- | --- | --- |
+/// | [`new(limiter, percent)`](Self::new) | `d` and `d + percent% of d` | never shorter, as `wait.Jitter` of k8s.io/apimachinery |
+/// | [`equal(limiter)`](Self::equal) | `d / 2` and `d` | never longer |
+/// | [`full(limiter)`](Self::full) | nothing and `d` | never longer; spreads the most |
+///
+/// The last two have the names of Marc Brooker, Exponential Backoff And Jitter, AWS Architecture Blog, 2015; so has
+/// [`Decorrelated`](crate::Decorrelated), which draws each wait from the one before.
 #[derive(Debug, Clone)]
 pub struct Jittered<L> {
     limiter: L,
-    percent: u8,
-    random: u64,
+    spread: Spread,
+    random: Random,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Spread {
+    Longer { percent: u8 },
+    Equal,
+    Full,
 }
 
 impl<L> Jittered<L> {
-    /// Up to `percent` per cent longer, with a seed of this process's own.
+    /// Up to `percent` per cent longer.
     ///
     /// # Errors
     ///
     /// If `percent` is 0 or above 100.
     pub fn new(limiter: L, percent: u8) -> Result<Self, InvalidLimit> {
-        Self::seeded(limiter, percent, RandomState::new().build_hasher().finish())
-    }
-
-    /// As [`new`](Self::new); the same seed gives the same sequence.
-    ///
-    /// # Errors
-    ///
-    /// If `percent` is 0 or above 100.
-    pub fn seeded(limiter: L, percent: u8, seed: u64) -> Result<Self, InvalidLimit> {
         if !(1..=100).contains(&percent) {
-            return Err(InvalidLimit::new("percent", percent, "1 to 100; leave Jittered out for no jitter"));
+            return Err(InvalidLimit::new(
+                "percent",
+                percent,
+                "1 to 100",
+                "leave Jittered out for no jitter",
+            ));
         }
-        Ok(Self { limiter, percent, random: seed })
+        Ok(Self::of(limiter, Spread::Longer { percent }))
     }
 
-    /// `SplitMix64` (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
-    fn next_random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    /// Down to half as long.
+    #[must_use]
+    pub fn equal(limiter: L) -> Self {
+        Self::of(limiter, Spread::Equal)
     }
+
+    /// Down to nothing.
+    #[must_use]
+    pub fn full(limiter: L) -> Self {
+        Self::of(limiter, Spread::Full)
+    }
+
+    fn of(limiter: L, spread: Spread) -> Self {
+        Self { limiter, spread, random: Random::new() }
+    }
+
+    /// Draws from this seed instead of one of the process's own: the same seed gives the same sequence.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { random: Random::seeded(seed), ..self }
+    }
+
+    fn spread(&mut self, delay: Duration) -> Duration {
+        let half = delay / 2;
+        let (least, span) = match self.spread {
+            Spread::Longer { percent } => (delay, percent_of(delay, percent)),
+            Spread::Equal => (delay.saturating_sub(half), half),
+            Spread::Full => (Duration::ZERO, delay),
+        };
+        let span = if planted("jitter-above-max") { span.saturating_mul(2) } else { span };
+        least.saturating_add(self.random.up_to(span))
+    }
+}
+
+/// Rounded down.
+fn percent_of(delay: Duration, percent: u8) -> Duration {
+    let nanos = delay.as_nanos().saturating_mul(u128::from(percent)) / 100;
+    // More than 584 years are not drawn from anyway.
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 impl<T, L: RateLimiter<T>> RateLimiter<T> for Jittered<L> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
         let delay = self.limiter.next_delay(item, now);
-        let span = delay.as_nanos().saturating_mul(u128::from(self.percent)) / 100;
-        // At most 584 years of jitter: both factors fit 64 bits, and so does the upper half of their product.
-        let span = u64::try_from(span).unwrap_or(u64::MAX);
-        let extra = (u128::from(span) * u128::from(self.next_random())) >> 64;
-        delay.saturating_add(Duration::from_nanos(u64::try_from(extra).unwrap_or(u64::MAX)))
+        self.spread(delay)
     }
 
-    fn forget(&mut self, item: &T) {
-        self.limiter.forget(item);
+    fn next_delay_as(&mut self, item: &T, class: Class, now: Instant) -> Duration {
+        let delay = self.limiter.next_delay_as(item, class, now);
+        self.spread(delay)
     }
 
-    fn num_requeues(&self, item: &T) -> u32 {
-        self.limiter.num_requeues(item)
-    }
-
-    fn take_discarded(&mut self) -> Vec<T> {
-        self.limiter.take_discarded()
-    }
+    pass_on!(self, self.limiter);
 }

@@ -1,5 +1,7 @@
 //! `RateLimiter`: the question a queue asks before it retries an item.
 
+use crate::class::Class;
+use crate::remembered::Remembered;
 use std::time::{Duration, Instant};
 
 /// Says how long an item has to wait before it runs again, and remembers that it asked.
@@ -14,6 +16,13 @@ pub trait RateLimiter<T> {
     #[doc(alias = "When")]
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration;
 
+    /// As [`next_delay`](Self::next_delay), of an attempt that failed in a way of its own. A limiter that makes no
+    /// difference, as all but [`PerClass`](crate::PerClass), answers as always.
+    fn next_delay_as(&mut self, item: &T, class: Class, now: Instant) -> Duration {
+        let _ = class;
+        self.next_delay(item, now)
+    }
+
     /// Forgets the attempts of `item`: the next one counts as the first. Reservations already made stay made.
     #[doc(alias = "Forget")]
     fn forget(&mut self, item: &T);
@@ -22,6 +31,16 @@ pub trait RateLimiter<T> {
     #[doc(alias = "NumRequeues")]
     fn num_requeues(&self, item: &T) -> u32;
 
+    /// How much is remembered. A limiter that stores no items has nothing.
+    fn remembered(&self) -> Remembered {
+        Remembered::default()
+    }
+
+    /// Shows each item that is remembered, in no particular order, perhaps more than once.
+    fn each_remembered(&self, visit: &mut dyn FnMut(&T)) {
+        let _ = visit;
+    }
+
     /// Hands out the items whose records were dropped since the last call, so that the caller can drop them outside its
     /// lock. A limiter that stores no items has none.
     fn take_discarded(&mut self) -> Vec<T> {
@@ -29,20 +48,62 @@ pub trait RateLimiter<T> {
     }
 }
 
+/// The methods that a limiter passes on as they are to the one it is made around.
+macro_rules! pass_on {
+    ($self:ident, $limiter:expr) => {
+        fn forget(&mut $self, item: &T) {
+            $limiter.forget(item);
+        }
+
+        fn num_requeues(&$self, item: &T) -> u32 {
+            $limiter.num_requeues(item)
+        }
+
+        fn remembered(&$self) -> $crate::Remembered {
+            $limiter.remembered()
+        }
+
+        fn each_remembered(&$self, visit: &mut dyn FnMut(&T)) {
+            $limiter.each_remembered(visit);
+        }
+
+        fn take_discarded(&mut $self) -> Vec<T> {
+            $limiter.take_discarded()
+        }
+    };
+}
+pub(crate) use pass_on;
+
 impl<T, L: RateLimiter<T> + ?Sized> RateLimiter<T> for Box<L> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
         (**self).next_delay(item, now)
     }
 
-    fn forget(&mut self, item: &T) {
-        (**self).forget(item);
+    fn next_delay_as(&mut self, item: &T, class: Class, now: Instant) -> Duration {
+        (**self).next_delay_as(item, class, now)
     }
 
-    fn num_requeues(&self, item: &T) -> u32 {
-        (**self).num_requeues(item)
-    }
-
-    fn take_discarded(&mut self) -> Vec<T> {
-        (**self).take_discarded()
-    }
+    pass_on!(self, (**self));
 }
+
+/// The methods of a limiter that says it all by its [`Records`](crate::records::Records).
+macro_rules! recorded {
+    ($self:ident, $records:expr) => {
+        fn forget(&mut $self, item: &T) {
+            $records.remove(item);
+        }
+
+        fn remembered(&$self) -> $crate::Remembered {
+            $records.remembered()
+        }
+
+        fn each_remembered(&$self, visit: &mut dyn FnMut(&T)) {
+            $records.each(visit);
+        }
+
+        fn take_discarded(&mut $self) -> Vec<T> {
+            $records.take_discarded()
+        }
+    };
+}
+pub(crate) use recorded;

@@ -1,6 +1,9 @@
 //! `MaxOf`: the longer wait of two limiters.
 
+use crate::class::Class;
 use crate::limiter::RateLimiter;
+use crate::planted::planted;
+use crate::remembered::Remembered;
 use std::time::{Duration, Instant};
 
 /// The longer wait of two limiters. Nests: `MaxOf::new(a, MaxOf::new(b, c))`.
@@ -25,7 +28,15 @@ impl<A, B> MaxOf<A, B> {
 
 impl<T, A: RateLimiter<T>, B: RateLimiter<T>> RateLimiter<T> for MaxOf<A, B> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
-        self.first.next_delay(item, now).max(self.second.next_delay(item, now))
+        let first = self.first.next_delay(item, now);
+        if planted("max-of-asks-one") && !first.is_zero() {
+            return first;
+        }
+        first.max(self.second.next_delay(item, now))
+    }
+
+    fn next_delay_as(&mut self, item: &T, class: Class, now: Instant) -> Duration {
+        self.first.next_delay_as(item, class, now).max(self.second.next_delay_as(item, class, now))
     }
 
     fn forget(&mut self, item: &T) {
@@ -35,6 +46,15 @@ impl<T, A: RateLimiter<T>, B: RateLimiter<T>> RateLimiter<T> for MaxOf<A, B> {
 
     fn num_requeues(&self, item: &T) -> u32 {
         self.first.num_requeues(item).max(self.second.num_requeues(item))
+    }
+
+    fn remembered(&self) -> Remembered {
+        self.first.remembered().and(self.second.remembered())
+    }
+
+    fn each_remembered(&self, visit: &mut dyn FnMut(&T)) {
+        self.first.each_remembered(visit);
+        self.second.each_remembered(visit);
     }
 
     fn take_discarded(&mut self) -> Vec<T> {

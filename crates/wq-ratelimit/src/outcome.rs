@@ -1,10 +1,25 @@
 //! `Outcome`: how the work on an item went, said once, at its end.
 
+use crate::class::Class;
 use std::time::{Duration, Instant};
 
 /// How the work on an item ended; see [`ProcessingGuard::finish`](crate::ProcessingGuard::finish).
 ///
 /// One value in place of client-go's four calls (`NumRequeues`, `Forget`, `AddRateLimited` or `AddAfter`, `Done`).
+///
+/// | outcome | runs again | the attempt |
+/// | --- | --- | --- |
+/// | `Success` | when it is added | all are forgotten |
+/// | `Retry` | when the limiter says | counts |
+/// | `RetryAs(class)` | when the limiter says of failures of this class | counts |
+/// | `RetryAfter(d)` | after `d` | does not count |
+/// | `RetryWith { delay, combine }` | after the shorter, the longer or the sum of `delay` and the limiter's wait | counts |
+/// | `RetryNotBefore(t)` | when the limiter says, `t` at the earliest | counts |
+/// | `Park` | when it is added or [released](crate::RateLimitingQueue::release) | stays as it is |
+/// | `GiveUp` | when it is added | all are forgotten |
+///
+/// What counts an attempt is parked instead once the builder's [`retry_limit`](crate::Builder::retry_limit) is reached; an
+/// attempt that an event brought about before its time does not count, and does not move the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -12,12 +27,40 @@ pub enum Outcome {
     Success,
     /// It failed: it runs again when the limiter says so, and the attempt counts.
     Retry,
+    /// As [`Retry`](Self::Retry), with a hint to the limiter at what kind of failure it was.
+    RetryAs(Class),
     /// It is to run again after this time, whatever the limiter would say. The attempts stay as they are: neither one
     /// more, nor forgotten.
     RetryAfter(Duration),
+    /// It failed, and knows a delay of its own, for example one that a server asked for: that and the limiter's are
+    /// combined, and the attempt counts.
+    RetryWith {
+        /// The delay of its own.
+        delay: Duration,
+        /// What is made of the two.
+        combine: Combine,
+    },
     /// It failed, and it makes no sense to try before this instant: as [`Retry`](Self::Retry), but not before. What waits of
     /// the item already waits so long too; only an add without a delay brings it back earlier.
     RetryNotBefore(Instant),
+    /// It failed, and nothing will change by itself: it waits, [listed](crate::RateLimitingQueue::parked), for the next add
+    /// or to be [released](crate::RateLimitingQueue::release). The attempts stay as they are.
+    Park,
     /// It failed, and is not to be tried again until somebody adds it. The attempts are forgotten.
     GiveUp,
+}
+
+/// What is made of a delay that the caller names and the one that the limiter says.
+///
+/// If an event brought the item back before its time, the limiter has nothing new to say, and what was left of its wait
+/// stands for it; [`Sum`](Self::Sum) then is as [`Max`](Self::Max), so that events cannot add wait to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Combine {
+    /// The shorter of the two, as controller-runtime's priority queue does. The limiter's count goes up all the same.
+    Min,
+    /// The longer of the two.
+    Max,
+    /// Both, one after the other.
+    Sum,
 }

@@ -1,7 +1,7 @@
 //! `PerItemBucket`: a token bucket for each item.
 
 use crate::invalid_limit::InvalidLimit;
-use crate::limiter::RateLimiter;
+use crate::limiter::{RateLimiter, recorded};
 use crate::rate::Rate;
 use crate::records::{DEFAULT_MAX_ITEMS, MIN_IDLE, Records};
 use std::hash::{BuildHasher, Hash};
@@ -40,30 +40,27 @@ impl<T> PerItemBucket<T> {
     }
 }
 
-impl<T, S: Clone> PerItemBucket<T, S> {
+impl<T, S> PerItemBucket<T, S> {
     /// What hashes items. To be called before the first use: it forgets all buckets.
     #[must_use]
-    pub fn hasher<H: Clone>(self, hasher: H) -> PerItemBucket<T, H> {
+    pub fn hasher<H>(self, hasher: H) -> PerItemBucket<T, H> {
         let Self { rate, start, buckets } = self;
         PerItemBucket { rate, start, buckets: buckets.with_hasher(hasher) }
     }
 
-    /// Remembers at most `max_items` items (2 at least). Beyond them an item begins with a full bucket.
-    #[must_use]
-    pub fn bounded(mut self, max_items: usize) -> Self {
+    /// Remembers at most `max_items` items. Beyond them an item begins with a full bucket.
+    ///
+    /// # Errors
+    ///
+    /// If `max_items` is below 2.
+    pub fn bounded(mut self, max_items: usize) -> Result<Self, InvalidLimit> {
         let idle = self.buckets.idle();
-        self.buckets.bound(max_items, idle);
-        self
-    }
-
-    /// How many items are remembered.
-    #[must_use]
-    pub fn tracked(&self) -> usize {
-        self.buckets.len()
+        self.buckets.bound(max_items, idle, idle)?;
+        Ok(self)
     }
 }
 
-impl<T: Hash + Eq + Clone, S: BuildHasher + Clone> RateLimiter<T> for PerItemBucket<T, S> {
+impl<T: Hash + Eq + Clone, S: BuildHasher> RateLimiter<T> for PerItemBucket<T, S> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
         let start = *self.start.get_or_insert(now);
         let tick = u64::try_from(now.saturating_duration_since(start).as_nanos()).unwrap_or(u64::MAX);
@@ -74,15 +71,9 @@ impl<T: Hash + Eq + Clone, S: BuildHasher + Clone> RateLimiter<T> for PerItemBuc
         wait
     }
 
-    fn forget(&mut self, item: &T) {
-        self.buckets.remove(item);
-    }
-
     fn num_requeues(&self, item: &T) -> u32 {
         self.buckets.get(item).map_or(0, |bucket| bucket.attempts)
     }
 
-    fn take_discarded(&mut self) -> Vec<T> {
-        self.buckets.take_discarded()
-    }
+    recorded!(self, self.buckets);
 }

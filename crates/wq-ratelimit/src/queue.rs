@@ -1,15 +1,18 @@
 //! `RateLimitingQueue`: the handle, the retry verbs, and the end of an item's work.
 
 use crate::builder::{Builder, NoLimiter};
-use crate::control::{Control, When};
+use crate::control::{Ask, Control, DuringBackoff, When};
 use crate::limiter::RateLimiter;
-use crate::outcome::Outcome;
-use parking_lot::Mutex;
+use crate::outcome::{Combine, Outcome};
+use crate::parked::Mark;
+use crate::planted::planted;
+use crate::platform::Mutex;
+use crate::remembered::Remembered;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wq_delay::{Backlog, DefaultHasher, DelayingQueue, Fifo, Scheduled};
+use wq_delay::{Backlog, DefaultHasher, DelayingQueue, Fifo, ImmediateAdd, Scheduled};
 
 /// A delaying queue that knows how long a failed item has to wait.
 ///
@@ -18,7 +21,8 @@ use wq_delay::{Backlog, DefaultHasher, DelayingQueue, Fifo, Scheduled};
 ///
 /// Only attempts that really ran their course count: an event that brings a failed item back before its time neither
 /// raises its back-off nor shortens it, unless the builder's
-/// [`count_early_attempts`](crate::Builder::count_early_attempts) asks for it.
+/// [`during_backoff`](crate::Builder::during_backoff) or [`count_early_attempts`](crate::Builder::count_early_attempts)
+/// asks for it.
 ///
 /// A clone is another handle to the same queue. `Hash`, `Eq` and `Clone` of items and the limiter run under locks of the
 /// queue and must not call it.
@@ -30,8 +34,10 @@ pub struct RateLimitingQueue<T, L, B: Backlog = Fifo, S = DefaultHasher> {
 
 pub(crate) struct Inner<T, L, B: Backlog, S> {
     pub(crate) queue: DelayingQueue<T, B, S>,
+    /// A copy of the rule, so that adds need not lock to see that there is nothing to do.
+    pub(crate) during_backoff: DuringBackoff,
     /// Never held together with a lock of the queue.
-    pub(crate) control: Mutex<Control<T, L, S>>,
+    pub(crate) control: Mutex<Control<T, L, B::Order, S>>,
 }
 
 impl<T> RateLimitingQueue<T, NoLimiter> {
@@ -53,7 +59,8 @@ where
     /// Adds an item when the limiter allows it, and counts an attempt.
     ///
     /// An item that is backing off keeps its time: nothing is counted then and no token is taken, so that many such adds
-    /// of one item cost the others nothing. After shutdown nothing is counted either.
+    /// of one item cost the others nothing. After shutdown nothing is counted either. Never parks: a
+    /// [`retry_limit`](crate::Builder::retry_limit) is about attempts that [`finish`](crate::ProcessingGuard::finish).
     ///
     /// # Panics
     ///
@@ -69,11 +76,25 @@ where
     ///
     /// As [`add_rate_limited`](Self::add_rate_limited), and if the backlog panics.
     pub fn add_rate_limited_with(&self, item: T, order: B::Order) -> Scheduled {
-        self.inner.retry(item, order, None)
+        let when = self.inner.when(&item, &order, Ask::Limiter, false);
+        self.inner.add_when(item, order, when)
+    }
+
+    /// As [`add_rate_limited`](Self::add_rate_limited), with a delay of the caller's, which is combined with the limiter's:
+    /// `Combine::Min` is what controller-runtime's priority queue does with `After` and `RateLimited` together.
+    ///
+    /// # Panics
+    ///
+    /// As [`add_rate_limited`](Self::add_rate_limited).
+    #[doc(alias = "AddWithOpts")]
+    pub fn add_rate_limited_after(&self, item: T, delay: Duration, combine: Combine) -> Scheduled {
+        let order = B::Order::default();
+        let when = self.inner.when(&item, &order, Ask::With(delay, combine), false);
+        self.inner.add_when(item, order, when)
     }
 
     /// Forgets the attempts of an item: the next counts as the first. Does not take the item out of the queue, and does
-    /// not end its work.
+    /// not end its work. One that is parked is no longer.
     ///
     /// # Panics
     ///
@@ -81,6 +102,20 @@ where
     #[doc(alias = "Forget")]
     pub fn forget(&self, item: &T) {
         self.inner.forget(item);
+    }
+
+    /// [Forgets](Self::forget) all items that `predicate` wants, and says how many: for example those of a namespace that
+    /// is gone. It sees clones of all that is remembered, outside of all locks; an attempt that is counted meanwhile may
+    /// be forgotten with the rest.
+    ///
+    /// # Panics
+    ///
+    /// If `predicate` does, or as [`forget`](Self::forget).
+    pub fn forget_where(&self, mut predicate: impl FnMut(&T) -> bool) -> usize {
+        let mut items = self.inner.remembered_items();
+        items.retain(|item| predicate(item));
+        items.iter().for_each(|item| drop(self.inner.forget(item)));
+        items.len()
     }
 
     /// How many attempts of an item were counted since it was last forgotten.
@@ -91,9 +126,57 @@ where
     #[must_use]
     #[doc(alias = "NumRequeues")]
     pub fn num_requeues(&self, item: &T) -> u32 {
-        self.inner.control.lock().limiter.num_requeues(item)
+        self.inner.control.lock().attempts(item)
+    }
+
+    /// How many failed items the limiter remembers, and how many it has dropped by itself.
+    #[must_use]
+    pub fn remembered(&self) -> Remembered {
+        self.inner.control.lock().limiter.remembered()
+    }
+
+    /// The items that are parked: out of retries (or [`Outcome::Park`]), and neither added nor released since. In no
+    /// particular order. They are not part of the queue: no drain waits for them, no shutdown hands them back.
+    ///
+    /// At most 262 144 are known, each for at least a day; one that is no longer begins anew when it is added.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash`, `Eq` or `Clone` of an item panics.
+    #[must_use]
+    pub fn parked(&self) -> Vec<T> {
+        let mut items: Vec<T> = self.inner.control.lock().parked.items().cloned().collect();
+        items.retain(|item| !self.inner.is_in_queue(item));
+        items
+    }
+
+    /// Whether this item is among the [`parked`](Self::parked) ones.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[must_use]
+    pub fn is_parked(&self, item: &T) -> bool {
+        let is_marked = self.inner.control.lock().parked.attempts(item).is_some();
+        is_marked && !self.inner.is_in_queue(item)
+    }
+
+    /// Adds a parked item, with the order that it was parked with and all its retries. False if it is not parked.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item, the limiter or the backlog panics.
+    pub fn release(&self, item: &T) -> bool {
+        if !self.is_parked(item) {
+            return false;
+        }
+        let Some(mark) = self.inner.forget(item) else { return false };
+        let order = if planted("parked-loses-order") { B::Order::default() } else { mark.order };
+        self.inner.queue.add_with(item.clone(), order).is_accepted()
     }
 }
+
+const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// What a guard needs of its queue, without the types of the limiter and the hasher.
 pub(crate) trait Ending<T, B: Backlog> {
@@ -110,19 +193,34 @@ where
     S: BuildHasher,
 {
     fn end(&self, item: &T, order: &B::Order, outcome: Outcome) -> Option<Scheduled> {
-        match outcome {
+        let order = || if planted("retry-loses-order") { B::Order::default() } else { order.clone() };
+        let ask = match outcome {
+            Outcome::Success if planted("success-keeps-attempts") => return None,
             Outcome::Success | Outcome::GiveUp => {
                 self.forget(item);
-                None
+                return None;
             }
-            Outcome::Retry => Some(self.retry(item.clone(), order.clone(), None)),
-            Outcome::RetryNotBefore(floor) => Some(self.retry(item.clone(), order.clone(), Some(floor))),
-            Outcome::RetryAfter(delay) => Some(self.queue.add_after_with(item.clone(), delay, order.clone())),
+            Outcome::Park => {
+                self.park(item, order());
+                return None;
+            }
+            Outcome::RetryAfter(delay) => {
+                return Some(self.queue.add_after_with(item.clone(), delay, order()));
+            }
+            Outcome::Retry => Ask::Limiter,
+            Outcome::RetryAs(class) => Ask::Class(class),
+            Outcome::RetryWith { delay, combine } => Ask::With(delay, combine),
+            Outcome::RetryNotBefore(floor) => Ask::NotBefore(floor),
+        };
+        let order = order();
+        match self.when(item, &order, ask, true) {
+            Some(When::Never) => None,
+            when => Some(self.add_when(item.clone(), order, when)),
         }
     }
 
     fn num_requeues(&self, item: &T) -> u32 {
-        self.control.lock().limiter.num_requeues(item)
+        self.control.lock().attempts(item)
     }
 
     fn move_due(&self) {
@@ -137,27 +235,91 @@ where
     B: Backlog,
     S: BuildHasher,
 {
-    fn retry(&self, item: T, order: B::Order, floor: Option<Instant>) -> Scheduled {
-        if self.queue.is_shutting_down() {
-            return Scheduled::ShutDown;
+    /// Counts an attempt that failed, and says when the item runs again. `None`: the queue is shut down.
+    fn when(&self, item: &T, order: &B::Order, ask: Ask, may_park: bool) -> Option<When> {
+        if self.queue.is_shutting_down() && !planted("rejected-add-counts") {
+            return None;
         }
         let now = self.queue.now();
-        let mut discarded = Vec::new(); // Dropped after the lock.
-        let when = self.control.lock().retry(&item, now, floor, &mut discarded);
-        if let Some(floor) = floor {
-            // A retry from before may still wait, if an event has brought the item here in the meantime.
-            self.queue.postpone(&item, floor);
+        let mut discarded = Vec::new(); // Dropped after the lock, as is the mark.
+        let (when, _mark) = {
+            let mut control = self.control.lock();
+            let when = control.retry(item, now, ask, may_park, &mut discarded);
+            let mark = match when {
+                When::Never => Some(control.park(item, order.clone(), now, &mut discarded)),
+                _ => control.parked.take(item, &mut discarded),
+            };
+            (when, mark)
+        };
+        if !planted("floor-ignored-by-waiting-retry") {
+            self.hold_back(item, now, ask, when);
         }
+        Some(when)
+    }
+
+    fn add_when(&self, item: T, order: B::Order, when: Option<When>) -> Scheduled {
         match when {
-            When::Now => self.queue.add_after_with(item, Duration::ZERO, order),
-            When::After(delay) => self.queue.add_after_with(item, delay, order),
-            When::At(deadline) => self.queue.add_at_with(item, deadline, order),
+            None | Some(When::Never) => Scheduled::ShutDown,
+            Some(When::Now) => self.queue.add_after_with(item, Duration::ZERO, order),
+            Some(When::After(delay)) => self.queue.add_after_with(item, delay, order),
+            Some(When::At(deadline)) => self.queue.add_at_with(item, deadline, order),
         }
     }
 
-    fn forget(&self, item: &T) {
+    /// A retry from before may still wait, if an event has brought the item here in the meantime: it may not come out
+    /// before what was asked for.
+    fn hold_back(&self, item: &T, now: Instant, ask: Ask, when: When) {
+        let floor = match (ask, when) {
+            (_, When::Never) => None,
+            (Ask::NotBefore(floor), _) => Some(floor),
+            (Ask::With(_, Combine::Max | Combine::Sum), When::At(at)) => Some(at),
+            // Longer than the clock can show.
+            (Ask::With(_, Combine::Max | Combine::Sum), When::After(_)) => now.checked_add(CENTURY),
+            _ => None,
+        };
+        floor.map(|floor| self.queue.postpone(item, floor));
+    }
+
+    fn park(&self, item: &T, order: B::Order) {
+        let now = self.queue.now();
+        let mut discarded = Vec::new(); // Dropped after the lock, as is the mark.
+        let _mark = self.control.lock().park(item, order, now, &mut discarded);
+    }
+
+    fn forget(&self, item: &T) -> Option<Mark<B::Order>> {
         let mut discarded = Vec::new(); // Dropped after the lock.
-        self.control.lock().forget(item, &mut discarded);
+        self.control.lock().forget(item, &mut discarded)
+    }
+
+    /// What an add without a delay is to do with an item that is delayed, if its queue's own policy is not to decide.
+    pub(crate) fn event(&self, item: &T) -> Option<ImmediateAdd> {
+        if !self.minds_events() {
+            return None;
+        }
+        let now = self.queue.now();
+        let mut discarded = Vec::new(); // Dropped after the lock, as is the mark.
+        let (policy, _mark) = self.control.lock().event(item, now, &mut discarded);
+        policy
+    }
+
+    fn is_in_queue(&self, item: &T) -> bool {
+        // In this order: what is due moves from the one to the other.
+        self.queue.deadline(item).is_some() || self.queue.contains(item)
+    }
+
+    fn remembered_items(&self) -> Vec<T> {
+        let control = self.control.lock();
+        let mut items: Vec<T> = control.windows.items().chain(control.parked.items()).cloned().collect();
+        control.limiter.each_remembered(&mut |item| items.push(item.clone()));
+        items
+    }
+}
+
+impl<T, L, B: Backlog, S> Inner<T, L, B, S> {
+    /// Whether an add without a delay has to look at the item's back-off.
+    #[inline]
+    pub(crate) fn minds_events(&self) -> bool {
+        self.during_backoff != DuringBackoff::Keep
     }
 }
 
@@ -169,10 +331,14 @@ impl<T, L, B: Backlog, S> Clone for RateLimitingQueue<T, L, B, S> {
 
 impl<T, L, B: Backlog, S> fmt::Debug for RateLimitingQueue<T, L, B, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let backing_off = self.inner.control.lock().windows.len();
+        let (backing_off, parked) = {
+            let control = self.inner.control.lock();
+            (control.windows.len(), control.parked.remembered().items)
+        };
         f.debug_struct("RateLimitingQueue")
             .field("queue", &self.inner.queue)
             .field("backing_off_at_most", &backing_off)
+            .field("parked_at_most", &parked)
             .finish_non_exhaustive()
     }
 }

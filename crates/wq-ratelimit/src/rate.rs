@@ -5,6 +5,7 @@
 //! counter of tokens (x/time/rate), without a fraction.
 
 use crate::invalid_limit::InvalidLimit;
+use crate::planted::planted;
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,32 +19,31 @@ pub(crate) struct Rate {
 impl Rate {
     pub(crate) fn new(tokens: u32, per: Duration, burst: u32) -> Result<Self, InvalidLimit> {
         if tokens == 0 {
-            return Err(InvalidLimit::new(
-                "tokens",
-                tokens,
-                "at least 1; a bucket that never fills lets nothing through",
-            ));
+            let remedy = "a bucket that never fills lets nothing through";
+            return Err(InvalidLimit::new("tokens", tokens, "at least 1", remedy));
         }
         if per.is_zero() {
-            return Err(InvalidLimit::new("per", per, "at least 1ns; leave the limiter out for no limit"));
+            let remedy = "leave the limiter out for no limit";
+            return Err(InvalidLimit::new("per", per, "at least 1ns", remedy));
         }
         if burst == 0 {
-            return Err(InvalidLimit::new(
-                "burst",
-                burst,
-                "at least 1; nothing fits into a bucket without room",
-            ));
+            let remedy = "nothing fits into a bucket without room";
+            return Err(InvalidLimit::new("burst", burst, "at least 1", remedy));
         }
-        let interval = per.as_nanos().div_ceil(u128::from(tokens));
-        let depth = interval.saturating_mul(u128::from(burst));
-        match (u64::try_from(interval), u64::try_from(depth)) {
-            (Ok(interval), Ok(depth)) => Ok(Self { interval, depth }),
-            _ => Err(InvalidLimit::new(
-                "burst",
-                burst,
-                format!("so small that it fills in 584 years at {tokens} per {per:?}"),
-            )),
-        }
+        let interval = if planted("interval-rounded-down") {
+            (per.as_nanos() / u128::from(tokens)).max(1)
+        } else {
+            per.as_nanos().div_ceil(u128::from(tokens))
+        };
+        let Ok(interval) = u64::try_from(interval) else {
+            let bound = "at most 584 years for each token";
+            return Err(InvalidLimit::new("per", per, bound, "shorten it, or raise tokens"));
+        };
+        let Some(depth) = interval.checked_mul(u64::from(burst)) else {
+            let bound = format!("so small that it fills in 584 years at {tokens} per {per:?}");
+            return Err(InvalidLimit::new("burst", burst, bound, "lower it, or raise the rate"));
+        };
+        Ok(Self { interval, depth })
     }
 
     /// Ten per second, a hundred at once: client-go's default.

@@ -1,11 +1,15 @@
 //! `Records`: what a limiter remembers of each item, bounded in number and in time. Pure.
 //!
-//! Two generations of a map: a record that is used moves to the young one. When the young one is full, or old enough, it
+//! Two generations of a table: a record that is used moves to the young one. When the young one is full, or old enough, it
 //! becomes the old one, and what was still in the old one is dropped. So a record lives for at least the idle time after
 //! its last use, unless there are too many.
 
-use hashbrown::HashMap;
+use crate::invalid_limit::InvalidLimit;
+use crate::planted::planted;
+use crate::remembered::Remembered;
+use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hash};
+use std::mem;
 use std::time::{Duration, Instant};
 
 /// Most items remembered, unless said otherwise.
@@ -16,89 +20,159 @@ pub(crate) const MIN_IDLE: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Clone)]
 pub(crate) struct Records<T, V, S> {
-    young: HashMap<T, V, S>,
-    old: HashMap<T, V, S>,
+    hasher: S,
+    young: HashTable<(T, V)>,
+    old: HashTable<(T, V)>,
     /// When the young generation began.
     since: Option<Instant>,
     idle: Duration,
     max_items: usize,
-    /// Items dropped, and not yet taken away by the owner.
+    expired: u64,
+    evicted: u64,
+    /// Items dropped, and not yet taken away by the owner. Only those whose drop does something.
     discarded: Vec<T>,
 }
 
-impl<T, V, S: Clone> Records<T, V, S> {
+impl<T, V, S> Records<T, V, S> {
     pub(crate) fn new(hasher: S, idle: Duration, max_items: usize) -> Self {
         Self {
-            young: HashMap::with_hasher(hasher.clone()),
-            old: HashMap::with_hasher(hasher),
+            hasher,
+            young: HashTable::new(),
+            old: HashTable::new(),
             since: None,
             idle,
             max_items,
+            expired: 0,
+            evicted: 0,
             discarded: Vec::new(),
         }
     }
 
-    pub(crate) fn with_hasher<H: Clone>(self, hasher: H) -> Records<T, V, H> {
+    pub(crate) fn with_hasher<H>(self, hasher: H) -> Records<T, V, H> {
         Records::new(hasher, self.idle, self.max_items)
     }
 
-    pub(crate) fn bound(&mut self, max_items: usize, idle: Duration) {
+    /// Other bounds; an idle time of at least so much.
+    pub(crate) fn bound(
+        &mut self,
+        max_items: usize,
+        idle: Duration,
+        at_least: Duration,
+    ) -> Result<(), InvalidLimit> {
+        if max_items < 2 {
+            let remedy = "a store that holds nothing counts nothing; take what may fail at once";
+            return Err(InvalidLimit::new("max_items", max_items, "at least 2", remedy));
+        }
+        if idle < at_least {
+            let bound = format!("at least the longest wait, which is {at_least:?}");
+            let remedy = "a shorter one would cut a back-off short that is under way";
+            return Err(InvalidLimit::new("idle", idle, bound, remedy));
+        }
         self.max_items = max_items;
         self.idle = idle;
+        Ok(())
     }
 
-    pub(crate) fn idle(&self) -> Duration {
+    pub(crate) const fn idle(&self) -> Duration {
         self.idle
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.young.len() + self.old.len()
-    }
-}
-
-impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher + Clone> Records<T, V, S> {
-    /// The record of an item, made if there is none. Records that `keep` wants survive their time, if not the bound.
-    pub(crate) fn entry(&mut self, item: &T, now: Instant, keep: impl Fn(&V) -> bool) -> &mut V {
-        // Left by an owner that did not take them.
-        self.discarded = Vec::new();
-        self.turn(now, keep);
-        if !self.young.contains_key(item) {
-            let (item, record) = self.old.remove_entry(item).unwrap_or_else(|| (item.clone(), V::default()));
-            self.young.insert(item, record);
-        }
-        self.young.entry_ref(item).or_default()
+    pub(crate) fn is_empty(&self) -> bool {
+        self.young.is_empty() && self.old.is_empty()
     }
 
-    pub(crate) fn get(&self, item: &T) -> Option<&V> {
-        self.young.get(item).or_else(|| self.old.get(item))
+    pub(crate) fn remembered(&self) -> Remembered {
+        let items = self.young.len() + self.old.len();
+        Remembered { items, expired: self.expired, evicted: self.evicted }
     }
 
-    pub(crate) fn remove(&mut self, item: &T) {
-        let removed = self.young.remove_entry(item).or_else(|| self.old.remove_entry(item));
-        self.discarded.extend(removed.map(|(item, _)| item));
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(T, V)> {
+        self.young.iter().chain(&self.old)
+    }
+
+    pub(crate) fn each(&self, visit: &mut dyn FnMut(&T)) {
+        self.iter().for_each(|(item, _)| visit(item));
     }
 
     pub(crate) fn take_discarded(&mut self) -> Vec<T> {
-        std::mem::take(&mut self.discarded)
+        mem::take(&mut self.discarded)
+    }
+
+    fn discard(&mut self, item: T) {
+        if mem::needs_drop::<T>() {
+            self.discarded.push(item);
+        }
+    }
+}
+
+impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
+    /// The record of an item, made if there is none. Records that `keep` wants survive their time, if not the bound.
+    pub(crate) fn entry(&mut self, item: &T, now: Instant, keep: impl Fn(&V) -> bool) -> &mut V {
+        // Left by an owner that did not take them.
+        self.discarded.clear();
+        self.turn(now, keep);
+        let hash = self.hasher.hash_one(item);
+        match self.young.find_entry(hash, |(held, _)| held == item) {
+            Ok(held) => &mut held.into_mut().1,
+            Err(absent) => {
+                let record = match self.old.find_entry(hash, |(held, _)| held == item) {
+                    Ok(_) if planted("use-does-not-renew") => (item.clone(), V::default()),
+                    Ok(held) => held.remove().0,
+                    Err(_) => (item.clone(), V::default()),
+                };
+                let hasher = &self.hasher;
+                let held = absent.into_table().insert_unique(hash, record, |(held, _)| hasher.hash_one(held));
+                &mut held.into_mut().1
+            }
+        }
+    }
+
+    pub(crate) fn get(&self, item: &T) -> Option<&V> {
+        if self.is_empty() {
+            return None;
+        }
+        let hash = self.hasher.hash_one(item);
+        let same = |(held, _): &(T, V)| held == item;
+        self.young.find(hash, same).or_else(|| self.old.find(hash, same)).map(|(_, record)| record)
+    }
+
+    /// Takes a record out. The item goes to the discarded ones.
+    pub(crate) fn remove(&mut self, item: &T) -> Option<V> {
+        if self.is_empty() {
+            return None;
+        }
+        let hash = self.hasher.hash_one(item);
+        let [young, old] = [&mut self.young, &mut self.old]
+            .map(|table| table.find_entry(hash, |(held, _)| held == item).ok().map(|held| held.remove().0));
+        let (item, record) = young.or(old)?;
+        self.discard(item);
+        Some(record)
     }
 
     fn turn(&mut self, now: Instant, keep: impl Fn(&V) -> bool) {
         let since = *self.since.get_or_insert(now);
-        let half = (self.max_items / 2).max(1);
-        let is_full = self.young.len() >= half;
+        let half = self.max_items / 2;
+        let is_full = self.young.len() >= half && !planted("store-without-bound");
         if !is_full && now.saturating_duration_since(since) < self.idle {
             return;
         }
         self.since = Some(now);
-        let hasher = self.young.hasher().clone();
-        let aged = std::mem::replace(&mut self.young, HashMap::with_hasher(hasher));
-        let dropped = std::mem::replace(&mut self.old, aged);
+        let aged = mem::take(&mut self.young);
+        let dropped = mem::replace(&mut self.old, aged);
         for (item, record) in dropped {
-            if !is_full && self.young.len() < half && keep(&record) {
-                self.young.insert(item, record);
+            if is_full {
+                self.evicted = self.evicted.saturating_add(u64::from(!planted("eviction-not-counted")));
+            } else if !keep(&record) {
+                self.expired = self.expired.saturating_add(1);
+            } else if self.young.len() < half {
+                let hash = self.hasher.hash_one(&item);
+                let hasher = &self.hasher;
+                self.young.insert_unique(hash, (item, record), |(held, _)| hasher.hash_one(held));
+                continue;
             } else {
-                self.discarded.push(item);
+                self.evicted = self.evicted.saturating_add(1);
             }
+            self.discard(item);
         }
     }
 }

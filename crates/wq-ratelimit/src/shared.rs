@@ -1,7 +1,10 @@
 //! `Shared`: one limiter for several queues, behind a lock.
 
+use crate::class::Class;
 use crate::limiter::RateLimiter;
-use parking_lot::Mutex;
+use crate::planted::planted;
+use crate::platform::Mutex;
+use crate::remembered::Remembered;
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,7 +39,19 @@ impl<L> fmt::Debug for Shared<L> {
 
 impl<T, L: RateLimiter<T>> RateLimiter<T> for Shared<L> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
+        if planted("forgotten-is-put-back") {
+            let before = self.num_requeues(item);
+            let mut limiter = self.limiter.lock();
+            for _ in limiter.num_requeues(item)..before {
+                limiter.next_delay(item, now);
+            }
+            return limiter.next_delay(item, now);
+        }
         self.limiter.lock().next_delay(item, now)
+    }
+
+    fn next_delay_as(&mut self, item: &T, class: Class, now: Instant) -> Duration {
+        self.limiter.lock().next_delay_as(item, class, now)
     }
 
     fn forget(&mut self, item: &T) {
@@ -45,6 +60,14 @@ impl<T, L: RateLimiter<T>> RateLimiter<T> for Shared<L> {
 
     fn num_requeues(&self, item: &T) -> u32 {
         self.limiter.lock().num_requeues(item)
+    }
+
+    fn remembered(&self) -> Remembered {
+        self.limiter.lock().remembered()
+    }
+
+    fn each_remembered(&self, visit: &mut dyn FnMut(&T)) {
+        self.limiter.lock().each_remembered(visit);
     }
 
     fn take_discarded(&mut self) -> Vec<T> {

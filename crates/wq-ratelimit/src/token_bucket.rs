@@ -2,10 +2,11 @@
 
 use crate::invalid_limit::InvalidLimit;
 use crate::limiter::RateLimiter;
+use crate::planted::planted;
+use crate::platform::AtomicU64;
 use crate::rate::Rate;
-use std::sync::Arc;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// One bucket for all items: `burst` tokens, and so many more per time. Clones share it, without a lock.
@@ -65,6 +66,7 @@ impl TokenBucket {
     }
 
     /// Takes a token, and says how long to wait for it.
+    #[inline]
     pub fn reserve(&self, now: Instant) -> Duration {
         let Bucket { rate, start, full_at } = &*self.shared;
         let start = *start.get_or_init(|| now);
@@ -72,6 +74,10 @@ impl TokenBucket {
         let mut held = full_at.load(Ordering::Relaxed);
         loop {
             let (next, wait) = rate.take(held, now);
+            if planted("token-taken-twice") {
+                full_at.store(next, Ordering::Relaxed);
+                return wait;
+            }
             // Relaxed: the number stands for itself, nothing else is read through it.
             match full_at.compare_exchange_weak(held, next, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return wait,

@@ -1,6 +1,7 @@
 //! `WithMaxWait`: a cap on the wait of another limiter.
 
-use crate::limiter::RateLimiter;
+use crate::class::Class;
+use crate::limiter::{RateLimiter, pass_on};
 use std::time::{Duration, Instant};
 
 /// Caps the wait of another limiter. Only the answer: the debt of a bucket behind it grows on.
@@ -25,15 +26,9 @@ impl<T, L: RateLimiter<T>> RateLimiter<T> for WithMaxWait<L> {
         self.limiter.next_delay(item, now).min(self.max_wait)
     }
 
-    fn forget(&mut self, item: &T) {
-        self.limiter.forget(item);
+    fn next_delay_as(&mut self, item: &T, class: Class, now: Instant) -> Duration {
+        self.limiter.next_delay_as(item, class, now).min(self.max_wait)
     }
 
-    fn num_requeues(&self, item: &T) -> u32 {
-        self.limiter.num_requeues(item)
-    }
-
-    fn take_discarded(&mut self) -> Vec<T> {
-        self.limiter.take_discarded()
-    }
+    pass_on!(self, self.limiter);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use wq_ratelimit::{
-    ExponentialBackoff, ManualTimer, Outcome, RateLimiter, RateLimitingQueue, Timer, TokenBucket,
+    ExponentialBackoff, ManualTimer, Outcome, RateLimiter, RateLimitingQueue, Remembered, Timer, TokenBucket,
     controller_default,
 };
 
@@ -73,20 +73,23 @@ fn many_rate_limited_adds_of_one_waiting_item_cost_the_others_nothing() {
 /// D17: both upstream stores grow for ever.
 #[test]
 fn a_million_items_that_fail_once_do_not_fill_the_store() {
-    let mut limiter = ExponentialBackoff::<u32>::new(ms(5), ms(1000)).unwrap().bounded(10_000, ms(1));
+    let mut limiter =
+        ExponentialBackoff::<u32>::new(ms(5), ms(1000)).unwrap().bounded(10_000, ms(1000)).unwrap();
     let now = ManualTimer::new().now();
     for item in 0..1_000_000 {
         limiter.next_delay(&item, now);
         limiter.take_discarded();
-        assert!(limiter.tracked() <= 10_000);
+        assert!(limiter.remembered().items <= 10_000);
     }
     assert_eq!(limiter.num_requeues(&999_999), 1, "the newest are remembered");
+    let Remembered { items, expired, evicted, .. } = limiter.remembered();
+    assert_eq!((items as u64 + evicted, expired), (1_000_000, 0), "who left is counted");
 }
 
 #[test]
 fn idle_records_are_forgotten_after_their_time_not_before() {
     let timer = ManualTimer::new();
-    let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(1000, ms(5000));
+    let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(1000, ms(5000)).unwrap();
     limiter.next_delay(&1, timer.now());
     for _ in 0..49 {
         timer.advance(ms(100));
@@ -98,6 +101,7 @@ fn idle_records_are_forgotten_after_their_time_not_before() {
         limiter.next_delay(&2, timer.now());
     }
     assert_eq!(limiter.num_requeues(&1), 0);
+    assert_eq!((limiter.remembered().expired, limiter.remembered().evicted), (1, 0));
     assert_eq!(limiter.num_requeues(&2), 150, "one that is in use is never forgotten");
 }
 
@@ -105,7 +109,7 @@ fn idle_records_are_forgotten_after_their_time_not_before() {
 fn an_idle_record_lives_its_time_whenever_it_was_used_last() {
     for used in 0..120 {
         let timer = ManualTimer::new();
-        let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(1000, ms(5000));
+        let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(1000, ms(5000)).unwrap();
         for step in 0..used + 50 {
             if step == used {
                 limiter.next_delay(&1, timer.now());
@@ -151,7 +155,7 @@ impl Drop for Hostile {
 #[test]
 fn no_item_is_dropped_under_a_lock() {
     let timer = ManualTimer::new();
-    let limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(4, ms(1000));
+    let limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(4, ms(1000)).unwrap();
     let queue = RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap();
     let drops = Arc::new(AtomicUsize::new(0));
     let handle = queue.clone();

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 use wq_ratelimit::{
-    ExponentialBackoff, FastSlow, Jittered, ManualTimer, PerItemBucket, RateLimiter, Shared, Timer,
-    TokenBucket,
+    Decorrelated, ExponentialBackoff, FastSlow, InvalidLimit, Jittered, ManualTimer, PerItemBucket,
+    RateLimiter, Shared, Timer, TokenBucket,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -23,12 +23,27 @@ fn impossible_limits_are_refused_with_field_value_and_bound() {
         PerItemBucket::<u8>::new(1, SECOND, 0).map(drop).unwrap_err(),
         Jittered::new(TokenBucket::per_second(1, 1).unwrap(), 0).map(drop).unwrap_err(),
         Jittered::new(TokenBucket::per_second(1, 1).unwrap(), 101).map(drop).unwrap_err(),
+        TokenBucket::new(1, Duration::from_secs(u64::MAX / 2_000_000_000), 3).map(drop).unwrap_err(),
+        Decorrelated::<u8>::new(zero, SECOND).map(drop).unwrap_err(),
+        Decorrelated::<u8>::new(SECOND * 2, SECOND).map(drop).unwrap_err(),
+        Decorrelated::<u8>::new(SECOND, SECOND).unwrap().bounded(2, zero).map(drop).unwrap_err(),
+        ExponentialBackoff::<u8>::new(SECOND, SECOND).unwrap().bounded(1, SECOND).map(drop).unwrap_err(),
+        ExponentialBackoff::<u8>::new(SECOND, SECOND * 2).unwrap().bounded(2, SECOND).map(drop).unwrap_err(),
+        FastSlow::<u8>::new(zero, SECOND, 1).unwrap().bounded(0, SECOND).map(drop).unwrap_err(),
+        PerItemBucket::<u8>::new(1, SECOND, 1).unwrap().bounded(1).map(drop).unwrap_err(),
     ];
     let said: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    assert_eq!(said[0], "base is 0ns but must be at least 1ns");
-    assert_eq!(said[1], "base is 2s but must be at most max, which is 1s");
+    assert_eq!(
+        said[0],
+        "base is 0ns but must be at least 1ns; add the item without a limiter for no wait at all"
+    );
+    assert_eq!(
+        said[1],
+        "base is 2s but must be at most max, which is 1s; raise max, or set both alike for a wait that stays"
+    );
     for (error, said) in errors.iter().zip(said) {
-        assert!(said.starts_with(error.field) && said.contains(&error.value), "{said}");
+        let InvalidLimit { field, value, bound, remedy, .. } = error;
+        assert_eq!(said, format!("{field} is {value} but must be {bound}; {remedy}"));
     }
 }
 
@@ -81,7 +96,7 @@ fn shared_limiters_share_their_records() {
 fn jitter_stays_inside_its_band_and_repeats_with_its_seed() {
     let draw = |seed| {
         let backoff = ExponentialBackoff::new(SECOND, SECOND).unwrap();
-        let mut limiter = Jittered::seeded(backoff, 10, seed).unwrap();
+        let mut limiter = Jittered::new(backoff, 10).unwrap().seed(seed);
         let now = ManualTimer::new().now();
         (0..1000).map(|_| limiter.next_delay(&1, now)).collect::<Vec<_>>()
     };

@@ -3,6 +3,9 @@
 mod auto_traits;
 mod contract;
 mod defects;
+mod extremes;
 mod finish;
 mod limiters;
+mod metrics;
+mod recorded;
 mod upstream;

@@ -1,196 +1,169 @@
-//! `RateLimitingQueue` against a naive one: when each item comes back, and how many attempts are counted.
+//! `RateLimitingQueue` against a naive one: when each item comes back, how many attempts are counted, and who is parked.
 
+use crate::naive::{Ask, Event, Naive, PACES};
 use proptest::prelude::*;
-use std::collections::BTreeMap;
-use std::time::Duration;
-use wq_ratelimit::{ExponentialBackoff, ManualTimer, Outcome, ProcessingGuard, RateLimitingQueue, Timer};
+use proptest::test_runner::TestCaseError;
+use std::time::{Duration, Instant};
+use wq_ratelimit::{
+    Class, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, PerClass, ProcessingGuard,
+    RateLimitingQueue, Timer,
+};
 
-const BASE: u64 = 4;
-const MAX: u64 = 50;
+const SLOW: Class = Class::new("slow");
+const ITEMS: u8 = 5;
+
+type Queue = RateLimitingQueue<u8, PerClass<ExponentialBackoff<u8>>>;
 
 #[derive(Debug, Clone)]
 enum Op {
     Add(u8),
+    AddAll(Vec<u8>),
     AddRateLimited(u8),
+    AddRateLimitedAfter(u8, u64),
     Get,
     Finish(usize, u8, u64),
     Forget(u8),
+    ForgetSome(u8),
+    Release(u8),
     Advance(u64),
+    Shutdown,
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    let item = 0..5_u8;
+    let item = || 0..ITEMS;
     prop_oneof![
-        4 => item.clone().prop_map(Op::Add),
-        3 => item.clone().prop_map(Op::AddRateLimited),
-        6 => Just(Op::Get),
-        6 => (any::<usize>(), 0..6_u8, 0..30_u64).prop_map(|(at, how, time)| Op::Finish(at, how, time)),
-        1 => item.prop_map(Op::Forget),
-        5 => (0..20_u64).prop_map(Op::Advance),
+        24 => item().prop_map(Op::Add),
+        4 => prop::collection::vec(item(), 0..4).prop_map(Op::AddAll),
+        14 => item().prop_map(Op::AddRateLimited),
+        4 => (item(), 0..60_u64).prop_map(|(item, delay)| Op::AddRateLimitedAfter(item, delay)),
+        40 => Just(Op::Get),
+        40 => (any::<usize>(), 0..12_u8, 0..60_u64).prop_map(|(at, how, time)| Op::Finish(at, how, time)),
+        5 => item().prop_map(Op::Forget),
+        2 => item().prop_map(Op::ForgetSome),
+        8 => item().prop_map(Op::Release),
+        40 => (0..20_u64).prop_map(Op::Advance),
+        1 => Just(Op::Shutdown),
     ]
 }
 
-#[derive(Debug, Default)]
-struct Naive {
-    now: u64,
-    adds: u64,
-    attempts: BTreeMap<u8, u32>,
-    /// End of the back-off of each item.
-    until: BTreeMap<u8, u64>,
-    /// Deadline, number, item.
-    delayed: Vec<(u64, u64, u8)>,
-    queued: Vec<u8>,
-    /// Items in hand, and whether they run again.
-    processing: BTreeMap<u8, bool>,
+const fn nanos(nanos: u64) -> Duration {
+    Duration::from_nanos(nanos)
 }
 
-impl Naive {
-    fn add(&mut self, item: u8) {
-        match self.processing.get_mut(&item) {
-            Some(again) => *again = true,
-            None if self.queued.contains(&item) => {}
-            None => self.queued.push(item),
-        }
+fn finish(guard: ProcessingGuard<'_, u8>, how: u8, time: u64, start: Instant, naive: &mut Naive) {
+    let item = *guard.item();
+    let with = |combine| Outcome::RetryWith { delay: nanos(time), combine };
+    let floor = naive.now + time;
+    let (outcome, ask) = match how {
+        0 => (Outcome::Success, None),
+        1 => (Outcome::GiveUp, None),
+        2 => (Outcome::RetryAfter(nanos(time)), None),
+        3 => (Outcome::Park, None),
+        4 => (Outcome::RetryNotBefore(start + nanos(floor)), Some(Ask::NotBefore(floor))),
+        5 => (Outcome::RetryAs(SLOW), Some(Ask::Slow)),
+        6 => (Outcome::RetryAs(Class::new("unknown")), Some(Ask::Limiter)),
+        7 => (with(Combine::Min), Some(Ask::Min(time))),
+        8 => (with(Combine::Max), Some(Ask::Max(time))),
+        9 => (with(Combine::Sum), Some(Ask::Sum(time))),
+        _ => (Outcome::Retry, Some(Ask::Limiter)),
+    };
+    let tried_again = guard.finish(outcome).is_some_and(|scheduled| scheduled.is_accepted());
+    match (outcome, ask) {
+        (_, Some(ask)) => assert_eq!(tried_again, naive.retry(item, ask, true)),
+        (Outcome::RetryAfter(_), _) => naive.add_at(item, floor),
+        (Outcome::Park, _) => naive.park(item),
+        _ => naive.forget(item),
     }
+    naive.done(item);
+}
 
-    fn settle(&mut self) {
-        self.delayed.sort_unstable();
-        while let Some(&(at, _, item)) = self.delayed.first()
-            && at <= self.now
-        {
-            self.delayed.remove(0);
-            self.add(item);
-        }
-    }
-
-    fn add_at(&mut self, item: u8, at: u64) {
-        if at <= self.now {
-            self.add(item);
-            return;
-        }
-        self.settle();
-        self.adds += 1;
-        let number = self.adds;
-        match self.delayed.iter_mut().find(|entry| entry.2 == item) {
-            Some(entry) if entry.0 <= at => {}
-            Some(entry) => (entry.0, entry.1) = (at, number),
-            None => self.delayed.push((at, number, item)),
-        }
-    }
-
-    fn retry(&mut self, item: u8, floor: u64) {
-        let at = match self.until.get(&item) {
-            Some(&until) if until > self.now => until.max(floor),
-            _ => {
-                let attempts = self.attempts.entry(item).or_default();
-                let delay = BASE.saturating_mul(2_u64.saturating_pow(*attempts)).min(MAX);
-                *attempts += 1;
-                (self.now + delay).max(floor)
+fn play(event: Event, limit: Option<u32>, ops: Vec<Op>) -> Result<(), TestCaseError> {
+    let timer = ManualTimer::new();
+    let start = timer.now();
+    let [usual, slow] = PACES.map(|(base, max)| ExponentialBackoff::new(nanos(base), nanos(max)).unwrap());
+    let policy = match event {
+        Event::Keep => DuringBackoff::Keep,
+        Event::Clear => DuringBackoff::Clear,
+        Event::Defer => DuringBackoff::Defer,
+    };
+    let builder = RateLimitingQueue::builder()
+        .limiter(PerClass::new(usual).with(SLOW, slow))
+        .timer(timer.clone())
+        .during_backoff(policy);
+    let builder = if let Some(limit) = limit { builder.retry_limit(limit) } else { builder };
+    let queue: Queue = builder.build().unwrap();
+    let mut naive = Naive::new(event, limit);
+    let mut guards: Vec<ProcessingGuard<'_, u8>> = Vec::new();
+    for op in ops {
+        match op {
+            Op::Add(item) => {
+                prop_assert_eq!(queue.add(item).is_accepted(), !naive.is_down);
+                naive.add(item);
             }
-        };
-        self.until.insert(item, at);
-        self.settle();
-        if let Some(entry) = self.delayed.iter_mut().find(|entry| entry.2 == item && entry.0 < floor) {
-            self.adds += 1;
-            (entry.0, entry.1) = (floor, self.adds);
+            Op::AddAll(items) => {
+                queue.add_all(items.clone());
+                items.into_iter().for_each(|item| naive.add(item));
+            }
+            Op::AddRateLimited(item) => {
+                queue.add_rate_limited(item);
+                naive.retry(item, Ask::Limiter, false);
+            }
+            Op::AddRateLimitedAfter(item, delay) => {
+                queue.add_rate_limited_after(item, nanos(delay), Combine::Max);
+                naive.retry(item, Ask::Max(delay), false);
+            }
+            Op::Get => {
+                let got = queue.try_get().ok();
+                prop_assert_eq!(got.as_ref().map(|guard| *guard.item()), naive.get());
+                guards.extend(got);
+            }
+            Op::Finish(which, how, time) if !guards.is_empty() => {
+                let guard = guards.swap_remove(which % guards.len());
+                prop_assert_eq!(guard.num_requeues(), naive.attempts(*guard.item()));
+                finish(guard, how, time, start, &mut naive);
+            }
+            Op::Finish(..) => {}
+            Op::Forget(item) => {
+                queue.forget(&item);
+                naive.forget(item);
+            }
+            Op::ForgetSome(from) => {
+                queue.forget_where(|item| *item >= from);
+                (from..ITEMS).for_each(|item| naive.forget(item));
+            }
+            Op::Release(item) => prop_assert_eq!(queue.release(&item), naive.release(item)),
+            Op::Advance(by) => {
+                timer.advance(nanos(by));
+                naive.now += by;
+            }
+            Op::Shutdown => {
+                let left = if naive.is_down { Vec::new() } else { naive.shutdown() };
+                prop_assert_eq!(queue.shutdown(), left);
+            }
         }
-        self.add_at(item, at);
-    }
-
-    fn forget(&mut self, item: u8) {
-        self.attempts.remove(&item);
-        self.until.remove(&item);
-    }
-
-    fn get(&mut self) -> Option<u8> {
-        self.settle();
-        if self.queued.is_empty() {
-            return None;
-        }
-        let item = self.queued.remove(0);
-        assert!(self.processing.insert(item, false).is_none());
-        Some(item)
-    }
-
-    fn done(&mut self, item: u8) {
-        if self.processing.remove(&item) == Some(true) {
-            self.queued.push(item);
+        naive.settle();
+        prop_assert_eq!(queue.len(), naive.queued.len());
+        prop_assert_eq!(queue.delayed_len(), naive.delayed.len());
+        let mut parked = queue.parked();
+        parked.sort_unstable();
+        prop_assert_eq!(parked, naive.parked());
+        for item in 0..ITEMS {
+            prop_assert_eq!(queue.num_requeues(&item), naive.attempts(item));
+            prop_assert_eq!(queue.deadline(&item), naive.deadline(item).map(|at| start + nanos(at)));
         }
     }
+    Ok(())
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(crate::config())]
 
     #[test]
-    fn behaves_like_the_naive_queue(ops in prop::collection::vec(op(), 0..150)) {
-        let timer = ManualTimer::new();
-        let start = timer.now();
-        let limiter = ExponentialBackoff::new(Duration::from_nanos(BASE), Duration::from_nanos(MAX)).unwrap();
-        let queue = RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap();
-        let mut naive = Naive::default();
-        let mut guards: Vec<ProcessingGuard<'_, u8>> = Vec::new();
-        for op in ops {
-            match op {
-                Op::Add(item) => {
-                    queue.add(item);
-                    naive.add(item);
-                }
-                Op::AddRateLimited(item) => {
-                    queue.add_rate_limited(item);
-                    naive.retry(item, 0);
-                }
-                Op::Get => {
-                    let got = queue.try_get().ok();
-                    prop_assert_eq!(got.as_ref().map(|guard| *guard.item()), naive.get());
-                    guards.extend(got);
-                }
-                Op::Finish(which, how, time) if !guards.is_empty() => {
-                    let guard = guards.swap_remove(which % guards.len());
-                    let item = *guard.item();
-                    prop_assert_eq!(guard.num_requeues(), naive.attempts.get(&item).copied().unwrap_or(0));
-                    match how {
-                        0 => {
-                            guard.finish(Outcome::Success);
-                            naive.forget(item);
-                        }
-                        1 => {
-                            guard.finish(Outcome::GiveUp);
-                            naive.forget(item);
-                        }
-                        2 => {
-                            guard.finish(Outcome::RetryAfter(Duration::from_nanos(time)));
-                            naive.add_at(item, naive.now + time);
-                        }
-                        3 => {
-                            guard.finish(Outcome::RetryNotBefore(timer.now() + Duration::from_nanos(time)));
-                            naive.retry(item, naive.now + time);
-                        }
-                        _ => {
-                            guard.finish(Outcome::Retry);
-                            naive.retry(item, 0);
-                        }
-                    }
-                    naive.done(item);
-                }
-                Op::Finish(..) => {}
-                Op::Forget(item) => {
-                    queue.forget(&item);
-                    naive.forget(item);
-                }
-                Op::Advance(by) => {
-                    timer.advance(Duration::from_nanos(by));
-                    naive.now += by;
-                }
-            }
-            naive.settle();
-            prop_assert_eq!(queue.len(), naive.queued.len());
-            prop_assert_eq!(queue.delayed_len(), naive.delayed.len());
-            for item in 0..5 {
-                prop_assert_eq!(queue.num_requeues(&item), naive.attempts.get(&item).copied().unwrap_or(0));
-                let deadline = naive.delayed.iter().find(|entry| entry.2 == item).map(|entry| entry.0);
-                prop_assert_eq!(queue.deadline(&item), deadline.map(|at| start + Duration::from_nanos(at)));
-            }
-        }
+    fn behaves_like_the_naive_queue(
+        event in prop_oneof![2 => Just(Event::Keep), 1 => Just(Event::Clear), 1 => Just(Event::Defer)],
+        limit in prop::option::of(0..4_u32),
+        ops in prop::collection::vec(op(), 0..120),
+    ) {
+        play(event, limit, ops)?;
     }
 }

@@ -1,0 +1,35 @@
+//! `Random`: the dice of limiters that spread waits. Pure: a seed gives one sequence.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::time::Duration;
+
+/// `SplitMix64` (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
+#[derive(Debug, Clone)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    /// With a seed of this process's own.
+    pub(crate) fn new() -> Self {
+        Self(RandomState::new().build_hasher().finish())
+    }
+
+    pub(crate) const fn seeded(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Between nothing and `span`, both included. A longer span than 584 years counts as that.
+    pub(crate) fn up_to(&mut self, span: Duration) -> Duration {
+        let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX);
+        // The upper half of the product of a 64 bit number and one of at most 2^64 fits 64 bits.
+        let drawn = ((u128::from(nanos) + 1) * u128::from(self.next())) >> 64;
+        Duration::from_nanos(u64::try_from(drawn).unwrap_or(nanos))
+    }
+}

@@ -1,0 +1,141 @@
+//! Each limiter for 10,000 failures at extreme parameters: monotone where promised, never above its longest wait, counted.
+
+use std::time::{Duration, Instant};
+use wq_ratelimit::{
+    Class, Decorrelated, ExponentialBackoff, FastSlow, Jittered, ManualTimer, MaxOf, PerClass, PerItemBucket,
+    RateLimiter, Shared, Timer, TokenBucket, WithMaxWait, controller_default,
+};
+
+const FAILURES: u32 = 10_000;
+const NANO: Duration = Duration::from_nanos(1);
+const SECOND: Duration = Duration::from_secs(1);
+const AGE: Duration = Duration::from_nanos(u64::MAX);
+/// The bases and caps at which other limiters break: the shortest, powers of two on both sides of 2^63, the longest.
+const LENGTHS: [Duration; 8] = [
+    NANO,
+    Duration::from_nanos(2),
+    Duration::from_nanos(3),
+    Duration::from_millis(5),
+    Duration::from_nanos(1 << 20),
+    Duration::from_nanos(1 << 63),
+    AGE,
+    Duration::MAX,
+];
+
+fn pairs() -> impl Iterator<Item = (Duration, Duration)> {
+    LENGTHS
+        .into_iter()
+        .flat_map(|low| LENGTHS.into_iter().filter(move |high| low <= *high).map(move |high| (low, high)))
+}
+
+/// The answers to so many failures of one item, all at one moment.
+fn fail(mut limiter: impl RateLimiter<u8>, who: &str) -> Vec<Duration> {
+    let now = ManualTimer::new().now();
+    let delays: Vec<_> = (0..FAILURES).map(|_| limiter.next_delay(&1, now)).collect();
+    let counted = limiter.num_requeues(&1);
+    assert!(counted == FAILURES || counted == 0 && who == "bucket", "{who}: {counted} of {FAILURES} counted");
+    limiter.forget(&1);
+    assert_eq!(limiter.num_requeues(&1), 0, "{who}");
+    delays
+}
+
+fn within(delays: &[Duration], least: Duration, most: Duration, who: &str) {
+    for (attempt, delay) in delays.iter().enumerate() {
+        assert!((least..=most).contains(delay), "{who}: {delay:?} at attempt {attempt}");
+    }
+}
+
+fn exponential(base: Duration, max: Duration) -> ExponentialBackoff<u8> {
+    ExponentialBackoff::new(base, max).unwrap()
+}
+
+#[test]
+fn exponential_back_off_grows_from_base_to_max_and_stays() {
+    for (base, max) in pairs() {
+        let delays = fail(exponential(base, max), "exponential");
+        within(&delays, base, max, "exponential");
+        assert!(delays.is_sorted());
+        assert_eq!((delays.first(), delays.last()), (Some(&base), Some(&max)));
+    }
+}
+
+#[test]
+fn fast_slow_is_one_or_the_other() {
+    for (fast, slow) in pairs() {
+        for attempts in [0, 1, FAILURES - 1, FAILURES, u32::MAX] {
+            let delays = fail(FastSlow::new(fast, slow, attempts).unwrap(), "fast-slow");
+            let fasts = usize::try_from(attempts.min(FAILURES)).unwrap();
+            assert!(delays[..fasts].iter().all(|delay| *delay == fast));
+            assert!(delays[fasts..].iter().all(|delay| *delay == slow));
+        }
+    }
+}
+
+#[test]
+fn jitter_stays_in_its_band() {
+    for (base, max) in pairs() {
+        let plain = fail(exponential(base, max), "exponential");
+        let judge = |jittered: Jittered<_>, band: fn(Duration) -> (Duration, Duration)| {
+            for (delay, plain) in fail(jittered, "jittered").into_iter().zip(&plain) {
+                let (least, most) = band(*plain);
+                assert!((least..=most).contains(&delay), "{delay:?} of {plain:?}");
+            }
+        };
+        judge(Jittered::new(exponential(base, max), 1).unwrap(), |d| (d, d.saturating_add(d / 100)));
+        judge(Jittered::new(exponential(base, max), 100).unwrap(), |d| (d, d.saturating_mul(2)));
+        judge(Jittered::equal(exponential(base, max)), |d| (d / 2, d));
+        judge(Jittered::full(exponential(base, max)), |d| (Duration::ZERO, d));
+        within(&fail(Decorrelated::new(base, max).unwrap(), "decorrelated"), base, max, "decorrelated");
+    }
+}
+
+#[test]
+fn buckets_never_answer_earlier_than_before() {
+    for (tokens, per) in [(1, NANO), (u32::MAX, NANO), (u32::MAX, AGE), (1, AGE), (1, SECOND), (3, SECOND)] {
+        for burst in [1, 100, u32::MAX] {
+            let Ok(bucket) = TokenBucket::new(tokens, per, burst) else {
+                assert!(AGE / burst < per, "only what takes an age to fill is refused");
+                continue;
+            };
+            let delays = fail(bucket, "bucket");
+            assert!(delays.is_sorted() && delays[0].is_zero());
+            assert_eq!(delays, fail(PerItemBucket::new(tokens, per, burst).unwrap(), "per-item bucket"));
+            for cap in [Duration::ZERO, NANO, SECOND, Duration::MAX] {
+                let bucket = PerItemBucket::new(tokens, per, burst).unwrap();
+                let capped = fail(WithMaxWait::new(bucket, cap), "with-max-wait");
+                assert!(capped.iter().zip(&delays).all(|(capped, delay)| *capped == cap.min(*delay)));
+            }
+        }
+    }
+}
+
+#[test]
+fn combinations_are_as_good_as_their_parts() {
+    for (base, max) in pairs() {
+        let both = MaxOf::new(exponential(base, max), FastSlow::new(NANO, max, 7).unwrap());
+        let delays = fail(Shared::new(both), "max-of");
+        assert!(delays.is_sorted());
+        within(&delays, base, max, "max-of");
+        let classes = PerClass::new(exponential(base, max)).with(Class::new("slow"), exponential(max, max));
+        assert!(fail(classes, "per-class").is_sorted());
+    }
+    assert!(fail(controller_default(), "default").is_sorted());
+}
+
+/// B6: a clock that goes backwards gives no permits away, and no longer wait than it would have been.
+#[test]
+fn a_clock_that_goes_backwards_stands_still() {
+    let timer = ManualTimer::new();
+    timer.advance(SECOND * 1000);
+    let now = timer.now();
+    let times = [now, now - SECOND * 5, now + SECOND, now - SECOND * 900, now];
+    let bucket = TokenBucket::per_second(1, 1).unwrap();
+    let mut permits = Vec::new();
+    for at in times {
+        permits.push(at.max(now) + bucket.reserve(at));
+    }
+    assert!(permits.windows(2).all(|pair| pair[1] >= pair[0] + SECOND), "{permits:?}");
+    let mut limiter = exponential(SECOND, SECOND * 4);
+    let delays: Vec<Duration> = times.iter().map(|at: &Instant| limiter.next_delay(&1, *at)).collect();
+    assert_eq!(delays, [1, 2, 4, 4, 4].map(Duration::from_secs));
+}

@@ -1,0 +1,143 @@
+//! Limiters against the formulas that they are defined by.
+
+use proptest::prelude::*;
+use std::time::Duration;
+use wq_ratelimit::{
+    Class, Decorrelated, ExponentialBackoff, FastSlow, Jittered, ManualTimer, MaxOf, PerClass, RateLimiter,
+    Timer, TokenBucket, WithMaxWait,
+};
+
+const SLOW: Class = Class::new("slow");
+
+/// What happens to one of three items: it fails, it fails slowly, it is forgotten.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    Fail(u8),
+    FailSlowly(u8),
+    Forget(u8),
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let item = 0..3_u8;
+    let event = prop_oneof![
+        8 => item.clone().prop_map(Event::Fail),
+        3 => item.clone().prop_map(Event::FailSlowly),
+        1 => item.prop_map(Event::Forget),
+    ];
+    prop::collection::vec(event, 1..120)
+}
+
+/// A base, and a longest wait that is no shorter.
+fn lengths() -> impl Strategy<Value = (Duration, Duration)> {
+    let nanos = || {
+        prop_oneof![1..1_000_u64, 1_000_000..10_000_000_000_u64, any::<u64>().prop_map(|nanos| nanos.max(1))]
+    };
+    (nanos(), nanos()).prop_map(|(base, more)| {
+        let base = Duration::from_nanos(base);
+        (base, base.saturating_add(Duration::from_nanos(more)))
+    })
+}
+
+/// `base * 2^attempts`, `max` at most.
+fn doubled(base: Duration, max: Duration, attempts: u32) -> Duration {
+    let exact = 2_u128.checked_pow(attempts).and_then(|factor| factor.checked_mul(base.as_nanos()));
+    match exact {
+        Some(nanos) if nanos < max.as_nanos() => Duration::from_nanos_u128(nanos),
+        _ => max,
+    }
+}
+
+proptest! {
+    #![proptest_config(crate::config())]
+
+    #[test]
+    fn back_off_is_base_times_two_to_the_attempts(
+        (base, max) in lengths(),
+        attempts in 1..200_u32,
+    ) {
+        let mut limiter = ExponentialBackoff::new(base, max).unwrap();
+        let now = ManualTimer::new().now();
+        for attempt in 0..attempts {
+            prop_assert_eq!(limiter.next_delay(&1, now), doubled(base, max, attempt));
+            prop_assert_eq!(limiter.num_requeues(&1), attempt + 1);
+        }
+    }
+
+    /// Of each class its own formula; max-of asks both; fast-slow counts; a cap caps.
+    #[test]
+    fn combined_limiters_answer_as_their_formulas(
+        (base, max) in lengths(),
+        fast_attempts in 0..6_u32,
+        cap in lengths(),
+        events in events(),
+    ) {
+        let now = ManualTimer::new().now();
+        let exponential = |base, max| ExponentialBackoff::new(base, max).unwrap();
+        let fast_slow = FastSlow::new(base, max, fast_attempts).unwrap();
+        let bucket = TokenBucket::new(1, Duration::from_nanos(1000), 1).unwrap();
+        let inner = PerClass::new(exponential(base, max)).with(SLOW, exponential(max, max));
+        let mut limiter = MaxOf::new(WithMaxWait::new(inner, cap.1), MaxOf::new(fast_slow, bucket));
+        let (mut usual, mut slow, mut all) = ([0_u32; 3], [0_u32; 3], 0_u64);
+        for event in events {
+            let (item, expected, delay) = match event {
+                Event::Fail(item) => {
+                    let at = usize::from(item);
+                    usual[at] += 1;
+                    (at, doubled(base, max, usual[at] - 1), limiter.next_delay(&item, now))
+                }
+                Event::FailSlowly(item) => {
+                    let at = usize::from(item);
+                    slow[at] += 1;
+                    (at, max, limiter.next_delay_as(&item, SLOW, now))
+                }
+                Event::Forget(item) => {
+                    limiter.forget(&item);
+                    (usual[usize::from(item)], slow[usize::from(item)]) = (0, 0);
+                    continue;
+                }
+            };
+            let attempts = usual[item] + slow[item];
+            let paced = if attempts <= fast_attempts { base } else { max };
+            let bucket = Duration::from_nanos(1000 * all);
+            all += 1;
+            prop_assert_eq!(delay, expected.min(cap.1).max(paced).max(bucket));
+            prop_assert_eq!(limiter.num_requeues(&u8::try_from(item).unwrap()), attempts);
+        }
+    }
+
+    #[test]
+    fn jitter_stays_in_its_band_and_repeats_with_its_seed(
+        (base, max) in lengths(),
+        percent in 1..=100_u8,
+        seed in any::<u64>(),
+        attempts in 1..80_u32,
+    ) {
+        let now = ManualTimer::new().now();
+        let exponential = || ExponentialBackoff::new(base, max).unwrap();
+        let make = || {
+            let longer = Jittered::new(exponential(), percent).unwrap().seed(seed);
+            let (equal, full) = (Jittered::equal(exponential()).seed(seed), Jittered::full(exponential()).seed(seed));
+            (longer, equal, full, Decorrelated::new(base, max).unwrap().seed(seed))
+        };
+        let ((mut longer, mut equal, mut full, mut decorrelated), mut again) = (make(), make());
+        let mut before = base;
+        for attempt in 0..attempts {
+            let plain = doubled(base, max, attempt);
+            let delay = longer.next_delay(&1, now);
+            let most = plain.as_nanos() * (100 + u128::from(percent)) / 100;
+            prop_assert!((plain.as_nanos()..=most).contains(&delay.as_nanos()), "{delay:?} of {plain:?}");
+            prop_assert_eq!(delay, again.0.next_delay(&1, now));
+            let delay = equal.next_delay(&1, now);
+            prop_assert!((plain / 2..=plain).contains(&delay), "{delay:?} of {plain:?}");
+            prop_assert_eq!(delay, again.1.next_delay(&1, now));
+            let delay = full.next_delay(&1, now);
+            prop_assert!(delay <= plain, "{delay:?} of {plain:?}");
+            prop_assert_eq!(delay, again.2.next_delay(&1, now));
+            let delay = decorrelated.next_delay(&1, now);
+            let most = before.saturating_mul(3).min(max);
+            prop_assert!((base..=most).contains(&delay), "{delay:?} after {before:?}");
+            prop_assert_eq!(delay, again.3.next_delay(&1, now));
+            before = delay;
+        }
+    }
+}
