@@ -194,7 +194,8 @@ pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
             immutable(at(object, &path), at(old, &path), &path, causes);
         }
     };
-    if text(object, "spec.completionMode") != "Indexed" {
+    let is_indexed = text(object, "spec.completionMode") == "Indexed";
+    if !is_indexed {
         stay(&["completions"]);
     }
     let is_suspended = is_suspended_and_unstarted(old);
@@ -208,6 +209,15 @@ pub(super) fn check_update(object: &Object, old: &Object, causes: &mut Causes) {
     }
     let selector = |object| at(object, "spec.selector");
     selectors::immutable(selector(object), selector(old), "spec.selector", causes);
+    // `validateCompletions`: the indexes of a Job grow and shrink with the pods that run at once.
+    let (completions, parallelism) = (at(object, "spec.completions"), at(object, "spec.parallelism"));
+    if let Some(completions) =
+        completions.filter(|now| is_indexed && Some(*now) != at(old, "spec.completions"))
+        && Some(completions) != parallelism
+    {
+        let why = "can only be modified in tandem with spec.parallelism";
+        causes.push(Cause::invalid_json("spec.completions", completions, why));
+    }
 }
 
 /// The spec of a template without what may still change before any pod is made of it: where pods may go, and what they

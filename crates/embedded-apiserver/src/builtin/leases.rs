@@ -52,13 +52,15 @@ pub(super) fn check_candidate(object: &Object, causes: &mut Causes) {
         causes.push(Cause::invalid("spec.emulationVersion", emulation, wrong));
     }
     let field = "spec.binaryVersion";
-    match (binary, version(binary)) {
+    let own = version(binary);
+    match (binary, own) {
         ("", _) => causes.push(Cause::required(field, "")),
         (_, None) => causes.push(Cause::invalid(field, binary, wrong)),
-        (_, Some(own)) if emulated.is_some_and(|emulated| own < emulated) => {
-            causes.push(Cause::invalid(field, binary, "must be greater than or equal to `emulationVersion`"));
-        }
-        _ => {}
+        (_, Some(_)) => {}
+    }
+    // One that cannot be read is the least of all.
+    if !binary.is_empty() && own.unwrap_or_default() < emulated.unwrap_or_default() {
+        causes.push(Cause::invalid(field, binary, "must be greater than or equal to `emulationVersion`"));
     }
     match text(object, "spec.strategy") {
         "" => causes.push(Cause::required("spec.strategy", "")),

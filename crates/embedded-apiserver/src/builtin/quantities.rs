@@ -101,6 +101,11 @@ impl Quantity {
         self.nanos
     }
 
+    /// The amount without its sign, as a whole number, rounded up.
+    pub(crate) const fn whole(self) -> u128 {
+        self.nanos.div_ceil(NANO)
+    }
+
     /// Whether it is a whole number.
     pub(crate) const fn is_whole(self) -> bool {
         self.nanos.is_multiple_of(NANO)

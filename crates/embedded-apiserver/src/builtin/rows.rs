@@ -256,6 +256,9 @@ pub(crate) static ROWS: [Row; 24] = [
         version: "v1beta1",
         kind: "LeaseCandidate",
         plural: "leasecandidates",
+        deprecated: Some(
+            "coordination.k8s.io/v1beta1 LeaseCandidate is deprecated in v1.36+, unavailable in v1.39+",
+        ),
         ..COORDINATION
     },
     Row {

@@ -23,6 +23,7 @@ pub(crate) fn default(builtin: Builtin, object: &mut Object) {
             let defaults =
                 [("volumeMode", json!("Filesystem")), ("persistentVolumeReclaimPolicy", json!("Retain"))];
             fill(object, "spec", &defaults);
+            fill(object, "status", &[("phase", json!("Pending"))]);
             let source = object.get_mut("spec").and_then(|spec| spec.get_mut("hostPath"));
             if let Some(Value::Object(source)) = source {
                 source.entry("type").or_insert_with(|| "".into());
@@ -163,11 +164,15 @@ pub(crate) fn prepare_status(builtin: Builtin, object: &mut Object, old: &Object
     let member = |object: &Object, name: &str| object.get("status").and_then(|s| s.get(name)).cloned();
     let same_time = member(object, "lastPhaseTransitionTime") == member(old, "lastPhaseTransitionTime");
     let missing = member(object, "lastPhaseTransitionTime").is_none();
-    if member(object, "phase") != member(old, "phase") && (same_time || missing) {
-        fill(object, "status", &[]);
-        if let Some(Value::Object(status)) = object.get_mut("status") {
-            status.insert("lastPhaseTransitionTime".to_owned(), clock::seconds(now).into());
-        }
+    let moves = member(object, "phase") != member(old, "phase");
+    let time = if moves && (same_time || missing) {
+        Some(clock::seconds(now).into())
+    } else {
+        member(old, "lastPhaseTransitionTime").filter(|_| missing)
+    };
+    fill(object, "status", &[]);
+    if let (Some(time), Some(Value::Object(status))) = (time, object.get_mut("status")) {
+        status.insert("lastPhaseTransitionTime".to_owned(), time);
     }
 }
 
@@ -319,6 +324,7 @@ pub(crate) fn check_status(builtin: Builtin, object: &Object, old: &Object, caus
         Builtin::Job => jobs::check_status(object, old, causes),
         Builtin::Pod => pods::check_status(object, old, causes),
         Builtin::Service => services::check_status(object, causes),
+        Builtin::Claim => storage::check_claim_status(object, causes),
         _ => {}
     }
 }

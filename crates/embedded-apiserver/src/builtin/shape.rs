@@ -226,6 +226,11 @@ impl Walk<'_> {
         match (field.of, value) {
             (Type::Message(inner), Value::Object(members)) => Ok(self.members(inner, members)?.into()),
             (Type::String, value @ Value::String(_)) | (Type::Bool, value @ Value::Bool(_)) => Ok(value),
+            // Out of a map Go takes the lower half of what does not fit, and nobody is told.
+            (Type::Int32, Value::Number(number)) if self.source == Source::Map && number.is_i64() => {
+                let [a, b, c, d, ..] = number.as_i64().unwrap_or_default().to_le_bytes();
+                Ok(i32::from_le_bytes([a, b, c, d]).into())
+            }
             (Type::Int32 | Type::Int64, Value::Number(number)) => {
                 let narrow = field.of == Type::Int32;
                 self.integer(message, number, narrow, &field.go).map(Value::Number)

@@ -27,6 +27,7 @@ const NOT_SOURCES: [&str; 9] = [
 /// from.
 pub(super) fn default_claim(object: &mut Object) {
     fill(object, "spec", &[("volumeMode", "Filesystem".into())]);
+    fill(object, "status", &[("phase", "Pending".into())]);
     let Some(Value::Object(spec)) = object.get_mut("spec") else { return };
     let foreign = spec.get("dataSourceRef").is_some_and(|source| source.get("namespace").is_some());
     for (from, to) in [("dataSource", "dataSourceRef"), ("dataSourceRef", "dataSource")] {
@@ -165,7 +166,7 @@ pub(super) fn check_claim_update(object: &Object, old: &Object, causes: &mut Cau
     if text(old, "spec.volumeName").is_empty() {
         allow("volumeName");
     }
-    if at(old, "spec.storageClassName").is_none() && !text(object, "spec.storageClassName").is_empty() {
+    if at(old, "spec.storageClassName").is_none() && at(object, "spec.storageClassName").is_some() {
         allow("storageClassName");
     }
     if text(old, "status.phase") == "Bound" {
@@ -181,12 +182,23 @@ pub(super) fn check_claim_update(object: &Object, old: &Object, causes: &mut Cau
         causes.push(Cause::forbidden("spec", why));
     }
     let has = quantities::bytes(text(old, "status.capacity.storage")).unwrap_or(0);
-    if size(object) < size(old) && size(object) < has {
+    if size(object) < size(old) && size(object) <= has {
         let why = "field can not be less than status.capacity";
         causes.push(Cause::forbidden("spec.resources.requests.storage", why));
     }
     if at(object, "spec.volumeMode") != at(old, "spec.volumeMode") {
         causes.push(Cause::invalid("volumeMode", text(object, "spec.volumeMode"), IMMUTABLE));
+    }
+}
+
+/// `ValidatePersistentVolumeClaimStatusUpdate`.
+pub(super) fn check_claim_status(object: &Object, causes: &mut Causes) {
+    for (resource, amount) in at(object, "status.capacity").and_then(Value::as_object).into_iter().flatten() {
+        let amount = amount.as_str().and_then(|amount| quantities::Quantity::parse(amount).ok());
+        if let Some(amount) = amount.filter(|amount| amount.is_negative()) {
+            let (field, why) = (format!("status.capacity[{resource}]"), "must be a valid resource quantity");
+            causes.push(Cause::invalid_text(field, &format!("-{}", amount.whole()), why));
+        }
     }
 }
 

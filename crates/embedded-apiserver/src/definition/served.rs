@@ -24,6 +24,8 @@ pub(crate) struct Served {
     schema: Arc<Schema>,
     /// Of the version that objects are stored in.
     stored: Arc<Schema>,
+    /// Whether that is this version.
+    pub(crate) is_stored: bool,
     /// Its rules in CEL, if it has some.
     rules: Option<Arc<Rules>>,
     /// Objects written up to this revision may not be as the schemas say now.
@@ -89,6 +91,7 @@ pub(crate) fn kinds(object: &Object, around: &Around) -> Result<(Vec<Kind>, Kind
             schema,
             rules,
             stored: Arc::clone(&stored),
+            is_stored: is_storage,
             converts_upto: if as_stored { around.converts_upto } else { u64::MAX },
             columns,
             deprecation: deprecation(spec, version),

@@ -440,7 +440,9 @@ fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Resul
                 remove_unreadable(&mut sent);
             }
             let known = canonical_metadata(sent, "metadata", &mut unknown)?;
-            hidden.emptied = before.is_some_and(|sent| shrinks(&sent, &known));
+            // Of another version than the stored one it is left out on the way there.
+            let stays = kind.definition().is_none_or(|definition| definition.is_stored);
+            hidden.emptied = stays && before.is_some_and(|sent| shrinks(&sent, &known));
             object.insert("metadata".to_owned(), known);
         }
         for (name, value) in &mut object {

@@ -218,7 +218,8 @@ pub(super) fn insert(
         rules::default(builtin, &mut object);
     }
     let unsaid = kind.builtin.is_some_and(|builtin| rules::leaves_unsaid(builtin, &object));
-    let unsaid = unsaid || hidden.pruned || hidden.emptied;
+    // The first write of a claim is one, whatever it says: the real server stores a new one in another form.
+    let unsaid = unsaid || hidden.pruned || hidden.emptied || kind.builtin == Some(Builtin::Claim);
     // Defaults are the client's; what comes later, and what a hook has changed, is nobody's.
     let unmutated = unmutated.map(|object| defaulted(kind, object));
     let managed = owners.of(core, kind, None, unmutated.as_ref().unwrap_or(&object), now);

@@ -45,6 +45,8 @@ async fn candidates_for_leases_are_checked_and_stand_for_one_lease() {
     });
     let made = wire::post(&server, path, &candidate).await;
     assert_eq!(made.code, StatusCode::CREATED, "{}", made.text);
+    let warning = made.headers["warning"].to_str().unwrap();
+    assert!(warning.contains("v1beta1 LeaseCandidate is deprecated in v1.36+"), "{warning}");
     let patch = json!({ "spec": { "leaseName": "other" } });
     let answer = wire::patch(&server, &format!("{path}/a"), "application/merge-patch+json", &patch).await;
     assert_eq!(answer.code, StatusCode::UNPROCESSABLE_ENTITY, "{}", answer.text);
@@ -55,6 +57,7 @@ async fn candidates_for_leases_are_checked_and_stand_for_one_lease() {
             json!("1.34.0"),
             "spec.binaryVersion: Invalid value: \"1.34.0\": must be greater than or equal to `emulationVersion`",
         ),
+        ("binaryVersion", json!("x"), "\"x\": must be greater than or equal to `emulationVersion`"),
         (
             "emulationVersion",
             json!("x"),

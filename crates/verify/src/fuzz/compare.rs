@@ -153,6 +153,18 @@ impl Relation {
         }
     }
 
+    /// Two headers, whose lines must be equal in order; but those about unknown fields come in Go's order of a structure
+    /// where a patch has copied one.
+    pub(super) fn headers(&mut self, real: &[String], embedded: &[String]) -> Result<(), String> {
+        let in_order = |lines: &[String]| {
+            let (mut unknown, others): (Vec<_>, Vec<_>) =
+                lines.iter().cloned().partition(|line| line.contains("unknown field"));
+            unknown.sort();
+            [others, unknown].concat().join("\n")
+        };
+        self.texts(&in_order(real), &in_order(embedded))
+    }
+
     /// Two texts whose words are equal, or made up and related.
     pub(super) fn texts(&mut self, real: &str, embedded: &str) -> Result<(), String> {
         if real == embedded || (is_time(real) && is_time(embedded) && real.len() == embedded.len()) {
@@ -307,13 +319,21 @@ fn between(text: &str) -> String {
 /// differ.
 fn without_document(message: &str) -> Cow<'_, str> {
     const BEGIN: &str = "Invalid value: \"{";
-    let message = message.split("\n@@").next().unwrap_or(message);
+    let message = without_difference(message);
     match (message.find(BEGIN), message.rfind("}\": ")) {
         (Some(begin), Some(end)) if begin < end => {
             format!("{}{}", &message[..begin + BEGIN.len()], &message[end..]).into()
         }
-        _ => message.into(),
+        _ => message,
     }
+}
+
+/// A message without how an object would differ: the lines from one that begins with `@@` on, as long as they are of it.
+fn without_difference(message: &str) -> Cow<'_, str> {
+    let Some((before, difference)) = message.split_once("\n@@") else { return message.into() };
+    let is_of_it = |line: &str| line.starts_with(['@', ' ', '+', '-']);
+    let after: Vec<_> = difference.split('\n').skip(1).skip_while(|line| is_of_it(line)).collect();
+    format!("{before}{}", after.join("\n")).into()
 }
 
 /// A message without the template that may not change, which Go shows as its own structure.

@@ -93,6 +93,14 @@ pub(super) const KINDS: &[Kind] = &[
         ..BASE
     },
     Kind {
+        collection: "/apis/coordination.k8s.io/v1beta1/namespaces/{ns}/leasecandidates",
+        api_version: "coordination.k8s.io/v1beta1",
+        kind: "LeaseCandidate",
+        rest: plain::candidate,
+        dry: true,
+        ..BASE
+    },
+    Kind {
         collection: "/api/v1/namespaces/{ns}/secrets",
         kind: "Secret",
         weight: 2,
@@ -114,7 +122,6 @@ pub(super) const KINDS: &[Kind] = &[
         collection: "/api/v1/namespaces/{ns}/persistentvolumeclaims",
         kind: "PersistentVolumeClaim",
         subresources: &["status"],
-        weight: 0,
         rest: plain::claim,
         status: plain::claim_status,
         ..BASE
@@ -146,7 +153,6 @@ pub(super) const KINDS: &[Kind] = &[
         kind: "PersistentVolume",
         cluster: true,
         subresources: &["status"],
-        weight: 0,
         rest: plain::volume,
         status: |rng| json!({ "phase": one(rng, &["Available", "Released", "Failed"]), "message": "m" }),
         ..BASE

@@ -295,12 +295,10 @@ impl Stage<'_> {
         for header in ["content-type", "warning", "retry-after", "allow"] {
             let of = |answer: &Answered| {
                 let all = answer.headers.get_all(header).iter();
-                all.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-                    .collect::<Vec<_>>()
-                    .join("\n")
+                all.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect::<Vec<_>>()
             };
             let (a, b) = (of(real), of(embedded));
-            self.relation.texts(&a, &b).map_err(|why| format!("header {header}: {why}"))?;
+            self.relation.headers(&a, &b).map_err(|why| format!("header {header}: {why}"))?;
         }
         if real.body.is_null() || embedded.body.is_null() {
             return self.relation.texts(&real.text, &embedded.text);

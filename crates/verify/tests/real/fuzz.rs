@@ -19,6 +19,13 @@ const KINDS: &str = "FUZZ_KINDS";
 /// After how many disagreements of different sorts to stop.
 const ENOUGH: &str = "FUZZ_ENOUGH";
 
+/// What the real server must serve, and leave alone, to be asked about volumes and about candidates for Leases.
+const FLAGS: [&str; 3] = [
+    "--disable-admission-plugins=StorageObjectInUseProtection",
+    "--feature-gates=CoordinatedLeaderElection=true",
+    "--runtime-config=coordination.k8s.io/v1beta1=true",
+];
+
 fn number<T: std::str::FromStr>(name: &str, default: T) -> T {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
@@ -26,8 +33,9 @@ fn number<T: std::str::FromStr>(name: &str, default: T) -> T {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[expect(clippy::print_stdout, reason = "what the stage of the CI is there to say")]
 async fn random_calls_are_answered_as_by_the_real_server() {
-    // Without controllers: nobody but the two of us writes.
-    let Some(plane) = tokio::task::block_in_place(|| real::own(ControlPlane::builder())) else { return };
+    // Without controllers: nobody but the two of us writes, protects volumes, or binds them.
+    let builder = FLAGS.iter().fold(ControlPlane::builder(), |builder, flag| builder.api_server_flag(*flag));
+    let Some(plane) = tokio::task::block_in_place(|| real::own(builder)) else { return };
     let admin = real::client(&plane, "admin").await;
     Server::new(Client::clone(&admin)).prepare().await.unwrap();
     let embedded = Server::bare().unwrap();

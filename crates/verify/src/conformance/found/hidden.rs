@@ -238,5 +238,22 @@ pub(super) fn cases() -> Vec<Case> {
                 same("the version after the third", version(&third), version(&again))
             },
         ),
+        case(
+            "empty_metadata_that_were_applied_in_another_version_are_not_stored",
+            "An apply of a custom object with an empty map in its metadata, in a version that is not the stored one, \
+             leaves nothing for the next write to leave out.",
+            async |t| {
+                let mut object = widget("a", json!({}));
+                object["apiVersion"] = json!(format!("{GROUP}/v2"));
+                object["metadata"]["labels"] = json!({});
+                let made = t.patch(&t.widgets_v2("/a?fieldManager=m"), APPLY, &object).await?.is(201)?;
+                t.settled(&t.widgets_v2("")).await?;
+                for path in [t.widgets_v2("/a"), t.widgets_v2("/a/status")] {
+                    let same_again = t.merge(&path, json!({})).await?.is(200)?;
+                    same("the version after that", version(&same_again), version(&made))?;
+                }
+                Ok(())
+            },
+        ),
     ]
 }

@@ -225,5 +225,32 @@ pub(super) fn cases() -> Vec<Case> {
                 tried.says(422, "Invalid", "name or generateName is required").map(drop)
             },
         ),
+        case(
+            "the_indexes_of_a_job_change_with_the_pods_at_once",
+            "The completions of an Indexed Job change to its parallelism only; anything else answers 422.",
+            async |t| {
+                let mut indexed = job("a", true);
+                indexed["spec"]["completionMode"] = "Indexed".into();
+                indexed["spec"]["completions"] = 2.into();
+                t.make(&all_jobs(t, ""), indexed).await?;
+                let tandem = "spec.completions: Invalid value: 3: can only be modified in tandem with spec.parallelism";
+                let to = |completions: u8, parallelism: u8| json!({ "spec": { "completions": completions, "parallelism": parallelism } });
+                t.merge(&all_jobs(t, "/a"), to(3, 2)).await?.says(422, "Invalid", tandem)?;
+                let grown = t.merge(&all_jobs(t, "/a"), to(3, 3)).await?.is(200)?;
+                has(&grown, to(3, 3))
+            },
+        ),
+        case(
+            "a_number_that_is_too_long_is_cut_by_a_strategic_patch",
+            "A strategic merge patch with a number of more than 32 bits sets its lower half; a merge patch with it is \
+             refused.",
+            async |t| {
+                t.make(&t.leases(""), lease("a", "x")).await?;
+                let patch = json!({ "spec": { "leaseTransitions": 4_294_967_299_i64 } });
+                let cut = t.patch(&t.leases("/a"), STRATEGIC, &patch).await?.is(200)?;
+                has(&cut, json!({ "spec": { "leaseTransitions": 3 } }))?;
+                t.merge(&t.leases("/a"), patch).await?.refused(422, "Invalid").map(drop)
+            },
+        ),
     ]
 }

@@ -190,5 +190,51 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(())
             },
         ),
+        case(
+            "no_class_is_a_class_that_a_claim_is_given",
+            "A claim without a class can be given the empty one, which is no other afterwards.",
+            async |t| {
+                let object = with(claim("a", ""), "/spec/storageClassName", Value::Null);
+                t.make(&t.claims(""), object).await?;
+                t.merge(&t.claims("/a"), json!({ "spec": { "storageClassName": "" } })).await?.is(200)?;
+                let other = json!({ "spec": { "storageClassName": t.class } });
+                t.merge(&t.claims("/a"), other).await?.invalid(&["FieldValueForbidden spec"]).map(drop)
+            },
+        ),
+        case(
+            "a_claim_that_shrinks_to_nothing_has_as_much",
+            "A claim without a capacity that is to ask for nothing is told that this is no more than its capacity, too.",
+            async |t| {
+                lone_claim(t, "a").await?;
+                let patch = json!({ "spec": { "resources": { "requests": { "storage": "0" } } } });
+                let causes = [
+                    "FieldValueInvalid spec.resources[storage]",
+                    "FieldValueForbidden spec",
+                    "FieldValueForbidden spec.resources.requests.storage",
+                ];
+                t.merge(&t.claims("/a"), patch).await?.invalid(&causes).map(drop)
+            },
+        ),
+        case(
+            "a_capacity_of_a_claim_is_not_negative",
+            "A status of a claim with less than nothing of something answers 422, and shows it as a whole number.",
+            async |t| {
+                lone_claim(t, "a").await?;
+                let patch = json!({ "status": { "capacity": { "storage": "-1500m" } } });
+                let why = "status.capacity[storage]: Invalid value: -2: must be a valid resource quantity";
+                t.merge(&t.claims("/a/status"), patch).await?.says(422, "Invalid", why).map(drop)
+            },
+        ),
+        case(
+            "the_first_write_to_a_claim_is_one",
+            "A claim gets another version by its first write, even if that changes nothing, and none by the second.",
+            async |t| {
+                // Nobody binds it, or writes to it otherwise.
+                let object = with(claim("a", "none"), "/spec/volumeName", json!("none"));
+                let made = t.make(&t.claims(""), object).await?;
+                let first = t.merge(&t.claims("/a"), json!({})).await?.is(200)?;
+                holds("the first is a write", number(&first) > number(&made))
+            },
+        ),
     ]
 }

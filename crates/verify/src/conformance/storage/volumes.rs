@@ -222,5 +222,16 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(())
             },
         ),
+        case(
+            "a_volume_without_a_phase_is_pending",
+            "A write to the status of a volume that leaves the status out makes its phase Pending.",
+            async |t| {
+                let name = t.own("v");
+                t.make(&t.volumes(""), volume(&name, &t.class)).await?;
+                let bare = volume(&name, &t.class);
+                let put = t.put(&t.volumes(&format!("/{name}/status")), &bare).await?.is(200)?;
+                has(&put, json!({ "status": { "phase": "Pending" } }))
+            },
+        ),
     ]
 }

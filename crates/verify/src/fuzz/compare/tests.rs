@@ -84,6 +84,25 @@ fn of_a_document_in_a_message_all_around_it_counts() {
     assert!(!agree(said(real), said(&sorted.replace("patch:", "spec:"))));
 }
 
+#[test]
+fn how_an_object_would_differ_is_left_out_and_nothing_after_it() {
+    let real = "[spec: no\n@@ -1,2 +1,2 @@\n {\n- \"A\": 1,\n+ \"A\": 2,\n }\n, volumeMode: no]";
+    assert!(agree(said(real), said("[spec: no, volumeMode: no]")));
+    assert!(!agree(said(real), said("[spec: no]")), "another cause behind it");
+    assert!(!agree(said(real), said("[spec: no, volumeMode: yes]")), "another message behind it");
+}
+
+#[test]
+fn warnings_of_unknown_fields_may_come_in_any_order_but_no_others() {
+    let lines = |of: &[&str]| of.iter().map(|line| (*line).to_owned()).collect::<Vec<_>>();
+    let agree = |a: &[&str], b: &[&str]| Relation::default().headers(&lines(a), &lines(b)).is_ok();
+    let (x, y) = ("299 - \"unknown field \\\"x\\\"\"", "299 - \"unknown field \\\"y\\\"\"");
+    assert!(agree(&["first", x, y], &["first", y, x]));
+    assert!(!agree(&[x], &[y]), "another field");
+    assert!(!agree(&[x, y], &[x]), "one less");
+    assert!(!agree(&["a", "b"], &["b", "a"]), "others have an order");
+}
+
 fn refusal(code: u16, field: &str, message: &str) -> Value {
     json!({
         "kind": "Status", "code": code, "message": format!("Job.batch \"a\" is invalid: {field}: {message}"),

@@ -38,6 +38,19 @@ impl Draw {
     }
 
     fn merge(&mut self, kind: &Kind, name: &str, key: &str) -> Value {
+        if self.one_in(8) {
+            // What makes an object leave a selector, or come to it.
+            let label = self.one(&["l", "n"]);
+            let value = self.one(&[json!("x"), json!("y"), json!("1"), json!("2"), json!(null)]);
+            return json!({ "metadata": { "labels": { label: value } } });
+        }
+        if self.one_in(30) {
+            // More than 32 bits hold, which some numbers have, and others do not.
+            let number = self.one(&[json!(4_294_967_297_i64), json!(-2_147_483_649_i64)]);
+            let member =
+                self.one(&["replicas", "minReadySeconds", "leaseTransitions", "parallelism", "size"]);
+            return json!({ "spec": { member: number }, "metadata": { "generation": number } });
+        }
         let mut patch = json!({});
         if self.one_in(2) {
             patch = (kind.rest)(&mut self.rng);

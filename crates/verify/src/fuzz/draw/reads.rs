@@ -31,10 +31,11 @@ impl Draw {
     }
 
     pub(super) fn selectors(&mut self, request: &mut Request, kind: &Kind) {
+        let watches = request.query.iter().any(|(name, _)| name == "watch");
         if kind.cluster {
             let more = self.one(&["", "", ",l", ",l=x", ",!n", ",l!=x", ",l notin (x)"]);
             request.query.push(("labelSelector".to_owned(), format!("run={{own}}{more}")));
-        } else if self.one_in(3) {
+        } else if self.one_in(if watches { 2 } else { 3 }) {
             let meant = [
                 "l",
                 "!l",

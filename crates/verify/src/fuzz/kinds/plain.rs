@@ -67,6 +67,22 @@ pub(super) fn lease(rng: &mut Rng) -> Value {
     json!({ "spec": spec })
 }
 
+pub(super) fn candidate(rng: &mut Rng) -> Value {
+    let mut spec = json!({
+        "leaseName": one(rng, &["l", "l", "m", ""]),
+        "binaryVersion": one(rng, &["1.36.0", "1.36.0", "1.36", "v1", "01.2.3", ""]),
+        "strategy": one(rng, &["OldestEmulationVersion", "OldestEmulationVersion", "example.com/s", "Odd", "a b/c", ""]),
+    });
+    if rng.u8(..4) > 0 {
+        spec["emulationVersion"] =
+            one(rng, &["1.35.0", "1.35.0", "1.37.0", "1.36.0-alpha.1", "x", "0.0.0"]).into();
+    }
+    if rng.u8(..4) == 0 {
+        spec["renewTime"] = one(rng, &["2026-01-02T03:04:05.000006Z", "x"]).into();
+    }
+    json!({ "spec": spec })
+}
+
 pub(super) fn secret(rng: &mut Rng) -> Value {
     let mut object = json!({ "data": { "k": one(rng, &["dg==", "", "dg"]) } });
     if rng.u8(..3) == 0 {
