@@ -49,6 +49,11 @@ pub trait Observer: Send + Sync {
     /// An item was set up to be added later. Never called by this crate: the layers that delay and retry call it.
     /// Upstream's `retries`.
     fn retried(&self) {}
+
+    /// A delayed item was queued, this `late` after its deadline. Never called by this crate: the layers that delay call it.
+    fn due(&self, late: Duration) {
+        let _ = late;
+    }
 }
 
 impl<O: Observer + ?Sized> Observer for Arc<O> {
@@ -78,6 +83,10 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 
     fn retried(&self) {
         (**self).retried();
+    }
+
+    fn due(&self, late: Duration) {
+        (**self).due(late);
     }
 }
 
@@ -115,5 +124,10 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn retried(&self) {
         self.0.retried();
         self.1.retried();
+    }
+
+    fn due(&self, late: Duration) {
+        self.0.due(late);
+        self.1.due(late);
     }
 }

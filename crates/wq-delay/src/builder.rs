@@ -7,7 +7,7 @@ use crate::wish::SecondAdd;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
-use wq_core::{Backlog, DefaultHasher, Fifo, Observer};
+use wq_core::{Backlog, DefaultHasher, Fifo, Observer, WorkQueue};
 
 /// Settings of a queue to be; see [`DelayingQueue::builder`].
 #[must_use = "a builder does nothing until build is called"]
@@ -25,7 +25,7 @@ impl<T> Builder<T> {
     pub(crate) fn new() -> Self {
         let hasher = DefaultHasher::default();
         Self {
-            core: wq_core::WorkQueue::builder().hasher(hasher.clone()),
+            core: WorkQueue::builder().hasher(hasher.clone()),
             hasher,
             timer: None,
             observer: None,
@@ -106,12 +106,8 @@ impl<T, B: Backlog, S: Clone> Builder<T, B, S> {
     /// [`BuildError`] names the setting at fault: no timer, or one that cannot wake tasks
     /// ([`ThreadTimer`](crate::ThreadTimer)), with which an async get could sleep past a deadline.
     pub fn build(self) -> Result<DelayingQueue<T, B, S>, BuildError> {
-        match &self.timer {
-            Some(timer) if !timer.wakes_tasks() => {
-                Err(BuildError::TimerCannotWakeTasks { timer: format!("{timer:?}") })
-            }
-            _ => self.finish(true),
-        }
+        self.check_wakes_tasks()?;
+        self.finish(true, build_core)
     }
 
     /// The queue, for blocking getters: they alone keep time, so any timer will do. An async get is handed items as
@@ -121,17 +117,38 @@ impl<T, B: Backlog, S: Clone> Builder<T, B, S> {
     ///
     /// [`BuildError`] names the setting at fault.
     pub fn build_blocking(self) -> Result<DelayingQueue<T, B, S>, BuildError> {
-        self.finish(false)
+        self.finish(false, build_core)
     }
 
-    fn finish(self, tasks_keep_time: bool) -> Result<DelayingQueue<T, B, S>, BuildError> {
+    pub(crate) fn check_wakes_tasks(&self) -> Result<(), BuildError> {
+        match &self.timer {
+            Some(timer) if !timer.wakes_tasks() => {
+                Err(BuildError::TimerCannotWakeTasks { timer: format!("{timer:?}") })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// `build_core` makes the queue below, and says who is told of delayed items.
+    pub(crate) fn finish(
+        self,
+        tasks_keep_time: bool,
+        build_core: impl FnOnce(wq_core::Builder<T, B, S>, Observing) -> CoreBuilt<T, B, S>,
+    ) -> Result<DelayingQueue<T, B, S>, BuildError> {
         let Self { core, hasher, timer, observer, second_add, immediate_add, drain_awaits_delayed } = self;
         let timer = timer.ok_or(BuildError::NoTimer)?;
-        let core = core.build().map_err(BuildError::Core)?;
+        let (core, observer) = build_core(core, observer).map_err(BuildError::Core)?;
         let settings =
             Settings { timer, observer, second_add, immediate_add, drain_awaits_delayed, tasks_keep_time };
         Ok(DelayingQueue { core, hasher, shared: Arc::new(Shared::new(settings)) })
     }
+}
+
+type Observing = Option<Arc<dyn Observer>>;
+type CoreBuilt<T, B, S> = Result<(WorkQueue<T, B, S>, Observing), wq_core::BuildError>;
+
+fn build_core<T, B: Backlog, S>(core: wq_core::Builder<T, B, S>, observer: Observing) -> CoreBuilt<T, B, S> {
+    Ok((core.build()?, observer))
 }
 
 impl<T, B: fmt::Debug, S> fmt::Debug for Builder<T, B, S> {

@@ -18,6 +18,8 @@ mod timer;
 mod thread_timer;
 #[cfg(feature = "tokio")]
 mod tokio_timer;
+#[cfg(feature = "prometheus")]
+pub mod prometheus;
 mod manual_timer;
 mod parking;
 mod platform;

@@ -17,6 +17,7 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::Waker;
+use std::time::Duration;
 use wq_core::{Backlog, Notices, Observer, WorkQueue};
 
 /// Items moved under one hold of the lock: a flood of due items may not keep adders out for long.
@@ -147,6 +148,7 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
     /// it is one.
     pub(crate) fn move_due<S: BuildHasher>(&self, core: &WorkQueue<T, B, S>, by: Option<WatchId>) {
         while let Some(now) = self.due_now() {
+            let mut late = Vec::new();
             let mut after = After::new();
             let mut notices = core.notices();
             let mut pending = self.lock();
@@ -158,7 +160,11 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
                 core.add_quietly(waiting.item, waiting.order, &mut notices);
                 continue;
             }
-            self.move_batch(&mut pending, core, now, by, &mut after, &mut notices);
+            self.move_batch(&mut pending, core, now, by, &mut after, &mut notices, &mut late);
+            drop(pending);
+            if let Some(observer) = &self.observer {
+                late.into_iter().for_each(|late| observer.due(late));
+            }
         }
     }
 
@@ -171,6 +177,7 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         by: Option<WatchId>,
         after: &mut After,
         notices: &mut Notices<'_, T, B>,
+        late: &mut Vec<Duration>,
     ) {
         let first = pending.earliest();
         let missed_by = |lag| first.is_some_and(|first| first.after(lag).is_due(now));
@@ -178,6 +185,9 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
             let moving = Moving { shared: self, pending, core, after };
             for _ in 0..BATCH {
                 let Some(waiting) = moving.pending.heap.pop_due(now) else { break };
+                if self.observer.is_some() {
+                    late.push(now.since(waiting.deadline));
+                }
                 core.add_quietly(waiting.item, waiting.order, notices);
             }
         }

@@ -20,6 +20,11 @@ impl Tick {
         self != Self::NEVER && self <= now
     }
 
+    /// Zero if the other is later.
+    pub(crate) fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+
     pub(crate) fn after(self, delay: Duration) -> Self {
         let delay = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
         Self(self.0.saturating_add(delay))

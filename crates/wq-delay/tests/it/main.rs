@@ -3,11 +3,14 @@
 mod auto_traits;
 mod building;
 mod contract;
+mod debounce;
 mod drain;
+mod idle;
 mod policies;
+#[cfg(feature = "prometheus")]
+mod prometheus;
 mod timekeeping;
 #[cfg(feature = "tokio")]
 mod tokio_time;
-mod debounce;
 mod truth_tables;
 mod upstream;

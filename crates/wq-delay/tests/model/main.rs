@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 use wq_delay::{
-    Backlog, DelayingQueue, ImmediateAdd, ManualTimer, ProcessingGuard, SecondAdd, SlotId, Timer,
+    Backlog, Debounce, DelayingQueue, ImmediateAdd, ManualTimer, ProcessingGuard, SecondAdd, SlotId, Timer,
 };
 
 /// First in first out, with orders that are sets: what is merged can be seen.
@@ -54,6 +54,8 @@ impl Backlog for Reasons {
 enum Op {
     Add(u8, u32),
     AddAfter(u8, u64, u32),
+    /// Item, quiet, how much longer at most, order.
+    AddDebounced(u8, u64, u64, u32),
     Cancel(u8),
     Postpone(u8, u64),
     Advance(u64),
@@ -67,10 +69,14 @@ enum Op {
 fn op() -> impl Strategy<Value = Op> {
     let item = 0..8_u8;
     let reason = (0..6_u32).prop_map(|bit| 1 << bit);
+    let quiet = 1..6_u64;
+    let longer = prop_oneof![8 => 0..20_u64, 1 => Just(u64::MAX)];
     let delay = prop_oneof![8 => 0..12_u64, 1 => Just(u64::MAX)];
     prop_oneof![
         60 => (item.clone(), reason.clone()).prop_map(|(item, order)| Op::Add(item, order)),
-        120 => (item.clone(), delay, reason).prop_map(|(item, delay, order)| Op::AddAfter(item, delay, order)),
+        120 => (item.clone(), delay, reason.clone()).prop_map(|(item, delay, order)| Op::AddAfter(item, delay, order)),
+        60 => (item.clone(), quiet, longer, reason)
+            .prop_map(|(item, quiet, longer, order)| Op::AddDebounced(item, quiet, longer, order)),
         20 => item.clone().prop_map(Op::Cancel),
         20 => (item.clone(), 0..12_u64).prop_map(|(item, until)| Op::Postpone(item, until)),
         80 => (0..6_u64).prop_map(Op::Advance),
@@ -86,8 +92,13 @@ fn delay(delay: u64) -> Duration {
     if delay == u64::MAX { Duration::MAX } else { Duration::from_nanos(delay) }
 }
 
+/// How many are played: a few in a plain run of the tests, more in `cargo xtask model`.
+fn sequences() -> u32 {
+    std::env::var("MODEL_SEQUENCES").map_or(500, |count| count.parse().expect("a number of sequences"))
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: sequences(), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn behaves_like_the_naive_queue(
@@ -115,6 +126,14 @@ proptest! {
                     prop_assert_eq!(
                         queue.add_after_with(item, delay(after), order),
                         oracle.add_after(item, after, order)
+                    );
+                }
+                Op::AddDebounced(item, quiet, longer, order) => {
+                    let longest = quiet.saturating_add(longer);
+                    let debounce = Debounce::new(delay(quiet), delay(longest)).unwrap();
+                    prop_assert_eq!(
+                        queue.add_debounced_with(item, debounce, order),
+                        oracle.add_debounced(item, quiet, longest, order)
                     );
                 }
                 Op::Cancel(item) => prop_assert_eq!(queue.cancel(&item), oracle.cancel(item)),

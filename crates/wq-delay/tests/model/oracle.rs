@@ -9,8 +9,8 @@ pub(crate) struct Oracle {
     immediate: ImmediateAdd,
     pub(crate) now: u64,
     adds: u64,
-    /// Deadline, number of the add, item, order.
-    pub(crate) delayed: Vec<(u64, u64, u8, u32)>,
+    /// Deadline, number of the add, item, order, how far debounced adds may put it off.
+    pub(crate) delayed: Vec<(u64, u64, u8, u32, u64)>,
     queued: Vec<(u8, u32)>,
     /// Items in hand, and the order in which they run again if they do.
     pub(crate) processing: BTreeMap<u8, Option<u32>>,
@@ -47,7 +47,7 @@ impl Oracle {
 
     fn settle(&mut self) {
         self.delayed.sort_unstable();
-        while let Some(&(deadline, _, item, order)) = self.delayed.first() {
+        while let Some(&(deadline, _, item, order, _)) = self.delayed.first() {
             if deadline > self.now || deadline == u64::MAX {
                 break;
             }
@@ -56,7 +56,7 @@ impl Oracle {
         }
     }
 
-    fn take_delayed(&mut self, item: u8) -> Option<(u64, u64, u8, u32)> {
+    fn take_delayed(&mut self, item: u8) -> Option<(u64, u64, u8, u32, u64)> {
         let at = self.delayed.iter().position(|entry| entry.2 == item)?;
         Some(self.delayed.remove(at))
     }
@@ -96,15 +96,38 @@ impl Oracle {
         self.adds += 1;
         let (number, new) = (self.adds, self.now.saturating_add(delay));
         let Some(entry) = self.delayed.iter_mut().find(|entry| entry.2 == item) else {
-            self.delayed.push((new, number, item, order));
+            self.delayed.push((new, number, item, order, new));
             return Scheduled::Delayed;
         };
         entry.3 |= order;
-        let moved = match self.second {
-            SecondAdd::Latest => new.max(entry.0),
+        let of = |held: u64| match self.second {
+            SecondAdd::Latest => new.max(held),
             SecondAdd::Replace => new,
-            _ => new.min(entry.0),
+            _ => new.min(held),
         };
+        let moved = of(entry.0);
+        entry.4 = of(entry.4);
+        if moved == entry.0 {
+            return Scheduled::Kept;
+        }
+        (entry.0, entry.1) = (moved, number);
+        Scheduled::Moved
+    }
+
+    pub(crate) fn add_debounced(&mut self, item: u8, quiet: u64, longest: u64, order: u32) -> Scheduled {
+        if self.is_shut_down {
+            return Scheduled::ShutDown;
+        }
+        self.settle();
+        self.adds += 1;
+        let (number, quiet, limit) = (self.adds, self.now + quiet, self.now.saturating_add(longest));
+        let Some(entry) = self.delayed.iter_mut().find(|entry| entry.2 == item) else {
+            self.delayed.push((quiet, number, item, order, limit));
+            return Scheduled::Delayed;
+        };
+        entry.3 |= order;
+        entry.4 = limit.min(entry.4);
+        let moved = quiet.min(entry.4);
         if moved == entry.0 {
             return Scheduled::Kept;
         }
@@ -122,6 +145,7 @@ impl Oracle {
         self.adds += 1;
         let (number, until) = (self.adds, self.now + later);
         let Some(entry) = self.delayed.iter_mut().find(|entry| entry.2 == item) else { return false };
+        entry.4 = entry.4.max(until);
         if entry.0 < until {
             (entry.0, entry.1) = (until, number);
         }

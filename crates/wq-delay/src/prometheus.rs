@@ -1,0 +1,217 @@
+//! Prometheus: how many items are delayed, and how late they come, beside client-go's metrics of the queue below. The gauge is
+//! read from the queues when they are scraped.
+
+use crate::builder::{BuildError, Builder};
+use crate::queue::DelayingQueue;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{BuildHasher, Hash};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use wq_core::prometheus::QueueMetrics;
+use wq_core::{Backlog, Observer};
+
+/// Upper bounds in seconds: ten-fold from a microsecond, as those of the other histograms of a work queue.
+const BUCKETS: [f64; 10] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0];
+
+type Labels = [(&'static str, String); 1];
+
+fn labels(name: &str) -> Labels {
+    [("name", name.to_owned())]
+}
+
+/// The metrics of all delaying queues of a program, in one registry: those of [`QueueMetrics`], and two that client-go does
+/// not have, in its style:
+///
+/// | metric | type | |
+/// | --- | --- | --- |
+/// | `workqueue_delayed_depth` | gauge | items that wait for their deadline, also those that are due and that nobody has looked for |
+/// | `workqueue_delay_lateness_seconds` | histogram | from an item's deadline to the moment it was queued |
+///
+/// Lateness beyond the timer's grain (about a millisecond with tokio) says that nobody waited in a getter: all workers were
+/// busy. [`keep_time`](DelayingQueue::keep_time) tells that time from the time in the queue.
+///
+/// ```
+/// use prometheus_client::registry::Registry;
+/// use std::time::Duration;
+/// use wq_delay::prometheus::DelayMetrics;
+/// use wq_delay::{DelayingQueue, ManualTimer};
+///
+/// let mut registry = Registry::default();
+/// let metrics = DelayMetrics::register(&mut registry);
+/// let queue = metrics.build(DelayingQueue::builder().name("claims").timer(ManualTimer::new()))?;
+/// queue.add_after("claim-1", Duration::from_secs(1));
+///
+/// let mut text = String::new();
+/// prometheus_client::encoding::text::encode(&mut text, &registry)?;
+/// assert!(text.contains("workqueue_delayed_depth{name=\"claims\"} 1"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct DelayMetrics {
+    core: QueueMetrics,
+    lateness: Family<Labels, Histogram, fn() -> Histogram>,
+    delayed: Arc<Delayed>,
+}
+
+impl DelayMetrics {
+    /// Registers the metrics, those of the queue below among them, without a queue yet. Once for a registry: names in a
+    /// registry must be unique.
+    pub fn register(registry: &mut Registry) -> Self {
+        let core = QueueMetrics::register(registry);
+        let lateness = Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
+        let metrics = Self { core, lateness, delayed: Arc::default() };
+        let registry = registry.sub_registry_with_prefix("workqueue");
+        registry.register_collector(Box::new(Scrape(Arc::clone(&metrics.delayed))));
+        registry.register(
+            "delay_lateness_seconds",
+            "How long in seconds after its deadline a delayed item is queued",
+            metrics.lateness.clone(),
+        );
+        metrics
+    }
+
+    /// The metrics of the queue below, for queues that delay nothing.
+    #[must_use]
+    pub const fn core(&self) -> &QueueMetrics {
+        &self.core
+    }
+
+    /// Builds a queue with these metrics, under its name; one without a name has the empty one. They take the place of
+    /// the builder's observer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::build`].
+    pub fn build<T, B, S>(&self, builder: Builder<T, B, S>) -> Result<DelayingQueue<T, B, S>, BuildError>
+    where
+        T: Hash + Eq + Send + 'static,
+        B: Backlog + Send + 'static,
+        S: BuildHasher + Clone,
+    {
+        builder.check_wakes_tasks()?;
+        self.finish(builder, true)
+    }
+
+    /// As [`build`](Self::build), for blocking getters: see [`Builder::build_blocking`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::build_blocking`].
+    pub fn build_blocking<T, B, S>(
+        &self,
+        builder: Builder<T, B, S>,
+    ) -> Result<DelayingQueue<T, B, S>, BuildError>
+    where
+        T: Hash + Eq + Send + 'static,
+        B: Backlog + Send + 'static,
+        S: BuildHasher + Clone,
+    {
+        self.finish(builder, false)
+    }
+
+    fn finish<T, B, S>(
+        &self,
+        builder: Builder<T, B, S>,
+        tasks_keep_time: bool,
+    ) -> Result<DelayingQueue<T, B, S>, BuildError>
+    where
+        T: Hash + Eq + Send + 'static,
+        B: Backlog + Send + 'static,
+        S: BuildHasher + Clone,
+    {
+        let queue = builder.finish(tasks_keep_time, |core, _| {
+            let core = self.core.build(core)?;
+            let observer: Arc<dyn Observer> = Arc::new(self.observer(core.name().unwrap_or_default()));
+            Ok((core, Some(observer)))
+        })?;
+        let shared = Arc::downgrade(&queue.shared);
+        self.watch(queue.name().unwrap_or_default(), move || Some(shared.upgrade()?.lock().heap.len()));
+        Ok(queue)
+    }
+
+    /// What counts the events of delayed items of the queue of this name, `retries` among them: to join it with another
+    /// observer, beside that of [`QueueMetrics`].
+    pub fn observer(&self, name: &str) -> impl Observer + 'static {
+        Counting {
+            core: self.core.observer(name),
+            lateness: self.lateness.get_or_create_owned(&labels(name)),
+        }
+    }
+
+    /// Reads how many items of this name are delayed from `read` at every scrape, until it says `None`. Those of one name
+    /// are summed.
+    pub fn watch(&self, name: &str, read: impl Fn() -> Option<usize> + Send + Sync + 'static) {
+        self.delayed.lock().push((name.to_owned(), Arc::new(read)));
+    }
+}
+
+impl fmt::Debug for DelayMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DelayMetrics").field("core", &self.core).finish_non_exhaustive()
+    }
+}
+
+/// Of the events that the layer of delays tells.
+struct Counting<O> {
+    core: O,
+    lateness: Histogram,
+}
+
+impl<O: Observer> Observer for Counting<O> {
+    fn retried(&self) {
+        self.core.retried();
+    }
+
+    fn due(&self, late: Duration) {
+        self.lateness.observe(late.as_secs_f64());
+    }
+}
+
+type Source = Arc<dyn Fn() -> Option<usize> + Send + Sync>;
+
+/// Where the gauge is read, by the name of the queue.
+#[derive(Default)]
+struct Delayed(Mutex<Vec<(String, Source)>>);
+
+impl Delayed {
+    fn lock(&self) -> MutexGuard<'_, Vec<(String, Source)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The collector of the gauge.
+struct Scrape(Arc<Delayed>);
+
+impl fmt::Debug for Scrape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scrape")
+    }
+}
+
+impl Collector for Scrape {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let sources = self.0.lock().clone(); // Reading is the code of others: outside the lock.
+        let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
+        for (name, source) in sources {
+            match source() {
+                Some(delayed) => *by_name.entry(name).or_default() += delayed,
+                None => self.0.lock().retain(|(_, other)| !Arc::ptr_eq(other, &source)),
+            }
+        }
+        let help = "How many items wait for their deadline";
+        let mut family = encoder.encode_descriptor("delayed_depth", help, None, MetricType::Gauge)?;
+        for (name, delayed) in by_name {
+            #[expect(clippy::cast_precision_loss, reason = "exact below 2^53 items")]
+            let delayed = delayed as f64;
+            family.encode_family(&labels(&name))?.encode_gauge(&delayed)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! Prometheus: what a scrape sees of delayed items.
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::registry::Registry;
+use std::time::Duration;
+use wq_delay::prometheus::DelayMetrics;
+use wq_delay::{BuildError, DelayingQueue, ManualTimer, ThreadTimer};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn text(registry: &Registry) -> String {
+    let mut text = String::new();
+    encode(&mut text, registry).unwrap();
+    text
+}
+
+fn has(registry: &Registry, line: &str) {
+    let text = text(registry);
+    assert!(text.lines().any(|found| found == line), "{line}\nis not in\n{text}");
+}
+
+#[test]
+fn delayed_items_and_their_lateness_stand_beside_the_metrics_of_the_queue_below() {
+    let mut registry = Registry::default();
+    let metrics = DelayMetrics::register(&mut registry);
+    let timer = ManualTimer::new();
+    let queue = metrics.build(DelayingQueue::builder().name("claims").timer(timer.clone())).unwrap();
+    queue.add_after(1, SECOND);
+    queue.add_after(2, SECOND * 60);
+    has(&registry, "# TYPE workqueue_delayed_depth gauge");
+    has(&registry, "workqueue_delayed_depth{name=\"claims\"} 2.0");
+    has(&registry, "workqueue_retries_total{name=\"claims\"} 2");
+    timer.advance(SECOND + SECOND / 2);
+    // Due, and nobody has looked.
+    has(&registry, "workqueue_delayed_depth{name=\"claims\"} 2.0");
+    has(&registry, "workqueue_delay_lateness_seconds_count{name=\"claims\"} 0");
+    assert_eq!(queue.len(), 1);
+    has(&registry, "workqueue_delayed_depth{name=\"claims\"} 1.0");
+    has(&registry, "workqueue_depth{name=\"claims\"} 1.0");
+    has(&registry, "workqueue_adds_total{name=\"claims\"} 1");
+    has(&registry, "# TYPE workqueue_delay_lateness_seconds histogram");
+    has(&registry, "workqueue_delay_lateness_seconds_sum{name=\"claims\"} 0.5");
+    has(&registry, "workqueue_delay_lateness_seconds_bucket{le=\"1.0\",name=\"claims\"} 1");
+    has(&registry, "workqueue_delay_lateness_seconds_bucket{le=\"0.1\",name=\"claims\"} 0");
+    queue.shutdown();
+    has(&registry, "workqueue_delayed_depth{name=\"claims\"} 0.0");
+}
+
+#[test]
+fn a_queue_that_is_gone_is_delayed_no_more() {
+    let mut registry = Registry::default();
+    let metrics = DelayMetrics::register(&mut registry);
+    let builder = |name: &str| DelayingQueue::<u8>::builder().name(name).timer(ManualTimer::new());
+    let kept = metrics.build(builder("claims")).unwrap();
+    let (twin, gone) = (metrics.build(builder("claims")).unwrap(), metrics.build(builder("gone")).unwrap());
+    kept.add_after(1, SECOND);
+    twin.add_after(1, SECOND);
+    gone.add_after(1, SECOND);
+    has(&registry, "workqueue_delayed_depth{name=\"claims\"} 2.0");
+    drop((twin, gone));
+    has(&registry, "workqueue_delayed_depth{name=\"claims\"} 1.0");
+    assert!(!text(&registry).contains("delayed_depth{name=\"gone\"}"));
+}
+
+#[test]
+fn the_timer_is_checked_as_without_metrics() {
+    let metrics = DelayMetrics::register(&mut Registry::default());
+    let builder = || DelayingQueue::<u8>::builder().timer(ThreadTimer);
+    assert!(matches!(metrics.build(builder()), Err(BuildError::TimerCannotWakeTasks { .. })));
+    let queue = metrics.build_blocking(builder()).unwrap();
+    queue.add(1);
+    assert!(queue.get_blocking().is_some());
+}

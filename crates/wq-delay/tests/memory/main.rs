@@ -1,0 +1,61 @@
+//! What delayed items cost, counted exactly: bytes for an item, and what is given back.
+
+use std::alloc::System;
+use std::time::Duration;
+
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use wq_delay::{Debounce, DelayingQueue, ManualTimer};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+const MILLION: u64 = 1_000_000;
+
+/// Bytes that came to be held since.
+fn held(region: &Region<'_, System>) -> f64 {
+    let change = region.change();
+    (change.bytes_allocated as f64) - (change.bytes_deallocated as f64)
+}
+
+fn queue() -> (DelayingQueue<u64>, ManualTimer) {
+    let timer = ManualTimer::new();
+    (DelayingQueue::builder().timer(timer.clone()).build().unwrap(), timer)
+}
+
+/// Some delay up to a minute, another for each number.
+fn delay(number: u64) -> Duration {
+    Duration::from_nanos(1 + number.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 60_000_000_000)
+}
+
+fn add_a_million(queue: &DelayingQueue<u64>) {
+    for number in 0..MILLION {
+        queue.add_after(number, delay(number));
+    }
+}
+
+/// One test: the allocator counts for the whole process.
+#[test]
+fn delayed_items_take_60_bytes_each_at_most_and_leave_none_behind() {
+    let region = Region::new(ALLOCATOR);
+    let (queue, _timer) = queue();
+    add_a_million(&queue);
+    let each = held(&region) / MILLION as f64;
+    // tokio-util's DelayQueue with a map: 111.
+    assert!(each <= 60.0, "{each} bytes each");
+    let before = held(&region);
+    let debounce = Debounce::new(Duration::from_secs(1), Duration::from_secs(60)).unwrap();
+    for number in 0..MILLION {
+        queue.add_debounced(number, debounce);
+        queue.add_after(number, delay(number + 1));
+    }
+    assert!(held(&region) <= before, "adds of what waits already hold nothing");
+    for number in 0..MILLION {
+        queue.cancel(&number);
+    }
+    let kept = held(&region) / MILLION as f64;
+    assert!(kept <= 0.05 * each, "{kept} bytes each are kept once all were taken out");
+    add_a_million(&queue);
+    assert_eq!(queue.shutdown().len(), 1_000_000);
+    let kept = held(&region) / MILLION as f64;
+    assert!(kept <= 0.05 * each, "{kept} bytes each are kept after shutdown");
+}
