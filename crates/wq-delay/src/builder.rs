@@ -19,6 +19,7 @@ pub struct Builder<T, B = Fifo, S = DefaultHasher> {
     second_add: SecondAdd,
     immediate_add: ImmediateAdd,
     drain_awaits_delayed: bool,
+    reserve_delayed: usize,
 }
 
 impl<T> Builder<T> {
@@ -32,6 +33,7 @@ impl<T> Builder<T> {
             second_add: SecondAdd::default(),
             immediate_add: ImmediateAdd::default(),
             drain_awaits_delayed: true,
+            reserve_delayed: 0,
         }
     }
 }
@@ -61,9 +63,7 @@ impl<T, B: Backlog, S: Clone> Builder<T, B, S> {
 
     /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
     pub fn backlog<C: Backlog>(self, backlog: C) -> Builder<T, C, S> {
-        let Self { core, hasher, timer, observer, second_add, immediate_add, drain_awaits_delayed } = self;
-        let core = core.backlog(backlog);
-        Builder { core, hasher, timer, observer, second_add, immediate_add, drain_awaits_delayed }
+        self.over(|core, hasher| (core.backlog(backlog), hasher))
     }
 
     /// The bound of [`try_add`](DelayingQueue::try_add) and [`add_wait`](DelayingQueue::add_wait), in queued items;
@@ -75,9 +75,32 @@ impl<T, B: Backlog, S: Clone> Builder<T, B, S> {
 
     /// What hashes items: [`DefaultHasher`] by default. Clones of it must hash alike.
     pub fn hasher<H: Clone>(self, hasher: H) -> Builder<T, B, H> {
-        let Self { core, hasher: _, timer, observer, second_add, immediate_add, drain_awaits_delayed } = self;
-        let core = core.hasher(hasher.clone());
-        Builder { core, hasher, timer, observer, second_add, immediate_add, drain_awaits_delayed }
+        self.over(|core, _| (core.hasher(hasher.clone()), hasher))
+    }
+
+    /// The same settings over another queue.
+    fn over<C, H>(
+        self,
+        core: impl FnOnce(wq_core::Builder<T, B, S>, S) -> (wq_core::Builder<T, C, H>, H),
+    ) -> Builder<T, C, H> {
+        let (core, hasher) = core(self.core, self.hasher);
+        Builder {
+            core,
+            hasher,
+            timer: self.timer,
+            observer: self.observer,
+            second_add: self.second_add,
+            immediate_add: self.immediate_add,
+            drain_awaits_delayed: self.drain_awaits_delayed,
+            reserve_delayed: self.reserve_delayed,
+        }
+    }
+
+    /// Makes room for so many delayed items when the queue is built, and keeps it, so that no add has to make some: an add
+    /// that does can take milliseconds when there are millions. None by default.
+    pub fn reserve_delayed(mut self, items: usize) -> Self {
+        self.reserve_delayed = items;
+        self
     }
 
     /// Which deadline a delayed item keeps when it is added with a delay once more. [`SecondAdd::Earliest`] by default.
@@ -135,11 +158,27 @@ impl<T, B: Backlog, S: Clone> Builder<T, B, S> {
         tasks_keep_time: bool,
         build_core: impl FnOnce(wq_core::Builder<T, B, S>, Observing) -> CoreBuilt<T, B, S>,
     ) -> Result<DelayingQueue<T, B, S>, BuildError> {
-        let Self { core, hasher, timer, observer, second_add, immediate_add, drain_awaits_delayed } = self;
+        let Self {
+            core,
+            hasher,
+            timer,
+            observer,
+            second_add,
+            immediate_add,
+            drain_awaits_delayed,
+            reserve_delayed,
+        } = self;
         let timer = timer.ok_or(BuildError::NoTimer)?;
         let (core, observer) = build_core(core, observer).map_err(BuildError::Core)?;
-        let settings =
-            Settings { timer, observer, second_add, immediate_add, drain_awaits_delayed, tasks_keep_time };
+        let settings = Settings {
+            timer,
+            observer,
+            second_add,
+            immediate_add,
+            drain_awaits_delayed,
+            tasks_keep_time,
+            reserve_delayed,
+        };
         Ok(DelayingQueue { core, hasher, shared: Arc::new(Shared::new(settings)) })
     }
 }

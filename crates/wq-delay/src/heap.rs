@@ -101,17 +101,21 @@ pub(crate) struct DelayHeap<T, O> {
     next_sequence: u32,
     /// Removals in a row that found the heap nearly empty; see `give_back`.
     idle_removals: usize,
+    /// So much room is never given back.
+    reserved: usize,
 }
 
 impl<T, O> DelayHeap<T, O> {
-    pub(crate) fn new() -> Self {
+    /// With room for so many items.
+    pub(crate) fn with_capacity(reserved: usize) -> Self {
         Self {
-            nodes: Vec::new(),
-            slots: Vec::new(),
+            nodes: Vec::with_capacity(reserved),
+            slots: Vec::with_capacity(reserved),
             first_free: NONE,
-            table: HashTable::new(),
+            table: HashTable::with_capacity(reserved),
             next_sequence: 0,
             idle_removals: 0,
+            reserved,
         }
     }
 
@@ -241,7 +245,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.take_at(0)
     }
 
-    /// Everything that waits, in the order in which it would have come out. Gives all memory back.
+    /// Everything that waits, in the order in which it would have come out. Gives all memory back: nothing comes after it.
     pub(crate) fn take_all(&mut self) -> Vec<Waiting<T, O>> {
         let mut nodes = std::mem::take(&mut self.nodes);
         nodes.sort_unstable_by_key(|node| (node.deadline, node.sequence));
@@ -262,8 +266,9 @@ impl<T: Eq, O> DelayHeap<T, O> {
     /// Gives unused memory back.
     pub(crate) fn shrink(&mut self) {
         let mut old = std::mem::take(&mut self.slots);
-        let mut slots = Vec::with_capacity(self.nodes.len());
-        self.table = HashTable::with_capacity(self.nodes.len());
+        let room = self.nodes.len().max(self.reserved);
+        let mut slots = Vec::with_capacity(room);
+        self.table = HashTable::with_capacity(room);
         for (position, node) in self.nodes.iter_mut().enumerate() {
             let Some(slot) = old.get_mut(node.slot as usize) else { continue };
             let held = std::mem::replace(slot, Slot::Free { next: NONE });
@@ -276,7 +281,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         }
         self.slots = slots;
         self.first_free = NONE;
-        self.nodes.shrink_to_fit();
+        self.nodes.shrink_to(room);
         self.idle_removals = 0;
     }
 
@@ -350,7 +355,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
     /// turn keeps its memory, one that had a single peak does not.
     fn give_back(&mut self) {
         let capacity = self.nodes.capacity();
-        if capacity < SMALL || self.nodes.len() >= capacity / 8 {
+        if capacity <= SMALL.max(self.reserved) || self.nodes.len() >= capacity / 8 {
             self.idle_removals = 0;
             return;
         }

@@ -61,11 +61,18 @@ pub(crate) struct Drainers {
 
 impl<T, B: Backlog> Shared<T, B> {
     pub(crate) fn new(settings: Settings) -> Self {
-        let Settings { timer, observer, second_add, immediate_add, drain_awaits_delayed, tasks_keep_time } =
-            settings;
+        let Settings {
+            timer,
+            observer,
+            second_add,
+            immediate_add,
+            drain_awaits_delayed,
+            tasks_keep_time,
+            reserve_delayed,
+        } = settings;
         let line = TimeLine::starting(timer.now());
         let pending = Pending {
-            heap: DelayHeap::new(),
+            heap: DelayHeap::with_capacity(reserve_delayed),
             keepers: Timekeepers::default(),
             drainers: Drainers::default(),
             is_shut_down: false,
@@ -93,6 +100,7 @@ pub(crate) struct Settings {
     pub(crate) immediate_add: ImmediateAdd,
     pub(crate) drain_awaits_delayed: bool,
     pub(crate) tasks_keep_time: bool,
+    pub(crate) reserve_delayed: usize,
 }
 
 impl<T, B: Backlog> Shared<T, B> {

@@ -49,7 +49,7 @@ fn check(heap: &Heap) {
 
 #[test]
 fn equal_deadlines_come_out_in_insertion_order() {
-    let mut heap = Heap::new();
+    let mut heap = Heap::with_capacity(0);
     for item in 0..100 {
         insert(&mut heap, item, 5, SecondAdd::Earliest);
     }
@@ -59,7 +59,7 @@ fn equal_deadlines_come_out_in_insertion_order() {
 
 #[test]
 fn nothing_is_due_before_its_deadline() {
-    let mut heap = Heap::new();
+    let mut heap = Heap::with_capacity(0);
     insert(&mut heap, 1, 10, SecondAdd::Earliest);
     assert_eq!(pop(&mut heap, 9), None);
     assert_eq!(pop(&mut heap, 10), Some((1, 10)));
@@ -67,7 +67,7 @@ fn nothing_is_due_before_its_deadline() {
 
 #[test]
 fn never_is_never_due() {
-    let mut heap = Heap::new();
+    let mut heap = Heap::with_capacity(0);
     insert(&mut heap, 1, u64::MAX, SecondAdd::Earliest);
     assert_eq!(pop(&mut heap, u64::MAX), None);
     assert_eq!(heap.len(), 1);
@@ -83,7 +83,7 @@ fn a_second_add_moves_the_deadline_as_the_policy_says() {
         (SecondAdd::Replace, 5, 5),
         (SecondAdd::Replace, 15, 15),
     ] {
-        let mut heap = Heap::new();
+        let mut heap = Heap::with_capacity(0);
         insert(&mut heap, 1, 10, policy);
         let inserted = insert(&mut heap, 1, second, policy);
         assert_eq!(inserted == Inserted::Kept, expected == 10, "{policy:?} {second}");
@@ -97,7 +97,7 @@ fn a_second_add_moves_the_deadline_as_the_policy_says() {
 
 #[test]
 fn sequence_numbers_that_run_out_are_renewed_in_order() {
-    let mut heap = Heap::new();
+    let mut heap = Heap::with_capacity(0);
     heap.next_sequence = u32::MAX - 5;
     for item in 0..20 {
         insert(&mut heap, item, 7, SecondAdd::Earliest);
@@ -110,7 +110,7 @@ fn sequence_numbers_that_run_out_are_renewed_in_order() {
 
 #[test]
 fn memory_of_a_single_peak_is_given_back() {
-    let mut heap = Heap::new();
+    let mut heap = Heap::with_capacity(0);
     for item in 0..100_000 {
         let spread = u64::from(item).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         heap.insert(spread, item, 1, Wish::At(Tick(u64::from(item)), SecondAdd::Earliest), |_, _| {});
@@ -123,7 +123,7 @@ fn memory_of_a_single_peak_is_given_back() {
 
 #[test]
 fn take_all_hands_out_everything_in_order() {
-    let mut heap = Heap::new();
+    let mut heap = Heap::with_capacity(0);
     for (item, deadline) in [(1, 30), (2, 10), (3, u64::MAX), (4, 10)] {
         insert(&mut heap, item, deadline, SecondAdd::Earliest);
     }
@@ -132,6 +132,19 @@ fn take_all_hands_out_everything_in_order() {
     assert!(heap.is_empty());
     insert(&mut heap, 1, 5, SecondAdd::Earliest);
     check(&heap);
+}
+
+#[test]
+fn room_that_was_reserved_is_kept() {
+    let mut heap = Heap::with_capacity(10_000);
+    let room = heap.capacity();
+    for item in 0..10_000 {
+        insert(&mut heap, item, u64::from(item), SecondAdd::Earliest);
+    }
+    assert_eq!(heap.capacity(), room, "no add makes room");
+    while pop(&mut heap, 20_000).is_some() {}
+    heap.shrink();
+    assert!(heap.capacity() >= 10_000);
 }
 
 #[derive(Debug, Clone)]
@@ -218,7 +231,7 @@ proptest! {
         ops in prop::collection::vec(op(), 0..150),
         policy in prop::sample::select(vec![SecondAdd::Earliest, SecondAdd::Latest, SecondAdd::Replace]),
     ) {
-        let mut heap = Heap::new();
+        let mut heap = Heap::with_capacity(0);
         let mut sorted = Sorted::default();
         for op in ops {
             match op {
