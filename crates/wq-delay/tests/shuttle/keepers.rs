@@ -4,6 +4,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use shuttle::future::block_on;
+use shuttle::sync::mpsc::channel;
 use shuttle::thread;
 use wq_contract::play::roll;
 
@@ -70,5 +72,39 @@ pub(crate) fn stalled_keepers() {
     let mut taken = comings.join().unwrap();
     taken += getters.into_iter().map(|getter| getter.join().unwrap()).sum::<usize>();
     assert_eq!(taken, 3);
+    drop(held);
+}
+
+/// Deadline after deadline, each the first or earlier than another, and one getter that must not miss any.
+pub(crate) fn one_getter_in_time() {
+    const ROUNDS: u8 = 30;
+    let (queue, timer) = world();
+    let is_stalled = roll(2) == 0;
+    let held = is_stalled.then(|| stall(&queue));
+    if roll(2) == 0 {
+        queue.add_after(u8::MAX, STEP * 10_000);
+    }
+    let (taken, takes) = channel();
+    let getter = thread::spawn({
+        let queue = queue.clone();
+        move || {
+            loop {
+                let guard = if roll(2) == 0 { queue.get_blocking() } else { block_on(queue.get()) };
+                let Some(guard) = guard else { return };
+                taken.send(*guard.item()).unwrap();
+            }
+        }
+    });
+    for item in 0..ROUNDS {
+        queue.add_after(item, STEP);
+        timer.advance(STEP);
+        if is_stalled {
+            timer.advance(LAG);
+        }
+        // Nobody else moves the clock: if the getter sleeps on, it sleeps for ever.
+        assert_eq!(takes.recv().unwrap(), item);
+    }
+    queue.shutdown();
+    getter.join().unwrap();
     drop(held);
 }

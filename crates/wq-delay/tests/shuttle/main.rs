@@ -44,6 +44,7 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(tasks::cancelled_at_every_await, "8 tasks whose waits are dropped at every await, woken or not: no request lost"),
     scenario!(tasks::short_lives, "a few delayed adds, helpers who leave, and one task that stays: it is handed what is left at its time"),
     scenario!(keepers::stalled_keepers, "timekeepers that come, go and are held without being polled, before a getter in time by two lags"),
+    scenario!(keepers::one_getter_in_time, "deadline after deadline, beside a timekeeper that nobody polls or alone: the one getter misses none"),
     scenario!(ends::shutdown_in_the_midst, "delayed adds, deadlines and a shutdown at once: every item that was let in comes out or comes back"),
     scenario!(ends::drains_all_along, "drains while items become due, are cancelled and added: none is over while there is work"),
 ];
