@@ -156,7 +156,6 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
     /// it is one.
     pub(crate) fn move_due<S: BuildHasher>(&self, core: &WorkQueue<T, B, S>, by: Option<WatchId>) {
         while let Some(now) = self.due_now() {
-            let mut late = Vec::new();
             let mut after = After::new();
             let mut notices = core.notices();
             let mut pending = self.lock();
@@ -168,7 +167,7 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
                 core.add_quietly(waiting.item, waiting.order, &mut notices);
                 continue;
             }
-            self.move_batch(&mut pending, core, now, by, &mut after, &mut notices, &mut late);
+            let late = self.move_batch(&mut pending, core, now, by, &mut after, &mut notices);
             drop(pending);
             if let Some(observer) = &self.observer {
                 late.into_iter().for_each(|late| observer.due(late));
@@ -176,8 +175,8 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         }
     }
 
-    /// One hold of the lock.
-    pub(crate) fn move_batch<S: BuildHasher>(
+    /// One hold of the lock. How late each item was, if anybody wants to know.
+    fn move_batch<S: BuildHasher>(
         &self,
         pending: &mut Pending<T, B>,
         core: &WorkQueue<T, B, S>,
@@ -185,8 +184,8 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         by: Option<WatchId>,
         after: &mut After,
         notices: &mut Notices<'_, T, B>,
-        late: &mut Vec<Duration>,
-    ) {
+    ) -> Vec<Duration> {
+        let mut late = Vec::new();
         let first = pending.earliest();
         let missed_by = |lag| first.is_some_and(|first| first.after(lag).is_due(now));
         {
@@ -208,6 +207,7 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         {
             after.wake(pending.keepers.relieve_both(earliest).into_iter().flatten());
         }
+        late
     }
 
     /// To be called before the lock is let go whenever the heap may have lost items.

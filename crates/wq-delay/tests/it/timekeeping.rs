@@ -233,3 +233,32 @@ fn a_deadline_that_moves_earlier_wakes_the_timekeeper_and_a_later_one_nobody() {
     timer.advance(SECOND * 2);
     assert!(wakes.poll(&mut get).is_ready());
 }
+
+/// Defect D7 of client-go: once its goroutine is stalled, a thousand adds go through and the next blocks.
+#[test]
+fn adders_never_block_whatever_is_stalled() {
+    const EACH: u64 = 20_000;
+    let (queue, timer) = by_hand();
+    queue.pause();
+    let stalled = Wakes::new();
+    let (mut one, mut two) = (pin!(queue.get()), pin!(queue.get()));
+    assert!(stalled.poll(&mut one).is_pending());
+    assert!(stalled.poll(&mut two).is_pending());
+    std::thread::scope(|scope| {
+        for first in [0, EACH] {
+            let queue = &queue;
+            scope.spawn(move || {
+                (first..first + EACH).for_each(|item| {
+                    queue.add_after(item, SECOND + Duration::from_nanos(item));
+                });
+            });
+        }
+    });
+    assert_eq!(queue.delayed_len(), 2 * EACH as usize);
+    timer.advance(SECOND * 2);
+    // What is due is moved by whoever looks, in bounded steps, and a drain that waits holds nobody up.
+    let mut drained = pin!(queue.drained());
+    assert!(stalled.poll(&mut drained).is_pending());
+    queue.add_after(0, SECOND);
+    assert_eq!(queue.len(), 2 * EACH as usize);
+}
