@@ -11,7 +11,7 @@ use crate::query::FieldValidation;
 use crate::status::Status;
 
 mod json;
-mod strategic;
+pub(crate) mod strategic;
 #[cfg(test)]
 mod tests;
 

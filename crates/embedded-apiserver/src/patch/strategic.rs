@@ -21,6 +21,31 @@ const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
 /// `$setElementOrder/containers: [..]`: the order that the list gets.
 const SET_ORDER: &str = "$setElementOrder";
 
+/// What the real server has left of a patch when it was applied, and shows: nulls are gone from what the object had
+/// nothing of (`discardNullValuesFromPatch`).
+pub(crate) fn left_of(patch: &Object, original: &Object) -> Object {
+    let left = patch.iter().map(|(name, value)| {
+        let value = match (value, original.get(name)) {
+            (Value::Object(patch), Some(Value::Object(original))) => left_of(patch, original).into(),
+            (value, None) => without_nulls(value),
+            (value, Some(_)) => value.clone(),
+        };
+        (name.clone(), value)
+    });
+    left.collect()
+}
+
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let kept = members.iter().filter(|(_, value)| !value.is_null());
+            Value::Object(kept.map(|(name, value)| (name.clone(), without_nulls(value))).collect())
+        }
+        Value::Array(items) => items.iter().map(without_nulls).collect(),
+        other => other.clone(),
+    }
+}
+
 /// Changes an object by a patch.
 pub(super) fn merge(original: &mut Object, mut patch: Object, schema: Schema) -> Result<(), Status> {
     match patch.remove(DIRECTIVE) {

@@ -11,6 +11,7 @@ use crate::json_syntax;
 use crate::kind::Kind;
 use crate::media;
 use crate::metadata::{self, Object};
+use crate::patch::strategic;
 use crate::query::FieldValidation;
 use crate::recorded::types::TYPES;
 use crate::rest::duplicates::{self, Shape};
@@ -180,8 +181,8 @@ fn is_within(twice: &str, unknown: &str) -> bool {
 pub(crate) enum Blame<'a> {
     /// The document is shown.
     Document,
-    /// The patch is shown, which is a strategic one.
-    Strategic(&'a Object),
+    /// The patch is shown, which is a strategic one, as far as it is left by what it was applied to.
+    Strategic(&'a Object, &'a Object),
     /// Only the name in this configuration, which is applied.
     Apply(&'a Object),
 }
@@ -195,8 +196,9 @@ impl Blame<'_> {
         };
         match self {
             Self::Document => Status::invalid_patch(&document.to_string(), why),
-            Self::Strategic(patch) => {
-                Status::invalid_patch(&go_text(&Value::Object(patch.clone())), &of_map(why))
+            Self::Strategic(patch, original) => {
+                let left = strategic::left_of(patch, original);
+                Status::invalid_patch(&go_text(&Value::Object(left)), &of_map(why))
             }
             Self::Apply(config) => {
                 let (namespace, name) = (metadata::text(config, "namespace"), metadata::text(config, "name"));
@@ -464,7 +466,7 @@ fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Resul
     };
     let source = match blame {
         None | Some(Blame::Document) => Source::Json,
-        Some(Blame::Strategic(_) | Blame::Apply(_)) => Source::Map,
+        Some(Blame::Strategic(..) | Blame::Apply(_)) => Source::Map,
     };
     let mut object = builtin.canonical_of(object, source, &mut unknown)?;
     metadata::normalize(&mut object);

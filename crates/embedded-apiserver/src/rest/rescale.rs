@@ -109,7 +109,8 @@ impl Wish {
                 document.insert("kind".to_owned(), "Scale".into());
                 let mut document = Value::Object(document);
                 patch.apply(&mut document)?;
-                let blame = patch.as_strategic().map_or(Blame::Document, Blame::Strategic);
+                let blame =
+                    patch.as_strategic().map_or(Blame::Document, |patch| Blame::Strategic(patch, live));
                 let mut decoded = decode::patched(&SCALES, document, &duplicates, validation, blame)?;
                 decoded.remove_equal_owners(AFTER_HOOKS);
                 check_said_name(&decoded.object, metadata::text(live, "name"))?;

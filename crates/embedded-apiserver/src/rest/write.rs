@@ -258,7 +258,11 @@ pub(super) fn insert(
     }
     let key = Key::new(place, &name);
     if let Some(found) = inner.state.get(&table, &key) {
-        let mut status = Status::already_exists(kind, &name).warned(&warned_of(kind, &object, None));
+        // A name that was made up is spoken of in the words of the group that has the rules.
+        let older = !base.is_empty() && event::is_events_v1(kind);
+        let older = older.then(|| core.registry.read().find("", "v1", "events")).flatten();
+        let mut status = Status::already_exists(older.as_deref().unwrap_or(kind), &name)
+            .warned(&warned_of(kind, &object, None));
         if !base.is_empty() {
             status = status.no_unique_name();
         }

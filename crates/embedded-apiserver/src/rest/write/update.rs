@@ -216,7 +216,7 @@ fn patched(
     document.insert("kind".to_owned(), kind.kind().into());
     let mut document = Value::Object(document);
     patch.apply(&mut document)?;
-    let blame = patch.as_strategic().map_or(Blame::Document, Blame::Strategic);
+    let blame = patch.as_strategic().map_or(Blame::Document, |patch| Blame::Strategic(patch, old));
     let mut decoded = decode::patched(kind, document, duplicates, validation, blame)?;
     decoded.remove_equal_owners(AFTER_HOOKS);
     let namespace = Some(metadata::text(old, "namespace")).filter(|namespace| !namespace.is_empty());

@@ -84,5 +84,19 @@ pub(super) fn cases() -> Vec<Case> {
                 Ok(())
             },
         ),
+        case(
+            "a_name_that_was_made_up_is_taken_in_the_older_group",
+            "A create of an Event of events.k8s.io/v1 with a generateName and a name that is taken answers 409 without the \
+             group.",
+            async |t| {
+                let mut event = new_event("e", &t.namespace);
+                event["metadata"]["generateName"] = "e-".into();
+                t.make(&t.new_events(""), event.clone()).await?;
+                let answer = t.post(&t.new_events(""), &event).await?;
+                let status =
+                    answer.says(409, "AlreadyExists", "events \"e\" already exists, the server was not")?;
+                holds("no group is named", status["details"]["group"].is_null())
+            },
+        ),
     ]
 }

@@ -252,5 +252,18 @@ pub(super) fn cases() -> Vec<Case> {
                 t.merge(&t.leases("/a"), patch).await?.refused(422, "Invalid").map(drop)
             },
         ),
+        case(
+            "a_strategic_patch_is_shown_as_far_as_it_is_left",
+            "A refused strategic merge patch is shown without the nulls in what the object has nothing of, and with others.",
+            async |t| {
+                let account = json!({ "metadata": { "name": "a", "labels": { "l": "x" } } });
+                t.make(&t.core("serviceaccounts", ""), account).await?;
+                let patch = json!({ "metadata": {
+                    "annotations": { "x": null }, "labels": { "y": null }, "managedFields": ["x"],
+                } });
+                let answer = t.patch(&t.core("serviceaccounts", "/a"), STRATEGIC, &patch).await?;
+                answer.says(422, "Invalid", "annotations:map[] labels:map[y:<nil>]").map(drop)
+            },
+        ),
     ]
 }
