@@ -8,6 +8,7 @@ use crate::parked::Mark;
 use crate::planted::planted;
 use crate::platform::Mutex;
 use crate::remembered::Remembered;
+use hashbrown::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
@@ -112,7 +113,8 @@ where
     ///
     /// If `predicate` does, or as [`forget`](Self::forget).
     pub fn forget_where(&self, mut predicate: impl FnMut(&T) -> bool) -> usize {
-        let mut items = self.inner.remembered_items();
+        // Some are remembered for more than one reason.
+        let mut items: HashSet<T, DefaultHasher> = self.inner.remembered_items().into_iter().collect();
         items.retain(|item| predicate(item));
         items.iter().for_each(|item| drop(self.inner.forget(item)));
         items.len()

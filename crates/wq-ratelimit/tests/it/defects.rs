@@ -4,12 +4,29 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use wq_ratelimit::{
-    ExponentialBackoff, ManualTimer, Outcome, RateLimiter, RateLimitingQueue, Remembered, Timer, TokenBucket,
-    controller_default,
+    Added, Backlog, Combine, ExponentialBackoff, Fifo, ManualTimer, Outcome, RateLimiter, RateLimitingQueue,
+    Remembered, Scheduled, SlotId, Timer, TokenBucket, controller_default,
 };
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
+}
+
+/// D7: client-go's 1001st `AddAfter` blocks while the loop that waits is stalled; after a drain, for ever.
+#[test]
+fn no_delayed_add_waits_for_a_stalled_timekeeper() {
+    let queue = RateLimitingQueue::<u64, _>::builder()
+        .limiter(controller_default())
+        .timer(ManualTimer::new())
+        .build()
+        .unwrap();
+    let mut held = std::pin::pin!(queue.get());
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(held.as_mut().poll(&mut context).is_pending(), "it keeps the time, and is not polled again");
+    for item in 0..5_000 {
+        assert_eq!(queue.add_after(item, ms(item + 1)), Scheduled::Delayed);
+    }
+    assert_eq!((queue.delayed_len(), queue.shutdown().len()), (5_000, 5_000));
 }
 
 /// D13: controller-runtime's queue counts later than it returns.
@@ -181,4 +198,85 @@ fn no_item_is_dropped_under_a_lock() {
         }
     }
     assert!(drops.load(Ordering::SeqCst) > 100);
+}
+
+/// Counts how often it is asked for anything.
+#[derive(Debug, Default)]
+struct Counted {
+    fifo: Fifo,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Backlog for Counted {
+    type Order = ();
+
+    fn merge((): &mut (), (): ()) {}
+
+    fn push(&mut self, slot: SlotId, (): ()) {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        self.fifo.push(slot, ());
+    }
+
+    fn touch(&mut self, slot: SlotId, (): &()) {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        self.fifo.touch(slot, &());
+    }
+
+    fn pop(&mut self) -> Option<(SlotId, ())> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        self.fifo.pop()
+    }
+
+    fn remove(&mut self, slot: SlotId) -> Option<()> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        self.fifo.remove(slot)
+    }
+
+    fn len(&self) -> usize {
+        self.fifo.len()
+    }
+}
+
+/// D24: controller-runtime's queue looks at each of them in every get.
+#[test]
+fn a_get_beside_many_items_that_run_again_asks_the_backlog_once() {
+    let backlog = Counted::default();
+    let calls = Arc::clone(&backlog.calls);
+    let queue = RateLimitingQueue::<u64, _>::builder()
+        .limiter(controller_default())
+        .timer(ManualTimer::new())
+        .backlog(backlog)
+        .build()
+        .unwrap();
+    queue.add_all(0..1_000);
+    let held: Vec<_> = (0..1_000).map(|_| queue.try_get().unwrap()).collect();
+    queue.add_all(0..1_000);
+    queue.add(5_000);
+    let before = calls.load(Ordering::SeqCst);
+    queue.try_get().unwrap().finish(Outcome::Success);
+    assert_eq!(calls.load(Ordering::SeqCst) - before, 1);
+    drop(held);
+    assert_eq!(queue.len(), 1_000);
+}
+
+/// D26: both upstream queues drop it in silence.
+#[test]
+fn every_add_after_shutdown_says_so() {
+    let queue = RateLimitingQueue::<String, _>::builder()
+        .limiter(controller_default())
+        .timer(ManualTimer::new())
+        .build()
+        .unwrap();
+    queue.shutdown();
+    let item = || "claim".to_owned();
+    assert_eq!((queue.add(item()), queue.add_ref("claim")), (Added::ShutDown, Added::ShutDown));
+    assert_eq!(queue.add_all([item(), item()]).shut_down, 2);
+    let delayed = [
+        queue.add_after(item(), ms(1)),
+        queue.add_rate_limited(item()),
+        queue.add_rate_limited_after(item(), ms(1), Combine::Sum),
+    ];
+    assert_eq!(delayed, [Scheduled::ShutDown; 3]);
+    assert_eq!(queue.try_add(item()).unwrap_err().into_item(), "claim");
+    assert_eq!(queue.num_requeues(&item()), 0);
 }

@@ -1,6 +1,7 @@
 //! The public API of wq-ratelimit, one module a theme.
 
 mod auto_traits;
+mod backoff;
 mod contract;
 mod defects;
 mod extremes;

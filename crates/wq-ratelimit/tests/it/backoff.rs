@@ -1,0 +1,194 @@
+//! Back-off beside events, hints and limits: policies, classes, combined delays, parked items.
+
+use std::time::Duration;
+use wq_priority::{Order, Priority};
+use wq_ratelimit::{
+    Added, Builder, Class, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, PerClass,
+    RateLimitingQueue, Timer, TokenBucket,
+};
+
+const SLOW: Class = Class::new("slow");
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn backoff(base: u64) -> ExponentialBackoff<&'static str> {
+    ExponentialBackoff::new(ms(base), ms(1000)).unwrap()
+}
+
+type Limiter = PerClass<ExponentialBackoff<&'static str>>;
+
+fn builder(timer: &ManualTimer) -> Builder<&'static str, Limiter> {
+    let limiter = PerClass::new(backoff(10)).with(SLOW, backoff(500));
+    RateLimitingQueue::builder().limiter(limiter).timer(timer.clone())
+}
+
+/// An item that has failed once, and an event on it.
+fn event_after_failure(
+    policy: DuringBackoff,
+) -> (RateLimitingQueue<&'static str, Limiter>, ManualTimer, Added) {
+    let timer = ManualTimer::new();
+    let queue = builder(&timer).during_backoff(policy).build().unwrap();
+    queue.add("a");
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    let added = queue.add("a");
+    (queue, timer, added)
+}
+
+#[test]
+fn an_event_keeps_a_back_off() {
+    let (queue, timer, added) = event_after_failure(DuringBackoff::Keep);
+    assert_eq!((added, queue.len(), queue.delayed_len(), queue.num_requeues(&"a")), (Added::Queued, 1, 1, 1));
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(10)), 1));
+}
+
+#[test]
+fn an_event_clears_a_back_off() {
+    let (queue, timer, added) = event_after_failure(DuringBackoff::Clear);
+    assert_eq!((added, queue.len(), queue.delayed_len(), queue.num_requeues(&"a")), (Added::Queued, 1, 0, 0));
+    timer.advance(ms(3));
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(10)), 1));
+}
+
+#[test]
+fn an_event_is_deferred_to_the_retry() {
+    let (queue, timer, added) = event_after_failure(DuringBackoff::Defer);
+    assert_eq!((added, queue.len(), queue.delayed_len(), queue.num_requeues(&"a")), (Added::Merged, 0, 1, 1));
+    assert_eq!((queue.add_all(["a"]).merged, queue.len()), (1, 0));
+    timer.advance(ms(10));
+    assert_eq!(*queue.try_get().unwrap().item(), "a");
+    assert!(queue.try_get().is_err(), "once for both");
+}
+
+/// What is delayed for another reason than a failure is not a back-off.
+#[test]
+fn an_item_that_did_not_fail_has_no_back_off_to_defer_to() {
+    let timer = ManualTimer::new();
+    let queue = builder(&timer).during_backoff(DuringBackoff::Defer).build().unwrap();
+    queue.add_after("nightly", ms(1000));
+    assert_eq!((queue.add("nightly"), queue.len(), queue.delayed_len()), (Added::Queued, 1, 1));
+}
+
+#[test]
+fn a_class_has_a_pace_of_its_own() {
+    let timer = ManualTimer::new();
+    let queue = builder(&timer).build().unwrap();
+    for (outcome, wait) in
+        [(Outcome::RetryAs(SLOW), 500), (Outcome::Retry, 10), (Outcome::RetryAs(Class::new("other")), 20)]
+    {
+        queue.add("a");
+        queue.try_get().unwrap().finish(outcome);
+        assert_eq!(queue.deadline(&"a"), Some(timer.now() + ms(wait)), "{outcome:?}");
+        timer.advance(ms(wait));
+        queue.move_due();
+    }
+    assert_eq!(queue.num_requeues(&"a"), 3);
+    assert_eq!(SLOW.name(), "slow");
+}
+
+#[test]
+fn a_delay_of_its_own_is_combined_with_the_limiters() {
+    let cases = [(4, 4, 10, 14), (10, 10, 10, 20), (25, 10, 25, 35)];
+    for (own, min, max, sum) in cases {
+        for (combine, wait) in [(Combine::Min, min), (Combine::Max, max), (Combine::Sum, sum)] {
+            let timer = ManualTimer::new();
+            let queue = builder(&timer).build().unwrap();
+            queue.add("a");
+            queue.try_get().unwrap().finish(Outcome::RetryWith { delay: ms(own), combine });
+            queue.add_rate_limited_after("b", ms(own), combine);
+            let expected = Some(timer.now() + ms(wait));
+            assert_eq!(
+                (queue.deadline(&"a"), queue.deadline(&"b")),
+                (expected, expected),
+                "{combine:?} {own}"
+            );
+            assert_eq!((queue.num_requeues(&"a"), queue.num_requeues(&"b")), (1, 1));
+        }
+    }
+}
+
+/// Fail, be brought back by an event, fail with a delay: again and again.
+#[test]
+fn events_cannot_add_wait_to_wait() {
+    let timer = ManualTimer::new();
+    let queue = builder(&timer).build().unwrap();
+    for _ in 0..100 {
+        queue.add("a");
+        queue.try_get().unwrap().finish(Outcome::RetryWith { delay: ms(30), combine: Combine::Sum });
+    }
+    assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(40)), 1));
+    queue.add("a");
+    queue.try_get().unwrap().finish(Outcome::RetryWith { delay: Duration::MAX, combine: Combine::Max });
+    timer.advance(ms(1_000_000));
+    assert!(queue.try_get().is_err(), "nothing that waited before comes earlier");
+}
+
+#[test]
+fn beyond_its_retries_an_item_is_parked_also_with_a_limiter_that_counts_none() {
+    let timer = ManualTimer::new();
+    let queue = RateLimitingQueue::<&str, _>::builder()
+        .limiter(TokenBucket::per_second(1, 100).unwrap())
+        .retry_limit(2)
+        .timer(timer.clone())
+        .build()
+        .unwrap();
+    queue.add("a");
+    for attempt in 0..3 {
+        let guard = queue.try_get().unwrap();
+        assert_eq!(guard.num_requeues(), attempt);
+        assert!(!queue.is_parked(&"a"));
+        assert_eq!(guard.finish(Outcome::Retry).is_some(), attempt < 2);
+    }
+    assert_eq!((queue.parked(), queue.len(), queue.num_requeues(&"a")), (vec!["a"], 0, 2));
+    queue.add("a");
+    assert!(queue.parked().is_empty(), "an event brings it back");
+    assert_eq!(queue.try_get().unwrap().finish(Outcome::Retry), None, "for one attempt");
+    assert!(queue.is_parked(&"a") && queue.release(&"a") && !queue.release(&"a"));
+    assert!(queue.try_get().unwrap().finish(Outcome::Retry).is_some(), "by hand it has all of them");
+    queue.try_get().unwrap().finish(Outcome::Success);
+    assert_eq!((queue.parked().len(), queue.num_requeues(&"a")), (0, 0));
+}
+
+#[test]
+fn an_event_clears_a_parked_item_by_policy() {
+    let timer = ManualTimer::new();
+    let queue = builder(&timer).retry_limit(1).during_backoff(DuringBackoff::Clear).build().unwrap();
+    queue.add("a");
+    queue.try_get().unwrap().finish(Outcome::Park);
+    assert_eq!(queue.parked(), ["a"]);
+    queue.add("a");
+    assert!(queue.try_get().unwrap().finish(Outcome::Retry).is_some());
+}
+
+#[test]
+fn a_parked_item_keeps_its_order() {
+    let queue = RateLimitingQueue::<u64, _>::builder()
+        .limiter(TokenBucket::per_second(1, 1).unwrap())
+        .timer(ManualTimer::new())
+        .backlog(Priority::new())
+        .build()
+        .unwrap();
+    queue.add_with(1, Order::priority(7));
+    queue.try_get().unwrap().finish(Outcome::Park);
+    assert!(queue.release(&1));
+    assert_eq!(queue.try_get().unwrap().order().priority, 7);
+}
+
+#[test]
+fn what_a_predicate_wants_is_forgotten() {
+    let timer = ManualTimer::new();
+    let queue = builder(&timer).retry_limit(1).build().unwrap();
+    for item in ["a/1", "a/2", "b/1"] {
+        queue.add_rate_limited(item);
+    }
+    queue.add("a/3");
+    queue.try_get().unwrap().finish(Outcome::Park);
+    assert_eq!(queue.remembered().items, 3);
+    assert_eq!(queue.forget_where(|item| item.starts_with("a/")), 3);
+    let counts = ["a/1", "a/2", "b/1"].map(|item| queue.num_requeues(&item));
+    assert_eq!((counts, queue.parked().len(), queue.remembered().items), ([0, 0, 1], 0, 1));
+    assert_eq!(queue.delayed_len(), 3, "what waits still comes");
+}

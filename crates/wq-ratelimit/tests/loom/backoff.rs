@@ -1,0 +1,104 @@
+//! Backoff: events, forgets and drains against an item that fails.
+
+use std::time::Duration;
+
+use wq_contract::explore::{poll_once, thread};
+use wq_ratelimit::{
+    DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Scheduled, Timer,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+type Queue = RateLimitingQueue<u8, ExponentialBackoff<u8>>;
+
+fn queue(policy: DuringBackoff, limit: u32) -> (Queue, ManualTimer) {
+    let timer = ManualTimer::new();
+    let queue = RateLimitingQueue::builder()
+        .limiter(ExponentialBackoff::new(SECOND, SECOND * 100).unwrap())
+        .timer(timer.clone())
+        .during_backoff(policy)
+        .retry_limit(limit)
+        .build();
+    (queue.unwrap(), timer)
+}
+
+/// The item fails while a thread does something else.
+fn fail_beside<R: 'static>(queue: &Queue, other: impl FnOnce(&Queue) -> R + 'static) -> R {
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    let other = thread(queue, other);
+    guard.finish(Outcome::Retry);
+    other.join().unwrap()
+}
+
+pub(crate) fn event_against_finish() {
+    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    fail_beside(&queue, |queue| queue.add(1));
+    assert_eq!((queue.len(), queue.num_requeues(&1)), (1, 1));
+    assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND));
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    assert_eq!((queue.len(), queue.num_requeues(&1)), (0, 1), "before its time");
+    assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND));
+}
+
+pub(crate) fn clear_against_finish() {
+    let (queue, _timer) = queue(DuringBackoff::Clear, 9);
+    fail_beside(&queue, |queue| queue.add(1));
+    assert_eq!(queue.len(), 1, "the event is seen");
+    // Either the event came first, and the failure counts, or it cleared all of it.
+    let left = (queue.num_requeues(&1), queue.delayed_len());
+    assert!([(1, 1), (0, 0), (0, 1)].contains(&left), "{left:?}");
+}
+
+pub(crate) fn defer_against_finish() {
+    let (queue, timer) = queue(DuringBackoff::Defer, 9);
+    fail_beside(&queue, |queue| queue.add(1));
+    assert_eq!((queue.num_requeues(&1), queue.delayed_len()), (1, 1));
+    timer.advance(SECOND);
+    assert_eq!(queue.len(), 1);
+}
+
+pub(crate) fn two_failures_at_once() {
+    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    let other = thread(&queue, |queue| queue.add_rate_limited(1));
+    let mut answers = [queue.add_rate_limited(1), other.join().unwrap()];
+    answers.sort_by_key(|answer| *answer != Scheduled::Delayed);
+    assert_eq!(answers, [Scheduled::Delayed, Scheduled::Kept]);
+    assert_eq!((queue.num_requeues(&1), queue.deadline(&1)), (1, Some(timer.now() + SECOND)));
+}
+
+pub(crate) fn event_against_parking() {
+    let (queue, _timer) = queue(DuringBackoff::Keep, 0);
+    fail_beside(&queue, |queue| queue.add(1));
+    assert!(!queue.is_parked(&1) && queue.len() == 1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    assert_eq!((queue.parked(), queue.delayed_len()), (vec![1], 0));
+}
+
+pub(crate) fn release_against_event() {
+    let (queue, _timer) = queue(DuringBackoff::Keep, 0);
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    assert!(queue.is_parked(&1));
+    let event = thread(&queue, |queue| queue.add(1));
+    queue.release(&1);
+    event.join().unwrap();
+    assert!(queue.len() == 1 && queue.parked().is_empty());
+}
+
+pub(crate) fn forget_against_finish() {
+    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    fail_beside(&queue, |queue| queue.forget(&1));
+    // The retry waits all the same. Had the count and the back-off parted, this attempt would be taken for what it is not.
+    let before = queue.num_requeues(&1);
+    assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND));
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    assert_eq!(queue.num_requeues(&1), 1, "{before} before");
+}
+
+pub(crate) fn finish_against_drain() {
+    let (queue, _timer) = queue(DuringBackoff::Keep, 9);
+    let was_over = fail_beside(&queue, |queue| poll_once(&mut queue.drained()).is_ready());
+    assert!(!was_over, "the item was in hand, or delayed");
+}

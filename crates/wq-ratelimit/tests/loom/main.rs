@@ -1,0 +1,39 @@
+//! loom: every schedule of small scenarios with up to three preemptions. `cargo xtask loom` runs each in a process of its
+//! own: a deadlock that loom finds ends the process.
+//!
+//! Called with the name of a scenario it runs that one, with `--list` it prints all, with nothing it does nothing.
+//! `LOOM_MAX_PREEMPTIONS` sets another bound.
+
+#[cfg(wq_loom)]
+mod backoff;
+#[cfg(wq_loom)]
+mod shared;
+
+#[cfg(wq_loom)]
+use wq_contract::scenario;
+#[cfg(wq_loom)]
+use wq_contract::scenario::Scenario;
+
+#[cfg(not(wq_loom))]
+fn main() {}
+
+#[cfg(wq_loom)]
+fn main() {
+    wq_contract::explore::main(SCENARIOS);
+}
+
+#[cfg(wq_loom)]
+#[rustfmt::skip] // One line a scenario: this is the list that people read.
+const SCENARIOS: &[Scenario] = &[
+    scenario!(shared::two_take_one_token, "two threads take from a bucket of one: one goes at once, one waits an interval"),
+    scenario!(shared::three_take_two_tokens, "three threads take from a bucket of two: no token is taken twice, none is lost"),
+    scenario!(shared::forget_against_failure, "a shared limiter is told to forget while it counts a failure: it was before or after"),
+    scenario!(backoff::event_against_finish, "an event while its item fails, with Keep: it runs again for it, and the retry waits"),
+    scenario!(backoff::clear_against_finish, "an event while its item fails, with Clear: it runs again, and what is counted is what waits"),
+    scenario!(backoff::defer_against_finish, "an event while its item fails, with Defer: seen now or with the retry"),
+    scenario!(backoff::two_failures_at_once, "one item fails in two places at once: one attempt is counted, one deadline set"),
+    scenario!(backoff::event_against_parking, "an event while its item is parked: it comes back, and is parked no longer"),
+    scenario!(backoff::release_against_event, "a release against an event: it comes back once"),
+    scenario!(backoff::forget_against_finish, "a forget while its item fails: all of the failure is forgotten, or nothing"),
+    scenario!(backoff::finish_against_drain, "a drain sees a failed item in hand or delayed, and never nowhere"),
+];
