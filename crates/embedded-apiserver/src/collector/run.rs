@@ -44,8 +44,10 @@ pub(crate) async fn run(client: Client, kinds: Kinds) {
         while let Some(Some((table, event))) = events.next().now_or_never() {
             collector.note(&table, event);
         }
-        while let Some(misplaced) = collector.graph.next_misplaced() {
+        if let Some(misplaced) = collector.graph.next_misplaced() {
             collector.report(&misplaced).await;
+            tokio::task::yield_now().await;
+            continue;
         }
         let next = if collector.synced() { collector.graph.next() } else { None };
         if let Some(uid) = next {
