@@ -27,7 +27,6 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("max-of-asks-one", "max-of does not ask its second limiter if the first says to wait"),
     ("interval-rounded-down", "a bucket is faster than asked for"),
     ("token-taken-twice", "two threads take the same token of a bucket"),
-    ("forgotten-is-put-back", "a failure puts back what was forgotten while it was counted"),
     ("use-does-not-renew", "a record that is used ages as one that is not"),
     ("store-without-bound", "a store of failures grows with every item"),
     ("eviction-not-counted", "items leave a full store and nobody is told"),

@@ -2,7 +2,6 @@
 
 use crate::class::Class;
 use crate::limiter::RateLimiter;
-use crate::planted::planted;
 use crate::platform::Mutex;
 use crate::remembered::Remembered;
 use std::fmt;
@@ -39,14 +38,6 @@ impl<L> fmt::Debug for Shared<L> {
 
 impl<T, L: RateLimiter<T>> RateLimiter<T> for Shared<L> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
-        if planted("forgotten-is-put-back") {
-            let before = self.num_requeues(item);
-            let mut limiter = self.limiter.lock();
-            for _ in limiter.num_requeues(item)..before {
-                limiter.next_delay(item, now);
-            }
-            return limiter.next_delay(item, now);
-        }
         self.limiter.lock().next_delay(item, now)
     }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 use wq_ratelimit::{
-    Decorrelated, ExponentialBackoff, FastSlow, InvalidLimit, Jittered, ManualTimer, PerItemBucket,
+    Decorrelated, ExponentialBackoff, FastSlow, InvalidLimit, Jittered, ManualTimer, MaxOf, PerItemBucket,
     RateLimiter, Shared, Timer, TokenBucket,
 };
 
@@ -69,6 +69,28 @@ fn clones_of_a_bucket_share_it() {
     let bucket = TokenBucket::per_second(1, 1).unwrap();
     assert_eq!(bucket.clone().reserve(now), Duration::ZERO);
     assert_eq!(bucket.reserve(now), SECOND);
+}
+
+#[test]
+fn threads_take_every_token_once() {
+    const TIMES: u32 = 50_000;
+    let now = ManualTimer::new().now();
+    let bucket = TokenBucket::per_second(1, 1).unwrap();
+    let take = || (0..TIMES).map(|_| bucket.reserve(now)).collect::<Vec<_>>();
+    let mut waits = std::thread::scope(|scope| {
+        let other = scope.spawn(take);
+        [take(), other.join().unwrap()].concat()
+    });
+    waits.sort_unstable();
+    assert!(waits.iter().zip(0..).all(|(wait, taken)| *wait == SECOND * taken), "each wait is had once");
+}
+
+#[test]
+fn max_of_asks_both_each_time() {
+    let now = ManualTimer::new().now();
+    let backoff = ExponentialBackoff::new(SECOND, SECOND).unwrap();
+    let mut limiter = MaxOf::new(backoff, TokenBucket::per_second(1, 1).unwrap());
+    assert_eq!((0..10).map(|_| limiter.next_delay(&1, now)).last(), Some(SECOND * 9));
 }
 
 /// x/time/rate: the 10 000th call at one instant.

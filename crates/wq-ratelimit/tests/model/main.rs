@@ -3,6 +3,7 @@
 mod buckets;
 mod formulas;
 mod naive;
+mod orders;
 mod queue;
 mod store;
 

@@ -1,0 +1,43 @@
+//! The order of an item, which no way of retrying or parking it loses.
+
+use proptest::prelude::*;
+use std::time::Duration;
+use wq_priority::{Order, Priority};
+use wq_ratelimit::{Class, Combine, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Timer};
+
+proptest! {
+    #![proptest_config(crate::config())]
+
+    #[test]
+    fn every_way_back_keeps_the_order(
+        priority in -5..5_i32,
+        limit in 0..4_u32,
+        ways in prop::collection::vec((0..7_u8, 0..9_u64), 1..20),
+    ) {
+        let (timer, second) = (ManualTimer::new(), Duration::from_secs(1));
+        let queue = RateLimitingQueue::<u8, _>::builder()
+            .limiter(ExponentialBackoff::new(second, second * 8).unwrap())
+            .retry_limit(limit)
+            .timer(timer.clone())
+            .backlog(Priority::new())
+            .build()
+            .unwrap();
+        queue.add_with(1, Order::priority(priority));
+        for (way, seconds) in ways {
+            let delay = Duration::from_secs(seconds);
+            let guard = queue.try_get().unwrap();
+            prop_assert_eq!(guard.order().priority, priority);
+            guard.finish(match way {
+                0 => Outcome::Park,
+                1 => Outcome::RetryAfter(delay),
+                2 => Outcome::RetryAs(Class::new("slow")),
+                3 => Outcome::RetryNotBefore(timer.now() + delay),
+                4 => Outcome::RetryWith { delay, combine: Combine::Sum },
+                _ => Outcome::Retry,
+            });
+            timer.advance(second * 20);
+            prop_assert!(queue.is_parked(&1) != (queue.len() == 1));
+            queue.release(&1);
+        }
+    }
+}
