@@ -126,6 +126,15 @@ async fn a_nest_that_cannot_be_read_is_refused_in_every_body() {
     assert_eq!(wire::get(&server, &path).await.json()["spec"], Value::Object(Default::default()));
 }
 
+#[tokio::test(start_paused = true)]
+async fn yaml_that_nests_deeper_than_can_be_read_is_refused_with_501() {
+    let server = widget("{}").await;
+    let body = format!("data: {}{}\n", "[".repeat(200), "]".repeat(200));
+    let yaml = [("content-type", "application/yaml")];
+    let answer = wire::send(&server, Method::POST, MAPS, &yaml, body).await;
+    assert_eq!(answer.code, StatusCode::NOT_IMPLEMENTED, "{}", answer.text);
+}
+
 #[tokio::test]
 async fn another_version_of_a_built_in_kind_cannot_be_registered_around_its_rules() {
     let server = EmbeddedApiServer::new();
