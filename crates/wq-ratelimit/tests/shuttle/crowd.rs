@@ -1,0 +1,118 @@
+//! Crowd: workers who fail in every way, beside events, forgets and releases.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::time::Duration;
+
+use shuttle::thread;
+use wq_contract::play::roll;
+use wq_ratelimit::{
+    Class, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Timer,
+    TryGetError,
+};
+
+const ITEMS: u8 = 3;
+const STEP: Duration = Duration::from_millis(1);
+
+type Queue = RateLimitingQueue<u8, ExponentialBackoff<u8>>;
+
+/// Of each item: how often it was changed, what of that a worker has seen, and whether it is held.
+#[derive(Default)]
+struct Books {
+    changed: [AtomicUsize; ITEMS as usize],
+    seen: [AtomicUsize; ITEMS as usize],
+    is_held: [AtomicBool; ITEMS as usize],
+}
+
+impl Books {
+    fn work(&self, item: u8) {
+        let at = usize::from(item);
+        assert!(!self.is_held[at].swap(true, SeqCst), "an item is in two hands");
+        let changed = self.changed[at].load(SeqCst);
+        thread::yield_now();
+        self.seen[at].store(changed, SeqCst);
+        self.is_held[at].store(false, SeqCst);
+    }
+}
+
+fn outcome(timer: &ManualTimer) -> Outcome {
+    let delay = STEP * u32::from(roll(4));
+    match roll(10) {
+        0 => Outcome::Success,
+        1 => Outcome::GiveUp,
+        2 => Outcome::Park,
+        3 => Outcome::RetryAs(Class::new("slow")),
+        4 => Outcome::RetryAfter(delay),
+        5 => Outcome::RetryNotBefore(timer.now() + delay),
+        6 => Outcome::RetryWith { delay, combine: Combine::Min },
+        7 => Outcome::RetryWith { delay, combine: Combine::Sum },
+        _ => Outcome::Retry,
+    }
+}
+
+fn worker(queue: &Queue, timer: &ManualTimer, books: &Books) {
+    loop {
+        match queue.try_get() {
+            Ok(guard) => {
+                books.work(*guard.item());
+                guard.finish(outcome(timer));
+            }
+            Err(TryGetError::Empty) => thread::yield_now(),
+            Err(_) => return,
+        }
+    }
+}
+
+fn events(queue: &Queue, books: &Books) {
+    for _ in 0..15 {
+        let item = roll(ITEMS);
+        match roll(8) {
+            0 => queue.forget(&item),
+            1 => drop(queue.release(&item)),
+            2 => drop(queue.add_rate_limited(item)),
+            _ => {
+                books.changed[usize::from(item)].fetch_add(1, SeqCst);
+                queue.add(item);
+            }
+        }
+    }
+}
+
+pub(crate) fn workers_who_fail() {
+    let timer = ManualTimer::new();
+    let policies = [DuringBackoff::Keep, DuringBackoff::Clear, DuringBackoff::Defer];
+    let queue = RateLimitingQueue::builder()
+        .limiter(ExponentialBackoff::new(STEP, STEP * 8).unwrap())
+        .timer(timer.clone())
+        .during_backoff(policies[usize::from(roll(3))])
+        .retry_limit(u32::from(roll(4)))
+        .build()
+        .unwrap();
+    let books = Arc::new(Books::default());
+    let start = |work: fn(&Queue, &ManualTimer, &Books)| {
+        let (queue, timer, books) = (queue.clone(), timer.clone(), Arc::clone(&books));
+        thread::spawn(move || work(&queue, &timer, &books))
+    };
+    let workers: Vec<_> = (0..4).map(|_| start(worker)).collect();
+    let events: Vec<_> = (0..3).map(|_| start(|queue, _, books| events(queue, books))).collect();
+    let clock = start(|_, timer, _| {
+        for _ in 0..10 {
+            timer.advance(STEP);
+            thread::yield_now();
+        }
+    });
+    events.into_iter().for_each(|thread| thread.join().unwrap());
+    clock.join().unwrap();
+    // What waits for its time is due now, and what waits no longer is handed out before the workers go.
+    timer.advance(STEP * 100);
+    queue.move_due();
+    queue.shutdown();
+    workers.into_iter().for_each(|thread| thread.join().unwrap());
+    for item in 0..ITEMS {
+        let at = usize::from(item);
+        assert_eq!(books.seen[at].load(SeqCst), books.changed[at].load(SeqCst), "an event was lost");
+        queue.forget(&item);
+        assert_eq!(queue.num_requeues(&item), 0);
+        assert!(!queue.is_parked(&item));
+    }
+}
