@@ -74,6 +74,11 @@ var workloads = map[string]workload{
 	"readd-int64":            {2, func(n []int) []float64 { return readd(integers(n[0]), n[1]) }},
 	"readd-string":           {2, func(n []int) []float64 { return readd(names(n[0]), n[1]) }},
 	"burst-int64-prometheus": {2, func(n []int) []float64 { return burstMeasured(integers(n[0]), n[1]) }},
+	// The same on controller-runtime's priority queue, with three priorities.
+	"priority-int64":            {2, func(n []int) []float64 { return prioritised(integers(n[0]), n[1], "") }},
+	"priority-int64-prometheus": {2, func(n []int) []float64 { return prioritised(integers(n[0]), n[1], "measured") }},
+	// Keys in flight that were added again, operations.
+	"priority-readded": {2, func(n []int) []float64 { return besideReadded(n[0], n[1]) }},
 	// Threads: producers, consumers, items.
 	"contended-int64": {3, func(n []int) []float64 { return contended(n[0], n[1], n[2]) }},
 	// CPUs, goroutines that wait, items in a burst, bursts.

@@ -4,6 +4,7 @@
 //! Each program in `src/bin` measures one of our crates beside its peers in one run, so that a ratio compares what
 //! happened on the same machine in the same minute.
 
+mod bench;
 mod machine;
 mod peer;
 mod pinned;
@@ -12,6 +13,7 @@ mod report;
 mod rounds;
 mod wire;
 
+pub use crate::bench::{Bench, alone, each, integers, names, now};
 pub use crate::machine::Machine;
 pub use crate::peer::Peer;
 pub use crate::pinned::Pinned;

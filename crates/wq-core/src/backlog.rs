@@ -75,6 +75,16 @@ pub trait Backlog {
     fn shrink(&mut self) {}
 }
 
+/// A backlog that can tell what is queued by kind, as by priority: what a scrape of metrics reads of it.
+pub trait Survey: Backlog {
+    /// What it tells.
+    type Found;
+
+    /// What is here, together with the orders of those items in hand that will run again. Runs under the queue's lock: it must be
+    /// quick, and must not call the queue.
+    fn survey<'a>(&'a self, to_run_again: impl Iterator<Item = &'a Self::Order>) -> Self::Found;
+}
+
 /// First in, first out: the item that has been queued for the longest time comes next.
 ///
 /// `push`, `touch` and `pop` take constant time, `remove` looks through the ids.

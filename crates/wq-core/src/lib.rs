@@ -31,7 +31,7 @@ mod planted;
 
 pub use add::AddWait;
 pub use added::{Added, AddedAll, Rejected, RejectedReason};
-pub use backlog::{Backlog, Fifo, SlotId};
+pub use backlog::{Backlog, Fifo, SlotId, Survey};
 pub use builder::{BuildError, Builder};
 pub use drained::{Drained, NotDrained};
 pub use get::{Get, GetBatch, GetOwned, GetTimeoutError, TryGetError};

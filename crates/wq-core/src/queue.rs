@@ -5,7 +5,7 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
-use crate::backlog::{Backlog, Fifo};
+use crate::backlog::{Backlog, Fifo, Survey};
 use crate::builder::Builder;
 use crate::hasher::{DefaultHasher, ItemHash};
 use crate::news::News;
@@ -89,6 +89,15 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     #[must_use]
     pub fn gauges(&self) -> Gauges {
         self.shared.gauges()
+    }
+
+    /// What the backlog tells of the items that still have to be handed out, queued or to run again, under one lock.
+    #[must_use]
+    pub fn survey(&self) -> B::Found
+    where
+        B: Survey,
+    {
+        self.shared.lock().state.survey()
     }
 
     /// Clones everything that the queue holds, under one lock: takes time in proportion to the most items held lately.
@@ -229,6 +238,21 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let (item, _order) = removed?;
         self.shared.observe(|observer| observer.removed());
         Some(item)
+    }
+
+    /// Merges an order into that of an item that still has to be handed out, queued or to run again, as another add would, but
+    /// without one: nothing is queued by it, and nothing counted. Says whether there was such an item.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics, or the backlog.
+    pub fn reorder<Q>(&self, item: &Q, order: B::Order) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = ItemHash::of(item, &self.hasher);
+        self.shared.lock().state.reorder(item, hash, order)
     }
 
     /// Ends the processing of an item whose guard was forgotten, as if the guard had ended now. Says whether somebody held

@@ -1,9 +1,10 @@
 //! `Priority`: the backlog, which knows the place of each queued id. Which priority has the next turn is in `levels`, which
 //! group of it in `lines`.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use wq_core::{Backlog, SlotId};
+use wq_core::{Backlog, SlotId, Survey};
 
 use crate::builder::{AGED_TURN_EVERY, Builder};
 use crate::levels::Levels;
@@ -184,5 +185,16 @@ impl Backlog for Priority {
         if let Some(to) = self.levels.shrink() {
             self.lines.renumber_levels(&to);
         }
+    }
+}
+
+impl Survey for Priority {
+    /// The priorities of what still has to be handed out, with how many items.
+    type Found = BTreeMap<i32, usize>;
+
+    fn survey<'a>(&'a self, to_run_again: impl Iterator<Item = &'a Order>) -> BTreeMap<i32, usize> {
+        let mut found: BTreeMap<i32, usize> = self.counts().collect();
+        to_run_again.for_each(|order| *found.entry(order.priority).or_default() += 1);
+        found
     }
 }

@@ -8,6 +8,8 @@ mod levels;
 mod lines;
 mod pool;
 mod chain;
+#[cfg(feature = "prometheus")]
+pub mod prometheus;
 mod planted;
 
 pub use backlog::Priority;
@@ -17,4 +19,4 @@ pub use order::{GroupId, OnMerge, Order};
 pub use planted::PLANTED_BUGS;
 
 // What a user of the backlog needs of the queue it is for.
-pub use wq_core::{Backlog, SlotId};
+pub use wq_core::{Backlog, SlotId, Survey};

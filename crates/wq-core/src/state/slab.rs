@@ -167,6 +167,14 @@ impl<T, O> Slab<T, O> {
         })
     }
 
+    /// The orders of held slots.
+    pub(super) fn orders(&self) -> impl Iterator<Item = (&O, Meta)> {
+        self.slots.iter().filter_map(|slot| match slot {
+            Slot::Held { order, meta, .. } => Some((order, *meta)),
+            Slot::Free(_) => None,
+        })
+    }
+
     pub(super) fn slots(&self) -> usize {
         self.slots.len()
     }

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
 use super::State;
-use crate::backlog::Backlog;
+use crate::backlog::{Backlog, Survey};
 use crate::hasher::ItemHash;
 use crate::planted::planted;
 use crate::snapshot::{Counts, Gauges, Phase, Seen};
@@ -31,6 +31,16 @@ impl<T, B: Backlog> State<T, B> {
             unfinished: in_hand(Duration::saturating_add),
             longest: in_hand(Duration::max),
         }
+    }
+
+    /// What the backlog tells of the items queued and of those to run again.
+    pub(crate) fn survey(&self) -> B::Found
+    where
+        B: Survey,
+    {
+        let again = self.slab.orders().filter(|(_, meta)| meta.phase() == Phase::ProcessingDirty);
+        // Seldom more than one for each worker: all slots are looked through only if there is one.
+        self.backlog.survey(again.map(|(order, _)| order).take(self.run_again as usize))
     }
 
     #[inline]

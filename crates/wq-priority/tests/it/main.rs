@@ -1,4 +1,9 @@
 //! The public API of wq-priority, one module a theme.
 
 mod backlog;
-mod queue;
+mod contract;
+mod hostile;
+#[cfg(feature = "prometheus")]
+mod prometheus;
+mod steps;
+mod upstream;

@@ -1,0 +1,37 @@
+//! Contract: the suite that all queues pass, on queues with priorities.
+
+mod with_priorities {
+    wq_contract::contract_tests! {
+        queue: wq_core::WorkQueue::<u64>::builder().backlog(wq_priority::Priority::new()).build().unwrap(),
+        run: pollster::block_on,
+    }
+}
+
+mod blocking {
+    wq_contract::blocking_contract_tests! {
+        queue: wq_core::WorkQueue::<u64>::builder().backlog(wq_priority::Priority::new()).build().unwrap()
+    }
+}
+
+mod delaying {
+    wq_contract::contract_tests! {
+        queue: wq_delay::DelayingQueue::<u64>::builder()
+            .timer(wq_delay::ManualTimer::new())
+            .backlog(wq_priority::Priority::new())
+            .build()
+            .unwrap(),
+        run: pollster::block_on,
+    }
+}
+
+mod rate_limiting {
+    wq_contract::contract_tests! {
+        queue: wq_ratelimit::RateLimitingQueue::builder()
+            .limiter(wq_ratelimit::controller_default::<u64>())
+            .timer(wq_delay::ManualTimer::new())
+            .backlog(wq_priority::Priority::new())
+            .build()
+            .unwrap(),
+        run: pollster::block_on,
+    }
+}

@@ -1,0 +1,149 @@
+//! Hostile: orders that nobody means, groups without end, and orders that meet while an item waits elsewhere.
+
+use std::time::Duration;
+
+use wq_core::WorkQueue;
+use wq_delay::{DelayingQueue, ManualTimer};
+use wq_priority::{Backlog, GroupId, InvalidPriority, OnMerge, Order, Priority, SlotId};
+
+fn slot(index: u32) -> SlotId {
+    SlotId::from_index(index)
+}
+
+fn in_group(number: u64) -> Order {
+    Order::default().in_group(GroupId::new(number))
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused_with_their_bounds() {
+    let group = GroupId::new(7);
+    let weight = |weight| Priority::builder().weight(group, weight).build().err();
+    assert_eq!(weight(0), Some(InvalidPriority::Weight { group, weight: 0 }));
+    assert_eq!(weight(1001), Some(InvalidPriority::Weight { group, weight: 1001 }));
+    assert_eq!(weight(1000), None);
+    assert!(weight(0).unwrap().to_string().contains("weight of group 7 is 0 but must be 1 to 1000"));
+    let zero = Priority::builder().aged_turn_every(0).build().unwrap_err();
+    assert_eq!(zero, InvalidPriority::ZeroAgedTurnEvery);
+    let weights = |groups| {
+        (0..groups).fold(Priority::builder(), |builder, group| builder.weight(GroupId::new(group), 2))
+    };
+    assert!(weights(65_536).build().is_ok());
+    assert_eq!(weights(65_537).build().err(), Some(InvalidPriority::TooManyWeights { groups: 65_537 }));
+}
+
+#[test]
+fn the_lowest_and_the_highest_number_are_priorities() {
+    let mut backlog = Priority::builder().aged_turn_every(u32::MAX).build().unwrap();
+    for (id, priority) in [(0, 0), (1, i32::MIN), (2, i32::MAX)] {
+        backlog.push(slot(id), Order::priority(priority));
+    }
+    assert_eq!(backlog.longest_wait(u32::MAX), Some(u64::from(u32::MAX) * u64::from(u32::MAX - 1)));
+    let came: Vec<i32> = std::iter::from_fn(|| backlog.pop()).map(|(_, order)| order.priority).collect();
+    assert_eq!(came, [i32::MAX, 0, i32::MIN]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "a million groups")]
+fn a_million_groups_and_priorities_come_and_go() {
+    let mut backlog = Priority::new();
+    for number in 0..1_000_000_u32 {
+        let order = if number % 2 == 0 {
+            in_group(number.into())
+        } else {
+            Order::priority(i32::try_from(number).unwrap())
+        };
+        backlog.push(slot(number % 100), order);
+        if number >= 99 {
+            backlog.pop().unwrap();
+        }
+    }
+    // Nothing is known of those that have gone.
+    let shown = format!("{backlog:?}").len();
+    assert!(shown < 200_000, "{shown} characters");
+    // As many at once, of which few stay: memory is given back, and their order stays.
+    for id in 100..100_000 {
+        backlog.push(slot(id), in_group(id.into()));
+    }
+    for id in 0..99_990 {
+        backlog.remove(slot(id));
+    }
+    backlog.push(slot(0), in_group(0));
+    backlog.remove(slot(0));
+    backlog.shrink();
+    let came: Vec<u32> = std::iter::from_fn(|| backlog.pop()).map(|(id, _)| id.index()).collect();
+    assert_eq!(came, (99_990..100_000).collect::<Vec<_>>());
+    backlog.shrink();
+    let shown = format!("{backlog:?}").len();
+    assert!(shown < 20_000, "{shown} characters");
+}
+
+#[test]
+fn a_group_that_empties_and_comes_back_hoards_no_credit() {
+    let (idle, busy) = (GroupId::new(1), GroupId::new(2));
+    let mut backlog = Priority::builder().weight(idle, 3).build().unwrap();
+    for id in 0..20 {
+        backlog.push(slot(id), Order::default().in_group(busy));
+    }
+    backlog.push(slot(50), Order::default().in_group(idle));
+    let mut came = |times: usize| -> Vec<u32> {
+        (0..times).filter_map(|_| backlog.pop()).map(|(id, _)| id.index()).collect()
+    };
+    assert_eq!(came(3), [0, 50, 1], "it used one of three turns");
+    assert_eq!(came(4), [2, 3, 4, 5], "and was away");
+    for id in 60..70 {
+        backlog.push(slot(id), Order::default().in_group(idle));
+    }
+    let came: Vec<u32> = (0..8).filter_map(|_| backlog.pop()).map(|(id, _)| id.index()).collect();
+    assert_eq!(came, [6, 60, 61, 62, 7, 63, 64, 65], "three in a row, neither more nor fewer");
+}
+
+#[test]
+fn orders_merge_while_delayed_as_they_would_one_after_the_other() {
+    let timer = ManualTimer::new();
+    let queue: DelayingQueue<u32, Priority> =
+        DelayingQueue::builder().timer(timer.clone()).backlog(Priority::new()).build().unwrap();
+    let second = Duration::from_secs(1);
+    queue.add_with(1, Order::priority(10));
+    queue.add_after_with(1, second, Order::priority(5).on_merge(OnMerge::Set));
+    queue.add_after_with(1, second, Order::priority(6));
+    timer.advance(second);
+    assert_eq!(queue.try_get().unwrap().order().priority, 6, "set to 5, then raised to 6");
+}
+
+#[test]
+fn orders_merge_while_the_item_is_in_hand_and_leave_raising() {
+    let queue = WorkQueue::<u32>::builder().backlog(Priority::new()).build().unwrap();
+    queue.add_with(1, Order::priority(10).on_merge(OnMerge::Set));
+    let guard = queue.try_get().unwrap();
+    assert_eq!(*guard.order(), Order::priority(10));
+    queue.add_with(1, Order::priority(2).in_group(GroupId::new(4)));
+    queue.add_with(1, Order::priority(1).on_merge(OnMerge::Lower));
+    guard.done();
+    let guard = queue.try_get().unwrap();
+    assert_eq!(*guard.order(), Order::priority(1).in_group(GroupId::new(4)));
+    // A retry by the order of the guard lowers nothing that was asked for meanwhile.
+    queue.add_with(1, Order::priority(8));
+    queue.add_with(1, *guard.order());
+    guard.done();
+    assert_eq!(queue.try_get().unwrap().order().priority, 8);
+}
+
+#[test]
+fn an_item_is_reordered_by_hand_without_an_add() {
+    let queue = WorkQueue::<u32>::builder().backlog(Priority::new()).build().unwrap();
+    assert!(!queue.reorder(&1, Order::priority(5)), "it is not there");
+    queue.add(1);
+    queue.add(2);
+    assert!(queue.reorder(&2, Order::priority(5)));
+    assert_eq!(queue.len(), 2);
+    let two = queue.try_get().unwrap();
+    assert_eq!((*two.item(), two.order().priority), (2, 5));
+    assert!(!queue.reorder(&2, Order::priority(7)), "nobody waits for it");
+    queue.add(2);
+    assert!(queue.reorder(&2, Order::priority(7)), "it will run again");
+    assert_eq!(queue.counts().to_run_again, 1);
+    two.done();
+    assert!(queue.reorder(&2, Order::priority(-1).on_merge(OnMerge::Set)));
+    assert_eq!(*queue.try_get().unwrap().item(), 1);
+    assert_eq!(queue.try_get().unwrap().order().priority, -1);
+}
