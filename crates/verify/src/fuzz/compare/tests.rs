@@ -103,6 +103,13 @@ fn warnings_of_unknown_fields_may_come_in_any_order_but_no_others() {
     assert!(!agree(&["a", "b"], &["b", "a"]), "others have an order");
 }
 
+#[test]
+fn the_parts_of_a_message_about_one_cause_have_their_order() {
+    let one = |text: &str| status(422, "Invalid", text, json!({ "causes": [{ "field": "x" }] }));
+    assert!(agree(one("x: a, b"), one("x: a, b")));
+    assert!(!agree(one("x: a, b"), one("x: b, a")));
+}
+
 fn refusal(code: u16, field: &str, message: &str) -> Value {
     json!({
         "kind": "Status", "code": code, "message": format!("Job.batch \"a\" is invalid: {field}: {message}"),
