@@ -99,9 +99,9 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// further than `max_wait` after the first of the adds that wait. Costs no memory beyond that of a delayed item, and what is
     /// remembered of an item leaves with it.
     ///
-    /// A deadline that was asked for otherwise stays in force: an item that waits for one set by
-    /// [`add_after`](Self::add_after) is never put off beyond it, and with [`SecondAdd::Earliest`](crate::SecondAdd::Earliest)
-    /// one set later ends the putting off too. An add without a delay does what
+    /// The promise holds whatever else was asked for: a deadline of [`add_after`](Self::add_after) or
+    /// [`postpone`](Self::postpone) that is later is brought forward, whatever the queue's [`SecondAdd`](crate::SecondAdd).
+    /// One that is earlier is never put off, and with [`SecondAdd::Earliest`](crate::SecondAdd::Earliest) one that is set afterwards ends the putting off too. An add without a delay does what
     /// [`immediate_add`](crate::Builder::immediate_add) says. While the item is being processed, its adds are debounced alike.
     ///
     /// # Panics

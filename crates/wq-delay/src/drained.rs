@@ -65,10 +65,34 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 pub struct Drained<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
     queue: &'q DelayingQueue<T, B, S>,
     core: wq_core::Drained<'q, T, B>,
-    /// The heap was empty when this wait on the core began, and had been filled so often by then.
+    /// The heap was empty when this wait on the core began, and had been filled so often by then. If delayed items are
+    /// not waited for: due items had been moved so often by then.
     empty_since: Option<u64>,
     /// The place among those who wait for the heap to become empty.
     id: Option<u64>,
+}
+
+impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Drained<'_, T, B, S> {
+    /// What is due is queued, also if nobody has looked yet.
+    fn poll_without_delayed(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let shared = &*self.queue.shared;
+        loop {
+            self.queue.move_due();
+            let moves = shared.lock().moves;
+            if self.empty_since != Some(moves) {
+                // An idle moment of the core from before may have been one in which something was due.
+                self.empty_since = Some(moves);
+                self.core = self.queue.core.drained();
+            }
+            if Pin::new(&mut self.core).poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            if shared.due_now().is_none() && shared.lock().moves == moves {
+                return Poll::Ready(());
+            }
+            self.empty_since = None;
+        }
+    }
 }
 
 /// Nothing in it is ever pinned.
@@ -81,9 +105,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Future for Drained<'_, T, B, S> {
         let this = self.get_mut();
         let shared = &*this.queue.shared;
         if !shared.drain_awaits_delayed || planted("drain-ignores-delayed") {
-            // What is due is queued, also if nobody has looked yet.
-            this.queue.move_due();
-            return Pin::new(&mut this.core).poll(context);
+            return this.poll_without_delayed(context);
         }
         loop {
             // The heap first: that it was empty is known before the core is asked.

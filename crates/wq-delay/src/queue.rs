@@ -62,7 +62,9 @@ impl<T> DelayingQueue<T> {
 }
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
-    /// Adds an item once this delay is over. A delay of zero is [`add`](Self::add); one beyond 584 years never ends.
+    /// Adds an item once this delay is over. A delay of zero is [`add`](Self::add), also for an item that waits: what
+    /// becomes of the deadline is then for [`ImmediateAdd`] to say, as in client-go, and not for
+    /// [`SecondAdd`](crate::SecondAdd). One beyond 584 years never ends.
     ///
     /// An item that waits already keeps one deadline: the earlier of the two, unless the builder's
     /// [`second_add`](Builder::second_add) says otherwise. Never waits.
@@ -115,7 +117,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// If `Hash` or `Eq` of the item panics. If the waker of a drain that this ends does, the item is out, and dropped.
     pub fn cancel<Q>(&self, item: &Q) -> Option<T>
     where
         T: Borrow<Q>,
@@ -188,12 +190,14 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     /// Takes no more items, now or for later. What is queued, or due already, is still handed out. The items whose
     /// deadline has not come are dropped from the queue and handed back, in the order of their deadlines; a second call
-    /// has none.
+    /// has none. If a waker panics on the way, the queue is shut down, and the next call has them.
     #[doc(alias = "ShutDown")]
     pub fn shutdown(&self) -> Vec<T> {
-        let delayed = self.end_delays();
+        let mut after = After::new();
+        let delayed = self.end_delays(&mut after);
         self.core.shutdown();
-        delayed
+        drop(after);
+        delayed.hand_out()
     }
 
     /// Shuts down and hands back all work that nobody has begun: what was queued, in the order of the backlog, then what
@@ -202,33 +206,35 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `Clone` of an item panics.
+    /// If `Clone` of an item panics. Those that were delayed can then still be had from [`shutdown`](Self::shutdown).
     #[must_use = "these items will not be handed out any more"]
     pub fn shutdown_now(&self) -> Vec<T>
     where
         T: Clone,
     {
-        let delayed = self.end_delays();
+        let mut after = After::new();
+        let delayed = self.end_delays(&mut after);
         let mut left = self.core.shutdown_now();
-        left.extend(delayed);
+        drop(after);
+        left.extend(delayed.hand_out());
         left
     }
 
-    fn end_delays(&self) -> Vec<T> {
-        let (delayed, watchers) = self.settled(|pending, after| {
-            pending.is_shut_down = !planted("shutdown-lets-adds-in");
-            let delayed = pending.heap.take_all();
-            self.shared.changed(pending, &self.core, after);
-            (delayed, pending.keepers.everybody())
-        });
-        let mut after = After::new();
+    fn end_delays(&self, after: &mut After) -> Ended<'_, T, B> {
+        self.shared.move_due(&self.core, None);
+        let mut pending = self.shared.lock();
+        pending.is_shut_down = !planted("shutdown-lets-adds-in");
+        let mut items = std::mem::take(&mut pending.not_handed_back);
+        items.extend(pending.heap.take_all().into_iter().map(|waiting| waiting.item));
+        self.shared.changed(&mut pending, &self.core, after);
+        let watchers = pending.keepers.everybody();
         if !planted("shutdown-wakes-no-keeper") {
             after.wake(watchers);
         }
         if planted("shutdown-drops-in-silence") {
-            return Vec::new();
+            items.clear();
         }
-        delayed.into_iter().map(|waiting| waiting.item).collect()
+        Ended { shared: &self.shared, items }
     }
 
     /// Runs a step under the lock, after what was due has been moved.
@@ -244,11 +250,16 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         if wish.term().deadline.is_due(now) {
             return Scheduled::Now(self.add_with(item, order));
         }
-        if self.shared.is_due_at(now) && !planted("due-item-can-be-moved") {
-            // An item that is due is queued, not delayed: no policy may move its deadline any more.
-            self.shared.move_due(&self.core, None);
-        }
         let hash = self.hasher.hash_one(&item);
+        if self.shared.is_due_at(now) && !planted("due-item-can-be-moved") {
+            // Some of what is due, whoever should have seen to it: an adder does not pay for all of it.
+            self.shared.move_some(&self.core, now, None);
+            // But no policy may move the deadline of an item that is due: it is queued, not delayed.
+            let own = self.shared.lock().heap.deadline(hash, &item);
+            if own.is_some_and(|own| own.is_due(now)) {
+                self.shared.move_due(&self.core, None);
+            }
+        }
         let _duplicate; // Dropped after the lock.
         let mut after = After::new();
         let mut pending = self.shared.lock();
@@ -293,16 +304,19 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             ImmediateAdd::Merge => {
                 let hash = self.hasher.hash_one(&item);
                 self.shared.move_due(&self.core, None);
+                let _duplicate; // Dropped after the lock.
                 let mut after = After::new();
                 let mut notices = self.core.notices();
                 let mut pending = self.shared.lock();
                 let leaves = planted("merge-leaves-the-deadline");
                 let waiting = if leaves { None } else { pending.heap.remove(hash, &item) };
-                let Some(waiting) = waiting else {
+                let Some(mut waiting) = waiting else {
                     return self.core.add_quietly(item, order, &mut notices);
                 };
+                B::merge(&mut waiting.order, order);
+                _duplicate = item;
+                // One add: a worker between two would be asked to run it again.
                 let added = self.core.add_quietly(waiting.item, waiting.order, &mut notices);
-                self.core.add_quietly(item, order, &mut notices);
                 self.shared.changed(&mut pending, &self.core, &mut after);
                 added
             }
@@ -326,6 +340,26 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         if let Some(waiting) = pending.heap.remove(hash, item) {
             self.core.add_quietly(waiting.item, waiting.order, &mut notices);
             self.shared.changed(&mut pending, &self.core, &mut after);
+        }
+    }
+}
+
+/// What a shutdown takes out. If a panic keeps it from being handed back, it stays for the next call.
+struct Ended<'q, T, B: Backlog> {
+    shared: &'q Shared<T, B>,
+    items: Vec<T>,
+}
+
+impl<T, B: Backlog> Ended<'_, T, B> {
+    fn hand_out(mut self) -> Vec<T> {
+        std::mem::take(&mut self.items)
+    }
+}
+
+impl<T, B: Backlog> Drop for Ended<'_, T, B> {
+    fn drop(&mut self) {
+        if !self.items.is_empty() {
+            self.shared.lock().not_handed_back.append(&mut self.items);
         }
     }
 }

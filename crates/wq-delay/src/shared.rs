@@ -49,6 +49,10 @@ pub(crate) struct Pending<T, B: Backlog> {
     pub(crate) is_shut_down: bool,
     /// How often the heap became non-empty: a drainer sees by it whether it was empty all the while.
     pub(crate) fills: u64,
+    /// How often due items were moved: a drainer that does not wait for delayed ones sees by it whether some were due.
+    pub(crate) moves: u64,
+    /// What a shutdown took out, and could not hand back for a panic.
+    pub(crate) not_handed_back: Vec<T>,
 }
 
 /// Those who wait until nothing is delayed.
@@ -77,6 +81,8 @@ impl<T, B: Backlog> Shared<T, B> {
             drainers: Drainers::default(),
             is_shut_down: false,
             fills: 0,
+            moves: 0,
+            not_handed_back: Vec::new(),
         };
         Self {
             pending: Mutex::new(pending),
@@ -156,22 +162,34 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
     /// it is one.
     pub(crate) fn move_due<S: BuildHasher>(&self, core: &WorkQueue<T, B, S>, by: Option<WatchId>) {
         while let Some(now) = self.due_now() {
-            let mut after = After::new();
-            let mut notices = core.notices();
-            let mut pending = self.lock();
-            if planted("drain-sees-the-gap")
-                && let Some(waiting) = pending.heap.pop_due(now)
-            {
-                self.changed(&mut pending, core, &mut after);
-                drop(pending);
-                core.add_quietly(waiting.item, waiting.order, &mut notices);
-                continue;
-            }
-            let late = self.move_batch(&mut pending, core, now, by, &mut after, &mut notices);
+            self.move_some(core, now, by);
+        }
+    }
+
+    /// Moves the first of what is due.
+    pub(crate) fn move_some<S: BuildHasher>(
+        &self,
+        core: &WorkQueue<T, B, S>,
+        now: Tick,
+        by: Option<WatchId>,
+    ) {
+        let mut after = After::new();
+        let mut notices = core.notices();
+        let mut pending = self.lock();
+        if planted("drain-sees-the-gap")
+            && let Some(waiting) = pending.heap.pop_due(now)
+        {
+            self.changed(&mut pending, core, &mut after);
             drop(pending);
-            if let Some(observer) = &self.observer {
-                late.into_iter().for_each(|late| observer.due(late));
-            }
+            core.add_quietly(waiting.item, waiting.order, &mut notices);
+            return;
+        }
+        let late = self.move_batch(&mut pending, core, now, by, &mut after, &mut notices);
+        drop(pending);
+        drop(notices); // Getters first: observers may take their time.
+        drop(after);
+        if let Some(observer) = &self.observer {
+            late.into_iter().for_each(|late| observer.due(late));
         }
     }
 
@@ -186,6 +204,7 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         notices: &mut Notices<'_, T, B>,
     ) -> Vec<Duration> {
         let mut late = Vec::new();
+        pending.moves += 1;
         let first = pending.earliest();
         let missed_by = |lag| first.is_some_and(|first| first.after(lag).is_due(now));
         {

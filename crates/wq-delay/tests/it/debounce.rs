@@ -163,3 +163,14 @@ fn what_is_remembered_of_an_item_leaves_with_it() {
     timer.advance(SECOND / 2);
     assert_eq!(runs(&queue), 1);
 }
+
+#[test]
+fn a_later_deadline_is_brought_forward() {
+    for policy in [SecondAdd::Earliest, SecondAdd::Latest, SecondAdd::Replace] {
+        let (queue, timer) = queue(policy);
+        queue.add_after(1, SECOND * 60);
+        assert_eq!(queue.add_debounced(1, debounce()), Scheduled::Moved);
+        timer.advance(SECOND);
+        assert_eq!(runs(&queue), 1, "{policy:?}");
+    }
+}

@@ -168,3 +168,65 @@ fn a_panic_while_the_last_delayed_item_is_moved_does_not_hold_up_a_drain() {
     assert!(wakes.poll(&mut drained).is_ready());
     assert_eq!(queue.len(), 0, "and the queue goes on");
 }
+
+#[test]
+fn an_idle_moment_of_the_core_is_none_while_something_is_due() {
+    let timer = ManualTimer::new();
+    let builder = DelayingQueue::<u64>::builder().timer(timer.clone()).drain_awaits_delayed(false);
+    let queue = builder.build().unwrap();
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    queue.add_after(2, SECOND);
+    let wakes = Wakes::new();
+    let mut drained = pin!(queue.drained());
+    assert!(wakes.poll(&mut drained).is_pending());
+    timer.advance(SECOND * 2);
+    guard.done(); // Nothing is queued or in flight, but 2 is due.
+    assert!(wakes.poll(&mut drained).is_pending());
+    queue.try_get().unwrap().done();
+    assert!(wakes.poll(&mut drained).is_ready());
+}
+
+/// A waker that panics.
+struct Explodes;
+
+impl std::task::Wake for Explodes {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker's");
+    }
+}
+
+#[test]
+fn a_waker_that_panics_in_a_shutdown_leaves_no_queue_half_ended_and_loses_no_item() {
+    let (queue, _timer) = queue();
+    queue.add_after(1, SECOND);
+    let mut drained = pin!(queue.drained());
+    let waker = std::task::Waker::from(Arc::new(Explodes));
+    assert!(drained.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
+    assert!(catch_unwind(AssertUnwindSafe(|| queue.shutdown())).is_err());
+    assert!(queue.is_shutting_down());
+    assert!(matches!(queue.try_get(), Err(wq_delay::TryGetError::ShutDown)));
+    assert_eq!(queue.shutdown(), [1]);
+    assert_eq!(queue.shutdown(), [0; 0]);
+}
+
+/// `Clone` panics.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct NoClone(u8);
+
+impl Clone for NoClone {
+    fn clone(&self) -> Self {
+        panic!("a clone's");
+    }
+}
+
+#[test]
+fn a_clone_that_panics_in_shutdown_now_loses_no_delayed_item() {
+    let builder = DelayingQueue::<NoClone>::builder().timer(ManualTimer::new());
+    let queue = builder.build().unwrap();
+    queue.add(NoClone(1));
+    queue.add_after(NoClone(2), SECOND);
+    let ended = catch_unwind(AssertUnwindSafe(|| queue.shutdown_now()));
+    let back = ended.unwrap_or_else(|_| queue.shutdown());
+    assert!(back.contains(&NoClone(2)), "{back:?}");
+}

@@ -112,3 +112,33 @@ fn an_add_that_waits_and_is_dropped_before_its_first_poll_joins_nothing() {
     timer.advance(hours(1));
     assert_eq!(runs(&queue), 1);
 }
+
+#[test]
+fn no_delay_is_an_add_without_one_whatever_waits() {
+    for (policy, now, later) in
+        [(ImmediateAdd::Keep, 1, 1), (ImmediateAdd::Merge, 1, 0), (ImmediateAdd::Defer, 0, 1)]
+    {
+        let (queue, timer) = queue(SecondAdd::Earliest, policy);
+        queue.add_after(1, hours(5));
+        assert!(matches!(queue.add_after(1, Duration::ZERO), Scheduled::Now(_)));
+        queue.add_at(1, queue.now());
+        assert_eq!(runs(&queue), now, "{policy:?}");
+        timer.advance(hours(5));
+        assert_eq!(runs(&queue), later, "{policy:?}");
+    }
+}
+
+#[test]
+fn a_delayed_add_does_not_pay_for_a_flood_of_due_items() {
+    let (queue, timer) = queue(SecondAdd::Replace, ImmediateAdd::Keep);
+    (0..10_000).for_each(|item| {
+        queue.add_after(item, hours(1));
+    });
+    timer.advance(hours(1));
+    queue.add_after(20_000, hours(1));
+    // Read from the queue's own books by Debug, which moves nothing.
+    let shown = format!("{queue:?}");
+    assert!(shown.contains("delayed: 9873"), "one batch was moved: {shown}");
+    assert_eq!(queue.add_after(9_999, hours(1)), Scheduled::Delayed, "it was due, and is queued");
+    assert_eq!(queue.len(), 10_000);
+}

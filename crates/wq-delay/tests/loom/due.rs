@@ -43,6 +43,16 @@ pub(crate) fn second_add_against_due() {
     assert_eq!(ready(&queue).len(), 1, "at the second");
 }
 
+/// An immediate add with Merge against a worker that takes what there is, on a clock that stands still: one run.
+pub(crate) fn merge_runs_once() {
+    let (queue, _timer) = with(SecondAdd::Earliest, ImmediateAdd::Merge);
+    queue.add_after(1, SECOND);
+    let worker = thread(&queue, |queue| ready(queue).len());
+    assert!(queue.add(1).is_accepted());
+    assert_eq!(worker.join().unwrap() + ready(&queue).len(), 1);
+    assert_eq!(queue.delayed_len(), 0);
+}
+
 /// An immediate add while the deadline of its twin passes and a worker takes what there is. Returns what was left to run once
 /// both are over.
 fn immediate_add(policy: ImmediateAdd) -> usize {
