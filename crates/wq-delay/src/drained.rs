@@ -17,7 +17,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// [`drain_awaits_delayed`](crate::Builder::drain_awaits_delayed) says otherwise, nothing is delayed.
     ///
     /// Before shutdown that means: there was such a moment after the first poll. After shutdown, which ends all delays,
-    /// it is final. This wait keeps no time: somebody must go on getting items.
+    /// it is final. A moment that nobody saw because items were delayed or moved around it may not count. This wait keeps no
+    /// time: somebody must go on getting items.
     ///
     /// # Cancel safety
     ///

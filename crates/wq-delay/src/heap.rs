@@ -20,6 +20,8 @@ const ARITY: usize = 8;
 const NONE: u32 = u32::MAX;
 /// Below this capacity, memory is never given back by itself.
 const SMALL: usize = 1024;
+/// So many items come and go before a nearly empty heap gives memory back.
+const PASSAGES: usize = 1024;
 
 /// What an insertion did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,8 +101,10 @@ pub(crate) struct DelayHeap<T, O> {
     first_free: u32,
     table: HashTable<u32>,
     next_sequence: u32,
-    /// Removals in a row that found the heap nearly empty; see `give_back`.
-    idle_removals: usize,
+    /// Items that came while the heap was nearly empty, and for which none has gone yet.
+    came: usize,
+    /// Items that went for one of those; see `give_back`.
+    passed: usize,
     /// So much room is never given back.
     reserved: usize,
 }
@@ -114,7 +118,8 @@ impl<T, O> DelayHeap<T, O> {
             first_free: NONE,
             table: HashTable::with_capacity(reserved),
             next_sequence: 0,
-            idle_removals: 0,
+            came: 0,
+            passed: 0,
             reserved,
         }
     }
@@ -170,6 +175,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         let slots = &self.slots;
         self.table.insert_unique(hash.spread(), slot, |&slot| hash_of(slots, slot));
         self.nodes.push(Node { deadline: term.deadline, sequence, slot });
+        self.note_arrival();
         self.sift_up(position);
         (Inserted::New, None)
     }
@@ -282,7 +288,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.slots = slots;
         self.first_free = NONE;
         self.nodes.shrink_to(room);
-        self.idle_removals = 0;
+        (self.came, self.passed) = (0, 0);
     }
 
     #[cfg(test)]
@@ -351,16 +357,30 @@ impl<T: Eq, O> DelayHeap<T, O> {
         Some(Waiting { item, order, deadline: node.deadline })
     }
 
-    /// Frees memory after as many removals from a nearly empty heap as it could hold: a heap that fills and empties in
-    /// turn keeps its memory, one that had a single peak does not.
-    fn give_back(&mut self) {
+    /// Whether so little of the memory is in use that some may be given back.
+    fn is_nearly_empty(&self) -> bool {
         let capacity = self.nodes.capacity();
-        if capacity <= SMALL.max(self.reserved) || self.nodes.len() >= capacity / 8 {
-            self.idle_removals = 0;
+        capacity > SMALL.max(self.reserved) && self.nodes.len() < capacity / 8
+    }
+
+    fn note_arrival(&mut self) {
+        if self.is_nearly_empty() {
+            self.came += 1;
+        } else {
+            (self.came, self.passed) = (0, 0);
+        }
+    }
+
+    /// Frees memory after a thousand items that came to a nearly empty heap and went. A burst that only comes counts nothing,
+    /// nor does one that only goes: a heap that fills and empties in turn keeps its memory, one that had a single peak does
+    /// not.
+    fn give_back(&mut self) {
+        if self.came == 0 {
             return;
         }
-        self.idle_removals += 1;
-        if self.idle_removals >= capacity / 8 {
+        self.came -= 1;
+        self.passed += 1;
+        if self.passed >= PASSAGES && self.is_nearly_empty() {
             self.shrink();
         }
     }

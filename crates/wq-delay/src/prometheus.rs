@@ -34,6 +34,9 @@ fn labels(name: &str) -> Labels {
 /// | `workqueue_delayed_depth` | gauge | items that wait for their deadline, also those that are due and that nobody has looked for |
 /// | `workqueue_delay_lateness_seconds` | histogram | from an item's deadline to the moment it was queued |
 ///
+/// The gauge is read under another lock than those of the queue below: an item that moves meanwhile may be in both or in
+/// neither.
+///
 /// Lateness beyond the timer's grain (about a millisecond with tokio) says that nobody waited in a getter: all workers were
 /// busy. [`keep_time`](DelayingQueue::keep_time) tells that time from the time in the queue.
 ///

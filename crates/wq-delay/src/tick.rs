@@ -48,7 +48,7 @@ impl TimeLine {
         Tick(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
     }
 
-    /// The instant of a tick; for one the platform cannot express, the latest it can.
+    /// The instant of a tick; for one the platform cannot express, a late one that it can.
     pub(crate) fn instant(&self, tick: Tick) -> Instant {
         let mut ahead = Duration::from_nanos(tick.0);
         loop {

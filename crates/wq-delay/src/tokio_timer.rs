@@ -13,7 +13,8 @@ use tokio::runtime::{Handle, TryCurrentError};
 ///
 /// Sleeps are rounded up by tokio to whole milliseconds, so an item comes out up to about a millisecond late, never
 /// early. Blocking getters (in [`spawn_blocking`](tokio::task::spawn_blocking), or on a thread of their own) follow the
-/// same clock.
+/// same clock, which goes on only while the runtime is driven: with a current-thread runtime that nobody blocks on they sleep
+/// past their deadlines.
 #[derive(Clone)]
 pub struct TokioTimer {
     runtime: Handle,

@@ -108,17 +108,38 @@ fn sequence_numbers_that_run_out_are_renewed_in_order() {
     assert_eq!(order, (0..20).collect::<Vec<_>>());
 }
 
-#[test]
-fn memory_of_a_single_peak_is_given_back() {
-    let mut heap = Heap::with_capacity(0);
+/// Fills it, and empties it again.
+fn burst(heap: &mut Heap) -> usize {
     for item in 0..100_000 {
         let spread = u64::from(item).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         heap.insert(spread, item, 1, Wish::At(Tick(u64::from(item)), SecondAdd::Earliest), |_, _| {});
     }
-    assert!(heap.capacity() >= 100_000);
-    while pop(&mut heap, u64::MAX - 1).is_some() {}
+    let room = heap.capacity();
+    assert!(room >= 100_000);
+    while pop(heap, u64::MAX - 1).is_some() {}
+    room
+}
+
+#[test]
+fn memory_of_a_single_peak_is_given_back() {
+    let mut heap = Heap::with_capacity(0);
+    burst(&mut heap);
+    for item in 0..1100 {
+        insert(&mut heap, item, 1, SecondAdd::Earliest);
+        assert_eq!(pop(&mut heap, 1), Some((item, 1)));
+    }
     assert!(heap.capacity() <= 2 * SMALL, "still holds room for {}", heap.capacity());
     check(&heap);
+}
+
+#[test]
+fn memory_that_burst_after_burst_needs_is_kept() {
+    let mut heap = Heap::with_capacity(0);
+    let room = burst(&mut heap);
+    for _ in 0..3 {
+        assert_eq!(heap.capacity(), room);
+        assert_eq!(burst(&mut heap), room);
+    }
 }
 
 #[test]
