@@ -1,5 +1,6 @@
 // Command go runs one round of a workload on client-go's work queue for each line that it is sent, and answers what it
-// took: "NAME VALUE...\n", or "error TEXT\n". The rounds of the peer are run between them by the program that asks.
+// took: "NAME VALUE...\n", or "error TEXT\n". The rounds of the peer are run between them by the program that asks. Called
+// with "limits" it prints what client-go's limiters answer.
 package main
 
 import (
@@ -11,6 +12,10 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 1 && os.Args[1] == "limits" {
+		recordLimits()
+		return
+	}
 	in := bufio.NewScanner(os.Stdin)
 	for in.Scan() {
 		words := strings.Fields(in.Text())
@@ -81,6 +86,11 @@ var workloads = map[string]workload{
 	"priority-readded": {2, func(n []int) []float64 { return besideReadded(n[0], n[1]) }},
 	// Threads: producers, consumers, items.
 	"contended-int64": {3, func(n []int) []float64 { return contended(n[0], n[1], n[2]) }},
+	// Limiters: keys, calls; calls; threads, calls.
+	"back-off-int64":  {2, func(n []int) []float64 { return backOff(integers(n[0]), n[1]) }},
+	"back-off-string": {2, func(n []int) []float64 { return backOff(names(n[0]), n[1]) }},
+	"tokens":          {1, func(n []int) []float64 { return tokens(n[0]) }},
+	"tokens-together": {2, func(n []int) []float64 { return tokensTogether(n[0], n[1]) }},
 	// CPUs, goroutines that wait, items in a burst, bursts.
 	"waiting": {4, func(n []int) []float64 { return waiting(n[0], n[1], n[2], n[3]) }},
 }
