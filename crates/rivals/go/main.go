@@ -84,6 +84,8 @@ var workloads = map[string]workload{
 	"priority-int64-prometheus": {2, func(n []int) []float64 { return prioritised(integers(n[0]), n[1], "measured") }},
 	// Keys in flight that were added again, operations.
 	"priority-readded": {2, func(n []int) []float64 { return besideReadded(n[0], n[1]) }},
+	// Keys that are delayed.
+	"add-after-int64": {1, func(n []int) []float64 { return addAfter(integers(n[0])) }},
 	// Threads: producers, consumers, items.
 	"contended-int64": {3, func(n []int) []float64 { return contended(n[0], n[1], n[2]) }},
 	// Limiters: keys, calls; calls; threads, calls.
