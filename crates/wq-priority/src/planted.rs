@@ -31,5 +31,4 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("merge-lowers", "an add of a lower priority lowers an item that waits"),
     ("raised-item-keeps-its-place", "an item that is raised stays in its line"),
     ("remove-leaves-its-count", "an item that is taken out still counts as one of its priority"),
-    ("overflow-label-loses-one", "one priority too many, and the label for all others does not count it"),
 ];

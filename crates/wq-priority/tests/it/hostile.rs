@@ -98,6 +98,18 @@ fn a_group_that_empties_and_comes_back_hoards_no_credit() {
 }
 
 #[test]
+fn the_turns_of_a_group_that_left_are_not_counted_for_the_next() {
+    let (left, next, last) = (GroupId::new(1), GroupId::new(2), GroupId::new(3));
+    let mut backlog = Priority::builder().weight(next, 3).build().unwrap();
+    let ids = [(50, left), (0, next), (1, next), (2, next), (3, next), (100, last), (101, last)];
+    for (id, group) in ids {
+        backlog.push(slot(id), Order::default().in_group(group));
+    }
+    let came: Vec<u32> = std::iter::from_fn(|| backlog.pop()).map(|(id, _)| id.index()).collect();
+    assert_eq!(came, [50, 0, 1, 2, 100, 3, 101]);
+}
+
+#[test]
 fn orders_merge_while_delayed_as_they_would_one_after_the_other() {
     let timer = ManualTimer::new();
     let queue: DelayingQueue<u32, Priority> =
