@@ -20,7 +20,7 @@ const LEAST: usize = 2;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Most bugs show with few preemptions, and two take a tenth of the time of three.
 const PREEMPTIONS: &str = "2";
-const SCHEDULES: &str = "1800";
+const SCHEDULES: &str = "3000";
 const HISTORIES: &str = "2000";
 
 /// The kinds of checks, in the order of the table.
