@@ -140,11 +140,17 @@ fn theirs(keys: &[u64], delays: &[Duration], work: Work) -> Result<f64> {
             }
         };
         if let Work::Insert = work {
-            return alone(keys.len(), || Ok(add(&mut queue, 1)));
+            return alone(keys.len(), || {
+                add(&mut queue, 1);
+                Ok(())
+            });
         }
         add(&mut queue, 1);
         if let Work::Earlier = work {
-            return alone(keys.len(), || Ok(add(&mut queue, 2)));
+            return alone(keys.len(), || {
+                add(&mut queue, 2);
+                Ok(())
+            });
         }
         tokio::time::advance(MINUTE + Duration::from_millis(2)).await;
         alone(keys.len(), || {
