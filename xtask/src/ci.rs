@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::process::{Deadline, end_with_us, is_installed, run, shown, status};
 use crate::stage::{self, Group, Stage, Verdict};
@@ -268,7 +268,12 @@ fn features(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
 }
 
 fn package(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
+    // A folder that no run before had: cargo keeps the sources that it packs by folder and version, and would check a crate beside
+    // those of an earlier commit.
+    let folder = tempfile::Builder::new().prefix("package-").tempdir_in(workspace.target_dir());
+    let folder = folder.context("cannot make a folder for the packages")?;
     let mut command = workspace.cargo(&["package", "--locked", "--workspace", "--allow-dirty", "--quiet"]);
+    command.arg("--target-dir").arg(folder.path());
     for package in workspace.unpublished() {
         command.args(["--exclude", &package.name]);
     }
