@@ -109,6 +109,11 @@ where
         }
     }
 
+    fn is_in_force(&self) -> bool {
+        let HandOut { shared, ticket } = &self.hand_out;
+        ticket.is_some_and(|ticket| shared.lock().state.is_in_force(ticket))
+    }
+
     /// Becomes the guard of the next item, if there is one.
     #[inline]
     fn done_and_get(self) -> Result<Self, TryGetError>
@@ -200,6 +205,13 @@ macro_rules! guard {
             #[inline]
             pub const fn order(&self) -> &B::Order {
                 &self.0.order
+            }
+
+            /// Whether the item is still in this guard's hands: not after
+            /// [`WorkQueue::abandon`](crate::WorkQueue::abandon).
+            #[must_use]
+            pub fn is_in_force(&self) -> bool {
+                self.0.is_in_force()
             }
 
             /// Ends the work on the item; dropping the guard does the same. If the item was added meanwhile it is queued

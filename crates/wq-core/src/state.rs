@@ -314,6 +314,16 @@ impl<T, B: Backlog> State<T, B> {
         }
     }
 
+    /// Whether this hand-out has not ended yet.
+    pub(crate) fn is_in_force(&self, ticket: Ticket) -> bool {
+        match self.slab.get(ticket.slot()) {
+            Some(Slot::Held { meta, .. }) => {
+                meta.generation() == ticket.generation() && meta.phase() != Phase::Queued
+            }
+            _ => false,
+        }
+    }
+
     /// Ends the hand-out of an item whose guard was forgotten, as `done` would. `Stale` if nobody holds it.
     pub(crate) fn abandon<Q>(&mut self, item: &Q, hash: ItemHash, now: Option<Instant>) -> Finished<T>
     where

@@ -79,17 +79,30 @@ impl ShortHash {
     }
 }
 
-/// How far debounced adds may put an item off. Never zero, so that a free slot costs no extra word.
+/// How far debounced adds may put an item off, and in the highest bit whether all that asked for it is revocable. Never
+/// zero, so that a free slot costs no extra word.
 #[derive(Debug, Clone, Copy)]
 struct Limit(NonZeroU64);
 
 impl Limit {
-    fn of(term: Term) -> Self {
-        Self(NonZeroU64::new(term.limit.0).unwrap_or(NonZeroU64::MIN))
+    const REVOCABLE: u64 = 1 << 63;
+    /// From here on (292 years) there is no limit.
+    const FAR: u64 = Self::REVOCABLE - 1;
+
+    fn of(term: Term, is_revocable: bool) -> Self {
+        let mark = if is_revocable { Self::REVOCABLE } else { 0 };
+        Self(NonZeroU64::new(term.limit.0.min(Self::FAR) | mark).unwrap_or(NonZeroU64::MIN))
     }
 
     fn tick(self) -> Tick {
-        Tick(self.0.get())
+        match self.0.get() & Self::FAR {
+            Self::FAR => Tick::NEVER,
+            limit => Tick(limit),
+        }
+    }
+
+    fn is_revocable(self) -> bool {
+        self.0.get() & Self::REVOCABLE != 0
     }
 }
 
@@ -160,7 +173,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
             let position = *position as usize;
             let old = self.nodes[position].deadline;
             let term = wish.after(Term { deadline: old, limit: limit.tick() });
-            *limit = Limit::of(term);
+            *limit = Limit::of(term, limit.is_revocable() && wish.is_revocable());
             if term.deadline == old {
                 return (Inserted::Kept, Some(item));
             }
@@ -170,7 +183,13 @@ impl<T: Eq, O> DelayHeap<T, O> {
         let sequence = self.take_sequence();
         let position = self.nodes.len();
         let term = wish.term();
-        let held = Slot::Held { item, order, hash, position: index(position), limit: Limit::of(term) };
+        let held = Slot::Held {
+            item,
+            order,
+            hash,
+            position: index(position),
+            limit: Limit::of(term, wish.is_revocable()),
+        };
         let slot = self.occupy(held);
         let slots = &self.slots;
         self.table.insert_unique(hash.spread(), slot, |&slot| hash_of(slots, slot));
@@ -191,6 +210,22 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.take_at(position)
     }
 
+    /// Takes a waiting item out if all that asked for it is revocable.
+    pub(crate) fn revoke<Q>(&mut self, hash: u64, item: &Q) -> Option<Waiting<T, O>>
+    where
+        T: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let slot = self.find(ShortHash::of(hash), item)?;
+        match self.slots.get(slot as usize) {
+            Some(Slot::Held { position, limit, .. }) if limit.is_revocable() => {
+                let position = *position as usize;
+                self.take_at(position)
+            }
+            _ => None,
+        }
+    }
+
     /// Moves the deadline of a waiting item to `until` if that is later. False: the item does not wait.
     pub(crate) fn postpone<Q>(&mut self, hash: u64, item: &Q, until: Tick) -> bool
     where
@@ -205,7 +240,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         let position = *position as usize;
         let old = self.nodes[position].deadline;
         let term = Term { deadline: old, limit: limit.tick() }.postponed(until);
-        *limit = Limit::of(term);
+        *limit = Limit::of(term, limit.is_revocable());
         if term.deadline != old {
             self.reposition(position, term.deadline);
         }
@@ -232,7 +267,9 @@ impl<T: Eq, O> DelayHeap<T, O> {
     ) -> Result<(), O> {
         let Some(slot) = self.find(ShortHash::of(hash), item) else { return Err(order) };
         match self.slots.get_mut(slot as usize) {
-            Some(Slot::Held { order: held, .. }) => {
+            Some(Slot::Held { order: held, limit, .. }) => {
+                let term = Term { deadline: Tick(0), limit: limit.tick() };
+                *limit = Limit::of(term, false);
                 if !planted("joined-order-is-lost") {
                     merge(held, order);
                 }

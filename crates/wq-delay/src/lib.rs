@@ -6,6 +6,7 @@ mod builder;
 mod forward;
 mod get;
 mod debounce;
+mod revocable;
 mod drained;
 mod scheduled;
 mod wish;

@@ -240,6 +240,11 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// Runs a step under the lock, after what was due has been moved.
     pub(crate) fn settled<R>(&self, step: impl FnOnce(&mut Pending<T, B>, &mut After) -> R) -> R {
         self.shared.move_due(&self.core, None);
+        self.look(step)
+    }
+
+    /// Runs a step under the lock.
+    pub(crate) fn look<R>(&self, step: impl FnOnce(&mut Pending<T, B>, &mut After) -> R) -> R {
         let mut after = After::new();
         let mut pending = self.shared.lock();
         step(&mut pending, &mut after)
@@ -248,7 +253,9 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     pub(crate) fn schedule(&self, item: T, order: B::Order, wish: Wish, now: Tick) -> Scheduled {
         self.tell_retried();
         if wish.term().deadline.is_due(now) {
-            return Scheduled::Now(self.add_with(item, order));
+            let is_revocable = wish.is_revocable();
+            let policy = if is_revocable { ImmediateAdd::Keep } else { self.shared.immediate_add };
+            return Scheduled::Now(self.add_by(policy, item, order));
         }
         let hash = self.hasher.hash_one(&item);
         if self.shared.is_due_at(now) && !planted("due-item-can-be-moved") {

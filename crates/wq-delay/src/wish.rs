@@ -46,15 +46,21 @@ pub(crate) struct Term {
 pub(crate) enum Wish {
     /// This deadline, and what it does to another.
     At(Tick, SecondAdd),
+    /// The same, of one who may take it back as long as nobody else has asked for the item.
+    Revocable(Tick, SecondAdd),
     /// The end of a quiet period that begins with this add, and when the item is due however many follow.
     Debounced { quiet: Tick, limit: Tick },
 }
 
 impl Wish {
+    pub(crate) const fn is_revocable(self) -> bool {
+        matches!(self, Self::Revocable(..))
+    }
+
     /// For an item that does not wait yet.
     pub(crate) fn term(self) -> Term {
         match self {
-            Self::At(deadline, _) => Term { deadline, limit: deadline },
+            Self::At(deadline, _) | Self::Revocable(deadline, _) => Term { deadline, limit: deadline },
             Self::Debounced { quiet, limit } => Term { deadline: quiet.min(limit), limit },
         }
     }
@@ -62,7 +68,7 @@ impl Wish {
     /// For an item that waits.
     pub(crate) fn after(self, held: Term) -> Term {
         match self {
-            Self::At(new, policy) => {
+            Self::At(new, policy) | Self::Revocable(new, policy) => {
                 Term { deadline: policy.of(held.deadline, new), limit: policy.of(held.limit, new) }
             }
             Self::Debounced { quiet, limit } => {

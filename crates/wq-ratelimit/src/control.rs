@@ -24,7 +24,7 @@ pub enum DuringBackoff {
     /// Of a parked item too.
     Clear,
     /// The item waits for its retry, and the event with it: nothing shortens a back-off. An event that comes while the item
-    /// is being worked on still runs it again at once.
+    /// is being worked on still runs it again at once, unless a retry from before waits then: it joins that one.
     Defer,
 }
 
@@ -43,6 +43,15 @@ pub(crate) enum Ask {
     Class(Class),
     NotBefore(Instant),
     With(Duration, Combine),
+}
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    /// The end of an attempt, which may be the last.
+    Finish,
+    /// Somebody who adds the item: what it waits for already is not put off.
+    Add,
 }
 
 /// When an item is to be added again.
@@ -64,22 +73,15 @@ pub(crate) struct Control<T, L, O, S> {
 }
 
 impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Control<T, L, O, S> {
-    /// The item failed at `now`: when it runs again. One that has no retries left has none only if it `may_park`.
-    pub(crate) fn retry(
-        &mut self,
-        item: &T,
-        now: Instant,
-        ask: Ask,
-        may_park: bool,
-        discarded: &mut Vec<T>,
-    ) -> When {
+    /// The item failed at `now`: when it runs again. One that has no retries left has none only at its end.
+    pub(crate) fn retry(&mut self, item: &T, now: Instant, ask: Ask, by: By, discarded: &mut Vec<T>) -> When {
         if !self.rules.count_early_attempts
             && !planted("early-attempt-counts")
             && let Some(until) = self.windows.open(item, now)
         {
-            return self.early(item, now, until, ask);
+            return self.early(item, now, until, ask, by);
         }
-        if may_park && self.is_spent(item) {
+        if by == By::Finish && self.is_spent(item) {
             return When::Never;
         }
         let limiter = &mut self.limiter;
@@ -104,7 +106,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
     }
 
     /// The item failed although it was to wait until then.
-    fn early(&mut self, item: &T, now: Instant, until: Instant, ask: Ask) -> When {
+    fn early(&mut self, item: &T, now: Instant, until: Instant, ask: Ask, by: By) -> When {
         if planted("early-attempt-runs-at-once") {
             return When::Now;
         }
@@ -118,7 +120,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
                 (Some(own), Combine::Max | Combine::Sum) => until.max(own),
             },
         };
-        if at != until {
+        if at < until || by == By::Finish {
             self.windows.extend(item, at);
         }
         When::At(at)

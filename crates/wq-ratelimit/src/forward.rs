@@ -22,7 +22,8 @@ where
     ///
     /// # Panics
     ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// If `Hash` or `Eq` of the item panics; with [`DuringBackoff::Clear`](crate::DuringBackoff::Clear) also if the limiter
+    /// does, or `Clone` of the item: nothing is added then.
     #[doc(alias = "Add")]
     #[inline]
     pub fn add(&self, item: T) -> Added {
@@ -33,13 +34,21 @@ where
     ///
     /// # Panics
     ///
-    /// If `Hash` or `Eq` of the item, or the backlog, panics.
+    /// As [`add`](Self::add), and if the backlog panics.
     #[inline]
     pub fn add_with(&self, item: T, order: B::Order) -> Added {
-        match self.inner.event(&item) {
+        let (policy, mark) = self.inner.event(&item);
+        let mark = mark.map(|mark| (item.clone(), mark));
+        let added = match policy {
             None => self.inner.queue.add_with(item, order),
             Some(policy) => self.inner.queue.add_by(policy, item, order),
+        };
+        if let Some((item, mark)) = mark
+            && !added.is_accepted()
+        {
+            self.inner.park_again(&item, mark); // The queue was shut down in between.
         }
+        added
     }
 
     /// As [`add`](Self::add), by reference: the item is only made if it is not queued yet.
@@ -278,7 +287,7 @@ impl<T: Hash + Eq + Clone, L, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L
     }
 
     /// Ends the processing of an item whose guard was forgotten, as if the guard had ended now. Says whether somebody held
-    /// the item; that holder's guard has no effect any more.
+    /// the item; that holder's guard has no effect any more (one that is finishing at this very moment may still).
     ///
     /// # Panics
     ///

@@ -1,6 +1,7 @@
 //! Guards: an item in hand, and the one call that ends the work on it.
 
 use crate::outcome::Outcome;
+use crate::planted::planted;
 use crate::queue::Ending;
 use std::fmt;
 use std::sync::Arc;
@@ -45,6 +46,10 @@ macro_rules! guard {
             }
 
             /// How many attempts were counted before this one: 0 for a first.
+            ///
+            /// # Panics
+            ///
+            /// If `Hash` or `Eq` of the item, or the limiter, panics.
             #[must_use]
             #[doc(alias = "NumRequeues")]
             pub fn num_requeues(&self) -> u32 {
@@ -52,14 +57,25 @@ macro_rules! guard {
             }
 
             /// Ends the work on the item, and says how it went. For a retry: what became of it, which may be
-            /// [`Scheduled::ShutDown`]; `None` if none was asked for, or the item was parked.
+            /// [`Scheduled::ShutDown`]; `None` if none was asked for, if the item was parked, and if it was
+            /// [abandoned](crate::RateLimitingQueue::abandon) before: the guard has no effect then, on the attempts neither.
             ///
             /// An add that came meanwhile is not forgotten: the item is then queued again at once.
+            ///
+            /// # Panics
+            ///
+            /// If `Hash`, `Eq` or `Clone` of the item, the limiter or the backlog panics. This guard has ended in any case.
             pub fn finish(self, outcome: Outcome) -> Option<Scheduled> {
                 // Before the guard ends: no moment in between at which the item is nowhere.
-                let scheduled = self.queue.end(self.held.item(), self.held.order(), outcome);
+                let scheduled = self.end(outcome);
                 self.held.done();
                 scheduled
+            }
+
+            fn end(&self, outcome: Outcome) -> Option<Scheduled> {
+                // Somebody else may have the item by now: nothing of it is for this guard to change.
+                let is_over = !self.held.is_in_force() && !planted("stale-guard-counts");
+                if is_over { None } else { self.queue.end(self.held.item(), self.held.order(), outcome) }
             }
 
             /// Ends the work without a word to the limiter; dropping the guard does the same.
@@ -86,12 +102,17 @@ macro_rules! guard {
             ///
             /// # Errors
             ///
-            /// [`TryGetError`] if there is no next item. This guard has ended in any case.
+            /// [`TryGetError`] if there is no next item. This guard has ended in any case. What became of a retry is not said;
+            /// where that matters (one after shutdown is refused), call [`finish`](Self::finish).
+            ///
+            /// # Panics
+            ///
+            /// As [`finish`](Self::finish), and if `Clone` of the next item panics.
             pub fn finish_and_get(self, outcome: Outcome) -> Result<Self, TryGetError>
             where
                 T: Clone,
             {
-                let _ = self.queue.end(self.held.item(), self.held.order(), outcome);
+                let _ = self.end(outcome);
                 self.done_and_get()
             }
         }

@@ -20,6 +20,11 @@ use std::time::{Duration, Instant};
 ///
 /// What counts an attempt is parked instead once the builder's [`retry_limit`](crate::Builder::retry_limit) is reached; an
 /// attempt that an event brought about before its time does not count, and does not move the next one.
+///
+/// A retry that an earlier outcome has asked for, and that waits still because an event brought the item here, is replaced by
+/// what this one says: it does not come out after `Success`, `Park` or `GiveUp`, nor before `d` or `t`. That also goes for one
+/// that fell due during the work, unless another get has queued it in the meantime: that is as an add during the work. What a
+/// user has asked for (`add`, `add_after`, `add_rate_limited`) is never taken back, nor a retry that it has joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -41,7 +46,7 @@ pub enum Outcome {
         combine: Combine,
     },
     /// It failed, and it makes no sense to try before this instant: as [`Retry`](Self::Retry), but not before. What waits of
-    /// the item already waits so long too; only an add without a delay brings it back earlier.
+    /// the item already, also for a user, waits so long too; only an add without a delay brings it back earlier.
     RetryNotBefore(Instant),
     /// It failed, and nothing will change by itself: it waits, [listed](crate::RateLimitingQueue::parked), for the next add
     /// or to be [released](crate::RateLimitingQueue::release). The attempts stay as they are.

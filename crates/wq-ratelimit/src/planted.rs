@@ -41,5 +41,6 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
         "floor-ignored-by-waiting-retry",
         "a retry from before comes out although the item is not to run before later",
     ),
+    ("stale-guard-counts", "a guard whose item was abandoned changes what its next holder has to do with"),
     ("success-keeps-attempts", "an item that went well keeps its attempts"),
 ];

@@ -1,7 +1,7 @@
 //! `RateLimitingQueue`: the handle, the retry verbs, and the end of an item's work.
 
 use crate::builder::{Builder, NoLimiter};
-use crate::control::{Ask, Control, DuringBackoff, When};
+use crate::control::{Ask, By, Control, DuringBackoff, When};
 use crate::limiter::RateLimiter;
 use crate::outcome::{Combine, Outcome};
 use crate::parked::Mark;
@@ -12,7 +12,7 @@ use hashbrown::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wq_delay::{Backlog, DefaultHasher, DelayingQueue, Fifo, ImmediateAdd, Scheduled};
 
 /// A delaying queue that knows how long a failed item has to wait.
@@ -77,12 +77,13 @@ where
     ///
     /// As [`add_rate_limited`](Self::add_rate_limited), and if the backlog panics.
     pub fn add_rate_limited_with(&self, item: T, order: B::Order) -> Scheduled {
-        let when = self.inner.when(&item, &order, Ask::Limiter, false);
+        let when = self.inner.when(&item, Ask::Limiter, By::Add);
         self.inner.add_when(item, order, when)
     }
 
     /// As [`add_rate_limited`](Self::add_rate_limited), with a delay of the caller's, which is combined with the limiter's:
-    /// `Combine::Min` is what controller-runtime's priority queue does with `After` and `RateLimited` together.
+    /// `Combine::Min` is what controller-runtime's priority queue does with `After` and `RateLimited` together. Of an item
+    /// that waits already the earlier time counts.
     ///
     /// # Panics
     ///
@@ -90,7 +91,7 @@ where
     #[doc(alias = "AddWithOpts")]
     pub fn add_rate_limited_after(&self, item: T, delay: Duration, combine: Combine) -> Scheduled {
         let order = B::Order::default();
-        let when = self.inner.when(&item, &order, Ask::With(delay, combine), false);
+        let when = self.inner.when(&item, Ask::With(delay, combine), By::Add);
         self.inner.add_when(item, order, when)
     }
 
@@ -163,22 +164,25 @@ where
         is_marked && !self.inner.is_in_queue(item)
     }
 
-    /// Adds a parked item, with the order that it was parked with and all its retries. False if it is not parked.
+    /// Adds a parked item, with the order that it was parked with and all its retries. False if it is not parked, and after
+    /// shutdown: it stays parked then.
     ///
     /// # Panics
     ///
     /// If `Hash` or `Eq` of the item, the limiter or the backlog panics.
     pub fn release(&self, item: &T) -> bool {
-        if !self.is_parked(item) {
+        if self.is_shutting_down() || !self.is_parked(item) {
             return false;
         }
         let Some(mark) = self.inner.forget(item) else { return false };
-        let order = if planted("parked-loses-order") { B::Order::default() } else { mark.order };
-        self.inner.queue.add_with(item.clone(), order).is_accepted()
+        let order = if planted("parked-loses-order") { B::Order::default() } else { mark.order.clone() };
+        let is_accepted = self.inner.queue.add_with(item.clone(), order).is_accepted();
+        if !is_accepted {
+            self.inner.park_again(item, mark); // The queue was shut down in between.
+        }
+        is_accepted
     }
 }
-
-const CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 60 * 60);
 
 /// What a guard needs of its queue, without the types of the limiter and the hasher.
 pub(crate) trait Ending<T, B: Backlog> {
@@ -200,25 +204,41 @@ where
             Outcome::Success if planted("success-keeps-attempts") => return None,
             Outcome::Success | Outcome::GiveUp => {
                 self.forget(item);
+                self.take_back(item);
                 return None;
             }
             Outcome::Park => {
-                self.park(item, order());
+                self.park(item, self.with_taken_back(item, order()));
                 return None;
             }
             Outcome::RetryAfter(delay) => {
-                return Some(self.queue.add_after_with(item.clone(), delay, order()));
+                let deadline = self.queue.now().checked_add(delay);
+                let order = self.with_taken_back(item, order());
+                return Some(self.queue.add_revocable(item.clone(), deadline, order));
             }
             Outcome::Retry => Ask::Limiter,
             Outcome::RetryAs(class) => Ask::Class(class),
             Outcome::RetryWith { delay, combine } => Ask::With(delay, combine),
             Outcome::RetryNotBefore(floor) => Ask::NotBefore(floor),
         };
-        let order = order();
-        match self.when(item, &order, ask, true) {
-            Some(When::Never) => None,
-            when => Some(self.add_when(item.clone(), order, when)),
+        // The limiter first: if it panics, the retry from before still waits.
+        let Some(when) = self.when(item, ask, By::Finish) else { return Some(Scheduled::ShutDown) };
+        let order = self.with_taken_back(item, order());
+        if let Ask::NotBefore(floor) = ask
+            && when != When::Never
+        {
+            self.queue.postpone(item, floor);
         }
+        let deadline = match when {
+            When::Never => {
+                self.park(item, order);
+                return None;
+            }
+            When::Now => Some(self.queue.now()),
+            When::At(deadline) => Some(deadline),
+            When::After(_) => None,
+        };
+        Some(self.queue.add_revocable(item.clone(), deadline, order))
     }
 
     fn num_requeues(&self, item: &T) -> u32 {
@@ -238,7 +258,7 @@ where
     S: BuildHasher,
 {
     /// Counts an attempt that failed, and says when the item runs again. `None`: the queue is shut down.
-    fn when(&self, item: &T, order: &B::Order, ask: Ask, may_park: bool) -> Option<When> {
+    fn when(&self, item: &T, ask: Ask, by: By) -> Option<When> {
         if self.queue.is_shutting_down() && !planted("rejected-add-counts") {
             return None;
         }
@@ -246,16 +266,10 @@ where
         let mut discarded = Vec::new(); // Dropped after the lock, as is the mark.
         let (when, _mark) = {
             let mut control = self.control.lock();
-            let when = control.retry(item, now, ask, may_park, &mut discarded);
-            let mark = match when {
-                When::Never => Some(control.park(item, order.clone(), now, &mut discarded)),
-                _ => control.parked.take(item, &mut discarded),
-            };
+            let when = control.retry(item, now, ask, by, &mut discarded);
+            let mark = if when == When::Never { None } else { control.parked.take(item, &mut discarded) };
             (when, mark)
         };
-        if !planted("floor-ignored-by-waiting-retry") {
-            self.hold_back(item, now, ask, when);
-        }
         Some(when)
     }
 
@@ -268,18 +282,18 @@ where
         }
     }
 
-    /// A retry from before may still wait, if an event has brought the item here in the meantime: it may not come out
-    /// before what was asked for.
-    fn hold_back(&self, item: &T, now: Instant, ask: Ask, when: When) {
-        let floor = match (ask, when) {
-            (_, When::Never) => None,
-            (Ask::NotBefore(floor), _) => Some(floor),
-            (Ask::With(_, Combine::Max | Combine::Sum), When::At(at)) => Some(at),
-            // Longer than the clock can show.
-            (Ask::With(_, Combine::Max | Combine::Sum), When::After(_)) => now.checked_add(CENTURY),
-            _ => None,
-        };
-        floor.map(|floor| self.queue.postpone(item, floor));
+    /// A retry from before may still wait, if an event has brought the item here in the meantime: what this attempt says
+    /// takes its place. What others have asked for stays.
+    fn take_back(&self, item: &T) -> Option<B::Order> {
+        if planted("floor-ignored-by-waiting-retry") { None } else { self.queue.revoke(item) }
+    }
+
+    /// Its order goes into the one that comes after it.
+    fn with_taken_back(&self, item: &T, mut order: B::Order) -> B::Order {
+        if let Some(before) = self.take_back(item) {
+            B::merge(&mut order, before);
+        }
+        order
     }
 
     fn park(&self, item: &T, order: B::Order) {
@@ -288,20 +302,27 @@ where
         let _mark = self.control.lock().park(item, order, now, &mut discarded);
     }
 
+    /// The add that was to take it out was refused.
+    pub(crate) fn park_again(&self, item: &T, mark: Mark<B::Order>) {
+        let now = self.queue.now();
+        let mut discarded = Vec::new(); // Dropped after the lock, as is the mark.
+        let _mark = self.control.lock().parked.park(item, mark, now, &mut discarded);
+    }
+
     fn forget(&self, item: &T) -> Option<Mark<B::Order>> {
         let mut discarded = Vec::new(); // Dropped after the lock.
         self.control.lock().forget(item, &mut discarded)
     }
 
-    /// What an add without a delay is to do with an item that is delayed, if its queue's own policy is not to decide.
-    pub(crate) fn event(&self, item: &T) -> Option<ImmediateAdd> {
-        if !self.minds_events() {
-            return None;
+    /// What an add without a delay is to do with an item that is delayed, if its queue's own policy is not to decide; and
+    /// the mark of one that was parked.
+    pub(crate) fn event(&self, item: &T) -> (Option<ImmediateAdd>, Option<Mark<B::Order>>) {
+        if !self.minds_events() || self.queue.is_shutting_down() {
+            return (None, None);
         }
         let now = self.queue.now();
-        let mut discarded = Vec::new(); // Dropped after the lock, as is the mark.
-        let (policy, _mark) = self.control.lock().event(item, now, &mut discarded);
-        policy
+        let mut discarded = Vec::new(); // Dropped after the lock.
+        self.control.lock().event(item, now, &mut discarded)
     }
 
     fn is_in_queue(&self, item: &T) -> bool {

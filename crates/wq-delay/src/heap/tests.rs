@@ -4,6 +4,7 @@ use super::{DelayHeap, Inserted, NONE, SMALL, Slot, Waiting};
 use crate::tick::Tick;
 use crate::wish::{SecondAdd, Wish};
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 
 type Heap = DelayHeap<u32, u32>;
 
@@ -171,6 +172,8 @@ fn room_that_was_reserved_is_kept() {
 #[derive(Debug, Clone)]
 enum Op {
     Insert(u32, u64),
+    InsertRevocable(u32, u64),
+    Revoke(u32),
     Remove(u32),
     Postpone(u32, u64),
     PopDue(u64),
@@ -185,6 +188,8 @@ fn op() -> impl Strategy<Value = Op> {
     let time = prop_oneof![9 => 0..50u64, 1 => Just(u64::MAX)];
     prop_oneof![
         10 => (item.clone(), time.clone()).prop_map(|(item, at)| Op::Insert(item, at)),
+        5 => (item.clone(), time.clone()).prop_map(|(item, at)| Op::InsertRevocable(item, at)),
+        3 => item.clone().prop_map(Op::Revoke),
         3 => item.clone().prop_map(Op::Remove),
         3 => (item.clone(), time.clone()).prop_map(|(item, at)| Op::Postpone(item, at)),
         6 => time.prop_map(Op::PopDue),
@@ -200,6 +205,7 @@ fn op() -> impl Strategy<Value = Op> {
 struct Sorted {
     entries: Vec<(u64, u64, u32, u32)>,
     insertions: u64,
+    revocable: BTreeSet<u32>,
 }
 
 impl Sorted {
@@ -210,6 +216,7 @@ impl Sorted {
     fn insert(&mut self, item: u32, at: u64, policy: SecondAdd) -> Inserted {
         self.insertions += 1;
         let number = self.insertions;
+        self.revocable.remove(&item);
         let Some(entry) = self.at(item) else {
             self.entries.push((at, number, item, 1));
             return Inserted::New;
@@ -230,6 +237,7 @@ impl Sorted {
     fn take(&mut self, item: u32) -> Option<(u32, u32, u64)> {
         let at = self.entries.iter().position(|entry| entry.2 == item)?;
         let (deadline, _, item, order) = self.entries.remove(at);
+        self.revocable.remove(&item);
         Some((item, order, deadline))
     }
 
@@ -259,6 +267,20 @@ proptest! {
                 Op::Insert(item, at) => {
                     prop_assert_eq!(insert(&mut heap, item, at, policy), sorted.insert(item, at, policy));
                 }
+                Op::InsertRevocable(item, at) => {
+                    let was = sorted.revocable.contains(&item);
+                    let wish = Wish::Revocable(Tick(at), policy);
+                    let inserted = heap.insert(hash(item), item, 1, wish, |held, new| *held += new).0;
+                    prop_assert_eq!(inserted, sorted.insert(item, at, policy));
+                    if was || inserted == Inserted::New {
+                        sorted.revocable.insert(item);
+                    }
+                }
+                Op::Revoke(item) => {
+                    let is_revocable = sorted.revocable.contains(&item);
+                    let expected = if is_revocable { sorted.take(item) } else { None };
+                    prop_assert_eq!(heap.revoke(hash(item), &item).map(plain), expected);
+                }
                 Op::Remove(item) => {
                     prop_assert_eq!(heap.remove(hash(item), &item).map(plain), sorted.take(item));
                 }
@@ -276,11 +298,13 @@ proptest! {
                     prop_assert_eq!(heap.pop_due(Tick(now)).map(plain), sorted.pop_due(now));
                 }
                 Op::MergeInto(item) => {
+                    sorted.revocable.remove(&item);
                     let merged = heap.merge_into(hash(item), &item, 3, |held, new| *held += new).is_ok();
                     prop_assert_eq!(merged, sorted.at(item).map(|entry| entry.3 += 3).is_some());
                 }
                 Op::Shrink => heap.shrink(),
                 Op::TakeAll => {
+                    sorted.revocable.clear();
                     let mut all: Vec<_> = sorted.entries.drain(..).collect();
                     all.sort_unstable();
                     let all: Vec<_> = all.into_iter().map(|(at, _, item, order)| (item, order, at)).collect();

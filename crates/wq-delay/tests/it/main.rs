@@ -7,6 +7,7 @@ mod debounce;
 mod drain;
 mod idle;
 mod policies;
+mod revocable;
 #[cfg(feature = "prometheus")]
 mod prometheus;
 mod timekeeping;

@@ -9,4 +9,5 @@ mod finish;
 mod limiters;
 mod metrics;
 mod recorded;
+mod taken_back;
 mod upstream;

@@ -37,9 +37,12 @@ pub(crate) struct Naive {
     marked: BTreeSet<u8>,
     /// Deadline, number, item.
     pub(crate) delayed: Vec<(u64, u64, u8)>,
+    /// Those of them that only outcomes have asked for.
+    own: BTreeSet<u8>,
     pub(crate) queued: Vec<u8>,
-    /// Items in hand, and whether they run again.
-    processing: BTreeMap<u8, bool>,
+    /// Items in hand, whether they run again, and which hand-out it is.
+    processing: BTreeMap<u8, (bool, u64)>,
+    hand_outs: u64,
 }
 
 impl Naive {
@@ -54,8 +57,10 @@ impl Naive {
             until: BTreeMap::new(),
             marked: BTreeSet::new(),
             delayed: Vec::new(),
+            own: BTreeSet::new(),
             queued: Vec::new(),
             processing: BTreeMap::new(),
+            hand_outs: 0,
         }
     }
 
@@ -77,6 +82,9 @@ impl Naive {
     /// An add without a delay.
     pub(crate) fn add(&mut self, item: u8) {
         self.settle();
+        if self.is_down {
+            return;
+        }
         let is_backing_off = self.until.get(&item).is_some_and(|until| *until > self.now);
         match self.event {
             Event::Clear => {
@@ -85,7 +93,10 @@ impl Naive {
                     self.delayed.retain(|entry| entry.2 != item);
                 }
             }
-            Event::Defer if is_backing_off && self.deadline(item).is_some() => return,
+            Event::Defer if is_backing_off && self.deadline(item).is_some() => {
+                self.own.remove(&item);
+                return;
+            }
             Event::Keep | Event::Defer => {}
         }
         self.add_now(item);
@@ -96,7 +107,7 @@ impl Naive {
             return;
         }
         match self.processing.get_mut(&item) {
-            Some(again) => *again = true,
+            Some((again, _)) => *again = true,
             None if self.queued.contains(&item) => {}
             None => self.queued.push(item),
         }
@@ -108,11 +119,29 @@ impl Naive {
             && at <= self.now
         {
             self.delayed.remove(0);
+            self.own.remove(&item);
             self.add_now(item);
         }
     }
 
+    /// A user's add for later.
     pub(crate) fn add_at(&mut self, item: u8, at: u64) {
+        self.add_later(item, at, false);
+    }
+
+    /// What an outcome has asked for, and nobody else: no longer.
+    fn take_back(&mut self, item: u8) {
+        if self.own.remove(&item) {
+            self.delayed.retain(|entry| entry.2 != item);
+        }
+    }
+
+    pub(crate) fn retry_after(&mut self, item: u8, at: u64) {
+        self.take_back(item);
+        self.add_later(item, at, true);
+    }
+
+    fn add_later(&mut self, item: u8, at: u64, own: bool) {
         if at <= self.now {
             self.add_now(item);
             return;
@@ -126,12 +155,20 @@ impl Naive {
         match self.delayed.iter_mut().find(|entry| entry.2 == item) {
             Some(entry) if entry.0 <= at => {}
             Some(entry) => (entry.0, entry.1) = (at, number),
-            None => self.delayed.push((at, number, item)),
+            None => {
+                self.delayed.push((at, number, item));
+                if own {
+                    self.own.insert(item);
+                }
+            }
+        }
+        if !own {
+            self.own.remove(&item);
         }
     }
 
     /// A failed attempt. Says whether the item is tried again.
-    pub(crate) fn retry(&mut self, item: u8, ask: Ask, may_park: bool) -> bool {
+    pub(crate) fn retry(&mut self, item: u8, ask: Ask, ends: bool) -> bool {
         if self.is_down {
             return false;
         }
@@ -144,8 +181,8 @@ impl Naive {
                 Ask::Min(own) => until.min(now + own),
                 Ask::Max(own) | Ask::Sum(own) => until.max(now + own),
             },
-            _ if may_park && self.limit.is_some_and(|limit| self.attempts(item) >= limit) => {
-                self.marked.insert(item);
+            _ if ends && self.limit.is_some_and(|limit| self.attempts(item) >= limit) => {
+                self.park(item);
                 return false;
             }
             _ => {
@@ -164,33 +201,42 @@ impl Naive {
             }
         };
         self.marked.remove(&item);
-        self.until.insert(item, at);
-        self.settle();
-        let floor = match ask {
-            Ask::NotBefore(floor) => floor,
-            Ask::Max(_) | Ask::Sum(_) => at,
-            _ => 0,
-        };
-        if let Some(entry) = self.delayed.iter_mut().find(|entry| entry.2 == item && entry.0 < floor) {
-            self.adds += 1;
-            (entry.0, entry.1) = (floor, self.adds);
+        let is_put_off = self.until.get(&item).is_some_and(|until| *until > now && *until < at);
+        if ends || !is_put_off {
+            self.until.insert(item, at);
         }
-        self.add_at(item, at);
+        if ends {
+            self.take_back(item);
+        }
+        if let Ask::NotBefore(floor) = ask {
+            self.settle();
+            if let Some(entry) = self.delayed.iter_mut().find(|entry| entry.2 == item && entry.0 < floor) {
+                self.adds += 1;
+                (entry.0, entry.1) = (floor, self.adds);
+            }
+        }
+        self.add_later(item, at, ends);
         true
     }
 
     pub(crate) fn park(&mut self, item: u8) {
         self.marked.insert(item);
+        self.take_back(item);
+    }
+
+    pub(crate) fn end(&mut self, item: u8) {
+        self.forget(item);
+        self.take_back(item);
     }
 
     pub(crate) fn release(&mut self, item: u8) -> bool {
         self.settle();
-        let is_parked = self.parked().contains(&item);
+        let is_parked = !self.is_down && self.parked().contains(&item);
         if is_parked {
             self.forget(item);
             self.add_now(item);
         }
-        is_parked && !self.is_down
+        is_parked
     }
 
     pub(crate) fn forget(&mut self, item: u8) {
@@ -199,26 +245,36 @@ impl Naive {
         self.marked.remove(&item);
     }
 
-    pub(crate) fn get(&mut self) -> Option<u8> {
+    /// The item, and the number of its hand-out.
+    pub(crate) fn get(&mut self) -> Option<(u8, u64)> {
         self.settle();
         if self.queued.is_empty() {
             return None;
         }
         let item = self.queued.remove(0);
-        assert!(self.processing.insert(item, false).is_none());
-        Some(item)
+        self.hand_outs += 1;
+        assert!(self.processing.insert(item, (false, self.hand_outs)).is_none());
+        Some((item, self.hand_outs))
     }
 
-    pub(crate) fn done(&mut self, item: u8) {
-        if self.processing.remove(&item) == Some(true) {
+    pub(crate) fn is_in_hand(&self, item: u8, hand_out: u64) -> bool {
+        self.processing.get(&item).is_some_and(|(_, held)| *held == hand_out)
+    }
+
+    /// Whether somebody had it.
+    pub(crate) fn done(&mut self, item: u8) -> bool {
+        let held = self.processing.remove(&item);
+        if held.is_some_and(|(again, _)| again) {
             self.queued.push(item);
         }
+        held.is_some()
     }
 
     /// What was delayed, in the order of the deadlines.
     pub(crate) fn shutdown(&mut self) -> Vec<u8> {
         self.settle();
         self.is_down = true;
+        self.own.clear();
         self.delayed.drain(..).map(|entry| entry.2).collect()
     }
 }

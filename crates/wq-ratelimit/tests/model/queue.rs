@@ -20,8 +20,12 @@ enum Op {
     AddAll(Vec<u8>),
     AddRateLimited(u8),
     AddRateLimitedAfter(u8, u64),
+    AddAt(u8, u64),
     Get,
     Finish(usize, u8, u64),
+    /// Time goes by, and nobody looks at the queue before an item is finished.
+    AdvanceAndFinish(u64, usize, u8, u64),
+    Abandon(u8),
     Forget(u8),
     ForgetSome(u8),
     Release(u8),
@@ -36,8 +40,12 @@ fn op() -> impl Strategy<Value = Op> {
         4 => prop::collection::vec(item(), 0..4).prop_map(Op::AddAll),
         14 => item().prop_map(Op::AddRateLimited),
         4 => (item(), 0..60_u64).prop_map(|(item, delay)| Op::AddRateLimitedAfter(item, delay)),
+        6 => (item(), 0..60_u64).prop_map(|(item, delay)| Op::AddAt(item, delay)),
         40 => Just(Op::Get),
         40 => (any::<usize>(), 0..12_u8, 0..60_u64).prop_map(|(at, how, time)| Op::Finish(at, how, time)),
+        10 => (0..20_u64, any::<usize>(), 0..12_u8, 0..60_u64)
+            .prop_map(|(by, at, how, time)| Op::AdvanceAndFinish(by, at, how, time)),
+        3 => item().prop_map(Op::Abandon),
         5 => item().prop_map(Op::Forget),
         2 => item().prop_map(Op::ForgetSome),
         8 => item().prop_map(Op::Release),
@@ -50,8 +58,12 @@ const fn nanos(nanos: u64) -> Duration {
     Duration::from_nanos(nanos)
 }
 
-fn finish(guard: ProcessingGuard<'_, u8>, how: u8, time: u64, start: Instant, naive: &mut Naive) {
+/// A guard, and the number of its hand-out.
+type Held<'q> = (ProcessingGuard<'q, u8>, u64);
+
+fn finish((guard, hand_out): Held<'_>, how: u8, time: u64, start: Instant, naive: &mut Naive) {
     let item = *guard.item();
+    assert_eq!(guard.num_requeues(), naive.attempts(item));
     let with = |combine| Outcome::RetryWith { delay: nanos(time), combine };
     let floor = naive.now + time;
     let (outcome, ask) = match how {
@@ -68,11 +80,15 @@ fn finish(guard: ProcessingGuard<'_, u8>, how: u8, time: u64, start: Instant, na
         _ => (Outcome::Retry, Some(Ask::Limiter)),
     };
     let tried_again = guard.finish(outcome).is_some_and(|scheduled| scheduled.is_accepted());
+    if !naive.is_in_hand(item, hand_out) {
+        assert!(!tried_again, "its guard is stale");
+        return;
+    }
     match (outcome, ask) {
         (_, Some(ask)) => assert_eq!(tried_again, naive.retry(item, ask, true)),
-        (Outcome::RetryAfter(_), _) => naive.add_at(item, floor),
+        (Outcome::RetryAfter(_), _) => naive.retry_after(item, floor),
         (Outcome::Park, _) => naive.park(item),
-        _ => naive.forget(item),
+        _ => naive.end(item),
     }
     naive.done(item);
 }
@@ -93,7 +109,7 @@ fn play(event: Event, limit: Option<u32>, ops: Vec<Op>) -> Result<(), TestCaseEr
     let builder = if let Some(limit) = limit { builder.retry_limit(limit) } else { builder };
     let queue: Queue = builder.build().unwrap();
     let mut naive = Naive::new(event, limit);
-    let mut guards: Vec<ProcessingGuard<'_, u8>> = Vec::new();
+    let mut guards: Vec<Held<'_>> = Vec::new();
     for op in ops {
         match op {
             Op::Add(item) => {
@@ -112,17 +128,28 @@ fn play(event: Event, limit: Option<u32>, ops: Vec<Op>) -> Result<(), TestCaseEr
                 queue.add_rate_limited_after(item, nanos(delay), Combine::Max);
                 naive.retry(item, Ask::Max(delay), false);
             }
+            Op::AddAt(item, delay) => {
+                queue.add_at(item, timer.now() + nanos(delay));
+                naive.add_at(item, naive.now + delay);
+            }
             Op::Get => {
                 let got = queue.try_get().ok();
-                prop_assert_eq!(got.as_ref().map(|guard| *guard.item()), naive.get());
-                guards.extend(got);
+                let expected = naive.get();
+                prop_assert_eq!(got.as_ref().map(|guard| *guard.item()), expected.map(|(item, _)| item));
+                guards.extend(got.zip(expected.map(|(_, hand_out)| hand_out)));
             }
             Op::Finish(which, how, time) if !guards.is_empty() => {
-                let guard = guards.swap_remove(which % guards.len());
-                prop_assert_eq!(guard.num_requeues(), naive.attempts(*guard.item()));
-                finish(guard, how, time, start, &mut naive);
+                let held = guards.swap_remove(which % guards.len());
+                finish(held, how, time, start, &mut naive);
             }
-            Op::Finish(..) => {}
+            Op::AdvanceAndFinish(by, which, how, time) if !guards.is_empty() => {
+                timer.advance(nanos(by));
+                naive.now += by;
+                let held = guards.swap_remove(which % guards.len());
+                finish(held, how, time, start, &mut naive);
+            }
+            Op::Finish(..) | Op::AdvanceAndFinish(..) => {}
+            Op::Abandon(item) => prop_assert_eq!(queue.abandon(&item), naive.done(item)),
             Op::Forget(item) => {
                 queue.forget(&item);
                 naive.forget(item);

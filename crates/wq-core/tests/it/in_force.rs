@@ -1,0 +1,23 @@
+//! Whether a guard still has its item.
+
+use wq_core::WorkQueue;
+
+#[test]
+fn a_guard_is_in_force_until_its_item_is_abandoned() {
+    let queue = WorkQueue::new();
+    queue.add(1);
+    let stale = queue.try_get_owned().unwrap();
+    assert!(stale.is_in_force());
+    queue.add(1);
+    assert!(stale.is_in_force(), "to run again, and in hand");
+    assert!(queue.abandon(&1));
+    assert!(!stale.is_in_force(), "queued");
+    let next = queue.try_get().unwrap();
+    assert!(next.is_in_force() && !stale.is_in_force(), "in other hands");
+    drop(stale);
+    assert!(next.is_in_force());
+    queue.abandon(&1);
+    queue.add(2); // It takes the place of the other.
+    let other = queue.try_get().unwrap();
+    assert!(other.is_in_force() && !next.is_in_force());
+}

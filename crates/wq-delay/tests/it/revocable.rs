@@ -1,0 +1,85 @@
+//! Adds that a layer above takes back.
+
+use std::time::Duration;
+use wq_delay::{Added, DelayingQueue, ImmediateAdd, ManualTimer, Scheduled, Timer};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn queue(policy: ImmediateAdd) -> (DelayingQueue<u64>, ManualTimer) {
+    let timer = ManualTimer::new();
+    (DelayingQueue::builder().timer(timer.clone()).immediate_add(policy).build().unwrap(), timer)
+}
+
+type Other = fn(&DelayingQueue<u64>);
+
+#[test]
+fn only_what_nobody_else_has_asked_for_is_taken_back() {
+    let others: [(Other, bool); 5] = [
+        (|_| (), true),
+        (|queue| assert!(queue.postpone(&1, queue.now() + SECOND * 3)), true),
+        (|queue| assert_eq!(queue.add_after(1, SECOND), Scheduled::Moved), false),
+        (|queue| assert_eq!(queue.add_after(1, SECOND * 9), Scheduled::Kept), false),
+        (|queue| assert_eq!(queue.add(1), Added::Merged), false),
+    ];
+    for (which, (other, is_alone)) in others.into_iter().enumerate() {
+        let (queue, timer) = queue(ImmediateAdd::Defer);
+        assert_eq!(queue.add_revocable(1, Some(timer.now() + SECOND * 2), ()), Scheduled::Delayed);
+        other(&queue);
+        assert_eq!(queue.revoke(&1).is_some(), is_alone, "{which}");
+        assert_eq!(queue.delayed_len(), usize::from(!is_alone), "{which}");
+        assert_eq!(queue.revoke(&1), None);
+    }
+}
+
+#[test]
+fn what_waits_for_somebody_is_not_taken_back_with_what_joins_it() {
+    let (queue, timer) = queue(ImmediateAdd::Keep);
+    queue.add_after(1, SECOND * 2);
+    assert_eq!(queue.add_revocable(1, Some(timer.now() + SECOND), ()), Scheduled::Moved);
+    assert_eq!((queue.revoke(&1), queue.deadline(&1)), (None, Some(timer.now() + SECOND)));
+}
+
+#[test]
+fn what_is_due_is_taken_back_until_somebody_looks() {
+    let (queue, timer) = queue(ImmediateAdd::Keep);
+    for looks in [false, true] {
+        queue.add_revocable(1, Some(timer.now() + SECOND), ());
+        timer.advance(SECOND);
+        if looks {
+            queue.move_due();
+        }
+        assert_eq!(queue.revoke(&1).is_none(), looks);
+        assert_eq!(queue.len(), usize::from(looks));
+    }
+}
+
+#[test]
+fn one_that_is_due_at_once_leaves_what_waits_alone() {
+    for policy in [ImmediateAdd::Keep, ImmediateAdd::Merge, ImmediateAdd::Defer] {
+        let (queue, timer) = queue(policy);
+        queue.add_after(1, SECOND);
+        assert_eq!(
+            queue.add_revocable(1, Some(timer.now()), ()),
+            Scheduled::Now(Added::Queued),
+            "{policy:?}"
+        );
+        assert_eq!((queue.len(), queue.delayed_len()), (1, 1));
+        assert_eq!(queue.revoke(&1), None, "it is queued");
+        assert_eq!(queue.add_revocable(2, None, ()), Scheduled::Delayed);
+        timer.advance(SECOND * 1_000_000);
+        assert_eq!((queue.len(), queue.delayed_len()), (1, 1), "never");
+        queue.shutdown();
+        assert_eq!(queue.add_revocable(3, None, ()), Scheduled::ShutDown);
+    }
+}
+
+#[test]
+fn a_drain_ends_when_the_last_delayed_item_is_taken_back() {
+    let (queue, timer) = queue(ImmediateAdd::Keep);
+    queue.add_revocable(1, Some(timer.now() + SECOND), ());
+    let mut drained = std::pin::pin!(queue.drained());
+    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+    assert!(drained.as_mut().poll(&mut context).is_pending());
+    assert_eq!(queue.revoke(&1), Some(()));
+    assert!(drained.as_mut().poll(&mut context).is_ready());
+}

@@ -1,0 +1,223 @@
+//! What an outcome makes of a retry that waits already, and of what others have asked for. Guards whose item is no longer
+//! theirs.
+
+use std::time::Duration;
+use wq_ratelimit::{
+    Builder, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
+    RateLimitingQueue, Scheduled, Timer,
+};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+const fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+type Limiter = ExponentialBackoff<u64>;
+type Queue = RateLimitingQueue<u64, Limiter>;
+
+fn builder() -> (Builder<u64, Limiter>, ManualTimer) {
+    let timer = ManualTimer::new();
+    let limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap();
+    (RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()), timer)
+}
+
+/// Item 1 has failed, its retry waits for 5 ms, and an event has queued it before.
+fn event_before_retry(builder: Builder<u64, Limiter>) -> Queue {
+    let queue = builder.build().unwrap();
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.add(1);
+    queue
+}
+
+/// What ends an attempt without another.
+const LAST: [Outcome; 3] = [Outcome::Success, Outcome::GiveUp, Outcome::Park];
+
+/// What asks for an hour.
+fn hours(timer: &ManualTimer) -> [Outcome; 4] {
+    let with = |combine| Outcome::RetryWith { delay: HOUR, combine };
+    [
+        Outcome::RetryAfter(HOUR),
+        Outcome::RetryNotBefore(timer.now() + HOUR),
+        with(Combine::Max),
+        with(Combine::Sum),
+    ]
+}
+
+#[test]
+fn the_end_of_the_attempts_takes_the_waiting_retry_with_it() {
+    for outcome in LAST {
+        for wait in [ms(0), ms(5)] {
+            let (builder, timer) = builder();
+            let queue = event_before_retry(builder);
+            let guard = queue.try_get().unwrap();
+            timer.advance(wait);
+            guard.finish(outcome);
+            assert_eq!((queue.len(), queue.delayed_len()), (0, 0), "{outcome:?} after {wait:?}");
+            assert_eq!(queue.is_parked(&1), outcome == Outcome::Park);
+        }
+    }
+}
+
+#[test]
+fn no_outcome_takes_away_what_a_user_has_asked_for() {
+    for outcome in LAST {
+        for delay in [ms(3), ms(7)] {
+            for before in [false, true] {
+                let (builder, timer) = builder();
+                let queue = builder.build().unwrap();
+                queue.add(1);
+                let guard = queue.try_get().unwrap();
+                if before {
+                    queue.add_after(1, delay);
+                }
+                guard.finish(Outcome::Retry);
+                if !before {
+                    queue.add_after(1, delay);
+                }
+                queue.add(1);
+                queue.try_get().unwrap().finish(outcome);
+                let at = delay.min(ms(5));
+                assert_eq!(queue.deadline(&1), Some(timer.now() + at), "{outcome:?}, {delay:?}, {before}");
+            }
+        }
+    }
+}
+
+#[test]
+fn an_event_that_joined_a_retry_is_not_taken_back_with_it() {
+    for outcome in LAST {
+        let (builder, timer) = builder();
+        let queue = event_before_retry(builder.during_backoff(DuringBackoff::Defer));
+        assert_eq!(queue.len(), 0, "deferred");
+        let guard = {
+            queue.try_add(1).unwrap();
+            queue.try_get().unwrap()
+        };
+        guard.finish(outcome);
+        assert_eq!(queue.deadline(&1), Some(timer.now() + ms(5)), "{outcome:?}");
+    }
+}
+
+#[test]
+fn a_floor_holds_whatever_became_of_the_retry_from_before() {
+    let (_, timer) = builder();
+    for which in 0..hours(&timer).len() {
+        for wait in [ms(0), ms(5), ms(6)] {
+            let (builder, timer) = builder();
+            let queue = event_before_retry(builder);
+            let guard = queue.try_get().unwrap();
+            timer.advance(wait);
+            let outcome = hours(&timer)[which];
+            assert_eq!(guard.finish(outcome), Some(Scheduled::Delayed), "{outcome:?}");
+            assert_eq!(queue.len(), 0, "{outcome:?} after {wait:?}");
+            assert!(queue.deadline(&1).unwrap() >= timer.now() + HOUR, "{outcome:?} after {wait:?}");
+        }
+    }
+}
+
+#[test]
+fn the_limit_holds_although_the_retry_fell_due_during_the_work() {
+    let (builder, timer) = builder();
+    let queue = event_before_retry(builder.retry_limit(1));
+    let guard = queue.try_get().unwrap();
+    timer.advance(ms(5));
+    assert_eq!(guard.finish(Outcome::Retry), None);
+    assert_eq!((queue.parked(), queue.len()), (vec![1], 0));
+}
+
+#[test]
+fn a_retry_at_once_leaves_a_later_request_alone() {
+    for policy in [ImmediateAdd::Defer, ImmediateAdd::Merge] {
+        let (builder, timer) = builder();
+        let queue = builder.immediate_add(policy).build().unwrap();
+        queue.add(1);
+        let guard = queue.try_get().unwrap();
+        queue.add_after(1, HOUR);
+        guard.finish(Outcome::RetryAfter(Duration::ZERO));
+        assert_eq!((queue.len(), queue.deadline(&1)), (1, Some(timer.now() + HOUR)), "{policy:?}");
+    }
+}
+
+#[test]
+fn an_add_does_not_put_off_what_waits() {
+    for combine in [Combine::Max, Combine::Sum] {
+        let (builder, timer) = builder();
+        let queue = builder.build().unwrap();
+        queue.add(1);
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        assert_eq!(queue.add_rate_limited_after(1, HOUR, combine), Scheduled::Kept);
+        assert_eq!(queue.deadline(&1), Some(timer.now() + ms(5)));
+        timer.advance(ms(5));
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        assert_eq!(queue.num_requeues(&1), 2, "it had its time");
+
+        queue.add_after(2, ms(60));
+        assert_eq!(queue.add_rate_limited_after(2, HOUR, combine), Scheduled::Kept);
+        assert_eq!(queue.deadline(&2), Some(timer.now() + ms(60)));
+    }
+}
+
+#[test]
+fn an_outcome_does_not_put_off_what_a_user_has_asked_for_unless_it_says_so() {
+    let (builder, timer) = builder();
+    let queue = builder.build().unwrap();
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    queue.add_after(1, ms(60));
+    guard.finish(Outcome::RetryWith { delay: HOUR, combine: Combine::Max });
+    assert_eq!(queue.deadline(&1), Some(timer.now() + ms(60)));
+}
+
+#[test]
+fn a_retry_that_is_replaced_leaves_its_order() {
+    let timer = ManualTimer::new();
+    let queue = RateLimitingQueue::builder()
+        .limiter(ExponentialBackoff::new(ms(5), ms(1000)).unwrap())
+        .timer(timer.clone())
+        .backlog(wq_priority::Priority::new())
+        .build()
+        .unwrap();
+    queue.add_with(1_u64, wq_priority::Order::priority(7));
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::RetryAfter(ms(9)));
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Park);
+    assert!(queue.release(&1));
+    assert_eq!(queue.try_get().unwrap().order().priority, 7);
+}
+
+#[test]
+fn a_guard_whose_item_was_abandoned_has_no_effect() {
+    let (_, timer) = builder();
+    let retries = [Outcome::Retry, Outcome::RetryAfter(ms(1))];
+    for outcome in LAST.into_iter().chain(retries).chain(hours(&timer)) {
+        let (builder, timer) = builder();
+        let queue = builder.build().unwrap();
+        queue.add(1);
+        let stale = queue.try_get().unwrap();
+        assert!(queue.abandon(&1));
+        queue.add(1);
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        assert_eq!(stale.finish(outcome), None, "{outcome:?}");
+        assert_eq!((queue.num_requeues(&1), queue.is_parked(&1)), (1, false), "{outcome:?}");
+        assert_eq!(queue.deadline(&1), Some(timer.now() + ms(5)), "{outcome:?}");
+    }
+}
+
+#[test]
+fn parked_items_survive_what_a_shutdown_refuses() {
+    for policy in [DuringBackoff::Keep, DuringBackoff::Clear, DuringBackoff::Defer] {
+        let (builder, _) = builder();
+        let queue = builder.during_backoff(policy).build().unwrap();
+        queue.add(1);
+        queue.try_get().unwrap().finish(Outcome::Park);
+        queue.shutdown();
+        assert!(!queue.release(&1));
+        assert!(!queue.add(1).is_accepted());
+        assert!(!queue.add_rate_limited(1).is_accepted());
+        assert_eq!(queue.parked(), [1], "{policy:?}");
+    }
+}
