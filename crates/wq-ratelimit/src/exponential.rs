@@ -58,7 +58,8 @@ impl<T, S> ExponentialBackoff<T, S> {
         ExponentialBackoff { base, max, attempts: attempts.with_hasher(hasher) }
     }
 
-    /// Remembers at most `max_items` items, each for at least `idle` after its last attempt if there are not too many.
+    /// Remembers at most `max_items` items, each for at least `idle` after its last attempt if there are not too many, and not
+    /// for twice that. Beyond the bound the half of it that failed last is remembered for sure.
     ///
     /// # Errors
     ///

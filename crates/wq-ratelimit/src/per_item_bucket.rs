@@ -48,7 +48,7 @@ impl<T, S> PerItemBucket<T, S> {
         PerItemBucket { rate, start, buckets: buckets.with_hasher(hasher) }
     }
 
-    /// Remembers at most `max_items` items. Beyond them an item begins with a full bucket.
+    /// Remembers at most `max_items` items. Beyond them some begin with a full bucket, but not the half of them used last.
     ///
     /// # Errors
     ///

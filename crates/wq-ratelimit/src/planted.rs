@@ -29,6 +29,7 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("token-taken-twice", "two threads take the same token of a bucket"),
     ("use-does-not-renew", "a record that is used ages as one that is not"),
     ("store-without-bound", "a store of failures grows with every item"),
+    ("dead-records-live-on", "an item that fails again after a long silence still has its old back-off"),
     ("eviction-not-counted", "items leave a full store and nobody is told"),
     ("early-attempt-counts", "an attempt that an event brought about before its time raises the back-off"),
     ("early-attempt-runs-at-once", "an attempt that an event brought about before its time has no back-off"),

@@ -141,7 +141,8 @@ where
     /// The items that are parked: out of retries (or [`Outcome::Park`]), and neither added nor released since. In no
     /// particular order. They are not part of the queue: no drain waits for them, no shutdown hands them back.
     ///
-    /// At most 262 144 are known, each for at least a day; one that is no longer begins anew when it is added.
+    /// At most 262 144 are known, each for at least a day, and beyond that at least the half of them that was parked last; one
+    /// that is not known any longer begins anew when it is added.
     ///
     /// # Panics
     ///

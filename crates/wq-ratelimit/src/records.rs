@@ -2,7 +2,8 @@
 //!
 //! Two generations of a table: a record that is used moves to the young one. When the young one is full, or old enough, it
 //! becomes the old one, and what was still in the old one is dropped. So a record lives for at least the idle time after
-//! its last use, unless there are too many.
+//! its last use, and no attempt finds it after twice that, unless there are too many: then the half of the bound that was
+//! used last is still there.
 
 use crate::invalid_limit::InvalidLimit;
 use crate::planted::planted;
@@ -110,16 +111,24 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
     pub(crate) fn entry(&mut self, item: &T, now: Instant, keep: impl Fn(&V) -> bool) -> &mut V {
         // Left by an owner that did not take them.
         self.discarded.clear();
-        self.turn(now, keep);
+        self.age(now, keep);
         let hash = self.hasher.hash_one(item);
+        let is_full = self.young.len() >= self.max_items / 2 && !planted("store-without-bound");
+        let mut own = None;
+        if is_full && self.young.find(hash, |(held, _)| held == item).is_none() {
+            // Its own record does not go with those that make room for it.
+            own = self.old.find_entry(hash, |(held, _)| held == item).ok().map(|held| held.remove().0);
+            self.evict(now);
+        }
         match self.young.find_entry(hash, |(held, _)| held == item) {
             Ok(held) => &mut held.into_mut().1,
             Err(absent) => {
                 let record = match self.old.find_entry(hash, |(held, _)| held == item) {
-                    Ok(_) if planted("use-does-not-renew") => (item.clone(), V::default()),
-                    Ok(held) => held.remove().0,
-                    Err(_) => (item.clone(), V::default()),
+                    Ok(_) if planted("use-does-not-renew") => None,
+                    Ok(held) => Some(held.remove().0),
+                    Err(_) => own,
                 };
+                let record = record.unwrap_or_else(|| (item.clone(), V::default()));
                 let hasher = &self.hasher;
                 let held = absent.into_table().insert_unique(hash, record, |(held, _)| hasher.hash_one(held));
                 &mut held.into_mut().1
@@ -149,22 +158,26 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         Some(record)
     }
 
-    fn turn(&mut self, now: Instant, keep: impl Fn(&V) -> bool) {
+    /// Drops what nobody has used for twice the idle time, and nothing that was used within it.
+    fn age(&mut self, now: Instant, keep: impl Fn(&V) -> bool) {
         let since = *self.since.get_or_insert(now);
-        let half = self.max_items / 2;
-        let is_full = self.young.len() >= half && !planted("store-without-bound");
-        if !is_full && now.saturating_duration_since(since) < self.idle {
+        let passed = now.saturating_duration_since(since);
+        if passed < self.idle.max(Duration::from_nanos(1)) {
             return;
         }
-        self.since = Some(now);
         let aged = mem::take(&mut self.young);
-        let dropped = mem::replace(&mut self.old, aged);
-        for (item, record) in dropped {
-            if is_full {
-                self.evicted = self.evicted.saturating_add(u64::from(!planted("eviction-not-counted")));
-            } else if !keep(&record) {
+        let mut dropped = vec![mem::replace(&mut self.old, aged)];
+        if passed >= self.idle.saturating_mul(2) && !planted("dead-records-live-on") {
+            dropped.push(mem::take(&mut self.old));
+            self.since = Some(now);
+        } else {
+            // Nothing was used between the end of the young one's time and now.
+            self.since = since.checked_add(self.idle);
+        }
+        for (item, record) in dropped.into_iter().flatten() {
+            if !keep(&record) {
                 self.expired = self.expired.saturating_add(1);
-            } else if self.young.len() < half {
+            } else if self.young.len() < self.max_items / 2 {
                 let hash = self.hasher.hash_one(&item);
                 let hasher = &self.hasher;
                 self.young.insert_unique(hash, (item, record), |(held, _)| hasher.hash_one(held));
@@ -172,6 +185,16 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
             } else {
                 self.evicted = self.evicted.saturating_add(1);
             }
+            self.discard(item);
+        }
+    }
+
+    /// Makes room in the young generation.
+    fn evict(&mut self, now: Instant) {
+        self.since = Some(now);
+        let aged = mem::take(&mut self.young);
+        for (item, _) in mem::replace(&mut self.old, aged) {
+            self.evicted = self.evicted.saturating_add(u64::from(!planted("eviction-not-counted")));
             self.discard(item);
         }
     }

@@ -123,6 +123,32 @@ fn idle_records_are_forgotten_after_their_time_not_before() {
 }
 
 #[test]
+fn an_item_that_fails_after_a_long_silence_begins_anew() {
+    let timer = ManualTimer::new();
+    let mut limiter = ExponentialBackoff::new(ms(5), ms(1_000_000)).unwrap();
+    (0..18).for_each(|_| _ = limiter.next_delay(&1, timer.now()));
+    timer.advance(ms(1000) * 60 * 60 * 24 * 30);
+    assert_eq!(limiter.next_delay(&1, timer.now()), ms(5));
+    assert_eq!(limiter.remembered().expired, 1);
+}
+
+#[test]
+fn use_alone_evicts_nothing() {
+    let now = ManualTimer::new().now();
+    let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(4, ms(5000)).unwrap();
+    for attempt in 1..100 {
+        for item in [1, 2] {
+            limiter.next_delay(&item, now);
+            assert_eq!(limiter.num_requeues(&item), attempt);
+        }
+    }
+    limiter.next_delay(&3, now);
+    limiter.next_delay(&4, now);
+    limiter.next_delay(&1, now);
+    assert_eq!(limiter.num_requeues(&1), 100, "its own record does not make room for itself");
+}
+
+#[test]
 fn an_idle_record_lives_its_time_whenever_it_was_used_last() {
     for used in 0..120 {
         let timer = ManualTimer::new();

@@ -48,6 +48,13 @@ proptest! {
                     limiter.next_delay(&item, timer.now());
                     let counted = limiter.num_requeues(&item);
                     prop_assert!(counted == before + 1 || counted == 1, "{before}, then {counted}");
+                    if let Some((_, last, others)) = known.get(&item) {
+                        if now - last >= 2 * IDLE {
+                            prop_assert_eq!(counted, 1, "it was dead");
+                        } else if now - last < IDLE && *others < max_items / 2 {
+                            prop_assert_eq!(counted, before + 1, "it was in use");
+                        }
+                    }
                     if before > 0 && counted == 1 {
                         begun += 1; // It was dropped in this very call.
                     }
