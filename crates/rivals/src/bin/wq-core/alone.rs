@@ -5,11 +5,9 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use prometheus_client::registry::Registry;
-use rivals::{Pinned, measured};
+use rivals::{Bench, integers, measured, names};
 use wq_core::prometheus::QueueMetrics;
 use wq_core::{Added, Observer, WorkQueue};
-
-use crate::{Bench, each, now};
 
 /// Items of a round on few keys, and adds of a round with duplicates.
 const ITEMS: usize = 1_000_000;
@@ -98,21 +96,9 @@ fn mean(ratios: &[Option<f64>]) {
     }
 }
 
-pub(crate) fn integers(count: usize) -> Vec<u64> {
-    (0_u64..).take(count).collect()
-}
-
-/// What controllers hold: a namespace and a name, 24 bytes.
-pub(crate) fn names(count: usize) -> Vec<String> {
-    (0..count).map(|at| format!("namespace-1/name-{at:07}")).collect()
-}
-
-/// Runs on the first processor: nanoseconds an item.
+/// Runs on the first processor, where a get finds an item each time: nanoseconds an item.
 pub(crate) fn alone(items: usize, run: impl FnOnce() -> Option<()>) -> Result<f64> {
-    let _pinned = Pinned::to(0)?;
-    let begin = now();
-    run().context("the queue was empty")?;
-    Ok(each(begin, items))
+    rivals::alone(items, || run().context("the queue was empty"))
 }
 
 pub(crate) fn take<T: Clone>(queue: &WorkQueue<T>) -> Option<()> {

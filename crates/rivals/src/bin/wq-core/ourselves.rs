@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::task::{Context, Waker};
 
 use anyhow::Result;
-use rivals::Pinned;
+use rivals::{Bench, Pinned, each, integers, now};
 use tokio::sync::Notify;
 use wq_core::WorkQueue;
 
-use crate::alone::{Counting, alone, burst, integers};
-use crate::{Bench, each, now};
+use crate::alone::{Counting, alone, burst};
 
 const ITEMS: usize = 1_000_000;
 

@@ -4,12 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Result;
-use rivals::Pinned;
+use rivals::{Bench, Pinned, each, now};
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
 use wq_core::WorkQueue;
-
-use crate::{Bench, each, now};
 
 const TASKS: usize = 1000;
 const BURST: usize = 1000;

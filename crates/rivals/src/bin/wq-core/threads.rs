@@ -4,10 +4,8 @@ use std::sync::Barrier;
 use std::thread;
 
 use anyhow::{Context, Result};
-use rivals::{Pinned, measured};
+use rivals::{Bench, Pinned, each, measured, now};
 use wq_core::WorkQueue;
-
-use crate::{Bench, each, now};
 
 const ITEMS: usize = 500_000;
 
@@ -28,8 +26,8 @@ fn latency(bench: &Bench, gate: &str, count: usize, pinned: bool, share: f64, un
         return Ok(());
     }
     let mut rounds = Vec::new();
-    for _ in 0..bench.cli.rounds {
-        let mut spans = bench.quiet.measure(|| contended(count, pinned))?.spans;
+    for _ in 0..bench.rounds() {
+        let mut spans = bench.quiet().measure(|| contended(count, pinned))?.spans;
         spans.sort_unstable();
         #[expect(
             clippy::cast_precision_loss,
