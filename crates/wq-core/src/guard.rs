@@ -10,7 +10,7 @@ use crate::backlog::{Backlog, Fifo};
 use crate::get::TryGetError;
 use crate::news::News;
 use crate::planted::planted;
-use crate::shared::{Shared, unlock};
+use crate::shared::{Shared, release, unlock};
 use crate::state::{Finished, Got, Take, Ticket};
 use crate::waiters::Wakes;
 
@@ -114,6 +114,18 @@ where
         ticket.is_some_and(|ticket| shared.lock().state.is_in_force(ticket))
     }
 
+    fn revoke(&self) -> Option<B::Order> {
+        let HandOut { shared, ticket } = &self.hand_out;
+        let ticket = (*ticket)?;
+        let mut core = shared.lock();
+        let revoked = core.state.revoke(ticket);
+        release(core, if revoked.is_some() { News::ROOM } else { News::NONE });
+        if revoked.is_some() {
+            shared.observe(|observer| observer.removed());
+        }
+        revoked
+    }
+
     /// Becomes the guard of the next item, if there is one.
     #[inline]
     fn done_and_get(self) -> Result<Self, TryGetError>
@@ -212,6 +224,13 @@ macro_rules! guard {
             #[must_use]
             pub fn is_in_force(&self) -> bool {
                 self.0.is_in_force()
+            }
+
+            /// Takes back what would have the item run again after this guard, and hands out its order, if all that was added
+            /// meanwhile was added by [`add_revocable_quietly`](crate::WorkQueue::add_revocable_quietly): for layers above,
+            /// whose retries the end of the work replaces.
+            pub fn revoke(&self) -> Option<B::Order> {
+                self.0.revoke()
             }
 
             /// Ends the work on the item; dropping the guard does the same. If the item was added meanwhile it is queued

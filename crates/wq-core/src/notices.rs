@@ -3,6 +3,7 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
+use std::time::Instant;
 
 use crate::added::Added;
 use crate::backlog::{Backlog, Fifo};
@@ -10,6 +11,7 @@ use crate::hasher::ItemHash;
 use crate::news::News;
 use crate::queue::WorkQueue;
 use crate::shared::Shared;
+use crate::state::State;
 use crate::waiters::Wakes;
 
 impl<T, B: Backlog, S> WorkQueue<T, B, S> {
@@ -30,13 +32,35 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     ///
     /// As [`add_with`](Self::add_with).
     pub fn add_quietly(&self, item: T, order: B::Order, notices: &mut Notices<'_, T, B>) -> Added {
+        // Without a bound there is always an answer.
+        self.quietly(item, notices, |state, item, hash, now| {
+            state.add(item, hash, order, false, now).unwrap_or(Added::ShutDown)
+        })
+    }
+
+    /// As [`add_quietly`](Self::add_quietly), of one who may take it back: if the item is in hand, and all that was added of
+    /// it since was added so, [`ProcessingGuard::revoke`](crate::ProcessingGuard::revoke) does. For the retries of a layer
+    /// above, which the end of the work on their item replaces.
+    ///
+    /// # Panics
+    ///
+    /// As [`add_with`](Self::add_with).
+    pub fn add_revocable_quietly(&self, item: T, order: B::Order, notices: &mut Notices<'_, T, B>) -> Added {
+        self.quietly(item, notices, |state, item, hash, now| state.add_revocable(item, hash, order, now))
+    }
+
+    fn quietly(
+        &self,
+        item: T,
+        notices: &mut Notices<'_, T, B>,
+        add: impl FnOnce(&mut State<T, B>, &mut Option<T>, ItemHash, Option<Instant>) -> Added,
+    ) -> Added {
         let hash = ItemHash::of(&item, &self.hasher);
         let now = self.shared.now();
         notices.left.push(Some(item)); // From here on it is not dropped in here, whatever panics.
         let Some(item) = notices.left.last_mut() else { return Added::Merged };
         let mut core = self.shared.lock();
-        // Without a bound there is always an answer.
-        let added = core.state.add(item, hash, order, false, now).unwrap_or(Added::ShutDown);
+        let added = add(&mut core.state, item, hash, now);
         core.tell(News::of_add(added), &mut notices.wakes);
         drop(core);
         if item.is_none() {

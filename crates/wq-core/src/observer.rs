@@ -43,7 +43,8 @@ pub trait Observer: Send + Sync {
     /// After `done`: the item had been added meanwhile and is queued again.
     fn requeued(&self) {}
 
-    /// A queued item was taken out without being handed out: by `remove` or `shutdown_now`.
+    /// A queued item was taken out without being handed out: by `remove` or `shutdown_now`. Or one that
+    /// was to run again is not, by [`ProcessingGuard::revoke`](crate::ProcessingGuard::revoke).
     fn removed(&self) {}
 
     /// An item was set up to be added later. Never called by this crate: the layers that delay and retry call it.

@@ -6,6 +6,7 @@
 //! what is no longer needed is handed out, or left with the caller.
 
 mod batch;
+mod revocable;
 mod view;
 mod slab;
 mod stamps;
@@ -211,6 +212,7 @@ impl<T, B: Backlog> State<T, B> {
                 Some(Added::Merged)
             }
             Phase::ProcessingDirty => {
+                *meta = meta.with_phase(Phase::ProcessingDirty); // Nobody takes this add back.
                 B::merge(order, new);
                 Some(Added::Merged)
             }

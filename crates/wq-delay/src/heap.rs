@@ -37,6 +37,8 @@ pub(crate) struct Waiting<T, O> {
     pub(crate) item: T,
     pub(crate) order: O,
     pub(crate) deadline: Tick,
+    /// Whether all that asked for it is revocable.
+    pub(crate) is_revocable: bool,
 }
 
 /// One heap node: 16 bytes.
@@ -299,8 +301,10 @@ impl<T: Eq, O> DelayHeap<T, O> {
         let mut all = Vec::with_capacity(nodes.len());
         for node in nodes {
             let Some(slot) = slots.get_mut(node.slot as usize) else { continue };
-            if let Slot::Held { item, order, .. } = std::mem::replace(slot, Slot::Free { next: NONE }) {
-                all.push(Waiting { item, order, deadline: node.deadline });
+            if let Slot::Held { item, order, limit, .. } = std::mem::replace(slot, Slot::Free { next: NONE })
+            {
+                let is_revocable = limit.is_revocable();
+                all.push(Waiting { item, order, deadline: node.deadline, is_revocable });
             }
         }
         all
@@ -381,7 +385,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
             }
         }
         let free = Slot::Free { next: self.first_free };
-        let Slot::Held { item, order, hash, .. } =
+        let Slot::Held { item, order, hash, limit, .. } =
             std::mem::replace(&mut self.slots[node.slot as usize], free)
         else {
             return None; // unreachable: nodes name held slots only
@@ -391,7 +395,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
             entry.remove();
         }
         self.give_back();
-        Some(Waiting { item, order, deadline: node.deadline })
+        Some(Waiting { item, order, deadline: node.deadline, is_revocable: limit.is_revocable() })
     }
 
     /// Whether so little of the memory is in use that some may be given back.

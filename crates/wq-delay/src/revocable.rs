@@ -23,7 +23,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// Takes a delayed item out if all that asked for it was [revocable](Self::add_revocable), and hands out its order. Also
-    /// one that is due, as long as nobody has queued it: unlike all other verbs this one does not look what is due.
+    /// one that is due, as long as nobody has queued it: unlike all other verbs this one does not look what is due. One that
+    /// somebody has queued while the item was in hand is for its guard to [take back](wq_core::ProcessingGuard::revoke).
     ///
     /// # Panics
     ///

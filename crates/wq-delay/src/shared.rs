@@ -4,7 +4,7 @@
 //! neither or in both. The timer, wakers, observers and drops of items run outside.
 
 use crate::after::After;
-use crate::heap::DelayHeap;
+use crate::heap::{DelayHeap, Waiting};
 use crate::planted::planted;
 use crate::platform::{AtomicU64, Mutex, MutexGuard};
 use crate::queue::ImmediateAdd;
@@ -214,7 +214,12 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
                 if self.observer.is_some() {
                     late.push(now.since(waiting.deadline));
                 }
-                core.add_quietly(waiting.item, waiting.order, notices);
+                let Waiting { item, order, is_revocable, .. } = waiting;
+                if is_revocable {
+                    core.add_revocable_quietly(item, order, notices);
+                } else {
+                    core.add_quietly(item, order, notices);
+                }
             }
         }
         let earliest = pending.earliest();

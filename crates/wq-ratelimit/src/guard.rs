@@ -2,7 +2,7 @@
 
 use crate::outcome::Outcome;
 use crate::planted::planted;
-use crate::queue::Ending;
+use crate::queue::{Ending, Held};
 use std::fmt;
 use std::sync::Arc;
 use wq_delay::{Backlog, Fifo, Scheduled, TryGetError};
@@ -31,7 +31,7 @@ pub struct OwnedProcessingGuard<T, B: Backlog = Fifo> {
 }
 
 macro_rules! guard {
-    ($name:literal, ($($generics:tt)*), $guard:ty) => {
+    ($name:literal, ($($generics:tt)*), $guard:ty, $held:ty) => {
         impl<$($generics)*> $guard {
             /// The item.
             #[must_use]
@@ -75,7 +75,7 @@ macro_rules! guard {
             fn end(&self, outcome: Outcome) -> Option<Scheduled> {
                 // Somebody else may have the item by now: nothing of it is for this guard to change.
                 let is_over = !self.held.is_in_force() && !planted("stale-guard-counts");
-                if is_over { None } else { self.queue.end(self.held.item(), self.held.order(), outcome) }
+                if is_over { None } else { self.queue.end(&self.held, outcome) }
             }
 
             /// Ends the work without a word to the limiter; dropping the guard does the same.
@@ -117,6 +117,20 @@ macro_rules! guard {
             }
         }
 
+        impl<$($generics)*> Held<T, B> for $held {
+            fn item(&self) -> &T {
+                self.item()
+            }
+
+            fn order(&self) -> &B::Order {
+                self.order()
+            }
+
+            fn revoke(&self) -> Option<B::Order> {
+                self.revoke()
+            }
+        }
+
         impl<$($generics)*> AsRef<T> for $guard {
             fn as_ref(&self) -> &T {
                 self.item()
@@ -134,5 +148,15 @@ macro_rules! guard {
     };
 }
 
-guard!("ProcessingGuard", ('q, T, B: Backlog), ProcessingGuard<'q, T, B>);
-guard!("OwnedProcessingGuard", (T, B: Backlog), OwnedProcessingGuard<T, B>);
+guard!(
+    "ProcessingGuard",
+    ('q, T, B: Backlog),
+    ProcessingGuard<'q, T, B>,
+    wq_delay::ProcessingGuard<'q, T, B>
+);
+guard!(
+    "OwnedProcessingGuard",
+    (T, B: Backlog),
+    OwnedProcessingGuard<T, B>,
+    wq_delay::OwnedProcessingGuard<T, B>
+);

@@ -23,8 +23,8 @@ use std::time::{Duration, Instant};
 ///
 /// A retry that an earlier outcome has asked for, and that waits still because an event brought the item here, is replaced by
 /// what this one says: it does not come out after `Success`, `Park` or `GiveUp`, nor before `d` or `t`. That also goes for one
-/// that fell due during the work, unless another get has queued it in the meantime: that is as an add during the work. What a
-/// user has asked for (`add`, `add_after`, `add_rate_limited`) is never taken back, nor a retry that it has joined.
+/// that fell due during the work, whoever has seen that. What a user has asked for (`add`, `add_after`, `add_rate_limited`) is
+/// never taken back, nor a retry that it has joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {

@@ -42,6 +42,10 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
         "floor-ignored-by-waiting-retry",
         "a retry from before comes out although the item is not to run before later",
     ),
+    (
+        "moved-retry-comes-anyway",
+        "a retry that another get has moved behind the attempt runs at once, whatever the outcome says",
+    ),
     ("stale-guard-counts", "a guard whose item was abandoned changes what its next holder has to do with"),
     ("success-keeps-attempts", "an item that went well keeps its attempts"),
 ];

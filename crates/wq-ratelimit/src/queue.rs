@@ -185,9 +185,16 @@ where
     }
 }
 
+/// What the end of an attempt needs of the guard below, whichever it is.
+pub(crate) trait Held<T, B: Backlog> {
+    fn item(&self) -> &T;
+    fn order(&self) -> &B::Order;
+    fn revoke(&self) -> Option<B::Order>;
+}
+
 /// What a guard needs of its queue, without the types of the limiter and the hasher.
 pub(crate) trait Ending<T, B: Backlog> {
-    fn end(&self, item: &T, order: &B::Order, outcome: Outcome) -> Option<Scheduled>;
+    fn end(&self, held: &dyn Held<T, B>, outcome: Outcome) -> Option<Scheduled>;
     fn num_requeues(&self, item: &T) -> u32;
     fn move_due(&self);
 }
@@ -199,22 +206,23 @@ where
     B: Backlog,
     S: BuildHasher,
 {
-    fn end(&self, item: &T, order: &B::Order, outcome: Outcome) -> Option<Scheduled> {
+    fn end(&self, held: &dyn Held<T, B>, outcome: Outcome) -> Option<Scheduled> {
+        let (item, order) = (held.item(), held.order());
         let order = || if planted("retry-loses-order") { B::Order::default() } else { order.clone() };
         let ask = match outcome {
             Outcome::Success if planted("success-keeps-attempts") => return None,
             Outcome::Success | Outcome::GiveUp => {
                 self.forget(item);
-                self.take_back(item);
+                self.take_back(held);
                 return None;
             }
             Outcome::Park => {
-                self.park(item, self.with_taken_back(item, order()));
+                self.park(item, self.with_taken_back(held, order()));
                 return None;
             }
             Outcome::RetryAfter(delay) => {
                 let deadline = self.queue.now().checked_add(delay);
-                let order = self.with_taken_back(item, order());
+                let order = self.with_taken_back(held, order());
                 return Some(self.queue.add_revocable(item.clone(), deadline, order));
             }
             Outcome::Retry => Ask::Limiter,
@@ -224,7 +232,7 @@ where
         };
         // The limiter first: if it panics, the retry from before still waits.
         let Some(when) = self.when(item, ask, By::Finish) else { return Some(Scheduled::ShutDown) };
-        let order = self.with_taken_back(item, order());
+        let order = self.with_taken_back(held, order());
         if let Ask::NotBefore(floor) = ask
             && when != When::Never
         {
@@ -283,15 +291,18 @@ where
         }
     }
 
-    /// A retry from before may still wait, if an event has brought the item here in the meantime: what this attempt says
-    /// takes its place. What others have asked for stays.
-    fn take_back(&self, item: &T) -> Option<B::Order> {
-        if planted("floor-ignored-by-waiting-retry") { None } else { self.queue.revoke(item) }
+    /// A retry from before may still wait, if an event has brought the item here in the meantime, or have been moved behind
+    /// this attempt when it fell due: what this attempt says takes its place. What others have asked for stays.
+    fn take_back(&self, held: &dyn Held<T, B>) -> Option<B::Order> {
+        let waiting =
+            if planted("floor-ignored-by-waiting-retry") { None } else { self.queue.revoke(held.item()) };
+        // In this order: it moves from the one place to the other.
+        if planted("moved-retry-comes-anyway") { waiting } else { waiting.or_else(|| held.revoke()) }
     }
 
     /// Its order goes into the one that comes after it.
-    fn with_taken_back(&self, item: &T, mut order: B::Order) -> B::Order {
-        if let Some(before) = self.take_back(item) {
+    fn with_taken_back(&self, held: &dyn Held<T, B>, mut order: B::Order) -> B::Order {
+        if let Some(before) = self.take_back(held) {
             B::merge(&mut order, before);
         }
         order

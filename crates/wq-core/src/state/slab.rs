@@ -7,8 +7,8 @@ use crate::snapshot::Phase;
 /// The end of the free list, and one more than the highest index a slot can have.
 const NIL: u32 = u32::MAX;
 
-/// Phase and generation in one word. The generation is that of the hand-out in force; of a queued item it means
-/// nothing.
+/// Phase and generation in one word, and of an item that is to run again whether all who asked for that may take it back.
+/// The generation is that of the hand-out in force; of a queued item it means nothing.
 #[derive(Clone, Copy)]
 pub(super) struct Meta(u32);
 
@@ -36,6 +36,16 @@ impl Meta {
             1 => Phase::Processing,
             _ => Phase::ProcessingDirty,
         }
+    }
+
+    /// To run again, for adds alone that may be taken back.
+    pub(super) const fn revocably_dirty(self) -> Self {
+        Self(self.0 | 0b11)
+    }
+
+    #[inline]
+    pub(super) const fn is_revocably_dirty(self) -> bool {
+        self.0 & 0b11 == 0b11
     }
 
     #[inline]

@@ -90,7 +90,7 @@ fn a_second_add_moves_the_deadline_as_the_policy_says() {
         assert_eq!(inserted == Inserted::Kept, expected == 10, "{policy:?} {second}");
         assert_eq!(
             heap.pop_due(Tick(100)),
-            Some(Waiting { item: 1, order: 2, deadline: Tick(expected) }),
+            Some(Waiting { item: 1, order: 2, deadline: Tick(expected), is_revocable: false }),
             "{policy:?} {second}"
         );
     }

@@ -54,6 +54,25 @@ fn what_is_due_is_taken_back_until_somebody_looks() {
 }
 
 #[test]
+fn what_was_queued_while_its_item_was_in_hand_is_for_the_guard_to_take_back() {
+    for joined in [false, true] {
+        let (queue, timer) = queue(ImmediateAdd::Keep);
+        queue.add_revocable(1, Some(timer.now() + SECOND), ());
+        queue.add(1);
+        let guard = queue.try_get().unwrap();
+        if joined {
+            queue.add_after(1, SECOND);
+        }
+        timer.advance(SECOND);
+        queue.move_due();
+        assert_eq!((queue.revoke(&1), queue.counts().to_run_again), (None, 1));
+        assert_eq!((guard.revoke().is_none(), guard.revoke()), (joined, None));
+        guard.done();
+        assert_eq!(queue.len(), usize::from(joined));
+    }
+}
+
+#[test]
 fn one_that_is_due_at_once_leaves_what_waits_alone() {
     for policy in [ImmediateAdd::Keep, ImmediateAdd::Merge, ImmediateAdd::Defer] {
         let (queue, timer) = queue(policy);

@@ -184,7 +184,10 @@ fn a_retry_that_is_replaced_leaves_its_order() {
     queue.add(1);
     queue.try_get().unwrap().finish(Outcome::RetryAfter(ms(9)));
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Park);
+    let guard = queue.try_get().unwrap();
+    timer.advance(ms(9));
+    assert!(queue.try_get().is_err(), "moved");
+    guard.finish(Outcome::Park);
     assert!(queue.release(&1));
     assert_eq!(queue.try_get().unwrap().order().priority, 7);
 }
@@ -219,5 +222,75 @@ fn parked_items_survive_what_a_shutdown_refuses() {
         assert!(!queue.add(1).is_accepted());
         assert!(!queue.add_rate_limited(1).is_accepted());
         assert_eq!(queue.parked(), [1], "{policy:?}");
+    }
+}
+
+/// Time goes by until the retry of the item in hand is due, and another get moves it.
+fn another_get_moves_the_retry(queue: &Queue, timer: &ManualTimer) {
+    timer.advance(ms(5));
+    assert!(queue.try_get().is_err(), "it is in hand");
+    assert_eq!((queue.delayed_len(), queue.counts().to_run_again), (0, 1));
+}
+
+#[test]
+fn an_outcome_replaces_a_retry_that_another_get_has_moved() {
+    let (_, timer) = builder();
+    for which in 0..LAST.len() + hours(&timer).len() {
+        let (builder, timer) = builder();
+        let queue = event_before_retry(builder);
+        let guard = queue.try_get().unwrap();
+        another_get_moves_the_retry(&queue, &timer);
+        let outcome = LAST.into_iter().chain(hours(&timer)).nth(which).unwrap();
+        guard.finish(outcome);
+        assert_eq!((queue.len(), queue.in_flight()), (0, 0), "{outcome:?}");
+        assert_eq!(queue.delayed_len(), usize::from(!LAST.contains(&outcome)), "{outcome:?}");
+        assert!(queue.deadline(&1).is_none_or(|at| at >= timer.now() + HOUR), "{outcome:?}");
+    }
+}
+
+#[test]
+fn the_limit_holds_although_another_get_has_moved_the_retry() {
+    let (builder, timer) = builder();
+    let queue = event_before_retry(builder.retry_limit(1));
+    let guard = queue.try_get().unwrap();
+    another_get_moves_the_retry(&queue, &timer);
+    assert_eq!(guard.finish(Outcome::Retry), None);
+    assert_eq!((queue.parked(), queue.len()), (vec![1], 0));
+}
+
+#[test]
+fn a_retry_that_another_get_has_moved_stays_with_the_event_beside_it() {
+    for outcome in LAST {
+        for before in [false, true] {
+            let (builder, timer) = builder();
+            let queue = event_before_retry(builder);
+            let guard = queue.try_get().unwrap();
+            if before {
+                queue.add(1);
+            }
+            another_get_moves_the_retry(&queue, &timer);
+            if !before {
+                queue.add(1);
+            }
+            guard.finish(outcome);
+            assert_eq!(queue.len(), 1, "{outcome:?}, {before}");
+        }
+    }
+}
+
+#[test]
+fn a_retry_that_another_get_has_moved_comes_if_nobody_says_how_it_went() {
+    for is_forgotten in [false, true] {
+        let (builder, timer) = builder();
+        let queue = event_before_retry(builder);
+        let guard = queue.try_get().unwrap();
+        another_get_moves_the_retry(&queue, &timer);
+        if is_forgotten {
+            std::mem::forget(guard);
+            assert!(queue.abandon(&1));
+        } else {
+            drop(guard);
+        }
+        assert_eq!(queue.len(), 1, "{is_forgotten}");
     }
 }

@@ -102,3 +102,16 @@ pub(crate) fn finish_against_drain() {
     let was_over = fail_beside(&queue, |queue| poll_once(&mut queue.drained()).is_ready());
     assert!(!was_over, "the item was in hand, or delayed");
 }
+
+pub(crate) fn outcome_against_a_get_that_moves_the_retry() {
+    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    timer.advance(SECOND);
+    let other = thread(&queue, |queue| assert!(queue.try_get().is_err(), "the item is in hand, or waits"));
+    guard.finish(Outcome::RetryAfter(SECOND * 50));
+    other.join().unwrap();
+    assert_eq!((queue.len(), queue.deadline(&1)), (0, Some(timer.now() + SECOND * 50)));
+}

@@ -35,5 +35,6 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(backoff::event_against_parking, "an event while its item is parked: it comes back, and is parked no longer"),
     scenario!(backoff::release_against_event, "a release against an event: it comes back once"),
     scenario!(backoff::forget_against_finish, "a forget while its item fails: all of the failure is forgotten, or nothing"),
+    scenario!(backoff::outcome_against_a_get_that_moves_the_retry, "a retry falls due and is moved while its item is finished with a floor: it does not come before"),
     scenario!(backoff::finish_against_drain, "a drain sees a failed item in hand or delayed, and never nowhere"),
 ];

@@ -23,6 +23,15 @@ pub(crate) enum Event {
     Defer,
 }
 
+/// Who has asked for a run after the one that goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Again {
+    Nobody,
+    /// Earlier outcomes alone.
+    Outcome,
+    Somebody,
+}
+
 #[derive(Debug)]
 pub(crate) struct Naive {
     pub(crate) now: u64,
@@ -40,8 +49,8 @@ pub(crate) struct Naive {
     /// Those of them that only outcomes have asked for.
     own: BTreeSet<u8>,
     pub(crate) queued: Vec<u8>,
-    /// Items in hand, whether they run again, and which hand-out it is.
-    processing: BTreeMap<u8, (bool, u64)>,
+    /// Items in hand, why they run again, and which hand-out it is.
+    processing: BTreeMap<u8, (Again, u64)>,
     hand_outs: u64,
 }
 
@@ -99,15 +108,15 @@ impl Naive {
             }
             Event::Keep | Event::Defer => {}
         }
-        self.add_now(item);
+        self.add_now(item, Again::Somebody);
     }
 
-    fn add_now(&mut self, item: u8) {
+    fn add_now(&mut self, item: u8, by: Again) {
         if self.is_down {
             return;
         }
         match self.processing.get_mut(&item) {
-            Some((again, _)) => *again = true,
+            Some((again, _)) => *again = by.max(*again),
             None if self.queued.contains(&item) => {}
             None => self.queued.push(item),
         }
@@ -119,8 +128,8 @@ impl Naive {
             && at <= self.now
         {
             self.delayed.remove(0);
-            self.own.remove(&item);
-            self.add_now(item);
+            let by = if self.own.remove(&item) { Again::Outcome } else { Again::Somebody };
+            self.add_now(item, by);
         }
     }
 
@@ -134,6 +143,11 @@ impl Naive {
         if self.own.remove(&item) {
             self.delayed.retain(|entry| entry.2 != item);
         }
+        if let Some((again, _)) = self.processing.get_mut(&item)
+            && *again == Again::Outcome
+        {
+            *again = Again::Nobody;
+        }
     }
 
     pub(crate) fn retry_after(&mut self, item: u8, at: u64) {
@@ -143,7 +157,7 @@ impl Naive {
 
     fn add_later(&mut self, item: u8, at: u64, own: bool) {
         if at <= self.now {
-            self.add_now(item);
+            self.add_now(item, Again::Somebody);
             return;
         }
         self.settle();
@@ -234,7 +248,7 @@ impl Naive {
         let is_parked = !self.is_down && self.parked().contains(&item);
         if is_parked {
             self.forget(item);
-            self.add_now(item);
+            self.add_now(item, Again::Somebody);
         }
         is_parked
     }
@@ -253,7 +267,7 @@ impl Naive {
         }
         let item = self.queued.remove(0);
         self.hand_outs += 1;
-        assert!(self.processing.insert(item, (false, self.hand_outs)).is_none());
+        assert!(self.processing.insert(item, (Again::Nobody, self.hand_outs)).is_none());
         Some((item, self.hand_outs))
     }
 
@@ -264,7 +278,7 @@ impl Naive {
     /// Whether somebody had it.
     pub(crate) fn done(&mut self, item: u8) -> bool {
         let held = self.processing.remove(&item);
-        if held.is_some_and(|(again, _)| again) {
+        if held.is_some_and(|(again, _)| again != Again::Nobody) {
             self.queued.push(item);
         }
         held.is_some()
