@@ -387,5 +387,80 @@ macro_rules! contract_tests {
                 assert_eq!(queue.in_flight(), 0);
             });
         }
+
+        #[test]
+        fn a_queued_item_and_one_to_run_again_can_be_reordered() {
+            $run(async {
+                let queue = $queue;
+                assert!(!queue.reorder(&1, Default::default()), "it is not there");
+                queue.add(1);
+                queue.add(2);
+                assert!(queue.reorder(&2, Default::default()));
+                let first = queue.get().await.unwrap();
+                assert_eq!(*first.item(), 1, "an order that asks for nothing moves nothing");
+                assert!(!queue.reorder(&1, Default::default()), "nobody waits for it");
+                queue.add(1);
+                assert!(queue.reorder(&1, Default::default()));
+                let counts = queue.counts();
+                assert_eq!((counts.queued, counts.in_flight, counts.to_run_again), (1, 1, 1), "as before");
+            });
+        }
+
+        #[test]
+        fn gauges_count_what_counts_count_and_a_reader_keeps_nothing_alive() {
+            $run(async {
+                let queue = $queue;
+                let reader = queue.reader();
+                queue.add(1);
+                queue.add(2);
+                let guard = queue.get_owned().await.unwrap();
+                queue.add(1);
+                assert_eq!(queue.gauges().counts, queue.counts());
+                assert_eq!(reader.gauges().map(|gauges| gauges.counts), Some(queue.counts()));
+                drop(queue);
+                assert!(reader.gauges().is_some(), "an owned guard keeps it");
+                drop(guard);
+                assert!(reader.gauges().is_none());
+            });
+        }
+    };
+}
+
+/// Makes tests of `survey` for one kind of queue of `u64`, with a backlog that tells by kind what is there. Call it in a
+/// module of its own. `depth` counts what was found.
+///
+/// ```text
+/// wq_contract::survey_contract_tests! {
+///     queue: WorkQueue::<u64>::builder().backlog(Priority::new()).build().unwrap(),
+///     depth: |found: &Depths| found.total(),
+/// }
+/// ```
+#[macro_export]
+macro_rules! survey_contract_tests {
+    (queue: $queue:expr, depth: $depth:expr $(,)?) => {
+        #[test]
+        fn a_survey_finds_what_still_has_to_be_handed_out() {
+            let queue = $queue;
+            let depth = $depth;
+            assert_eq!(depth(&queue.survey()), 0);
+            for item in 0_u64..5 {
+                queue.add(item);
+            }
+            assert_eq!(depth(&queue.survey()), 5);
+            let guards = [queue.try_get().unwrap(), queue.try_get().unwrap()];
+            assert_eq!(depth(&queue.survey()), 3, "two are in hand");
+            queue.add(*guards[1].item());
+            assert_eq!(depth(&queue.survey()), 4, "one of them runs again");
+            let mut found = queue.survey();
+            let gauges = queue.survey_into(&mut found);
+            assert_eq!((gauges.counts, depth(&found)), (queue.counts(), 8), "added to what was found before");
+            let reader = queue.reader();
+            let mut found = Default::default();
+            assert_eq!(reader.survey_into(&mut found).map(|gauges| gauges.counts), Some(queue.counts()));
+            assert_eq!(depth(&found), queue.counts().depth());
+            drop(guards);
+            drop(queue);
+            assert!(reader.survey_into(&mut found).is_none(), "it keeps nothing alive");
+        }
     };
 }

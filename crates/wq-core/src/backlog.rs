@@ -77,12 +77,13 @@ pub trait Backlog {
 
 /// A backlog that can tell what is queued by kind, as by priority: what a scrape of metrics reads of it.
 pub trait Survey: Backlog {
-    /// What it tells.
-    type Found;
+    /// What it tells. `Default` is what there is to tell of nothing.
+    type Found: Default;
 
-    /// What is here, together with the orders of those items in hand that will run again. Runs under the queue's lock: it must be
-    /// quick, and must not call the queue.
-    fn survey<'a>(&'a self, to_run_again: impl Iterator<Item = &'a Self::Order>) -> Self::Found;
+    /// Adds to `found` what is here, together with the orders of those items in hand that will run again. What `found` holds
+    /// already is what this one or another told before. Runs under the queue's lock: it must be quick, and must not call
+    /// the queue.
+    fn survey<'a>(&'a self, to_run_again: impl Iterator<Item = &'a Self::Order>, found: &mut Self::Found);
 }
 
 /// First in, first out: the item that has been queued for the longest time comes next.

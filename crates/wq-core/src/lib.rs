@@ -12,6 +12,7 @@ mod guard;
 mod drained;
 mod process;
 mod snapshot;
+mod reader;
 mod backlog;
 mod observer;
 #[cfg(feature = "prometheus")]
@@ -43,4 +44,5 @@ pub use observer::Observer;
 pub use planted::PLANTED_BUGS;
 pub use process::{Process, ProcessError};
 pub use queue::WorkQueue;
+pub use reader::QueueReader;
 pub use snapshot::{Counts, Gauges, Phase, Seen, Snapshot};

@@ -97,7 +97,19 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         B: Survey,
     {
-        self.shared.lock().state.survey()
+        let mut found = B::Found::default();
+        let _ = self.survey_into(&mut found);
+        found
+    }
+
+    /// As [`survey`](Self::survey), added to what was found before, and with the gauges of the same moment. In time
+    /// proportional to the items in flight, beside what the backlog takes; in a queue without an observer, which keeps no list of
+    /// those, to the most items held lately while any is to run again.
+    pub fn survey_into(&self, found: &mut B::Found) -> Gauges
+    where
+        B: Survey,
+    {
+        self.shared.survey_into(found)
     }
 
     /// Clones everything that the queue holds, under one lock: takes time in proportion to the most items held lately.

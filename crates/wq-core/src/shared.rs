@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::task::Waker;
 use std::time::Instant;
 
-use crate::backlog::Backlog;
+use crate::backlog::{Backlog, Survey};
 use crate::clock;
 use crate::lock::{Lock, LockGuard};
 use crate::news::News;
@@ -89,6 +89,16 @@ impl<T, B: Backlog> Shared<T, B> {
     pub(crate) fn gauges(&self) -> Gauges {
         let now = self.now();
         self.lock().state.gauges(now)
+    }
+
+    pub(crate) fn survey_into(&self, found: &mut B::Found) -> Gauges
+    where
+        B: Survey,
+    {
+        let now = self.now();
+        let core = self.lock();
+        core.state.survey(found, now.is_some());
+        core.state.gauges(now)
     }
 
     /// Ends a hand-out.

@@ -8,7 +8,9 @@ use std::future::Future;
 use std::hash::{BuildHasher, Hash};
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use wq_core::{Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Rejected, Snapshot};
+use wq_core::{
+    Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Gauges, QueueReader, Rejected, Snapshot, Survey,
+};
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// Adds an item, to be handed out once after this call. If it is delayed too, the builder's
@@ -233,6 +235,50 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.core.counts()
     }
 
+    /// What the backlog tells of the items that still have to be handed out, those that are due among them, as
+    /// [`wq_core::WorkQueue::survey`].
+    #[must_use]
+    pub fn survey(&self) -> B::Found
+    where
+        B: Survey,
+    {
+        self.shared.move_due(&self.core, None);
+        self.core.survey()
+    }
+
+    /// As [`survey`](Self::survey), added to what was found before, and with the gauges of the same moment, as
+    /// [`wq_core::WorkQueue::survey_into`].
+    pub fn survey_into(&self, found: &mut B::Found) -> Gauges
+    where
+        B: Survey,
+    {
+        self.shared.move_due(&self.core, None);
+        self.core.survey_into(found)
+    }
+
+    /// What a scrape of metrics reads of what is queued, those that are due among them, and in flight, as
+    /// [`wq_core::WorkQueue::gauges`].
+    #[must_use]
+    pub fn gauges(&self) -> Gauges {
+        self.shared.move_due(&self.core, None);
+        self.core.gauges()
+    }
+
+    /// Merges an order into that of an item that still has to be handed out, queued (also if it was due just now) or to run
+    /// again, as [`wq_core::WorkQueue::reorder`]. One that is delayed keeps its own: false.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics, or the backlog.
+    pub fn reorder<Q>(&self, item: &Q, order: B::Order) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.shared.move_due(&self.core, None);
+        self.core.reorder(item, order)
+    }
+
     /// Clones everything that is queued or in flight.
     ///
     /// # Panics
@@ -275,6 +321,13 @@ impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.core.name()
+    }
+
+    /// What reads the queue below for metrics without keeping it alive, as [`wq_core::WorkQueue::reader`]. It moves nothing: an
+    /// item that is due and that nobody has looked for is delayed still.
+    #[must_use]
+    pub fn reader(&self) -> QueueReader<T, B> {
+        self.core.reader()
     }
 
     /// How many items are in the hands of guards.

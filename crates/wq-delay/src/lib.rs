@@ -44,7 +44,7 @@ pub use wish::SecondAdd;
 
 // What upper crates need of the queue below, so that they need not name it.
 pub use wq_core::{
-    Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, GetTimeoutError, ItemHasher, Notices, Observer,
-    OwnedProcessingGuard, Phase, ProcessingGuard, Rejected, RejectedReason, Seen, SlotId, Snapshot,
-    TryGetError, WorkQueue,
+    Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Gauges, GetTimeoutError, ItemHasher, Notices,
+    Observer, OwnedProcessingGuard, Phase, ProcessingGuard, QueueReader, Rejected, RejectedReason, Seen,
+    SlotId, Snapshot, Survey, TryGetError, WorkQueue,
 };

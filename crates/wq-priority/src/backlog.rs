@@ -192,9 +192,8 @@ impl Survey for Priority {
     /// The priorities of what still has to be handed out, with how many items.
     type Found = BTreeMap<i32, usize>;
 
-    fn survey<'a>(&'a self, to_run_again: impl Iterator<Item = &'a Order>) -> BTreeMap<i32, usize> {
-        let mut found: BTreeMap<i32, usize> = self.counts().collect();
+    fn survey<'a>(&'a self, to_run_again: impl Iterator<Item = &'a Order>, found: &mut BTreeMap<i32, usize>) {
+        self.counts().for_each(|(priority, count)| *found.entry(priority).or_default() += count);
         to_run_again.for_each(|order| *found.entry(order.priority).or_default() += 1);
-        found
     }
 }

@@ -6,7 +6,8 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
 use wq_delay::{
-    AddWait, Added, AddedAll, Backlog, Counts, Drained, NotDrained, Rejected, Scheduled, Snapshot,
+    AddWait, Added, AddedAll, Backlog, Counts, Drained, Gauges, NotDrained, QueueReader, Rejected, Scheduled,
+    Snapshot, Survey,
 };
 
 impl<T, L, B, S> RateLimitingQueue<T, L, B, S>
@@ -319,6 +320,43 @@ impl<T: Hash + Eq + Clone, L, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L
         self.inner.queue.counts()
     }
 
+    /// What the backlog tells of the items that still have to be handed out, as [`wq_delay::DelayingQueue::survey`].
+    #[must_use]
+    pub fn survey(&self) -> B::Found
+    where
+        B: Survey,
+    {
+        self.inner.queue.survey()
+    }
+
+    /// As [`survey`](Self::survey), added to what was found before, and with the gauges of the same moment.
+    pub fn survey_into(&self, found: &mut B::Found) -> Gauges
+    where
+        B: Survey,
+    {
+        self.inner.queue.survey_into(found)
+    }
+
+    /// What a scrape of metrics reads of what is queued and in flight, as [`wq_delay::DelayingQueue::gauges`].
+    #[must_use]
+    pub fn gauges(&self) -> Gauges {
+        self.inner.queue.gauges()
+    }
+
+    /// Merges an order into that of an item that still has to be handed out, as [`wq_delay::DelayingQueue::reorder`]. One
+    /// that is delayed or backing off keeps its own: false.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics, or the backlog.
+    pub fn reorder<Q>(&self, item: &Q, order: B::Order) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.inner.queue.reorder(item, order)
+    }
+
     /// Clones everything that is queued or in flight.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<T> {
@@ -374,6 +412,12 @@ impl<T, L, B: Backlog, S> RateLimitingQueue<T, L, B, S> {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.inner.queue.name()
+    }
+
+    /// What reads the queue below for metrics without keeping it alive, as [`wq_delay::DelayingQueue::reader`].
+    #[must_use]
+    pub fn reader(&self) -> QueueReader<T, B> {
+        self.inner.queue.reader()
     }
 
     /// How many items are in the hands of guards.

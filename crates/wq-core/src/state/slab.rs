@@ -177,12 +177,12 @@ impl<T, O> Slab<T, O> {
         })
     }
 
-    /// The orders of held slots.
-    pub(super) fn orders(&self) -> impl Iterator<Item = (&O, Meta)> {
-        self.slots.iter().filter_map(|slot| match slot {
-            Slot::Held { order, meta, .. } => Some((order, *meta)),
-            Slot::Free(_) => None,
-        })
+    /// What was asked of the item in this slot while it was processing, if anything was.
+    pub(super) fn order_of_again(&self, index: u32) -> Option<&O> {
+        match self.get(index)? {
+            Slot::Held { order, meta, .. } if meta.phase() == Phase::ProcessingDirty => Some(order),
+            _ => None,
+        }
     }
 
     pub(super) fn slots(&self) -> usize {

@@ -85,6 +85,11 @@ impl Stamps {
         self.in_hand.iter().filter_map(got).map(move |got| now.saturating_duration_since(got))
     }
 
+    /// The slots in hand, in no order. None in a queue that nobody measures.
+    pub(super) fn slots_in_hand(&self) -> impl Iterator<Item = u32> {
+        self.in_hand.iter().copied()
+    }
+
     /// The item waits no more.
     pub(super) fn waits_no_more(&mut self, slot: u32) {
         if let Some(stamp) = self.by_slot.get_mut(slot as usize) {

@@ -34,13 +34,18 @@ impl<T, B: Backlog> State<T, B> {
     }
 
     /// What the backlog tells of the items queued and of those to run again.
-    pub(crate) fn survey(&self) -> B::Found
+    pub(crate) fn survey(&self, found: &mut B::Found, is_measured: bool)
     where
         B: Survey,
     {
-        let again = self.slab.orders().filter(|(_, meta)| meta.phase() == Phase::ProcessingDirty);
-        // Seldom more than one for each worker: all slots are looked through only if there is one.
-        self.backlog.survey(again.map(|(order, _)| order).take(self.run_again as usize))
+        let of_again = |index| self.slab.order_of_again(index);
+        if is_measured {
+            self.backlog.survey(self.stamps.slots_in_hand().filter_map(of_again), found);
+        } else {
+            // Nobody knows which these are: all slots are looked through, but only if there is one.
+            let slots = (0..u32::MAX).take(self.slab.slots());
+            self.backlog.survey(slots.filter_map(of_again).take(self.run_again as usize), found);
+        }
     }
 
     #[inline]

@@ -35,3 +35,57 @@ mod rate_limiting {
         run: pollster::block_on,
     }
 }
+
+mod surveys {
+    use std::collections::BTreeMap;
+
+    fn depth(found: &BTreeMap<i32, usize>) -> usize {
+        found.values().sum()
+    }
+
+    mod measured {
+        #[derive(Debug)]
+        struct Measuring;
+
+        impl wq_core::Observer for Measuring {}
+
+        wq_contract::survey_contract_tests! {
+            queue: wq_core::WorkQueue::<u64>::builder()
+                .observer(Measuring)
+                .backlog(wq_priority::Priority::new())
+                .build()
+                .unwrap(),
+            depth: super::depth,
+        }
+    }
+
+    mod not_measured {
+        wq_contract::survey_contract_tests! {
+            queue: wq_core::WorkQueue::<u64>::builder().backlog(wq_priority::Priority::new()).build().unwrap(),
+            depth: super::depth,
+        }
+    }
+
+    mod delaying {
+        wq_contract::survey_contract_tests! {
+            queue: wq_delay::DelayingQueue::<u64>::builder()
+                .timer(wq_delay::ManualTimer::new())
+                .backlog(wq_priority::Priority::new())
+                .build()
+                .unwrap(),
+            depth: super::depth,
+        }
+    }
+
+    mod rate_limiting {
+        wq_contract::survey_contract_tests! {
+            queue: wq_ratelimit::RateLimitingQueue::builder()
+                .limiter(wq_ratelimit::controller_default::<u64>())
+                .timer(wq_delay::ManualTimer::new())
+                .backlog(wq_priority::Priority::new())
+                .build()
+                .unwrap(),
+            depth: super::depth,
+        }
+    }
+}

@@ -159,3 +159,31 @@ fn an_item_is_reordered_by_hand_without_an_add() {
     assert_eq!(*queue.try_get().unwrap().item(), 1);
     assert_eq!(queue.try_get().unwrap().order().priority, -1);
 }
+
+#[test]
+fn what_is_due_is_found_and_reordered_and_what_is_delayed_is_not() {
+    let timer = ManualTimer::new();
+    let second = Duration::from_secs(1);
+    let queue = wq_ratelimit::RateLimitingQueue::builder()
+        .limiter(wq_ratelimit::controller_default::<u32>())
+        .timer(timer.clone())
+        .backlog(Priority::new())
+        .build()
+        .unwrap();
+    queue.add_after_with(1, second, Order::priority(3));
+    queue.add_after_with(2, second, Order::priority(3));
+    assert_eq!(queue.survey().values().sum::<usize>(), 0, "they are delayed");
+    assert!(!queue.reorder(&1, Order::priority(9)));
+    timer.advance(second);
+    let mut found = queue.survey();
+    assert_eq!(found.values().sum::<usize>(), 2, "they are due, and nobody has got any");
+    assert_eq!(queue.survey_into(&mut found).counts.queued, 2);
+    queue.add_after(3, second);
+    timer.advance(second);
+    assert!(queue.reorder(&3, Order::priority(9)), "it is due");
+    let came: Vec<u32> = (0..3).map(|_| *queue.try_get().unwrap().item()).collect();
+    assert_eq!(came, [3, 1, 2]);
+    queue.add_after(4, second);
+    timer.advance(second);
+    assert_eq!(queue.gauges().counts.queued, 1);
+}

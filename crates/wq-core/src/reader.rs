@@ -1,0 +1,54 @@
+//! QueueReader: looks at a queue without keeping it alive.
+
+use std::fmt;
+use std::sync::{Arc, Weak};
+
+use crate::backlog::{Backlog, Survey};
+use crate::queue::WorkQueue;
+use crate::shared::Shared;
+use crate::snapshot::Gauges;
+
+/// Reads what metrics show of a queue, for as long as there is one: it is no handle, so a queue that is watched goes away with
+/// its last handle, guard and future. `None` from then on. Made by [`WorkQueue::reader`].
+pub struct QueueReader<T, B: Backlog> {
+    shared: Weak<Shared<T, B>>,
+}
+
+impl<T, B: Backlog> QueueReader<T, B> {
+    /// As [`WorkQueue::gauges`].
+    #[must_use]
+    pub fn gauges(&self) -> Option<Gauges> {
+        Some(self.shared.upgrade()?.gauges())
+    }
+
+    /// As [`WorkQueue::survey_into`], together with the gauges of the same moment.
+    pub fn survey_into(&self, found: &mut B::Found) -> Option<Gauges>
+    where
+        B: Survey,
+    {
+        Some(self.shared.upgrade()?.survey_into(found))
+    }
+}
+
+impl<T, B: Backlog, S> WorkQueue<T, B, S> {
+    /// What reads this queue for metrics without keeping it alive.
+    #[must_use]
+    pub fn reader(&self) -> QueueReader<T, B> {
+        QueueReader { shared: Arc::downgrade(&self.shared) }
+    }
+}
+
+impl<T, B: Backlog> Clone for QueueReader<T, B> {
+    fn clone(&self) -> Self {
+        Self { shared: Weak::clone(&self.shared) }
+    }
+}
+
+impl<T, B: Backlog> fmt::Debug for QueueReader<T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.shared.upgrade() {
+            Some(shared) => f.debug_tuple("QueueReader").field(&shared).finish(),
+            None => f.write_str("QueueReader(gone)"),
+        }
+    }
+}
