@@ -1,6 +1,7 @@
 //! Who may do what: the roles and bindings in the store, made into decisions, and what of them was used.
 
 mod attributes;
+mod creating;
 mod defaults;
 mod escalation;
 mod grants;
@@ -17,7 +18,6 @@ use http::Request;
 use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 
-use crate::access::attributes::Attributes;
 use crate::access::ledger::Ledger;
 use crate::access::policy::{Decision, Held, Place, Policy, RoleRef, Table};
 use crate::access::rule::Rule;
@@ -29,6 +29,8 @@ use crate::status::Status;
 use crate::store::Store;
 use crate::store::state::news::News;
 
+pub(crate) use crate::access::attributes::Attributes;
+pub(crate) use crate::access::creating::CreateRight;
 pub(crate) use crate::access::defaults::create_default_roles;
 pub(crate) use crate::access::escalation::{RoleWrite, check_escalation};
 pub use crate::access::grants::{Access, Account, Grant, Refusal};
@@ -77,16 +79,22 @@ impl Authorizer {
 
     /// What the roles say now, noted as used or refused.
     pub(crate) fn authorize(&self, store: &Store, user: &User, asked: &Attributes<'_>) -> Result<(), String> {
-        match self.decide(store, user, asked) {
-            Decision::Always => Ok(()),
+        let decision = self.decide(store, user, asked);
+        self.note(user, asked, &decision);
+        match decision {
+            Decision::Always | Decision::Granted { .. } => Ok(()),
+            Decision::Refused { reason } => Err(reason),
+        }
+    }
+
+    /// Notes what was decided as used or refused.
+    fn note(&self, user: &User, asked: &Attributes<'_>, decision: &Decision) {
+        match decision {
+            Decision::Always => {}
             Decision::Granted { binding, atom, .. } => {
-                self.ledger.lock().used(user, &binding, atom);
-                Ok(())
+                self.ledger.lock().used(user, binding, atom.clone());
             }
-            Decision::Refused { reason } => {
-                self.ledger.lock().refused(user, asked);
-                Err(reason)
-            }
+            Decision::Refused { .. } => self.ledger.lock().refused(user, asked),
         }
     }
 

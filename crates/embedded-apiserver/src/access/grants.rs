@@ -12,7 +12,8 @@ use crate::server::Core;
 /// What the server's roles were used for; from [`EmbeddedApiServer::access`](crate::EmbeddedApiServer::access).
 ///
 /// A controller's manifest grants exactly what the controller needs if, after a test in which it did everything it can
-/// do, nothing was refused to its account and nothing that its roles grant is unused:
+/// do, nothing was refused to its account and nothing that its roles grant is unused. A PUT or an apply that creates its
+/// object needs the verb `create` beside `update` or `patch`, as on the real server, and is refused without:
 ///
 /// ```
 /// # fn check(server: embedded_apiserver::EmbeddedApiServer) {

@@ -75,7 +75,8 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
     // It may take its time: done outside of the lock, and again inside only if somebody was faster.
     let tried = (seen.as_ref().map(|seen| seen.revision), work_out(seen.as_deref()));
     let mut taken = Taken::new(tried, turn.is_some());
-    gated(core, kind, turn, |inner| {
+    let right = call.create_right();
+    let written = gated(core, kind, turn, |inner| {
         let current = inner.state.get(&kind.storage, &key).cloned();
         let (seen, tried) = taken.take()?;
         let is_the_same = seen == current.as_ref().map(|current| current.revision);
@@ -87,7 +88,7 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
             if !dry_run {
                 metadata::of(&mut object).remove("resourceVersion");
             }
-            let new = New::by_update(target, now, dry_run).hiding(hidden);
+            let new = New::by_update(target, &right, now, dry_run).hiding(hidden);
             let object = insert(core, inner, &new, object, owners);
             let object = object.map_err(|status| status.warned(&warnings))?;
             warnings.extend(warned(kind, &object, None));
@@ -98,7 +99,9 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
         let object = object.map_err(|status| status.warned(&warnings))?;
         warnings.extend(warned(kind, &object, Some(live)));
         Ok(Written { object, created: false, warnings })
-    })
+    });
+    right.note(core);
+    written
 }
 
 /// What an apply comes to, from one version of the object or from none.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Request;
 
+use crate::access::{Attributes, CreateRight};
 use crate::admission::Writer;
 use crate::identity::User;
 use crate::kind::Kind;
@@ -35,6 +36,20 @@ impl<'a> Call<'a> {
     /// In whose name it is recorded.
     pub(super) fn author(&self) -> Author {
         Author::of(self.query, self.request, self.target.subresource.as_deref())
+    }
+
+    /// The right to create what is updated or applied and is not there.
+    pub(super) fn create_right(&self) -> CreateRight<'a> {
+        let Target { kind, namespace, subresource, .. } = self.target;
+        let asked = Attributes::Resource {
+            verb: "create".into(),
+            group: kind.group().into(),
+            resource: kind.plural().into(),
+            subresource: subresource.as_deref().unwrap_or_default().into(),
+            namespace: namespace.as_deref().unwrap_or_default().into(),
+            name: self.name().into(),
+        };
+        CreateRight::of(self.core, self.user, asked)
     }
 
     /// What hooks and rules for access are told.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::access::CreateRight;
 use crate::admission::{Turn, gated};
 use crate::builtin::services::allocation;
 use crate::builtin::{Builtin, event, jobs, rules, storage};
@@ -88,7 +89,7 @@ pub(crate) fn create_object(
         namespace,
         now,
         dry_run: false,
-        by_update: false,
+        by_update: None,
         subresource: None,
         hidden: Hidden::default(),
         uid,
@@ -122,8 +123,8 @@ pub(super) struct New<'a> {
     uid: Option<&'a str>,
     now: Timestamp,
     dry_run: bool,
-    /// By a PUT or an apply: what only a create cleans up is stored as it was sent.
-    by_update: bool,
+    /// By a PUT or an apply, with the right to: what only a create cleans up is stored as it was sent.
+    by_update: Option<&'a CreateRight<'a>>,
     subresource: Option<&'a str>,
     hidden: Hidden,
 }
@@ -136,15 +137,20 @@ impl<'a> New<'a> {
             namespace,
             now,
             dry_run,
-            by_update: false,
+            by_update: None,
             subresource,
             hidden: Hidden::default(),
             uid: None,
         }
     }
 
-    pub(super) fn by_update(target: &'a Target, now: Timestamp, dry_run: bool) -> Self {
-        Self { by_update: true, ..Self::at(target, now, dry_run) }
+    pub(super) fn by_update(
+        target: &'a Target,
+        right: &'a CreateRight<'a>,
+        now: Timestamp,
+        dry_run: bool,
+    ) -> Self {
+        Self { by_update: Some(right), ..Self::at(target, now, dry_run) }
     }
 
     pub(super) fn hiding(self, hidden: Hidden) -> Self {
@@ -173,7 +179,7 @@ pub(super) fn insert(
     for member in ["uid", "resourceVersion", "creationTimestamp"] {
         metadata::of(&mut object).remove(member);
     }
-    if !by_update {
+    if by_update.is_none() {
         for member in ["deletionTimestamp", "deletionGracePeriodSeconds"] {
             metadata::of(&mut object).remove(member);
         }
@@ -269,6 +275,7 @@ pub(super) fn insert(
         let goes = found.is_being_deleted();
         return Err(if goes { status.and_is_being_deleted() } else { status });
     }
+    by_update.map_or(Ok(()), CreateRight::check)?;
     inner.validated(&object)?;
     if dry_run && !said_version.is_empty() {
         // What is tried keeps what it says, be it a version or not.

@@ -1,6 +1,6 @@
 //! Roles and bindings that decide: users, tokens, impersonation, what was used and what was refused.
 
-use embedded_apiserver::{EmbeddedApiServer, User};
+use embedded_apiserver::{EmbeddedApiServer, Hook, User};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
 use k8s_openapi::api::authorization::v1::{
@@ -286,4 +286,113 @@ async fn a_replica_decides_by_the_newest_roles() {
     assert_eq!(code(bob.list(&ListParams::default()).await.unwrap_err()).0, 403);
     grant(&server, "r", &["list"], &["configmaps"], user("bob")).await;
     assert!(bob.list(&ListParams::default()).await.is_ok());
+}
+
+const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+
+/// A request of bob's to a Lease `l`, which is a PUT or an apply.
+async fn bob_writes(server: &EmbeddedApiServer, apply: bool) -> (StatusCode, Value) {
+    let lease = json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": { "name": "l" },
+        "spec": { "holderIdentity": "bob" },
+    });
+    let (method, media) = match apply {
+        true => (Method::PATCH, "application/apply-patch+yaml"),
+        false => (Method::PUT, "application/json"),
+    };
+    let old = wire::get(server, &format!("{LEASES}/l")).await;
+    let mut lease = lease;
+    if old.code == StatusCode::OK && !apply {
+        lease["metadata"]["resourceVersion"] = old.json()["metadata"]["resourceVersion"].clone();
+    }
+    let request = Request::builder()
+        .method(method)
+        .uri(format!("{LEASES}/l?fieldManager=bob"))
+        .header("content-type", media)
+        .body(Full::<bytes::Bytes>::from(lease.to_string()))
+        .unwrap();
+    let response = server.service().as_user("bob").oneshot(request).await.unwrap();
+    let code = response.status();
+    let body = response.into_body().collect().await.unwrap().to_bytes();
+    (code, serde_json::from_slice(&body).unwrap_or_default())
+}
+
+async fn grant_leases(server: &EmbeddedApiServer, name: &str, rule: Value) {
+    let mut rule = rule;
+    rule["apiGroups"] = json!(["coordination.k8s.io"]);
+    rule["resources"] = json!(["leases"]);
+    let role =
+        json!({ "apiVersion": VERSION, "kind": "Role", "metadata": { "name": name }, "rules": [rule] });
+    post(server, &format!("{RBAC}/namespaces/default/roles"), &role).await;
+    let binding = json!({
+        "apiVersion": VERSION, "kind": "RoleBinding", "metadata": { "name": name }, "subjects": [user("bob")],
+        "roleRef": { "apiGroup": GROUP, "kind": "Role", "name": name },
+    });
+    post(server, &format!("{RBAC}/namespaces/default/rolebindings"), &binding).await;
+}
+
+#[tokio::test]
+async fn an_update_or_an_apply_that_creates_needs_the_verb_create_too() {
+    for (apply, verb) in [(false, "update"), (true, "patch")] {
+        let server = server();
+        grant_leases(&server, "writer", json!({ "verbs": [verb] })).await;
+        let (code, status) = bob_writes(&server, apply).await;
+        assert_eq!(code, StatusCode::FORBIDDEN, "{verb}: {status}");
+        // The real server says no more here than what its authorizer adds, which is nothing.
+        assert_eq!(status["message"], r#"leases.coordination.k8s.io "l" is forbidden: "#);
+        let details = json!({ "name": "l", "group": "coordination.k8s.io", "kind": "leases" });
+        assert_eq!((&status["reason"], &status["details"]), (&json!("Forbidden"), &details));
+        assert_eq!(wire::get(&server, &format!("{LEASES}/l")).await.code, StatusCode::NOT_FOUND);
+        let bob = server.access().by("bob");
+        let refused: Vec<_> = bob.refused().iter().map(ToString::to_string).collect();
+        assert_eq!(refused, [r#"bob: create leases.coordination.k8s.io "l" in namespace "default""#]);
+
+        // The name is known, unlike in a POST: a rule may be about it alone.
+        grant_leases(&server, "other", json!({ "verbs": ["create"], "resourceNames": ["other"] })).await;
+        assert_eq!(bob_writes(&server, apply).await.0, StatusCode::FORBIDDEN);
+        grant_leases(&server, "creator", json!({ "verbs": ["create"], "resourceNames": ["l"] })).await;
+        server.access().forget();
+        assert_eq!(bob_writes(&server, apply).await.0, StatusCode::CREATED);
+        let used = |of: &str| {
+            bob.used().iter().filter(|grant| grant.verb == of).map(|grant| grant.uses).sum::<u64>()
+        };
+        assert_eq!((used("create"), used(verb)), (1, 1));
+
+        // What is there needs no right to create.
+        let (code, status) = bob_writes(&server, apply).await;
+        assert_eq!(code, StatusCode::OK, "{status}");
+        assert_eq!((used("create"), used(verb)), (1, 2));
+        bob.assert_nothing_refused();
+    }
+}
+
+#[tokio::test]
+async fn a_dry_run_and_a_hook_do_not_get_around_the_verb_create() {
+    let server = server();
+    grant_leases(&server, "writer", json!({ "verbs": ["update"] })).await;
+    let asked = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let hook = {
+        let asked = std::sync::Arc::clone(&asked);
+        Hook::validating("h.example.com", move |_| {
+            asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            Ok(())
+        })
+    };
+    server.admission().add(hook.resource("leases"));
+    let (code, _) = bob_writes(&server, false).await;
+    assert_eq!(code, StatusCode::FORBIDDEN);
+    // Who may not create is refused before validating hooks are asked, and is refused once.
+    assert_eq!(asked.load(std::sync::atomic::Ordering::Relaxed), 0);
+    assert_eq!(server.access().by("bob").refused()[0].times, 1);
+    let lease = json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": { "name": "l" }, "spec": {},
+    });
+    let request = Request::builder()
+        .method(Method::PUT)
+        .uri(format!("{LEASES}/l?dryRun=All"))
+        .header("content-type", "application/json")
+        .body(Full::<bytes::Bytes>::from(lease.to_string()))
+        .unwrap();
+    let response = server.service().as_user("bob").oneshot(request).await.unwrap();
+    assert_eq!(response.status(), StatusCode::FORBIDDEN);
 }

@@ -78,7 +78,8 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
     };
     let turn = Turn::of(core, &call.writer(dry_run));
     let mut taken = Taken::new((edit, tried), turn.is_some());
-    gated(core, kind, turn, |inner| {
+    let right = call.create_right();
+    let written = gated(core, kind, turn, |inner| {
         let (edit, tried) = taken.take()?;
         let Some(current) = inner.state.get(&kind.storage, &key).cloned() else {
             let creates = kind.builtin.is_some_and(Builtin::creates_on_update)
@@ -99,7 +100,7 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
                 metadata::of(&mut object).remove("resourceVersion");
             }
             let owners = Owners::Changes(&author, sent);
-            let new = New::by_update(target, now, dry_run);
+            let new = New::by_update(target, &right, now, dry_run);
             let object = insert(core, inner, &new, object, owners)?;
             let warnings = warned(kind, &object, None);
             return Ok(Written { object, created: true, warnings });
@@ -117,7 +118,9 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
         let object = object.map_err(|status| status.warned(&warnings))?;
         warnings.extend(warned(kind, &object, Some(old)));
         Ok(Written { object, created: false, warnings })
-    })
+    });
+    right.note(core);
+    written
 }
 
 /// A version that is said must be a number, be there an object or not.

@@ -1,0 +1,50 @@
+//! The right to create of who updates or applies what is not there: `withAuthorization` of
+//! k8s.io/apiserver/pkg/endpoints/handlers.
+
+use std::cell::Cell;
+
+use crate::access::attributes::Attributes;
+use crate::access::policy::Decision;
+use crate::identity::User;
+use crate::server::Core;
+use crate::status::Status;
+
+/// Whether a PUT or an apply may create its object. It is asked before the write, without the store's lock, and noted
+/// after it, if it mattered.
+#[derive(Debug)]
+pub(crate) struct CreateRight<'a> {
+    user: &'a User,
+    asked: Attributes<'a>,
+    decision: Decision,
+    /// The write came to where it matters.
+    needed: Cell<bool>,
+}
+
+impl<'a> CreateRight<'a> {
+    /// The right to do what was asked for by creating it; `asked` is the create, with the name.
+    pub(crate) fn of(core: &Core, user: &'a User, asked: Attributes<'a>) -> Self {
+        let decision = core.access.decide(&core.store, user, &asked);
+        Self { user, asked, decision, needed: Cell::new(false) }
+    }
+
+    /// Refuses a create that is not allowed. The real server does not say here who may not do what.
+    pub(crate) fn check(&self) -> Result<(), Status> {
+        self.needed.set(true);
+        match (&self.decision, &self.asked) {
+            (Decision::Refused { reason }, Attributes::Resource { group, resource, name, .. }) => {
+                Err(Status::refused(group, resource, name, reason))
+            }
+            (Decision::Refused { reason }, Attributes::Path { .. }) => {
+                Err(Status::refused("", "", "", reason))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Notes it as used or refused, if the write needed it.
+    pub(crate) fn note(&self, core: &Core) {
+        if self.needed.get() {
+            core.access.note(self.user, &self.asked, &self.decision);
+        }
+    }
+}
