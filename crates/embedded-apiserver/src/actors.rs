@@ -1,6 +1,7 @@
 //! The server's own actors: started by the first request from outside, stopped with the last handle. [`kinds`] tells
 //! those that deal with every kind which kinds there are.
 
+pub(crate) mod backoff;
 pub(crate) mod kinds;
 
 use crate::server::Core;

@@ -59,6 +59,7 @@ mod snapshot;
 mod replica;
 mod status;
 mod clock;
+mod signal;
 mod yaml;
 
 pub use crate::access::{Access, Account, Grant, Refusal};

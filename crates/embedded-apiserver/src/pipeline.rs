@@ -130,7 +130,9 @@ impl Pipeline {
         self.faults.connected(user).await;
         let resumes = resumes(info, request.uri().query().unwrap_or_default());
         let decision = self.faults.decide(user, info, resumes, request.body());
-        if let Some(word) = decision.word() {
+        let follows = decision.fault.as_ref().is_some_and(|injection| injection.fault.follows_success());
+        let word = if follows { decision.word_beside_fault() } else { decision.word() };
+        if let Some(word) = word {
             recording.faulted(word);
         }
         if !decision.delay.is_zero() {
@@ -168,10 +170,14 @@ impl Pipeline {
         }
         self.faults.connected(user).await;
         let fault = injected.as_ref().map(|injection| &injection.fault);
-        if let Some(instead) = fault.and_then(|fault| fault::response(fault, user, info)) {
-            return Ok(instead);
+        if let Some(fault) = fault.filter(|fault| fault.follows_success()) {
+            let refused = response.status().is_client_error() || response.status().is_server_error();
+            if let Some(instead) = fault::response(fault, user, info).filter(|_| !refused) {
+                recording.faulted(fault.as_str());
+                return Ok(instead);
+            }
         }
-        let response = fault::torn(response, fault);
+        let response = fault::torn(response, fault, || recording.tracer());
         if !response.body().is_watch() {
             return Ok(response);
         }

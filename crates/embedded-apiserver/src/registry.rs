@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tokio::sync::watch;
-
 use crate::access::reviews;
 use crate::builtin;
 use crate::definition::{Ended, Registered};
 use crate::kind::{InvalidKind, Kind};
 use crate::metadata::Object;
+#[cfg(feature = "actors")]
+use crate::signal::Follower;
+use crate::signal::Signal;
 
 /// The kinds, by group, version and plural.
 #[derive(Debug)]
 pub(crate) struct Registry {
     kinds: BTreeMap<(String, String, String), Arc<Kind>>,
     /// How often the kinds changed; actors wait for it.
-    generation: watch::Sender<u64>,
+    generation: Signal<u64>,
     /// The definitions whose kinds are served, by their names.
     definitions: BTreeMap<String, Registered>,
 }
@@ -24,7 +25,7 @@ pub(crate) struct Registry {
 impl Registry {
     pub(crate) fn with_builtin_kinds() -> Self {
         let mut registry =
-            Self { kinds: BTreeMap::new(), generation: watch::Sender::new(0), definitions: BTreeMap::new() };
+            Self { kinds: BTreeMap::new(), generation: Signal::new(0), definitions: BTreeMap::new() };
         for kind in builtin::kinds().into_iter().chain(reviews::kinds()) {
             registry.insert(kind);
         }
@@ -38,18 +39,21 @@ impl Registry {
 
     /// To be called after every change of the kinds.
     fn changed(&self) {
-        self.generation.send_modify(|generation| *generation = generation.wrapping_add(1));
+        self.generation.change(|generation| {
+            *generation = generation.wrapping_add(1);
+            true
+        });
     }
 
     /// Differs from what it was before the kinds that are served changed.
     pub(crate) fn generation(&self) -> u64 {
-        *self.generation.borrow()
+        self.generation.read(|generation| *generation)
     }
 
     /// Becomes changed with the kinds that are served.
     #[cfg(feature = "actors")]
-    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
-        self.generation.subscribe()
+    pub(crate) fn follow(&self) -> Follower<u64> {
+        self.generation.follow()
     }
 
     /// One kind for each table of objects, by group, version and plural.

@@ -15,7 +15,6 @@ use bytes::Bytes;
 use http::{Request, Response};
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
-use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use crate::body::Body;
@@ -27,6 +26,7 @@ use crate::request_log::RequestLog;
 use crate::rest;
 use crate::server::{Core, EmbeddedApiServer, Shared};
 use crate::service::ApiService;
+use crate::signal::Signal;
 use crate::status::Status;
 
 /// A second API server on the same objects, as in a cluster with several of them, whose watch cache may lag behind:
@@ -34,7 +34,7 @@ use crate::status::Status;
 ///
 /// What comes from the cache, and may be old: watches; lists and gets with a `resourceVersion` (`"0"`: whatever the
 /// cache has; a number: at least that one, for which it waits up to three seconds and then answers 504). What does not:
-/// lists and gets without a `resourceVersion`, pages, lists of an exact version, and all writes, which see and change
+/// Events, which no API server caches; lists and gets without a `resourceVersion`, pages, lists of an exact version, and all writes, which see and change
 /// the newest state, on any API server. A watch that asks for initial events without a version waits until the cache
 /// has caught up with the moment it was asked.
 ///
@@ -54,7 +54,7 @@ pub(crate) struct Front {
     /// The cache, and what requests pass before it.
     cache: Arc<Core>,
     server: Arc<Shared>,
-    lag: watch::Sender<Lag>,
+    lag: Signal<Lag>,
     pump: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -75,11 +75,12 @@ impl Replica {
         let (revision, everything) =
             server.core.store.write(|inner| (inner.state.revision(), inner.state.everything()));
         cache.store.write(|inner| inner.state.replace_with(everything, revision));
-        cache.pipeline.faults.attach(&cache);
+        // Its faults are those of the whole set-up: what is compacted is etcd.
+        cache.pipeline.faults.attach(&[&cache, &server.core]);
         let front = Front {
             cache,
             server: Arc::clone(server),
-            lag: watch::Sender::new(Lag::default()),
+            lag: Signal::new(Lag::default()),
             pump: Mutex::default(),
         };
         front.start();
@@ -88,15 +89,18 @@ impl Replica {
 
     /// From now on the cache learns of each write so long after it was made. `Duration::ZERO`: at once;
     /// `Duration::MAX`: never. May be changed at any time; what the cache knows already it does not forget.
+    ///
+    /// Of more writes at once than the server's [history](crate::Builder::history) has the cache does not learn one by
+    /// one: it goes on to what came later, at most twice as long after it was made, and its watches begin anew with 410.
     pub fn behind(&self, lag: Duration) -> Self {
-        self.0.lag.send_replace(Lag::Time(lag));
+        self.0.lag.set(Lag::Time(lag));
         self.clone()
     }
 
     /// From now on the cache learns of each write only when so many more have been made. May be changed at any time;
     /// what the cache knows already it does not forget.
     pub fn behind_revisions(&self, lag: u64) -> Self {
-        self.0.lag.send_replace(Lag::Revisions(lag));
+        self.0.lag.set(Lag::Revisions(lag));
         self.clone()
     }
 
@@ -171,7 +175,7 @@ impl Front {
         }
         let Ok(runtime) = Handle::try_current() else { return };
         let (from, to) = (Arc::clone(&self.server.core), Arc::clone(&self.cache));
-        *pump = Some(runtime.spawn(pump::run(from, to, self.lag.subscribe())));
+        *pump = Some(runtime.spawn(pump::run(from, to, self.lag.follow())));
     }
 
     /// Which decides who may do what.

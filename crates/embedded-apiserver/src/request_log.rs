@@ -24,8 +24,10 @@ use trace::Trace;
 pub(crate) const DEFAULT_CAPACITY: usize = 65_536;
 
 /// Different (user, verb, resource) triples that are counted apart; a client that invents resources beyond that number
-/// is counted under the resource `(other)`.
+/// is counted under [`OTHERS`].
 const MAX_SERIES: usize = 8_192;
+/// The resource of what is not counted apart.
+const OTHERS: &str = "(other)";
 
 /// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -104,11 +106,18 @@ pub struct Series {
     pub verb: Verb,
     /// API group; empty for the core group.
     pub group: String,
-    /// Plural resource name; empty for paths that are no resource.
+    /// Plural resource name; empty for paths that are no resource. `(other)`: of any, when 8,192 series were counted
+    /// apart already.
     pub resource: String,
     /// Subresource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subresource: Option<String>,
+}
+
+impl Series {
+    fn is_of_others(&self) -> bool {
+        self.resource == OTHERS
+    }
 }
 
 /// The counters of one [`Series`]; they never drop and never go back.
@@ -228,8 +237,9 @@ impl RequestLog {
         self.shared.clock.now().into()
     }
 
-    /// A hash over everything that could be seen from outside so far, in order: who sent which request when, with which
-    /// body, and what was answered when, down to each line of each watch. Times are those of tokio's clock.
+    /// A hash over everything that could be seen from outside so far, in order: who sent which request when, in whose
+    /// name, with which body, and what was answered when, down to each line of each watch and to the half of an answer
+    /// that breaks off. Times are those of tokio's clock.
     ///
     /// Two runs with the same seed, start time and requests, on one thread and under paused time, have the same hash,
     /// whatever faults were planned; if theirs differ, something in the test or in what it tests is left to chance.
@@ -271,7 +281,8 @@ impl RequestLog {
         self.all().reads().resource(resource)
     }
 
-    /// The counters by user, verb and resource, sorted. Exact since the server was built, whatever the ring forgot.
+    /// The counters by user, verb and resource, sorted. Exact since the server was built, whatever the ring forgot; see
+    /// [`Selection::counts`] for what happens beyond 8,192 of them.
     #[must_use]
     pub fn counts(&self) -> Vec<(Series, Counts)> {
         let ring = self.shared.ring.lock();
@@ -309,7 +320,7 @@ impl Ring {
         let series = if self.series.len() < MAX_SERIES {
             series
         } else {
-            Series { group: String::new(), resource: "(other)".to_owned(), subresource: None, ..series }
+            Series { group: String::new(), resource: OTHERS.to_owned(), subresource: None, ..series }
         };
         let (counts, next) = (&mut self.counts, self.series.len());
         *self.series.entry(series).or_insert_with(|| {

@@ -265,7 +265,7 @@ pub(crate) async fn wait_for(core: &Core, revision: u64) -> Result<(), Status> {
         return Ok(());
     }
     let mut newest = core.store.newest();
-    match tokio::time::timeout(PATIENCE, newest.wait_for(|reached| *reached >= revision)).await {
+    match tokio::time::timeout(PATIENCE, newest.until(|reached| *reached >= revision)).await {
         Ok(_) => Ok(()),
         Err(_) => Err(Status::revision_too_large(revision, core.store.revision())),
     }

@@ -133,7 +133,7 @@ impl EmbeddedApiServer {
         core: Arc<Core>,
         #[cfg(feature = "actors")] wanted: crate::actors::Wanted,
     ) -> Self {
-        core.pipeline.faults.attach(&core);
+        core.pipeline.faults.attach(&[&core]);
         Self(Arc::new(Shared {
             #[cfg(feature = "actors")]
             actors: crate::actors::Actors::new(wanted),

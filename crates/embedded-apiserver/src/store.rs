@@ -11,9 +11,9 @@ use std::task::Waker;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use tokio::sync::watch;
 
 use crate::admission::Turn;
+use crate::signal::{Follower, Signal};
 use crate::store::audience::{Interest, Seat};
 use crate::store::lines::{Line, Lines};
 use crate::store::state::news::News;
@@ -26,7 +26,7 @@ pub(crate) struct Store {
     inner: Mutex<Inner>,
     lines: Mutex<Lines>,
     /// The newest revision of all.
-    newest: watch::Sender<u64>,
+    newest: Signal<u64>,
 }
 
 /// Some objects in order, and how many more there are.
@@ -82,7 +82,7 @@ pub(crate) struct Inner {
 impl Store {
     pub(crate) fn new(window: Window, rng: fastrand::Rng) -> Self {
         let state = State::new(window);
-        let newest = watch::Sender::new(state.revision());
+        let newest = Signal::new(state.revision());
         Self { inner: Mutex::new(Inner { state, rng, turn: None }), lines: Mutex::default(), newest }
     }
 
@@ -96,14 +96,14 @@ impl Store {
         drop(inner);
         woken.into_iter().for_each(Waker::wake);
         if after != before {
-            self.newest.send_if_modified(|revision| raise(revision, after));
+            self.newest.change(|revision| raise(revision, after));
         }
         outcome
     }
 
     /// Becomes changed with each write.
-    pub(crate) fn newest(&self) -> watch::Receiver<u64> {
-        self.newest.subscribe()
+    pub(crate) fn newest(&self) -> Follower<u64> {
+        self.newest.follow()
     }
 
     pub(crate) fn revision(&self) -> u64 {

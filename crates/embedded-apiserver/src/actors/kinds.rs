@@ -5,12 +5,12 @@ use crate::access::reviews;
 use crate::builtin::event;
 use crate::kind::Kind;
 use crate::server::Core;
+use crate::signal::Follower;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::discovery::ApiResource;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use tokio::sync::watch;
 
 /// A kind as a client of the API names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,12 +41,12 @@ impl Resource {
 #[derive(Debug)]
 pub(crate) struct Kinds {
     core: Arc<Core>,
-    changed: watch::Receiver<u64>,
+    changed: Follower<u64>,
 }
 
 impl Kinds {
     pub(crate) fn of(core: &Arc<Core>) -> Self {
-        let changed = core.registry.read().subscribe();
+        let changed = core.registry.read().follow();
         Self { core: Arc::clone(core), changed }
     }
 
@@ -57,7 +57,7 @@ impl Kinds {
 
     /// One version of each table of objects, by the table's name. Events, which two groups share, are told by `events`.
     pub(crate) fn tables(&mut self, events: bool) -> BTreeMap<Arc<str>, Arc<Resource>> {
-        self.changed.borrow_and_update();
+        self.changed.see();
         let registry = self.core.registry.read();
         let mut tables: BTreeMap<Arc<str>, Arc<Resource>> = BTreeMap::new();
         let wanted = |kind: &&Arc<Kind>| events || *kind.storage != *event::STORAGE;

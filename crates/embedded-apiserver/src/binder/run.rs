@@ -2,6 +2,7 @@
 
 use super::decide::{Unless, Write, next_write};
 use super::view::{ClaimKey, Key, View, claims_of_pod, key_of};
+use crate::actors::backoff::backoff;
 use futures::stream::{BoxStream, SelectAll, StreamExt};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::StorageClass;
@@ -11,7 +12,7 @@ use kube::runtime::WatchStreamExt;
 use kube::runtime::watcher::{self, watcher};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
@@ -40,6 +41,7 @@ pub(crate) async fn run(client: Client) {
         }
         let retry_at = binder.retry_at;
         tokio::select! {
+            biased;
             event = events.next() => match event {
                 Some(event) => binder.note(event),
                 None => return,
@@ -236,7 +238,7 @@ fn changes<K>(api: Api<K>) -> impl futures::Stream<Item = watcher::Event<K>> + S
 where
     K: Resource + Clone + DeserializeOwned + fmt::Debug + Send + 'static,
 {
-    watcher(api, watcher::Config::default()).default_backoff().filter_map(|event| async move {
+    watcher(api, watcher::Config::default()).backoff(backoff()).filter_map(|event| async move {
         event.inspect_err(|error| tracing::debug!(%error, "a watch of the volume binder failed")).ok()
     })
 }
@@ -247,13 +249,13 @@ fn name_of(metadata: &ObjectMeta) -> String {
 
 /// The keys of a list under way, to know in the end what is gone.
 struct Relist<K> {
-    listed: HashSet<K>,
+    listed: BTreeSet<K>,
     synced: bool,
 }
 
 impl<K> Default for Relist<K> {
     fn default() -> Self {
-        Self { listed: HashSet::new(), synced: false }
+        Self { listed: BTreeSet::new(), synced: false }
     }
 }
 
@@ -261,11 +263,11 @@ enum Change<T, K> {
     Put(T),
     Remove(K),
     /// A list is complete: whatever it did not hold is gone.
-    Replaced(HashSet<K>),
+    Replaced(BTreeSet<K>),
     None,
 }
 
-impl<K: std::hash::Hash + Eq> Relist<K> {
+impl<K: Ord> Relist<K> {
     fn change<T>(&mut self, event: watcher::Event<T>, key: impl Fn(&ObjectMeta) -> K) -> Change<T, K>
     where
         T: kube::ResourceExt,
@@ -293,7 +295,7 @@ impl<K: std::hash::Hash + Eq> Relist<K> {
 #[derive(Default)]
 struct Queue {
     order: VecDeque<Key>,
-    queued: HashSet<Key>,
+    queued: BTreeSet<Key>,
 }
 
 impl Queue {

@@ -1,11 +1,11 @@
-//! What the binder knows: claims, volumes, classes and pods as the watches told, with the indexes its decisions need.
+//! What the binder knows: claims, volumes, classes and pods as the watches told, with the indexes its decisions need. In
+//! order, so that the same events lead to the same writes.
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
 use k8s_openapi::api::storage::v1::StorageClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
-use std::hash::Hash;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Namespace and name.
 pub(super) type ClaimKey = (String, String);
@@ -19,15 +19,15 @@ pub(super) enum Key {
 
 /// One group of keys for each index value.
 #[derive(Debug)]
-struct Index<V, K>(HashMap<V, BTreeSet<K>>);
+struct Index<V, K>(BTreeMap<V, BTreeSet<K>>);
 
 impl<V, K> Default for Index<V, K> {
     fn default() -> Self {
-        Self(HashMap::new())
+        Self(BTreeMap::new())
     }
 }
 
-impl<V: Hash + Eq, K: Ord> Index<V, K> {
+impl<V: Ord, K: Ord> Index<V, K> {
     fn insert(&mut self, value: V, key: K) {
         self.0.entry(value).or_default().insert(key);
     }
@@ -44,7 +44,7 @@ impl<V: Hash + Eq, K: Ord> Index<V, K> {
     fn of<'a, Q>(&'a self, value: &Q) -> impl Iterator<Item = &'a K>
     where
         V: std::borrow::Borrow<Q> + 'a,
-        Q: Hash + Eq + ?Sized,
+        Q: Ord + ?Sized,
     {
         self.0.get(value).into_iter().flatten()
     }
@@ -53,10 +53,10 @@ impl<V: Hash + Eq, K: Ord> Index<V, K> {
 /// The state of the world. Methods that change it return what must be looked at again.
 #[derive(Debug, Default)]
 pub(super) struct View {
-    claims: HashMap<ClaimKey, PersistentVolumeClaim>,
-    volumes: HashMap<String, PersistentVolume>,
-    classes: HashMap<String, StorageClass>,
-    pods: HashMap<ClaimKey, Vec<ClaimKey>>,
+    claims: BTreeMap<ClaimKey, PersistentVolumeClaim>,
+    volumes: BTreeMap<String, PersistentVolume>,
+    classes: BTreeMap<String, StorageClass>,
+    pods: BTreeMap<ClaimKey, Vec<ClaimKey>>,
     /// Claims by `spec.volumeName`.
     claims_of_volume: Index<String, ClaimKey>,
     /// Claims without `spec.volumeName`, by class.

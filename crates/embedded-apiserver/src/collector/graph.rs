@@ -86,6 +86,8 @@ pub(super) struct Graph {
     dependents: BTreeMap<Uid, BTreeSet<Uid>>,
     order: VecDeque<Uid>,
     queued: BTreeSet<Uid>,
+    /// Those that cannot be judged before other kinds are served.
+    parked: BTreeSet<Uid>,
     /// References into other namespaces of which users have yet to be told.
     misplaced: VecDeque<Misplaced>,
 }
@@ -116,7 +118,20 @@ impl Graph {
     pub(super) fn next(&mut self) -> Option<Uid> {
         let uid = self.order.pop_front()?;
         self.queued.remove(&uid);
+        self.parked.remove(&uid);
         Some(uid)
+    }
+
+    /// To be looked at when other kinds are served.
+    pub(super) fn park(&mut self, uid: &Uid) {
+        if self.nodes.contains_key(uid) {
+            self.parked.insert(Arc::clone(uid));
+        }
+    }
+
+    /// Other kinds are served: what was parked is looked at again.
+    pub(super) fn unpark(&mut self) {
+        std::mem::take(&mut self.parked).iter().for_each(|uid| self.queue(uid));
     }
 
     /// The next of which users have to be told.
@@ -184,6 +199,7 @@ impl Graph {
     /// An object is gone.
     pub(super) fn remove(&mut self, uid: &str) {
         let Some(node) = self.nodes.remove(uid) else { return };
+        self.parked.remove(uid);
         self.queue_dependents(uid);
         for owner in &node.owners {
             if let Some(all) = self.dependents.get_mut(owner.uid.as_str()) {
@@ -222,3 +238,6 @@ impl Graph {
         self.owners_are_known(node) && node.owners.iter().all(stays)
     }
 }
+
+#[cfg(test)]
+mod tests;

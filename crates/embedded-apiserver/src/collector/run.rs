@@ -3,6 +3,7 @@
 use super::decide::{self, Need, Policy, Verdict};
 use super::graph::{Deletion, FOREGROUND, Graph, Node, ORPHAN, Uid};
 use super::report::{self, Misplaced};
+use crate::actors::backoff::backoff;
 use crate::actors::kinds::{Kinds, Resource};
 use futures::FutureExt;
 use futures::channel::oneshot;
@@ -32,7 +33,6 @@ pub(crate) async fn run(client: Client, kinds: Kinds) {
         kinds,
         tables: BTreeMap::new(),
         graph: Graph::default(),
-        unresolved: Vec::new(),
         failed: Vec::new(),
         retry_at: None,
         reported: 0,
@@ -65,8 +65,7 @@ pub(crate) async fn run(client: Client, kinds: Kinds) {
             },
             () = collector.kinds.changed() => {
                 collector.watch(&mut events);
-                let again = std::mem::take(&mut collector.unresolved);
-                again.iter().for_each(|uid| collector.graph.queue(uid));
+                collector.graph.unpark();
             }
             () = async { match retry_at { Some(at) => sleep_until(at).await, None => std::future::pending().await } } => {
                 collector.retry_at = None;
@@ -85,8 +84,6 @@ struct Collector {
     kinds: Kinds,
     tables: BTreeMap<Arc<str>, Watched>,
     graph: Graph,
-    /// Objects with an owner of a kind that is not served.
-    unresolved: Vec<Uid>,
     failed: Vec<Uid>,
     retry_at: Option<Instant>,
     /// How many Events were sent.
@@ -130,7 +127,7 @@ impl Collector {
             let api: Api<Object> = Api::all_with(self.client.clone(), &resource.api);
             let name = Arc::clone(&table);
             let changes =
-                watcher(api, watcher::Config::default()).default_backoff().filter_map(move |event| {
+                watcher(api, watcher::Config::default()).backoff(backoff()).filter_map(move |event| {
                     let event = event.inspect_err(|error| {
                         tracing::debug!(%error, "a watch of the garbage collector failed");
                     });
@@ -188,7 +185,7 @@ impl Collector {
     async fn settle(&mut self, uid: &Uid) {
         match self.serve(uid).await {
             Ok(Outcome::Done) => {}
-            Ok(Outcome::Unresolved) => self.unresolved.push(Arc::clone(uid)),
+            Ok(Outcome::Unresolved) => self.graph.park(uid),
             Err(error) => {
                 tracing::debug!(%uid, %error, "a request of the garbage collector failed");
                 self.failed.push(Arc::clone(uid));

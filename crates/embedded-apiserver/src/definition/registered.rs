@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use tokio::sync::watch;
 
 use crate::definition::check::schema_of;
 use crate::definition::served::{Around, kinds};
@@ -11,11 +10,12 @@ use crate::definition::status::is_true;
 use crate::definition::structural::{flag, list, text};
 use crate::kind::Kind;
 use crate::metadata::Object;
+use crate::signal::Signal;
 
 /// The end of a way of serving a kind. Dropped, it ends the watches of it: never under a lock.
 #[derive(Debug)]
 #[must_use = "drop it when no lock is held"]
-pub(crate) struct Ended(#[expect(dead_code, reason = "its end is its use")] watch::Sender<()>);
+pub(crate) struct Ended(#[expect(dead_code, reason = "its end is its use")] Signal<()>);
 
 /// A definition in force.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub(crate) struct Registered {
     accepted: Value,
     terminating: bool,
     converts_upto: u64,
-    alive: watch::Sender<()>,
+    alive: Signal<()>,
     pub(crate) served: Vec<Arc<Kind>>,
     pub(crate) stored_as: Arc<Kind>,
 }
@@ -58,8 +58,8 @@ impl Registered {
         };
         // If only the status changed, whoever watches goes on.
         let same = before.as_ref().filter(|before| before.spec == *spec && before.accepted == *accepted);
-        let fresh = watch::Sender::new(());
-        let ended = same.map_or_else(|| fresh.subscribe(), |same| same.alive.subscribe());
+        let fresh = Signal::new(());
+        let ended = same.map_or_else(|| fresh.follow(), |same| same.alive.follow());
         let is_same = same.is_some();
         let (served, stored_as) = kinds(object, &Around { converts_upto, ended })?;
         let (alive, ended) = match before.take() {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use tokio::sync::watch;
 
 use crate::definition::check::schema_of;
 use crate::definition::rules::Rules;
@@ -16,6 +15,7 @@ use crate::rest::scale;
 use crate::schema::{
     Old, Schema, check, check_at, check_embedded, check_lists, coerce, fill, prune, prune_nulls,
 };
+use crate::signal::Follower;
 use crate::status::{Cause, Causes};
 
 /// What a definition says of one of its versions.
@@ -35,8 +35,8 @@ pub(crate) struct Served {
     pub(crate) deprecation: Option<String>,
     /// The definition is being deleted: nothing new may be created.
     pub(crate) terminating: bool,
-    /// Its sender is dropped when the kind is no longer served as it is here.
-    ended: watch::Receiver<()>,
+    /// Its signal is dropped when the kind is no longer served as it is here.
+    ended: Follower<()>,
 }
 
 /// A column of tables.
@@ -54,7 +54,7 @@ pub(crate) struct Column {
 #[derive(Debug, Clone)]
 pub(crate) struct Around {
     pub(crate) converts_upto: u64,
-    pub(crate) ended: watch::Receiver<()>,
+    pub(crate) ended: Follower<()>,
 }
 
 /// The kinds that a definition serves, and the one that its objects are stored as, served or not.
@@ -142,7 +142,7 @@ impl Served {
     /// Resolves when the kind is no longer served as it is here.
     pub(crate) fn ended(&self) -> impl Future<Output = ()> + use<> {
         let mut ended = self.ended.clone();
-        // Nothing is ever sent: it changes by its sender's end.
+        // Nothing is ever sent: it changes by its end.
         async move { while ended.changed().await.is_ok() {} }
     }
 

@@ -2,12 +2,17 @@
 
 use super::plan::Fault;
 use crate::body::{Body, Disconnected};
+use crate::request_log::Tracer;
 use bytes::Bytes;
 use futures::stream::{self, StreamExt};
 use http::Response;
 
-/// Half of the answer, if the fault is one of those; the head still tells the whole length.
-pub(crate) fn torn(response: Response<Body>, fault: Option<&Fault>) -> Response<Body> {
+/// Half of the answer, if the fault is one of those; the head still tells the whole length. What arrives is traced.
+pub(crate) fn torn(
+    response: Response<Body>,
+    fault: Option<&Fault>,
+    tracer: impl FnOnce() -> Tracer,
+) -> Response<Body> {
     let stalls = match fault {
         Some(Fault::DropMidAnswer) => false,
         Some(Fault::StallMidAnswer) => true,
@@ -25,7 +30,9 @@ pub(crate) fn torn(response: Response<Body>, fault: Option<&Fault>) -> Response<
             Err(Disconnected::new())
         });
         let half = (!half.is_empty()).then_some(Ok::<Bytes, _>(half));
-        Body::transfer(stream::iter(half).chain(rest), Some(whole.len() as u64))
+        let tracer = tracer();
+        let parts = stream::iter(half).chain(rest).inspect(move |part| tracer.chunk(Some(part)));
+        Body::transfer(parts, Some(whole.len() as u64))
     });
     if let Some(fault) = fault {
         super::answer::mark(&mut response, fault);

@@ -5,12 +5,12 @@ use super::matching::Match;
 use super::plan::FaultPlan;
 use crate::request_info::{RequestInfo, Verb};
 use crate::server::Core;
+use crate::signal::{Follower, Signal};
 use crate::status::Status;
 use parking_lot::Mutex;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock, Weak};
-use tokio::sync::watch;
 
 /// Handle on the faults of a running server: cheap to clone; every change takes effect at once.
 ///
@@ -30,10 +30,10 @@ pub struct Faults {
 
 struct Shared {
     decider: Mutex<Decider>,
-    partitioned: watch::Sender<BTreeSet<String>>,
+    partitioned: Signal<BTreeSet<String>>,
     watches: Mutex<LiveWatches>,
-    /// The server that compactions and jumps of the clock happen to; a proxy has none.
-    server: OnceLock<Weak<Core>>,
+    /// The servers that compactions happen to, and the first one jumps of the clock; a proxy has none.
+    servers: OnceLock<Vec<Weak<Core>>>,
 }
 
 #[derive(Default)]
@@ -45,7 +45,7 @@ struct LiveWatches {
 struct LiveWatch {
     user: Arc<str>,
     request: RequestInfo,
-    order: watch::Sender<Order>,
+    order: Arc<Signal<Order>>,
 }
 
 /// What a live watch has been told to do.
@@ -63,21 +63,22 @@ pub(super) enum Order {
 impl Faults {
     /// Faults by this plan.
     pub(crate) fn new(plan: FaultPlan) -> Self {
-        let (partitioned, _) = watch::channel(plan.partitioned.clone());
+        let partitioned = Signal::new(plan.partitioned.clone());
         Self {
             shared: Arc::new(Shared {
                 decider: Mutex::new(Decider::new(plan)),
                 partitioned,
                 watches: Mutex::default(),
-                server: OnceLock::new(),
+                servers: OnceLock::new(),
             }),
         }
     }
 
-    /// Names the server that is in reach of these faults.
-    pub(crate) fn attach(&self, core: &Arc<Core>) {
-        // A second server behind one pipeline would be a bug of ours; the first one stays.
-        let _ = self.shared.server.set(Arc::downgrade(core));
+    /// Names the servers that are in reach of these faults: that behind the pipeline first, which may be a cache, then
+    /// that with the objects.
+    pub(crate) fn attach(&self, cores: &[&Arc<Core>]) {
+        // To name them twice would be a bug of ours; the first ones stay.
+        let _ = self.shared.servers.set(cores.iter().copied().map(Arc::downgrade).collect());
     }
 
     /// Lets happen to the server what was decided.
@@ -87,12 +88,14 @@ impl Faults {
     /// 501 if it is another server, whose history and clock are out of reach.
     pub(crate) fn happen(&self, effects: &[Effect]) -> Result<(), Status> {
         for effect in effects {
-            let Some(core) = self.shared.server.get().and_then(Weak::upgrade) else {
+            let servers: Vec<_> =
+                self.shared.servers.get().into_iter().flatten().filter_map(Weak::upgrade).collect();
+            let Some(core) = servers.first() else {
                 let what = format!("the fault {} in front of another API server", effect.word());
                 return Err(Status::not_implemented(&what));
             };
             match effect {
-                Effect::Compact => core.store.compact(),
+                Effect::Compact => servers.iter().for_each(|core| core.store.compact()),
                 Effect::MoveClock(by_ms) => core.clock.jump(by_ms.saturating_mul(1_000)),
             }
         }
@@ -105,7 +108,7 @@ impl Faults {
         let partitioned = plan.partitioned.clone();
         let old = std::mem::replace(&mut *self.shared.decider.lock(), Decider::new(plan));
         drop(old);
-        self.shared.partitioned.send_replace(partitioned);
+        self.shared.partitioned.set(partitioned);
     }
 
     /// No faults from now on.
@@ -117,25 +120,27 @@ impl Faults {
     #[must_use]
     pub fn plan(&self) -> FaultPlan {
         let plan = self.shared.decider.lock().plan().clone();
-        FaultPlan { partitioned: self.shared.partitioned.borrow().clone(), ..plan }
+        FaultPlan { partitioned: self.shared.partitioned.read(BTreeSet::clone), ..plan }
     }
 
     /// Cuts a user off, as a network that loses its packets: requests hang unapplied, answers and watch events are
-    /// held back, no connection is closed. After [`heal`](Self::heal) what still waits goes through.
+    /// held back, no connection is closed. After [`heal`](Self::heal) what still waits goes through, who waited first
+    /// first.
+    ///
+    /// It holds from now on: an event that was written before and that its watch has not handed out is held back, too.
+    /// What has been handed to a socket is on its way.
     pub fn partition(&self, user: impl Into<String>) {
-        self.shared.partitioned.send_modify(|users| {
-            users.insert(user.into());
-        });
+        let user = user.into();
+        self.shared.partitioned.change(|users| users.insert(user));
     }
 
     /// Ends the partition of a user.
     pub fn heal(&self, user: &str) {
-        self.shared.partitioned.send_modify(|users| {
-            users.remove(user);
-        });
+        self.shared.partitioned.change(|users| users.remove(user));
     }
 
-    /// Ends the live watches that meet this condition, as a server does that restarts in order. Returns how many.
+    /// Ends the live watches that meet this condition, as a server does that restarts in order: no event comes after
+    /// this. Returns how many.
     pub fn cut_watches(&self, which: &Match) -> usize {
         self.order(which, Order::Cut)
     }
@@ -162,11 +167,11 @@ impl Faults {
         let told: Vec<_> = {
             let watches = self.shared.watches.lock();
             let met = watches.live.values().filter(|live| which.admits(&live.user, &live.request));
-            met.map(|live| live.order.clone()).collect()
+            met.map(|live| Arc::clone(&live.order)).collect()
         };
         // Outside the lock: sending wakes the watches.
         for live in &told {
-            live.send_replace(order);
+            live.set(order);
         }
         told.len()
     }
@@ -182,29 +187,30 @@ impl Faults {
         self.shared.decider.lock().decide(user, &named, resumes)
     }
 
-    /// Waits while `user` is cut off.
+    /// Waits while `user` is cut off. Of those who wait, the first goes on first.
     ///
     /// # Cancel safety
     ///
     /// Nothing is lost when the future is dropped.
     pub(crate) async fn connected(&self, user: &str) {
-        if !self.shared.partitioned.borrow().contains(user) {
+        let is_reached = |users: &BTreeSet<String>| !users.contains(user);
+        if self.shared.partitioned.read(is_reached) {
             return;
         }
-        let mut partitioned = self.shared.partitioned.subscribe();
-        // An error would mean that the sender is gone, and `self` holds it.
-        let _ = partitioned.wait_for(|users| !users.contains(user)).await;
+        // An error would mean that the signal is gone, and `self` holds it.
+        let _ = self.shared.partitioned.follow().until(is_reached).await;
     }
 
     /// Notes a live watch until the guard is dropped.
     pub(super) fn register(&self, user: &Arc<str>, request: RequestInfo) -> Registered {
-        let (order, orders) = watch::channel(Order::Flow);
+        let order = Arc::new(Signal::new(Order::Flow));
+        let orders = order.follow();
         let mut watches = self.shared.watches.lock();
         let id = watches.next;
         watches.next += 1;
         watches.live.insert(id, LiveWatch { user: Arc::clone(user), request, order });
         drop(watches);
-        let partitioned = self.shared.partitioned.subscribe();
+        let partitioned = self.shared.partitioned.follow();
         Registered { faults: self.clone(), id, user: Arc::clone(user), orders, partitioned }
     }
 }
@@ -233,22 +239,34 @@ pub(super) struct Registered {
     faults: Faults,
     id: u64,
     user: Arc<str>,
-    orders: watch::Receiver<Order>,
-    partitioned: watch::Receiver<BTreeSet<String>>,
+    orders: Follower<Order>,
+    partitioned: Follower<BTreeSet<String>>,
 }
 
 impl Registered {
     pub(super) fn order(&self) -> Order {
-        *self.orders.borrow()
+        self.orders.read(|order| *order)
     }
 
     pub(super) fn is_partitioned(&self) -> bool {
-        self.partitioned.borrow().contains(&*self.user)
+        self.partitioned.read(|users| users.contains(&*self.user))
+    }
+
+    /// Counts the order and the partitions as looked at, as they are now.
+    pub(super) fn see(&mut self) {
+        self.orders.see();
+        self.partitioned.see();
+    }
+
+    /// Whether the order or the partitions are others than were looked at.
+    pub(super) fn has_changed(&self) -> bool {
+        self.orders.has_changed() || self.partitioned.has_changed()
     }
 
     /// Waits until the order or the partitions change; forever if they never do.
     pub(super) async fn changed(&mut self) {
         let gone = tokio::select! {
+            biased;
             changed = self.orders.changed() => changed.is_err(),
             changed = self.partitioned.changed() => changed.is_err(),
         };

@@ -55,8 +55,13 @@ impl Decision {
     #[must_use]
     pub fn word(&self) -> Option<&'static str> {
         let fault = self.fault.as_ref().map(|injection| injection.fault.as_str());
-        fault
-            .or_else(|| self.effects.first().map(|effect| effect.word()))
+        fault.or_else(|| self.word_beside_fault())
+    }
+
+    /// The word for the request log if there is no fault, or it does not come to it.
+    pub(crate) fn word_beside_fault(&self) -> Option<&'static str> {
+        let effect = self.effects.first().map(|effect| effect.word());
+        effect
             .or_else(|| self.withheld.map(|_| "withhold_bookmarks"))
             .or_else(|| (!self.delay.is_zero()).then_some("latency"))
     }

@@ -253,7 +253,8 @@ pub enum Fault {
     },
     /// 500 `InternalError`, not applied.
     InternalError,
-    /// 500 `InternalError`, applied: etcd's answer was lost. Fits writes only.
+    /// 500 `InternalError`, applied: etcd's answer was lost. Fits writes only; one that is refused has nothing that could
+    /// get lost, and answers its refusal: the request log has no fault then.
     ApplyInternalError,
     /// 500 `ServerTimeout` with `Retry-After`, not applied: etcd cannot be reached. Does not fit watches.
     ServerTimeout {
@@ -266,7 +267,8 @@ pub enum Fault {
     ShuttingDown,
     /// 504 `Timeout`, not applied. Does not fit watches, for which the real server has no such bound.
     GatewayTimeout,
-    /// 504 `Timeout`, applied: the answer came too late. Fits writes only.
+    /// 504 `Timeout`, applied: the answer came too late. Fits writes only; one that is refused answers its refusal, as
+    /// with [`ApplyInternalError`](Self::ApplyInternalError).
     ApplyGatewayTimeout,
     /// 410 `Expired`: as an ERROR event on a watch from a resource version, as a status on a list with a continue
     /// token or an exact version. Fits only those.
@@ -290,8 +292,8 @@ pub enum Fault {
     /// Applied, then half of the answer's body and nothing more. Does not fit watches: they have
     /// [`StallWatch`](Self::StallWatch).
     StallMidAnswer,
-    /// All history is forgotten just before the request is served: what resumes from before gets 410 Expired. Only the
-    /// embedded server can do that; in front of another server the request is answered 501.
+    /// All history is forgotten just before the request is served: what resumes from before gets 410 Expired. At a
+    /// [`Replica`](crate::Replica) that of its cache and that of the objects themselves. Only the embedded server can do that; in front of another server the request is answered 501.
     #[doc(alias = "etcd compaction")]
     Compact,
     /// The server's wall clock jumps just before the request is served, and stays so. Only the embedded server can do
@@ -389,6 +391,11 @@ impl Fault {
                 | Self::DropMidAnswer
                 | Self::StallMidAnswer
         )
+    }
+
+    /// Whether the fault is an error that is answered after the request has succeeded, and only then.
+    pub(crate) const fn follows_success(&self) -> bool {
+        matches!(self, Self::ApplyInternalError | Self::ApplyGatewayTimeout)
     }
 
     /// Whether the fault can happen to such a request on a real server. `resumes`: the request names a point in the

@@ -26,6 +26,8 @@ pub(crate) struct FaultyWatch {
     deadline: Option<Instant>,
     /// Half an event has been sent: the connection goes next.
     torn: bool,
+    /// What came together with an order, which goes first.
+    held: Option<Woken>,
     /// Bookmarks are held back; with `true`, even the one that ends the initial events.
     withheld: Option<bool>,
 }
@@ -84,6 +86,7 @@ impl FaultyWatch {
             end,
             deadline: after_ms.and_then(|after| Instant::now().checked_add(Duration::from_millis(after))),
             torn: false,
+            held: None,
             withheld: decided.withheld,
         };
         // Boxed: it would be moved twice with each line.
@@ -102,6 +105,7 @@ impl FaultyWatch {
             return Some(Err(Disconnected::new()));
         }
         loop {
+            self.registered.see();
             match self.registered.order() {
                 Order::Cut => return None,
                 Order::Drop => return Some(Err(Disconnected::new())),
@@ -127,7 +131,16 @@ impl FaultyWatch {
                 }
                 _ => {}
             }
-            match self.woken().await {
+            let woken = match self.held.take() {
+                Some(held) => held,
+                None => self.woken().await,
+            };
+            if self.registered.has_changed() {
+                // Whatever it is, it comes after the order: a line of that moment may have been written later.
+                self.held = Some(woken).filter(|woken| !matches!(woken, Woken::Ordered));
+                continue;
+            }
+            match woken {
                 Woken::Ordered => {}
                 Woken::Deadline if self.end == End::MidLine => return Some(Err(Disconnected::new())),
                 Woken::Deadline => return None,
@@ -141,7 +154,7 @@ impl FaultyWatch {
     async fn woken(&mut self) -> Woken {
         let deadline = self.deadline;
         tokio::select! {
-            // First the line: the orders were looked at just before, and to wait for them costs a lock.
+            // First the line: to wait for orders costs a lock, and they are looked at before the line passes.
             biased;
             chunk = self.inner.next() => Woken::Chunk(chunk),
             () = self.registered.changed() => Woken::Ordered,

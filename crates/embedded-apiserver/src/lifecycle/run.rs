@@ -1,6 +1,7 @@
 //! The loop: a watch of the namespaces in; deletes, conditions and the end of a namespace out.
 
 use super::conditions::{Left, conditions};
+use crate::actors::backoff::backoff;
 use crate::actors::kinds::{Kinds, Resource};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -85,7 +86,7 @@ struct Lifecycle {
 impl Lifecycle {
     /// The names of namespaces that are being deleted, when they change.
     fn changes(&self) -> BoxStream<'static, String> {
-        let changes = watcher(self.namespaces.clone(), watcher::Config::default()).default_backoff();
+        let changes = watcher(self.namespaces.clone(), watcher::Config::default()).backoff(backoff());
         let names = changes.filter_map(|event| {
             let name = match event {
                 Ok(watcher::Event::Apply(namespace) | watcher::Event::InitApply(namespace)) => {

@@ -3,35 +3,40 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use crate::replica::lag::{Due, Lag};
 use crate::server::Core;
+use crate::signal::Follower;
 use crate::store::state::Change;
 use crate::store::state::follow::Everything;
 
 /// Something that the cache does not know yet.
-struct News {
+struct News<T> {
     written: Instant,
     revision: u64,
-    what: What,
+    what: T,
 }
 
-enum What {
-    Change(Arc<str>, Change),
+type Changes = VecDeque<News<(Arc<str>, Change)>>;
+
+/// Changes one by one, perhaps after a leap.
+#[derive(Default)]
+struct Stage {
     /// All there is: what came before can no longer be told.
-    Everything(Everything),
+    leap: Option<News<Everything>>,
+    changes: Changes,
 }
 
 /// Follows until it is dropped.
-pub(super) async fn run(from: Arc<Core>, to: Arc<Core>, mut lag: watch::Receiver<Lag>) {
+pub(super) async fn run(from: Arc<Core>, to: Arc<Core>, mut lag: Follower<Lag>) {
     let mut newest = from.store.newest();
-    let mut pump = Pump { read: to.store.revision(), from, to, news: VecDeque::new() };
+    let mut pump = Pump { read: to.store.revision(), from, to, stage: Stage::default(), next: None };
     loop {
-        newest.borrow_and_update();
+        newest.see();
+        lag.see();
         pump.take();
-        let next = pump.pass_on(*lag.borrow_and_update());
+        let next = pump.pass_on(lag.read(|lag| *lag));
         tokio::select! {
             biased;
             changed = newest.changed() => if changed.is_err() { return },
@@ -51,7 +56,10 @@ struct Pump {
     to: Arc<Core>,
     /// Everything up to this revision has been taken.
     read: u64,
-    news: VecDeque<News>,
+    /// What the cache learns next. It is never given up for what is newer: under steady writes nothing would ever be due.
+    stage: Stage,
+    /// What comes then, after more changes than anybody keeps. Given up for what is newer.
+    next: Option<Stage>,
 }
 
 impl Pump {
@@ -62,20 +70,20 @@ impl Pump {
             let revision = inner.state.revision();
             let changes = inner.state.since(self.read);
             self.read = revision;
+            let last = self.next.as_mut().unwrap_or(&mut self.stage);
             match changes {
-                Ok(changes) if self.news.len().saturating_add(changes.len()) <= most => {
+                Ok(changes) if last.changes.len().saturating_add(changes.len()) <= most => {
                     let news = changes.into_iter().map(|(table, change)| News {
                         written: now,
                         revision: change.revision,
-                        what: What::Change(table, change),
+                        what: (table, change),
                     });
-                    self.news.extend(news);
+                    last.changes.extend(news);
                 }
                 // More than anybody keeps: a cache that far behind begins anew, too.
                 _ => {
-                    self.news.clear();
-                    let what = What::Everything(inner.state.everything());
-                    self.news.push_back(News { written: now, revision, what });
+                    let leap = News { written: now, revision, what: inner.state.everything() };
+                    self.next = Some(Stage { leap: Some(leap), changes: VecDeque::new() });
                 }
             }
         });
@@ -84,25 +92,34 @@ impl Pump {
     /// Passes on what is due; answers when there is more.
     fn pass_on(&mut self, lag: Lag) -> Option<Instant> {
         let now = Instant::now();
-        while let Some(news) = self.news.pop_front() {
-            match lag.due(news.written, news.revision, self.read, now) {
-                Due::Now => self.tell(news),
-                later => {
-                    self.news.push_front(news);
-                    return match later {
-                        Due::At(due) => Some(due),
-                        _ => None,
-                    };
-                }
+        loop {
+            let Some((written, revision)) = self.stage.first() else {
+                self.stage = self.next.take()?;
+                continue;
+            };
+            match lag.due(written, revision, self.read, now) {
+                Due::Now => self.tell(),
+                Due::At(due) => return Some(due),
+                Due::Later => return None,
             }
         }
-        None
     }
 
-    fn tell(&self, news: News) {
-        self.to.store.write(|inner| match news.what {
-            What::Change(table, change) => inner.state.follow(&table, change),
-            What::Everything(everything) => inner.state.replace_with(everything, news.revision),
-        });
+    /// Tells the cache the next news.
+    fn tell(&mut self) {
+        let Stage { leap, changes } = &mut self.stage;
+        if let Some(News { revision, what, .. }) = leap.take() {
+            self.to.store.write(|inner| inner.state.replace_with(what, revision));
+        } else if let Some(News { what: (table, change), .. }) = changes.pop_front() {
+            self.to.store.write(|inner| inner.state.follow(&table, change));
+        }
+    }
+}
+
+impl Stage {
+    /// When the next news was written, and as which revision.
+    fn first(&self) -> Option<(Instant, u64)> {
+        let leap = self.leap.as_ref().map(|news| (news.written, news.revision));
+        leap.or_else(|| self.changes.front().map(|news| (news.written, news.revision)))
     }
 }

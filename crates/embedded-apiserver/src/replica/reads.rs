@@ -22,6 +22,9 @@ pub(super) fn source(method: &Method, uri: &Uri) -> Source {
     let query = Query::parse(uri.query().unwrap_or_default());
     let option = |name: &str| query.get(name).unwrap_or_default();
     let version = option("resourceVersion");
+    if is_uncached(&info) {
+        return Source::Newest;
+    }
     match info.verb {
         Verb::Watch if version.is_empty() && query.flag("sendInitialEvents") => Source::CaughtUp,
         Verb::Watch => Source::Cache,
@@ -37,6 +40,11 @@ pub(super) fn source(method: &Method, uri: &Uri) -> Source {
         }
         _ => Source::Newest,
     }
+}
+
+/// Events come straight from etcd (`DefaultWatchCacheSizes` of k8s.io/kubernetes/pkg/kubeapiserver: of size 0).
+fn is_uncached(info: &RequestInfo) -> bool {
+    info.resource == "events" && matches!(&*info.group, "" | "events.k8s.io")
 }
 
 #[cfg(test)]
@@ -70,6 +78,14 @@ mod tests {
         for method in [Method::PUT, Method::PATCH, Method::DELETE] {
             assert_eq!(source(&method, &write), Source::Newest);
         }
+        for events in ["/api/v1/events", "/apis/events.k8s.io/v1/namespaces/a/events"] {
+            for query in ["?resourceVersion=0", "?watch=1&resourceVersion=7", "/e?resourceVersion=0"] {
+                let path = format!("{events}{query}").parse().unwrap();
+                assert_eq!(source(&Method::GET, &path), Source::Newest, "{path}");
+            }
+        }
+        let others = "/apis/example.com/v1/events?resourceVersion=0".parse().unwrap();
+        assert_eq!(source(&Method::GET, &others), Source::Cache);
         assert_eq!(source(&Method::GET, &"/version".parse().unwrap()), Source::Newest);
     }
 }

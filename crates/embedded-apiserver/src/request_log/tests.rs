@@ -133,3 +133,34 @@ async fn invented_resources_do_not_grow_the_counters_without_bound() {
     assert_eq!(log.counts().len(), super::MAX_SERIES + 1);
     log.reads_of("(other)").assert_exactly(100);
 }
+
+/// A log whose counters are all taken, by reads of the user `a`.
+fn full_log() -> RequestLog {
+    let log = new_log(4);
+    for number in 0..super::MAX_SERIES {
+        let uri: Uri = format!("/api/v1/kind{number}").parse().expect("a valid URI");
+        log.arrived(&Arc::from("a"), &RequestInfo::of(&Method::GET, &uri), 0).finish(Outcome::Answered(404));
+    }
+    log
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "1 of them (no longer counted by resource) may be such")]
+async fn nothing_is_asserted_of_a_resource_that_is_no_longer_counted_apart() {
+    let log = full_log();
+    note(&log, "a", Method::PUT, LEASE, Outcome::Answered(200));
+    log.writes_to("leases").assert_none();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_longer_counted_apart_spoils_no_other_assertion() {
+    let log = full_log();
+    note(&log, "a", Method::PUT, LEASE, Outcome::Answered(200));
+    log.writes_to("leases").by("b").assert_none();
+    log.reads_of("leases").assert_none();
+    log.reads_of("kind7").assert_exactly(1);
+    log.by("a").writes().assert_exactly(1);
+    // One is certain, however many there may be.
+    note(&log, "b", Method::PUT, LEASE, Outcome::Answered(200));
+    log.all().assert_at_least(1);
+}

@@ -94,6 +94,12 @@ pub(crate) fn of_request(request: &Request<Bytes>) -> u64 {
     trace.bytes(request.uri().path().as_bytes());
     trace.bytes(request.uri().query().unwrap_or_default().as_bytes());
     trace.headers(request.headers(), &[header::ACCEPT, header::CONTENT_TYPE]);
+    // In whose name it is sent: users, groups, and extras by names of the client's own.
+    let whom = request.headers().iter().filter(|(name, _)| name.as_str().starts_with("impersonate-"));
+    for (name, value) in whom {
+        trace.bytes(name.as_str().as_bytes());
+        trace.bytes(value.as_bytes());
+    }
     trace.bytes(request.body());
     trace.hash()
 }

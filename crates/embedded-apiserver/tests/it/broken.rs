@@ -229,3 +229,37 @@ async fn a_rule_about_a_name_meets_its_create_too() {
     assert_eq!(made_up.code, 201, "nobody knows its name yet");
     assert_eq!(wire::send(&server, Method::POST, MAPS, &[], "no JSON").await.code, 400);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_write_that_is_refused_answers_its_refusal_whatever_was_to_happen_after_it() {
+    for (fault, code) in [(Fault::ApplyInternalError, 500), (Fault::ApplyGatewayTimeout, 504)] {
+        let word = fault.as_str();
+        let plan = FaultPlan::seeded(1).rule(Rule::new(Match::any().user("a").writes(), fault));
+        let server = EmbeddedApiServer::builder().faults(plan).build();
+        create(&server, "there").await;
+        let post = async |name: &str| {
+            let map = json!({ "metadata": { "name": name } }).to_string();
+            let request = Request::builder().method(Method::POST).uri(MAPS);
+            let request = request.header("content-type", "application/json");
+            let request = request.body(Full::new(Bytes::from(map))).expect("a request");
+            server.service().as_user("a").oneshot(request).await.expect("a head")
+        };
+        // The real server's error comes of an answer that was lost on its way back from etcd: after success.
+        let refused = post("there").await;
+        assert_eq!(
+            (refused.status(), refused.headers().get("x-embedded-fault")),
+            (StatusCode::CONFLICT, None)
+        );
+        assert_eq!(post("A_B").await.status(), StatusCode::UNPROCESSABLE_ENTITY);
+        let entries = server.requests().by("a").entries();
+        assert_eq!(entries.iter().map(|entry| entry.fault).collect::<Vec<_>>(), [None, None], "{word}");
+        assert_eq!(server.requests().by("a").counts().faulted, 0);
+
+        let lost = post("new").await;
+        assert_eq!(lost.status(), code);
+        assert_eq!(lost.headers().get("x-embedded-fault").expect("the mark"), word);
+        assert_eq!(wire::get(&server, &format!("{MAPS}/new")).await.code, StatusCode::OK);
+        assert_eq!(server.requests().by("a").entries()[2].fault, Some(word));
+        assert_eq!(server.requests().by("a").counts().faulted, 1);
+    }
+}

@@ -11,11 +11,13 @@ mod broken;
 mod apply;
 mod faults;
 mod trace;
+mod trace_many;
 mod kinds;
 #[cfg(feature = "listen")]
 mod listener;
 mod objects;
 mod openapi;
+mod ordered;
 #[cfg(feature = "proxy")]
 mod proxy;
 mod replica;

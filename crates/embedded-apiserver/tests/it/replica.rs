@@ -197,3 +197,75 @@ async fn its_log_and_its_kinds() {
     let discovered = replica.client().list_api_group_resources("example.com/v1").await.unwrap();
     assert_eq!(discovered.resources[0].name, "widgets");
 }
+
+/// Writes one ConfigMap of many names every 100 ms, for so long; says how far the cache was behind, at most.
+async fn steady_writes(server: &EmbeddedApiServer, replica: &Replica, seconds: u64) -> u64 {
+    let writer = maps(server.client());
+    let mut behind = 0;
+    for number in 0..seconds * 10 {
+        let patch = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": format!("m{}", number % 3) }, "data": { "n": number.to_string() } });
+        let params = PatchParams::apply("writer");
+        writer.patch(&format!("m{}", number % 3), &params, &Patch::Apply(patch)).await.expect("a write");
+        sleep(Duration::from_millis(100)).await;
+        behind = behind.max(server.revision() - replica.revision());
+    }
+    behind
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cache_behind_steady_writes_advances_however_short_the_history() {
+    for history in [1, 4, 16, 1024] {
+        // Ten writes a second, of which the history holds far less than the lag is long.
+        let server = EmbeddedApiServer::builder().history(history).build();
+        let replica = server.replica().behind(Duration::from_secs(5));
+        let behind = steady_writes(&server, &replica, 60).await;
+        assert!((49..=105).contains(&behind), "history {history}: {behind} revisions behind");
+
+        let server = EmbeddedApiServer::builder().history(history).build();
+        let replica = server.replica().behind_revisions(50);
+        let behind = steady_writes(&server, &replica, 60).await;
+        assert!((49..=105).contains(&behind), "history {history}: {behind} revisions behind");
+        replica.behind(Duration::ZERO);
+        settle().await;
+        assert_eq!(replica.revision(), server.revision());
+        assert_eq!(cached(&replica).await, ["m0", "m1", "m2"]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_compaction_planned_at_a_replica_is_one_of_the_objects_too() {
+    use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Verb};
+    let server = EmbeddedApiServer::new();
+    for name in ["a", "b", "c"] {
+        maps(server.client()).create(&PostParams::default(), &map(name)).await.unwrap();
+    }
+    let replica = server.replica();
+    // Pages come from the objects themselves, on whichever API server they are asked for.
+    let page = maps(replica.client()).list(&ListParams::default().limit(1)).await.unwrap();
+    let token = page.metadata.continue_.unwrap();
+    maps(server.client()).create(&PostParams::default(), &map("d")).await.unwrap();
+    let rule = Rule::new(Match::any().verb(Verb::List), Fault::Compact).calls(1..=1);
+    replica.faults().set_plan(FaultPlan::none().rule(rule));
+    let next = maps(replica.client()).list(&ListParams::default().limit(1).continue_token(&token)).await;
+    assert_eq!(crate::objects::code(next.unwrap_err()), (410, "Expired".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_do_not_lag_because_no_api_server_caches_them() {
+    use crate::wire;
+    let server = EmbeddedApiServer::new();
+    let replica = server.replica().behind(Duration::from_secs(3600));
+    let event = json!({
+        "metadata": { "name": "e", "namespace": "default" },
+        "involvedObject": { "namespace": "default" },
+    });
+    let made = wire::post(&server, "/api/v1/namespaces/default/events", &event).await;
+    assert_eq!(made.code, StatusCode::CREATED, "{}", made.text);
+    let events: Api<k8s_openapi::api::core::v1::Event> = Api::default_namespaced(replica.client());
+    assert_eq!(events.list(&ListParams::default().match_any()).await.unwrap().items.len(), 1);
+    let newer: Api<k8s_openapi::api::events::v1::Event> = Api::default_namespaced(replica.client());
+    assert_eq!(newer.list(&ListParams::default().match_any()).await.unwrap().items.len(), 1);
+    let mut watch = events.watch(&Default::default(), "0").await.unwrap().boxed();
+    let first = timeout(Duration::from_secs(1), watch.next()).await.expect("at once");
+    assert!(first.is_some());
+}

@@ -52,7 +52,7 @@ fn all_faults(seed: u64) -> FaultPlan {
 }
 
 /// Sends one request as `user` and reads the answer to its end, its break, or for two seconds.
-async fn send(server: &EmbeddedApiServer, user: &str, method: Method, path: &str, body: String) {
+pub(crate) async fn send(server: &EmbeddedApiServer, user: &str, method: Method, path: &str, body: String) {
     let request = http::Request::builder()
         .method(method.clone())
         .uri(path)
@@ -142,7 +142,7 @@ fn the_same_seed_has_the_same_trace_with_several_clients_and_all_faults_on() {
 #[tokio::test(start_paused = true)]
 async fn whatever_can_be_seen_changes_the_trace() {
     type Step = fn(EmbeddedApiServer) -> futures::future::BoxFuture<'static, ()>;
-    let steps: [Step; 7] = [
+    let steps: [Step; 9] = [
         |_| Box::pin(async {}),
         |server| Box::pin(async move { drop(wire::get(&server, MAPS).await) }),
         |server| Box::pin(async move { drop(wire::get(&server, &format!("{MAPS}?limit=1")).await) }),
@@ -163,6 +163,18 @@ async fn whatever_can_be_seen_changes_the_trace() {
             })
         },
         |server| Box::pin(async move { drop(server.service().as_user("u").oneshot(list_request()).await) }),
+        |server| {
+            Box::pin(async move {
+                let whom = [("impersonate-user", "u"), ("impersonate-extra-a", "b")];
+                drop(wire::send(&server, Method::GET, MAPS, &whom, "").await);
+            })
+        },
+        |server| {
+            Box::pin(async move {
+                let whom = [("impersonate-user", "u"), ("impersonate-extra-a", "c")];
+                drop(wire::send(&server, Method::GET, MAPS, &whom, "").await);
+            })
+        },
     ];
     let mut hashes = Vec::new();
     for step in steps {
@@ -174,6 +186,25 @@ async fn whatever_can_be_seen_changes_the_trace() {
     different.sort_unstable();
     different.dedup();
     assert_eq!(different.len(), hashes.len(), "{hashes:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_half_of_an_answer_that_arrives_is_in_the_trace() {
+    for fault in [Fault::DropMidAnswer, Fault::StallMidAnswer] {
+        let mut hashes = Vec::new();
+        for day in [0, 0, 1] {
+            // Nothing differs but the time in the first half of the answer.
+            let server = EmbeddedApiServer::builder()
+                .seed(1)
+                .start_time(SystemTime::UNIX_EPOCH + Duration::from_secs(86_400 * day))
+                .faults(FaultPlan::none().rule(Rule::new(Match::any(), fault.clone())))
+                .build();
+            send(&server, "u", Method::GET, "/api/v1/namespaces/default", String::new()).await;
+            hashes.push(server.requests().trace_hash());
+        }
+        assert_eq!(hashes[0], hashes[1]);
+        assert_ne!(hashes[0], hashes[2], "{}", fault.as_str());
+    }
 }
 
 fn list_request() -> http::Request<Full<bytes::Bytes>> {

@@ -1,0 +1,222 @@
+//! One seed, one run, where many wait for the same thing: in one process again and again, and in others.
+
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use embedded_apiserver::{Builder, EmbeddedApiServer};
+use http::{Method, StatusCode};
+use serde_json::json;
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::trace::send;
+use crate::wire;
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+/// Far more than a list of eight, and than what is woken under one lock.
+const MANY: usize = 100;
+/// Set in a process that says its hash.
+const ASKED: &str = "EMBEDDED_APISERVER_SAY_TRACE_HASH";
+
+/// The trace hash of a run on a server and a clock of its own.
+fn hash_of<F: Future<Output = EmbeddedApiServer>>(run: &impl Fn(Builder) -> F) -> u64 {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
+    runtime.expect("a runtime").block_on(async {
+        let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1_800_000_000);
+        run(EmbeddedApiServer::builder().seed(1).start_time(start)).await.requests().trace_hash()
+    })
+}
+
+/// Asserts that a run has the same hash each time, here and in processes of their own. `test`: the name of the test.
+#[expect(clippy::print_stdout, reason = "how a process of its own tells its hash")]
+fn assert_repeats<F: Future<Output = EmbeddedApiServer>>(test: &str, run: impl Fn(Builder) -> F) {
+    let first = hash_of(&run);
+    if std::env::var_os(ASKED).is_some() {
+        println!("{ASKED}={first}");
+        return;
+    }
+    for again in 1..50 {
+        assert_eq!(hash_of(&run), first, "run {again} of {test}");
+    }
+    let said = format!("{ASKED}={first}");
+    for _ in 0..3 {
+        let this = std::env::current_exe().expect("this program");
+        let other = Command::new(this).args(["--exact", test, "--nocapture"]).env(ASKED, "1").output();
+        let output = String::from_utf8(other.expect("the same program").stdout).expect("UTF-8");
+        assert!(output.lines().any(|line| line.ends_with(&said)), "{said}, but another process: {output}");
+    }
+}
+
+/// Waits until everything that can go on has done so.
+async fn settle() {
+    sleep(Duration::from_millis(100)).await;
+}
+
+#[test]
+fn requests_that_a_partition_held_go_on_in_one_order() {
+    assert_repeats("trace_many::requests_that_a_partition_held_go_on_in_one_order", |builder| async move {
+        let server = builder.build();
+        server.faults().partition("w");
+        let mut clients = JoinSet::new();
+        for number in 0..MANY {
+            let server = server.clone();
+            clients.spawn(async move {
+                let map = json!({ "metadata": { "name": format!("m{number}") } }).to_string();
+                send(&server, "w", Method::POST, MAPS, map).await;
+            });
+        }
+        settle().await;
+        server.faults().heal("w");
+        clients.join_all().await;
+        assert_eq!(server.requests().by("w").answered_with(201), MANY as u64);
+        server
+    });
+}
+
+#[test]
+fn watches_that_a_partition_held_go_on_in_one_order() {
+    assert_repeats("trace_many::watches_that_a_partition_held_go_on_in_one_order", |builder| async move {
+        let server = builder.build();
+        let mut clients = JoinSet::new();
+        for _ in 0..MANY {
+            let server = server.clone();
+            clients.spawn(async move {
+                let path = format!("{MAPS}?watch=1&resourceVersion=0&timeoutSeconds=1");
+                send(&server, "w", Method::GET, &path, String::new()).await;
+            });
+        }
+        settle().await;
+        server.faults().partition("w");
+        settle().await;
+        wire::post(&server, MAPS, &json!({ "metadata": { "name": "a" } })).await;
+        settle().await;
+        server.faults().heal("w");
+        clients.join_all().await;
+        server
+    });
+}
+
+#[test]
+fn reads_that_wait_for_a_version_go_on_in_one_order() {
+    assert_repeats("trace_many::reads_that_wait_for_a_version_go_on_in_one_order", |builder| async move {
+        let server = builder.build();
+        let future = server.revision() + 1;
+        let mut clients = JoinSet::new();
+        for number in 0..MANY {
+            let server = server.clone();
+            clients.spawn(async move {
+                let path = format!("{MAPS}?resourceVersion={future}&resourceVersionMatch=NotOlderThan");
+                let path = format!("{path}&labelSelector=n%3D{number}");
+                send(&server, "w", Method::GET, &path, String::new()).await;
+            });
+        }
+        settle().await;
+        wire::post(&server, MAPS, &json!({ "metadata": { "name": "a" } })).await;
+        clients.join_all().await;
+        assert_eq!(server.requests().by("w").answered_with(200), MANY as u64);
+        server
+    });
+}
+
+#[test]
+fn watches_of_a_kind_that_goes_end_in_one_order() {
+    const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    assert_repeats("trace_many::watches_of_a_kind_that_goes_end_in_one_order", |builder| async move {
+        let server = builder.build();
+        let definition = json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": { "name": "widgets.example.com" },
+            "spec": {
+                "group": "example.com", "scope": "Namespaced", "names": { "kind": "Widget", "plural": "widgets" },
+                "versions": [{ "name": "v1", "served": true, "storage": true, "schema": { "openAPIV3Schema": {
+                    "type": "object", "x-kubernetes-preserve-unknown-fields": true,
+                } } }],
+            },
+        });
+        let made = wire::post(&server, DEFINITIONS, &definition).await;
+        assert_eq!(made.code, StatusCode::CREATED, "{}", made.text);
+        let mut clients = JoinSet::new();
+        for number in 0..MANY {
+            let server = server.clone();
+            clients.spawn(async move {
+                let path = "/apis/example.com/v1/namespaces/default/widgets?watch=1&allowWatchBookmarks=true";
+                let path = format!("{path}&resourceVersion=0&labelSelector=n%3D{number}");
+                send(&server, "w", Method::GET, &path, String::new()).await;
+            });
+        }
+        settle().await;
+        wire::delete(&server, &format!("{DEFINITIONS}/widgets.example.com"), &json!({})).await;
+        clients.join_all().await;
+        server
+    });
+}
+
+/// Many claims are bound under faults, and go while the binder is cut off, so that it learns of all that from one list;
+/// owners go with their dependents; a namespace goes with what is in it.
+#[cfg(feature = "actors")]
+#[test]
+fn the_actors_do_the_same_each_time() {
+    use embedded_apiserver::{Fault, FaultPlan, Match, Rule};
+
+    const BINDER: &str = "system:embedded:volume-binder";
+    const SOME: usize = 12;
+    let claims = "/api/v1/namespaces/default/persistentvolumeclaims";
+    assert_repeats("trace_many::the_actors_do_the_same_each_time", async |builder| {
+        let cut = Fault::CutWatch { min_events: 1, max_events: 9, after_ms: None, mid_line: true };
+        let broken = FaultPlan::seeded(7)
+            .exempt(Match::any().user("system:admin"))
+            .rule(Rule::new(Match::any(), Fault::InternalError).percent(15))
+            .rule(Rule::new(Match::any(), cut).percent(60))
+            .rule(Rule::new(Match::any(), Fault::Expired).percent(30));
+        let server = builder
+            .namespace("going")
+            .volume_binder(true)
+            .garbage_collector(true)
+            .namespace_lifecycle(true)
+            .faults(broken)
+            .build();
+        let modes = json!({ "storageClassName": "c", "accessModes": ["ReadWriteOnce"] });
+        for number in 0..SOME {
+            let mut claim = json!({ "metadata": { "name": format!("c{number}") }, "spec": modes });
+            claim["spec"]["resources"] = json!({ "requests": { "storage": "1Gi" } });
+            let claim = wire::post(&server, claims, &claim).await.json();
+            let mut volume = json!({ "metadata": { "name": format!("v{number}") }, "spec": modes });
+            volume["spec"]["capacity"] = json!({ "storage": "1Gi" });
+            volume["spec"]["hostPath"] = json!({ "path": "/x" });
+            volume["spec"]["claimRef"] = json!({ "namespace": "default", "name": format!("c{number}") });
+            wire::post(&server, "/api/v1/persistentvolumes", &volume).await;
+            let owner = json!({
+                "apiVersion": "v1", "kind": "PersistentVolumeClaim", "name": claim["metadata"]["name"],
+                "uid": claim["metadata"]["uid"],
+            });
+            let map = json!({ "metadata": { "name": format!("m{number}"), "ownerReferences": [owner] } });
+            wire::post(&server, MAPS, &map).await;
+            wire::post(
+                &server,
+                &MAPS.replace("default", "going"),
+                &json!({ "metadata": { "name": format!("m{number}") } }),
+            )
+            .await;
+        }
+        sleep(Duration::from_secs(100)).await;
+        server.faults().partition(BINDER);
+        for number in 0..SOME {
+            let claim = format!("{claims}/c{number}");
+            let free = json!({ "metadata": { "finalizers": null } });
+            wire::patch(&server, &claim, wire::MERGE, &free).await;
+            wire::delete(&server, &claim, &json!({})).await;
+        }
+        wire::delete(&server, "/api/v1/namespaces/going", &json!({})).await;
+        server.faults().drop_watches(&Match::any().user(BINDER));
+        server.compact();
+        server.faults().heal(BINDER);
+        sleep(Duration::from_secs(100)).await;
+        let volumes = wire::get(&server, "/api/v1/persistentvolumes").await.json();
+        let phases =
+            volumes["items"].as_array().into_iter().flatten().map(|volume| &volume["status"]["phase"]);
+        assert_eq!(phases.collect::<Vec<_>>(), vec!["Released"; SOME]);
+        assert_eq!(wire::get(&server, MAPS).await.json()["items"], json!([]));
+        assert_eq!(wire::get(&server, "/api/v1/namespaces/going").await.code, StatusCode::NOT_FOUND);
+        server
+    });
+}
