@@ -11,7 +11,7 @@ use crate::hasher::{DefaultHasher, ItemHash};
 use crate::news::News;
 use crate::planted::planted;
 use crate::shared::{Core, Shared, release};
-use crate::snapshot::{Counts, Gauges, Snapshot};
+use crate::snapshot::{Counts, Gauges, Phase, Snapshot};
 use crate::state::Finished;
 use crate::waiters::{Waiters, Wakes};
 
@@ -228,6 +228,21 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     {
         let hash = ItemHash::of(item, &self.hasher);
         self.shared.lock().state.phase(item, hash).is_some()
+    }
+
+    /// Where this item is; `None` if the queue does not hold it. Out of date as soon as it is known.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[must_use]
+    pub fn phase<Q>(&self, item: &Q) -> Option<Phase>
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = ItemHash::of(item, &self.hasher);
+        self.shared.lock().state.phase(item, hash)
     }
 
     /// Takes a queued item out: it is not handed out for the adds made so far. `None` if it is not queued; one that is

@@ -9,7 +9,8 @@ use std::hash::{BuildHasher, Hash};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use wq_core::{
-    Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Gauges, QueueReader, Rejected, Snapshot, Survey,
+    Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Gauges, Phase, QueueReader, Rejected, Snapshot,
+    Survey,
 };
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
@@ -185,6 +186,37 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     {
         self.shared.move_due(&self.core, None);
         self.core.contains(item)
+    }
+
+    /// Whether the item is queued, in flight or both; `None` if it is delayed, or not here. Out of date as soon as it is
+    /// known.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[must_use]
+    pub fn phase<Q>(&self, item: &Q) -> Option<Phase>
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.shared.move_due(&self.core, None);
+        self.core.phase(item)
+    }
+
+    /// Whether the item is here at all: delayed, queued or in flight, looked at in one moment.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[must_use]
+    pub fn holds<Q>(&self, item: &Q) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.hasher.hash_one(item);
+        self.look(|pending, _| pending.heap.deadline(hash, item).is_some() || self.core.contains(item))
     }
 
     /// Takes a queued item out. `None` if it is not queued; one that is in flight or delayed is left alone: see

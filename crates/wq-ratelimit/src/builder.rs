@@ -3,7 +3,7 @@
 use crate::control::{Control, DuringBackoff, Rules};
 use crate::limiter::RateLimiter;
 use crate::parked::Parked;
-use crate::platform::Mutex;
+use crate::platform::{AtomicU64, Mutex};
 use crate::queue::{Inner, RateLimitingQueue};
 use crate::records::MIN_IDLE;
 use crate::windows::Windows;
@@ -163,7 +163,8 @@ impl<T, L: RateLimiter<T>, B: Backlog, S: Clone> Builder<T, L, B, S> {
         let windows = Windows::new(hasher.clone(), linger);
         let control = Control { limiter, windows, parked: Parked::new(hasher), rules };
         let during_backoff = rules.during_backoff;
-        let inner = Inner { queue: build(queue)?, during_backoff, control: Mutex::new(control) };
+        let queue = build(queue)?;
+        let inner = Inner { queue, during_backoff, marked: AtomicU64::new(0), control: Mutex::new(control) };
         Ok(RateLimitingQueue { inner: Arc::new(inner) })
     }
 }

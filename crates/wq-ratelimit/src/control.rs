@@ -4,9 +4,9 @@
 use crate::class::Class;
 use crate::limiter::RateLimiter;
 use crate::outcome::Combine;
-use crate::parked::{Mark, Parked};
+use crate::parked::{Mark, MarkId, Parked};
 use crate::planted::planted;
-use crate::windows::Windows;
+use crate::windows::{Window, Windows};
 use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
 use wq_delay::ImmediateAdd;
@@ -36,13 +36,42 @@ pub(crate) struct Rules {
     pub(crate) during_backoff: DuringBackoff,
 }
 
-/// What a failed attempt asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ask {
-    Limiter,
-    Class(Class),
-    NotBefore(Instant),
-    With(Duration, Combine),
+/// What a failed attempt asks for. Nothing: what the limiter says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Ask {
+    pub(crate) class: Option<Class>,
+    /// A delay of the caller's, and what is made of it and the limiter's.
+    pub(crate) own: Option<(Duration, Combine)>,
+    pub(crate) not_before: Option<Instant>,
+}
+
+impl Ask {
+    /// What is made of the limiter's wait.
+    fn combined(self, wait: Duration, now: Instant) -> Duration {
+        let wait = match self.own {
+            None => wait,
+            Some((own, Combine::Min)) => wait.min(own),
+            Some((own, Combine::Max)) => wait.max(own),
+            Some((own, Combine::Sum)) => wait.saturating_add(own),
+            Some((own, Combine::Override)) => own,
+        };
+        wait.max(self.not_before.map_or(Duration::ZERO, |floor| floor.saturating_duration_since(now)))
+    }
+
+    /// The same of an attempt that came before its time: until then the limiter has had it wait. `None`: for ever.
+    fn combined_early(self, until: Instant, now: Instant) -> Option<Instant> {
+        let at = match self.own {
+            None => until,
+            Some((own, combine)) => match (now.checked_add(own), combine) {
+                (None, Combine::Min) => until,
+                (None, _) => return None,
+                (Some(own), Combine::Min) => until.min(own),
+                (Some(own), Combine::Max | Combine::Sum) => until.max(own),
+                (Some(own), Combine::Override) => own,
+            },
+        };
+        Some(self.not_before.map_or(at, |floor| at.max(floor)))
+    }
 }
 
 /// Who asks.
@@ -51,7 +80,10 @@ pub(crate) enum By {
     /// The end of an attempt, which may be the last.
     Finish,
     /// Somebody who adds the item: what it waits for already is not put off.
-    Add,
+    Add {
+        /// Nobody has the item in hand, and it waits for nothing but that: this add joins it.
+        is_queued: bool,
+    },
 }
 
 /// When an item is to be added again.
@@ -75,24 +107,21 @@ pub(crate) struct Control<T, L, O, S> {
 impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Control<T, L, O, S> {
     /// The item failed at `now`: when it runs again. One that has no retries left has none only at its end.
     pub(crate) fn retry(&mut self, item: &T, now: Instant, ask: Ask, by: By, discarded: &mut Vec<T>) -> When {
-        if !self.rules.count_early_attempts
-            && !planted("early-attempt-counts")
-            && let Some(until) = self.windows.open(item, now)
-        {
-            return self.early(item, now, until, ask, by);
+        let counts_early = self.rules.count_early_attempts || planted("early-attempt-counts");
+        if !counts_early && let Some(window) = self.windows.early(item, now) {
+            return self.early(item, now, window, ask, by);
+        }
+        if by == (By::Add { is_queued: true }) && !counts_early && !planted("queued-item-takes-tokens") {
+            return When::Now;
         }
         if by == By::Finish && self.is_spent(item) {
             return When::Never;
         }
-        let limiter = &mut self.limiter;
-        let delay = match ask {
-            Ask::Limiter => limiter.next_delay(item, now),
-            Ask::Class(class) => limiter.next_delay_as(item, class, now),
-            Ask::NotBefore(floor) => limiter.next_delay(item, now).max(floor.saturating_duration_since(now)),
-            Ask::With(delay, Combine::Min) => limiter.next_delay(item, now).min(delay),
-            Ask::With(delay, Combine::Max) => limiter.next_delay(item, now).max(delay),
-            Ask::With(delay, Combine::Sum) => limiter.next_delay(item, now).saturating_add(delay),
+        let wait = match ask.class {
+            None => self.limiter.next_delay(item, now),
+            Some(class) => self.limiter.next_delay_as(item, class, now),
         };
+        let delay = ask.combined(wait, now);
         discarded.append(&mut self.limiter.take_discarded());
         let counts = self.rules.retry_limit.is_some();
         match now.checked_add(delay) {
@@ -105,24 +134,24 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         }
     }
 
-    /// The item failed although it was to wait until then.
-    fn early(&mut self, item: &T, now: Instant, until: Instant, ask: Ask, by: By) -> When {
+    /// The item failed before its time.
+    fn early(&mut self, item: &T, now: Instant, window: Window, ask: Ask, by: By) -> When {
         if planted("early-attempt-runs-at-once") {
             return When::Now;
         }
-        let at = match ask {
-            Ask::Limiter | Ask::Class(_) => until,
-            Ask::NotBefore(floor) => until.max(floor),
-            Ask::With(delay, combine) => match (now.checked_add(delay), combine) {
-                (None, Combine::Min) => until,
-                (None, Combine::Max | Combine::Sum) => return When::After(delay),
-                (Some(own), Combine::Min) => until.min(own),
-                (Some(own), Combine::Max | Combine::Sum) => until.max(own),
-            },
+        let Window { until, counts_from, .. } = window;
+        // An outcome replaces the retry that waits, an add lets it wait; neither adds to what an earlier one has asked for.
+        let limit = if by == By::Finish { counts_from } else { until };
+        let Some(at) = ask.combined_early(limit, now) else {
+            return When::After(Duration::MAX);
         };
-        if at < until || by == By::Finish {
-            self.windows.extend(item, at);
-        }
+        let until = if by == By::Finish { at } else { until.min(at) };
+        let counts_from = match ask.not_before {
+            Some(floor) => counts_from.max(floor),
+            None if planted("early-attempt-puts-off-counting") => until,
+            None => counts_from.min(at),
+        };
+        self.windows.change(item, until, counts_from);
         When::At(at)
     }
 
@@ -143,7 +172,33 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
     /// Marks the item as one that waits for something to change. What it was marked with is to be dropped after the lock.
     pub(crate) fn park(&mut self, item: &T, order: O, now: Instant, discarded: &mut Vec<T>) -> Mark<O> {
         let attempts = self.attempts(item);
-        self.parked.park(item, Mark { order, attempts }, now, discarded)
+        self.parked.park(item, order, attempts, now, discarded)
+    }
+
+    /// Forgets the item if it has this mark.
+    pub(crate) fn release(&mut self, item: &T, id: MarkId, discarded: &mut Vec<T>) -> Option<Mark<O>> {
+        if self.parked.id(item) == Some(id) { self.forget(item, discarded) } else { None }
+    }
+
+    /// Marks an item again that could not be added.
+    pub(crate) fn park_again(
+        &mut self,
+        item: &T,
+        mark: Mark<O>,
+        now: Instant,
+        discarded: &mut Vec<T>,
+    ) -> Mark<O> {
+        if self.parked.attempts(item).is_some() {
+            return mark; // Somebody has parked it meanwhile.
+        }
+        self.parked.park(item, mark.order, mark.attempts, now, discarded)
+    }
+
+    /// Gives back memory that is not in use.
+    pub(crate) fn shrink(&mut self, now: Instant, discarded: &mut Vec<T>) {
+        self.limiter.shrink();
+        self.windows.shrink(now, discarded);
+        self.parked.shrink();
     }
 
     pub(crate) fn forget(&mut self, item: &T, discarded: &mut Vec<T>) -> Option<Mark<O>> {

@@ -12,7 +12,8 @@ use wq_delay::DefaultHasher;
 /// Per item: a wait drawn evenly between `base` and three times the one before, `max` at most ("decorrelated jitter" of
 /// Marc Brooker, Exponential Backoff And Jitter, AWS Architecture Blog, 2015). Never below `base`, and not monotone.
 ///
-/// Remembers items as [`ExponentialBackoff`](crate::ExponentialBackoff) does.
+/// Remembers items as [`ExponentialBackoff`](crate::ExponentialBackoff) does. A clone draws for itself; with a
+/// [`seed`](Self::seed) it goes on as the one that it was cloned from.
 #[derive(Debug, Clone)]
 pub struct Decorrelated<T, S = DefaultHasher> {
     base: Duration,

@@ -6,8 +6,8 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
 use wq_delay::{
-    AddWait, Added, AddedAll, Backlog, Counts, Drained, Gauges, NotDrained, QueueReader, Rejected, Scheduled,
-    Snapshot, Survey,
+    AddWait, Added, AddedAll, Backlog, Counts, Drained, Gauges, NotDrained, Phase, QueueReader, Rejected,
+    Scheduled, Snapshot, Survey,
 };
 
 impl<T, L, B, S> RateLimitingQueue<T, L, B, S>
@@ -105,7 +105,19 @@ where
     }
 }
 
-impl<T: Hash + Eq + Clone, L, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L, B, S> {
+impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L, B, S> {
+    /// Gives back memory that is not in use, of the queue, the limiter and what is remembered of items that back off or are
+    /// parked.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` of an item, or the limiter, panics.
+    pub fn shrink(&self) {
+        self.inner.queue.shrink();
+        let now = self.now();
+        self.inner.controlled(|control, discarded| control.shrink(now, discarded));
+    }
+
     /// Adds an item unless the queue is full. Delayed items take no room.
     ///
     /// # Errors
@@ -213,7 +225,10 @@ impl<T: Hash + Eq + Clone, L, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.inner.queue.cancel(item)
+        let marks = self.inner.marks_so_far();
+        let cancelled = self.inner.queue.cancel(item);
+        self.inner.taken_out(&cancelled, marks);
+        cancelled
     }
 
     /// Sees to it that a delayed item is not due before this instant. False if it is not delayed.
@@ -274,6 +289,20 @@ impl<T: Hash + Eq + Clone, L, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L
         self.inner.queue.contains(item)
     }
 
+    /// Whether the item is queued, in flight or both; `None` if it is delayed, parked, or not here.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[must_use]
+    pub fn phase<Q>(&self, item: &Q) -> Option<Phase>
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        self.inner.queue.phase(item)
+    }
+
     /// Takes a queued item out. `None` if it is not queued; one that is in flight or delayed is left alone.
     ///
     /// # Panics
@@ -284,7 +313,10 @@ impl<T: Hash + Eq + Clone, L, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.inner.queue.remove(item)
+        let marks = self.inner.marks_so_far();
+        let removed = self.inner.queue.remove(item);
+        self.inner.taken_out(&removed, marks);
+        removed
     }
 
     /// Ends the processing of an item whose guard was forgotten, as if the guard had ended now. Says whether somebody held
@@ -367,14 +399,20 @@ impl<T: Hash + Eq + Clone, L, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L
     /// dropped from the queue and handed back, in the order of their deadlines.
     #[doc(alias = "ShutDown")]
     pub fn shutdown(&self) -> Vec<T> {
-        self.inner.queue.shutdown()
+        let marks = self.inner.marks_so_far();
+        let delayed = self.inner.queue.shutdown();
+        self.inner.taken_out(&delayed, marks);
+        delayed
     }
 
     /// Shuts down and hands back all work that nobody has begun: queued, to run again, delayed. Guards in flight end
     /// without a requeue.
     #[must_use = "these items will not be handed out any more"]
     pub fn shutdown_now(&self) -> Vec<T> {
-        self.inner.queue.shutdown_now()
+        let marks = self.inner.marks_so_far();
+        let left = self.inner.queue.shutdown_now();
+        self.inner.taken_out(&left, marks);
+        left
     }
 
     /// Waits until nothing is queued, in flight or (unless the builder's
@@ -447,13 +485,5 @@ impl<T, L, B: Backlog, S> RateLimitingQueue<T, L, B, S> {
     #[doc(alias = "ShuttingDown")]
     pub fn is_shutting_down(&self) -> bool {
         self.inner.queue.is_shutting_down()
-    }
-
-    /// Gives back memory that is not in use.
-    pub fn shrink(&self)
-    where
-        T: Eq,
-    {
-        self.inner.queue.shrink();
     }
 }

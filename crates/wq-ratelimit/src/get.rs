@@ -61,7 +61,7 @@ where
     ///
     /// [`TryGetError`] says whether there can be one later.
     pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError> {
-        self.inner.queue.try_get().map(|held| ProcessingGuard { queue: &*self.inner, held })
+        self.inner.queue.try_get().map(|held| ProcessingGuard { queue: &*self.inner, held }.begun())
     }
 
     /// As [`try_get`](Self::try_get), with a guard that borrows nothing.
@@ -76,13 +76,16 @@ where
         B: 'static,
         S: 'static,
     {
-        self.inner.queue.try_get_owned().map(|held| OwnedProcessingGuard { queue: self.ending(), held })
+        self.inner
+            .queue
+            .try_get_owned()
+            .map(|held| OwnedProcessingGuard { queue: self.ending(), held }.begun())
     }
 
     /// As [`get`](Self::get), blocking the thread.
     #[must_use = "dropping the guard ends the work on the item"]
     pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>> {
-        self.inner.queue.get_blocking().map(|held| ProcessingGuard { queue: &*self.inner, held })
+        self.inner.queue.get_blocking().map(|held| ProcessingGuard { queue: &*self.inner, held }.begun())
     }
 
     /// As [`get_blocking`](Self::get_blocking), for at most this long by the queue's timer.
@@ -91,7 +94,10 @@ where
     ///
     /// [`GetTimeoutError`] says whether there can be an item later.
     pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError> {
-        self.inner.queue.get_timeout(timeout).map(|held| ProcessingGuard { queue: &*self.inner, held })
+        self.inner
+            .queue
+            .get_timeout(timeout)
+            .map(|held| ProcessingGuard { queue: &*self.inner, held }.begun())
     }
 
     /// Keeps time, and does nothing else, until the queue is shut down; see [`wq_delay::DelayingQueue::keep_time`].
@@ -140,7 +146,7 @@ impl<'q, T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for Get<'q, T,
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let held = ready!(Pin::new(&mut self.get).poll(context));
-        Poll::Ready(held.map(|held| ProcessingGuard { queue: self.queue, held }))
+        Poll::Ready(held.map(|held| ProcessingGuard { queue: self.queue, held }.begun()))
     }
 }
 
@@ -149,7 +155,7 @@ impl<T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for GetOwned<T, B,
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let held = ready!(Pin::new(&mut self.get).poll(context));
-        Poll::Ready(held.map(|held| OwnedProcessingGuard { queue: Arc::clone(&self.queue), held }))
+        Poll::Ready(held.map(|held| OwnedProcessingGuard { queue: Arc::clone(&self.queue), held }.begun()))
     }
 }
 
@@ -159,7 +165,8 @@ impl<'q, T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for GetBatch<'
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let held = ready!(Pin::new(&mut self.get).poll(context));
         let queue = self.queue;
-        Poll::Ready(held.into_iter().map(|held| ProcessingGuard { queue, held }).collect())
+        let guards: Vec<_> = held.into_iter().map(|held| ProcessingGuard { queue, held }).collect();
+        Poll::Ready(guards.into_iter().map(ProcessingGuard::begun).collect())
     }
 }
 

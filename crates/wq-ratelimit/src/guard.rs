@@ -33,6 +33,13 @@ pub struct OwnedProcessingGuard<T, B: Backlog = Fifo> {
 macro_rules! guard {
     ($name:literal, ($($generics:tt)*), $guard:ty, $held:ty) => {
         impl<$($generics)*> $guard {
+            /// The guard first: what follows may panic.
+            #[inline]
+            pub(crate) fn begun(self) -> Self {
+                self.queue.begun(self.held.item());
+                self
+            }
+
             /// The item.
             #[must_use]
             pub fn item(&self) -> &T {
@@ -95,7 +102,7 @@ macro_rules! guard {
             {
                 let Self { queue, held } = self;
                 queue.move_due();
-                held.done_and_get().map(|held| Self { queue, held })
+                held.done_and_get().map(|held| Self { queue, held }.begun())
             }
 
             /// As [`finish`](Self::finish), and takes the next item: the fast loop of a worker. Does not wait.

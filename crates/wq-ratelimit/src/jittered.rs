@@ -17,6 +17,8 @@ use std::time::{Duration, Instant};
 ///
 /// The last two have the names of Marc Brooker, Exponential Backoff And Jitter, AWS Architecture Blog, 2015; so has
 /// [`Decorrelated`](crate::Decorrelated), which draws each wait from the one before.
+///
+/// A clone draws for itself. With a [`seed`](Self::seed) it goes on as the one that it was cloned from.
 #[derive(Debug, Clone)]
 pub struct Jittered<L> {
     limiter: L,

@@ -46,6 +46,9 @@ pub trait RateLimiter<T> {
     fn take_discarded(&mut self) -> Vec<T> {
         Vec::new()
     }
+
+    /// Gives back memory that is not in use. A limiter that stores no items has none.
+    fn shrink(&mut self) {}
 }
 
 /// The methods that a limiter passes on as they are to the one it is made around.
@@ -69,6 +72,10 @@ macro_rules! pass_on {
 
         fn take_discarded(&mut $self) -> Vec<T> {
             $limiter.take_discarded()
+        }
+
+        fn shrink(&mut $self) {
+            $limiter.shrink();
         }
     };
 }
@@ -103,6 +110,10 @@ macro_rules! recorded {
 
         fn take_discarded(&mut $self) -> Vec<T> {
             $records.take_discarded()
+        }
+
+        fn shrink(&mut $self) {
+            $records.shrink();
         }
     };
 }

@@ -62,4 +62,9 @@ impl<T, A: RateLimiter<T>, B: RateLimiter<T>> RateLimiter<T> for MaxOf<A, B> {
         discarded.append(&mut self.second.take_discarded());
         discarded
     }
+
+    fn shrink(&mut self) {
+        self.first.shrink();
+        self.second.shrink();
+    }
 }

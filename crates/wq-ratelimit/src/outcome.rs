@@ -13,13 +13,17 @@ use std::time::{Duration, Instant};
 /// | `Retry` | when the limiter says | counts |
 /// | `RetryAs(class)` | when the limiter says of failures of this class | counts |
 /// | `RetryAfter(d)` | after `d` | does not count |
-/// | `RetryWith { delay, combine }` | after the shorter, the longer or the sum of `delay` and the limiter's wait | counts |
+/// | `RetryWith { delay, combine }` | after the shorter, the longer or the sum of `delay` and the limiter's wait, or after `delay` | counts |
 /// | `RetryNotBefore(t)` | when the limiter says, `t` at the earliest | counts |
+/// | `RetryAsNotBefore(class, t)` | both of these | counts |
 /// | `Park` | when it is added or [released](crate::RateLimitingQueue::release) | stays as it is |
 /// | `GiveUp` | when it is added | all are forgotten |
 ///
-/// What counts an attempt is parked instead once the builder's [`retry_limit`](crate::Builder::retry_limit) is reached; an
-/// attempt that an event brought about before its time does not count, and does not move the next one.
+/// What counts an attempt is parked instead once the builder's [`retry_limit`](crate::Builder::retry_limit) is reached. An
+/// attempt that an event brought about before its time does not count: the next that counts is one after the wait that was
+/// decided when an attempt counted last. A delay of its own (`RetryWith`) moves the retry all the same, but not that
+/// time, so that a failing item gets its back-off under steady events too; a `t` moves both, since attempts before it make
+/// no sense.
 ///
 /// A retry that an earlier outcome has asked for, and that waits still because an event brought the item here, is replaced by
 /// what this one says: it does not come out after `Success`, `Park` or `GiveUp`, nor before `d` or `t`. That also goes for one
@@ -35,7 +39,7 @@ pub enum Outcome {
     /// As [`Retry`](Self::Retry), with a hint to the limiter at what kind of failure it was.
     RetryAs(Class),
     /// It is to run again after this time, whatever the limiter would say. The attempts stay as they are: neither one
-    /// more, nor forgotten.
+    /// more, nor forgotten. For a failure that is to count there is [`Combine::Override`].
     RetryAfter(Duration),
     /// It failed, and knows a delay of its own, for example one that a server asked for: that and the limiter's are
     /// combined, and the attempt counts.
@@ -48,6 +52,8 @@ pub enum Outcome {
     /// It failed, and it makes no sense to try before this instant: as [`Retry`](Self::Retry), but not before. What waits of
     /// the item already, also for a user, waits so long too; only an add without a delay brings it back earlier.
     RetryNotBefore(Instant),
+    /// As [`RetryNotBefore`](Self::RetryNotBefore), with a hint to the limiter at what kind of failure it was.
+    RetryAsNotBefore(Class, Instant),
     /// It failed, and nothing will change by itself: it waits, [listed](crate::RateLimitingQueue::parked), for the next add
     /// or to be [released](crate::RateLimitingQueue::release). The attempts stay as they are.
     Park,
@@ -58,7 +64,8 @@ pub enum Outcome {
 /// What is made of a delay that the caller names and the one that the limiter says.
 ///
 /// If an event brought the item back before its time, the limiter has nothing new to say, and what was left of its wait
-/// stands for it; [`Sum`](Self::Sum) then is as [`Max`](Self::Max), so that events cannot add wait to wait.
+/// stands for it; [`Sum`](Self::Sum) then is as [`Max`](Self::Max), so that events cannot add wait to wait. (An
+/// [`Outcome`] counts both from its own end, and forgets what earlier ones have asked for.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Combine {
@@ -68,4 +75,7 @@ pub enum Combine {
     Max,
     /// Both, one after the other.
     Sum,
+    /// The caller's alone: after exactly that time, as after a server's `Retry-After`. The limiter is asked all the same: the
+    /// attempt counts, and a bucket gives a token away.
+    Override,
 }

@@ -1,8 +1,9 @@
 //! `Parked`: items that have used up their retries and wait for something to change. Pure.
 //!
-//! A mark beside the queue, not in it: an item that comes back keeps its mark until its work ends, so that neither adds nor
-//! hand-outs have to look here.
+//! A mark beside the queue, not in it, so that adds need not look here. The hand-out of an item ends its being listed, and
+//! leaves the number of its attempts until one counts again.
 
+use crate::planted::planted;
 use crate::records::{DEFAULT_MAX_ITEMS, Records};
 use crate::remembered::Remembered;
 use std::hash::{BuildHasher, Hash};
@@ -15,31 +16,63 @@ const IDLE: Duration = Duration::from_hours(24);
 #[derive(Debug)]
 pub(crate) struct Parked<T, O, S> {
     marks: Records<T, Mark<O>, S>,
+    next: MarkId,
 }
+
+/// Tells the marks that an item had one after the other. They count up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct MarkId(u64);
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Mark<O> {
     pub(crate) order: O,
     pub(crate) attempts: u32,
+    id: MarkId,
+    /// The item was handed out since, or taken out of the queue.
+    is_back: bool,
 }
 
 impl<T, O, S> Parked<T, O, S> {
     pub(crate) fn new(hasher: S) -> Self {
-        Self { marks: Records::new(hasher, IDLE, DEFAULT_MAX_ITEMS) }
+        Self { marks: Records::new(hasher, IDLE, DEFAULT_MAX_ITEMS), next: MarkId::default() }
     }
 
     pub(crate) fn items(&self) -> impl Iterator<Item = &T> {
         self.marks.iter().map(|(item, _)| item)
     }
 
+    /// The items that have not come back since they were marked.
+    pub(crate) fn listed(&self) -> impl Iterator<Item = (&T, MarkId)> {
+        self.marks.iter().filter(|(_, mark)| !mark.is_back).map(|(item, mark)| (item, mark.id))
+    }
+
+    /// All marks from now on have this number or a higher one.
+    pub(crate) fn next(&self) -> MarkId {
+        self.next
+    }
+
     pub(crate) fn remembered(&self) -> Remembered {
         self.marks.remembered()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.marks.remembered().items
     }
 }
 
 impl<T: Hash + Eq + Clone, O: Default, S: BuildHasher> Parked<T, O, S> {
     /// Hands out the mark that it had, to be dropped after the lock.
-    pub(crate) fn park(&mut self, item: &T, mark: Mark<O>, now: Instant, discarded: &mut Vec<T>) -> Mark<O> {
+    pub(crate) fn park(
+        &mut self,
+        item: &T,
+        order: O,
+        attempts: u32,
+        now: Instant,
+        discarded: &mut Vec<T>,
+    ) -> Mark<O> {
+        let id = self.next;
+        self.next.0 += 1;
+        let mark = Mark { order, attempts, id, is_back: false };
         let held = mem::replace(self.marks.entry(item, now, |_| false), mark);
         discarded.append(&mut self.marks.take_discarded());
         held
@@ -50,9 +83,25 @@ impl<T: Hash + Eq + Clone, O: Default, S: BuildHasher> Parked<T, O, S> {
         self.marks.get(item).map(|mark| mark.attempts)
     }
 
+    /// Its mark, if it has not come back since.
+    pub(crate) fn id(&self, item: &T) -> Option<MarkId> {
+        self.marks.get(item).filter(|mark| !mark.is_back).map(|mark| mark.id)
+    }
+
+    /// The item has come back, if it was marked before `before`. Hands out what is to be dropped after the lock.
+    pub(crate) fn comes_back(&mut self, item: &T, before: MarkId) -> Option<O> {
+        let mark = self.marks.get_mut(item).filter(|mark| mark.id < before)?;
+        mark.is_back = !planted("mark-outlives-hand-out");
+        Some(mem::take(&mut mark.order))
+    }
+
     pub(crate) fn take(&mut self, item: &T, discarded: &mut Vec<T>) -> Option<Mark<O>> {
         let mark = self.marks.remove(item);
         discarded.append(&mut self.marks.take_discarded());
         mark
+    }
+
+    pub(crate) fn shrink(&mut self) {
+        self.marks.shrink();
     }
 }

@@ -85,4 +85,8 @@ impl<T, L: RateLimiter<T>> RateLimiter<T> for PerClass<L> {
     fn take_discarded(&mut self) -> Vec<T> {
         self.all_mut().flat_map(RateLimiter::take_discarded).collect()
     }
+
+    fn shrink(&mut self) {
+        self.all_mut().for_each(RateLimiter::shrink);
+    }
 }

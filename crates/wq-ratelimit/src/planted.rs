@@ -32,11 +32,17 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("dead-records-live-on", "an item that fails again after a long silence still has its old back-off"),
     ("eviction-not-counted", "items leave a full store and nobody is told"),
     ("early-attempt-counts", "an attempt that an event brought about before its time raises the back-off"),
+    (
+        "early-attempt-puts-off-counting",
+        "an attempt before its time that has a delay of its own puts off when the next one counts",
+    ),
+    ("queued-item-takes-tokens", "each rate limited add of an item that is queued counts an attempt"),
     ("early-attempt-runs-at-once", "an attempt that an event brought about before its time has no back-off"),
     ("forget-leaves-window", "a forgotten item is still taken to be backing off"),
     ("rejected-add-counts", "a retry after shutdown counts an attempt and takes a token"),
     ("one-retry-too-many", "an item is parked one retry late"),
     ("parked-loses-order", "an item that was parked comes back without its order"),
+    ("mark-outlives-hand-out", "an item that was parked is so again when its guard is dropped"),
     ("retry-loses-order", "a retry comes back without its order"),
     (
         "floor-ignored-by-waiting-retry",

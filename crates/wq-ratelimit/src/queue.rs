@@ -4,16 +4,17 @@ use crate::builder::{Builder, NoLimiter};
 use crate::control::{Ask, By, Control, DuringBackoff, When};
 use crate::limiter::RateLimiter;
 use crate::outcome::{Combine, Outcome};
-use crate::parked::Mark;
+use crate::parked::{Mark, MarkId};
 use crate::planted::planted;
-use crate::platform::Mutex;
+use crate::platform::{AtomicU64, Mutex};
 use crate::remembered::Remembered;
 use hashbrown::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
-use wq_delay::{Backlog, DefaultHasher, DelayingQueue, Fifo, ImmediateAdd, Scheduled};
+use wq_delay::{Backlog, DefaultHasher, DelayingQueue, Fifo, ImmediateAdd, Phase, Scheduled};
 
 /// A delaying queue that knows how long a failed item has to wait.
 ///
@@ -37,6 +38,8 @@ pub(crate) struct Inner<T, L, B: Backlog, S> {
     pub(crate) queue: DelayingQueue<T, B, S>,
     /// A copy of the rule, so that adds need not lock to see that there is nothing to do.
     pub(crate) during_backoff: DuringBackoff,
+    /// How many items have a mark, so that hand-outs need not lock to see that there is none. Written under the lock.
+    pub(crate) marked: AtomicU64,
     /// Never held together with a lock of the queue.
     pub(crate) control: Mutex<Control<T, L, B::Order, S>>,
 }
@@ -57,11 +60,15 @@ where
     B: Backlog,
     S: BuildHasher,
 {
-    /// Adds an item when the limiter allows it, and counts an attempt.
+    /// Adds an item when the limiter allows it, and counts an attempt. A wait of zero is an [`add`](Self::add) without a
+    /// delay, as in client-go: if the item is delayed, [`immediate_add`](crate::Builder::immediate_add) says what becomes of
+    /// that.
     ///
-    /// An item that is backing off keeps its time: nothing is counted then and no token is taken, so that many such adds
-    /// of one item cost the others nothing. After shutdown nothing is counted either. Never parks: a
-    /// [`retry_limit`](crate::Builder::retry_limit) is about attempts that [`finish`](crate::ProcessingGuard::finish).
+    /// An item that is backing off keeps its time, and one that is queued, or due, stays so: nothing is counted then and no
+    /// token is taken, so that many such adds of one item cost the others nothing. (With
+    /// [`count_early_attempts`](crate::Builder::count_early_attempts) each counts, as in client-go.) After shutdown nothing is
+    /// counted either. Never parks: a [`retry_limit`](crate::Builder::retry_limit) is about attempts that
+    /// [`finish`](crate::ProcessingGuard::finish).
     ///
     /// # Panics
     ///
@@ -77,8 +84,7 @@ where
     ///
     /// As [`add_rate_limited`](Self::add_rate_limited), and if the backlog panics.
     pub fn add_rate_limited_with(&self, item: T, order: B::Order) -> Scheduled {
-        let when = self.inner.when(&item, Ask::Limiter, By::Add);
-        self.inner.add_when(item, order, when)
+        self.inner.add_asking(item, order, Ask::default())
     }
 
     /// As [`add_rate_limited`](Self::add_rate_limited), with a delay of the caller's, which is combined with the limiter's:
@@ -90,9 +96,22 @@ where
     /// As [`add_rate_limited`](Self::add_rate_limited).
     #[doc(alias = "AddWithOpts")]
     pub fn add_rate_limited_after(&self, item: T, delay: Duration, combine: Combine) -> Scheduled {
-        let order = B::Order::default();
-        let when = self.inner.when(&item, Ask::With(delay, combine), By::Add);
-        self.inner.add_when(item, order, when)
+        self.add_rate_limited_after_with(item, delay, combine, B::Order::default())
+    }
+
+    /// As [`add_rate_limited_after`](Self::add_rate_limited_after), with an order for the backlog.
+    ///
+    /// # Panics
+    ///
+    /// As [`add_rate_limited_with`](Self::add_rate_limited_with).
+    pub fn add_rate_limited_after_with(
+        &self,
+        item: T,
+        delay: Duration,
+        combine: Combine,
+        order: B::Order,
+    ) -> Scheduled {
+        self.inner.add_asking(item, order, Ask { own: Some((delay, combine)), ..Ask::default() })
     }
 
     /// Forgets the attempts of an item: the next counts as the first. Does not take the item out of the queue, and does
@@ -138,20 +157,45 @@ where
         self.inner.control.lock().limiter.remembered()
     }
 
+    /// How many items are backing off, or have been lately, and how many of them the queue has forgotten by itself: for age,
+    /// or because there were more than 262 144, before their [attempts](crate::Builder::retry_limit) could be forgotten.
+    #[must_use]
+    pub fn remembered_backoffs(&self) -> Remembered {
+        self.inner.control.lock().windows.remembered()
+    }
+
+    /// How many items are remembered as [parked](Self::parked), or as back from that with their attempts, and how many of
+    /// them the queue has forgotten by itself.
+    #[must_use]
+    pub fn remembered_parked(&self) -> Remembered {
+        self.inner.control.lock().parked.remembered()
+    }
+
     /// The items that are parked: out of retries (or [`Outcome::Park`]), and neither added nor released since. In no
     /// particular order. They are not part of the queue: no drain waits for them, no shutdown hands them back.
     ///
+    /// One that is added is parked no longer, whatever becomes of it: work whose guard is dropped, or that is taken out of
+    /// the queue again (`remove`, `cancel`, shutdown), does not park it anew.
+    ///
     /// At most 262 144 are known, each for at least a day, and beyond that at least the half of them that was parked last; one
-    /// that is not known any longer begins anew when it is added.
+    /// that is not known any longer begins anew when it is added. [`remembered_parked`](Self::remembered_parked) counts them.
     ///
     /// # Panics
     ///
     /// If `Hash`, `Eq` or `Clone` of an item panics.
     #[must_use]
     pub fn parked(&self) -> Vec<T> {
-        let mut items: Vec<T> = self.inner.control.lock().parked.items().cloned().collect();
-        items.retain(|item| !self.inner.is_in_queue(item));
-        items
+        let mut items: Vec<(T, MarkId)> = {
+            let control = self.inner.control.lock();
+            control.parked.listed().map(|(item, id)| (item.clone(), id)).collect()
+        };
+        items.retain(|(item, _)| !self.inner.queue.holds(item));
+        if !items.is_empty() {
+            // One that has come and gone meanwhile was in the queue, and not parked.
+            let still = |(item, id): &(T, MarkId)| self.inner.control.lock().parked.id(item) == Some(*id);
+            items.retain(still);
+        }
+        items.into_iter().map(|(item, _)| item).collect()
     }
 
     /// Whether this item is among the [`parked`](Self::parked) ones.
@@ -161,8 +205,7 @@ where
     /// If `Hash` or `Eq` of the item panics.
     #[must_use]
     pub fn is_parked(&self, item: &T) -> bool {
-        let is_marked = self.inner.control.lock().parked.attempts(item).is_some();
-        is_marked && !self.inner.is_in_queue(item)
+        self.inner.parked_id(item).is_some()
     }
 
     /// Adds a parked item, with the order that it was parked with and all its retries. False if it is not parked, and after
@@ -172,10 +215,12 @@ where
     ///
     /// If `Hash` or `Eq` of the item, the limiter or the backlog panics.
     pub fn release(&self, item: &T) -> bool {
-        if self.is_shutting_down() || !self.is_parked(item) {
+        if self.is_shutting_down() {
             return false;
         }
-        let Some(mark) = self.inner.forget(item) else { return false };
+        let Some(id) = self.inner.parked_id(item) else { return false };
+        let released = self.inner.controlled(|control, discarded| control.release(item, id, discarded));
+        let Some(mark) = released else { return false };
         let order = if planted("parked-loses-order") { B::Order::default() } else { mark.order.clone() };
         let is_accepted = self.inner.queue.add_with(item.clone(), order).is_accepted();
         if !is_accepted {
@@ -197,6 +242,8 @@ pub(crate) trait Ending<T, B: Backlog> {
     fn end(&self, held: &dyn Held<T, B>, outcome: Outcome) -> Option<Scheduled>;
     fn num_requeues(&self, item: &T) -> u32;
     fn move_due(&self);
+    /// The item was handed out, and its guard is there.
+    fn begun(&self, item: &T);
 }
 
 impl<T, L, B, S> Ending<T, B> for Inner<T, L, B, S>
@@ -225,15 +272,18 @@ where
                 let order = self.with_taken_back(held, order());
                 return Some(self.queue.add_revocable(item.clone(), deadline, order));
             }
-            Outcome::Retry => Ask::Limiter,
-            Outcome::RetryAs(class) => Ask::Class(class),
-            Outcome::RetryWith { delay, combine } => Ask::With(delay, combine),
-            Outcome::RetryNotBefore(floor) => Ask::NotBefore(floor),
+            Outcome::Retry => Ask::default(),
+            Outcome::RetryAs(class) => Ask { class: Some(class), ..Ask::default() },
+            Outcome::RetryWith { delay, combine } => Ask { own: Some((delay, combine)), ..Ask::default() },
+            Outcome::RetryNotBefore(floor) => Ask { not_before: Some(floor), ..Ask::default() },
+            Outcome::RetryAsNotBefore(class, floor) => {
+                Ask { class: Some(class), not_before: Some(floor), ..Ask::default() }
+            }
         };
         // The limiter first: if it panics, the retry from before still waits.
         let Some(when) = self.when(item, ask, By::Finish) else { return Some(Scheduled::ShutDown) };
         let order = self.with_taken_back(held, order());
-        if let Ask::NotBefore(floor) = ask
+        if let Some(floor) = ask.not_before
             && when != When::Never
         {
             self.queue.postpone(item, floor);
@@ -257,6 +307,16 @@ where
     fn move_due(&self) {
         self.queue.move_due();
     }
+
+    #[inline]
+    fn begun(&self, item: &T) {
+        if self.has_marks() {
+            let _order = self.controlled(|control, _| {
+                let marks = control.parked.next();
+                control.parked.comes_back(item, marks)
+            });
+        }
+    }
 }
 
 impl<T, L, B, S> Inner<T, L, B, S>
@@ -266,24 +326,36 @@ where
     B: Backlog,
     S: BuildHasher,
 {
+    /// A step under the lock. What it discards is dropped after it.
+    pub(crate) fn controlled<R>(
+        &self,
+        step: impl FnOnce(&mut Control<T, L, B::Order, S>, &mut Vec<T>) -> R,
+    ) -> R {
+        let mut discarded = Vec::new();
+        let mut control = self.control.lock();
+        let answer = step(&mut control, &mut discarded);
+        // Relaxed: whoever is handed an item that was marked has taken a lock of the queue after its marker let it go.
+        self.marked.store(control.parked.len() as u64, Ordering::Relaxed);
+        answer
+    }
+
     /// Counts an attempt that failed, and says when the item runs again. `None`: the queue is shut down.
     fn when(&self, item: &T, ask: Ask, by: By) -> Option<When> {
         if self.queue.is_shutting_down() && !planted("rejected-add-counts") {
             return None;
         }
         let now = self.queue.now();
-        let mut discarded = Vec::new(); // Dropped after the lock, as is the mark.
-        let (when, _mark) = {
-            let mut control = self.control.lock();
-            let when = control.retry(item, now, ask, by, &mut discarded);
-            let mark = if when == When::Never { None } else { control.parked.take(item, &mut discarded) };
-            (when, mark)
-        };
+        let (when, _mark) = self.controlled(|control, discarded| {
+            let when = control.retry(item, now, ask, by, discarded);
+            let ends = by == By::Finish && when != When::Never;
+            (when, if ends { control.parked.take(item, discarded) } else { None })
+        });
         Some(when)
     }
 
-    fn add_when(&self, item: T, order: B::Order, when: Option<When>) -> Scheduled {
-        match when {
+    fn add_asking(&self, item: T, order: B::Order, ask: Ask) -> Scheduled {
+        let is_queued = self.queue.phase(&item) == Some(Phase::Queued);
+        match self.when(&item, ask, By::Add { is_queued }) {
             None | Some(When::Never) => Scheduled::ShutDown,
             Some(When::Now) => self.queue.add_after_with(item, Duration::ZERO, order),
             Some(When::After(delay)) => self.queue.add_after_with(item, delay, order),
@@ -310,20 +382,17 @@ where
 
     fn park(&self, item: &T, order: B::Order) {
         let now = self.queue.now();
-        let mut discarded = Vec::new(); // Dropped after the lock, as is the mark.
-        let _mark = self.control.lock().park(item, order, now, &mut discarded);
+        let _mark = self.controlled(|control, discarded| control.park(item, order, now, discarded));
     }
 
     /// The add that was to take it out was refused.
     pub(crate) fn park_again(&self, item: &T, mark: Mark<B::Order>) {
         let now = self.queue.now();
-        let mut discarded = Vec::new(); // Dropped after the lock, as is the mark.
-        let _mark = self.control.lock().parked.park(item, mark, now, &mut discarded);
+        let _mark = self.controlled(|control, discarded| control.park_again(item, mark, now, discarded));
     }
 
     fn forget(&self, item: &T) -> Option<Mark<B::Order>> {
-        let mut discarded = Vec::new(); // Dropped after the lock.
-        self.control.lock().forget(item, &mut discarded)
+        self.controlled(|control, discarded| control.forget(item, discarded))
     }
 
     /// What an add without a delay is to do with an item that is delayed, if its queue's own policy is not to decide; and
@@ -333,13 +402,34 @@ where
             return (None, None);
         }
         let now = self.queue.now();
-        let mut discarded = Vec::new(); // Dropped after the lock.
-        self.control.lock().event(item, now, &mut discarded)
+        self.controlled(|control, discarded| control.event(item, now, discarded))
     }
 
-    fn is_in_queue(&self, item: &T) -> bool {
-        // In this order: what is due moves from the one to the other.
-        self.queue.deadline(item).is_some() || self.queue.contains(item)
+    /// The mark of an item, if it has one and is not in the queue.
+    fn parked_id(&self, item: &T) -> Option<MarkId> {
+        let id = self.control.lock().parked.id(item)?;
+        if self.queue.holds(item) {
+            return None;
+        }
+        // If it is another by now, it was in the queue in between.
+        (self.control.lock().parked.id(item) == Some(id)).then_some(id)
+    }
+
+    /// Before items are taken out of the queue: what [`taken_out`](Self::taken_out) is to be told.
+    pub(crate) fn marks_so_far(&self) -> Option<MarkId> {
+        self.has_marks().then(|| self.control.lock().parked.next())
+    }
+
+    /// These items are in the queue no longer, and were not parked by that.
+    pub(crate) fn taken_out<'i>(&self, items: impl IntoIterator<Item = &'i T>, marks: Option<MarkId>)
+    where
+        T: 'i,
+    {
+        if let Some(before) = marks {
+            items.into_iter().for_each(|item| {
+                let _order = self.controlled(|control, _| control.parked.comes_back(item, before));
+            });
+        }
     }
 
     fn remembered_items(&self) -> Vec<T> {
@@ -351,6 +441,12 @@ where
 }
 
 impl<T, L, B: Backlog, S> Inner<T, L, B, S> {
+    /// Whether a hand-out has to look for the mark of its item.
+    #[inline]
+    pub(crate) fn has_marks(&self) -> bool {
+        self.marked.load(Ordering::Relaxed) > 0
+    }
+
     /// Whether an add without a delay has to look at the item's back-off.
     #[inline]
     pub(crate) fn minds_events(&self) -> bool {

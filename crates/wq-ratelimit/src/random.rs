@@ -4,22 +4,32 @@ use std::hash::{BuildHasher, Hasher, RandomState};
 use std::time::Duration;
 
 /// `SplitMix64` (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
-#[derive(Debug, Clone)]
-pub(crate) struct Random(u64);
+#[derive(Debug)]
+pub(crate) struct Random {
+    state: u64,
+    is_seeded: bool,
+}
+
+/// Clones draw each its own sequence, but for those of one with a seed: that is asked for to see one sequence again.
+impl Clone for Random {
+    fn clone(&self) -> Self {
+        if self.is_seeded { Self { ..*self } } else { Self::new() }
+    }
+}
 
 impl Random {
     /// With a seed of this process's own.
     pub(crate) fn new() -> Self {
-        Self(RandomState::new().build_hasher().finish())
+        Self { state: RandomState::new().build_hasher().finish(), is_seeded: false }
     }
 
     pub(crate) const fn seeded(seed: u64) -> Self {
-        Self(seed)
+        Self { state: seed, is_seeded: true }
     }
 
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)

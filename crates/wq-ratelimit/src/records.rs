@@ -145,6 +145,23 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         self.young.find(hash, same).or_else(|| self.old.find(hash, same)).map(|(_, record)| record)
     }
 
+    pub(crate) fn get_mut(&mut self, item: &T) -> Option<&mut V> {
+        if self.is_empty() {
+            return None;
+        }
+        let hash = self.hasher.hash_one(item);
+        let young = self.young.find_mut(hash, |(held, _)| held == item);
+        young.or_else(|| self.old.find_mut(hash, |(held, _)| held == item)).map(|(_, record)| record)
+    }
+
+    /// Gives back memory that is not in use.
+    pub(crate) fn shrink(&mut self) {
+        let hasher = &self.hasher;
+        for table in [&mut self.young, &mut self.old] {
+            table.shrink_to_fit(|(held, _)| hasher.hash_one(held));
+        }
+    }
+
     /// Takes a record out. The item goes to the discarded ones.
     pub(crate) fn remove(&mut self, item: &T) -> Option<V> {
         if self.is_empty() {

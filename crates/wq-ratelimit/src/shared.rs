@@ -64,4 +64,8 @@ impl<T, L: RateLimiter<T>> RateLimiter<T> for Shared<L> {
     fn take_discarded(&mut self) -> Vec<T> {
         self.limiter.lock().take_discarded()
     }
+
+    fn shrink(&mut self) {
+        self.limiter.lock().shrink();
+    }
 }

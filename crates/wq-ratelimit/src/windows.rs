@@ -1,8 +1,10 @@
-//! `Windows`: until when each failed item is backing off. Pure.
+//! `Windows`: until when each failed item is backing off, and from when on another failure of it counts. Pure.
 //!
-//! An attempt that ends inside the window was brought about by somebody else (an event) before its time. It says nothing
-//! new about the item, so it neither raises its back-off nor shortens it.
+//! An attempt that ends before that was brought about by somebody else (an event) before its time. It says nothing
+//! new about the item, so it neither raises its back-off nor shortens it. It may have a delay of its own, which puts the
+//! retry off, but not the time from which failures count: under steady events there would be no such time.
 
+use crate::remembered::Remembered;
 use hashbrown::HashMap;
 use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
@@ -14,8 +16,11 @@ const SMALL: usize = 64;
 const MANY: usize = 1 << 18;
 
 #[derive(Debug, Clone, Copy)]
-struct Window {
-    until: Instant,
+pub(crate) struct Window {
+    /// When the retry is due.
+    pub(crate) until: Instant,
+    /// Not later than that.
+    pub(crate) counts_from: Instant,
     attempts: u32,
 }
 
@@ -26,15 +31,21 @@ pub(crate) struct Windows<T, S> {
     linger: Duration,
     /// At this many, those that are no longer needed are removed: at most twice as many as are needed are kept.
     sweep_at: usize,
+    expired: u64,
+    evicted: u64,
 }
 
 impl<T, S> Windows<T, S> {
     pub(crate) fn new(hasher: S, linger: Duration) -> Self {
-        Self { held: HashMap::with_hasher(hasher), linger, sweep_at: SMALL }
+        Self { held: HashMap::with_hasher(hasher), linger, sweep_at: SMALL, expired: 0, evicted: 0 }
     }
 
     pub(crate) fn len(&self) -> usize {
         self.held.len()
+    }
+
+    pub(crate) fn remembered(&self) -> Remembered {
+        Remembered { items: self.held.len(), expired: self.expired, evicted: self.evicted }
     }
 
     pub(crate) fn items(&self) -> impl Iterator<Item = &T> {
@@ -51,6 +62,14 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
         self.held.get(item).map(|window| window.until).filter(|until| *until > now)
     }
 
+    /// The item's window, if a failure does not count yet.
+    pub(crate) fn early(&self, item: &T, now: Instant) -> Option<Window> {
+        if self.held.is_empty() {
+            return None;
+        }
+        self.held.get(item).copied().filter(|window| window.counts_from > now)
+    }
+
     /// How many attempts opened it, as long as that is known.
     pub(crate) fn attempts(&self, item: &T) -> u32 {
         self.held.get(item).map_or(0, |window| window.attempts)
@@ -59,25 +78,40 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
     /// An attempt has opened the item's window. Items that are no longer needed go to `discarded`.
     pub(crate) fn begin(&mut self, item: &T, until: Instant, now: Instant, discarded: &mut Vec<T>) {
         if let Some(held) = self.held.get_mut(item) {
-            *held = Window { until, attempts: held.attempts.saturating_add(1) };
+            *held = Window { until, counts_from: until, attempts: held.attempts.saturating_add(1) };
             return;
         }
         if self.held.len() >= self.sweep_at {
-            let linger = if self.held.len() > MANY { Duration::ZERO } else { self.linger };
-            let is_over = |window: &Window| {
-                now.saturating_duration_since(window.until) >= linger && window.until <= now
-            };
-            discarded.extend(self.held.extract_if(|_, window| is_over(window)).map(|(item, _)| item));
-            self.sweep_at = self.held.len().saturating_mul(2).max(SMALL);
-            self.held.shrink_to(self.sweep_at);
+            self.sweep(now, discarded);
         }
-        self.held.insert(item.clone(), Window { until, attempts: 1 });
+        self.held.insert(item.clone(), Window { until, counts_from: until, attempts: 1 });
     }
 
-    /// Moves the end of the item's window, if it has one.
-    pub(crate) fn extend(&mut self, item: &T, until: Instant) {
+    /// Removes what is no longer needed.
+    fn sweep(&mut self, now: Instant, discarded: &mut Vec<T>) {
+        let has_lingered = |window: &Window, linger| now.saturating_duration_since(window.until) >= linger;
+        let linger = if self.held.len() > MANY { Duration::ZERO } else { self.linger };
+        let is_over = |window: &Window| window.until <= now && has_lingered(window, linger);
+        for (item, window) in self.held.extract_if(|_, window| is_over(window)) {
+            let counter =
+                if has_lingered(&window, self.linger) { &mut self.expired } else { &mut self.evicted };
+            *counter = counter.saturating_add(1);
+            discarded.push(item);
+        }
+        self.sweep_at = self.held.len().saturating_mul(2).max(SMALL);
+        self.held.shrink_to(self.sweep_at);
+    }
+
+    /// Removes what is no longer needed, and gives back memory that is not in use.
+    pub(crate) fn shrink(&mut self, now: Instant, discarded: &mut Vec<T>) {
+        self.sweep(now, discarded);
+        self.held.shrink_to_fit();
+    }
+
+    /// Changes the item's window, if it has one.
+    pub(crate) fn change(&mut self, item: &T, until: Instant, counts_from: Instant) {
         if let Some(held) = self.held.get_mut(item) {
-            held.until = until;
+            (held.until, held.counts_from) = (until, counts_from);
         }
     }
 
@@ -86,12 +120,17 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
         if !self.held.is_empty() {
             discarded.extend(self.held.remove_entry(item).map(|(item, _)| item));
         }
+        // After a burst: one pass for many that have left.
+        if self.held.capacity() > SMALL * 8 && self.held.len() < self.held.capacity() / 8 {
+            self.sweep_at = self.held.len().saturating_mul(2).max(SMALL);
+            self.held.shrink_to(self.sweep_at);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{SMALL, Windows};
+    use super::{Remembered, SMALL, Windows};
     use std::time::Duration;
     use wq_delay::{DefaultHasher, ManualTimer, Timer};
 
@@ -105,9 +144,11 @@ mod tests {
         windows.begin(&1, end, start, &mut discarded);
         assert_eq!(windows.open(&1, start), Some(end));
         assert_eq!(windows.open(&1, end), None);
-        windows.extend(&1, end + SECOND);
-        windows.extend(&2, end);
+        assert_eq!(windows.early(&1, start).map(|window| window.until), Some(end));
+        windows.change(&1, end + SECOND, end);
+        windows.change(&2, end, end);
         assert_eq!((windows.open(&1, end), windows.open(&2, start)), (Some(end + SECOND), None));
+        assert!(windows.early(&1, end).is_none(), "but failures count");
         windows.close(&1, &mut discarded);
         assert_eq!(windows.open(&1, start), None);
         assert_eq!(discarded, [1]);
@@ -123,6 +164,35 @@ mod tests {
             assert!(windows.len() <= SMALL + 1);
         }
         assert_eq!(discarded.len() + windows.len(), 100_000);
+    }
+
+    #[test]
+    fn a_burst_that_went_well_leaves_no_memory_behind() {
+        let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
+        let mut windows = Windows::new(DefaultHasher::default(), SECOND);
+        let burst = |windows: &mut Windows<u32, DefaultHasher>, discarded: &mut Vec<u32>| {
+            (0..100_000).for_each(|n| windows.begin(&n, start + SECOND, start, discarded));
+            assert!(windows.held.capacity() >= 100_000);
+        };
+        burst(&mut windows, &mut discarded);
+        (0..100_000).for_each(|n| windows.close(&n, &mut discarded));
+        assert!(windows.held.capacity() < 1000, "{}", windows.held.capacity());
+        burst(&mut windows, &mut discarded);
+        windows.shrink(start + SECOND, &mut discarded);
+        assert_eq!(windows.len(), 100_000, "they linger");
+        windows.shrink(start + SECOND * 2, &mut discarded);
+        assert_eq!((windows.held.capacity(), windows.remembered().expired), (0, 100_000));
+    }
+
+    #[test]
+    fn what_leaves_before_it_has_lingered_is_counted_apart() {
+        let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
+        let mut windows = Windows::new(DefaultHasher::default(), SECOND);
+        let many = u32::try_from(super::MANY).unwrap() * 2 + 1;
+        (0..many).for_each(|n| windows.begin(&n, start, start, &mut discarded));
+        let Remembered { items, expired, evicted, .. } = windows.remembered();
+        assert!(evicted > 0);
+        assert_eq!((expired, items as u64 + evicted), (0, u64::from(many)));
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::time::Duration;
 use wq_priority::{Order, Priority};
 use wq_ratelimit::{
-    Added, Builder, Class, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, PerClass,
-    RateLimitingQueue, Timer, TokenBucket,
+    Added, Builder, Class, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
+    PerClass, RateLimitingQueue, Scheduled, Timer, TokenBucket,
 };
 
 const SLOW: Class = Class::new("slow");
@@ -191,4 +191,104 @@ fn what_a_predicate_wants_is_forgotten() {
     let counts = ["a/1", "a/2", "b/1"].map(|item| queue.num_requeues(&item));
     assert_eq!((counts, queue.parked().len(), queue.remembered().items), ([0, 0, 1], 0, 1));
     assert_eq!(queue.delayed_len(), 3, "what waits still comes");
+}
+
+/// Events every 10 ms, on an item that asks for 30 ms each time: its failures count as without events.
+#[test]
+fn a_delay_of_its_own_does_not_keep_failures_from_counting_under_steady_events() {
+    for combine in [Combine::Max, Combine::Sum, Combine::Override] {
+        let counted = |with_events: bool| {
+            let timer = ManualTimer::new();
+            let queue = builder(&timer).retry_limit(5).build().unwrap();
+            queue.add("a");
+            let mut counts = Vec::new();
+            while !queue.is_parked(&"a") {
+                if with_events {
+                    queue.add("a");
+                }
+                while let Ok(guard) = queue.try_get() {
+                    guard.finish(Outcome::RetryWith { delay: ms(30), combine });
+                }
+                counts.push(queue.num_requeues(&"a"));
+                assert!(counts.len() < 1000, "{combine:?}: it is never parked");
+                timer.advance(ms(10));
+            }
+            counts
+        };
+        assert_eq!(counted(true), counted(false), "{combine:?}");
+    }
+}
+
+#[test]
+fn a_delay_that_overrides_is_exact_and_counts() {
+    let timer = ManualTimer::new();
+    let queue = builder(&timer).build().unwrap();
+    queue.add("a");
+    for attempt in 0..5 {
+        let guard = queue.try_get().unwrap();
+        assert_eq!(guard.num_requeues(), attempt);
+        guard.finish(Outcome::RetryWith { delay: ms(7), combine: Combine::Override });
+        assert_eq!(queue.deadline(&"a"), Some(timer.now() + ms(7)));
+        // An event in between: exact again, from then, and not counted.
+        timer.advance(ms(3));
+        queue.add("a");
+        queue.try_get().unwrap().finish(Outcome::RetryWith { delay: ms(7), combine: Combine::Override });
+        assert_eq!(queue.deadline(&"a"), Some(timer.now() + ms(7)));
+        assert_eq!(queue.num_requeues(&"a"), attempt + 1);
+        timer.advance(ms(7));
+    }
+    queue.try_get().unwrap().finish(Outcome::RetryWith { delay: Duration::MAX, combine: Combine::Override });
+    timer.advance(ms(1_000_000_000));
+    assert!(queue.try_get().is_err(), "never");
+    assert_eq!(queue.add_rate_limited_after("b", ms(70), Combine::Override), Scheduled::Delayed);
+    assert_eq!(queue.add_rate_limited_after("b", ms(90), Combine::Override), Scheduled::Kept);
+    assert_eq!(queue.add_rate_limited_after("b", ms(50), Combine::Override), Scheduled::Moved);
+    assert_eq!((queue.deadline(&"b"), queue.num_requeues(&"b")), (Some(timer.now() + ms(50)), 1));
+}
+
+#[test]
+fn a_class_and_a_floor_go_together() {
+    let timer = ManualTimer::new();
+    let queue = builder(&timer).build().unwrap();
+    for (item, floor, wait) in [("a", 700, 700), ("b", 300, 500)] {
+        queue.add(item);
+        queue.try_get().unwrap().finish(Outcome::RetryAsNotBefore(SLOW, timer.now() + ms(floor)));
+        assert_eq!((queue.deadline(&item), queue.num_requeues(&item)), (Some(timer.now() + ms(wait)), 1));
+    }
+    // The next of its class is the second.
+    timer.advance(ms(700));
+    queue.try_get().unwrap().finish(Outcome::RetryAs(SLOW));
+    assert!(queue.deadline(&"b").is_some_and(|at| at == timer.now() + ms(1000)));
+}
+
+/// A wait of zero is an add: of an item that is delayed, as the queue's policy has it.
+#[test]
+fn a_rate_limited_add_without_a_wait_is_an_add() {
+    let cases = [(ImmediateAdd::Keep, 1, 1), (ImmediateAdd::Merge, 1, 0), (ImmediateAdd::Defer, 0, 1)];
+    for (policy, queued, delayed) in cases {
+        let timer = ManualTimer::new();
+        let queue = RateLimitingQueue::<&str, _>::builder()
+            .limiter(TokenBucket::per_second(1, 100).unwrap())
+            .immediate_add(policy)
+            .timer(timer.clone())
+            .build()
+            .unwrap();
+        queue.add_after("a", ms(100));
+        assert!(matches!(queue.add_rate_limited("a"), Scheduled::Now(_)));
+        assert_eq!((queue.len(), queue.delayed_len()), (queued, delayed), "{policy:?}");
+    }
+}
+
+#[test]
+fn a_rate_limited_add_with_a_delay_keeps_its_order() {
+    let timer = ManualTimer::new();
+    let queue = RateLimitingQueue::<u64, _>::builder()
+        .limiter(TokenBucket::per_second(1, 1).unwrap())
+        .timer(timer.clone())
+        .backlog(Priority::new())
+        .build()
+        .unwrap();
+    queue.add_rate_limited_after_with(1, ms(5), Combine::Max, Order::priority(7));
+    timer.advance(ms(5));
+    assert_eq!(queue.try_get().unwrap().order().priority, 7);
 }

@@ -87,6 +87,36 @@ fn many_rate_limited_adds_of_one_waiting_item_cost_the_others_nothing() {
     assert_eq!(bucket.reserve(timer.now()), ms(200));
 }
 
+/// D16, of an item that is queued: the bucket has tokens, so no add has to wait.
+#[test]
+fn many_rate_limited_adds_of_one_queued_item_cost_the_others_nothing() {
+    for is_event in [false, true] {
+        let timer = ManualTimer::new();
+        let bucket = TokenBucket::per_second(10, 100).unwrap();
+        let backoff = ExponentialBackoff::new(ms(5), ms(1000)).unwrap();
+        let limiter = wq_ratelimit::MaxOf::new(backoff, bucket.clone());
+        let queue =
+            RateLimitingQueue::<u64, _>::builder().limiter(limiter).timer(timer.clone()).build().unwrap();
+        if is_event {
+            queue.add(1);
+        } else {
+            queue.add_rate_limited(1);
+            timer.advance(ms(5)); // Due, and nobody has looked.
+        }
+        for _ in 0..10_000 {
+            assert_eq!(queue.add_rate_limited(1), Scheduled::Now(Added::Merged));
+        }
+        let taken = u32::from(!is_event);
+        assert_eq!((queue.num_requeues(&1), queue.len(), queue.delayed_len()), (taken, 1, 0));
+        assert!((taken..100).all(|_| bucket.reserve(timer.now()).is_zero()), "the others' tokens are there");
+        // A failure still counts, also of an item that is to run again.
+        let guard = queue.try_get().unwrap();
+        queue.add(1);
+        guard.finish(Outcome::Retry);
+        assert_eq!(queue.num_requeues(&1), taken + 1);
+    }
+}
+
 /// D17: both upstream stores grow for ever.
 #[test]
 fn a_million_items_that_fail_once_do_not_fill_the_store() {

@@ -145,3 +145,21 @@ fn a_bucket_in_debt_outlives_its_idle_time() {
     }
     assert_eq!(limiter.next_delay(&1, timer.now()), SECOND * 1000);
 }
+
+#[test]
+fn clones_that_were_given_no_seed_draw_each_for_itself() {
+    let now = ManualTimer::new().now();
+    let draw = |mut limiter: Jittered<_>| (0..20).map(|_| limiter.next_delay(&1, now)).collect::<Vec<_>>();
+    let backoff = || ExponentialBackoff::new(SECOND, SECOND * 1000).unwrap();
+    let jittered = Jittered::full(backoff());
+    assert_ne!(draw(jittered.clone()), draw(jittered));
+    let seeded = Jittered::full(backoff()).seed(7);
+    assert_eq!(draw(seeded.clone()), draw(seeded));
+
+    let draw =
+        |mut limiter: Decorrelated<_>| (0..20).map(|_| limiter.next_delay(&1, now)).collect::<Vec<_>>();
+    let decorrelated = Decorrelated::new(SECOND, SECOND * 1000).unwrap();
+    assert_ne!(draw(decorrelated.clone()), draw(decorrelated));
+    let seeded = Decorrelated::new(SECOND, SECOND * 1000).unwrap().seed(7);
+    assert_eq!(draw(seeded.clone()), draw(seeded));
+}

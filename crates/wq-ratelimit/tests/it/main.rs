@@ -8,6 +8,7 @@ mod extremes;
 mod finish;
 mod limiters;
 mod metrics;
+mod parking;
 mod recorded;
 mod taken_back;
 mod upstream;

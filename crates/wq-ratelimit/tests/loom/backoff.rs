@@ -115,3 +115,24 @@ pub(crate) fn outcome_against_a_get_that_moves_the_retry() {
     other.join().unwrap();
     assert_eq!((queue.len(), queue.deadline(&1)), (0, Some(timer.now() + SECOND * 50)));
 }
+
+/// An item that was parked is back, and its work ends, while somebody looks who is parked.
+fn look_beside(outcome: Outcome) {
+    let (queue, _timer) = queue(DuringBackoff::Keep, 9);
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Park);
+    queue.add(1);
+    let other = thread(&queue, move |queue| _ = queue.try_get().unwrap().finish(outcome));
+    assert!(!queue.is_parked(&1), "it is queued, in hand or delayed");
+    assert!(!queue.release(&1));
+    other.join().unwrap();
+    assert!(queue.parked().is_empty());
+}
+
+pub(crate) fn look_against_success() {
+    look_beside(Outcome::Success);
+}
+
+pub(crate) fn look_against_retry() {
+    look_beside(Outcome::RetryAfter(SECOND));
+}

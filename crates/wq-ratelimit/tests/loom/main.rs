@@ -34,6 +34,8 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(backoff::two_failures_at_once, "one item fails in two places at once: one attempt is counted, one deadline set"),
     scenario!(backoff::event_against_parking, "an event while its item is parked: it comes back, and is parked no longer"),
     scenario!(backoff::release_against_event, "a release against an event: it comes back once"),
+    scenario!(backoff::look_against_success, "a parked item that has come back is finished: at no time it is taken to be parked still"),
+    scenario!(backoff::look_against_retry, "the same of one that is delayed afterwards"),
     scenario!(backoff::forget_against_finish, "a forget while its item fails: all of the failure is forgotten, or nothing"),
     scenario!(backoff::outcome_against_a_get_that_moves_the_retry, "a retry falls due and is moved while its item is finished with a floor: it does not come before"),
     scenario!(backoff::finish_against_drain, "a drain sees a failed item in hand or delayed, and never nowhere"),

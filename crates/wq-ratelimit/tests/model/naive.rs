@@ -11,9 +11,32 @@ pub(crate) enum Ask {
     Limiter,
     Slow,
     NotBefore(u64),
+    SlowNotBefore(u64),
     Min(u64),
     Max(u64),
     Sum(u64),
+    Override(u64),
+}
+
+impl Ask {
+    /// The end of a limiter's wait that began at `from`, and what is made of it.
+    fn combined(self, from: u64, until: u64, is_early: bool) -> u64 {
+        match self {
+            Self::Limiter | Self::Slow => until,
+            Self::NotBefore(floor) | Self::SlowNotBefore(floor) => until.max(floor),
+            Self::Min(own) => until.min(from + own),
+            Self::Sum(own) if !is_early => until + own,
+            Self::Max(own) | Self::Sum(own) => until.max(from + own),
+            Self::Override(own) => from + own,
+        }
+    }
+
+    fn floor(self) -> Option<u64> {
+        match self {
+            Self::NotBefore(floor) | Self::SlowNotBefore(floor) => Some(floor),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,12 +60,13 @@ pub(crate) struct Naive {
     pub(crate) now: u64,
     pub(crate) event: Event,
     pub(crate) limit: Option<u32>,
+    pub(crate) counts_early: bool,
     pub(crate) is_down: bool,
     adds: u64,
     /// Of each item, by class.
     attempts: BTreeMap<u8, [u32; 2]>,
-    /// End of the back-off of each item.
-    until: BTreeMap<u8, u64>,
+    /// End of the back-off of each item, and from when on its failures count.
+    until: BTreeMap<u8, (u64, u64)>,
     marked: BTreeSet<u8>,
     /// Deadline, number, item.
     pub(crate) delayed: Vec<(u64, u64, u8)>,
@@ -55,11 +79,12 @@ pub(crate) struct Naive {
 }
 
 impl Naive {
-    pub(crate) fn new(event: Event, limit: Option<u32>) -> Self {
+    pub(crate) fn new(event: Event, limit: Option<u32>, counts_early: bool) -> Self {
         Self {
             now: 0,
             event,
             limit,
+            counts_early,
             is_down: false,
             adds: 0,
             attempts: BTreeMap::new(),
@@ -94,7 +119,7 @@ impl Naive {
         if self.is_down {
             return;
         }
-        let is_backing_off = self.until.get(&item).is_some_and(|until| *until > self.now);
+        let is_backing_off = self.until.get(&item).is_some_and(|(until, _)| *until > self.now);
         match self.event {
             Event::Clear => {
                 self.forget(item);
@@ -131,6 +156,10 @@ impl Naive {
             let by = if self.own.remove(&item) { Again::Outcome } else { Again::Somebody };
             self.add_now(item, by);
         }
+    }
+
+    fn is_queued(&self, item: u8) -> bool {
+        self.queued.contains(&item)
     }
 
     /// A user's add for later.
@@ -187,42 +216,37 @@ impl Naive {
             return false;
         }
         let now = self.now;
-        let at = match self.until.get(&item) {
-            // Before its time: nothing is counted.
-            Some(&until) if until > now => match ask {
-                Ask::Limiter | Ask::Slow => until,
-                Ask::NotBefore(floor) => until.max(floor),
-                Ask::Min(own) => until.min(now + own),
-                Ask::Max(own) | Ask::Sum(own) => until.max(now + own),
-            },
-            _ if ends && self.limit.is_some_and(|limit| self.attempts(item) >= limit) => {
-                self.park(item);
-                return false;
-            }
-            _ => {
-                let class = usize::from(matches!(ask, Ask::Slow));
-                let count = &mut self.attempts.entry(item).or_default()[class];
-                let (base, max) = PACES[class];
-                let delay = base.saturating_mul(2_u64.saturating_pow(*count)).min(max);
-                *count += 1;
-                match ask {
-                    Ask::Limiter | Ask::Slow => now + delay,
-                    Ask::NotBefore(floor) => (now + delay).max(floor),
-                    Ask::Min(own) => now + delay.min(own),
-                    Ask::Max(own) => now + delay.max(own),
-                    Ask::Sum(own) => now + delay + own,
-                }
-            }
+        let window = self.until.get(&item).copied();
+        let early = window.filter(|(_, counts_from)| *counts_from > now && !self.counts_early);
+        let at = if let Some((until, counts_from)) = early {
+            let at = ask.combined(now, if ends { counts_from } else { until }, true);
+            let until = if ends { at } else { until.min(at) };
+            let counts_from = match ask.floor() {
+                Some(floor) => counts_from.max(floor),
+                None => counts_from.min(at),
+            };
+            self.until.insert(item, (until, counts_from));
+            at
+        } else if !ends && self.is_queued(item) && !self.counts_early {
+            return true;
+        } else if ends && self.limit.is_some_and(|limit| self.attempts(item) >= limit) {
+            self.park(item);
+            return false;
+        } else {
+            let class = usize::from(matches!(ask, Ask::Slow | Ask::SlowNotBefore(_)));
+            let count = &mut self.attempts.entry(item).or_default()[class];
+            let (base, max) = PACES[class];
+            let delay = base.saturating_mul(2_u64.saturating_pow(*count)).min(max);
+            *count += 1;
+            let at = ask.combined(now, now + delay, false);
+            self.until.insert(item, (at, at));
+            at
         };
-        self.marked.remove(&item);
-        let is_put_off = self.until.get(&item).is_some_and(|until| *until > now && *until < at);
-        if ends || !is_put_off {
-            self.until.insert(item, at);
-        }
         if ends {
+            self.marked.remove(&item);
             self.take_back(item);
         }
-        if let Ask::NotBefore(floor) = ask {
+        if let Some(floor) = ask.floor() {
             self.settle();
             if let Some(entry) = self.delayed.iter_mut().find(|entry| entry.2 == item && entry.0 < floor) {
                 self.adds += 1;
@@ -266,6 +290,7 @@ impl Naive {
             return None;
         }
         let item = self.queued.remove(0);
+        self.marked.remove(&item);
         self.hand_outs += 1;
         assert!(self.processing.insert(item, (Again::Nobody, self.hand_outs)).is_none());
         Some((item, self.hand_outs))
@@ -273,6 +298,28 @@ impl Naive {
 
     pub(crate) fn is_in_hand(&self, item: u8, hand_out: u64) -> bool {
         self.processing.get(&item).is_some_and(|(_, held)| *held == hand_out)
+    }
+
+    pub(crate) fn cancel(&mut self, item: u8) -> bool {
+        self.settle();
+        let before = self.delayed.len();
+        self.delayed.retain(|entry| entry.2 != item);
+        self.own.remove(&item);
+        self.taken_out(item, self.delayed.len() < before)
+    }
+
+    pub(crate) fn remove(&mut self, item: u8) -> bool {
+        self.settle();
+        let before = self.queued.len();
+        self.queued.retain(|queued| *queued != item);
+        self.taken_out(item, self.queued.len() < before)
+    }
+
+    fn taken_out(&mut self, item: u8, was_there: bool) -> bool {
+        if was_there {
+            self.marked.remove(&item);
+        }
+        was_there
     }
 
     /// Whether somebody had it.
@@ -289,6 +336,8 @@ impl Naive {
         self.settle();
         self.is_down = true;
         self.own.clear();
-        self.delayed.drain(..).map(|entry| entry.2).collect()
+        let left: Vec<u8> = self.delayed.drain(..).map(|entry| entry.2).collect();
+        self.marked.retain(|item| !left.contains(item));
+        left
     }
 }

@@ -19,13 +19,17 @@ enum Op {
     Add(u8),
     AddAll(Vec<u8>),
     AddRateLimited(u8),
-    AddRateLimitedAfter(u8, u64),
+    AddRateLimitedAfter(u8, u64, bool),
     AddAt(u8, u64),
     Get,
     Finish(usize, u8, u64),
     /// Time goes by, and nobody looks at the queue before an item is finished.
     AdvanceAndFinish(u64, usize, u8, u64),
+    /// A guard is dropped, and nobody says how it went.
+    Drop(usize),
     Abandon(u8),
+    Remove(u8),
+    Cancel(u8),
     Forget(u8),
     ForgetSome(u8),
     Release(u8),
@@ -39,13 +43,16 @@ fn op() -> impl Strategy<Value = Op> {
         24 => item().prop_map(Op::Add),
         4 => prop::collection::vec(item(), 0..4).prop_map(Op::AddAll),
         14 => item().prop_map(Op::AddRateLimited),
-        4 => (item(), 0..60_u64).prop_map(|(item, delay)| Op::AddRateLimitedAfter(item, delay)),
+        4 => (item(), 0..60_u64, any::<bool>()).prop_map(|(item, delay, max)| Op::AddRateLimitedAfter(item, delay, max)),
         6 => (item(), 0..60_u64).prop_map(|(item, delay)| Op::AddAt(item, delay)),
         40 => Just(Op::Get),
-        40 => (any::<usize>(), 0..12_u8, 0..60_u64).prop_map(|(at, how, time)| Op::Finish(at, how, time)),
-        10 => (0..20_u64, any::<usize>(), 0..12_u8, 0..60_u64)
+        40 => (any::<usize>(), 0..15_u8, 0..60_u64).prop_map(|(at, how, time)| Op::Finish(at, how, time)),
+        10 => (0..20_u64, any::<usize>(), 0..15_u8, 0..60_u64)
             .prop_map(|(by, at, how, time)| Op::AdvanceAndFinish(by, at, how, time)),
+        8 => any::<usize>().prop_map(Op::Drop),
         3 => item().prop_map(Op::Abandon),
+        4 => item().prop_map(Op::Remove),
+        4 => item().prop_map(Op::Cancel),
         5 => item().prop_map(Op::Forget),
         2 => item().prop_map(Op::ForgetSome),
         8 => item().prop_map(Op::Release),
@@ -77,6 +84,8 @@ fn finish((guard, hand_out): Held<'_>, how: u8, time: u64, start: Instant, naive
         7 => (with(Combine::Min), Some(Ask::Min(time))),
         8 => (with(Combine::Max), Some(Ask::Max(time))),
         9 => (with(Combine::Sum), Some(Ask::Sum(time))),
+        10 => (with(Combine::Override), Some(Ask::Override(time))),
+        11 => (Outcome::RetryAsNotBefore(SLOW, start + nanos(floor)), Some(Ask::SlowNotBefore(floor))),
         _ => (Outcome::Retry, Some(Ask::Limiter)),
     };
     let tried_again = guard.finish(outcome).is_some_and(|scheduled| scheduled.is_accepted());
@@ -93,7 +102,7 @@ fn finish((guard, hand_out): Held<'_>, how: u8, time: u64, start: Instant, naive
     naive.done(item);
 }
 
-fn play(event: Event, limit: Option<u32>, ops: Vec<Op>) -> Result<(), TestCaseError> {
+fn play(event: Event, limit: Option<u32>, counts_early: bool, ops: Vec<Op>) -> Result<(), TestCaseError> {
     let timer = ManualTimer::new();
     let start = timer.now();
     let [usual, slow] = PACES.map(|(base, max)| ExponentialBackoff::new(nanos(base), nanos(max)).unwrap());
@@ -105,10 +114,11 @@ fn play(event: Event, limit: Option<u32>, ops: Vec<Op>) -> Result<(), TestCaseEr
     let builder = RateLimitingQueue::builder()
         .limiter(PerClass::new(usual).with(SLOW, slow))
         .timer(timer.clone())
+        .count_early_attempts(counts_early)
         .during_backoff(policy);
     let builder = if let Some(limit) = limit { builder.retry_limit(limit) } else { builder };
     let queue: Queue = builder.build().unwrap();
-    let mut naive = Naive::new(event, limit);
+    let mut naive = Naive::new(event, limit, counts_early);
     let mut guards: Vec<Held<'_>> = Vec::new();
     for op in ops {
         match op {
@@ -124,9 +134,14 @@ fn play(event: Event, limit: Option<u32>, ops: Vec<Op>) -> Result<(), TestCaseEr
                 queue.add_rate_limited(item);
                 naive.retry(item, Ask::Limiter, false);
             }
-            Op::AddRateLimitedAfter(item, delay) => {
-                queue.add_rate_limited_after(item, nanos(delay), Combine::Max);
-                naive.retry(item, Ask::Max(delay), false);
+            Op::AddRateLimitedAfter(item, delay, max) => {
+                let (combine, ask) = if max {
+                    (Combine::Max, Ask::Max(delay))
+                } else {
+                    (Combine::Override, Ask::Override(delay))
+                };
+                queue.add_rate_limited_after(item, nanos(delay), combine);
+                naive.retry(item, ask, false);
             }
             Op::AddAt(item, delay) => {
                 queue.add_at(item, timer.now() + nanos(delay));
@@ -148,7 +163,17 @@ fn play(event: Event, limit: Option<u32>, ops: Vec<Op>) -> Result<(), TestCaseEr
                 let held = guards.swap_remove(which % guards.len());
                 finish(held, how, time, start, &mut naive);
             }
-            Op::Finish(..) | Op::AdvanceAndFinish(..) => {}
+            Op::Drop(which) if !guards.is_empty() => {
+                let (guard, hand_out) = guards.swap_remove(which % guards.len());
+                let item = *guard.item();
+                drop(guard);
+                if naive.is_in_hand(item, hand_out) {
+                    naive.done(item);
+                }
+            }
+            Op::Finish(..) | Op::AdvanceAndFinish(..) | Op::Drop(_) => {}
+            Op::Remove(item) => prop_assert_eq!(queue.remove(&item).is_some(), naive.remove(item)),
+            Op::Cancel(item) => prop_assert_eq!(queue.cancel(&item).is_some(), naive.cancel(item)),
             Op::Abandon(item) => prop_assert_eq!(queue.abandon(&item), naive.done(item)),
             Op::Forget(item) => {
                 queue.forget(&item);
@@ -189,8 +214,9 @@ proptest! {
     fn behaves_like_the_naive_queue(
         event in prop_oneof![2 => Just(Event::Keep), 1 => Just(Event::Clear), 1 => Just(Event::Defer)],
         limit in prop::option::of(0..4_u32),
+        counts_early in prop::bool::weighted(0.25),
         ops in prop::collection::vec(op(), 0..120),
     ) {
-        play(event, limit, ops)?;
+        play(event, limit, counts_early, ops)?;
     }
 }

@@ -1,0 +1,109 @@
+//! Parked items: when they are, when no longer, and what is remembered of them.
+
+use std::time::Duration;
+use wq_ratelimit::{ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue};
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+type Queue = RateLimitingQueue<u64, ExponentialBackoff<u64>>;
+
+/// Item 1 is parked: it has had its one retry.
+fn parked() -> (Queue, ManualTimer) {
+    let timer = ManualTimer::new();
+    let limiter = ExponentialBackoff::new(HOUR, HOUR).unwrap();
+    let queue =
+        RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).retry_limit(1).build().unwrap();
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    timer.advance(HOUR);
+    assert_eq!(queue.try_get().unwrap().finish(Outcome::Retry), None);
+    assert_eq!(queue.parked(), [1]);
+    (queue, timer)
+}
+
+type Step = fn(&Queue);
+
+#[test]
+fn what_has_come_back_is_parked_no_longer_whatever_becomes_of_it() {
+    let ways: [(&str, Step); 8] = [
+        ("dropped", |queue| {
+            queue.add(1);
+            drop(queue.try_get().unwrap());
+        }),
+        ("dropped in a batch", |queue| {
+            queue.add(1);
+            drop(pollster::block_on(queue.get_batch(std::num::NonZeroUsize::MIN)));
+        }),
+        ("dropped by its owner", |queue| {
+            queue.add(1);
+            drop(pollster::block_on(queue.get_owned()));
+        }),
+        ("dropped as the next", |queue| {
+            queue.add(2);
+            queue.add(1);
+            drop(queue.try_get().unwrap().finish_and_get(Outcome::Success));
+        }),
+        ("removed", |queue| {
+            queue.add(1);
+            assert_eq!(queue.remove(&1), Some(1));
+        }),
+        ("cancelled", |queue| {
+            queue.add_after(1, HOUR);
+            assert_eq!(queue.cancel(&1), Some(1));
+        }),
+        ("handed back by a shutdown", |queue| {
+            queue.add_after(1, HOUR);
+            assert_eq!(queue.shutdown(), [1]);
+        }),
+        ("handed back", |queue| {
+            queue.add(1);
+            assert_eq!(queue.shutdown_now(), [1]);
+        }),
+    ];
+    for (way, step) in ways {
+        let (queue, _timer) = parked();
+        step(&queue);
+        assert_eq!((queue.parked(), queue.is_parked(&1), queue.release(&1)), (vec![], false, false), "{way}");
+        assert_eq!(queue.num_requeues(&1), 1, "its attempts stay: {way}");
+    }
+}
+
+#[test]
+fn what_is_taken_out_of_the_queue_leaves_others_parked() {
+    let (queue, _timer) = parked();
+    queue.add(2);
+    assert_eq!((queue.remove(&2), queue.remove(&1), queue.cancel(&1)), (Some(2), None, None));
+    assert_eq!(queue.shutdown_now(), []);
+    assert_eq!(queue.parked(), [1]);
+}
+
+#[test]
+fn an_item_that_has_come_back_has_one_attempt_also_after_a_dropped_guard() {
+    let (queue, _timer) = parked();
+    queue.add(1);
+    drop(queue.try_get().unwrap());
+    queue.add(1);
+    assert_eq!(queue.try_get().unwrap().finish(Outcome::Retry), None);
+    assert_eq!(queue.parked(), [1]);
+}
+
+#[test]
+fn what_is_remembered_of_backing_off_and_of_parked_items_is_counted() {
+    let (queue, timer) = parked();
+    assert_eq!((queue.remembered_parked().items, queue.remembered_backoffs().items), (1, 1));
+    for item in 2..1000 {
+        queue.add(item);
+        queue.try_get().unwrap().finish(Outcome::Retry);
+    }
+    assert_eq!(queue.remembered_backoffs().items, 999);
+    timer.advance(HOUR * 2);
+    queue.shrink();
+    let backoffs = queue.remembered_backoffs();
+    assert_eq!((backoffs.items, backoffs.expired, backoffs.evicted), (0, 999, 0), "they have lingered");
+    timer.advance(HOUR * 24 * 2);
+    queue.add(5000);
+    queue.try_get().unwrap().finish(Outcome::Park);
+    let parked = queue.remembered_parked();
+    assert_eq!((parked.items, parked.expired, parked.evicted), (1, 1, 0));
+    assert_eq!(queue.parked(), [5000]);
+}
