@@ -44,5 +44,5 @@ pub use observer::Observer;
 pub use planted::PLANTED_BUGS;
 pub use process::{Process, ProcessError};
 pub use queue::WorkQueue;
-pub use reader::QueueReader;
+pub use reader::{KeptAlive, QueueReader};
 pub use snapshot::{Counts, Gauges, Phase, Seen, Snapshot};

@@ -20,6 +20,7 @@ use crate::backlog::Backlog;
 use crate::builder::{BuildError, Builder};
 use crate::observer::Observer;
 use crate::queue::WorkQueue;
+use crate::reader::QueueReader;
 use crate::snapshot::Gauges;
 
 /// Upper bounds of the two histograms in seconds: ten-fold from a microsecond (component-base's `workqueue` metrics).
@@ -36,7 +37,7 @@ fn labels(name: &str) -> Labels {
 ///
 /// | metric | type | |
 /// | --- | --- | --- |
-/// | `workqueue_depth` | gauge | items that still have to be handed out: queued, or to run again |
+/// | `workqueue_depth` | gauge | items that still have to be handed out: queued, or to run again; by `priority`, where [that is told](Self::watch_by_priority) |
 /// | `workqueue_adds_total` | counter | adds that lead to a hand-out of their own |
 /// | `workqueue_queue_duration_seconds` | histogram | from such an add to the hand-out |
 /// | `workqueue_work_duration_seconds` | histogram | from the hand-out to the end of the guard |
@@ -115,8 +116,9 @@ impl QueueMetrics {
     {
         let name = builder.name_ref().unwrap_or_default().to_owned();
         let queue = builder.observer(self.observer(&name)).build()?;
-        let shared = Arc::downgrade(&queue.shared);
-        self.watch(&name, move || Some(shared.upgrade()?.gauges()));
+        let reader = queue.reader();
+        let place = reader.place();
+        self.sources.put(&name, Some(place), move || Some(Reading::plain(reader.gauges()?)));
         Ok(queue)
     }
 
@@ -134,7 +136,27 @@ impl QueueMetrics {
     /// Reads the gauges of this name from `read` at every scrape, until it says `None`: for the layers above, which have
     /// queues of their own. Of queues of one name depth and unfinished work are summed.
     pub fn watch(&self, name: &str, read: impl Fn() -> Option<Gauges> + Send + Sync + 'static) {
-        self.sources.lock().push((name.to_owned(), Arc::new(read)));
+        self.sources.put(name, None, move || Some(Reading::plain(read()?)));
+    }
+
+    /// Reads the gauges of this queue from `read` at every scrape, until it says `None`, with its depth told apart by a label
+    /// `priority`: each label with the items under it, all of the moment that the gauges are of. `workqueue_depth` then has a
+    /// series for each label, as controller-runtime's has, and none without, so that their sum is the depth.
+    ///
+    /// It takes the place of what [`build`](Self::build) reads of the same queue. Of queues of one name the same labels are
+    /// summed; those that tell no priorities have the series without that label.
+    pub fn watch_by_priority<T, B>(
+        &self,
+        name: &str,
+        queue: &QueueReader<T, B>,
+        read: impl Fn() -> Option<(Gauges, Vec<(String, usize)>)> + Send + Sync + 'static,
+    ) where
+        B: Backlog,
+    {
+        self.sources.put(name, Some(queue.place()), move || {
+            let (gauges, depths) = read()?;
+            Some(Reading { gauges, depths })
+        });
     }
 }
 
@@ -171,25 +193,73 @@ impl Observer for Counting {
     }
 }
 
-type Source = Arc<dyn Fn() -> Option<Gauges> + Send + Sync>;
+/// One reading of a queue, all of one moment.
+#[derive(Default)]
+struct Reading {
+    gauges: Gauges,
+    /// By label; under the empty one where no priorities are told.
+    depths: Vec<(String, usize)>,
+}
+
+impl Reading {
+    fn plain(gauges: Gauges) -> Self {
+        Self { gauges, depths: vec![(String::new(), gauges.counts.depth())] }
+    }
+}
+
+/// What the queues of one name show together.
+#[derive(Default)]
+struct Shown {
+    gauges: Gauges,
+    depths: BTreeMap<String, usize>,
+}
+
+impl Shown {
+    fn join(&mut self, read: Reading) {
+        self.gauges.join(read.gauges);
+        for (label, depth) in read.depths {
+            *self.depths.entry(label).or_default() += depth;
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Source {
+    name: String,
+    /// The queue, where it is known which.
+    of: Option<usize>,
+    read: Arc<dyn Fn() -> Option<Reading> + Send + Sync>,
+}
 
 /// Where gauges are read, by the name of the queue.
 #[derive(Default)]
-struct Sources(Mutex<Vec<(String, Source)>>);
+struct Sources(Mutex<Vec<Source>>);
 
 impl Sources {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<(String, Source)>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Source>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// In place of an older one of the same queue.
+    fn put(&self, name: &str, of: Option<usize>, read: impl Fn() -> Option<Reading> + Send + Sync + 'static) {
+        let new = Source { name: name.to_owned(), of, read: Arc::new(read) };
+        let mut _old = None; // What it holds is dropped after the lock.
+        let mut sources = self.lock();
+        match sources.iter_mut().find(|source| of.is_some() && source.of == of) {
+            Some(source) => _old = Some(std::mem::replace(source, new)),
+            None => sources.push(new),
+        }
+        drop(sources);
+    }
+
     /// One reading of each source, joined by name. The sources of queues that are gone are forgotten.
-    fn read(&self) -> BTreeMap<String, Gauges> {
+    fn read(&self) -> BTreeMap<String, Shown> {
         let sources = self.lock().clone(); // Reading is the code of others: outside the lock.
-        let mut by_name: BTreeMap<String, Gauges> = BTreeMap::new();
-        for (name, source) in sources {
-            match source() {
-                Some(read) => by_name.entry(name).or_default().join(read),
-                None => self.lock().retain(|(_, other)| !Arc::ptr_eq(other, &source)),
+        let mut by_name: BTreeMap<String, Shown> = BTreeMap::new();
+        for Source { name, read, .. } in sources {
+            match read() {
+                Some(reading) => by_name.entry(name).or_default().join(reading),
+                None => self.lock().retain(|other| !Arc::ptr_eq(&other.read, &read)),
             }
         }
         by_name
@@ -208,14 +278,26 @@ impl fmt::Debug for Scrape {
 impl Collector for Scrape {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         let read = self.0.read();
+        let help = "Current depth of workqueue";
+        let mut family = encoder.encode_descriptor("depth", help, None, MetricType::Gauge)?;
+        for (name, shown) in &read {
+            for (priority, depth) in &shown.depths {
+                let ([name], depth) = (labels(name), float(*depth));
+                if priority.is_empty() {
+                    family.encode_family(&[name])?.encode_gauge(&depth)?;
+                } else {
+                    let labels = [name, ("priority", priority.clone())];
+                    family.encode_family(&labels)?.encode_gauge(&depth)?;
+                }
+            }
+        }
         let mut gauge = |name, help, value: fn(&Gauges) -> f64| {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
-            for (name, gauges) in &read {
-                family.encode_family(&labels(name))?.encode_gauge(&value(gauges))?;
+            for (name, shown) in &read {
+                family.encode_family(&labels(name))?.encode_gauge(&value(&shown.gauges))?;
             }
             Ok(())
         };
-        gauge("depth", "Current depth of workqueue", |gauges| float(gauges.counts.depth()))?;
         gauge(
             "unfinished_work_seconds",
             "How many seconds of work is in progress and has not been observed by work_duration",

@@ -28,6 +28,28 @@ impl<T, B: Backlog> QueueReader<T, B> {
     {
         Some(self.shared.upgrade()?.survey_into(found))
     }
+
+    /// Keeps the queue alive for as long as what is handed out lives: for who reads under a lock of its own, and must not be
+    /// the one who drops the queue there.
+    #[must_use]
+    pub fn keep_alive(&self) -> Option<KeptAlive<T, B>> {
+        self.shared.upgrade().map(KeptAlive)
+    }
+
+    /// Where the queue is: no other is there while this lives.
+    #[cfg(feature = "prometheus")]
+    pub(crate) fn place(&self) -> usize {
+        self.shared.as_ptr().addr()
+    }
+}
+
+/// A queue that lives on: [`QueueReader::keep_alive`].
+pub struct KeptAlive<T, B: Backlog>(#[expect(dead_code, reason = "it is held")] Arc<Shared<T, B>>);
+
+impl<T, B: Backlog> fmt::Debug for KeptAlive<T, B> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeptAlive")
+    }
 }
 
 impl<T, B: Backlog, S> WorkQueue<T, B, S> {

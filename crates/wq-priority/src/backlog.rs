@@ -1,16 +1,24 @@
 //! `Priority`: the backlog, which knows the place of each queued id. Which priority has the next turn is in `levels`, which
 //! group of it in `lines`.
 
-use std::collections::BTreeMap;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
 use std::num::NonZeroU32;
 
-use wq_core::{Backlog, SlotId, Survey};
+use wq_core::{Backlog, DefaultHasher, SlotId, Survey};
 
 use crate::builder::{AGED_TURN_EVERY, Builder};
+use crate::depths::Depths;
 use crate::levels::Levels;
 use crate::lines::{Lines, Place, Weights};
-use crate::order::{OnMerge, Order};
+use crate::order::{GroupId, OnMerge, Order};
 use crate::planted::planted;
+use crate::steps::step;
+
+/// So many times an item goes to the end of another group's line while it waits under one priority.
+const MOVES: u32 = 4;
 
 /// A backlog that hands out the highest priority first, and the item that reached it first within that.
 ///
@@ -26,7 +34,9 @@ use crate::planted::planted;
 ///   turns that it did not use are lost.
 ///
 /// An item that is added again while it waits moves only if its priority or group changes, and then to the end of its new
-/// line. All operations take constant time, but for a search among the priorities in use, in logarithmic time, when an
+/// line; for its group's sake at most four times. After that it keeps its place in the line where it is, whatever group it is
+/// said to be of, and so is handed out within five times the wait of a line's last. A change of priority begins that anew:
+/// who lowers an item again and again means it. All operations take constant time, but for a search among the priorities in use, in logarithmic time, when an
 /// item of another priority than the highest is added and when the last of the highest leaves.
 #[derive(Debug, Clone)]
 #[doc(alias = "priorityqueue")]
@@ -36,6 +46,18 @@ pub struct Priority {
     len: usize,
     levels: Levels,
     lines: Lines,
+    /// The items that have changed their group while they wait: few, and mostly none.
+    movers: HashMap<u32, Mover, DefaultHasher>,
+    /// How many items have come in, less what shrinks have looked at since: a shrink costs them little each.
+    earned: usize,
+}
+
+/// An item that has changed its group under the priority that it has.
+#[derive(Debug, Clone)]
+struct Mover {
+    moves: u32,
+    /// The group that it is said to be of. It may wait in the line of another.
+    group: Option<GroupId>,
 }
 
 impl Priority {
@@ -63,7 +85,14 @@ impl Priority {
     }
 
     pub(crate) fn with(aged_turn_every: Option<NonZeroU32>, weights: Weights) -> Self {
-        Self { places: Vec::new(), len: 0, levels: Levels::new(aged_turn_every), lines: Lines::new(weights) }
+        Self {
+            places: Vec::new(),
+            len: 0,
+            levels: Levels::new(aged_turn_every),
+            lines: Lines::new(weights),
+            movers: HashMap::default(),
+            earned: 0,
+        }
     }
 
     /// How many hand-outs the first item of any priority lets go before it at most, while at most so many priorities are in
@@ -81,7 +110,8 @@ impl Priority {
 
     #[inline]
     fn enter(&mut self, id: SlotId, order: Order) {
-        let at = self.levels.of(order.priority);
+        self.earned = self.earned.saturating_add(1);
+        let at = self.levels.of(order.entering());
         self.levels.enter(at);
         self.lines.push((at, self.levels.at(at)), order.group, &mut self.places, id.index());
     }
@@ -92,7 +122,39 @@ impl Priority {
         let line = self.places.get(id.index() as usize)?.line()?;
         let (at, group) = self.lines.of(line)?;
         let priority = self.levels.get(at)?.priority;
+        let mover = if self.movers.is_empty() { None } else { self.movers.get(&id.index()) };
+        let group = mover.map_or(group, |mover| mover.group);
         Some((line, at, Order { priority, group, on_merge: OnMerge::Raise }))
+    }
+
+    /// The item waits no more: the group that it is said to be of.
+    #[inline]
+    fn group_told(&mut self, item: u32, group: Option<GroupId>) -> Option<GroupId> {
+        if self.movers.is_empty() {
+            return group;
+        }
+        self.movers.remove(&item).map_or(group, |mover| mover.group)
+    }
+
+    /// Whether an item that changes its group may go to that one's line.
+    fn may_move(&mut self, item: u32, held: &Order, merged: &Order) -> bool {
+        if held.priority != merged.priority {
+            self.movers.remove(&item);
+            return true;
+        }
+        let mover = self.movers.entry(item).or_insert(Mover { moves: 0, group: None });
+        mover.group = merged.group;
+        mover.moves += 1;
+        mover.moves <= MOVES || planted("group-changes-without-end")
+    }
+
+    /// Pays for so much that a shrink is to look at, if that has been earned.
+    fn pays(&mut self, looks: usize) -> bool {
+        let pays = self.earned >= looks;
+        if pays {
+            self.earned -= looks;
+        }
+        pays
     }
 
     #[inline]
@@ -124,6 +186,7 @@ impl Backlog for Priority {
     fn push(&mut self, id: SlotId, order: Order) {
         let index = id.index() as usize;
         if index >= self.places.len() {
+            (self.places.len()..=index).for_each(|_| step());
             self.places.resize(index + 1, Place::NOWHERE);
         } else if self.places[index].line().is_some() {
             self.remove(id); // The queue breaks the rules.
@@ -137,7 +200,7 @@ impl Backlog for Priority {
         let mut merged = held;
         Self::merge(&mut merged, *order);
         let moves = (merged.priority, merged.group) != (held.priority, held.group);
-        if !moves || planted("raised-item-keeps-its-place") {
+        if !moves || planted("raised-item-keeps-its-place") || !self.may_move(id.index(), &held, &merged) {
             return;
         }
         self.lines.remove(line, self.levels.at(level), &mut self.places, id.index());
@@ -154,6 +217,7 @@ impl Backlog for Priority {
         let (item, group) = self.lines.pop(level, &mut self.places);
         self.leave(at);
         self.len -= 1;
+        let group = self.group_told(item, group);
         Some((SlotId::from_index(item), Order { priority, group, on_merge: OnMerge::Raise }))
     }
 
@@ -161,6 +225,7 @@ impl Backlog for Priority {
         let (line, level, order) = self.find(id)?;
         self.lines.remove(line, self.levels.at(level), &mut self.places, id.index());
         self.leave(level);
+        self.movers.remove(&id.index());
         if !planted("remove-leaves-its-count") {
             self.len -= 1;
         }
@@ -172,28 +237,63 @@ impl Backlog for Priority {
         self.len
     }
 
+    /// What has not been paid for by as many items that came in is left for a later time: memory for few that come and go
+    /// beside one that stays at the end is kept, as giving it back and taking it again would cost each of them.
     fn shrink(&mut self) {
-        let used = self.places.iter().rposition(|place| place.line().is_some()).map_or(0, |last| last + 1);
-        if self.places.capacity() / 4 > used {
-            // Half of it is left free: who shrinks often does not copy often.
-            self.places.truncate(used);
-            self.places.shrink_to(2 * used);
+        if self.pays(self.places.len()) {
+            while self.places.last().is_some_and(|place| place.line().is_none()) {
+                step();
+                self.places.pop();
+            }
+            self.earned += self.places.len(); // These were not looked at.
+            if self.places.capacity() / 4 > self.places.len() {
+                // Half of it is left free: who shrinks often does not copy often.
+                self.places.shrink_to(2 * self.places.len());
+            }
         }
-        if let Some(to) = self.lines.shrink(&mut self.places) {
+        if self.movers.capacity() / 4 > self.movers.len() {
+            self.movers.shrink_to(2 * self.movers.len());
+        }
+        if self.lines.is_mostly_free()
+            && self.pays(self.lines.places() + self.places.len())
+            && let Some(to) = self.lines.shrink(&mut self.places)
+        {
             self.levels.renumber_lines(&to);
         }
-        if let Some(to) = self.levels.shrink() {
+        if self.levels.is_mostly_free()
+            && self.pays(self.levels.places() + self.lines.places())
+            && let Some(to) = self.levels.shrink()
+        {
             self.lines.renumber_levels(&to);
         }
     }
 }
 
 impl Survey for Priority {
-    /// The priorities of what still has to be handed out, with how many items.
-    type Found = BTreeMap<i32, usize>;
+    type Found = Depths;
 
-    fn survey<'a>(&'a self, to_run_again: impl Iterator<Item = &'a Order>, found: &mut BTreeMap<i32, usize>) {
-        self.counts().for_each(|(priority, count)| *found.entry(priority).or_default() += count);
-        to_run_again.for_each(|order| *found.entry(order.priority).or_default() += 1);
+    fn survey<'a>(&'a self, to_run_again: impl Iterator<Item = &'a Order>, found: &mut Depths) {
+        let mut labelled = 0;
+        for (priority, count) in found.own_mut() {
+            let queued = self.levels.queued(priority);
+            *count += queued;
+            labelled += queued;
+        }
+        // At most those that have a label are passed over, and the idle ones.
+        for (priority, queued) in self.levels.counts().rev() {
+            if !found.has_room() {
+                break;
+            }
+            if found.of(priority).is_none() {
+                found.add(priority, queued);
+                labelled += queued;
+            }
+        }
+        found.add_others(if planted("others-count-all") && !found.has_room() {
+            self.len
+        } else {
+            self.len.saturating_sub(labelled)
+        });
+        to_run_again.for_each(|order| found.add(order.entering(), 1));
     }
 }

@@ -1,5 +1,7 @@
 //! Chains: doubly linked lists whose links lie in their members, and these in a slice. Each step takes constant time. Pure.
 
+use crate::steps::step;
+
 /// No member.
 pub(crate) const NIL: u32 = u32::MAX;
 
@@ -22,6 +24,7 @@ impl Link {
 
 /// Gives the new index of a member, if there is one. One that is in no chain may have neighbours that are gone.
 pub(crate) fn renumber(index: &mut u32, to: &[u32]) {
+    step();
     *index = to.get(*index as usize).copied().unwrap_or(NIL);
 }
 
@@ -54,6 +57,7 @@ impl Chain {
     /// Puts a member that is in no chain at the end.
     #[inline]
     pub(crate) fn push_back<M: Member>(&mut self, members: &mut [M], index: u32) {
+        step();
         *members[index as usize].link() = Link { before: self.last, after: NIL };
         match self.last {
             NIL => self.first = index,
@@ -65,6 +69,7 @@ impl Chain {
     /// Takes out a member of this chain.
     #[inline]
     pub(crate) fn remove<M: Member>(&mut self, members: &mut [M], index: u32) {
+        step();
         let Link { before, after } = *members[index as usize].link();
         match before {
             NIL => self.first = after,

@@ -4,6 +4,7 @@
 //! ago. So whatever is added above it, the head of a priority lets at most `n` others go before it for each priority in
 //! use below the highest, its own among them.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
@@ -11,10 +12,30 @@ use crate::chain::{Chain, Link, Member, NIL, renumber};
 use crate::lines::Ring;
 use crate::planted::planted;
 use crate::pool::Pool;
+use crate::steps::step;
 
 /// So many priorities that nothing is queued under are kept to be used again: in a queue that is nearly empty each item
-/// opens and closes its own.
+/// opens and closes its own. The one that has been idle for longest goes first.
 const MAX_IDLE: u32 = 8;
+
+/// A priority, as `Levels` finds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Rank(i32);
+
+impl Ord for Rank {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        step();
+        self.0.cmp(&other.0)
+    }
+}
+
+impl PartialOrd for Rank {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
 
 /// The items of one priority.
 #[derive(Clone, Debug)]
@@ -25,6 +46,7 @@ pub(crate) struct Level {
     pub(crate) ring: Ring,
     /// The line of the items in no group, `NIL` if it was never needed.
     pub(crate) ungrouped: u32,
+    /// Among those that wait for a turn, or among the idle ones.
     link: Link,
 }
 
@@ -35,13 +57,15 @@ impl Member for Level {
     }
 }
 
-/// Invariant: `by_priority` holds the levels in use and the idle ones; `waiting` exactly those in use.
+/// Invariant: `by_priority` holds the levels in use and the idle ones; `waiting` exactly those in use, `resting` the others.
 #[derive(Clone, Debug)]
 pub(crate) struct Levels {
     pool: Pool<Level>,
-    by_priority: BTreeMap<i32, u32>,
+    by_priority: BTreeMap<Rank, u32>,
     /// Longest wait first.
     waiting: Chain,
+    /// Longest idle first.
+    resting: Chain,
     /// Of those in use, `NIL` if there is none.
     highest: u32,
     idle: u32,
@@ -57,6 +81,7 @@ impl Levels {
             pool: Pool::new(),
             by_priority: BTreeMap::new(),
             waiting: Chain::EMPTY,
+            resting: Chain::EMPTY,
             highest: NIL,
             idle: 0,
             aged_turn_every,
@@ -86,7 +111,7 @@ impl Levels {
         {
             return self.highest;
         }
-        match self.by_priority.get(&priority) {
+        match self.by_priority.get(&Rank(priority)) {
             Some(&index) => index,
             None => self.make(priority),
         }
@@ -95,7 +120,8 @@ impl Levels {
     fn make(&mut self, priority: i32) -> u32 {
         let level = Level { priority, queued: 0, ring: Ring::EMPTY, ungrouped: NIL, link: Link::NONE };
         let index = self.pool.insert(level);
-        self.by_priority.insert(priority, index);
+        self.by_priority.insert(Rank(priority), index);
+        self.resting.push_back(self.pool.members(), index);
         self.idle += 1;
         index
     }
@@ -112,6 +138,7 @@ impl Levels {
 
     fn open(&mut self, index: u32) {
         self.idle -= 1;
+        self.resting.remove(self.pool.members(), index);
         self.waiting.push_back(self.pool.members(), index);
         let of = |index| self.pool.get(index).map(|level| level.priority);
         if of(index) > of(self.highest) {
@@ -129,11 +156,15 @@ impl Levels {
 
     fn close(&mut self, index: u32) -> Option<u32> {
         self.waiting.remove(self.pool.members(), index);
-        let &mut Level { priority, ungrouped, .. } = self.pool.at(index);
+        self.resting.push_back(self.pool.members(), index);
         if self.highest == index {
             // At most all idle ones are passed over.
-            let in_use = |index: &&u32| self.pool.get(**index).is_some_and(|level| level.queued > 0);
-            let next = self.by_priority.range(..priority).rev().map(|(_, index)| index).find(in_use);
+            let below = ..Rank(self.pool.at(index).priority);
+            let in_use = |index: &&u32| {
+                step();
+                self.pool.get(**index).is_some_and(|level| level.queued > 0)
+            };
+            let next = self.by_priority.range(below).rev().map(|(_, index)| index).find(in_use);
             self.highest = next.copied().unwrap_or(NIL);
         }
         self.idle += 1;
@@ -141,8 +172,11 @@ impl Levels {
             return None;
         }
         self.idle -= 1;
-        self.by_priority.remove(&priority);
-        self.pool.free(index);
+        let gone = self.resting.first();
+        let &mut Level { priority, ungrouped, .. } = self.pool.at(gone);
+        self.resting.remove(self.pool.members(), gone);
+        self.by_priority.remove(&Rank(priority));
+        self.pool.free(gone);
         (ungrouped != NIL).then_some(ungrouped)
     }
 
@@ -169,15 +203,40 @@ impl Levels {
     }
 
     /// The priorities in use, the lowest first, with the number of items queued under each.
-    pub(crate) fn counts(&self) -> impl Iterator<Item = (i32, usize)> {
-        let levels = self.by_priority.values().filter_map(|index| self.pool.get(*index));
+    pub(crate) fn counts(&self) -> impl DoubleEndedIterator<Item = (i32, usize)> {
+        let levels = self.by_priority.values().filter_map(|index| {
+            step();
+            self.pool.get(*index)
+        });
         levels.filter(|level| level.queued > 0).map(|level| (level.priority, level.queued as usize))
+    }
+
+    /// How many items are queued under a priority.
+    pub(crate) fn queued(&self, priority: i32) -> usize {
+        let level = self.by_priority.get(&Rank(priority)).and_then(|index| self.pool.get(*index));
+        level.map_or(0, |level| level.queued as usize)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn knows(&self, priority: i32) -> bool {
+        self.by_priority.contains_key(&Rank(priority))
+    }
+
+    /// Whether a shrink would give something back.
+    pub(crate) fn is_mostly_free(&self) -> bool {
+        self.pool.is_mostly_free()
+    }
+
+    /// What a shrink looks at, beside the lines.
+    pub(crate) fn places(&self) -> usize {
+        self.pool.places()
     }
 
     /// Gives back memory. If levels have new indices: what each old one became.
     pub(crate) fn shrink(&mut self) -> Option<Vec<u32>> {
         let to = self.pool.shrink()?;
         self.waiting.renumber(&to);
+        self.resting.renumber(&to);
         renumber(&mut self.highest, &to);
         self.by_priority.values_mut().for_each(|index| renumber(index, &to));
         self.pool.members().iter_mut().for_each(|level| level.link.renumber(&to));

@@ -4,16 +4,19 @@
 mod backlog;
 mod builder;
 mod order;
+mod depths;
 mod levels;
 mod lines;
 mod pool;
 mod chain;
+mod steps;
 #[cfg(feature = "prometheus")]
 pub mod prometheus;
 mod planted;
 
 pub use backlog::Priority;
 pub use builder::{Builder, InvalidPriority};
+pub use depths::Depths;
 pub use order::{GroupId, OnMerge, Order};
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;

@@ -11,6 +11,7 @@ use crate::levels::Level;
 use crate::order::GroupId;
 use crate::planted::planted;
 use crate::pool::Pool;
+use crate::steps::step;
 
 /// How many turns in a row each group gets; one for those that are not named.
 pub(crate) type Weights = HashMap<GroupId, NonZeroU32, DefaultHasher>;
@@ -73,12 +74,25 @@ impl Member for Place {
     }
 }
 
+/// A priority and a group, as `Lines` finds them.
+#[derive(Clone, Copy, Debug, Eq, Hash)]
+#[expect(clippy::derived_hash_with_manual_eq, reason = "equality is the derived one, counted")]
+struct Key(i32, GroupId);
+
+impl PartialEq for Key {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        step();
+        (self.0, self.1) == (other.0, other.1)
+    }
+}
+
 /// Invariant: a line has an item, and then it is in its level's ring, or it is its level's line of items in no group.
 #[derive(Clone, Debug)]
 pub(crate) struct Lines {
     pool: Pool<Line>,
     /// All but those of items in no group.
-    by_group: HashMap<(i32, GroupId), u32, DefaultHasher>,
+    by_group: HashMap<Key, u32, DefaultHasher>,
     weights: Weights,
 }
 
@@ -108,11 +122,11 @@ impl Lines {
                 level.ungrouped = self.make(at, None);
                 level.ungrouped
             }
-            Some(group) => match self.by_group.get(&(level.priority, group)) {
+            Some(group) => match self.by_group.get(&Key(level.priority, group)) {
                 Some(&index) => index,
                 None => {
                     let index = self.make(at, Some(group));
-                    self.by_group.insert((level.priority, group), index);
+                    self.by_group.insert(Key(level.priority, group), index);
                     index
                 }
             },
@@ -168,7 +182,7 @@ impl Lines {
         }
         level.ring.lines.remove(self.pool.members(), index);
         if let Some(group) = self.pool.at(index).group {
-            self.by_group.remove(&(level.priority, group));
+            self.by_group.remove(&Key(level.priority, group));
             self.pool.free(index);
         }
     }
@@ -176,6 +190,16 @@ impl Lines {
     /// The level of a line of items in no group has gone.
     pub(crate) fn free(&mut self, line: u32) {
         self.pool.free(line);
+    }
+
+    /// Whether a shrink would give something back.
+    pub(crate) fn is_mostly_free(&self) -> bool {
+        self.pool.is_mostly_free()
+    }
+
+    /// What a shrink looks at, beside the places of items.
+    pub(crate) fn places(&self) -> usize {
+        self.pool.places()
     }
 
     /// Gives back memory. If lines have new indices: what each old one became.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::planted::planted;
+
 /// A group of items that share their priority's turns with other groups: a tenant, a namespace, a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GroupId(u64);
@@ -54,6 +56,54 @@ pub enum OnMerge {
     Lower,
     /// The newest counts.
     Set,
+    /// A priority below `low` counts as `low`, one above `high` as `high`: what adds that raise and lower come to together. `low`
+    /// counts if it is above `high`.
+    Between {
+        /// Not below this.
+        low: i32,
+        /// Not above this.
+        high: i32,
+    },
+}
+
+/// What an order does to the priority of an item that waits: every way of merging, one after the other too, is this.
+#[derive(Clone, Copy)]
+struct Bounds {
+    low: i32,
+    /// Not below `low`.
+    high: i32,
+}
+
+impl Bounds {
+    const fn of(order: &Order) -> Self {
+        let Order { priority, .. } = *order;
+        let (low, high) = match order.on_merge {
+            OnMerge::Raise => (priority, i32::MAX),
+            OnMerge::Lower => (i32::MIN, priority),
+            OnMerge::Set => (priority, priority),
+            OnMerge::Between { low, high } => (low, high),
+        };
+        Self { low, high: if high < low { low } else { high } }
+    }
+
+    fn apply(self, priority: i32) -> i32 {
+        priority.clamp(self.low, self.high)
+    }
+
+    /// Both, these before `next`.
+    fn then(self, next: Self) -> Self {
+        Self { low: next.apply(self.low), high: next.apply(self.high) }
+    }
+
+    /// The same by name, of an order with this priority.
+    const fn on_merge(self, priority: i32) -> OnMerge {
+        match (self.low, self.high) {
+            (low, i32::MAX) if low == priority => OnMerge::Raise,
+            (i32::MIN, high) if high == priority => OnMerge::Lower,
+            (low, high) if low == high => OnMerge::Set,
+            (low, high) => OnMerge::Between { low, high },
+        }
+    }
 }
 
 /// What an add asks for.
@@ -70,8 +120,8 @@ pub enum OnMerge {
 ///
 /// Orders of adds that lead to one hand-out are merged, wherever the item waits: queued, delayed, or in hand and to run again. The
 /// newest decides by its [`on_merge`](Self::on_merge) what becomes of the priority, and the newest group that is named
-/// counts. Two delayed adds, merged before the item is queued, do to it together what they would have done one after the
-/// other; of a raise and a lower the merged priority is set.
+/// counts. Adds that are merged before the item is queued do to it together exactly what they would have done one after the
+/// other: of one that raises to 5 and one that lowers to 8 the merged order is [`OnMerge::Between`] 5 and 8.
 ///
 /// The order that leaves with a guard raises, whatever the adds before it did: who adds an item again with the order of its
 /// guard keeps its priority, and lowers nothing that was asked for meanwhile.
@@ -109,15 +159,21 @@ impl Order {
         self
     }
 
+    /// The priority of an item that comes in with this order.
+    pub(crate) fn entering(&self) -> i32 {
+        Bounds::of(self).apply(self.priority)
+    }
+
     pub(crate) fn merge(&mut self, new: Self) {
-        self.priority = match new.on_merge {
-            OnMerge::Raise => self.priority.max(new.priority),
-            OnMerge::Lower => self.priority.min(new.priority),
-            OnMerge::Set => new.priority,
+        let then = Bounds::of(&new);
+        let both = if planted("raise-and-lower-set") && self.on_merge != new.on_merge {
+            let priority = then.apply(self.entering());
+            Bounds { low: priority, high: priority }
+        } else {
+            Bounds::of(self).then(then)
         };
+        self.priority = then.apply(self.entering());
+        self.on_merge = both.on_merge(self.priority);
         self.group = new.group.or(self.group);
-        if self.on_merge != new.on_merge {
-            self.on_merge = OnMerge::Set;
-        }
     }
 }

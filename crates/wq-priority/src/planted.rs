@@ -29,6 +29,12 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("groups-take-no-turns", "the first group of a priority is served until it is empty"),
     ("emptied-group-keeps-its-credit", "turns that an emptied group has had count for the next one"),
     ("merge-lowers", "an add of a lower priority lowers an item that waits"),
+    ("raise-and-lower-set", "adds that raise and lower, merged before the item waits, set its priority"),
+    (
+        "group-changes-without-end",
+        "an item goes to the end of a line whenever it is said to be of another group",
+    ),
+    ("others-count-all", "items under a priority with a label of its own count under that of the others too"),
     ("raised-item-keeps-its-place", "an item that is raised stays in its line"),
     ("remove-leaves-its-count", "an item that is taken out still counts as one of its priority"),
 ];

@@ -50,11 +50,22 @@ impl<M> Pool<M> {
         &mut self.members
     }
 
+    /// How many there are, also those whose member means nothing.
+    pub(crate) fn places(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether most places are free, and not only a few.
+    pub(crate) fn is_mostly_free(&self) -> bool {
+        let used = self.members.len() - self.free.len();
+        self.members.capacity() >= FEW && used <= self.members.capacity() / 4
+    }
+
     /// Gives back memory if most places are free. The members then have new indices: what each old one became, `NIL` for a
     /// free one.
     pub(crate) fn shrink(&mut self) -> Option<Vec<u32>> {
         let used = self.members.len() - self.free.len();
-        if self.members.capacity() < FEW || used > self.members.capacity() / 4 {
+        if !self.is_mostly_free() {
             return None;
         }
         let mut to = vec![0; self.members.len()];

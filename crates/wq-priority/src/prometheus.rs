@@ -1,30 +1,31 @@
-//! Prometheus: how many items wait under each priority, read at the scrape. The other metrics of a queue are wq-core's.
+//! Prometheus: the depth of queues by priority, read at the scrape by wq-core's collector, which has all other metrics too.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric as _};
-use prometheus_client::metrics::MetricType;
-use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
+use wq_core::prometheus::QueueMetrics;
+use wq_core::{BuildError, Builder, QueueReader, Survey, WorkQueue};
 
-/// At most so many priorities of a queue have a label of their own, as in controller-runtime: a program that makes up ever new
-/// priorities does not make ever new series.
-const MAX_LABELS: usize = 25;
-/// The label of all others, controller-runtime's.
-const OVERFLOW: &str = "exceeded_cardinality_limit";
+use crate::backlog::Priority;
+use crate::depths::Depths;
 
-/// The depth of queues by priority, in one registry, beside wq-core's `QueueMetrics`.
+/// The metrics of queues with priorities, in one registry: those of [`QueueMetrics`], with the depth told apart by priority, as
+/// controller-runtime has it:
 ///
 /// | metric | type | |
 /// | --- | --- | --- |
-/// | `workqueue_depth_by_priority` | gauge | items that still have to be handed out, queued or to run again, under each priority |
+/// | `workqueue_depth` | gauge | items that still have to be handed out, queued or to run again, by `name` and `priority` |
 ///
-/// The labels are `name` and `priority`. The first 25 priorities that are seen at scrapes of a queue have a label of their own,
-/// for good; the others share `exceeded_cardinality_limit`. At each scrape a label shows exactly the items under it, and
-/// their sum is the depth.
+/// The first 25 priorities that scrapes find under a name, of those found together the highest, have a label of their own for
+/// good; the others share `exceeded_cardinality_limit`. A scrape reads all labels of a queue, and its other gauges, under one
+/// lock: each label shows exactly the items under it, none is negative, and their sum is the depth. There is no series
+/// beside them that could say otherwise.
+///
+/// Queues of one name share their labels, each with the sum of their items. A queue that is gone is shown no more: what watches it
+/// does not keep it.
 ///
 /// ```
 /// use prometheus_client::registry::Registry;
@@ -34,97 +35,112 @@ const OVERFLOW: &str = "exceeded_cardinality_limit";
 ///
 /// let mut registry = Registry::default();
 /// let metrics = PriorityMetrics::register(&mut registry);
-/// let queue = WorkQueue::builder().backlog(Priority::new()).build()?;
-/// let read = queue.clone();
-/// metrics.watch("claims", move || Some(read.survey()));
+/// let queue = metrics.build(WorkQueue::builder().name("claims").backlog(Priority::new()))?;
 /// queue.add_with("claim-1", Order::priority(10));
 ///
 /// let mut text = String::new();
 /// prometheus_client::encoding::text::encode(&mut text, &registry)?;
-/// assert!(text.contains("workqueue_depth_by_priority{name=\"claims\",priority=\"10\"} 1"));
+/// assert!(text.contains("workqueue_depth{name=\"claims\",priority=\"10\"} 1"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// A queue of the layers above is built with its own metrics, and watched beside:
+///
+/// ```
+/// use prometheus_client::registry::Registry;
+/// use wq_core::prometheus::QueueMetrics;
+/// use wq_priority::Priority;
+/// use wq_priority::prometheus::PriorityMetrics;
+/// use wq_ratelimit::{ManualTimer, RateLimitingQueue, controller_default};
+///
+/// let mut registry = Registry::default();
+/// let metrics = QueueMetrics::register(&mut registry); // Or wq-delay's `DelayMetrics`, and its `core()`.
+/// let queue = RateLimitingQueue::builder()
+///     .limiter(controller_default::<&str>())
+///     .timer(ManualTimer::new())
+///     .observer(metrics.observer("claims"))
+///     .backlog(Priority::new())
+///     .build()?;
+/// PriorityMetrics::of(&metrics).watch("claims", queue.reader());
+/// queue.add("claim-1");
+///
+/// let mut text = String::new();
+/// prometheus_client::encoding::text::encode(&mut text, &registry)?;
+/// assert!(text.contains("workqueue_depth{name=\"claims\",priority=\"0\"} 1"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]
+#[doc(alias = "NewDepthMetricWithPriority")]
 pub struct PriorityMetrics {
-    queues: Arc<Mutex<Vec<Queue>>>,
-}
-
-#[derive(Clone)]
-struct Queue {
-    name: String,
-    read: Arc<dyn Fn() -> Option<BTreeMap<i32, usize>> + Send + Sync>,
-    /// The priorities that have a label of their own.
-    labels: Vec<i32>,
+    core: QueueMetrics,
+    /// By name of the queue.
+    depths: Arc<Mutex<BTreeMap<String, Arc<Mutex<Depths>>>>>,
 }
 
 impl PriorityMetrics {
-    /// Registers the metric, without a queue yet. Once for a registry: names in a registry must be unique.
+    /// Registers the metrics, those of [`QueueMetrics`] among them, without a queue yet. Once for a registry: names in a
+    /// registry must be unique.
     pub fn register(registry: &mut Registry) -> Self {
-        let metrics = Self { queues: Arc::default() };
-        registry.register_collector(Box::new(metrics.clone()));
-        metrics
+        Self::of(&QueueMetrics::register(registry))
     }
 
-    /// Reads the depths of a queue from `read` at every scrape, until it says `None`: what
-    /// [`WorkQueue::survey`](wq_core::WorkQueue::survey) answers. Names should be unique.
-    #[doc(alias = "NewDepthMetricWithPriority")]
-    pub fn watch(&self, name: &str, read: impl Fn() -> Option<BTreeMap<i32, usize>> + Send + Sync + 'static) {
-        let queue = Queue { name: name.to_owned(), read: Arc::new(read), labels: Vec::new() };
-        self.lock().push(queue);
+    /// The same for metrics that are registered already. Once for each: labels are counted here.
+    #[must_use]
+    pub fn of(core: &QueueMetrics) -> Self {
+        Self { core: core.clone(), depths: Arc::default() }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Queue>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The metrics of queues without priorities.
+    #[must_use]
+    pub const fn core(&self) -> &QueueMetrics {
+        &self.core
     }
+
+    /// Builds a queue with these metrics, under its name; one without a name has the empty one. They take the place of the
+    /// builder's observer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Builder::build`].
+    pub fn build<T, S>(
+        &self,
+        builder: Builder<T, Priority, S>,
+    ) -> Result<WorkQueue<T, Priority, S>, BuildError>
+    where
+        T: Hash + Eq + Send + 'static,
+        S: BuildHasher,
+    {
+        let queue = self.core.build(builder)?;
+        self.watch(queue.name().unwrap_or_default(), queue.reader());
+        Ok(queue)
+    }
+
+    /// Shows the depth of this queue by priority, and its other gauges, at every scrape until it is gone: a queue of any layer
+    /// hands out its reader. It takes the place of what the `build` of other metrics of this registry has it read; a
+    /// [`QueueMetrics::watch`] of the same queue would be a second one.
+    pub fn watch<T, B>(&self, name: &str, queue: QueueReader<T, B>)
+    where
+        T: Send + 'static,
+        B: Survey<Found = Depths> + Send + 'static,
+    {
+        let depths = Arc::clone(lock(&self.depths).entry(name.to_owned()).or_default());
+        let read = queue.clone();
+        self.core.watch_by_priority(name, &queue, move || {
+            let _queue = read.keep_alive()?; // Dropped after the lock, with its items if this is the last of it.
+            let mut depths = lock(&depths);
+            depths.begin();
+            let gauges = read.survey_into(&mut depths)?;
+            Some((gauges, depths.labels().collect()))
+        });
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for PriorityMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PriorityMetrics").field("queues", &self.lock().len()).finish()
-    }
-}
-
-impl Collector for PriorityMetrics {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        // Reading is the code of others: outside the lock.
-        let queues = self.lock().clone();
-        let mut family = encoder.encode_descriptor(
-            "workqueue_depth_by_priority",
-            "Current depth of workqueue by workqueue and priority",
-            None,
-            MetricType::Gauge,
-        )?;
-        for Queue { name, read, .. } in queues {
-            let Some(found) = read() else {
-                self.lock().retain(|other| !Arc::ptr_eq(&other.read, &read));
-                continue;
-            };
-            let mut all = self.lock();
-            let Some(queue) = all.iter_mut().find(|other| Arc::ptr_eq(&other.read, &read)) else { continue };
-            let depths = queue.depths(&found);
-            drop(all);
-            for (priority, depth) in depths {
-                let labels = [("name", name.as_str()), ("priority", priority.as_str())];
-                ConstGauge::new(depth).encode(family.encode_family(&labels)?)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Queue {
-    /// What each label shows.
-    fn depths(&mut self, found: &BTreeMap<i32, usize>) -> Vec<(String, i64)> {
-        for priority in found.keys() {
-            if self.labels.len() < MAX_LABELS && !self.labels.contains(priority) {
-                self.labels.push(*priority);
-            }
-        }
-        let shown = |depth: usize| i64::try_from(depth).unwrap_or(i64::MAX);
-        let labelled = |priority: &i32| found.get(priority).copied().unwrap_or(0);
-        let own = self.labels.iter().map(|priority| (priority.to_string(), shown(labelled(priority))));
-        let others = found.values().sum::<usize>() - self.labels.iter().map(labelled).sum::<usize>();
-        let overflow = (self.labels.len() >= MAX_LABELS).then(|| (OVERFLOW.to_owned(), shown(others)));
-        own.chain(overflow).collect()
+        f.debug_struct("PriorityMetrics").field("core", &self.core).finish_non_exhaustive()
     }
 }

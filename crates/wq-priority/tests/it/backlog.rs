@@ -156,3 +156,38 @@ fn a_priority_keeps_its_age_while_its_only_item_changes_group() {
     }
     assert_eq!(came, [100, 0, 10], "in the order in which the priorities came into use");
 }
+
+#[test]
+fn an_item_that_changed_its_group_four_times_keeps_its_place_and_tells_the_newest() {
+    let group = |number: u64| Order::default().in_group(GroupId::new(number));
+    let mut backlog = Priority::new();
+    push(&mut backlog, 100, group(0));
+    for number in 1..5 {
+        backlog.touch(SlotId::from_index(100), &group(number));
+    }
+    push(&mut backlog, 0, group(4));
+    backlog.touch(SlotId::from_index(100), &group(5));
+    let (id, order) = backlog.clone().pop().unwrap();
+    assert_eq!((id.index(), order), (100, group(5)), "before what came into its line later");
+    // What is asked of its priority begins anew.
+    backlog.touch(SlotId::from_index(100), &Order::priority(1));
+    push(&mut backlog, 1, Order::priority(1).in_group(GroupId::new(6)));
+    backlog.touch(SlotId::from_index(100), &group(6).on_merge(OnMerge::Raise));
+    assert_eq!(pop(&mut backlog, 9), [1, 100, 0]);
+}
+
+/// What `Set` would be wrong for.
+#[test]
+fn raised_to_five_and_lowered_to_eight_before_it_waits_is_between_five_and_eight() {
+    let raise = Order::priority(5);
+    let lower = Order::priority(8).on_merge(OnMerge::Lower);
+    let mut both = raise;
+    Priority::merge(&mut both, lower);
+    assert_eq!(both.on_merge, OnMerge::Between { low: 5, high: 8 });
+    for (held, expected) in [(0, 5), (6, 6), (9, 8)] {
+        let mut backlog = Priority::new();
+        push(&mut backlog, 0, Order::priority(held));
+        backlog.touch(SlotId::from_index(0), &both);
+        assert_eq!(backlog.pop().map(|(_, order)| order.priority), Some(expected));
+    }
+}

@@ -37,12 +37,6 @@ mod rate_limiting {
 }
 
 mod surveys {
-    use std::collections::BTreeMap;
-
-    fn depth(found: &BTreeMap<i32, usize>) -> usize {
-        found.values().sum()
-    }
-
     mod measured {
         #[derive(Debug)]
         struct Measuring;
@@ -55,14 +49,14 @@ mod surveys {
                 .backlog(wq_priority::Priority::new())
                 .build()
                 .unwrap(),
-            depth: super::depth,
+            depth: wq_priority::Depths::total,
         }
     }
 
     mod not_measured {
         wq_contract::survey_contract_tests! {
             queue: wq_core::WorkQueue::<u64>::builder().backlog(wq_priority::Priority::new()).build().unwrap(),
-            depth: super::depth,
+            depth: wq_priority::Depths::total,
         }
     }
 
@@ -73,7 +67,7 @@ mod surveys {
                 .backlog(wq_priority::Priority::new())
                 .build()
                 .unwrap(),
-            depth: super::depth,
+            depth: wq_priority::Depths::total,
         }
     }
 
@@ -85,7 +79,7 @@ mod surveys {
                 .backlog(wq_priority::Priority::new())
                 .build()
                 .unwrap(),
-            depth: super::depth,
+            depth: wq_priority::Depths::total,
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod backlog;
 mod contract;
+mod depths;
 mod hostile;
 #[cfg(feature = "prometheus")]
 mod prometheus;

@@ -1,10 +1,15 @@
 //! Prometheus: the depth by priority as a scrape sees it. The cases of controller-runtime's `workqueue_test.go`, and D18.
 
 use std::collections::BTreeMap;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+use std::time::Duration;
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use wq_core::WorkQueue;
+use wq_core::prometheus::QueueMetrics;
 use wq_priority::prometheus::PriorityMetrics;
 use wq_priority::{Order, Priority};
 
@@ -13,19 +18,24 @@ const OVERFLOW: &str = "exceeded_cardinality_limit";
 fn watched() -> (WorkQueue<u32, Priority>, Registry) {
     let mut registry = Registry::default();
     let metrics = PriorityMetrics::register(&mut registry);
-    let queue = WorkQueue::builder().backlog(Priority::new()).build().unwrap();
-    let read: WorkQueue<u32, Priority> = queue.clone();
-    metrics.watch("claims", move || Some(read.survey()));
+    let queue = metrics.build(WorkQueue::builder().name("claims").backlog(Priority::new())).unwrap();
     (queue, registry)
+}
+
+fn text(registry: &Registry) -> String {
+    let mut text = String::new();
+    encode(&mut text, registry).unwrap();
+    text
 }
 
 /// What each label shows.
 fn scrape(registry: &Registry) -> BTreeMap<String, i64> {
-    let mut text = String::new();
-    encode(&mut text, registry).unwrap();
-    let prefix = "workqueue_depth_by_priority{name=\"claims\",priority=\"";
+    let text = text(registry);
+    let prefix = "workqueue_depth{name=\"claims\",priority=\"";
     let lines = text.lines().filter_map(|line| line.strip_prefix(prefix)?.split_once("\"} "));
-    lines.map(|(label, value)| (label.to_owned(), value.parse().unwrap())).collect()
+    lines
+        .map(|(label, value)| (label.to_owned(), value.strip_suffix(".0").unwrap().parse().unwrap()))
+        .collect()
 }
 
 fn add(queue: &WorkQueue<u32, Priority>, item: u32, priority: u32) {
@@ -36,7 +46,7 @@ fn add(queue: &WorkQueue<u32, Priority>, item: u32, priority: u32) {
 #[test]
 fn twenty_five_priorities_have_a_label_and_all_others_one() {
     for (priorities, labels, overflow) in
-        [(10, 10, None), (25, 26, Some(0)), (26, 26, Some(1)), (30, 26, Some(5))]
+        [(10, 10, None), (25, 25, None), (26, 26, Some(1)), (30, 26, Some(5))]
     {
         let (queue, registry) = watched();
         (0..priorities).for_each(|priority| add(&queue, priority, priority));
@@ -114,4 +124,129 @@ fn a_raised_item_counts_under_its_new_priority_alone() {
     assert_eq!(scrape(&registry)["1"], 1, "it will run again");
     guard.done();
     assert_eq!(scrape(&registry)["1"], 1);
+}
+
+/// Of 25 labels none may go to what is found together with higher priorities.
+#[test]
+fn the_highest_of_those_found_together_have_labels_and_keep_them() {
+    let (queue, registry) = watched();
+    (0..40).for_each(|priority| add(&queue, priority, priority));
+    let found = scrape(&registry);
+    assert!((15..40).all(|priority| found.contains_key(&priority.to_string())), "{found:?}");
+    (100..120).for_each(|priority| add(&queue, priority, priority));
+    let labels = |found: BTreeMap<String, i64>| found.into_keys().collect::<Vec<_>>();
+    assert_eq!(labels(scrape(&registry)), labels(found), "for good");
+    assert_eq!(scrape(&registry)[OVERFLOW], 35);
+}
+
+#[test]
+fn there_is_no_series_of_the_depth_beside_the_labels() {
+    let (queue, registry) = watched();
+    add(&queue, 1, 5);
+    let text = text(&registry);
+    let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("workqueue_depth{")).collect();
+    assert_eq!(lines, ["workqueue_depth{name=\"claims\",priority=\"5\"} 1.0"]);
+    assert!(text.contains("workqueue_adds_total{name=\"claims\"} 1"), "{text}");
+    assert!(text.contains("workqueue_unfinished_work_seconds{name=\"claims\"} 0"), "{text}");
+}
+
+#[test]
+fn a_watched_queue_goes_away_with_its_last_handle() {
+    let (queue, registry) = watched();
+    add(&queue, 1, 5);
+    assert_eq!(scrape(&registry)["5"], 1);
+    let reader = queue.reader();
+    drop(queue);
+    assert!(reader.gauges().is_none(), "somebody keeps it");
+    assert!(scrape(&registry).is_empty());
+}
+
+#[test]
+fn queues_of_one_name_share_their_labels() {
+    let mut registry = Registry::default();
+    let metrics = PriorityMetrics::register(&mut registry);
+    let make = || metrics.build(WorkQueue::builder().name("claims").backlog(Priority::new())).unwrap();
+    let (one, other) = (make(), make());
+    (0..20).for_each(|priority| add(&one, priority, priority));
+    (10..40).for_each(|priority| add(&other, priority, priority));
+    for expected in [50, 49] {
+        let found = scrape(&registry);
+        assert_eq!((found.len(), found.values().sum::<i64>()), (26, expected));
+        assert_eq!((found["15"], found["5"]), (2, 1));
+        one.try_get().unwrap().done();
+    }
+    let lines = text(&registry).lines().filter(|line| line.contains("priority=\"15\"")).count();
+    assert_eq!(lines, 1, "one series each");
+}
+
+#[test]
+fn a_queue_of_a_layer_above_is_watched_and_one_without_priorities_of_its_name_has_no_label() {
+    let mut registry = Registry::default();
+    let core = QueueMetrics::register(&mut registry);
+    let metrics = PriorityMetrics::of(&core);
+    let queue = wq_ratelimit::RateLimitingQueue::builder()
+        .limiter(wq_ratelimit::controller_default::<u32>())
+        .timer(wq_delay::ManualTimer::new())
+        .observer(core.observer("claims"))
+        .backlog(Priority::new())
+        .build()
+        .unwrap();
+    metrics.watch("claims", queue.reader());
+    queue.add_with(1, Order::priority(3));
+    queue.add_after_with(2, Duration::from_secs(1), Order::priority(3));
+    let plain = core.build(WorkQueue::<u32>::builder().name("claims")).unwrap();
+    plain.add(7);
+    assert_eq!(scrape(&registry), BTreeMap::from([("3".to_owned(), 1)]), "what is delayed is not queued");
+    assert!(text(&registry).contains("workqueue_depth{name=\"claims\"} 1"));
+    drop((queue, plain));
+    assert!(!text(&registry).contains("workqueue_depth{"));
+}
+
+/// Also if the test fails: nobody waits for workers who go on.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, SeqCst);
+    }
+}
+
+/// Items come and go under 40 priorities, each added again by who holds it before it is done: of each priority all are queued or
+/// to run again, but for those that a worker has got and not yet added.
+#[test]
+#[cfg_attr(miri, ignore = "thousands of items")]
+fn at_every_scrape_under_load_the_labels_are_those_of_one_moment() {
+    const WORKERS: usize = 3;
+    const EACH: usize = 5;
+    let (queue, registry) = watched();
+    let priority_of = |item: u32| item % 40;
+    (0..200).for_each(|item| add(&queue, item, priority_of(item)));
+    let (goes_on, scraped) = (AtomicBool::new(true), Barrier::new(WORKERS + 1));
+    thread::scope(|scope| {
+        for _ in 0..WORKERS {
+            scope.spawn(|| {
+                scraped.wait();
+                while goes_on.load(SeqCst) {
+                    let guard = queue.get_blocking().unwrap();
+                    add(&queue, *guard.item(), priority_of(*guard.item()));
+                    guard.done();
+                }
+            });
+        }
+        let ends = Ends(&goes_on);
+        scraped.wait();
+        let (all, missing) = (i64::try_from(40 * EACH).unwrap(), i64::try_from(WORKERS).unwrap());
+        for _ in 0..500 {
+            let found = scrape(&registry);
+            let depth = found.values().sum::<i64>();
+            assert_eq!(found.len(), 26);
+            assert!((all - missing..=all).contains(&depth), "{depth}: {found:?}");
+            for (label, shown) in found {
+                let under = i64::try_from(EACH).unwrap() * if label == OVERFLOW { 15 } else { 1 };
+                assert!((under - missing..=under).contains(&shown), "{label}: {shown}");
+            }
+        }
+        drop(ends);
+    });
+    assert_eq!(scrape(&registry).values().sum::<i64>(), 200, "nobody holds any");
 }

@@ -113,4 +113,44 @@ proptest! {
             }
         }
     }
+
+    /// An item that is said to be of another group before every hand-out waits at most five times as long as the last of a line:
+    /// four times it goes to the end of one.
+    #[test]
+    fn an_item_that_changes_its_group_all_the_time_is_handed_out(
+        each in 1..6_u32,
+        groups in prop::collection::vec(0..WEIGHTS.len() + 1, 1..40),
+    ) {
+        const ITEM: u32 = 0;
+        let group = |of: usize| Order::default().in_group(GroupId::new(of as u64));
+        let builder = (0..WEIGHTS.len()).fold(Priority::builder(), |builder, of| {
+            builder.weight(GroupId::new(of as u64), WEIGHTS[of])
+        });
+        let mut backlog = builder.build().unwrap();
+        let mut next = 1;
+        let mut add = |backlog: &mut Priority, order: Order| {
+            push(backlog, next, order);
+            next += 1;
+        };
+        for of in 0..WEIGHTS.len() {
+            (0..each).for_each(|_| add(&mut backlog, group(of)));
+        }
+        push(&mut backlog, ITEM, group(0));
+        // As many in a line as there are, and itself; a round of all lines, its own one among them, for each.
+        let weight = WEIGHTS.iter().sum::<u32>() + 1;
+        let longest = 5 * (each + 1) * weight;
+        let mut told = group(0).group;
+        let waited = groups.iter().cycle().zip(1..=longest).find(|(of, _)| {
+            backlog.touch(SlotId::from_index(ITEM), &group(**of));
+            told = group(**of).group;
+            let (id, order) = backlog.pop().unwrap();
+            if id.index() != ITEM {
+                add(&mut backlog, order);
+                return false;
+            }
+            assert_eq!(order.group, told, "it is of the group that was named last");
+            true
+        });
+        prop_assert!(waited.is_some(), "not within {longest}");
+    }
 }

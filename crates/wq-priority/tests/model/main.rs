@@ -2,10 +2,11 @@
 //! are played.
 
 mod bounds;
+mod merging;
 mod oracle;
 
 use proptest::prelude::*;
-use wq_priority::{Backlog, GroupId, OnMerge, Order, Priority, SlotId};
+use wq_priority::{Backlog, Depths, GroupId, OnMerge, Order, Priority, SlotId, Survey};
 
 use oracle::{Oracle, Queued};
 
@@ -26,7 +27,7 @@ fn sequences() -> u32 {
     std::env::var("MODEL_SEQUENCES").map_or(500, |count| count.parse().expect("a number of sequences"))
 }
 
-fn orders() -> impl Strategy<Value = Order> {
+pub(crate) fn orders() -> impl Strategy<Value = Order> {
     let priority =
         prop_oneof![8 => -2..3_i32, 1 => -20..20_i32, 1 => prop::sample::select(vec![i32::MIN, i32::MAX])];
     let group = prop::option::of((0..4_u64).prop_map(GroupId::new));
@@ -39,7 +40,9 @@ fn orders() -> impl Strategy<Value = Order> {
 
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        40 => (0..20_u32, orders()).prop_map(|(id, order)| Step::Add(id, order)),
+        30 => (0..20_u32, orders()).prop_map(|(id, order)| Step::Add(id, order)),
+        // One that is said to be of ever other groups.
+        10 => (0..4_u64).prop_map(|group| Step::Add(0, Order::priority(-2).in_group(GroupId::new(group)))),
         30 => (1..3_u32).prop_map(Step::Pop),
         8 => (0..20_u32).prop_map(Step::Remove),
         1 => (60..90_u32, any::<bool>()).prop_map(|(count, groups)| Step::Flood(count, groups)),
@@ -51,6 +54,8 @@ fn step() -> impl Strategy<Value = Step> {
 struct World {
     backlog: Priority,
     oracle: Oracle,
+    /// Filled again and again.
+    depths: Depths,
 }
 
 impl World {
@@ -92,7 +97,20 @@ impl World {
             Step::Shrink => self.backlog.shrink(),
         }
         prop_assert_eq!(self.backlog.len(), self.oracle.len());
-        prop_assert_eq!(self.backlog.counts().collect::<Vec<_>>(), self.oracle.counts());
+        let counts = self.oracle.counts();
+        prop_assert_eq!(self.backlog.counts().collect::<Vec<_>>(), counts.clone());
+        self.depths.begin();
+        self.backlog.survey([].into_iter(), &mut self.depths);
+        prop_assert_eq!(self.depths.total(), self.oracle.len());
+        let mut others = 0;
+        for (priority, count) in counts {
+            match self.depths.of(priority) {
+                Some(labelled) => prop_assert_eq!(labelled, count),
+                None => others += count,
+            }
+        }
+        prop_assert_eq!(self.depths.others().unwrap_or(0), others);
+        prop_assert!(self.depths.labels().count() <= 26);
         Ok(())
     }
 }
@@ -110,7 +128,7 @@ proptest! {
             Some(every) => builder.aged_turn_every(every),
             None => builder.strict(),
         };
-        let mut world = World { backlog: builder.build().unwrap(), oracle: Oracle::new(every, &WEIGHTS) };
+        let mut world = World { backlog: builder.build().unwrap(), oracle: Oracle::new(every, &WEIGHTS), depths: Depths::default() };
         for step in steps {
             if let Err(error) = world.apply(&step) {
                 return Err(TestCaseError::fail(format!("after {step:?}: {error}")));

@@ -8,8 +8,22 @@ use wq_priority::{GroupId, OnMerge, Order};
 pub(crate) struct Queued {
     pub(crate) id: u32,
     pub(crate) priority: i32,
+    /// The group that it is said to be of.
     pub(crate) group: Option<GroupId>,
 }
+
+/// An item in its line.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    queued: Queued,
+    /// The group in whose line it is.
+    line: Option<GroupId>,
+    /// How often its group has changed under this priority.
+    changes: u32,
+}
+
+/// So many changes of its group move an item.
+const MOVES: u32 = 4;
 
 #[derive(Debug, Default)]
 pub(crate) struct Oracle {
@@ -18,7 +32,7 @@ pub(crate) struct Oracle {
     weights: BTreeMap<GroupId, u32>,
     hand_outs: u32,
     /// In the order in which each reached its priority and group.
-    line: Vec<Queued>,
+    line: Vec<Waiting>,
     /// Of each priority in use: when it last had a turn, or came into use.
     turns: BTreeMap<i32, u32>,
     /// Counts turns and priorities that come into use.
@@ -37,33 +51,45 @@ impl Oracle {
     }
 
     pub(crate) fn holds(&self, id: u32) -> bool {
-        self.line.iter().any(|queued| queued.id == id)
+        self.line.iter().any(|waiting| waiting.queued.id == id)
     }
 
     pub(crate) fn counts(&self) -> Vec<(i32, usize)> {
         let mut counts: BTreeMap<i32, usize> = BTreeMap::new();
-        self.line.iter().for_each(|queued| *counts.entry(queued.priority).or_default() += 1);
+        self.line.iter().for_each(|waiting| *counts.entry(waiting.queued.priority).or_default() += 1);
         counts.into_iter().collect()
     }
 
     pub(crate) fn add(&mut self, id: u32, new: Order) {
-        let Some(at) = self.line.iter().position(|queued| queued.id == id) else {
-            self.enter(Queued { id, priority: new.priority, group: new.group });
+        let enters = |priority, group, changes| Waiting {
+            queued: Queued { id, priority, group },
+            line: group,
+            changes,
+        };
+        let Some(at) = self.line.iter().position(|waiting| waiting.queued.id == id) else {
+            self.enter(enters(new.priority, new.group, 0));
             return;
         };
         let held = self.line[at];
         let priority = match new.on_merge {
-            OnMerge::Raise => held.priority.max(new.priority),
-            OnMerge::Lower => held.priority.min(new.priority),
+            OnMerge::Raise => held.queued.priority.max(new.priority),
+            OnMerge::Lower => held.queued.priority.min(new.priority),
             _ => new.priority,
         };
-        let merged = Queued { id, priority, group: new.group.or(held.group) };
-        if merged != held {
-            self.line.remove(at);
-            self.tidy_rings();
-            self.enter(merged);
-            self.tidy_turns(); // Only now: a priority that stays in use keeps its turn.
+        let group = new.group.or(held.queued.group);
+        let changes = match (priority == held.queued.priority, group == held.queued.group) {
+            (true, true) => return,
+            (true, false) => held.changes + 1,
+            (false, _) => 0,
+        };
+        if changes > MOVES {
+            self.line[at].queued.group = group;
+            return;
         }
+        self.line.remove(at);
+        self.tidy_rings();
+        self.enter(enters(priority, group, changes));
+        self.tidy_turns(); // Only now: a priority that stays in use keeps its turn.
     }
 
     pub(crate) fn pop(&mut self) -> Option<Queued> {
@@ -82,29 +108,30 @@ impl Oracle {
             ring.rotate_left(1);
             *used = 0;
         }
-        let is_next = |queued: &Queued| queued.priority == priority && queued.group == group;
+        let is_next = |waiting: &Waiting| waiting.queued.priority == priority && waiting.line == group;
         let next = self.line.iter().position(is_next)?;
-        let next = self.line.remove(next);
+        let next = self.line.remove(next).queued;
         self.tidy();
         Some(next)
     }
 
     pub(crate) fn remove(&mut self, id: u32) -> Option<Queued> {
-        let at = self.line.iter().position(|queued| queued.id == id)?;
-        let removed = self.line.remove(at);
+        let at = self.line.iter().position(|waiting| waiting.queued.id == id)?;
+        let removed = self.line.remove(at).queued;
         self.tidy();
         Some(removed)
     }
 
-    fn enter(&mut self, queued: Queued) {
-        self.line.push(queued);
-        if !self.turns.contains_key(&queued.priority) {
+    fn enter(&mut self, waiting: Waiting) {
+        self.line.push(waiting);
+        let Waiting { queued: Queued { priority, .. }, line, .. } = waiting;
+        if !self.turns.contains_key(&priority) {
             self.events += 1;
-            self.turns.insert(queued.priority, self.events);
+            self.turns.insert(priority, self.events);
         }
-        let (ring, _) = self.rings.entry(queued.priority).or_default();
-        if !ring.contains(&queued.group) {
-            ring.push(queued.group);
+        let (ring, _) = self.rings.entry(priority).or_default();
+        if !ring.contains(&line) {
+            ring.push(line);
         }
     }
 
@@ -117,7 +144,7 @@ impl Oracle {
         for (priority, (ring, used)) in &mut self.rings {
             let first = ring.first().copied();
             ring.retain(|group| {
-                self.line.iter().any(|queued| queued.priority == *priority && queued.group == *group)
+                self.line.iter().any(|waiting| waiting.queued.priority == *priority && waiting.line == *group)
             });
             if ring.first().copied() != first {
                 *used = 0;
@@ -127,6 +154,6 @@ impl Oracle {
     }
 
     fn tidy_turns(&mut self) {
-        self.turns.retain(|priority, _| self.line.iter().any(|queued| queued.priority == *priority));
+        self.turns.retain(|priority, _| self.line.iter().any(|waiting| waiting.queued.priority == *priority));
     }
 }
