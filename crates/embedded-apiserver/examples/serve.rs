@@ -6,13 +6,14 @@
 //! ```
 //!
 //! Without the name of a file the kubeconfig is `embedded.kubeconfig` in the current folder. With the name of a folder
-//! after it, it begins with the objects that are there (manifests, or an earlier snapshot), and writes what it holds back
-//! when it ends. With `--once` it is its own client, and ends.
+//! after it, it begins with the objects that are there, and writes what it holds back when it ends: into that folder if it
+//! is new, empty or an earlier snapshot; beside manifests, which are not replaced, into `FOLDER.snapshot`, which it says
+//! at the start. With `--once` it is its own client, and ends.
 
 #![expect(clippy::print_stdout, reason = "it tells its user where it serves")]
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use embedded_apiserver::EmbeddedApiServer;
 use k8s_openapi::api::core::v1::Namespace;
@@ -33,6 +34,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     if let Some(folder) = folder.as_ref().filter(|folder| folder.exists()) {
         println!("{} objects from {}", server.load(folder)?, folder.display());
     }
+    let kept = folder.as_deref().map(place_of_snapshot).transpose()?;
+    if let Some(kept) = kept.as_ref().filter(|kept| Some(*kept) != folder.as_ref()) {
+        println!("what it holds at the end goes to {}", kept.display());
+    }
     let listener = server.listen("127.0.0.1:0").await?;
     let kubeconfig = server.kubeconfig(&listener.url(), "admin");
     println!("{} serves", listener.url());
@@ -51,8 +56,20 @@ async fn main() -> Result<(), Box<dyn Error>> {
         tokio::signal::ctrl_c().await?;
     }
     listener.shutdown().await;
-    if let Some(folder) = folder {
-        println!("{} objects in {}", server.save(&folder)?, folder.display());
+    if let Some(kept) = kept {
+        println!("{} objects in {}", server.save(&kept)?, kept.display());
     }
     Ok(())
+}
+
+/// Where the objects of a folder can be saved: a snapshot replaces a snapshot, and nothing else.
+fn place_of_snapshot(folder: &Path) -> std::io::Result<PathBuf> {
+    let is_free =
+        !folder.exists() || folder.join("snapshot.yaml").is_file() || folder.read_dir()?.next().is_none();
+    if is_free {
+        return Ok(folder.to_owned());
+    }
+    let mut beside = folder.canonicalize()?.into_os_string();
+    beside.push(".snapshot");
+    Ok(beside.into())
 }

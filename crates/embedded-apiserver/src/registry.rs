@@ -67,6 +67,18 @@ impl Registry {
         tables
     }
 
+    /// One kind for each table of objects, as they are stored: of a definition the version that it stores, served or not.
+    pub(crate) fn stored(&self) -> Vec<Arc<Kind>> {
+        let mut tables = self.tables();
+        for known in self.definitions.values() {
+            match tables.iter_mut().find(|kind| kind.storage == known.stored_as.storage) {
+                Some(kind) => *kind = Arc::clone(&known.stored_as),
+                None => tables.push(Arc::clone(&known.stored_as)),
+            }
+        }
+        tables
+    }
+
     /// Serves what another registry serves.
     pub(crate) fn adopt(&mut self, other: &Self) {
         self.kinds.clone_from(&other.kinds);

@@ -31,6 +31,11 @@ pub enum SnapshotError {
         /// The folder.
         folder: PathBuf,
     },
+    /// The folder to be written cannot be replaced as a whole: it is the current one, or has no name of its own.
+    NotReplaceable {
+        /// The folder.
+        folder: PathBuf,
+    },
     /// A file holds no YAML, or no objects.
     Unreadable {
         /// The file.
@@ -59,6 +64,12 @@ impl fmt::Display for SnapshotError {
                 folder.display(),
                 folder::MARK
             ),
+            Self::NotReplaceable { folder } => write!(
+                f,
+                "{} cannot be replaced as a whole: it is the current folder, or has no name of its own; name one in it \
+                 or beside it",
+                folder.display()
+            ),
             Self::Unreadable { file, why } => write!(f, "{}: {why}", file.display()),
             Self::Object { file, object, why } => write!(f, "{}: {object}: {why}", file.display()),
         }
@@ -79,17 +90,22 @@ impl EmbeddedApiServer {
     /// `configmaps/NAMESPACE/NAME.yaml`, `leases.coordination.k8s.io/NAMESPACE/NAME.yaml`, `namespaces/NAME.yaml`.
     /// Two snapshots of the same state are the same bytes. Returns the number of objects.
     ///
-    /// An earlier snapshot in that folder is replaced as a whole: whoever looks finds the old one or the new one.
-    /// Secrets are written as they are; so is what is being deleted. Blocks while it writes.
+    /// An earlier snapshot in that folder is replaced as a whole. If the process is killed meanwhile, wherever it was, a
+    /// [`load`](Self::load) finds the old one or the new one: beside the folder, if it was killed between the two
+    /// renames at the end; the next save cleans up. (Against a loss of power files are not synced.)
+    ///
+    /// Secrets are written as they are; so is what is being deleted. Objects of a definition are written in the version
+    /// that it stores, served or not. Each file ends with a line that tells whether it is still as it was saved. Names
+    /// that are too long for a file are cut, and told apart by a hash. Blocks while it writes.
     ///
     /// # Errors
     ///
-    /// [`SnapshotError`] if the folder holds something else, or cannot be written.
+    /// [`SnapshotError`] if the folder holds something else, is the current one, or cannot be written.
     #[doc(alias = "etcdctl snapshot save")]
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<usize, SnapshotError> {
         let (revision, objects) = everything(self.core());
         let count = objects.len();
-        folder::write(folder.as_ref(), revision, objects)?;
+        folder::write(folder.as_ref(), revision, objects, &mut || false)?;
         Ok(count)
     }
 
@@ -97,8 +113,9 @@ impl EmbeddedApiServer {
     /// `.yaml`, `.yml` and `.json` below it, several documents in a file and `List`s included). Returns their number.
     ///
     /// Objects keep uid, resourceVersion, times, generation, owners and status where their files say them, and get
-    /// what is missing; they are defaulted and checked as in a create, unknown fields are refused. Definitions come
-    /// first, then namespaces. What has the same name is replaced, everything else stays; an object without a
+    /// what is missing; they are defaulted and checked as in a create, unknown fields are refused. What is as it was
+    /// saved comes back even if a create would refuse it today: an object that is older than the schema of its kind, or
+    /// than the end of its namespace. Definitions come first, then namespaces. What has the same name is replaced, everything else stays; an object without a
     /// namespace goes to `default`. Kinds that are registered in Rust must be registered before.
     ///
     /// To clients it is what restoring etcd from a backup is: watches of the kinds that were loaded end with 410
@@ -123,9 +140,9 @@ struct Saved {
     unsaid: bool,
 }
 
-/// All objects at one revision. Of a kind with several versions, and of the two groups of Event, one form is enough.
+/// All objects at one revision, as they are stored. Of the two groups of Event one form is enough.
 fn everything(core: &Core) -> (u64, Vec<Saved>) {
-    let kinds = core.registry.read().tables();
+    let kinds = core.registry.read().stored();
     // Nothing is written: it is the one lock that is wanted.
     core.store.write(|inner| {
         let mut all = Vec::new();
@@ -161,6 +178,9 @@ fn mark(revision: u64, unsaid: &[String]) -> Value {
     }
     mark
 }
+
+/// The highest revision that is taken from a file: a server that goes on from there does not come to the end of numbers.
+const MAX_REVISION: u64 = 1 << 62;
 
 /// How an error names an object.
 fn named(object: &Value) -> String {

@@ -489,3 +489,5 @@ fn replicas_go_to_the_scale_and_back() {
     assert_eq!(fields(&back, "u"), r#"{"f:spec":{"f:other":{}}}"#);
     assert_eq!(fields(&back, "s"), r#"{"f:spec":{"f:replicas":{}}}"#);
 }
+
+mod fuzz;

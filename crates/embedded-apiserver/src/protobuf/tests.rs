@@ -1,11 +1,13 @@
 //! Messages byte by byte. That whole objects of Go's clients arrive as they were sent is seen in `verify`'s tests.
 
+use bytes::Bytes;
+use http::Request;
 use serde_json::{Value, json};
 
-use super::{MAGIC, enveloped};
+use super::{MAGIC, MAX_DEPTH, MEDIA_TYPE, enveloped, into_json};
 use crate::builtin;
 use crate::recorded;
-use crate::recorded::types::TYPES;
+use crate::recorded::types::{TYPES, Type};
 
 fn field(number: u8, content: &[u8]) -> Vec<u8> {
     let mut bytes = vec![number << 3 | 2, u8::try_from(content.len()).expect("short")];
@@ -173,4 +175,60 @@ fn schemas_in_schemas_are_read_so_deep_and_no_deeper() {
     };
     assert!(nested(100).is_ok());
     assert_eq!(nested(2000).unwrap_err(), "the messages are nested too deeply");
+}
+
+/// A field of any number around content of any length.
+fn long_field(number: u64, content: &[u8]) -> Vec<u8> {
+    let varint = |mut value: u64| {
+        let mut bytes = Vec::new();
+        while value >= 0x80 {
+            bytes.push(u8::try_from(value & 0x7f).expect("seven bits") | 0x80);
+            value >>= 7;
+        }
+        bytes.push(u8::try_from(value).expect("seven bits"));
+        bytes
+    };
+    [varint(number << 3 | 2), varint(content.len() as u64), content.to_vec()].concat()
+}
+
+/// The number of the member of a message, and the message that it is of.
+fn member(message: usize, name: &str) -> (u64, usize) {
+    let mut fields = (1..100).filter_map(|number| Some((number, TYPES.field(message, number)?)));
+    let (number, field) = fields.find(|(_, field)| *field.name == *name).expect("such a member");
+    let Type::Message(of) = field.of else { panic!("{name} is no message") };
+    (number, of)
+}
+
+/// A definition whose schema says `not` of itself so many times.
+fn deep(levels: usize) -> Request<Bytes> {
+    let (version, kind) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+    let mut message = TYPES.kind(version, kind).expect("built in");
+    let mut outer = Vec::new();
+    for name in ["spec", "versions", "schema", "openAPIV3Schema"] {
+        let (number, of) = member(message, name);
+        outer.push(number);
+        message = of;
+    }
+    let (not, _) = member(message, "not");
+    let schema = (0..levels).fold(Vec::new(), |inner, _| long_field(not, &inner));
+    let whole = outer.into_iter().rev().fold(schema, |inner, number| long_field(number, &inner));
+    let types = [long_field(1, version.as_bytes()), long_field(2, kind.as_bytes())].concat();
+    let body = [MAGIC.to_vec(), long_field(1, &types), long_field(2, &whole)].concat();
+    let request = Request::builder().header("content-type", MEDIA_TYPE).body(Bytes::from(body));
+    request.expect("a request")
+}
+
+#[test]
+fn what_is_nested_too_deeply_is_not_implemented_and_says_so() {
+    let kinds = builtin::kinds();
+    let kind = kinds.iter().find(|kind| kind.plural() == "customresourcedefinitions").expect("built in");
+    // The definition, its spec, version, validation and schema are five levels.
+    let read = into_json(deep(MAX_DEPTH - 5), kind).expect("as deep as may be");
+    let text = String::from_utf8(read.body().to_vec()).expect("UTF-8");
+    assert_eq!(text.matches("\"not\"").count(), MAX_DEPTH - 5);
+    for levels in [MAX_DEPTH - 4, 10_000] {
+        let refused = into_json(deep(levels), kind).expect_err("too deep");
+        assert_eq!(refused.code(), 501, "{}", refused.message());
+        assert!(refused.message().contains("nested deeper than 120 levels"), "{}", refused.message());
+    }
 }

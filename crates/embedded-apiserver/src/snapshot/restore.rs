@@ -7,14 +7,16 @@ use serde_json::Value;
 
 use crate::builtin::Builtin;
 use crate::definition;
+use crate::fields::Managed;
 use crate::kind::Kind;
 use crate::metadata::{self, Object};
 use crate::pipeline::Settings;
 use crate::query::FieldValidation;
 use crate::rest::{self, create_object};
 use crate::server::Core;
-use crate::snapshot::folder::Found;
-use crate::snapshot::{SnapshotError, kind_of, named};
+use crate::snapshot::folder::{Found, FoundObject};
+use crate::snapshot::{MAX_REVISION, SnapshotError, kind_of, named};
+use crate::status::{Causes, Status};
 use crate::store::state::Place;
 use crate::stored::{Key, Stored};
 
@@ -39,12 +41,16 @@ struct Checked {
 pub(super) fn restore(core: &Core, found: Found) -> Result<usize, SnapshotError> {
     let scratch = scratch(core);
     let mut objects = found.objects;
-    objects.sort_by_key(|(_, object)| phase(object));
+    objects.sort_by_key(|found| phase(&found.object));
     let mut checked = Vec::new();
-    for (file, object) in objects {
+    for FoundObject { file, object, as_saved } in objects {
         let name = named(&object);
         let wrong = |why: String| SnapshotError::Object { file: file.clone(), object: name.clone(), why };
-        let mut object = check(&scratch, object).map_err(wrong)?;
+        let mut object = match check(&scratch, &object, as_saved) {
+            // The server that has saved it had it: it may be older than the rules that it breaks.
+            Err(why) if as_saved => as_it_was(&scratch, object).ok_or_else(|| wrong(why))?,
+            checked => checked.map_err(wrong)?,
+        };
         object.unsaid |= found.unsaid.contains(&file);
         let defines = *object.kind.storage == *definition::TABLE;
         checked.push(object);
@@ -85,29 +91,79 @@ fn scratch(core: &Core) -> Core {
     scratch
 }
 
-/// What becomes of an object: defaulted and checked as in a create, with what a create would not have kept.
-fn check(scratch: &Core, object: Value) -> Result<Checked, String> {
-    let kind = {
-        let registry = scratch.registry.read();
-        kind_of(registry.kinds(), &object).cloned().ok_or_else(|| {
-            let text = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
-            format!(
-                "apiVersion, kind: no kind {:?} is served in {:?}; register it before, or put its definition into the \
-                 folder",
-                text("kind"),
-                text("apiVersion")
-            )
-        })?
+/// The kind that an object is of, in the form that it is stored in or another one.
+fn kind_in(scratch: &Core, object: &Value) -> Result<Arc<Kind>, String> {
+    let registry = scratch.registry.read();
+    // One that is stored and not served is rare.
+    let stored = || kind_of(registry.stored().iter(), object).cloned();
+    kind_of(registry.kinds(), object).cloned().or_else(stored).ok_or_else(|| {
+        let text = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
+        format!(
+            "apiVersion, kind: no kind {:?} is served in {:?}; register it before, or put its definition into the folder",
+            text("kind"),
+            text("apiVersion")
+        )
+    })
+}
+
+/// The revision that an object says to have; 0 if it says none.
+fn revision_of(object: &Object) -> Result<u64, String> {
+    let text = metadata::text(object, "resourceVersion");
+    match text.parse() {
+        _ if text.is_empty() => Ok(0),
+        Ok(revision) if revision <= MAX_REVISION => Ok(revision),
+        Ok(revision) => Err(format!("metadata.resourceVersion: {revision} is more than {MAX_REVISION}")),
+        Err(_) => Err(format!("metadata.resourceVersion: {text:?} is no number")),
+    }
+}
+
+/// The managedFields that an object says to have, as JSON.
+fn managed_of(kind: &Kind, object: &Value, as_saved: bool) -> Result<String, String> {
+    let wrong = |why: &str| format!("metadata.managedFields: {why}");
+    let entries = match object.pointer("/metadata/managedFields") {
+        None | Some(Value::Null) => return Ok(String::new()),
+        Some(said @ Value::Array(_)) if as_saved => return Ok(said.to_string()),
+        Some(Value::Array(entries)) => entries,
+        Some(_) => return Err(wrong("expected a list")),
     };
-    let managed = object.pointer("/metadata/managedFields").filter(|managed| managed.is_array());
-    let managed = managed.map(Value::to_string).unwrap_or_default();
+    let managed = Managed::decode(entries).map_err(|why| wrong(&why))?;
+    let mut causes = Causes::default();
+    managed.check(&mut causes);
+    if !causes.is_empty() {
+        return Err(Status::invalid(kind, "", &causes).message().to_owned());
+    }
+    Ok(managed.encode())
+}
+
+/// An object as its file says it, unchecked: only for files that are as they were saved, and of what is not there yet.
+fn as_it_was(scratch: &Core, object: Value) -> Option<Checked> {
+    let kind = kind_in(scratch, &object).ok()?;
+    let managed = managed_of(&kind, &object, true).ok()?;
+    let Value::Object(mut object) = object else { return None };
+    let revision = revision_of(&object).ok()?;
+    object.remove("apiVersion");
+    object.remove("kind");
+    metadata::of(&mut object).remove("managedFields");
+    let namespace = if kind.is_namespaced() { metadata::text(&object, "namespace") } else { "" };
+    let key = Key::new(namespace, metadata::text(&object, "name"));
+    let is_whole = !key.name().is_empty() && kind.is_namespaced() != namespace.is_empty();
+    if !is_whole || scratch.store.get(&kind.storage, &key).is_some() {
+        return None;
+    }
+    let stored = Stored::new(&kind, key.clone(), revision, &mut object.clone(), &managed);
+    let tables = vec![(Arc::clone(&kind.storage), vec![Arc::new(stored)])];
+    scratch.store.write(|inner| inner.state.restore(tables, 0));
+    Some(Checked { kind, key, object, managed, revision, unsaid: false })
+}
+
+/// What becomes of an object: defaulted and checked as in a create, with what a create would not have kept.
+fn check(scratch: &Core, object: &Value, as_saved: bool) -> Result<Checked, String> {
+    let kind = kind_in(scratch, object)?;
+    let managed = managed_of(&kind, object, as_saved)?;
     let body = object.to_string();
     let decoded = rest::decode_object(&kind, body.as_bytes(), body.as_bytes(), FieldValidation::Strict);
     let said = decoded.map_err(|status| status.message().to_owned())?.object;
-    let revision = match metadata::text(&said, "resourceVersion") {
-        "" => 0,
-        text => text.parse().map_err(|_| format!("metadata.resourceVersion: {text:?} is no number"))?,
-    };
+    let revision = revision_of(&said)?;
     // What a kind makes of the uid is in the object already: the labels of a Job's pods.
     let uid = Some(metadata::text(&said, "uid")).filter(|uid| !uid.is_empty());
     let namespace = match (kind.is_namespaced(), metadata::text(&said, "namespace")) {
@@ -125,26 +181,30 @@ fn check(scratch: &Core, object: Value) -> Result<Checked, String> {
     }
     let stored = create_object(scratch, &kind, namespace.as_deref(), Value::Object(created), uid)
         .map_err(|status| status.message().to_owned())?;
-    let mut object = stored.object();
+    // Members that Go always writes are in a manifest when nobody has said them, and empty. What was saved was so.
+    let is_exact = as_saved || kind.builtin.is_none();
+    let says = |member: &str| {
+        let value = said.get(member).filter(|_| object.get(member).is_some())?;
+        let is_empty = value.as_object().is_none_or(|value| value.is_empty());
+        (is_exact || !is_empty).then(|| value.clone())
+    };
+    let mut new = stored.object();
     for member in KEPT {
         if metadata::get(&said, member).is_some() {
-            metadata::copy(&said, &mut object, member);
+            metadata::copy(&said, &mut new, member);
         }
     }
-    // Members that Go always writes are there when nobody has said them, and empty.
-    let says =
-        |member: &str| said.get(member).filter(|value| value.as_object().is_some_and(|v| !v.is_empty()));
     if let Some(status) = says("status") {
-        object.insert("status".to_owned(), status.clone());
+        new.insert("status".to_owned(), status);
     }
     if kind.builtin == Some(Builtin::Namespace)
         && let Some(spec) = says("spec")
     {
         // Its finalizers: what holds a namespace that is being deleted.
-        object.insert("spec".to_owned(), spec.clone());
+        new.insert("spec".to_owned(), spec);
     }
     let unsaid = stored.leaves_unsaid();
-    Ok(Checked { key: stored.key.clone(), kind, object, managed, revision, unsaid })
+    Ok(Checked { key: stored.key.clone(), kind, object: new, managed, revision, unsaid })
 }
 
 /// A namespace that the server has already is replaced by the folder's.

@@ -7,6 +7,7 @@ mod collector;
 #[cfg(feature = "actors")]
 mod lifecycle;
 mod snapshot;
+mod snapshot_hard;
 mod broken;
 mod apply;
 mod faults;
