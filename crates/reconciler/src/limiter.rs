@@ -3,20 +3,18 @@
 use std::collections::hash_map::RandomState;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-use wq_ratelimit::{ExponentialBackoff, Jittered, RateLimiter};
+use wq_ratelimit::{ExponentialBackoff, Jittered, RateLimiter, Shared};
 
 use crate::Key;
 
 /// A limiter, shared by the queues of one controller's terms. Its lock is held only inside its own methods.
-pub(crate) struct Limiter<K>(Arc<Mutex<dyn RateLimiter<K> + Send>>);
+pub(crate) struct Limiter<K>(Shared<K, Box<dyn RateLimiter<K> + Send>>);
 
 impl<K: Key> Limiter<K> {
     pub(crate) fn new(limiter: impl RateLimiter<K> + Send + 'static) -> Self {
-        Self(Arc::new(Mutex::new(limiter)))
+        Self(Shared::new(Box::new(limiter)))
     }
 
     /// What a controller has that sets none: each key alone, 5 ms doubling to 5 min, up to 10 % longer by
@@ -31,25 +29,16 @@ impl<K: Key> Limiter<K> {
 
     /// Forgets the failures of a key that a term leaves undone.
     pub(crate) fn forget_left(&self, key: &K) {
-        if catch_unwind(AssertUnwindSafe(|| self.with(|limiter| limiter.forget(key)))).is_err() {
+        let mut limiter = self.0.clone(); // With what it drops, after its lock.
+        if catch_unwind(AssertUnwindSafe(|| limiter.forget(key))).is_err() {
             tracing::error!("the limiter or a key panicked at the end of a term");
         }
-    }
-
-    /// Runs under the lock, and drops outside of it what the limiter dropped.
-    fn with<A>(&self, ask: impl FnOnce(&mut (dyn RateLimiter<K> + Send)) -> A) -> A {
-        let mut limiter = self.0.lock();
-        let answer = ask(&mut *limiter);
-        let discarded = limiter.take_discarded();
-        drop(limiter);
-        drop(discarded);
-        answer
     }
 }
 
 impl<K> Clone for Limiter<K> {
     fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
+        Self(self.0.clone())
     }
 }
 
@@ -61,14 +50,22 @@ impl<K> fmt::Debug for Limiter<K> {
 
 impl<K: Key> RateLimiter<K> for Limiter<K> {
     fn next_delay(&mut self, key: &K, now: Instant) -> Duration {
-        self.with(|limiter| limiter.next_delay(key, now))
+        self.0.next_delay(key, now)
+    }
+
+    fn keep_until(&mut self, key: &K, until: Instant, now: Instant) {
+        self.0.keep_until(key, until, now);
     }
 
     fn forget(&mut self, key: &K) {
-        self.with(|limiter| limiter.forget(key));
+        self.0.forget(key);
     }
 
     fn num_requeues(&self, key: &K) -> u32 {
-        self.0.lock().num_requeues(key)
+        self.0.num_requeues(key)
+    }
+
+    fn take_discarded(&mut self) -> Vec<K> {
+        self.0.take_discarded()
     }
 }

@@ -7,11 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::Instant;
 use wq_priority::{Order, Priority};
-use wq_ratelimit::{
-    Added, Observer, Outcome, OwnedProcessingGuard, RateLimiter as _, RateLimitingQueue, TokioTimer,
-};
+use wq_ratelimit::{Added, Combine, Observer, Outcome, OwnedProcessingGuard, RateLimitingQueue, TokioTimer};
 
 use crate::Key;
 use crate::backlog::{Note, Noted};
@@ -37,7 +34,6 @@ type Inner<K> = RateLimitingQueue<K, Limiter<K>, Backlog, RandomState>;
 /// A handle: clones are the same queue.
 pub(crate) struct Queue<K: Key> {
     inner: Inner<K>,
-    limiter: Limiter<K>,
 }
 
 /// What a queue holds, counted in one moment.
@@ -64,14 +60,14 @@ impl<K: Key> Queue<K> {
         let timer = TokioTimer::current().expect("terms run in a tokio runtime");
         let inner = RateLimitingQueue::builder()
             .name(name)
-            .limiter(limiter.clone())
+            .limiter(limiter)
             .timer(timer)
             .observer(ObserverOf(metrics))
             .backlog(Noted::new(Priority::new()))
             .hasher(RandomState::new())
             .build()
             .expect("tokio's timer wakes tasks");
-        Self { inner, limiter }
+        Self { inner }
     }
 
     /// Adds a key. `false` if the queue has been stopped.
@@ -181,11 +177,7 @@ impl<K: Key> Held<K> {
                 Outcome::Success
             }
             Verdict::Retry => Outcome::Retry,
-            Verdict::RetryAfter(after) => {
-                // The queue's `RetryAfter` does not count the failure.
-                queue.limiter.clone().next_delay(key, Instant::now().into_std());
-                Outcome::RetryAfter(after)
-            }
+            Verdict::RetryAfter(delay) => Outcome::RetryWith { delay, combine: Combine::Override },
             Verdict::Park(_) => Outcome::GiveUp,
         };
         self.guard.finish(outcome);
@@ -194,7 +186,7 @@ impl<K: Key> Held<K> {
 
 impl<K: Key> Clone for Queue<K> {
     fn clone(&self) -> Self {
-        Self { inner: self.inner.clone(), limiter: self.limiter.clone() }
+        Self { inner: self.inner.clone() }
     }
 }
 

@@ -68,7 +68,7 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
     /// [`forget`](RateLimitingQueue::forget) give all retries back. No limit by default; with 0 the first failure parks.
     ///
     /// The queue counts by itself, so that a limiter that does not, as a [`TokenBucket`](crate::TokenBucket), will do. It
-    /// remembers a count for at least ten minutes after its back-off is over.
+    /// remembers a count for at least ten minutes after its back-off is over, and a limiter that counts may for longer.
     pub fn retry_limit(mut self, retries: u32) -> Self {
         self.rules.retry_limit = Some(retries);
         self

@@ -128,6 +128,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
             _ if delay.is_zero() && !counts => When::Now,
             Some(until) => {
                 self.windows.begin(item, until, now, discarded);
+                self.limiter.keep_until(item, until, now);
                 if delay.is_zero() { When::Now } else { When::At(until) }
             }
             None => When::After(delay),
@@ -152,6 +153,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
             None => counts_from.min(at),
         };
         self.windows.change(item, until, counts_from);
+        self.limiter.keep_until(item, at, now);
         When::At(at)
     }
 

@@ -11,8 +11,8 @@ use wq_delay::DefaultHasher;
 /// Per item: `min(base * 2^n, max)` after `n` attempts, in whole nanoseconds, saturating (client-go's formula, without its
 /// floating point).
 ///
-/// The record of an item that was not asked about for twice `max` (at least ten minutes) is forgotten; at most 262 144
-/// items are remembered. [`bounded`](Self::bounded) sets other bounds.
+/// The record of an item that was not asked about for twice `max` (at least ten minutes) is forgotten, but not while a queue
+/// has it wait for longer, as for a floor or a token; at most 262 144 items are remembered. [`bounded`](Self::bounded) sets other bounds.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -59,11 +59,12 @@ impl<T, S> ExponentialBackoff<T, S> {
     }
 
     /// Remembers at most `max_items` items, each for at least `idle` after its last attempt if there are not too many, and not
-    /// for twice that. Beyond the bound the half of it that failed last is remembered for sure.
+    /// for twice that. One that a queue has wait, for whatever reason, is remembered for `idle` after that. Beyond the bound the half of it that failed last is remembered for sure.
     ///
     /// # Errors
     ///
-    /// If `max_items` is below 2, or `idle` below `max`: a back-off that is under way is not to be cut short.
+    /// If `max_items` is below 2, or `idle` is not more than `max` (nor [`Duration::MAX`], which never ends): a back-off that
+    /// is under way is not to be cut short.
     pub fn bounded(mut self, max_items: usize, idle: Duration) -> Result<Self, InvalidLimit> {
         self.attempts.bound(max_items, idle, self.max)?;
         Ok(self)

@@ -56,11 +56,11 @@ impl<T, S> FastSlow<T, S> {
     }
 
     /// Remembers at most `max_items` items, each for at least `idle` after its last attempt if there are not too many, and not
-    /// for twice that. Beyond the bound the half of it that failed last is remembered for sure.
+    /// for twice that. One that a queue has wait, for whatever reason, is remembered for `idle` after that. Beyond the bound the half of it that failed last is remembered for sure.
     ///
     /// # Errors
     ///
-    /// If `max_items` is below 2, or `idle` below `slow`.
+    /// If `max_items` is below 2, or `idle` is not more than `slow` (nor [`Duration::MAX`], which never ends).
     pub fn bounded(mut self, max_items: usize, idle: Duration) -> Result<Self, InvalidLimit> {
         self.attempts.bound(max_items, idle, self.slow)?;
         Ok(self)

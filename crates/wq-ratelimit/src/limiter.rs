@@ -23,6 +23,12 @@ pub trait RateLimiter<T> {
         self.next_delay(item, now)
     }
 
+    /// The item waits until then, which may be longer than this limiter has said: what is remembered of it is not to be
+    /// forgotten for age before it had its chance. A queue says so after it has asked for a delay.
+    fn keep_until(&mut self, item: &T, until: Instant, now: Instant) {
+        let _ = (item, until, now);
+    }
+
     /// Forgets the attempts of `item`: the next one counts as the first. Reservations already made stay made.
     #[doc(alias = "Forget")]
     fn forget(&mut self, item: &T);
@@ -54,6 +60,10 @@ pub trait RateLimiter<T> {
 /// The methods that a limiter passes on as they are to the one it is made around.
 macro_rules! pass_on {
     ($self:ident, $limiter:expr) => {
+        fn keep_until(&mut $self, item: &T, until: Instant, now: Instant) {
+            $limiter.keep_until(item, until, now);
+        }
+
         fn forget(&mut $self, item: &T) {
             $limiter.forget(item);
         }
@@ -96,6 +106,10 @@ impl<T, L: RateLimiter<T> + ?Sized> RateLimiter<T> for Box<L> {
 /// The methods of a limiter that says it all by its [`Records`](crate::records::Records).
 macro_rules! recorded {
     ($self:ident, $records:expr) => {
+        fn keep_until(&mut $self, item: &T, until: Instant, now: Instant) {
+            $records.keep_until(item, until, now);
+        }
+
         fn forget(&mut $self, item: &T) {
             $records.remove(item);
         }

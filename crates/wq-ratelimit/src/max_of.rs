@@ -39,6 +39,11 @@ impl<T, A: RateLimiter<T>, B: RateLimiter<T>> RateLimiter<T> for MaxOf<A, B> {
         self.first.next_delay_as(item, class, now).max(self.second.next_delay_as(item, class, now))
     }
 
+    fn keep_until(&mut self, item: &T, until: Instant, now: Instant) {
+        self.first.keep_until(item, until, now);
+        self.second.keep_until(item, until, now);
+    }
+
     fn forget(&mut self, item: &T) {
         self.first.forget(item);
         self.second.forget(item);

@@ -66,6 +66,10 @@ impl<T, L: RateLimiter<T>> RateLimiter<T> for PerClass<L> {
         own.map_or(&mut self.usual, |(_, limiter)| limiter).next_delay_as(item, class, now)
     }
 
+    fn keep_until(&mut self, item: &T, until: Instant, now: Instant) {
+        self.all_mut().for_each(|limiter| limiter.keep_until(item, until, now));
+    }
+
     fn forget(&mut self, item: &T) {
         self.all_mut().for_each(|limiter| limiter.forget(item));
     }

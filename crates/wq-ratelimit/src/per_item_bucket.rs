@@ -55,7 +55,7 @@ impl<T, S> PerItemBucket<T, S> {
     /// If `max_items` is below 2.
     pub fn bounded(mut self, max_items: usize) -> Result<Self, InvalidLimit> {
         let idle = self.buckets.idle();
-        self.buckets.bound(max_items, idle, idle)?;
+        self.buckets.bound(max_items, idle, Duration::ZERO)?;
         Ok(self)
     }
 }

@@ -28,6 +28,7 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("interval-rounded-down", "a bucket is faster than asked for"),
     ("token-taken-twice", "two threads take the same token of a bucket"),
     ("use-does-not-renew", "a record that is used ages as one that is not"),
+    ("record-expires-in-its-wait", "a failure is forgotten while its item waits for the retry"),
     ("store-without-bound", "a store of failures grows with every item"),
     ("dead-records-live-on", "an item that fails again after a long silence still has its old back-off"),
     ("eviction-not-counted", "items leave a full store and nobody is told"),

@@ -268,7 +268,11 @@ where
                 return None;
             }
             Outcome::RetryAfter(delay) => {
-                let deadline = self.queue.now().checked_add(delay);
+                let now = self.queue.now();
+                let deadline = now.checked_add(delay);
+                if let Some(until) = deadline {
+                    self.controlled(|control, _| control.limiter.keep_until(item, until, now));
+                }
                 let order = self.with_taken_back(held, order());
                 return Some(self.queue.add_revocable(item.clone(), deadline, order));
             }

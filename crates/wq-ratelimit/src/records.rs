@@ -3,7 +3,7 @@
 //! Two generations of a table: a record that is used moves to the young one. When the young one is full, or old enough, it
 //! becomes the old one, and what was still in the old one is dropped. So a record lives for at least the idle time after
 //! its last use, and no attempt finds it after twice that, unless there are too many: then the half of the bound that was
-//! used last is still there.
+//! used last is still there. One whose item has to wait is kept for the idle time after that, if the store is told.
 
 use crate::invalid_limit::InvalidLimit;
 use crate::planted::planted;
@@ -19,12 +19,31 @@ pub(crate) const DEFAULT_MAX_ITEMS: usize = 1 << 18;
 /// The shortest time for which an unused record is kept, unless said otherwise.
 pub(crate) const MIN_IDLE: Duration = Duration::from_secs(600);
 
+/// An item, what is remembered of it, and how long at least.
+type Record<T, V> = (T, V, Kept);
+
+/// In whole seconds of the store's time line, rounded up, so that it fits in beside a count. Zero: not kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Kept(u32);
+
+impl Kept {
+    fn until(after_start: Duration) -> Self {
+        let seconds = after_start.as_secs().saturating_add(u64::from(after_start.subsec_nanos() > 0));
+        Self(u32::try_from(seconds).unwrap_or(u32::MAX))
+    }
+
+    fn is_over(self, after_start: Duration) -> bool {
+        after_start.as_secs() >= u64::from(self.0)
+    }
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Records<T, V, S> {
     hasher: S,
-    young: HashTable<(T, V)>,
-    old: HashTable<(T, V)>,
-    /// When the young generation began.
+    young: HashTable<Record<T, V>>,
+    old: HashTable<Record<T, V>>,
+    /// When the first generation began, and when the young one did.
+    start: Option<Instant>,
     since: Option<Instant>,
     idle: Duration,
     max_items: usize,
@@ -40,6 +59,7 @@ impl<T, V, S> Records<T, V, S> {
             hasher,
             young: HashTable::new(),
             old: HashTable::new(),
+            start: None,
             since: None,
             idle,
             max_items,
@@ -53,20 +73,20 @@ impl<T, V, S> Records<T, V, S> {
         Records::new(hasher, self.idle, self.max_items)
     }
 
-    /// Other bounds; an idle time of at least so much.
+    /// Other bounds; an idle time of more than the longest wait, or without an end.
     pub(crate) fn bound(
         &mut self,
         max_items: usize,
         idle: Duration,
-        at_least: Duration,
+        longest: Duration,
     ) -> Result<(), InvalidLimit> {
         if max_items < 2 {
             let remedy = "a store that holds nothing counts nothing; take what may fail at once";
             return Err(InvalidLimit::new("max_items", max_items, "at least 2", remedy));
         }
-        if idle < at_least {
-            let bound = format!("at least the longest wait, which is {at_least:?}");
-            let remedy = "a shorter one would cut a back-off short that is under way";
+        if idle <= longest && idle != Duration::MAX {
+            let bound = format!("more than the longest wait, which is {longest:?}");
+            let remedy = "with that or less, a record could be gone when its wait is over, and the back-off begin anew";
             return Err(InvalidLimit::new("idle", idle, bound, remedy));
         }
         self.max_items = max_items;
@@ -87,8 +107,8 @@ impl<T, V, S> Records<T, V, S> {
         Remembered { items, expired: self.expired, evicted: self.evicted }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &(T, V)> {
-        self.young.iter().chain(&self.old)
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&T, &V)> {
+        self.young.iter().chain(&self.old).map(|(item, value, _)| (item, value))
     }
 
     pub(crate) fn each(&self, visit: &mut dyn FnMut(&T)) {
@@ -115,22 +135,23 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         let hash = self.hasher.hash_one(item);
         let is_full = self.young.len() >= self.max_items / 2 && !planted("store-without-bound");
         let mut own = None;
-        if is_full && self.young.find(hash, |(held, _)| held == item).is_none() {
+        if is_full && self.young.find(hash, |(held, ..)| held == item).is_none() {
             // Its own record does not go with those that make room for it.
-            own = self.old.find_entry(hash, |(held, _)| held == item).ok().map(|held| held.remove().0);
+            own = self.old.find_entry(hash, |(held, ..)| held == item).ok().map(|held| held.remove().0);
             self.evict(now);
         }
-        match self.young.find_entry(hash, |(held, _)| held == item) {
+        match self.young.find_entry(hash, |(held, ..)| held == item) {
             Ok(held) => &mut held.into_mut().1,
             Err(absent) => {
-                let record = match self.old.find_entry(hash, |(held, _)| held == item) {
+                let record = match self.old.find_entry(hash, |(held, ..)| held == item) {
                     Ok(_) if planted("use-does-not-renew") => None,
                     Ok(held) => Some(held.remove().0),
                     Err(_) => own,
                 };
-                let record = record.unwrap_or_else(|| (item.clone(), V::default()));
+                let record = record.unwrap_or_else(|| (item.clone(), V::default(), Kept::default()));
                 let hasher = &self.hasher;
-                let held = absent.into_table().insert_unique(hash, record, |(held, _)| hasher.hash_one(held));
+                let held =
+                    absent.into_table().insert_unique(hash, record, |(held, ..)| hasher.hash_one(held));
                 &mut held.into_mut().1
             }
         }
@@ -141,24 +162,39 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
             return None;
         }
         let hash = self.hasher.hash_one(item);
-        let same = |(held, _): &(T, V)| held == item;
-        self.young.find(hash, same).or_else(|| self.old.find(hash, same)).map(|(_, record)| record)
+        let same = |(held, ..): &Record<T, V>| held == item;
+        self.young.find(hash, same).or_else(|| self.old.find(hash, same)).map(|(_, record, _)| record)
     }
 
     pub(crate) fn get_mut(&mut self, item: &T) -> Option<&mut V> {
+        self.find(item).map(|(_, record, _)| record)
+    }
+
+    /// The item waits until then, and its record is needed afterwards.
+    pub(crate) fn keep_until(&mut self, item: &T, until: Instant, now: Instant) {
+        let Some(start) = self.start.filter(|_| until > now && !planted("record-expires-in-its-wait")) else {
+            return;
+        };
+        let kept = Kept::until(until.saturating_duration_since(start).saturating_add(self.idle));
+        if let Some((_, _, held)) = self.find(item) {
+            *held = kept.max(*held);
+        }
+    }
+
+    fn find(&mut self, item: &T) -> Option<&mut Record<T, V>> {
         if self.is_empty() {
             return None;
         }
         let hash = self.hasher.hash_one(item);
-        let young = self.young.find_mut(hash, |(held, _)| held == item);
-        young.or_else(|| self.old.find_mut(hash, |(held, _)| held == item)).map(|(_, record)| record)
+        let young = self.young.find_mut(hash, |(held, ..)| held == item);
+        young.or_else(|| self.old.find_mut(hash, |(held, ..)| held == item))
     }
 
     /// Gives back memory that is not in use.
     pub(crate) fn shrink(&mut self) {
         let hasher = &self.hasher;
         for table in [&mut self.young, &mut self.old] {
-            table.shrink_to_fit(|(held, _)| hasher.hash_one(held));
+            table.shrink_to_fit(|(held, ..)| hasher.hash_one(held));
         }
     }
 
@@ -169,8 +205,8 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         }
         let hash = self.hasher.hash_one(item);
         let [young, old] = [&mut self.young, &mut self.old]
-            .map(|table| table.find_entry(hash, |(held, _)| held == item).ok().map(|held| held.remove().0));
-        let (item, record) = young.or(old)?;
+            .map(|table| table.find_entry(hash, |(held, ..)| held == item).ok().map(|held| held.remove().0));
+        let (item, record, _) = young.or(old)?;
         self.discard(item);
         Some(record)
     }
@@ -178,6 +214,7 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
     /// Drops what nobody has used for twice the idle time, and nothing that was used within it.
     fn age(&mut self, now: Instant, keep: impl Fn(&V) -> bool) {
         let since = *self.since.get_or_insert(now);
+        let start = *self.start.get_or_insert(now);
         let passed = now.saturating_duration_since(since);
         if passed < self.idle.max(Duration::from_nanos(1)) {
             return;
@@ -191,13 +228,14 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
             // Nothing was used between the end of the young one's time and now.
             self.since = since.checked_add(self.idle);
         }
-        for (item, record) in dropped.into_iter().flatten() {
-            if !keep(&record) {
+        let after_start = now.saturating_duration_since(start);
+        for (item, record, kept) in dropped.into_iter().flatten() {
+            if kept.is_over(after_start) && !keep(&record) {
                 self.expired = self.expired.saturating_add(1);
             } else if self.young.len() < self.max_items / 2 {
                 let hash = self.hasher.hash_one(&item);
                 let hasher = &self.hasher;
-                self.young.insert_unique(hash, (item, record), |(held, _)| hasher.hash_one(held));
+                self.young.insert_unique(hash, (item, record, kept), |(held, ..)| hasher.hash_one(held));
                 continue;
             } else {
                 self.evicted = self.evicted.saturating_add(1);
@@ -210,7 +248,7 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
     fn evict(&mut self, now: Instant) {
         self.since = Some(now);
         let aged = mem::take(&mut self.young);
-        for (item, _) in mem::replace(&mut self.old, aged) {
+        for (item, ..) in mem::replace(&mut self.old, aged) {
             self.evicted = self.evicted.saturating_add(u64::from(!planted("eviction-not-counted")));
             self.discard(item);
         }

@@ -11,42 +11,77 @@ use std::time::{Duration, Instant};
 /// One limiter for several queues: clones share it behind a lock.
 ///
 /// They share its records too: an item of the same name in two queues is one item to it, and `forget` in one resets the
-/// other. A [`TokenBucket`](crate::TokenBucket) needs no `Shared`: its own clones share it.
-pub struct Shared<L> {
+/// other. A [`TokenBucket`](crate::TokenBucket) needs no `Shared`: its own clones share it, as those of a
+/// [`MaxOf`](crate::MaxOf) share the bucket in it.
+///
+/// Items that the limiter forgets are never dropped under the lock.
+///
+/// ```
+/// use std::time::Duration;
+/// use wq_ratelimit::{ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Shared};
+///
+/// let backoff = ExponentialBackoff::new(Duration::from_secs(1), Duration::from_secs(60))?;
+/// let shared = Shared::new(backoff);
+/// let queue = || RateLimitingQueue::builder().limiter(shared.clone()).timer(ManualTimer::new()).build();
+/// let (claims, volumes) = (queue()?, queue()?);
+/// claims.add("a");
+/// claims.try_get()?.finish(Outcome::Retry);
+/// assert_eq!(volumes.num_requeues(&"a"), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Shared<T, L> {
     limiter: Arc<Mutex<L>>,
+    /// What the limiter has dropped in calls of this handle, and nobody has taken yet.
+    discarded: Vec<T>,
 }
 
-impl<L> Shared<L> {
+impl<T, L: RateLimiter<T>> Shared<T, L> {
     /// Shares this limiter.
     #[must_use]
     pub fn new(limiter: L) -> Self {
-        Self { limiter: Arc::new(Mutex::new(limiter)) }
+        Self { limiter: Arc::new(Mutex::new(limiter)), discarded: Vec::new() }
+    }
+
+    /// Runs under the lock. What the limiter has dropped leaves it with the lock: the next to have it would drop it under it.
+    fn with<R>(&mut self, ask: impl FnOnce(&mut L) -> R) -> R {
+        let mut limiter = self.limiter.lock();
+        self.discarded.append(&mut limiter.take_discarded()); // Of one who has panicked.
+        let answer = ask(&mut limiter);
+        self.discarded.append(&mut limiter.take_discarded());
+        answer
     }
 }
 
-impl<L> Clone for Shared<L> {
+impl<T, L> Clone for Shared<T, L> {
     fn clone(&self) -> Self {
-        Self { limiter: Arc::clone(&self.limiter) }
+        Self { limiter: Arc::clone(&self.limiter), discarded: Vec::new() }
     }
 }
 
-impl<L> fmt::Debug for Shared<L> {
+impl<T, L> fmt::Debug for Shared<T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Shared").field("handles", &Arc::strong_count(&self.limiter)).finish_non_exhaustive()
     }
 }
 
-impl<T, L: RateLimiter<T>> RateLimiter<T> for Shared<L> {
+impl<T, L: RateLimiter<T>> RateLimiter<T> for Shared<T, L> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
-        self.limiter.lock().next_delay(item, now)
+        self.discarded.clear(); // Left by an owner who does not take them; before the lock.
+        self.with(|limiter| limiter.next_delay(item, now))
     }
 
     fn next_delay_as(&mut self, item: &T, class: Class, now: Instant) -> Duration {
-        self.limiter.lock().next_delay_as(item, class, now)
+        self.discarded.clear(); // As above.
+        self.with(|limiter| limiter.next_delay_as(item, class, now))
+    }
+
+    fn keep_until(&mut self, item: &T, until: Instant, now: Instant) {
+        self.limiter.lock().keep_until(item, until, now);
     }
 
     fn forget(&mut self, item: &T) {
-        self.limiter.lock().forget(item);
+        self.discarded.clear(); // As above.
+        self.with(|limiter| limiter.forget(item));
     }
 
     fn num_requeues(&self, item: &T) -> u32 {
@@ -62,7 +97,7 @@ impl<T, L: RateLimiter<T>> RateLimiter<T> for Shared<L> {
     }
 
     fn take_discarded(&mut self) -> Vec<T> {
-        self.limiter.lock().take_discarded()
+        std::mem::take(&mut self.discarded)
     }
 
     fn shrink(&mut self) {

@@ -85,6 +85,25 @@ async fn an_event_during_back_off_runs_at_once_and_does_not_inflate_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_event_during_retry_after_runs_at_once_and_does_not_count() {
+    let runs = Log::new();
+    let failing = controller(&runs, |_, _| async move { Err(Failure::retry_after("busy", 400 * MS)) });
+    let failing = failing.max_attempts(NonZeroU32::new(3).unwrap());
+    let (running, handle) = run(failing);
+    handle.add("a");
+    until("the first failure", || runs.len() == 1).await;
+    for _ in 0..5 {
+        sleep(50 * MS).await;
+        handle.add("a");
+    }
+    until("the due runs", || runs.len() == 8).await;
+    assert_eq!(runs.gaps()[5..], [400, 400], "from the run that has asked for it");
+    let attempts: Vec<u32> = runs.all().iter().map(|(_, attempt)| *attempt).collect();
+    assert_eq!(attempts, [0, 1, 1, 1, 1, 1, 1, 2], "runs before the due time did not count");
+    running.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn requeue_waits_and_the_last_run_decides() {
     let runs = Log::new();
     let (running, handle) = run(controller(&runs, |number, _| async move {

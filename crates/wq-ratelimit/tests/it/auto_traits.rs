@@ -11,7 +11,7 @@ fn send<T: Send>() {}
 #[test]
 fn handles_are_shared_and_guards_and_futures_are_sent() {
     send_sync::<RateLimitingQueue<String, ExponentialBackoff<String>>>();
-    send_sync::<Shared<ExponentialBackoff<String>>>();
+    send_sync::<Shared<String, ExponentialBackoff<String>>>();
     send_sync::<TokenBucket>();
     send::<ProcessingGuard<'_, String>>();
     send::<OwnedProcessingGuard<String>>();

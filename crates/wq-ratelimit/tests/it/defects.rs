@@ -121,7 +121,7 @@ fn many_rate_limited_adds_of_one_queued_item_cost_the_others_nothing() {
 #[test]
 fn a_million_items_that_fail_once_do_not_fill_the_store() {
     let mut limiter =
-        ExponentialBackoff::<u32>::new(ms(5), ms(1000)).unwrap().bounded(10_000, ms(1000)).unwrap();
+        ExponentialBackoff::<u32>::new(ms(5), ms(1000)).unwrap().bounded(10_000, ms(2000)).unwrap();
     let now = ManualTimer::new().now();
     for item in 0..1_000_000 {
         limiter.next_delay(&item, now);
@@ -150,6 +150,78 @@ fn idle_records_are_forgotten_after_their_time_not_before() {
     assert_eq!(limiter.num_requeues(&1), 0);
     assert_eq!((limiter.remembered().expired, limiter.remembered().evicted), (1, 0));
     assert_eq!(limiter.num_requeues(&2), 150, "one that is in use is never forgotten");
+}
+
+/// Item 1 fails with this outcome and gets its time, while others fail; then it has failed twice.
+fn fails_again_after<L: RateLimiter<u64> + Send>(
+    limiter: L,
+    outcome: impl FnOnce(std::time::Instant) -> Outcome,
+) {
+    let timer = ManualTimer::new();
+    let queue = RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap();
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    timer.advance(queue.deadline(&1).unwrap() - timer.now());
+    queue.try_get().unwrap().finish(outcome(timer.now()));
+    let before = queue.num_requeues(&1);
+    let wait = queue.deadline(&1).unwrap() - timer.now();
+    for other in 2..102 {
+        timer.advance(wait / 100);
+        queue.add_rate_limited(other);
+        queue.cancel(&other);
+    }
+    timer.advance(ms(1000));
+    while let Ok(guard) = queue.try_get() {
+        if *guard.item() == 1 {
+            assert_eq!(guard.num_requeues(), before);
+            guard.finish(Outcome::Retry);
+        }
+    }
+    assert_eq!(queue.num_requeues(&1), before + 1, "the back-off goes on after {wait:?}");
+}
+
+#[test]
+fn no_failure_is_forgotten_while_its_item_waits() {
+    const SLOW: wq_ratelimit::Class = wq_ratelimit::Class::new("slow");
+    let day = ms(1000) * 60 * 60 * 24;
+    let quick = || ExponentialBackoff::new(ms(5), ms(1000)).unwrap();
+    fails_again_after(quick(), |now| Outcome::RetryNotBefore(now + day));
+    fails_again_after(quick(), |_| Outcome::RetryAfter(day));
+    for combine in [Combine::Max, Combine::Sum, Combine::Override] {
+        fails_again_after(quick(), |_| Outcome::RetryWith { delay: day, combine });
+    }
+    let slow = ExponentialBackoff::new(day, day).unwrap();
+    fails_again_after(wq_ratelimit::PerClass::new(quick()).with(SLOW, slow), |_| Outcome::RetryAs(SLOW));
+    let shared = wq_ratelimit::Shared::new(wq_ratelimit::Jittered::full(quick()));
+    fails_again_after(Box::new(shared), |now| Outcome::RetryNotBefore(now + day));
+}
+
+/// The bucket of the default limiter has so much debt that the wait for it is longer than records are kept.
+#[test]
+fn no_failure_is_forgotten_while_its_item_waits_for_a_token() {
+    let timer = ManualTimer::new();
+    let queue = RateLimitingQueue::<u64, _>::builder()
+        .limiter(controller_default())
+        .timer(timer.clone())
+        .build()
+        .unwrap();
+    for item in 0..50_000 {
+        queue.add_rate_limited(item);
+    }
+    let last = queue.deadline(&49_999).unwrap() - timer.now();
+    assert_eq!(last, ms(4_990_000), "longer than twice 1000 s");
+    let mut failed_again = 0;
+    for step in 0..50 {
+        timer.advance(last / 50);
+        while let Ok(guard) = queue.try_get() {
+            assert_eq!(guard.num_requeues(), 1, "{}", guard.item());
+            failed_again += 1;
+            guard.done();
+        }
+        queue.add_rate_limited(1_000_000 + step); // Time goes by for the store too.
+        queue.cancel(&(1_000_000 + step));
+    }
+    assert_eq!(failed_again, 50_000);
 }
 
 #[test]
@@ -228,7 +300,7 @@ impl Drop for Hostile {
 #[test]
 fn no_item_is_dropped_under_a_lock() {
     let timer = ManualTimer::new();
-    let limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(4, ms(1000)).unwrap();
+    let limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(4, ms(1001)).unwrap();
     let queue = RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap();
     let drops = Arc::new(AtomicUsize::new(0));
     let handle = queue.clone();
@@ -254,6 +326,56 @@ fn no_item_is_dropped_under_a_lock() {
         }
     }
     assert!(drops.load(Ordering::SeqCst) > 100);
+}
+
+/// Says whether it is at work: under the lock of whoever shares it.
+struct Busy<L> {
+    limiter: L,
+    at_work: Arc<std::sync::atomic::AtomicBool>,
+}
+
+impl<T, L: RateLimiter<T>> RateLimiter<T> for Busy<L> {
+    fn next_delay(&mut self, item: &T, now: std::time::Instant) -> Duration {
+        self.at_work.store(true, Ordering::SeqCst);
+        let delay = self.limiter.next_delay(item, now);
+        self.at_work.store(false, Ordering::SeqCst);
+        delay
+    }
+
+    fn forget(&mut self, item: &T) {
+        self.limiter.forget(item);
+    }
+
+    fn num_requeues(&self, item: &T) -> u32 {
+        self.limiter.num_requeues(item)
+    }
+
+    fn take_discarded(&mut self) -> Vec<T> {
+        self.limiter.take_discarded()
+    }
+}
+
+/// One handle makes the limiter drop items, and before they are taken away another asks.
+#[test]
+fn a_shared_limiter_drops_no_item_under_its_lock() {
+    let timer = ManualTimer::new();
+    let limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(4, ms(1001)).unwrap();
+    let at_work = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let mut one = wq_ratelimit::Shared::new(Busy { limiter, at_work: Arc::clone(&at_work) });
+    let mut other = one.clone();
+    let (drops, under_lock) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let seen = Arc::clone(&under_lock);
+    let call: Arc<dyn Fn() + Send + Sync> = Arc::new(move || {
+        seen.fetch_add(usize::from(at_work.load(Ordering::SeqCst)), Ordering::SeqCst);
+    });
+    for number in 0..40 {
+        let item = Hostile { number, queue: Some(Arc::clone(&call)), drops: Arc::clone(&drops) };
+        let handle = if number % 2 == 0 { &mut one } else { &mut other };
+        handle.next_delay(&item, timer.now());
+    }
+    drop((one.take_discarded(), other.take_discarded()));
+    assert!(drops.load(Ordering::SeqCst) > 60);
+    assert_eq!(under_lock.load(Ordering::SeqCst), 0);
 }
 
 /// Counts how often it is asked for anything.

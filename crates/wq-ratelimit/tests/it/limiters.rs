@@ -29,6 +29,8 @@ fn impossible_limits_are_refused_with_field_value_and_bound() {
         Decorrelated::<u8>::new(SECOND, SECOND).unwrap().bounded(2, zero).map(drop).unwrap_err(),
         ExponentialBackoff::<u8>::new(SECOND, SECOND).unwrap().bounded(1, SECOND).map(drop).unwrap_err(),
         ExponentialBackoff::<u8>::new(SECOND, SECOND * 2).unwrap().bounded(2, SECOND).map(drop).unwrap_err(),
+        ExponentialBackoff::<u8>::new(SECOND, SECOND).unwrap().bounded(2, SECOND).map(drop).unwrap_err(),
+        FastSlow::<u8>::new(zero, SECOND, 1).unwrap().bounded(2, SECOND).map(drop).unwrap_err(),
         FastSlow::<u8>::new(zero, SECOND, 1).unwrap().bounded(0, SECOND).map(drop).unwrap_err(),
         PerItemBucket::<u8>::new(1, SECOND, 1).unwrap().bounded(1).map(drop).unwrap_err(),
     ];
@@ -41,6 +43,12 @@ fn impossible_limits_are_refused_with_field_value_and_bound() {
         said[1],
         "base is 2s but must be at most max, which is 1s; raise max, or set both alike for a wait that stays"
     );
+    assert_eq!(
+        said[16],
+        "idle is 1s but must be more than the longest wait, which is 2s; with that or less, a record could be gone when its \
+         wait is over, and the back-off begin anew"
+    );
+    assert!(ExponentialBackoff::<u8>::new(SECOND, Duration::MAX).unwrap().bounded(2, Duration::MAX).is_ok());
     for (error, said) in errors.iter().zip(said) {
         let InvalidLimit { field, value, bound, remedy, .. } = error;
         assert_eq!(said, format!("{field} is {value} but must be {bound}; {remedy}"));

@@ -4,7 +4,10 @@
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use wq_ratelimit::{ExponentialBackoff, ManualTimer, RateLimiter, Remembered, Timer};
+use wq_ratelimit::{
+    Class, Combine, ExponentialBackoff, ManualTimer, Outcome, PerClass, RateLimiter, RateLimitingQueue,
+    Remembered, Timer,
+};
 
 const IDLE: u64 = 100;
 
@@ -85,6 +88,49 @@ proptest! {
                 if now - last < IDLE && others + 1 < max_items / 2 {
                     prop_assert_eq!(limiter.num_requeues(item), *attempts, "item {} is in use", item);
                 }
+            }
+        }
+    }
+
+    /// An item that fails as soon as it is handed out, however long it had to wait, and others that fail meanwhile: all its
+    /// failures are known.
+    #[test]
+    fn failures_are_remembered_through_every_wait(
+        ways in prop::collection::vec((0..6_u8, 0..600_u64), 1..12),
+        step in 30..300_u64,
+    ) {
+        const SLOW: Class = Class::new("slow");
+        // The store counts in seconds what it keeps beyond its time.
+        let seconds = Duration::from_secs;
+        let backoff = |base, max| {
+            ExponentialBackoff::new(seconds(base), seconds(max)).unwrap().bounded(50, seconds(max + 1)).unwrap()
+        };
+        let timer = ManualTimer::new();
+        let queue = RateLimitingQueue::builder()
+            .limiter(PerClass::new(backoff(4, 50)).with(SLOW, backoff(16, 200)))
+            .timer(timer.clone())
+            .build()
+            .unwrap();
+        queue.add(0_u64);
+        let mut counted = 0;
+        for (way, length) in ways {
+            let guard = queue.try_get().unwrap();
+            prop_assert_eq!(guard.num_requeues(), counted);
+            let delay = seconds(length);
+            guard.finish(match way {
+                0 => Outcome::RetryAs(SLOW),
+                1 => Outcome::RetryNotBefore(timer.now() + delay),
+                2 => Outcome::RetryAfter(delay),
+                3 => Outcome::RetryWith { delay, combine: Combine::Sum },
+                4 => Outcome::RetryWith { delay, combine: Combine::Override },
+                _ => Outcome::Retry,
+            });
+            counted += u32::from(way != 2);
+            while queue.is_empty() {
+                timer.advance(seconds(step).min(queue.deadline(&0).unwrap() - timer.now()));
+                let other = 1 + length % 3;
+                queue.add_rate_limited(other);
+                queue.cancel(&other);
             }
         }
     }
