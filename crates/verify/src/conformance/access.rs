@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
 use crate::conformance::objects::*;
-use crate::conformance::target::{JSON, MERGE, Target};
+use crate::conformance::target::{APPLY, JSON, MERGE, Target};
 use crate::conformance::{Answer, Case, Outcome, case};
 
 mod rights;
 
-use rights::{escalation, impersonation};
+use rights::{creating, escalation, impersonation};
 
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";
 const GROUP: &str = "rbac.authorization.k8s.io";
@@ -120,6 +120,7 @@ fn message(answer: &Answer, expected: &str) -> Outcome {
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = refusals();
     cases.extend(roles());
+    cases.extend(creating());
     cases.extend(escalation());
     cases.extend(impersonation());
     cases

@@ -37,6 +37,15 @@ async fn refuses(t: &Target, fault: Fault, code: u16, reason: &str) -> Result<An
     Ok(answer)
 }
 
+/// A create is applied and answers this; the same again is a conflict, whatever was planned.
+async fn applied_then(t: &Target, fault: Fault, code: u16, reason: &str) -> Outcome {
+    let (faulty, sound) = t.with_faults(USER, always(fault));
+    let (path, object) = (t.maps(""), map("a", "v"));
+    faulty.post(&path, &object).await?.refused(code, reason)?;
+    sound.get(&t.maps("/a")).await?.is(200)?;
+    faulty.post(&path, &object).await?.refused(409, "AlreadyExists").map(drop)
+}
+
 fn refusals() -> Vec<Case> {
     vec![
         case("forbidden", "A forbidden request answers 403 Forbidden, and is not applied.", async |t| {
@@ -66,6 +75,45 @@ fn refusals() -> Vec<Case> {
             "gateway_timeout",
             "A request that takes too long answers 504 Timeout, and is not applied.",
             async |t| refuses(t, Fault::GatewayTimeout, 504, "Timeout").await.map(drop),
+        ),
+        case(
+            "overloaded",
+            "An overloaded server answers 429 in plain text with Retry-After, and nothing is applied.",
+            async |t| {
+                let (faulty, sound) = t.with_faults(USER, always(Fault::Overloaded { retry_after_s: 1 }));
+                let answer = faulty.post(&t.maps(""), &map("a", "v")).await?;
+                same("the code", answer.code, 429)?;
+                same("Retry-After", answer.header("retry-after"), "1")?;
+                holds("plain text", answer.header("content-type").starts_with("text/plain"))?;
+                sound.get(&t.maps("/a")).await?.refused(404, "NotFound").map(drop)
+            },
+        ),
+        case(
+            "shutting_down",
+            "A server that shuts down answers 503 ServiceUnavailable with Retry-After, and nothing is applied.",
+            async |t| {
+                let answer = refuses(t, Fault::ShuttingDown, 503, "ServiceUnavailable").await?;
+                same("Retry-After", answer.header("retry-after"), "1")
+            },
+        ),
+        case(
+            "server_timeout",
+            "A server that cannot reach its storage answers 500 ServerTimeout with Retry-After, and nothing is applied.",
+            async |t| {
+                let fault = Fault::ServerTimeout { retry_after_s: 2 };
+                let answer = refuses(t, fault, 500, "ServerTimeout").await?;
+                same("Retry-After", answer.header("retry-after"), "2")
+            },
+        ),
+        case(
+            "apply_internal_error",
+            "A write whose success gets lost answers 500 InternalError and is applied; one that is refused answers its refusal.",
+            async |t| applied_then(t, Fault::ApplyInternalError, 500, "InternalError").await,
+        ),
+        case(
+            "apply_gateway_timeout",
+            "A write whose success comes too late answers 504 Timeout and is applied; one that is refused answers its refusal.",
+            async |t| applied_then(t, Fault::ApplyGatewayTimeout, 504, "Timeout").await,
         ),
         case(
             "conflict",
@@ -121,6 +169,24 @@ fn connections() -> Vec<Case> {
         case("apply_never_answer", "A request that is applied and never answered is applied.", async |t| {
             lost(t, Fault::ApplyNeverAnswer, true).await
         }),
+        case(
+            "apply_late",
+            "A write that comes late gets no answer; it is not applied before its time, and is applied after it.",
+            async |t| {
+                lost(t, Fault::ApplyLate { after_ms: 3_600_000 }, false).await?;
+                lost(t, Fault::ApplyLate { after_ms: 300 }, true).await
+            },
+        ),
+        case(
+            "drop_mid_answer",
+            "An answer that breaks off in its middle is none, and the write is applied.",
+            async |t| lost(t, Fault::DropMidAnswer, true).await,
+        ),
+        case(
+            "stall_mid_answer",
+            "An answer that falls silent in its middle is none, and the write is applied.",
+            async |t| lost(t, Fault::StallMidAnswer, true).await,
+        ),
         case("latency", "A request that is delayed waits first, and then is as any other.", async |t| {
             let (faulty, sound) = t.with_faults(USER, always(Fault::Latency { min_ms: 300, max_ms: 400 }));
             let begun = Instant::now();
@@ -198,6 +264,32 @@ fn watches() -> Vec<Case> {
                 flowing.event("ADDED", "b").await?;
                 stalled.event("ADDED", "a").await?;
                 holds("nothing comes", timeout(WHILE, stalled.next()).await.is_err())
+            },
+        ),
+        case(
+            "withhold_bookmarks",
+            "A watch whose bookmarks are withheld shows the objects it begins with and, if even that is withheld, no mark of their end.",
+            async |t| {
+                t.map("a", "v").await?;
+                let path = t.maps(
+                    "?sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true",
+                );
+                for end_mark in [false, true] {
+                    let (faulty, sound) = t.with_faults(USER, always(Fault::WithholdBookmarks { end_mark }));
+                    if sound.get(&t.maps("/a")).await?.code == 404 {
+                        sound.make(&t.maps(""), map("a", "v")).await?;
+                    }
+                    let mut watch = faulty.watch(&path).await?;
+                    let mut seen = Vec::new();
+                    while !seen.iter().any(|seen| seen == "BOOKMARK")
+                        && let Ok(event) = timeout(WHILE, watch.next()).await
+                    {
+                        seen.push(text(&event?.unwrap_or_default(), "/type").to_owned());
+                    }
+                    let marks = if end_mark { &["ADDED"][..] } else { &["ADDED", "BOOKMARK"] };
+                    same("the events", seen, marks)?;
+                }
+                Ok(())
             },
         ),
         case(

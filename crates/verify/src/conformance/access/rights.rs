@@ -1,6 +1,41 @@
-//! Rights about rights: escalation and impersonation.
+//! Rights beside that of the request itself: to create what is updated, escalation, impersonation.
 
 use super::*;
+
+pub(super) fn creating() -> Vec<Case> {
+    vec![case(
+        "an_update_or_an_apply_that_creates_needs_the_right_to_create",
+        "A PUT or an apply of what is not there answers 403 to who may not create that name, without saying who and what.",
+        async |t| {
+            const LEASES: &str = "coordination.k8s.io";
+            grant(t, "bob", json!([rule(&["update", "patch", "get"], LEASES, &["leases"])])).await?;
+            let mut named = rule(&["create"], LEASES, &["leases"]);
+            named["resourceNames"] = json!(["put", "applied"]);
+            let may = json!([named, rule(&["update", "patch"], LEASES, &["leases"])]);
+            grant(t, "alice", may).await?;
+            for (name, method, media) in
+                [("put", Method::PUT, "application/json"), ("applied", Method::PATCH, APPLY)]
+            {
+                let mut object = lease(name, "x");
+                object["apiVersion"] = format!("{LEASES}/v1").into();
+                object["kind"] = "Lease".into();
+                let path = t.leases(&format!("/{name}?fieldManager=m"));
+                let send = async |user: &str| {
+                    let headers = [("content-type", media), (USER, &*t.own(user))];
+                    t.send(method.clone(), &path, &headers, object.to_string()).await
+                };
+                message(&send("bob").await?, &format!("leases.{LEASES} \"{name}\" is forbidden: "))?;
+                t.get(&t.leases(&format!("/{name}"))).await?.refused(404, "NotFound")?;
+                send("alice").await?.is(201)?;
+                if media == APPLY {
+                    // What is there needs no right to create.
+                    send("bob").await?.is(200)?;
+                }
+            }
+            Ok(())
+        },
+    )]
+}
 
 pub(super) fn escalation() -> Vec<Case> {
     vec![
