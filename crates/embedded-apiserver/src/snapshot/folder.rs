@@ -114,7 +114,7 @@ const OLD: &str = "old";
 /// The folder by its full path, of which the last part is a name.
 fn with_a_name(folder: &Path) -> Result<PathBuf, SnapshotError> {
     let full = match fs::canonicalize(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => std::path::absolute(folder),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => std::path::absolute(meant(folder)),
         full => full,
     };
     let full = full.map_err(io_error(folder))?;
@@ -128,11 +128,25 @@ fn with_a_name(folder: &Path) -> Result<PathBuf, SnapshotError> {
 
 /// Where the snapshot of a folder is: there, or beside it, if the process was killed that was putting it there.
 fn place_of(folder: &Path) -> PathBuf {
-    if fs::symlink_metadata(folder).is_ok() || folder.file_name().is_none() {
+    if fs::metadata(folder).is_ok() || folder.file_name().is_none() {
         return folder.to_owned();
     }
-    let beside = [NEW, OLD].map(|word| beside(folder, word));
-    beside.into_iter().find(|place| place.join(MARK).is_file()).unwrap_or_else(|| folder.to_owned())
+    let folder = meant(folder);
+    let beside = [NEW, OLD].map(|word| beside(&folder, word));
+    beside.into_iter().find(|place| place.join(MARK).is_file()).unwrap_or(folder)
+}
+
+/// The folder that is not there, or what a link to nothing names.
+fn meant(folder: &Path) -> PathBuf {
+    let mut folder = folder.to_owned();
+    // A bound for links that name each other.
+    for _ in 0..40 {
+        match fs::read_link(&folder) {
+            Ok(link) => folder = folder.parent().unwrap_or_else(|| Path::new("")).join(link),
+            Err(_) => break,
+        }
+    }
+    folder
 }
 
 fn beside(folder: &Path, word: &str) -> PathBuf {

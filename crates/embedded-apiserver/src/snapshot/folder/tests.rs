@@ -79,6 +79,26 @@ fn killed_at_any_step_a_save_leaves_the_old_snapshot_or_the_new_one() {
     assert!(old >= 5 && new >= 2, "{old} old, {new} new");
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_the_folder_is_followed_though_the_folder_is_missing() {
+    for last in 0.. {
+        let above = tempfile::tempdir().expect("a folder");
+        let (folder, link) = (above.path().join("below/state"), above.path().join("link"));
+        fs::create_dir(above.path().join("below")).expect("a new folder");
+        std::os::unix::fs::symlink("below/state", &link).expect("a link");
+        assert!(write_until(&link, 2, usize::MAX));
+        let ended = write_until(&link, 3, last);
+        let count = found(&link).expect("a snapshot");
+        assert!(count == 2 || count == 3, "step {last}: {count}");
+        assert!(write_until(&link, 4, usize::MAX));
+        assert_eq!((found(&link).expect("the link"), found(&folder).expect("the folder")), (4, 4));
+        if ended {
+            return;
+        }
+    }
+}
+
 #[test]
 fn killed_at_any_step_a_first_save_leaves_nothing_or_a_snapshot() {
     for last in 0.. {
