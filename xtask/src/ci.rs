@@ -9,8 +9,8 @@ use crate::process::{Deadline, end_with_us, is_installed, run, shown, status};
 use crate::stage::{self, Group, Stage, Verdict};
 use crate::workspace::Workspace;
 use crate::{
-    arrows, demo, gates, histories, instructions, loom, miri, model, planted, real, schedules, shuttle, tidy,
-    wasm,
+    arrows, demo, election, gates, histories, instructions, loom, miri, model, planted, real, schedules,
+    shuttle, tidy, wasm,
 };
 
 /// The newest actionlint; a Go module, so `go run` fetches and builds it.
@@ -96,6 +96,13 @@ const STAGES: &[Stage] = &[
         run: test,
     },
     Stage {
+        name: "election",
+        asks: "does no state of the election's protocol, and no seed of its simulation, have two leaders?",
+        group: Group::Election,
+        needs: &["build"],
+        run: election::stage,
+    },
+    Stage {
         name: "schedules",
         asks: "do the programs that play schedules build, with and without planted bugs?",
         group: Group::Schedules,
@@ -146,7 +153,7 @@ const STAGES: &[Stage] = &[
     },
     Stage {
         name: "planted",
-        asks: "is every bug seen that is planted in a queue, by two kinds of checks?",
+        asks: "is every bug seen that is planted in a queue or the election, by two kinds of checks?",
         group: Group::Planted,
         needs: &["schedules"],
         run: planted::stage,

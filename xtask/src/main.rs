@@ -17,6 +17,7 @@ mod schedules;
 mod loom;
 mod shuttle;
 mod histories;
+mod election;
 mod planted;
 mod bench;
 mod instructions;

@@ -22,11 +22,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PREEMPTIONS: &str = "2";
 const SCHEDULES: &str = "3000";
 const HISTORIES: &str = "2000";
+const SEEDS: &str = "24";
 
 /// The kinds of checks, in the order of the table.
-const KINDS: [(&str, Check); 5] = [
+const KINDS: [(&str, Check); 6] = [
     ("tests", tests),
     ("model", model),
+    ("simulation", simulation),
     ("loom", loom_check),
     ("shuttle", shuttle),
     ("histories", histories),
@@ -151,6 +153,11 @@ fn tests(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option
 fn model(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option<String>> {
     let program = gear.machine.get(subject.package, "model");
     Ok((!passes(gear, program, &[], &[], bug)?).then(|| "seen".to_owned()))
+}
+
+fn simulation(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option<String>> {
+    let program = gear.machine.get(subject.package, "simulation");
+    Ok((!passes(gear, program, &[], &[("ELECTION_SEEDS", SEEDS)], bug)?).then(|| "seen".to_owned()))
 }
 
 fn loom_check(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option<String>> {

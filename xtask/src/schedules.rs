@@ -22,6 +22,9 @@ use crate::workspace::Workspace;
 /// The crates whose schedules are played. Each takes part with those test targets that it has.
 const CRATES: [&str; 4] = ["wq-core", "wq-delay", "wq-ratelimit", "wq-priority"];
 
+/// It has no schedules but those of its simulation, and takes part with planted bugs alone: without them its programs are built with the tests.
+pub(crate) const ELECTION: &str = "lease-election";
+
 /// The test target that lists a crate's planted bugs; one without it has none.
 pub(crate) const PLANTED: &str = "planted";
 
@@ -43,7 +46,7 @@ impl Platform {
     /// The test targets that are built for it.
     const fn targets(self, planted: bool) -> &'static [&'static str] {
         match self {
-            Self::Machine if planted => &[PLANTED, "model", "it", "histories"],
+            Self::Machine if planted => &[PLANTED, "model", "it", "histories", "simulation"],
             Self::Machine => &["model", "histories"],
             Self::Loom => &["loom"],
             Self::Shuttle => &["shuttle"],
@@ -113,7 +116,8 @@ impl Programs {
             }
         }
         if planted && platform == Platform::Machine {
-            command.arg("--lib");
+            // Default features are stores for whole servers, which nobody plants bugs in.
+            command.args(["--lib", "--no-default-features"]);
         }
         for target in platform.targets(planted) {
             command.args(["--test", target]);
@@ -125,6 +129,21 @@ impl Programs {
         if !flags.is_empty() {
             command.env("RUSTFLAGS", flags.join(" "));
         }
+        run(command, deadline)?;
+        let file = File::open(&built).with_context(|| format!("cannot read {}", built.display()))?;
+        Ok(Self(read(workspace, BufReader::new(file))?))
+    }
+
+    /// The programs of these test targets as plain tests have them.
+    pub(crate) fn of_tests(workspace: &Workspace, targets: &[&str], deadline: Deadline) -> Result<Self> {
+        let built = workspace.target_dir().join("tests.json");
+        let file = File::create(&built).with_context(|| format!("cannot write {}", built.display()))?;
+        let mut command = workspace.cargo(&["test", "--locked", "--quiet", "--no-run"]);
+        command.args(["--workspace", "--all-features", "--message-format", "json-render-diagnostics"]);
+        for target in targets {
+            command.args(["--test", target]);
+        }
+        command.stdout(Stdio::from(file));
         run(command, deadline)?;
         let file = File::open(&built).with_context(|| format!("cannot read {}", built.display()))?;
         Ok(Self(read(workspace, BufReader::new(file))?))
@@ -156,7 +175,7 @@ impl Programs {
 fn takes_part(package: &Package, platform: Platform, planted: bool) -> bool {
     let has = |name: &str| package.targets.iter().any(|target| target.is_test() && target.name == name);
     CRATES.contains(&package.name.as_str())
-        && (!planted || has(PLANTED))
+        && (if planted { has(PLANTED) } else { package.name != ELECTION })
         && platform.targets(planted).iter().any(|target| has(target))
 }
 

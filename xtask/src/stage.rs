@@ -37,6 +37,8 @@ pub(crate) enum Group {
     Packages,
     Build,
     Test,
+    /// Every state of the election, and many runs of it.
+    Election,
     /// The programs that play schedules, under six sets of flags.
     Schedules,
     /// Every schedule, many schedules, and what real threads were answered.
@@ -64,8 +66,8 @@ impl Group {
         Duration::from_secs(
             60 * match self {
                 Self::Conformance if is_long => 60,
-                Self::Models if is_long => 240,
-                Self::Conformance => 4,
+                Self::Models | Self::Election if is_long => 240,
+                Self::Conformance | Self::Election => 4,
                 Self::Programs | Self::Gates => 20,
                 Self::Packages => 15,
                 Self::Static | Self::Build | Self::Schedules => 10,

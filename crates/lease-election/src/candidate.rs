@@ -1,5 +1,6 @@
 //! Candidate: the protocol of one elector as a state machine. Plain data in, plain data out: no clock, no I/O, no waiting. The driver does what it says.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -8,13 +9,16 @@ use crate::clock::Moment;
 use crate::config::Config;
 use crate::decide::{Step, decide};
 use crate::error::StoreError;
-use crate::leadership::Loss;
+use crate::loss::Loss;
 use crate::observation::Observation;
+use crate::planted::planted;
 use crate::record::{Record, StoredLease, to_micros};
 use crate::store::LeaseEvent;
 use crate::version::{FenceToken, Version, compare_resource_versions};
 
 mod knowledge;
+#[cfg(test)]
+pub(crate) mod outlook;
 
 /// What a write is for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -91,7 +95,7 @@ const MAX_PENDING: usize = 64;
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Candidate {
-    config: Config,
+    config: Arc<Config>,
     /// The first part of every write's id: no other elector has it.
     writer: String,
     serial: u64,
@@ -102,6 +106,8 @@ pub(crate) struct Candidate {
     changes: u64,
     /// The record of our last write that is known to have been applied.
     own: Option<Record>,
+    /// Until then nobody else can have taken the lease that our last write got.
+    undisputed_until: Moment,
     /// Writes that may or may not have been applied, oldest first.
     pending: Vec<Write>,
     must_read: bool,
@@ -119,7 +125,7 @@ const ORIGIN: Moment = Moment::from_origin(Duration::ZERO);
 impl Candidate {
     pub(crate) fn new(config: &Config, seed: u64) -> Self {
         let mut candidate = Self {
-            config: config.clone(),
+            config: Arc::new(config.clone()),
             writer: String::new(),
             serial: 0,
             random: seed,
@@ -127,6 +133,7 @@ impl Candidate {
             observation: Observation::Unknown,
             changes: 0,
             own: None,
+            undisputed_until: ORIGIN,
             pending: Vec::new(),
             must_read: false,
             read_not_before: ORIGIN,
@@ -289,7 +296,7 @@ impl Candidate {
         write: &Write,
         answer: Result<StoredLease, StoreError>,
     ) -> News {
-        let expired = self.tick(now);
+        let expired = if planted("late-success") { News::Nothing } else { self.tick(now) };
         let news = match answer {
             Ok(lease) => {
                 self.failed_writes = 0;
@@ -297,6 +304,16 @@ impl Candidate {
                 self.see(now, lease, false)
             }
             Err(error) => {
+                if let Role::Leading(tenure) = &mut self.role {
+                    if planted("conflict-is-success") && error == StoreError::Conflict {
+                        tenure.sent = write.sent;
+                        tenure.until = write.sent.after(self.config.hold());
+                        return News::Renewed(tenure.until);
+                    }
+                    if planted("failure-extends") {
+                        tenure.until = now.after(self.config.hold());
+                    }
+                }
                 match &error {
                     // Certainly not applied.
                     StoreError::Rejected { .. } | StoreError::TooManyRequests { .. } => {

@@ -1,8 +1,11 @@
 //! decide: what a candidate that does not lead does about what it knows. Pure: the whole take-over rule on one page.
 
+use std::time::Duration;
+
 use crate::clock::Moment;
 use crate::config::Config;
 use crate::observation::Observation;
+use crate::planted::planted;
 
 /// What a candidate that does not lead does next.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -44,7 +47,8 @@ pub(crate) fn runs_out(observation: &Observation, config: &Config) -> Option<Mom
     match observation {
         Observation::Present { lease, since, jitter, .. } => {
             let patience = lease.record.patience(config.lease_duration(), config.foreign_lease_cap());
-            Some(since.after(patience).after(*jitter))
+            let early = Duration::from_secs(u64::from(planted("early-take-over")));
+            Some(since.after(patience).after(*jitter).before(early))
         }
         _ => None,
     }

@@ -16,7 +16,9 @@ use crate::clock::Moment;
 use crate::elector::{Outcome, Shared};
 use crate::error::shown;
 use crate::feed::Feed;
-use crate::leadership::{Leadership, Loss};
+use crate::leadership::Leadership;
+use crate::loss::Loss;
+use crate::planted::planted;
 use crate::term::{Term, TermParts};
 
 mod turn;
@@ -114,7 +116,7 @@ impl Driver {
 
     /// Stopped before it led: an acquisition that may have been applied is looked for and given back, so that nobody waits a whole lease for nobody.
     async fn give_up(&mut self) {
-        if self.request.is_none() && !self.candidate.may_have_acquired() {
+        if planted("stop-strands") || self.request.is_none() && !self.candidate.may_have_acquired() {
             return;
         }
         let clock = Arc::clone(&self.shared.clock);
@@ -269,6 +271,9 @@ impl Driver {
                 joined = &mut *work => return Interrupt::Joined(joined),
                 () = self.stop.wait(), if drained_by.is_none() => {
                     drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
+                    if planted("release-before-stop") {
+                        self.release(until).await;
+                    }
                     term.request_stop();
                 }
                 () = sleep_until(&clock, drained_by) => return Interrupt::Overran,

@@ -5,10 +5,12 @@
 
 mod config;
 mod clock;
+mod planted;
 mod version;
 mod record;
 mod observation;
 mod decide;
+mod loss;
 mod candidate;
 mod store;
 mod memory_store;
@@ -30,10 +32,13 @@ pub use elector::{LeaderElector, Outcome, StopHandle};
 pub use error::{ConfigError, StoreError};
 #[cfg(feature = "kube")]
 pub use kube_store::KubeLeaseStore;
-pub use leadership::{Ending, Leadership, Loss, Lost, VerifyError};
+pub use leadership::{Ending, Leadership, Lost, VerifyError};
 pub use liveness::{Liveness, NotLive};
+pub use loss::Loss;
 pub use memory_store::{Fault, MemoryLeaseStore, Verb};
 pub use observation::Observation;
+#[cfg(wq_plant)]
+pub use planted::PLANTED_BUGS;
 pub use record::{Record, StoredLease};
 pub use status::{Failures, Losses, Stats, Status};
 pub use store::{LeaseEvent, LeaseEvents, LeaseStore};

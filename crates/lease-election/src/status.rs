@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 
 use crate::error::StoreError;
-use crate::leadership::Loss;
+use crate::loss::Loss;
 
 /// What an elector is doing now.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

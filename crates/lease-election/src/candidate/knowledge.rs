@@ -7,8 +7,9 @@ use jiff::Timestamp;
 use super::{Candidate, News, ORIGIN, Purpose, Role, Tenure, Write, fraction};
 use crate::clock::Moment;
 use crate::decide::runs_out;
-use crate::leadership::Loss;
+use crate::loss::Loss;
 use crate::observation::Observation;
+use crate::planted::planted;
 use crate::record::StoredLease;
 use crate::version::{FenceToken, compare_resource_versions};
 
@@ -47,8 +48,14 @@ impl Candidate {
             Verdict::Ours(write) => self.applied(now, lease, &write),
             Verdict::Foreign => {
                 let loss = self.classify(&lease);
-                let mine = self.own.as_ref() == Some(&lease.record);
+                let named = planted("identity-is-claim") && lease.record.holder == self.config.identity();
+                let mine = self.own.as_ref() == Some(&lease.record) || named;
                 self.replace(now, lease, mine);
+                let leaving = matches!(self.role, Role::Leaving);
+                if leaving && planted("release-unasked-whose") || !leaving && planted("foreign-news-ignored")
+                {
+                    return News::Nothing;
+                }
                 self.lose_if_leading(loss)
             }
         }
@@ -77,12 +84,24 @@ impl Candidate {
         }
     }
 
+    /// From when on a write's hold counts: the instant before it was sent.
+    fn anchor(&self, now: Moment, write: &Write) -> Moment {
+        if planted("anchor-at-reply") {
+            return now;
+        }
+        if planted("anchor-at-retry") {
+            return self.pending.iter().map(|write| write.sent).max().unwrap_or(write.sent);
+        }
+        write.sent
+    }
+
     /// A write of ours turns out to have been applied.
     fn applied(&mut self, now: Moment, lease: StoredLease, write: &Write) -> News {
-        let until = write.sent.after(self.config.hold());
+        let until = self.anchor(now, write).after(self.config.hold());
         let version = lease.version.clone();
         let transitions = lease.record.leader_transitions;
         self.own = Some(lease.record.clone());
+        self.undisputed_until = until;
         self.must_read = false;
         self.write_not_before = ORIGIN;
         // Whether somebody acts under it is for the role to say; the observation is for the time after.
@@ -128,16 +147,17 @@ impl Candidate {
             self.replace(now, last, mine);
         }
         let free_at = match &self.observation {
-            Observation::Present { lease, mine: false, jitter, .. }
-                if !lease.record.is_free() && self.config.wait_after_deletion() =>
-            {
-                if told {
+            Observation::Present { lease, mine, jitter, .. } if self.waits_after_deletion(*mine) => {
+                let undisputed = *mine && now < self.undisputed_until;
+                if told && (*mine || lease.record.is_free()) || undisputed {
+                    now
+                } else if told {
                     runs_out(&self.observation, &self.config).unwrap_or(now)
                 } else {
-                    // The holder may have renewed unseen before the deletion, but not after this moment.
-                    let patience =
-                        lease.record.patience(self.config.lease_duration(), self.config.foreign_lease_cap());
-                    now.after(patience).after(*jitter)
+                    // The holder may have renewed unseen before the deletion, or another may have taken the lease, but not after this moment.
+                    let own = self.config.lease_duration();
+                    let patience = lease.record.patience(own, self.config.foreign_lease_cap());
+                    now.after(patience.max(own)).after(*jitter)
                 }
             }
             _ => now,
@@ -149,6 +169,11 @@ impl Candidate {
         self.lose_if_leading(Loss::Deleted)
     }
 
+    fn waits_after_deletion(&self, mine: bool) -> bool {
+        let hidden = planted("deletion-hides-take-over") && mine;
+        self.config.wait_after_deletion() && !planted("no-wait-after-deletion") && !hidden
+    }
+
     /// Replaces the observation, and forgets the writes that can no longer be applied.
     fn replace(&mut self, now: Moment, lease: StoredLease, mine: bool) {
         let jitter = self.draw();
@@ -157,9 +182,17 @@ impl Candidate {
             // News of others: an attempt that had to wait for its turn may be made at once.
             self.write_not_before = ORIGIN;
         }
+        let since = match &self.observation {
+            Observation::Present { lease: known, since, .. }
+                if planted("wait-not-restarted") && known.record.holder == lease.record.holder =>
+            {
+                *since
+            }
+            _ => now,
+        };
         self.observation = Observation::Present {
             lease,
-            since: now,
+            since,
             mine,
             jitter: fraction(self.config.takeover_jitter(), jitter),
         };

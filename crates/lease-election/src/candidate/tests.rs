@@ -8,6 +8,7 @@ fn config(identity: &str) -> Config {
     Config::builder("ns", "lease").fast().identity(identity).takeover_jitter(Duration::ZERO).build().unwrap()
 }
 
+const SECOND: Duration = Duration::from_secs(1);
 const WALL: Timestamp = Timestamp::UNIX_EPOCH;
 
 fn at_ms(millis: u64) -> Moment {
@@ -243,6 +244,41 @@ fn a_renewal_applied_after_the_term_makes_no_term() {
     assert!(!bench.candidate.is_leading());
     // It is this candidate's own record, under which nothing runs: it may be taken at once, as another term.
     assert_eq!(bench.candidate.action(at_ms(4100), true), Action::Write(Purpose::Acquire));
+}
+
+#[test]
+fn v10_a_deletion_that_may_hide_a_take_over_is_waited_for() {
+    // What it saw last: its own lease, run out long ago; and one that nobody held.
+    for own in [true, false] {
+        let mut bench = Bench::new("baz");
+        if own {
+            bench.settle(at_ms(0), None);
+            assert_eq!(bench.candidate.tick(at_ms(8000)), News::Ended(Loss::Expired));
+        } else {
+            bench.held_by("", 1);
+            let read = bench.candidate.begin_read(at_ms(0));
+            let _ = bench.candidate.read(at_ms(0), read, Ok(bench.lease.clone()));
+        }
+        // Meanwhile another took it, unseen, leads, and the Lease was deleted.
+        let (asked, answered) = (at_ms(8000), at_ms(8100));
+        let read = bench.candidate.begin_read(asked);
+        let _ = bench.candidate.read(answered, read, Ok(None));
+        let patience = answered.after(config("baz").lease_duration());
+        assert_eq!(
+            bench.candidate.action(answered, true),
+            Action::Wait(patience.min(answered.after(3 * SECOND)))
+        );
+        assert_eq!(bench.candidate.action(patience, true), Action::Write(Purpose::Acquire));
+    }
+}
+
+#[test]
+fn v10_the_deletion_of_its_own_lease_in_its_own_hold_is_not_waited_for() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    let read = bench.candidate.begin_read(at_ms(3000));
+    assert_eq!(bench.candidate.read(at_ms(3000), read, Ok(None)), News::Ended(Loss::Deleted));
+    assert_eq!(bench.candidate.action(at_ms(3000), true), Action::Write(Purpose::Acquire));
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn tokens_order_by_number_not_by_text() {
 }
 
 #[test]
-fn a_recreated_lease_has_a_later_token_although_its_transitions_start_again() {
+fn v14_a_lease_made_again_has_a_later_token_although_its_transitions_start_again() {
     let old = FenceToken { uid: "a".into(), resource_version: "41".into(), transitions: 7 };
     let new = FenceToken { uid: "b".into(), resource_version: "97".into(), transitions: 0 };
     assert!(old < new);

@@ -2,11 +2,11 @@
 
 mod cluster;
 mod handover;
-mod simulation;
 mod suspend;
+mod table;
 mod violations;
 mod work;
-#[cfg(feature = "kube")]
+#[cfg(all(feature = "kube", not(wq_plant)))]
 mod kube_store;
-#[cfg(feature = "kube")]
+#[cfg(all(feature = "kube", not(wq_plant)))]
 mod stale;

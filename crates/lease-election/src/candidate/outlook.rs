@@ -1,0 +1,115 @@
+//! Outlook: a candidate's state relative to now, as numbers. Candidates with equal outlooks do the same from now on, which is what
+//! makes the model of the protocol finite. Only in builds of tests.
+//!
+//! Left out, because nothing is decided by it: serial numbers and times of records (a write is known by its id), how often a record changed
+//! hands, and the random numbers to come, which only make a wait longer, as any pause does.
+
+#![allow(dead_code, reason = "asked by the model, whose program includes this file")]
+
+use std::time::Duration;
+
+use super::{Candidate, ORIGIN, Read, Role, Write};
+use crate::clock::Moment;
+use crate::observation::Observation;
+
+pub(crate) mod names;
+
+use names::{Names, distance, revision};
+
+impl Candidate {
+    /// Forgets every wait that is only polite: after failures, and for an event before it reads again. In the model any process may stand still
+    /// for any time, so that one that tries again at once does all that a patient one may do, and more.
+    pub(crate) fn forget_manners(&mut self) {
+        self.read_not_before = ORIGIN;
+        self.write_not_before = ORIGIN;
+        self.last_heard = Moment::from_origin(Duration::MAX);
+        self.failed_reads = 0;
+        self.failed_writes = 0;
+    }
+
+    /// Listens from now on.
+    pub(crate) fn remember_manners(&mut self, now: Moment) {
+        self.last_heard = now;
+    }
+
+    /// Forgets unanswered writes that were lost on their way: their sender does not know that, and will never see them.
+    pub(crate) fn forget_lost(&mut self, names: &Names) {
+        self.pending.retain(|write| names.is_alive(&write.record));
+    }
+
+    /// Every revision that this candidate knows.
+    pub(crate) fn revisions(&self, names: &Names, out: &mut Vec<u64>) {
+        out.extend(self.observation.version().map(revision));
+        let alive = self.pending.iter().filter(|write| names.is_alive(&write.record));
+        out.extend(alive.filter_map(|write| write.base.as_ref()).map(revision));
+    }
+
+    /// All that decides what this candidate does from `now` on.
+    pub(crate) fn outlook(&self, now: Moment, names: &mut Names, out: &mut Vec<u64>) {
+        let config = &self.config;
+        let (lease, interval) = (config.lease_duration(), config.renew_interval());
+        match &self.observation {
+            Observation::Unknown => out.push(0),
+            Observation::Absent { free_at } => out.extend([1, distance(*free_at, now, Duration::ZERO)]),
+            Observation::Present { lease: known, since, mine, jitter } => {
+                let patience =
+                    known.record.patience(lease, config.foreign_lease_cap()).saturating_add(*jitter);
+                let patience = if *mine || known.record.is_free() { Duration::ZERO } else { patience };
+                out.extend([2, u64::from(*mine), distance(*since, now, patience)]);
+                names.version(&known.version, out);
+                names.record(&known.record, out);
+            }
+        }
+        match &self.role {
+            Role::Standby => out.push(0),
+            // It ends a hold after the sending that it counts from.
+            Role::Leading(tenure) => out.extend([1, distance(tenure.until, now, Duration::ZERO)]),
+            Role::Leaving => out.push(2),
+        }
+        if matches!(self.observation, Observation::Present { mine: true, .. }) {
+            out.push(distance(self.undisputed_until, now, Duration::ZERO));
+        }
+        out.push(u64::from(self.must_read));
+        out.push(distance(self.read_not_before, now, Duration::ZERO));
+        out.push(distance(self.write_not_before, now, Duration::ZERO));
+        out.push(distance(self.last_heard, now, interval.saturating_mul(3)).min(u64::MAX / 8));
+        out.push(u64::from(self.failed_reads.min(6)));
+        out.push(u64::from(self.failed_writes.min(6)));
+        // A write that was lost on its way stays unknown to its sender, and means nothing any more.
+        for write in &self.pending {
+            if names.is_alive(&write.record) {
+                out.push(7);
+                self.outlook_of_write(write, now, names, out);
+            }
+        }
+        match &self.own {
+            Some(record) if names.is_alive(record) => {
+                out.push(1);
+                names.record(record, out);
+            }
+            _ => out.push(0),
+        }
+    }
+
+    /// What decides how an answer to `read` is taken.
+    pub(crate) fn outlook_of_read(&self, read: &Read, now: Moment, out: &mut Vec<u64>) {
+        let undisturbed = read.changes == self.changes;
+        out.extend([
+            u64::from(undisturbed),
+            distance(read.sent.max(self.read_not_before), now, Duration::ZERO),
+        ]);
+    }
+
+    /// What decides how an answer to `write` is taken.
+    pub(crate) fn outlook_of_write(&self, write: &Write, now: Moment, names: &mut Names, out: &mut Vec<u64>) {
+        out.extend([write.purpose as u64, distance(write.sent, now, self.config.hold())]);
+        match &write.base {
+            None => out.push(0),
+            Some(base) => {
+                out.push(1);
+                names.version(base, out);
+            }
+        }
+        names.record(&write.record, out);
+    }
+}

@@ -1,0 +1,82 @@
+//! Names for what a model's world is full of: versions, objects, records, moments, each told apart from its kind and from nothing else.
+
+use std::time::Duration;
+
+use crate::{Moment, Record, Version};
+
+/// Names for versions, objects and records that do not depend on how many there were before.
+#[derive(Debug, Default)]
+pub(crate) struct Names {
+    /// Revisions in order: one is called by its place among those that somebody still knows.
+    revisions: Vec<u64>,
+    objects: Vec<u64>,
+    records: Vec<u64>,
+    /// Records that somebody may still read: those of the server, and of what is under way.
+    alive: Vec<u64>,
+}
+
+impl Names {
+    /// Names for a world in which these records may still be read.
+    pub(crate) fn among<'r>(alive: impl IntoIterator<Item = &'r Record>) -> Self {
+        Self { alive: alive.into_iter().map(essence).collect(), ..Self::default() }
+    }
+
+    /// These are the revisions that somebody knows.
+    pub(crate) fn rank(&mut self, mut revisions: Vec<u64>) {
+        revisions.sort_unstable();
+        revisions.dedup();
+        self.revisions = revisions;
+    }
+
+    /// Whether anybody may still read this record.
+    pub(crate) fn is_alive(&self, record: &Record) -> bool {
+        self.alive.contains(&essence(record))
+    }
+
+    pub(crate) fn version(&mut self, version: &Version, out: &mut Vec<u64>) {
+        out.push(place(&mut self.objects, digest(version.uid.as_bytes())));
+        let revision = revision(version);
+        out.push(self.revisions.partition_point(|known| *known < revision) as u64);
+    }
+
+    /// What makes a record different: which write it is of, or when it was written if it has no name, who holds and for how long.
+    pub(crate) fn record(&mut self, record: &Record, out: &mut Vec<u64>) {
+        out.push(place(&mut self.records, essence(record)));
+        out.push(digest(record.holder.as_bytes()));
+        out.push(u64::from(record.lease_duration_seconds.unsigned_abs()));
+    }
+}
+
+/// What tells a record from all others.
+fn essence(record: &Record) -> u64 {
+    match &record.write_id {
+        Some(id) => digest(id.as_bytes()),
+        None => record.renew_time.map_or(0, |time| digest(&time.as_microsecond().to_le_bytes())),
+    }
+}
+
+/// The place of `one` in `known`, behind which it is put if it is new.
+fn place(known: &mut Vec<u64>, one: u64) -> u64 {
+    let place = known.iter().position(|other| *other == one);
+    place.unwrap_or_else(|| {
+        known.push(one);
+        known.len() - 1
+    }) as u64
+}
+
+pub(crate) fn revision(version: &Version) -> u64 {
+    version.resource_version.parse().expect("the versions of the model are numbers")
+}
+
+/// FNV-1a.
+fn digest(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+}
+
+/// How far `moment` is from `now`; what is longer ago than `horizon` is as good as any older.
+pub(crate) fn distance(moment: Moment, now: Moment, horizon: Duration) -> u64 {
+    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX / 4);
+    if moment > now { millis(moment.since(now)) * 2 + 1 } else { millis(now.since(moment).min(horizon)) * 2 }
+}

@@ -1,0 +1,44 @@
+//! Planted: bugs on purpose, by which the checks are checked. `cargo xtask planted` puts each into the election and must see it found; where one
+//! goes, the code asks whether it is [`planted`]. Never in a build without `cfg(wq_plant)`.
+
+/// Whether this bug is in the election now.
+#[cfg(not(wq_plant))]
+#[inline(always)]
+pub(crate) const fn planted(_bug: &str) -> bool {
+    false
+}
+
+/// Whether this bug is in the election now: `WQ_PLANT` names it.
+#[cfg(wq_plant)]
+pub(crate) fn planted(bug: &str) -> bool {
+    use std::sync::LazyLock;
+
+    static CHOSEN: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("WQ_PLANT").ok());
+    debug_assert!(PLANTED_BUGS.iter().any(|(known, _)| *known == bug), "{bug} is not in the list");
+    CHOSEN.as_deref() == Some(bug)
+}
+
+/// Every bug that can be planted, and what is wrong with it in place.
+#[cfg(wq_plant)]
+pub const PLANTED_BUGS: &[(&str, &str)] = &[
+    ("anchor-at-reply", "a hold counts from the answer, not from the sending"),
+    ("anchor-at-retry", "a write found by reading counts from the sending of a later one"),
+    ("early-take-over", "a lease is taken a second before it has run out"),
+    ("own-duration", "a candidate waits for its own lease's duration, not the record's"),
+    ("release-before-stop", "the lease is given back when a stop is asked for, and the work goes on"),
+    ("release-unasked-whose", "a release goes on when somebody else is found to hold the lease"),
+    ("no-wait-after-deletion", "a lease that is gone is made again at once, whoever held it"),
+    (
+        "deletion-hides-take-over",
+        "a candidate that had the lease last makes it again at once, however long ago that was",
+    ),
+    ("conflict-is-success", "a renewal that meets a conflict counts as done"),
+    ("guard-without-clock", "the guard is a flag, and asks no clock"),
+    ("late-success", "the answer to a renewal revives a term that has ended"),
+    ("fence-by-transitions", "fence tokens are compared by how often the lease changed hands"),
+    ("wait-not-restarted", "a renewal of the holder does not begin a candidate's wait anew"),
+    ("failure-extends", "a failed renewal moves the end of the term out"),
+    ("stop-strands", "a stop while an acquisition is unanswered looks for nothing"),
+    ("foreign-news-ignored", "a leader that reads another holder goes on"),
+    ("identity-is-claim", "a record that names its identity is taken for its own"),
+];

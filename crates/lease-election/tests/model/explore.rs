@@ -1,0 +1,173 @@
+//! Breadth-first search through every state of a world, on all processors, with the shortest way to what must never be.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use crate::world::{Elector, Rules, Step, World, Wrong};
+
+/// A state by 64 bits of its outlook. Of 20 million states two are confused with a probability of 1 in 100,000, and then one is not looked at.
+type Print = u64;
+
+/// A print is as good as random already.
+#[derive(Default)]
+struct AsIs(u64);
+
+impl Hasher for AsIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("only prints are keys");
+    }
+    fn write_u64(&mut self, print: u64) {
+        self.0 = print;
+    }
+}
+
+/// How a state was reached first.
+type Origins = HashMap<Print, (Print, Step), BuildHasherDefault<AsIs>>;
+
+const SHARDS: usize = 256;
+
+/// What a search found.
+pub(crate) struct Found {
+    pub(crate) states: usize,
+    pub(crate) steps: usize,
+    /// Length of the shortest way to the farthest state.
+    pub(crate) depth: usize,
+    /// Whether every state was looked at.
+    pub(crate) complete: bool,
+    pub(crate) wrong: Option<(Vec<Step>, Wrong)>,
+}
+
+/// What a look at a state says.
+type Look<'p, E> = dyn Fn(Print, &World<E>) -> Result<(), Wrong> + Sync + 'p;
+
+/// States that are to be looked at.
+type Frontier<E> = Vec<(Print, World<E>)>;
+
+/// What is played, and how electors are made when they are started again.
+pub(crate) struct Play<'p, E: Elector> {
+    pub(crate) rules: &'p Rules,
+    pub(crate) start: World<E>,
+    pub(crate) restart: &'p (dyn Fn(u8, u8) -> E + Sync),
+    /// The search stops beyond so many states.
+    pub(crate) bound: usize,
+    /// Looks at a state and says what is wrong with it, besides what the steps say.
+    pub(crate) look: &'p Look<'p, E>,
+}
+
+fn print_of<E: Elector>(world: &World<E>, rules: &Rules, words: &mut Vec<u64>) -> Print {
+    words.clear();
+    world.outlook(rules, words);
+    let mut hasher = DefaultHasher::new();
+    for word in words.iter() {
+        hasher.write_u64(*word);
+    }
+    hasher.finish()
+}
+
+pub(crate) fn explore<E>(play: &Play<'_, E>) -> Found
+where
+    E: Elector + Send + Sync,
+    E::Read: Send + Sync,
+    E::Write: Send + Sync,
+{
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let origins: Vec<Mutex<Origins>> = (0..SHARDS).map(|_| Mutex::default()).collect();
+    let first = print_of(&play.start, play.rules, &mut Vec::new());
+    shard(&origins, first).insert(first, (first, Step::Tick));
+    let (states, steps) = (AtomicUsize::new(1), AtomicUsize::new(0));
+    let wrong: Mutex<Option<(Print, Option<Step>, Wrong)>> = Mutex::new(None);
+    let full = AtomicBool::new(false);
+    let mut frontier = vec![(first, play.start.clone())];
+    let mut depth = 0;
+    while !frontier.is_empty() && !full.load(Relaxed) && locked(&wrong).is_none() {
+        let chunks: Vec<Mutex<Frontier<E>>> = {
+            let mut chunks = Vec::new();
+            let mut rest = frontier;
+            while !rest.is_empty() {
+                let tail = rest.split_off(rest.len().saturating_sub(512));
+                chunks.push(Mutex::new(tail));
+            }
+            chunks
+        };
+        let next_chunk = AtomicUsize::new(0);
+        let work = || {
+            let (mut next, mut todo, mut words) = (Vec::new(), Vec::new(), Vec::new());
+            while let Some(chunk) = chunks.get(next_chunk.fetch_add(1, Relaxed)) {
+                for (print, world) in std::mem::take(&mut *locked(chunk)) {
+                    if let Err(found) = (play.look)(print, &world) {
+                        locked(&wrong).get_or_insert((print, None, found));
+                    }
+                    todo.clear();
+                    world.steps(play.rules, &mut todo);
+                    for step in &todo {
+                        steps.fetch_add(1, Relaxed);
+                        let mut after = world.clone();
+                        if let Err(found) = after.step(play.rules, *step, &play.restart) {
+                            locked(&wrong).get_or_insert((print, Some(*step), found));
+                            continue;
+                        }
+                        let reached = print_of(&after, play.rules, &mut words);
+                        if let Entry::Vacant(vacant) = shard(&origins, reached).entry(reached) {
+                            vacant.insert((print, *step));
+                            next.push((reached, after));
+                            if states.fetch_add(1, Relaxed) >= play.bound {
+                                full.store(true, Relaxed);
+                            }
+                        }
+                    }
+                }
+                if full.load(Relaxed) {
+                    break;
+                }
+            }
+            next
+        };
+        frontier = thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            workers
+                .into_iter()
+                .flat_map(|worker| worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        });
+        depth += 1;
+    }
+    let wrong = locked(&wrong).take().map(|(at, last, found)| {
+        let mut way = way_to(&origins, first, at);
+        way.extend(last);
+        (way, found)
+    });
+    Found {
+        states: states.into_inner(),
+        steps: steps.into_inner(),
+        depth,
+        complete: !full.into_inner() && wrong.is_none(),
+        wrong,
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn shard(origins: &[Mutex<Origins>], print: Print) -> std::sync::MutexGuard<'_, Origins> {
+    locked(&origins[usize::try_from(print >> 56).unwrap_or(0) % SHARDS])
+}
+
+fn way_to(origins: &[Mutex<Origins>], first: Print, mut at: Print) -> Vec<Step> {
+    let mut way = Vec::new();
+    while at != first {
+        let Some((before, step)) = shard(origins, at).get(&at).copied() else { break };
+        way.push(step);
+        at = before;
+    }
+    way.reverse();
+    way
+}

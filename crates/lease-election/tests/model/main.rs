@@ -1,0 +1,54 @@
+//! Model: every state that the shipped protocol can get into with one Lease, two or three electors, and all that can go wrong between them.
+//!
+//! The protocol is private, and pure: its very files are part of this program. `ELECTION_MODEL`: `quick` (the default) stops each search early,
+//! `full` looks at every state of the small worlds, `long` at those of the large ones as well.
+#![allow(
+    dead_code,
+    unused_imports,
+    unreachable_pub,
+    unnameable_types,
+    missing_docs,
+    reason = "files of the library, of which a part is asked"
+)]
+#![expect(clippy::print_stdout, reason = "a program that reports")]
+
+#[path = "../../src"]
+mod shipped {
+    pub(crate) mod candidate;
+    pub(crate) mod clock;
+    pub(crate) mod config;
+    pub(crate) mod decide;
+    pub(crate) mod error;
+    pub(crate) mod loss;
+    pub(crate) mod observation;
+    pub(crate) mod planted;
+    pub(crate) mod record;
+    pub(crate) mod store;
+    pub(crate) mod version;
+}
+
+mod client_go;
+mod explore;
+mod ours;
+mod scenarios;
+mod world;
+
+use shipped::candidate::outlook::names;
+use shipped::{candidate, clock, config, decide, error, loss, observation, planted, record, store, version};
+
+use clock::{Clock, Moment, Sleep};
+use config::Config;
+use error::StoreError;
+use record::{Record, StoredLease};
+use store::{LeaseEvent, LeaseEvents, LeaseStore};
+use version::{FenceToken, Version};
+
+fn main() -> std::process::ExitCode {
+    let effort = match std::env::var("ELECTION_MODEL").as_deref() {
+        Ok("full") => scenarios::Effort::Full,
+        Ok("long") => scenarios::Effort::Long,
+        _ => scenarios::Effort::Quick,
+    };
+    let only = std::env::args().nth(1).filter(|arg| !arg.starts_with('-'));
+    scenarios::play_all(effort, only.as_deref())
+}

@@ -1,0 +1,176 @@
+//! The protocol that ships, in the world of the model: the very `Candidate` that the driver asks.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::candidate::{Action, Candidate, News, Purpose, Read, Write};
+use crate::config::Config;
+use crate::names::{Names, revision};
+use crate::observation::Observation;
+use crate::world::{Elector, Kind, Todo, Told};
+use crate::{LeaseEvent, Moment, Record, StoreError, StoredLease, Version};
+
+/// Durations in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Terms {
+    pub(crate) lease: u64,
+    pub(crate) interval: u64,
+    pub(crate) timeout: u64,
+    pub(crate) margin: u64,
+    pub(crate) drift_ppm: u32,
+}
+
+impl Terms {
+    pub(crate) fn elector(self, identity: &str, seed: u64) -> Ours {
+        let seconds = Duration::from_secs;
+        let config = Config::builder("ns", "lease")
+            .identity(identity)
+            .lease_duration(seconds(self.lease))
+            .renew_interval(seconds(self.interval))
+            .request_timeout(seconds(self.timeout))
+            .stop_margin(seconds(self.margin))
+            .clock_drift_ppm(self.drift_ppm)
+            .takeover_jitter(Duration::ZERO)
+            .build()
+            .expect("a configuration that is safe");
+        Ours { candidate: Candidate::new(&config, seed), polite: false }
+    }
+}
+
+fn kind(purpose: Purpose) -> Kind {
+    match purpose {
+        Purpose::Acquire => Kind::Acquire,
+        Purpose::Renew => Kind::Renew,
+        Purpose::Release => Kind::Release,
+    }
+}
+
+fn told(news: News) -> Told {
+    match news {
+        News::Nothing => Told::Nothing,
+        News::Acquired(tenure) => {
+            let version = Version::new(tenure.fence.uid, tenure.fence.resource_version);
+            Told::Began(revision(&version), tenure.until)
+        }
+        News::Renewed(until) => Told::Extended(until),
+        News::Ended(_) => Told::Over,
+        News::Released => Told::Released,
+    }
+}
+
+/// A candidate that waits for politeness' sake only when it is told to: see `forget_manners`.
+#[derive(Clone)]
+pub(crate) struct Ours {
+    candidate: Candidate,
+    polite: bool,
+}
+
+impl Ours {
+    fn after<R>(&mut self, result: R) -> R {
+        if !self.polite {
+            self.candidate.forget_manners();
+        }
+        result
+    }
+}
+
+impl Elector for Ours {
+    type Read = Read;
+    type Write = Write;
+
+    fn todo(&self, now: Moment) -> Option<Todo> {
+        match self.candidate.action(now, true) {
+            Action::Read => Some(Todo::Read),
+            Action::Write(purpose) => Some(Todo::Write(kind(purpose))),
+            Action::Wait(_) => None,
+        }
+    }
+
+    fn begin_read(&mut self, now: Moment) -> Read {
+        let read = self.candidate.begin_read(now);
+        self.after(read)
+    }
+
+    fn begin_write(&mut self, now: Moment, kind: Kind) -> Write {
+        let purpose = match kind {
+            Kind::Acquire => Purpose::Acquire,
+            Kind::Renew => Purpose::Renew,
+            Kind::Release => Purpose::Release,
+        };
+        let write = self.candidate.begin_write(now, Timestamp::UNIX_EPOCH, purpose);
+        self.after(write)
+    }
+
+    fn draft(write: &Write) -> (Kind, Option<&Version>, &Record) {
+        (kind(write.purpose), write.base.as_ref(), &write.record)
+    }
+
+    fn tick(&mut self, now: Moment) -> Told {
+        let news = self.candidate.tick(now);
+        self.after(told(news))
+    }
+
+    fn read(&mut self, now: Moment, read: Read, answer: Result<Option<StoredLease>, StoreError>) -> Told {
+        let news = self.candidate.read(now, read, answer);
+        self.after(told(news))
+    }
+
+    fn wrote(&mut self, now: Moment, write: &Write, answer: Result<StoredLease, StoreError>) -> Told {
+        let news = self.candidate.wrote(now, write, answer);
+        self.after(told(news))
+    }
+
+    fn heard(&mut self, now: Moment, event: LeaseEvent) -> Told {
+        let news = self.candidate.heard(now, event);
+        self.after(told(news))
+    }
+
+    fn distrust(&mut self) {
+        self.candidate.distrust();
+    }
+
+    fn abdicate(&mut self) {
+        self.candidate.abdicate();
+    }
+
+    fn leave(&mut self) {
+        self.candidate.leave();
+    }
+
+    fn be_patient(&mut self, now: Moment) {
+        self.polite = true;
+        self.candidate.remember_manners(now);
+    }
+
+    fn leads(&self) -> bool {
+        self.candidate.is_leading()
+    }
+
+    fn known(&self) -> Option<&StoredLease> {
+        match self.candidate.observation() {
+            Observation::Present { lease, .. } => Some(lease),
+            _ => None,
+        }
+    }
+
+    fn forget_lost(&mut self, names: &Names) {
+        self.candidate.forget_lost(names);
+    }
+
+    fn revisions(&self, names: &Names, out: &mut Vec<u64>) {
+        self.candidate.revisions(names, out);
+    }
+
+    fn outlook(&self, now: Moment, names: &mut Names, out: &mut Vec<u64>) {
+        self.candidate.outlook(now, names, out);
+    }
+
+    fn outlook_of_read(&self, read: &Read, now: Moment, out: &mut Vec<u64>) {
+        self.candidate.outlook_of_read(read, now, out);
+    }
+
+    fn outlook_of_write(&self, write: &Write, now: Moment, names: &mut Names, out: &mut Vec<u64>) {
+        self.candidate.outlook_of_write(write, now, names, out);
+    }
+}

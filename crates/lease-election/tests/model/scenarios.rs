@@ -1,0 +1,167 @@
+//! The worlds that are searched: what may happen in each, and how much of it is looked at.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::client_go::ClientGo;
+use crate::explore::{Found, Play, explore};
+use crate::ours::{Ours, Terms};
+use crate::world::{Rules, World, Wrong};
+
+/// How far the searches go.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Effort {
+    Quick,
+    Full,
+    Long,
+}
+
+impl Effort {
+    /// How many states of a world are looked at that has all of them looked at from effort `all` on.
+    fn bound(self, all: Self) -> usize {
+        match self {
+            Self::Quick => 12_000,
+            effort if effort >= all => 400_000_000,
+            _ => 60_000,
+        }
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Nothing but lost requests, lost answers and pauses: those are in every world.
+fn pauses() -> Rules {
+    Rules {
+        tick: vec![SECOND; 2],
+        margin: SECOND,
+        punctual: None,
+        late_writes: false,
+        watches: false,
+        stale_events: false,
+        doubled_writes: false,
+        touches: false,
+        strangers: false,
+        deletions: false,
+        work_ends: false,
+        restarts: 0,
+    }
+}
+
+struct Scenario {
+    name: &'static str,
+    /// From which effort on all of its states are looked at.
+    all: Effort,
+    terms: Terms,
+    rules: Rules,
+    /// All electors have one identity, as two processes by mistake, or two lives of one.
+    one_identity: bool,
+}
+
+fn scenarios() -> Vec<Scenario> {
+    let terms = Terms { lease: 4, interval: 1, timeout: 1, margin: 1, drift_ppm: 0 };
+    let world = |name, all, rules| Scenario { name, all, terms, rules, one_identity: false };
+    vec![
+        world("late writes", Effort::Full, Rules { late_writes: true, ..pauses() }),
+        world("watches", Effort::Full, Rules { watches: true, ..pauses() }),
+        world("strangers", Effort::Full, Rules { strangers: true, ..pauses() }),
+        world("deletions", Effort::Full, Rules { deletions: true, ..pauses() }),
+        world("labels", Effort::Long, Rules { touches: true, ..pauses() }),
+        world("doubled writes", Effort::Long, Rules { doubled_writes: true, ..pauses() }),
+        world("releases", Effort::Long, Rules { work_ends: true, late_writes: true, ..pauses() }),
+        world("stale events", Effort::Long, Rules { watches: true, stale_events: true, ..pauses() }),
+        world(
+            "deletions that are told",
+            Effort::Long,
+            Rules { deletions: true, watches: true, stale_events: true, ..pauses() },
+        ),
+        Scenario {
+            one_identity: true,
+            ..world(
+                "restarts under one identity",
+                Effort::Long,
+                Rules { restarts: 1, late_writes: true, ..pauses() },
+            )
+        },
+        // The slow clock leads or follows: the tenth that the configuration allows for, either way.
+        Scenario {
+            terms: Terms { lease: 5, drift_ppm: 100_000, ..terms },
+            ..world(
+                "clocks that drift",
+                Effort::Long,
+                Rules { tick: vec![SECOND * 9 / 10, SECOND * 11 / 10], ..pauses() },
+            )
+        },
+        world(
+            "releases, watches, late and doubled writes",
+            Effort::Long,
+            Rules { work_ends: true, watches: true, doubled_writes: true, late_writes: true, ..pauses() },
+        ),
+        world("three electors", Effort::Long, Rules { tick: vec![SECOND; 3], ..pauses() }),
+    ]
+}
+
+pub(crate) fn play_all(effort: Effort, only: Option<&str>) -> ExitCode {
+    let (mut states, mut bad) = (0, 0);
+    for scenario in scenarios() {
+        if only.is_some_and(|only| !scenario.name.contains(only)) {
+            continue;
+        }
+        let found = play(&scenario, effort);
+        states += found.states;
+        let reach = if found.complete { "all" } else { "a part" };
+        println!(
+            "model: {:<44} {:>9} states ({reach}), {:>10} steps, {} deep",
+            scenario.name, found.states, found.steps, found.depth
+        );
+        if let Some((way, wrong)) = found.wrong {
+            bad += 1;
+            for step in way {
+                println!("    {step:?}");
+            }
+            println!("    {wrong}");
+            if effort == Effort::Quick {
+                break;
+            }
+        } else if !found.complete && effort >= scenario.all {
+            bad += 1;
+        }
+    }
+    println!("model: {states} states, {bad} of the worlds go wrong");
+    if only.is_none() && bad == 0 && !client_go_splits() {
+        println!("model: it does not see that client-go's rules split");
+        return ExitCode::FAILURE;
+    }
+    if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn play(scenario: &Scenario, effort: Effort) -> Found {
+    let rules = &scenario.rules;
+    let restart = |node: u8, lives: u8| {
+        let identity = if scenario.one_identity { "a" } else { ["a", "b", "c"][usize::from(node)] };
+        scenario.terms.elector(identity, u64::from(node) * 10 + u64::from(lives))
+    };
+    let electors = (0..).zip(&rules.tick).map(|(node, _)| restart(node, 0));
+    // A lease, what is waited for after failures, and for an event.
+    let patience = u32::try_from(scenario.terms.lease + 8).unwrap_or(u32::MAX);
+    let look = |print: u64, world: &World<Ours>| -> Result<(), Wrong> {
+        if print.is_multiple_of(64) { world.clone().settle(rules, patience) } else { Ok(()) }
+    };
+    explore(&Play {
+        rules,
+        start: World::new(electors),
+        restart: &restart,
+        bound: effort.bound(scenario.all),
+        look: &look,
+    })
+}
+
+/// Whether the search sees two leaders under client-go's rules: a search that sees nothing there proves nothing here.
+fn client_go_splits() -> bool {
+    let elector =
+        |node: u8, _: u8| ClientGo::new(if node == 0 { "a" } else { "b" }, SECOND * 6, SECOND * 4, SECOND);
+    let rules = Rules { punctual: Some(SECOND * 2), margin: Duration::ZERO, ..pauses() };
+    let start = World::new([elector(0, 0), elector(1, 0)]);
+    let found =
+        explore(&Play { rules: &rules, start, restart: &elector, bound: 1_000_000, look: &|_, _| Ok(()) });
+    found.wrong.is_some_and(|(_, wrong)| wrong.0.contains("lead at the same time"))
+}

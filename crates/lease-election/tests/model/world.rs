@@ -1,0 +1,854 @@
+//! The world of the model: one Lease, a few electors, and everything that may happen between them. Whoever plays it says which rules the
+//! electors go by ([`Elector`]); what must never be is checked in each step.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::names::{Names, distance, revision};
+use crate::{LeaseEvent, Moment, Record, StoreError, StoredLease, Version};
+
+/// What a write is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Acquire,
+    Renew,
+    Release,
+}
+
+/// What an elector does when it is its turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Todo {
+    Read,
+    Write(Kind),
+}
+
+/// What an input meant to an elector.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Told {
+    Nothing,
+    /// It leads: from this revision on, until then.
+    Began(u64, Moment),
+    /// It leads until then.
+    Extended(Moment),
+    Over,
+    Released,
+}
+
+/// The rules that an elector goes by, without clock and I/O.
+pub(crate) trait Elector: Clone {
+    type Read: Clone;
+    type Write: Clone;
+
+    /// What is due now.
+    fn todo(&self, now: Moment) -> Option<Todo>;
+    fn begin_read(&mut self, now: Moment) -> Self::Read;
+    fn begin_write(&mut self, now: Moment, kind: Kind) -> Self::Write;
+    /// The version that a write is conditional on, and what it writes.
+    fn draft(write: &Self::Write) -> (Kind, Option<&Version>, &Record);
+    fn tick(&mut self, now: Moment) -> Told;
+    fn read(
+        &mut self,
+        now: Moment,
+        read: Self::Read,
+        answer: Result<Option<StoredLease>, StoreError>,
+    ) -> Told;
+    fn wrote(&mut self, now: Moment, write: &Self::Write, answer: Result<StoredLease, StoreError>) -> Told;
+    fn heard(&mut self, now: Moment, event: LeaseEvent) -> Told;
+    /// The watch broke.
+    fn distrust(&mut self);
+    /// The term is over, whatever the elector knows.
+    fn abdicate(&mut self);
+    /// The lease is to be given back.
+    fn leave(&mut self);
+    /// From now on all is well, and waits for politeness' sake are waited for.
+    fn be_patient(&mut self, now: Moment);
+    fn leads(&self) -> bool;
+    /// The Lease as it was last seen.
+    fn known(&self) -> Option<&StoredLease>;
+
+    /// Forgets writes that nobody can see any more.
+    fn forget_lost(&mut self, names: &Names);
+    fn revisions(&self, names: &Names, out: &mut Vec<u64>);
+    fn outlook(&self, now: Moment, names: &mut Names, out: &mut Vec<u64>);
+    fn outlook_of_read(&self, read: &Self::Read, now: Moment, out: &mut Vec<u64>);
+    fn outlook_of_write(&self, write: &Self::Write, now: Moment, names: &mut Names, out: &mut Vec<u64>);
+}
+
+/// What may happen, and how much of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    /// From one step of the clocks to the next, for each elector.
+    pub(crate) tick: Vec<Duration>,
+    /// What work may go on for after its term.
+    pub(crate) margin: Duration,
+    /// The longest that a request takes, if no process ever pauses; with `None` any process may stand still at any time for any time.
+    pub(crate) punctual: Option<Duration>,
+    /// Writes that were given up may still be applied.
+    pub(crate) late_writes: bool,
+    /// A watch tells of changes; or else nothing but reads.
+    pub(crate) watches: bool,
+    /// Events come late, twice or after newer ones.
+    pub(crate) stale_events: bool,
+    /// A write that was applied is answered with a conflict, because a proxy sent it twice.
+    pub(crate) doubled_writes: bool,
+    /// Somebody changes a label.
+    pub(crate) touches: bool,
+    /// A stranger writes itself into the Lease.
+    pub(crate) strangers: bool,
+    /// Somebody deletes the Lease when all know whose it is.
+    pub(crate) deletions: bool,
+    /// Work ends by itself, and the lease is given back.
+    pub(crate) work_ends: bool,
+    /// How often a process is killed and started again.
+    pub(crate) restarts: u8,
+}
+
+/// One thing that happens.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Step {
+    Tick,
+    Send(u8),
+    Arrive(u8),
+    Answer(u8),
+    Doubt(u8),
+    Lose(u8),
+    GiveUp(u8),
+    Late(u8),
+    Hear(u8),
+    HearOld(u8),
+    HearGone(u8, bool),
+    Break(u8),
+    Wake(u8),
+    Join(u8),
+    Finish(u8),
+    Leave(u8),
+    Restart(u8),
+    Touch,
+    Stranger,
+    Delete,
+}
+
+/// The work of a term: it goes on until it has been joined, and has effects for no longer than the margin after `until`.
+#[derive(Clone, Debug)]
+pub(crate) struct Work {
+    pub(crate) until: Moment,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Phase {
+    Campaign,
+    Lead,
+    /// The term is over, and its work is still to be joined.
+    Drain,
+    /// The work has ended, an answer is waited for before the release.
+    Wind,
+    Release,
+}
+
+/// A request under way.
+#[derive(Clone)]
+pub(crate) enum Call<E: Elector> {
+    Read(E::Read, Option<Option<StoredLease>>),
+    Write(E::Write, Option<Result<StoredLease, StoreError>>),
+}
+
+#[derive(Clone)]
+pub(crate) struct Flight<E: Elector> {
+    pub(crate) call: Call<E>,
+    sent: Moment,
+}
+
+#[derive(Clone)]
+pub(crate) struct Node<E: Elector> {
+    pub(crate) elector: E,
+    pub(crate) flight: Option<Flight<E>>,
+    /// A write that was given up and may still be applied.
+    late: Option<E::Write>,
+    pub(crate) work: Option<Work>,
+    pub(crate) phase: Phase,
+    restarts: u8,
+}
+
+/// A state of everything.
+#[derive(Clone)]
+pub(crate) struct World<E: Elector> {
+    pub(crate) ticks: u32,
+    pub(crate) lease: Option<StoredLease>,
+    /// The version before this one.
+    previous: Option<StoredLease>,
+    /// The last state of an object that is gone.
+    gone: Option<StoredLease>,
+    /// Who wrote the Lease last.
+    writer: Option<u8>,
+    revision: u64,
+    objects: u64,
+    /// The greatest revision that began a term.
+    fence: u64,
+    pub(crate) nodes: Vec<Arc<Node<E>>>,
+}
+
+/// What must never be, and was.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Wrong(pub(crate) String);
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+fn wrong<T>(what: String) -> Result<T, Wrong> {
+    Err(Wrong(what))
+}
+
+/// The clocks of the world start here, so that nothing lies before them.
+const ORIGIN: Duration = Duration::from_secs(1000);
+
+pub(crate) fn name(node: u8) -> char {
+    char::from(b'A' + node)
+}
+
+impl<E: Elector> World<E> {
+    pub(crate) fn new(electors: impl IntoIterator<Item = E>) -> Self {
+        let node = |elector| {
+            Arc::new(Node {
+                elector,
+                flight: None,
+                late: None,
+                work: None,
+                phase: Phase::Campaign,
+                restarts: 0,
+            })
+        };
+        Self {
+            ticks: 0,
+            lease: None,
+            previous: None,
+            gone: None,
+            writer: None,
+            revision: 0,
+            objects: 0,
+            fence: 0,
+            nodes: electors.into_iter().map(node).collect(),
+        }
+    }
+
+    pub(crate) fn now(&self, rules: &Rules, node: u8) -> Moment {
+        Moment::from_origin(ORIGIN + rules.tick[usize::from(node)] * self.ticks)
+    }
+
+    fn at(&self, node: u8) -> &Node<E> {
+        &self.nodes[usize::from(node)]
+    }
+
+    fn at_mut(&mut self, node: u8) -> &mut Node<E> {
+        Arc::make_mut(&mut self.nodes[usize::from(node)])
+    }
+
+    /// Whether the work of a node may have effects now.
+    pub(crate) fn acts(&self, rules: &Rules, node: u8) -> bool {
+        let now = self.now(rules, node);
+        self.at(node).work.as_ref().is_some_and(|work| now < work.until.after(rules.margin))
+    }
+
+    /// Whether a node's guard says yes.
+    pub(crate) fn is_valid(&self, rules: &Rules, node: u8) -> bool {
+        let now = self.now(rules, node);
+        let node = self.at(node);
+        node.phase == Phase::Lead && node.work.as_ref().is_some_and(|work| now < work.until)
+    }
+
+    pub(crate) fn everybody(&self) -> std::ops::Range<u8> {
+        0..u8::try_from(self.nodes.len()).expect("a few")
+    }
+
+    /// Everything that may happen next.
+    pub(crate) fn steps(&self, rules: &Rules, out: &mut Vec<Step>) {
+        let mut prompt = true;
+        for i in self.everybody() {
+            let node = self.at(i);
+            let now = self.now(rules, i);
+            if node.late.is_some() {
+                out.push(Step::Late(i));
+            }
+            if rules.watches && node.phase != Phase::Drain {
+                self.events(rules, i, out);
+            }
+            if rules.punctual.is_none() {
+                // A routine read, or one because the watch broke.
+                out.push(Step::Break(i));
+            }
+            match node.phase {
+                Phase::Campaign | Phase::Lead | Phase::Release | Phase::Wind => {
+                    if let Some(flight) = &node.flight {
+                        let (arrived, is_applied, is_write) = match &flight.call {
+                            Call::Read(_, answer) => (answer.is_some(), false, false),
+                            Call::Write(_, answer) => (answer.is_some(), matches!(answer, Some(Ok(_))), true),
+                        };
+                        out.push(if arrived { Step::Answer(i) } else { Step::Arrive(i) });
+                        if is_applied && rules.doubled_writes {
+                            out.push(Step::Doubt(i));
+                        }
+                        out.push(Step::Lose(i));
+                        if rules.late_writes && is_write && !arrived {
+                            out.push(Step::GiveUp(i));
+                        }
+                        prompt &= rules.punctual.is_none_or(|longest| now < flight.sent.after(longest));
+                    } else if node.phase != Phase::Wind && node.elector.todo(now).is_some() {
+                        out.push(Step::Send(i));
+                        prompt = false;
+                    }
+                    if node.elector.clone().tick(now) == Told::Over {
+                        out.push(Step::Wake(i));
+                        prompt = false;
+                    }
+                }
+                Phase::Drain => {
+                    out.push(Step::Join(i));
+                    let done = node.work.as_ref().is_none_or(|work| now >= work.until.after(rules.margin));
+                    prompt &= !done;
+                }
+            }
+            match node.phase {
+                Phase::Lead if rules.work_ends => out.push(Step::Finish(i)),
+                Phase::Wind | Phase::Release => out.push(Step::Leave(i)),
+                _ => {}
+            }
+            if node.restarts < rules.restarts {
+                out.push(Step::Restart(i));
+            }
+        }
+        if let Some(lease) = &self.lease {
+            let seen = |node: &Arc<Node<E>>| node.elector.known().is_some_and(|k| k.version == lease.version);
+            if rules.touches && self.nodes.iter().any(seen) {
+                out.push(Step::Touch);
+            }
+            if rules.strangers && lease.record.holder != STRANGER {
+                out.push(Step::Stranger);
+            }
+            if rules.deletions && self.may_be_deleted() {
+                out.push(Step::Delete);
+            }
+        }
+        if prompt || rules.punctual.is_none() {
+            out.push(Step::Tick);
+        }
+    }
+
+    fn events(&self, rules: &Rules, i: u8, out: &mut Vec<Step>) {
+        let node = self.at(i);
+        let known = node.elector.known().map(|known| &known.version);
+        match &self.lease {
+            Some(lease) if known != Some(&lease.version) => out.push(Step::Hear(i)),
+            _ => {}
+        }
+        if self.lease.is_none() && self.gone.is_some() || rules.stale_events && self.gone.is_some() {
+            out.extend([Step::HearGone(i, true), Step::HearGone(i, false)]);
+        }
+        if rules.stale_events && self.previous.is_some() {
+            out.push(Step::HearOld(i));
+        }
+    }
+
+    /// The assumption that is stated about deletions: all candidates have seen a Lease, and nobody is about to make another.
+    fn may_be_deleted(&self) -> bool {
+        self.everybody().all(|i| {
+            let node = self.at(i);
+            let creates = |write: &E::Write| E::draft(write).1.is_none();
+            let created = node.late.as_ref().is_some_and(creates)
+                || matches!(&node.flight, Some(Flight { call: Call::Write(write, None), .. }) if creates(write));
+            let knows = self.writer == Some(i) || node.elector.known().is_some();
+            knows && !created
+        })
+    }
+
+    /// Does a step.
+    ///
+    /// # Errors
+    /// What must never be has happened.
+    pub(crate) fn step(
+        &mut self,
+        rules: &Rules,
+        step: Step,
+        restart: &dyn Fn(u8, u8) -> E,
+    ) -> Result<(), Wrong> {
+        self.change(rules, step, restart)?;
+        if let Step::Lose(i) | Step::Late(i) | Step::Answer(i) | Step::Leave(i) = step {
+            let names = self.names(rules);
+            self.at_mut(i).elector.forget_lost(&names);
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, rules: &Rules, step: Step, restart: &dyn Fn(u8, u8) -> E) -> Result<(), Wrong> {
+        match step {
+            Step::Tick => {
+                self.ticks += 1;
+                Ok(())
+            }
+            Step::Send(i) => self.send(rules, i),
+            Step::Arrive(i) => self.arrive(rules, i),
+            Step::Answer(i) | Step::Doubt(i) | Step::Lose(i) | Step::GiveUp(i) => self.answer(rules, step, i),
+            Step::Late(i) => {
+                if let Some(write) = self.at_mut(i).late.take() {
+                    let _ = self.apply(rules, i, &write)?;
+                }
+                Ok(())
+            }
+            Step::Hear(i) => self.hear(rules, i, self.lease.clone().map(LeaseEvent::Changed)),
+            Step::HearOld(i) => self.hear(rules, i, self.previous.clone().map(LeaseEvent::Changed)),
+            Step::HearGone(i, told) => {
+                let last = if told { self.gone.clone() } else { None };
+                self.hear(rules, i, Some(LeaseEvent::Deleted(last)))
+            }
+            Step::Break(i) => {
+                self.at_mut(i).elector.distrust();
+                Ok(())
+            }
+            Step::Wake(i) => {
+                let now = self.now(rules, i);
+                let told = self.at_mut(i).elector.tick(now);
+                self.take_in(rules, i, told)
+            }
+            Step::Join(i) => {
+                let node = self.at_mut(i);
+                node.work = None;
+                node.phase = Phase::Campaign;
+                node.elector.abdicate();
+                Ok(())
+            }
+            Step::Finish(i) => {
+                let valid = self.is_valid(rules, i);
+                let node = self.at_mut(i);
+                node.work = None;
+                if valid && node.flight.is_some() {
+                    node.phase = Phase::Wind;
+                } else if valid {
+                    node.phase = Phase::Release;
+                    node.elector.leave();
+                } else {
+                    node.phase = Phase::Campaign;
+                    node.elector.abdicate();
+                }
+                Ok(())
+            }
+            Step::Leave(i) => {
+                let node = self.at_mut(i);
+                node.flight = None;
+                node.phase = Phase::Campaign;
+                node.elector.abdicate();
+                Ok(())
+            }
+            Step::Restart(i) => {
+                let node = self.at_mut(i);
+                let lives = node.restarts + 1;
+                let late = match node.flight.take().map(|flight| flight.call) {
+                    Some(Call::Write(write, None)) if rules.late_writes => Some(write),
+                    _ => node.late.take(),
+                };
+                let elector = restart(i, lives);
+                *node =
+                    Node { elector, flight: None, late, work: None, phase: Phase::Campaign, restarts: lives };
+                Ok(())
+            }
+            Step::Touch => {
+                if let Some(lease) = self.lease.clone() {
+                    let writer = self.writer;
+                    self.put(lease.record, writer);
+                }
+                Ok(())
+            }
+            Step::Stranger => {
+                self.put(stranger(self.revision), None);
+                Ok(())
+            }
+            Step::Delete => {
+                if let Some(lease) = self.lease.take() {
+                    self.revision += 1;
+                    let version = Version::new(lease.version.uid, self.revision.to_string());
+                    self.gone = Some(StoredLease { version, record: lease.record });
+                    self.previous = None;
+                    self.writer = None;
+                    self.forget_hopeless(rules);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn send(&mut self, rules: &Rules, i: u8) -> Result<(), Wrong> {
+        let now = self.now(rules, i);
+        let node = self.at_mut(i);
+        let told = node.elector.tick(now);
+        if told == Told::Over {
+            return self.take_in(rules, i, told);
+        }
+        let call = match node.elector.todo(now) {
+            Some(Todo::Read) => Call::Read(node.elector.begin_read(now), None),
+            Some(Todo::Write(kind)) => Call::Write(node.elector.begin_write(now, kind), None),
+            None => return Ok(()),
+        };
+        node.flight = Some(Flight { call, sent: now });
+        Ok(())
+    }
+
+    fn arrive(&mut self, rules: &Rules, i: u8) -> Result<(), Wrong> {
+        let Some(mut flight) = self.at_mut(i).flight.take() else { return Ok(()) };
+        match &mut flight.call {
+            Call::Read(_, answer) => *answer = Some(self.lease.clone()),
+            Call::Write(write, answer) => *answer = Some(self.apply(rules, i, write)?),
+        }
+        self.at_mut(i).flight = Some(flight);
+        Ok(())
+    }
+
+    fn answer(&mut self, rules: &Rules, step: Step, i: u8) -> Result<(), Wrong> {
+        let now = self.now(rules, i);
+        let node = self.at_mut(i);
+        let Some(flight) = node.flight.take() else { return Ok(()) };
+        let told = match flight.call {
+            Call::Read(read, answer) => {
+                let answer = answer.filter(|_| matches!(step, Step::Answer(_)));
+                node.elector.read(now, read, answer.ok_or_else(no_answer))
+            }
+            Call::Write(write, answer) => {
+                let answer = match (step, answer) {
+                    (Step::Answer(_), Some(answer)) => answer,
+                    (Step::Doubt(_), _) => Err(StoreError::Conflict),
+                    _ => Err(no_answer()),
+                };
+                if matches!(step, Step::GiveUp(_)) {
+                    node.late = Some(write.clone());
+                }
+                node.elector.wrote(now, &write, answer)
+            }
+        };
+        self.forget_hopeless(rules);
+        self.take_in(rules, i, told)
+    }
+
+    fn hear(&mut self, rules: &Rules, i: u8, event: Option<LeaseEvent>) -> Result<(), Wrong> {
+        let now = self.now(rules, i);
+        let Some(event) = event else { return Ok(()) };
+        let told = self.at_mut(i).elector.heard(now, event);
+        self.take_in(rules, i, told)
+    }
+
+    /// What follows from what an elector was told, and whether it may be.
+    fn take_in(&mut self, rules: &Rules, i: u8, told: Told) -> Result<(), Wrong> {
+        let now = self.now(rules, i);
+        let was_valid = self.is_valid(rules, i);
+        let fence = self.fence;
+        let phase = self.at(i).phase;
+        let node = self.at_mut(i);
+        match told {
+            Told::Nothing => {}
+            Told::Began(revision, until) => {
+                if phase != Phase::Campaign {
+                    return wrong(format!("{} begins a term in the middle of another", name(i)));
+                }
+                if revision <= fence {
+                    return wrong(format!(
+                        "{}'s term has the fence {revision}, and there was one with {fence}",
+                        name(i)
+                    ));
+                }
+                node.phase = Phase::Lead;
+                node.work = Some(Work { until });
+                self.fence = revision;
+            }
+            Told::Extended(until) => match &mut node.work {
+                Some(work) if was_valid => work.until = work.until.max(until),
+                _ if phase == Phase::Wind => {}
+                _ => return wrong(format!("{}'s term is extended after its end", name(i))),
+            },
+            Told::Over if phase == Phase::Lead => {
+                node.phase = Phase::Drain;
+                // Nobody waits for the answer any more; what was sent may arrive all the same.
+                if let Some(Flight { call: Call::Write(write, None), .. }) = node.flight.take()
+                    && rules.late_writes
+                {
+                    node.late = Some(write);
+                }
+                if let Some(work) = &mut node.work {
+                    work.until = work.until.min(now);
+                }
+            }
+            Told::Over | Told::Released => {
+                node.phase = Phase::Campaign;
+                node.flight = None;
+                node.elector.abdicate();
+            }
+        }
+        let node = self.at_mut(i);
+        if node.phase == Phase::Wind && node.flight.is_none() {
+            if node.elector.leads() {
+                node.phase = Phase::Release;
+                node.elector.leave();
+            } else {
+                node.phase = Phase::Campaign;
+                node.elector.abdicate();
+            }
+        }
+        self.nobody_else_acts(rules, i, "leads")
+    }
+
+    fn nobody_else_acts(&self, rules: &Rules, i: u8, what: &str) -> Result<(), Wrong> {
+        if what == "leads" && !self.acts(rules, i) {
+            return Ok(());
+        }
+        match self.everybody().find(|other| *other != i && self.acts(rules, *other)) {
+            Some(other) if what == "leads" => {
+                wrong(format!("{} and {} lead at the same time", name(other), name(i)))
+            }
+            Some(other) => wrong(format!("{} {what} while {} acts", name(i), name(other))),
+            None => Ok(()),
+        }
+    }
+
+    /// A write as the server sees it.
+    fn apply(
+        &mut self,
+        rules: &Rules,
+        i: u8,
+        write: &E::Write,
+    ) -> Result<Result<StoredLease, StoreError>, Wrong> {
+        let (kind, base, record) = E::draft(write);
+        let refused = match (base, &self.lease) {
+            (None, Some(_)) => Some(StoreError::Conflict),
+            (Some(_), None) => Some(StoreError::NotFound),
+            (Some(base), Some(lease)) if *base != lease.version => Some(StoreError::Conflict),
+            _ => None,
+        };
+        if let Some(refused) = refused {
+            return Ok(Err(refused));
+        }
+        if rules.punctual.is_none() {
+            let own = self.writer == Some(i);
+            match kind {
+                Kind::Acquire => self.nobody_else_acts(rules, i, "takes the lease")?,
+                Kind::Renew if !own => return wrong(format!("{} renews what it did not write", name(i))),
+                Kind::Release if !own => return wrong(format!("{} empties what it did not write", name(i))),
+                Kind::Release if self.at(i).work.is_some() && !matches!(self.at(i).phase, Phase::Lead) => {
+                    return wrong(format!("{} gives the lease back while its work goes on", name(i)));
+                }
+                Kind::Renew | Kind::Release => {}
+            }
+        }
+        Ok(Ok(self.put(record.clone(), Some(i))))
+    }
+
+    fn put(&mut self, record: Record, writer: Option<u8>) -> StoredLease {
+        self.revision += 1;
+        let uid = match &self.lease {
+            Some(lease) => {
+                self.gone = None;
+                lease.version.uid.clone()
+            }
+            None => {
+                self.objects += 1;
+                format!("u{}", self.objects)
+            }
+        };
+        let lease = StoredLease { version: Version::new(uid, self.revision.to_string()), record };
+        self.previous = self.lease.replace(lease.clone());
+        self.writer = writer;
+        for node in 0..self.nodes.len() {
+            if let Some(write) = &self.nodes[node].late
+                && E::draft(write).1.is_some()
+            {
+                Arc::make_mut(&mut self.nodes[node]).late = None;
+            }
+        }
+        lease
+    }
+
+    /// Drops late writes that can never be applied.
+    fn forget_hopeless(&mut self, rules: &Rules) {
+        for node in 0..self.nodes.len() {
+            if let Some(write) = &self.nodes[node].late {
+                let hopeless = match (E::draft(write).1, &self.lease) {
+                    (Some(base), Some(lease)) => *base != lease.version,
+                    (Some(_), None) => true,
+                    (None, lease) => lease.is_some() && !rules.deletions,
+                };
+                if hopeless {
+                    Arc::make_mut(&mut self.nodes[node]).late = None;
+                }
+            }
+        }
+    }
+
+    /// All is well from here on: what was under way is lost, answers come at once, and events if there is a watch.
+    ///
+    /// # Errors
+    /// Nobody leads after so many ticks, or not for good.
+    pub(crate) fn settle(mut self, rules: &Rules, patience: u32) -> Result<(), Wrong> {
+        let nobody = |_, _| unreachable!("nobody is killed while all is well");
+        for i in self.everybody() {
+            self.at_mut(i).late = None;
+            if self.at(i).flight.is_some() {
+                self.change(rules, Step::Lose(i), &nobody)?;
+            }
+            let now = self.now(rules, i);
+            self.at_mut(i).elector.be_patient(now);
+        }
+        for tick in 0..2 * patience {
+            // A node may have several things to do at one moment; none has many.
+            for i in self.everybody().chain(self.everybody()).chain(self.everybody()).chain(self.everybody())
+            {
+                let now = self.now(rules, i);
+                let known = self.at(i).elector.known().map(|known| known.version.clone());
+                if rules.watches
+                    && self.lease.is_some()
+                    && known != self.lease.as_ref().map(|l| l.version.clone())
+                {
+                    self.change(rules, Step::Hear(i), &nobody)?;
+                }
+                if self.at(i).elector.clone().tick(now) == Told::Over {
+                    self.change(rules, Step::Wake(i), &nobody)?;
+                }
+                if self.at(i).phase == Phase::Drain {
+                    self.change(rules, Step::Join(i), &nobody)?;
+                }
+                if self.at(i).elector.todo(now).is_some() {
+                    for step in [Step::Send(i), Step::Arrive(i), Step::Answer(i)] {
+                        self.change(rules, step, &nobody)?;
+                    }
+                }
+            }
+            if tick >= patience && !self.everybody().any(|i| self.is_valid(rules, i)) {
+                return wrong(format!("nobody leads {tick} ticks after all was well"));
+            }
+            self.ticks += 1;
+        }
+        Ok(())
+    }
+
+    /// What the server may still show, and to whom.
+    fn stored(&self, rules: &Rules) -> [Option<&StoredLease>; 3] {
+        let gone = self.gone.as_ref().filter(|_| rules.watches);
+        [
+            self.lease.as_ref(),
+            self.previous.as_ref().filter(|_| rules.stale_events),
+            gone.filter(|_| rules.stale_events || self.lease.is_none()),
+        ]
+    }
+
+    /// Names in which only the records have a part that somebody may still see.
+    fn names(&self, rules: &Rules) -> Names {
+        let mut alive: Vec<&Record> = Vec::with_capacity(8);
+        alive.extend(self.stored(rules).into_iter().flatten().map(|lease| &lease.record));
+        for node in &self.nodes {
+            match &node.flight {
+                Some(Flight { call: Call::Write(write, answer), .. }) => {
+                    alive.push(E::draft(write).2);
+                    alive.extend(answer.iter().flatten().map(|lease| &lease.record));
+                }
+                Some(Flight { call: Call::Read(_, Some(Some(lease))), .. }) => alive.push(&lease.record),
+                _ => {}
+            }
+            alive.extend(node.late.iter().map(|write| E::draft(write).2));
+        }
+        Names::among(alive)
+    }
+
+    /// All that decides what may happen from here on, as numbers.
+    pub(crate) fn outlook(&self, rules: &Rules, out: &mut Vec<u64>) {
+        let mut names = self.names(rules);
+        let mut known = vec![self.fence];
+        let stored = self.stored(rules);
+        known.extend(stored.iter().flatten().map(|lease| revision(&lease.version)));
+        for node in &self.nodes {
+            node.elector.revisions(&names, &mut known);
+            let under_way = match &node.flight {
+                Some(Flight { call: Call::Write(write, answer), .. }) => {
+                    if let Some(Ok(lease)) = answer {
+                        known.push(revision(&lease.version));
+                    }
+                    Some(write)
+                }
+                Some(Flight { call: Call::Read(_, Some(Some(lease))), .. }) => {
+                    known.push(revision(&lease.version));
+                    None
+                }
+                _ => None,
+            };
+            let writes = [under_way, node.late.as_ref()];
+            known.extend(writes.iter().flatten().filter_map(|write| E::draft(write).1).map(revision));
+        }
+        names.rank(known);
+        for lease in stored {
+            stored_outlook(lease, &mut names, out);
+        }
+        out.push(self.writer.map_or(9, u64::from));
+        names.version(&Version::new("", self.fence.to_string()), out);
+        for (i, node) in (0..).zip(&self.nodes) {
+            let now = self.now(rules, i);
+            node.elector.outlook(now, &mut names, out);
+            out.push(node.phase as u64);
+            out.push(u64::from(node.restarts));
+            out.push(node.work.as_ref().map_or(0, |work| 1 + distance(work.until, now, rules.margin)));
+            match &node.flight {
+                None => out.push(0),
+                Some(Flight { call: Call::Read(read, answer), sent }) => {
+                    out.push(1);
+                    node.elector.outlook_of_read(read, now, out);
+                    out.push(rules.punctual.map_or(0, |longest| distance(*sent, now, longest)));
+                    match answer {
+                        None => out.push(0),
+                        Some(lease) => stored_outlook(lease.as_ref(), &mut names, out),
+                    }
+                }
+                Some(Flight { call: Call::Write(write, answer), sent }) => {
+                    out.push(2);
+                    node.elector.outlook_of_write(write, now, &mut names, out);
+                    out.push(rules.punctual.map_or(0, |longest| distance(*sent, now, longest)));
+                    match answer {
+                        None => out.push(0),
+                        Some(Ok(lease)) => stored_outlook(Some(lease), &mut names, out),
+                        Some(Err(StoreError::Conflict)) => out.push(3),
+                        Some(Err(_)) => out.push(4),
+                    }
+                }
+            }
+            match &node.late {
+                None => out.push(0),
+                Some(write) => {
+                    out.push(1);
+                    node.elector.outlook_of_write(write, now, &mut names, out);
+                }
+            }
+        }
+    }
+}
+
+fn stored_outlook(lease: Option<&StoredLease>, names: &mut Names, out: &mut Vec<u64>) {
+    match lease {
+        None => out.push(1),
+        Some(lease) => {
+            out.push(2);
+            names.version(&lease.version, out);
+            names.record(&lease.record, out);
+        }
+    }
+}
+
+fn no_answer() -> StoreError {
+    StoreError::unknown("no answer")
+}
+
+pub(crate) const STRANGER: &str = "x";
+
+/// A record of somebody who takes what it wants, and asks to be left alone for as long as the electors do.
+fn stranger(revision: u64) -> Record {
+    let written = jiff::Timestamp::from_second(i64::try_from(revision).unwrap_or(0)).ok();
+    Record {
+        holder: STRANGER.to_owned(),
+        lease_duration_seconds: 4,
+        acquire_time: written,
+        renew_time: written,
+        ..Record::default()
+    }
+}
