@@ -38,18 +38,10 @@ where
     /// As [`add`](Self::add), and if the backlog panics.
     #[inline]
     pub fn add_with(&self, item: T, order: B::Order) -> Added {
-        let (policy, mark) = self.inner.event(&item);
-        let mark = mark.map(|mark| (item.clone(), mark));
-        let added = match policy {
-            None => self.inner.queue.add_with(item, order),
-            Some(policy) => self.inner.queue.add_by(policy, item, order),
-        };
-        if let Some((item, mark)) = mark
-            && !added.is_accepted()
-        {
-            self.inner.park_again(&item, mark); // The queue was shut down in between.
+        if self.inner.minds_events() {
+            return self.inner.add_event(item, order);
         }
-        added
+        self.inner.queue.add_with(item, order)
     }
 
     /// As [`add`](Self::add), by reference: the item is only made if it is not queued yet.

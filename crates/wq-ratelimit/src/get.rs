@@ -26,6 +26,7 @@ where
     ///
     /// Cancel safe, as [`wq_delay::DelayingQueue::get`].
     #[doc(alias = "Get")]
+    #[inline]
     pub fn get(&self) -> Get<'_, T, B, S> {
         Get { queue: &*self.inner, get: self.inner.queue.get() }
     }
@@ -35,6 +36,7 @@ where
     /// # Cancel safety
     ///
     /// As [`get`](Self::get).
+    #[inline]
     pub fn get_owned(&self) -> GetOwned<T, B, S>
     where
         T: 'static,
@@ -51,6 +53,7 @@ where
     /// # Cancel safety
     ///
     /// As [`get`](Self::get).
+    #[inline]
     pub fn get_batch(&self, max: NonZeroUsize) -> GetBatch<'_, T, B, S> {
         GetBatch { queue: &*self.inner, get: self.inner.queue.get_batch(max) }
     }
@@ -60,6 +63,7 @@ where
     /// # Errors
     ///
     /// [`TryGetError`] says whether there can be one later.
+    #[inline]
     pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError> {
         self.inner.queue.try_get().map(|held| ProcessingGuard { queue: &*self.inner, held }.begun())
     }
@@ -69,6 +73,7 @@ where
     /// # Errors
     ///
     /// [`TryGetError`] says whether there can be one later.
+    #[inline]
     pub fn try_get_owned(&self) -> Result<OwnedProcessingGuard<T, B>, TryGetError>
     where
         T: 'static,
@@ -84,6 +89,7 @@ where
 
     /// As [`get`](Self::get), blocking the thread.
     #[must_use = "dropping the guard ends the work on the item"]
+    #[inline]
     pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>> {
         self.inner.queue.get_blocking().map(|held| ProcessingGuard { queue: &*self.inner, held }.begun())
     }
@@ -93,6 +99,7 @@ where
     /// # Errors
     ///
     /// [`GetTimeoutError`] says whether there can be an item later.
+    #[inline]
     pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError> {
         self.inner
             .queue

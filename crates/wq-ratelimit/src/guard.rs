@@ -34,7 +34,7 @@ macro_rules! guard {
     ($name:literal, ($($generics:tt)*), $guard:ty, $held:ty) => {
         impl<$($generics)*> $guard {
             /// The guard first: what follows may panic.
-            #[inline]
+            #[inline(always)]
             pub(crate) fn begun(self) -> Self {
                 self.queue.begun(self.held.item());
                 self
@@ -42,6 +42,7 @@ macro_rules! guard {
 
             /// The item.
             #[must_use]
+            #[inline]
             pub fn item(&self) -> &T {
                 self.held.item()
             }
@@ -87,6 +88,7 @@ macro_rules! guard {
 
             /// Ends the work without a word to the limiter; dropping the guard does the same.
             #[doc(alias = "Done")]
+            #[inline]
             pub fn done(self) {
                 self.held.done();
             }

@@ -14,7 +14,7 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use wq_delay::{Backlog, DefaultHasher, DelayingQueue, Fifo, ImmediateAdd, Phase, Scheduled};
+use wq_delay::{Added, Backlog, DefaultHasher, DelayingQueue, Fifo, Phase, Scheduled};
 
 /// A delaying queue that knows how long a failed item has to wait.
 ///
@@ -315,10 +315,7 @@ where
     #[inline]
     fn begun(&self, item: &T) {
         if self.has_marks() {
-            let _order = self.controlled(|control, _| {
-                let marks = control.parked.next();
-                control.parked.comes_back(item, marks)
-            });
+            self.comes_back(item);
         }
     }
 }
@@ -399,14 +396,34 @@ where
         self.controlled(|control, discarded| control.forget(item, discarded))
     }
 
-    /// What an add without a delay is to do with an item that is delayed, if its queue's own policy is not to decide; and
-    /// the mark of one that was parked.
-    pub(crate) fn event(&self, item: &T) -> (Option<ImmediateAdd>, Option<Mark<B::Order>>) {
-        if !self.minds_events() || self.queue.is_shutting_down() {
-            return (None, None);
+    /// An add without a delay, where it may change a back-off.
+    #[cold]
+    pub(crate) fn add_event(&self, item: T, order: B::Order) -> Added {
+        if self.queue.is_shutting_down() {
+            return self.queue.add_with(item, order);
         }
         let now = self.queue.now();
-        self.controlled(|control, discarded| control.event(item, now, discarded))
+        let (policy, mark) = self.controlled(|control, discarded| control.event(&item, now, discarded));
+        let mark = mark.map(|mark| (item.clone(), mark));
+        let added = match policy {
+            None => self.queue.add_with(item, order),
+            Some(policy) => self.queue.add_by(policy, item, order),
+        };
+        if let Some((item, mark)) = mark
+            && !added.is_accepted()
+        {
+            self.park_again(&item, mark); // The queue was shut down in between.
+        }
+        added
+    }
+
+    /// An item that was marked may have been handed out.
+    #[cold]
+    fn comes_back(&self, item: &T) {
+        let _order = self.controlled(|control, _| {
+            let marks = control.parked.next();
+            control.parked.comes_back(item, marks)
+        });
     }
 
     /// The mark of an item, if it has one and is not in the queue.
