@@ -111,7 +111,7 @@ impl Priority {
     #[inline]
     fn enter(&mut self, id: SlotId, order: Order) {
         self.earned = self.earned.saturating_add(1);
-        let at = self.levels.of(order.entering());
+        let at = self.levels.of(order.priority);
         self.levels.enter(at);
         self.lines.push((at, self.levels.at(at)), order.group, &mut self.places, id.index());
     }
@@ -294,6 +294,6 @@ impl Survey for Priority {
         } else {
             self.len.saturating_sub(labelled)
         });
-        to_run_again.for_each(|order| found.add(order.entering(), 1));
+        to_run_again.for_each(|order| found.add(order.priority, 1));
     }
 }

@@ -7,13 +7,18 @@ use crate::planted::planted;
 
 /// A group of items that share their priority's turns with other groups: a tenant, a namespace, a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct GroupId(u64);
+pub struct GroupId {
+    // Halves, of the alignment of a priority: an order, which every slot of a queue has room for, is a quarter smaller.
+    high: u32,
+    low: u32,
+}
 
 impl GroupId {
     /// The group of this number. What the number stands for is the program's business.
     #[must_use]
     pub const fn new(number: u64) -> Self {
-        Self(number)
+        #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+        Self { high: (number >> 32) as u32, low: number as u32 }
     }
 
     /// The group of this name: a hash of it (SipHash of 64 bits, the same in every run of a program), so that no table of
@@ -29,19 +34,19 @@ impl GroupId {
     pub fn of<N: Hash + ?Sized>(name: &N) -> Self {
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);
-        Self(hasher.finish())
+        Self::new(hasher.finish())
     }
 
     /// The number.
     #[must_use]
     pub const fn get(self) -> u64 {
-        self.0
+        (self.high as u64) << 32 | self.low as u64
     }
 }
 
 impl fmt::Display for GroupId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.get().fmt(f)
     }
 }
 
@@ -56,14 +61,10 @@ pub enum OnMerge {
     Lower,
     /// The newest counts.
     Set,
-    /// A priority below `low` counts as `low`, one above `high` as `high`: what adds that raise and lower come to together. `low`
-    /// counts if it is above `high`.
-    Between {
-        /// Not below this.
-        low: i32,
-        /// Not above this.
-        high: i32,
-    },
+    /// The priority of the order is one bound and this is the other, whichever is the higher: what is below both counts as the
+    /// lower, what is above both as the higher, and what is between them stays. It is what adds that raise and lower come to
+    /// together.
+    Between(i32),
 }
 
 /// What an order does to the priority of an item that waits: every way of merging, one after the other too, is this.
@@ -81,9 +82,10 @@ impl Bounds {
             OnMerge::Raise => (priority, i32::MAX),
             OnMerge::Lower => (i32::MIN, priority),
             OnMerge::Set => (priority, priority),
-            OnMerge::Between { low, high } => (low, high),
+            OnMerge::Between(other) if other < priority => (other, priority),
+            OnMerge::Between(other) => (priority, other),
         };
-        Self { low, high: if high < low { low } else { high } }
+        Self { low, high }
     }
 
     fn apply(self, priority: i32) -> i32 {
@@ -95,13 +97,14 @@ impl Bounds {
         Self { low: next.apply(self.low), high: next.apply(self.high) }
     }
 
-    /// The same by name, of an order with this priority.
+    /// The same by name, of an order with this priority: it is one of the two, as it was one of those that these come from.
     const fn on_merge(self, priority: i32) -> OnMerge {
         match (self.low, self.high) {
-            (low, i32::MAX) if low == priority => OnMerge::Raise,
-            (i32::MIN, high) if high == priority => OnMerge::Lower,
             (low, high) if low == high => OnMerge::Set,
-            (low, high) => OnMerge::Between { low, high },
+            (low, i32::MAX) if low == priority => OnMerge::Raise,
+            (low, high) if low == priority => OnMerge::Between(high),
+            (i32::MIN, _) => OnMerge::Lower,
+            (low, _) => OnMerge::Between(low),
         }
     }
 }
@@ -121,7 +124,8 @@ impl Bounds {
 /// Orders of adds that lead to one hand-out are merged, wherever the item waits: queued, delayed, or in hand and to run again. The
 /// newest decides by its [`on_merge`](Self::on_merge) what becomes of the priority, and the newest group that is named
 /// counts. Adds that are merged before the item is queued do to it together exactly what they would have done one after the
-/// other: of one that raises to 5 and one that lowers to 8 the merged order is [`OnMerge::Between`] 5 and 8.
+/// other: of one that raises to 5 and one that lowers to 8 the merged order has the priority 5 and is
+/// [`OnMerge::Between`] that and 8.
 ///
 /// The order that leaves with a guard raises, whatever the adds before it did: who adds an item again with the order of its
 /// guard keeps its priority, and lowers nothing that was asked for meanwhile.
@@ -159,21 +163,15 @@ impl Order {
         self
     }
 
-    /// The priority of an item that comes in with this order.
-    pub(crate) fn entering(&self) -> i32 {
-        Bounds::of(self).apply(self.priority)
-    }
-
+    #[inline]
     pub(crate) fn merge(&mut self, new: Self) {
-        let then = Bounds::of(&new);
-        let both = if planted("raise-and-lower-set") && self.on_merge != new.on_merge {
-            let priority = then.apply(self.entering());
-            Bounds { low: priority, high: priority }
-        } else {
-            Bounds::of(self).then(then)
-        };
-        self.priority = then.apply(self.entering());
+        let (then, before) = (Bounds::of(&new), self.on_merge);
+        let both = Bounds::of(self).then(then);
+        self.priority = then.apply(self.priority);
         self.on_merge = both.on_merge(self.priority);
+        if planted("raise-and-lower-set") && before != new.on_merge {
+            self.on_merge = OnMerge::Set;
+        }
         self.group = new.group.or(self.group);
     }
 }

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use anyhow::{Context, Result};
 use prometheus_client::registry::Registry;
 use rivals::{Bench, alone, integers};
-use wq_core::prometheus::QueueMetrics;
 use wq_core::{Backlog, WorkQueue};
+use wq_priority::prometheus::PriorityMetrics;
 use wq_priority::{Order, Priority};
 
 /// Items of a round.
@@ -33,7 +33,7 @@ fn beside_controller_runtime(bench: &mut Bench) -> Result<()> {
     let theirs = |workload: &str, keys: usize| format!("{workload} {keys} {}", keys.max(200_000));
     bench.beside("burst_1k", PEER, &theirs("priority-int64", KEYS), || burst(&priority()?, &few, ordered))?;
     let mut registry = Registry::default();
-    let metrics = QueueMetrics::register(&mut registry);
+    let metrics = PriorityMetrics::register(&mut registry);
     let measured = || metrics.build(WorkQueue::builder().name("measured").backlog(Priority::new()));
     let theirs_measured = theirs("priority-int64-prometheus", KEYS);
     bench.beside("prometheus_1k", PEER, &theirs_measured, || burst(&measured()?, &few, ordered))?;

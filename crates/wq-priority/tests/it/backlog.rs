@@ -183,7 +183,10 @@ fn raised_to_five_and_lowered_to_eight_before_it_waits_is_between_five_and_eight
     let lower = Order::priority(8).on_merge(OnMerge::Lower);
     let mut both = raise;
     Priority::merge(&mut both, lower);
-    assert_eq!(both.on_merge, OnMerge::Between { low: 5, high: 8 });
+    assert_eq!(both, raise.on_merge(OnMerge::Between(8)));
+    let mut other = lower;
+    Priority::merge(&mut other, raise);
+    assert_eq!(other, Order::priority(8).on_merge(OnMerge::Between(5)));
     for (held, expected) in [(0, 5), (6, 6), (9, 8)] {
         let mut backlog = Priority::new();
         push(&mut backlog, 0, Order::priority(held));

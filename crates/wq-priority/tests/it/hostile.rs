@@ -188,3 +188,14 @@ fn what_is_due_is_found_and_reordered_and_what_is_delayed_is_not() {
     timer.advance(second);
     assert_eq!(queue.gauges().counts.queued, 1);
 }
+
+#[test]
+fn every_number_is_a_group_and_an_order_is_small() {
+    for number in [0, 1, u64::from(u32::MAX), 1 << 32, u64::MAX] {
+        assert_eq!(GroupId::new(number).get(), number);
+        assert_eq!(GroupId::new(number).to_string(), number.to_string());
+    }
+    assert!(GroupId::new(1 << 32) > GroupId::new(u64::from(u32::MAX)));
+    // Every slot of a queue has room for one.
+    assert_eq!(size_of::<Order>(), 24);
+}

@@ -42,18 +42,17 @@ proptest! {
         prop_assert_eq!(merged(&parts), merged(&new));
     }
 
-    /// Also of bounds that nobody means.
+    /// Also of bounds that somebody names.
     #[test]
     fn bounds_by_hand_merge_as_all_others(
         held in orders(),
-        low in -4..4_i32,
-        high in -4..4_i32,
-        priority in -9..9_i32,
+        one in -4..4_i32,
+        other in -4..4_i32,
         new in orders(),
     ) {
-        let between = Order::priority(priority).on_merge(OnMerge::Between { low, high });
+        let between = Order::priority(one).on_merge(OnMerge::Between(other));
         let once = leaves(held, [between]).priority;
-        prop_assert_eq!(once, held.priority.min(high.max(low)).max(low));
+        prop_assert_eq!(once, held.priority.clamp(one.min(other), one.max(other)));
         let joined = merged(&[between, new]).unwrap();
         prop_assert_eq!(leaves(held, [joined]).priority, leaves(held, [between, new]).priority);
         prop_assert_eq!(leaves(joined, []).priority, leaves(between, [new]).priority);
