@@ -124,15 +124,20 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         let delay = ask.combined(wait, now);
         discarded.append(&mut self.limiter.take_discarded());
         let counts = self.rules.retry_limit.is_some();
-        match now.checked_add(delay) {
-            _ if delay.is_zero() && !counts => When::Now,
-            Some(until) => {
-                self.windows.begin(item, until, now, discarded);
-                self.limiter.keep_until(item, until, now);
-                if delay.is_zero() { When::Now } else { When::At(until) }
-            }
-            None => When::After(delay),
+        let Some(until) = now.checked_add(delay) else { return When::After(delay) };
+        if !delay.is_zero() {
+            self.windows.begin(item, until, until, now, discarded);
+            self.limiter.keep_until(item, until, now);
+            return When::At(until);
         }
+        // What waits already is replaced by an outcome; an add without a wait leaves it, and its back-off.
+        let until = self.windows.open(item, now).filter(|_| by != By::Finish).unwrap_or(now);
+        if counts {
+            self.windows.begin(item, until, now, now, discarded);
+        } else if by == By::Finish {
+            self.windows.close(item, discarded);
+        }
+        When::Now
     }
 
     /// The item failed before its time.

@@ -76,15 +76,22 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
     }
 
     /// An attempt has opened the item's window. Items that are no longer needed go to `discarded`.
-    pub(crate) fn begin(&mut self, item: &T, until: Instant, now: Instant, discarded: &mut Vec<T>) {
+    pub(crate) fn begin(
+        &mut self,
+        item: &T,
+        until: Instant,
+        counts_from: Instant,
+        now: Instant,
+        discarded: &mut Vec<T>,
+    ) {
         if let Some(held) = self.held.get_mut(item) {
-            *held = Window { until, counts_from: until, attempts: held.attempts.saturating_add(1) };
+            *held = Window { until, counts_from, attempts: held.attempts.saturating_add(1) };
             return;
         }
         if self.held.len() >= self.sweep_at {
             self.sweep(now, discarded);
         }
-        self.held.insert(item.clone(), Window { until, counts_from: until, attempts: 1 });
+        self.held.insert(item.clone(), Window { until, counts_from, attempts: 1 });
     }
 
     /// Removes what is no longer needed.
@@ -141,7 +148,7 @@ mod tests {
         let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
         let end = start + SECOND;
         let mut windows = Windows::new(DefaultHasher::default(), Duration::ZERO);
-        windows.begin(&1, end, start, &mut discarded);
+        windows.begin(&1, end, end, start, &mut discarded);
         assert_eq!(windows.open(&1, start), Some(end));
         assert_eq!(windows.open(&1, end), None);
         assert_eq!(windows.early(&1, start).map(|window| window.until), Some(end));
@@ -160,7 +167,10 @@ mod tests {
         let mut windows = Windows::new(DefaultHasher::default(), Duration::ZERO);
         for n in 0..100_000_u32 {
             let now = start + Duration::from_millis(u64::from(n));
-            windows.begin(&n, now + Duration::from_millis(10), now, &mut discarded);
+            {
+                let until = now + Duration::from_millis(10);
+                windows.begin(&n, until, until, now, &mut discarded)
+            };
             assert!(windows.len() <= SMALL + 1);
         }
         assert_eq!(discarded.len() + windows.len(), 100_000);
@@ -171,7 +181,7 @@ mod tests {
         let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
         let mut windows = Windows::new(DefaultHasher::default(), SECOND);
         let burst = |windows: &mut Windows<u32, DefaultHasher>, discarded: &mut Vec<u32>| {
-            (0..100_000).for_each(|n| windows.begin(&n, start + SECOND, start, discarded));
+            (0..100_000).for_each(|n| windows.begin(&n, start + SECOND, start, start, discarded));
             assert!(windows.held.capacity() >= 100_000);
         };
         burst(&mut windows, &mut discarded);
@@ -189,7 +199,7 @@ mod tests {
         let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
         let mut windows = Windows::new(DefaultHasher::default(), SECOND);
         let many = u32::try_from(super::MANY).unwrap() * 2 + 1;
-        (0..many).for_each(|n| windows.begin(&n, start, start, &mut discarded));
+        (0..many).for_each(|n| windows.begin(&n, start, start, start, &mut discarded));
         let Remembered { items, expired, evicted, .. } = windows.remembered();
         assert!(evicted > 0);
         assert_eq!((expired, items as u64 + evicted), (0, u64::from(many)));
@@ -199,12 +209,12 @@ mod tests {
     fn attempts_are_known_while_their_window_lingers() {
         let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
         let mut windows = Windows::new(DefaultHasher::default(), SECOND * 10);
-        windows.begin(&0_u32, start, start, &mut discarded);
-        windows.begin(&0, start, start, &mut discarded);
+        windows.begin(&0_u32, start, start, start, &mut discarded);
+        windows.begin(&0, start, start, start, &mut discarded);
         let mut at = |after: u32, windows: &mut Windows<u32, DefaultHasher>| {
             let now = start + SECOND * after;
             let items = after * 1000 + 1..after * 1000 + 200;
-            items.for_each(|item| windows.begin(&item, now, now, &mut discarded));
+            items.for_each(|item| windows.begin(&item, now, now, now, &mut discarded));
             windows.attempts(&0)
         };
         assert_eq!((at(9, &mut windows), at(10, &mut windows)), (2, 0));

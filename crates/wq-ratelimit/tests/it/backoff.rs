@@ -292,3 +292,39 @@ fn a_rate_limited_add_with_a_delay_keeps_its_order() {
     timer.advance(ms(5));
     assert_eq!(queue.try_get().unwrap().order().priority, 7);
 }
+
+/// An outcome that has no wait leaves no back-off for an event to clear: what a user has asked for stays.
+#[test]
+fn an_outcome_without_a_wait_ends_the_back_off() {
+    for limit in [None, Some(9)] {
+        let timer = ManualTimer::new();
+        let builder = builder(&timer).count_early_attempts(true).during_backoff(DuringBackoff::Clear);
+        let builder = if let Some(limit) = limit { builder.retry_limit(limit) } else { builder };
+        let queue = builder.build().unwrap();
+        queue.add("a");
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.try_add("a").unwrap();
+        let at_once = Outcome::RetryWith { delay: Duration::ZERO, combine: Combine::Override };
+        assert_eq!(queue.try_get().unwrap().finish(at_once), Some(Scheduled::Now(Added::Deferred)));
+        drop(queue.try_get().unwrap());
+        queue.add_after("a", ms(1000));
+        queue.add("a");
+        assert_eq!((queue.len(), queue.delayed_len()), (1, 1), "{limit:?}");
+    }
+}
+
+#[test]
+fn a_rate_limited_add_without_a_wait_leaves_the_back_off_of_what_waits() {
+    for limit in [None, Some(9)] {
+        let timer = ManualTimer::new();
+        let builder = builder(&timer).count_early_attempts(true).during_backoff(DuringBackoff::Clear);
+        let builder = if let Some(limit) = limit { builder.retry_limit(limit) } else { builder };
+        let queue = builder.build().unwrap();
+        queue.add("a");
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.add_rate_limited_after("a", Duration::ZERO, Combine::Override);
+        assert_eq!((queue.len(), queue.delayed_len()), (1, 1));
+        queue.add("a");
+        assert_eq!((queue.len(), queue.delayed_len()), (1, 0), "an event clears it: {limit:?}");
+    }
+}

@@ -239,7 +239,9 @@ impl Naive {
             let delay = base.saturating_mul(2_u64.saturating_pow(*count)).min(max);
             *count += 1;
             let at = ask.combined(now, now + delay, false);
-            self.until.insert(item, (at, at));
+            // An add without a wait leaves what waits, and its back-off.
+            let left = window.filter(|_| at == now && !ends).map_or(at, |(until, _)| until.max(at));
+            self.until.insert(item, (left, at));
             at
         };
         if ends {

@@ -38,7 +38,8 @@ enum Op {
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    let item = || 0..ITEMS;
+    // One of them has most of what happens: rules about a second and a third failure are seldom met otherwise.
+    let item = || prop_oneof![2 => Just(0), 1 => 0..ITEMS];
     prop_oneof![
         24 => item().prop_map(Op::Add),
         4 => prop::collection::vec(item(), 0..4).prop_map(Op::AddAll),
