@@ -63,9 +63,12 @@ impl fmt::Debug for ItemHasher {
     }
 }
 
-/// The hash of an item, folded to 32 bits and never zero, so that an empty slot costs no extra word.
+/// The hash of an item in one queue, folded to 32 bits and never zero, so that an empty slot costs no extra word.
+///
+/// For the layers above, which keep items of their own and find them by the same hash:
+/// [`WorkQueue::item_hash`](crate::WorkQueue::item_hash).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct ItemHash(NonZeroU32);
+pub struct ItemHash(NonZeroU32);
 
 impl ItemHash {
     #[inline]
@@ -76,9 +79,10 @@ impl ItemHash {
         Self(NonZeroU32::new(folded).unwrap_or(NonZeroU32::MIN))
     }
 
-    /// The hash as the table wants it: it takes the bucket from the low bits and a tag from the seven highest.
+    /// The hash as a table of `hashbrown` wants it: it takes the bucket from the low bits and a tag from the seven highest.
     #[inline]
-    pub(crate) fn spread(self) -> u64 {
+    #[must_use]
+    pub fn spread(self) -> u64 {
         let hash = u64::from(self.0.get());
         hash << 32 | hash
     }

@@ -37,8 +37,8 @@ pub use builder::{BuildError, Builder};
 pub use drained::{Drained, NotDrained};
 pub use get::{Get, GetBatch, GetOwned, GetTimeoutError, TryGetError};
 pub use guard::{OwnedProcessingGuard, ProcessingGuard};
-pub use hasher::{DefaultHasher, ItemHasher};
-pub use notices::Notices;
+pub use hasher::{DefaultHasher, ItemHash, ItemHasher};
+pub use notices::{Notices, QuietAdd};
 pub use observer::Observer;
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;

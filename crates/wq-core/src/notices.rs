@@ -1,17 +1,17 @@
 //! Notices: what an add leaves to be done once nobody holds a lock any more. For the layers above, which add while they
 //! hold a lock of their own.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::time::Instant;
 
-use crate::added::Added;
+use crate::added::{Added, AddedAll};
 use crate::backlog::{Backlog, Fifo};
 use crate::hasher::ItemHash;
 use crate::news::News;
 use crate::queue::WorkQueue;
-use crate::shared::Shared;
-use crate::state::State;
+use crate::shared::{Core, Shared};
 use crate::waiters::Wakes;
 
 impl<T, B: Backlog, S> WorkQueue<T, B, S> {
@@ -32,10 +32,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     ///
     /// As [`add_with`](Self::add_with).
     pub fn add_quietly(&self, item: T, order: B::Order, notices: &mut Notices<'_, T, B>) -> Added {
-        // Without a bound there is always an answer.
-        self.quietly(item, notices, |state, item, hash, now| {
-            state.add(item, hash, order, false, now).unwrap_or(Added::ShutDown)
-        })
+        let hash = self.item_hash(&item);
+        self.quietly(QuietAdd { item, hash, order, is_revocable: false }, notices)
     }
 
     /// As [`add_quietly`](Self::add_quietly), of one who may take it back: if the item is in hand, and all that was added of
@@ -46,31 +44,61 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     ///
     /// As [`add_with`](Self::add_with).
     pub fn add_revocable_quietly(&self, item: T, order: B::Order, notices: &mut Notices<'_, T, B>) -> Added {
-        self.quietly(item, notices, |state, item, hash, now| state.add_revocable(item, hash, order, now))
+        let hash = self.item_hash(&item);
+        self.quietly(QuietAdd { item, hash, order, is_revocable: true }, notices)
     }
 
-    fn quietly(
-        &self,
-        item: T,
-        notices: &mut Notices<'_, T, B>,
-        add: impl FnOnce(&mut State<T, B>, &mut Option<T>, ItemHash, Option<Instant>) -> Added,
-    ) -> Added {
-        let hash = ItemHash::of(&item, &self.hasher);
+    fn quietly(&self, add: QuietAdd<T, B::Order>, notices: &mut Notices<'_, T, B>) -> Added {
         let now = self.shared.now();
-        notices.left.push(Some(item)); // From here on it is not dropped in here, whatever panics.
-        let Some(item) = notices.left.last_mut() else { return Added::Merged };
-        let mut core = self.shared.lock();
-        let added = add(&mut core.state, item, hash, now);
-        core.tell(News::of_add(added), &mut notices.wakes);
-        drop(core);
-        if item.is_none() {
-            notices.left.pop();
-        }
-        if now.is_some() {
-            notices.told.push(added);
-        }
-        added
+        notices.add(&mut self.shared.lock(), add, now)
     }
+
+    /// As [`add_quietly`](Self::add_quietly) for each, under one lock, with hashes that are known already.
+    ///
+    /// The iterator is run under the lock: it must be quick, and must not call the queue. It is asked for no further item
+    /// once one has panicked.
+    ///
+    /// # Panics
+    ///
+    /// If `Eq` of an item, the backlog or the iterator panics; the items before the one at fault have then been added.
+    pub fn add_all_quietly(
+        &self,
+        adds: impl IntoIterator<Item = QuietAdd<T, B::Order>>,
+        notices: &mut Notices<'_, T, B>,
+    ) -> AddedAll {
+        let now = self.shared.now();
+        let mut core = self.shared.lock();
+        adds.into_iter().map(|add| notices.add(&mut core, add, now)).collect()
+    }
+
+    /// What a layer above is to find the item by, and give to [`add_all_quietly`](Self::add_all_quietly). It holds for this
+    /// queue alone.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` of the item panics.
+    #[inline]
+    pub fn item_hash<Q>(&self, item: &Q) -> ItemHash
+    where
+        T: Borrow<Q>,
+        Q: Hash + ?Sized,
+    {
+        ItemHash::of(item, &self.hasher)
+    }
+}
+
+/// One add of [`add_all_quietly`](WorkQueue::add_all_quietly).
+#[derive(Debug, Clone, Copy)]
+pub struct QuietAdd<T, O> {
+    /// The item.
+    pub item: T,
+    /// What [`item_hash`](WorkQueue::item_hash) of the same queue says of the item. With another hash the queue may take an item
+    /// that it holds for another.
+    pub hash: ItemHash,
+    /// Its order for the backlog.
+    pub order: O,
+    /// Whether it may be taken back, as with [`add_revocable_quietly`](WorkQueue::add_revocable_quietly).
+    pub is_revocable: bool,
 }
 
 /// What adds have left to be done: getters to wake, events to tell, items to drop. Done when this is dropped.
@@ -92,6 +120,33 @@ impl<T, B: Backlog> Notices<'_, T, B> {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.wakes.is_empty() && self.told.is_empty() && self.left.is_empty()
+    }
+
+    fn add(
+        &mut self,
+        core: &mut Core<T, B>,
+        QuietAdd { item, hash, order, is_revocable }: QuietAdd<T, B::Order>,
+        now: Option<Instant>,
+    ) -> Added
+    where
+        T: Eq,
+    {
+        self.left.push(Some(item)); // From here on it is not dropped in here, whatever panics.
+        let Some(item) = self.left.last_mut() else { return Added::Merged };
+        let added = if is_revocable {
+            core.state.add_revocable(item, hash, order, now)
+        } else {
+            // Without a bound there is always an answer.
+            core.state.add(item, hash, order, false, now).unwrap_or(Added::ShutDown)
+        };
+        core.tell(News::of_add(added), &mut self.wakes);
+        if item.is_none() {
+            self.left.pop();
+        }
+        if now.is_some() {
+            self.told.push(added);
+        }
+        added
     }
 }
 

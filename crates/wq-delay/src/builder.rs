@@ -13,7 +13,6 @@ use wq_core::{Backlog, DefaultHasher, Fifo, Observer, WorkQueue};
 #[must_use = "a builder does nothing until build is called"]
 pub struct Builder<T, B = Fifo, S = DefaultHasher> {
     core: wq_core::Builder<T, B, S>,
-    hasher: S,
     timer: Option<Box<dyn Timer>>,
     observer: Option<Arc<dyn Observer>>,
     second_add: SecondAdd,
@@ -24,10 +23,8 @@ pub struct Builder<T, B = Fifo, S = DefaultHasher> {
 
 impl<T> Builder<T> {
     pub(crate) fn new() -> Self {
-        let hasher = DefaultHasher::default();
         Self {
-            core: WorkQueue::builder().hasher(hasher.clone()),
-            hasher,
+            core: WorkQueue::builder(),
             timer: None,
             observer: None,
             second_add: SecondAdd::default(),
@@ -38,7 +35,7 @@ impl<T> Builder<T> {
     }
 }
 
-impl<T, B: Backlog, S: Clone> Builder<T, B, S> {
+impl<T, B: Backlog, S> Builder<T, B, S> {
     /// The clock of the queue. There is no default: which one is right depends on who gets from the queue.
     #[doc(alias = "Clock")]
     pub fn timer(mut self, timer: impl Timer + 'static) -> Self {
@@ -63,7 +60,7 @@ impl<T, B: Backlog, S: Clone> Builder<T, B, S> {
 
     /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
     pub fn backlog<C: Backlog>(self, backlog: C) -> Builder<T, C, S> {
-        self.over(|core, hasher| (core.backlog(backlog), hasher))
+        self.over(|core| core.backlog(backlog))
     }
 
     /// The bound of [`try_add`](DelayingQueue::try_add) and [`add_wait`](DelayingQueue::add_wait), in queued items;
@@ -73,20 +70,18 @@ impl<T, B: Backlog, S: Clone> Builder<T, B, S> {
         self
     }
 
-    /// What hashes items: [`DefaultHasher`] by default. Clones of it must hash alike.
-    pub fn hasher<H: Clone>(self, hasher: H) -> Builder<T, B, H> {
-        self.over(|core, _| (core.hasher(hasher.clone()), hasher))
+    /// What hashes items: [`DefaultHasher`] by default.
+    pub fn hasher<H>(self, hasher: H) -> Builder<T, B, H> {
+        self.over(|core| core.hasher(hasher))
     }
 
     /// The same settings over another queue.
     fn over<C, H>(
         self,
-        core: impl FnOnce(wq_core::Builder<T, B, S>, S) -> (wq_core::Builder<T, C, H>, H),
+        core: impl FnOnce(wq_core::Builder<T, B, S>) -> wq_core::Builder<T, C, H>,
     ) -> Builder<T, C, H> {
-        let (core, hasher) = core(self.core, self.hasher);
         Builder {
-            core,
-            hasher,
+            core: core(self.core),
             timer: self.timer,
             observer: self.observer,
             second_add: self.second_add,
@@ -158,16 +153,8 @@ impl<T, B: Backlog, S: Clone> Builder<T, B, S> {
         tasks_keep_time: bool,
         build_core: impl FnOnce(wq_core::Builder<T, B, S>, Observing) -> CoreBuilt<T, B, S>,
     ) -> Result<DelayingQueue<T, B, S>, BuildError> {
-        let Self {
-            core,
-            hasher,
-            timer,
-            observer,
-            second_add,
-            immediate_add,
-            drain_awaits_delayed,
-            reserve_delayed,
-        } = self;
+        let Self { core, timer, observer, second_add, immediate_add, drain_awaits_delayed, reserve_delayed } =
+            self;
         let timer = timer.ok_or(BuildError::NoTimer)?;
         let (core, observer) = build_core(core, observer).map_err(BuildError::Core)?;
         let settings = Settings {
@@ -179,7 +166,7 @@ impl<T, B: Backlog, S: Clone> Builder<T, B, S> {
             tasks_keep_time,
             reserve_delayed,
         };
-        Ok(DelayingQueue { core, hasher, shared: Arc::new(Shared::new(settings)) })
+        Ok(DelayingQueue { core, shared: Arc::new(Shared::new(settings)) })
     }
 }
 

@@ -50,8 +50,15 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             let until = (deadline != crate::tick::Tick::NEVER).then(|| self.shared.line.instant(deadline));
             self.shared.timer.park_until(until);
         }
-        let delayed = self.shared.lock().heap.len();
-        let snapshot = self.core.snapshot();
+        let (delayed, snapshot) = {
+            let pending = self.shared.lock(); // An item that moves meanwhile would be in both, or in neither.
+            (pending.heap.len(), self.core.snapshot())
+        };
+        let waits_for_none =
+            delayed == 0 || !self.shared.drain_awaits_delayed && self.shared.due_now().is_none();
+        if snapshot.counts.is_idle() && waits_for_none {
+            return Ok(());
+        }
         let held = snapshot.items.into_iter().filter(|seen| seen.phase != Phase::Queued);
         Err(NotDrained {
             queued: snapshot.counts.queued,

@@ -9,8 +9,8 @@ use std::hash::{BuildHasher, Hash};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use wq_core::{
-    Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Gauges, Phase, QueueReader, Rejected, Snapshot,
-    Survey,
+    Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Gauges, ItemHash, Phase, QueueReader, Rejected,
+    Snapshot, Survey,
 };
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
@@ -69,8 +69,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     /// Adds an item unless the queue is full. Delayed items take no room.
     ///
-    /// With [`ImmediateAdd::Merge`] an item that a worker takes in this very moment may run a second time for the request
-    /// that was merged.
+    /// With [`ImmediateAdd::Merge`] the delayed request joins the add once that has gone through: its order is the later one of
+    /// the two that are merged, and an item that a worker takes in this very moment may run a second time for it.
     ///
     /// # Errors
     ///
@@ -215,7 +215,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.hasher.hash_one(item);
+        let hash = self.core.item_hash(item);
         self.look(|pending, _| pending.heap.deadline(hash, item).is_some() || self.core.contains(item))
     }
 
@@ -330,18 +330,19 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         if self.shared.immediate_add != ImmediateAdd::Defer {
             return Err(order);
         }
-        let hash = self.hasher.hash_one(item);
-        self.settled(|pending, _| pending.heap.merge_into(hash, item, order, B::merge))
+        let hash = self.core.item_hash(item);
+        self.settle_now(hash, item);
+        self.look(|pending, _| pending.heap.merge_into(hash, item, order, B::merge))
     }
 
-    fn to_take_along(&self, item: &T) -> Option<(u64, T)>
+    fn to_take_along(&self, item: &T) -> Option<(ItemHash, T)>
     where
         T: Clone,
     {
-        (self.shared.immediate_add == ImmediateAdd::Merge).then(|| (self.hasher.hash_one(item), item.clone()))
+        (self.shared.immediate_add == ImmediateAdd::Merge).then(|| (self.core.item_hash(item), item.clone()))
     }
 
-    fn merge_taken(&self, taken_along: Option<(u64, T)>) {
+    fn merge_taken(&self, taken_along: Option<(ItemHash, T)>) {
         if let Some((hash, item)) = taken_along {
             self.take_along(hash, &item);
         }
@@ -412,7 +413,7 @@ pub struct AddWait<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
     offered: Option<(T, B::Order)>,
     /// From the first poll on, unless the add has joined a delayed one.
     core: Option<wq_core::AddWait<'q, T, B>>,
-    taken_along: Option<(u64, T)>,
+    taken_along: Option<(ItemHash, T)>,
 }
 
 /// Nothing in it is ever pinned.

@@ -1,8 +1,9 @@
 //! `DelayHeap`: which items wait, until when, and who is due. Pure: no lock, no clock, no waker; `now` is an argument.
 //!
-//! An 8-ary heap of `(deadline, sequence, slot)` with the deadline inline, beside a slab of the items and one hash
-//! table of slot numbers. Comparing inside the heap array instead of through the slab is what makes it fast;
-//! eight children share two cache lines. Deadlines are exact nanoseconds on the queue's own time line.
+//! An 8-ary heap of `(deadline, sequence, slot)` beside a slab of the items and one hash table of slot numbers. What is
+//! compared stands in the heap itself, eight siblings in two cache lines; what is written each time a node moves, where
+//! a slot's node is, in an array of its own. With a million items nearly all time is waiting for memory. Deadlines are exact
+//! nanoseconds on the queue's own time line.
 
 use crate::planted::planted;
 use crate::tick::Tick;
@@ -10,12 +11,16 @@ use crate::wish::{Term, Wish};
 use hashbrown::HashTable;
 use std::borrow::Borrow;
 use std::num::NonZeroU64;
+use wq_core::{ItemHash, QuietAdd};
 
+mod nodes;
 #[cfg(test)]
 mod tests;
 
-/// Children per heap node.
-const ARITY: usize = 8;
+use nodes::{Node, Nodes};
+
+/// So many nodes are taken from the heap before the items behind them are looked at.
+const CHUNK: usize = 32;
 /// End of the free list.
 const NONE: u32 = u32::MAX;
 /// Below this capacity, memory is never given back by itself.
@@ -32,53 +37,34 @@ pub(crate) enum Inserted {
 }
 
 /// An item taken out of the heap.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Waiting<T, O> {
     pub(crate) item: T,
     pub(crate) order: O,
+    pub(crate) hash: ItemHash,
     pub(crate) deadline: Tick,
-    /// Whether all that asked for it is revocable.
-    pub(crate) is_revocable: bool,
-}
-
-/// One heap node: 16 bytes.
-#[derive(Debug, Clone, Copy)]
-struct Node {
-    deadline: Tick,
-    /// Insertion number: equal deadlines come out in the order of adding.
     sequence: u32,
-    slot: u32,
+    limit: Limit,
 }
 
-impl Node {
-    fn before(&self, other: &Self) -> bool {
-        if planted("ties-in-any-order") {
-            return self.deadline < other.deadline;
-        }
-        (self.deadline, self.sequence) < (other.deadline, other.sequence)
+impl<T, O> Waiting<T, O> {
+    pub(crate) fn into_add(self) -> QuietAdd<T, O> {
+        let Self { item, hash, order, limit, .. } = self;
+        QuietAdd { item, hash, order, is_revocable: limit.is_revocable() }
     }
 }
 
 #[derive(Debug)]
 enum Slot<T, O> {
     Free { next: u32 },
-    Held { item: T, order: O, hash: ShortHash, position: u32, limit: Limit },
+    Held { item: T, order: O, limit: Limit },
 }
 
-/// A hash folded to 32 bits: it makes room for the limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ShortHash(u32);
-
-impl ShortHash {
-    #[expect(clippy::cast_possible_truncation, reason = "both halves are folded into the lower one")]
-    fn of(hash: u64) -> Self {
-        Self((hash ^ (hash >> 32)) as u32)
-    }
-
-    /// As the table wants it: it takes the bucket from the low bits and a tag from the seven highest.
-    fn spread(self) -> u64 {
-        u64::from(self.0) << 32 | u64::from(self.0)
-    }
+/// Of a held slot: where its node is, and the hash that the table knows it by.
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    position: u32,
+    hash: ItemHash,
 }
 
 /// How far debounced adds may put an item off, and in the highest bit whether all that asked for it is revocable. Never
@@ -111,8 +97,10 @@ impl Limit {
 /// The items that wait, ordered by deadline, each at most once.
 #[derive(Debug)]
 pub(crate) struct DelayHeap<T, O> {
-    nodes: Vec<Node>,
+    nodes: Nodes,
     slots: Vec<Slot<T, O>>,
+    /// One for each slot.
+    places: Vec<Place>,
     first_free: u32,
     table: HashTable<u32>,
     next_sequence: u32,
@@ -128,8 +116,9 @@ impl<T, O> DelayHeap<T, O> {
     /// With room for so many items.
     pub(crate) fn with_capacity(reserved: usize) -> Self {
         Self {
-            nodes: Vec::with_capacity(reserved),
+            nodes: Nodes::with_capacity(reserved),
             slots: Vec::with_capacity(reserved),
+            places: Vec::with_capacity(reserved),
             first_free: NONE,
             table: HashTable::with_capacity(reserved),
             next_sequence: 0,
@@ -144,7 +133,7 @@ impl<T, O> DelayHeap<T, O> {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+        self.nodes.len() == 0
     }
 
     /// The deadline of the item that is due first.
@@ -154,93 +143,82 @@ impl<T, O> DelayHeap<T, O> {
 }
 
 impl<T: Eq, O> DelayHeap<T, O> {
-    /// Adds an item, or merges it with the one that waits already. A duplicate item is handed back, so that the caller
+    /// Takes an item out of `offer`, or merges it with the one that waits already and leaves it there, so that the caller
     /// drops it outside of its lock.
     pub(crate) fn insert(
         &mut self,
-        hash: u64,
-        item: T,
+        hash: ItemHash,
+        offer: &mut Option<T>,
         order: O,
         wish: Wish,
         merge: impl FnOnce(&mut O, O),
-    ) -> (Inserted, Option<T>) {
+    ) -> Inserted {
         self.refresh_sequences();
-        let hash = ShortHash::of(hash);
-        if let Some(slot) = self.find(hash, &item) {
-            let Some(Slot::Held { order: held, position, limit, .. }) = self.slots.get_mut(slot as usize)
-            else {
-                return (Inserted::Kept, Some(item)); // unreachable: the table names held slots only
-            };
-            merge(held, order);
-            let position = *position as usize;
-            let old = self.nodes[position].deadline;
-            let term = wish.after(Term { deadline: old, limit: limit.tick() });
-            *limit = Limit::of(term, limit.is_revocable() && wish.is_revocable());
-            if term.deadline == old {
-                return (Inserted::Kept, Some(item));
-            }
-            self.reposition(position, term.deadline);
-            return (Inserted::Moved, Some(item));
+        if let Some(slot) = offer.as_ref().and_then(|item| self.find(hash, item)) {
+            return self.insert_again(slot, order, wish, merge);
         }
-        let sequence = self.take_sequence();
-        let position = self.nodes.len();
+        let Some(item) = offer.take() else { return Inserted::Kept };
         let term = wish.term();
-        let held = Slot::Held {
-            item,
-            order,
-            hash,
-            position: index(position),
-            limit: Limit::of(term, wish.is_revocable()),
+        let held = Slot::Held { item, order, limit: Limit::of(term, wish.is_revocable()) };
+        let slot = self.settle_in(held, hash);
+        let sequence = self.take_sequence();
+        self.enter(Node { deadline: term.deadline, slot, sequence });
+        Inserted::New
+    }
+
+    /// An insertion of an item that waits.
+    fn insert_again(&mut self, slot: u32, order: O, wish: Wish, merge: impl FnOnce(&mut O, O)) -> Inserted {
+        let Some(Slot::Held { order: held, limit, .. }) = self.slots.get_mut(slot as usize) else {
+            return Inserted::Kept; // unreachable: the table names held slots only
         };
-        let slot = self.occupy(held);
-        let slots = &self.slots;
-        self.table.insert_unique(hash.spread(), slot, |&slot| hash_of(slots, slot));
-        self.nodes.push(Node { deadline: term.deadline, sequence, slot });
-        self.note_arrival();
-        self.sift_up(position);
-        (Inserted::New, None)
+        merge(held, order);
+        let position = self.places[slot as usize].position as usize;
+        let old = self.nodes.at(position).deadline;
+        let term = wish.after(Term { deadline: old, limit: limit.tick() });
+        *limit = Limit::of(term, limit.is_revocable() && wish.is_revocable());
+        if term.deadline == old {
+            return Inserted::Kept;
+        }
+        self.reposition(position, term.deadline);
+        Inserted::Moved
     }
 
     /// Takes a waiting item out.
-    pub(crate) fn remove<Q>(&mut self, hash: u64, item: &Q) -> Option<Waiting<T, O>>
+    pub(crate) fn remove<Q>(&mut self, hash: ItemHash, item: &Q) -> Option<Waiting<T, O>>
     where
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let slot = self.find(ShortHash::of(hash), item)?;
-        let position = self.position_of(slot)?;
-        self.take_at(position)
+        let slot = self.find(hash, item)?;
+        self.take_at(self.position_of(slot))
     }
 
     /// Takes a waiting item out if all that asked for it is revocable.
-    pub(crate) fn revoke<Q>(&mut self, hash: u64, item: &Q) -> Option<Waiting<T, O>>
+    pub(crate) fn revoke<Q>(&mut self, hash: ItemHash, item: &Q) -> Option<Waiting<T, O>>
     where
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let slot = self.find(ShortHash::of(hash), item)?;
+        let slot = self.find(hash, item)?;
         match self.slots.get(slot as usize) {
-            Some(Slot::Held { position, limit, .. }) if limit.is_revocable() => {
-                let position = *position as usize;
-                self.take_at(position)
-            }
+            Some(Slot::Held { limit, .. }) if limit.is_revocable() => self.take_at(self.position_of(slot)),
             _ => None,
         }
     }
 
     /// Moves the deadline of a waiting item to `until` if that is later. False: the item does not wait.
-    pub(crate) fn postpone<Q>(&mut self, hash: u64, item: &Q, until: Tick) -> bool
+    pub(crate) fn postpone<Q>(&mut self, hash: ItemHash, item: &Q, until: Tick) -> bool
     where
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
         self.refresh_sequences();
-        let Some(slot) = self.find(ShortHash::of(hash), item) else { return false };
-        let Some(Slot::Held { position, limit, .. }) = self.slots.get_mut(slot as usize) else {
+        let Some(slot) = self.find(hash, item) else { return false };
+        let position = self.position_of(slot);
+        let Some(Slot::Held { limit, .. }) = self.slots.get_mut(slot as usize) else {
             return false; // unreachable: the table names held slots only
         };
-        let position = *position as usize;
-        let old = self.nodes[position].deadline;
+        let old = self.nodes.at(position).deadline;
         let term = Term { deadline: old, limit: limit.tick() }.postponed(until);
         *limit = Limit::of(term, limit.is_revocable());
         if term.deadline != old {
@@ -250,24 +228,24 @@ impl<T: Eq, O> DelayHeap<T, O> {
     }
 
     /// When the item will be due.
-    pub(crate) fn deadline<Q>(&self, hash: u64, item: &Q) -> Option<Tick>
+    pub(crate) fn deadline<Q>(&self, hash: ItemHash, item: &Q) -> Option<Tick>
     where
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let position = self.find(ShortHash::of(hash), item).and_then(|slot| self.position_of(slot))?;
-        Some(self.nodes[position].deadline)
+        let slot = self.find(hash, item)?;
+        Some(self.nodes.at(self.position_of(slot)).deadline)
     }
 
     /// Merges an order into a waiting item's. The order is handed back if the item does not wait.
     pub(crate) fn merge_into(
         &mut self,
-        hash: u64,
+        hash: ItemHash,
         item: &T,
         order: O,
         merge: impl FnOnce(&mut O, O),
     ) -> Result<(), O> {
-        let Some(slot) = self.find(ShortHash::of(hash), item) else { return Err(order) };
+        let Some(slot) = self.find(hash, item) else { return Err(order) };
         match self.slots.get_mut(slot as usize) {
             Some(Slot::Held { order: held, limit, .. }) => {
                 let term = Term { deadline: Tick(0), limit: limit.tick() };
@@ -283,28 +261,67 @@ impl<T: Eq, O> DelayHeap<T, O> {
 
     /// The next item whose deadline is at or before `now`: earliest first, ties in insertion order.
     pub(crate) fn pop_due(&mut self, now: Tick) -> Option<Waiting<T, O>> {
-        let first = self.nodes.first()?;
-        if !first.deadline.is_due(now) {
-            return None;
+        let mut one = Vec::with_capacity(1);
+        self.pop_all_due(now, 1, &mut one);
+        one.pop()
+    }
+
+    /// Moves the items whose deadline is at or before `now` to `due`, as [`pop_due`](Self::pop_due) would one by one, and at
+    /// most so many.
+    ///
+    /// What an item takes with it lies in four places, each far from those of the next item. Each is visited for several
+    /// items in a row, so that the machine waits for their memory together.
+    pub(crate) fn pop_all_due(&mut self, now: Tick, most: usize, due: &mut Vec<Waiting<T, O>>) {
+        let mut left = most;
+        while left > 0 {
+            let mut nodes = [None; CHUNK];
+            let mut count = 0;
+            while count < CHUNK.min(left)
+                && self.nodes.first().is_some_and(|first| first.deadline.is_due(now))
+            {
+                nodes[count] = self.take_node(0);
+                count += 1;
+            }
+            if count == 0 {
+                return;
+            }
+            let nodes = nodes.iter().flatten();
+            due.extend(nodes.clone().filter_map(|node| self.vacate(*node)));
+            for node in nodes {
+                self.strike(node.slot);
+            }
+            left -= count;
         }
-        self.take_at(0)
+    }
+
+    /// Puts an item back that was taken out, where it was in the order. Calls nothing of the item's.
+    pub(crate) fn put_back(&mut self, waiting: Waiting<T, O>) {
+        let Waiting { item, order, hash, deadline, sequence, limit } = waiting;
+        let slot = self.settle_in(Slot::Held { item, order, limit }, hash);
+        self.enter(Node { deadline, slot, sequence });
     }
 
     /// Everything that waits, in the order in which it would have come out. Gives all memory back: nothing comes after it.
     pub(crate) fn take_all(&mut self) -> Vec<Waiting<T, O>> {
-        let mut nodes = std::mem::take(&mut self.nodes);
-        nodes.sort_unstable_by_key(|node| (node.deadline, node.sequence));
+        let nodes = std::mem::replace(&mut self.nodes, Nodes::with_capacity(0)).sorted();
         let mut slots = std::mem::take(&mut self.slots);
+        let places = std::mem::take(&mut self.places);
         self.table = HashTable::new();
         self.first_free = NONE;
         self.next_sequence = 0;
         let mut all = Vec::with_capacity(nodes.len());
         for node in nodes {
             let Some(slot) = slots.get_mut(node.slot as usize) else { continue };
-            if let Slot::Held { item, order, limit, .. } = std::mem::replace(slot, Slot::Free { next: NONE })
-            {
-                let is_revocable = limit.is_revocable();
-                all.push(Waiting { item, order, deadline: node.deadline, is_revocable });
+            if let Slot::Held { item, order, limit } = std::mem::replace(slot, Slot::Free { next: NONE }) {
+                let hash = places[node.slot as usize].hash;
+                all.push(Waiting {
+                    item,
+                    order,
+                    hash,
+                    deadline: node.deadline,
+                    sequence: node.sequence,
+                    limit,
+                });
             }
         }
         all
@@ -313,20 +330,21 @@ impl<T: Eq, O> DelayHeap<T, O> {
     /// Gives unused memory back.
     pub(crate) fn shrink(&mut self) {
         let mut old = std::mem::take(&mut self.slots);
+        let old_places = std::mem::take(&mut self.places);
         let room = self.nodes.len().max(self.reserved);
         let mut slots = Vec::with_capacity(room);
+        let mut places = Vec::with_capacity(room);
         self.table = HashTable::with_capacity(room);
-        for (position, node) in self.nodes.iter_mut().enumerate() {
-            let Some(slot) = old.get_mut(node.slot as usize) else { continue };
-            let held = std::mem::replace(slot, Slot::Free { next: NONE });
-            node.slot = index(position);
-            if let Slot::Held { item, order, hash, limit, .. } = held {
-                slots.push(Slot::Held { item, order, hash, position: node.slot, limit });
-                let slots = &slots;
-                self.table.insert_unique(hash.spread(), node.slot, |&slot| hash_of(slots, slot));
-            }
+        for position in 0..self.nodes.len() {
+            let node = *self.nodes.at(position);
+            let hash = old_places[node.slot as usize].hash;
+            slots.push(std::mem::replace(&mut old[node.slot as usize], Slot::Free { next: NONE }));
+            let slot = index(position);
+            places.push(Place { position: slot, hash });
+            self.table.insert_unique(hash.spread(), slot, |&slot| hash_of(&places, slot));
+            self.nodes.at_mut(position).slot = slot;
         }
-        self.slots = slots;
+        (self.slots, self.places) = (slots, places);
         self.first_free = NONE;
         self.nodes.shrink_to(room);
         (self.came, self.passed) = (0, 0);
@@ -337,65 +355,98 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.nodes.capacity().max(self.slots.capacity()).max(self.table.capacity())
     }
 
-    fn find<Q>(&self, hash: ShortHash, item: &Q) -> Option<u32>
+    fn find<Q>(&self, hash: ItemHash, item: &Q) -> Option<u32>
     where
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
         let slots = &self.slots;
-        self.table
-            .find(hash.spread(), |&slot| match slots.get(slot as usize) {
-                Some(Slot::Held { item: held, hash: held_hash, .. }) => {
-                    *held_hash == hash && held.borrow() == item
-                }
-                _ => false,
-            })
-            .copied()
-    }
-
-    fn position_of(&self, slot: u32) -> Option<usize> {
-        match self.slots.get(slot as usize) {
-            Some(Slot::Held { position, .. }) => Some(*position as usize),
-            _ => None,
-        }
-    }
-
-    fn occupy(&mut self, slot: Slot<T, O>) -> u32 {
-        if self.first_free == NONE {
-            let fresh = index(self.slots.len());
-            self.slots.push(slot);
-            return fresh;
-        }
-        let reused = self.first_free;
-        let free = std::mem::replace(&mut self.slots[reused as usize], slot);
-        self.first_free = match free {
-            Slot::Free { next } => next,
-            Slot::Held { .. } => NONE, // unreachable: the free list names free slots only
+        let is_it = |&slot: &u32| match slots.get(slot as usize) {
+            Some(Slot::Held { item: held, .. }) => held.borrow() == item,
+            Some(Slot::Free { .. }) | None => false,
         };
-        reused
+        self.table.find(hash.spread(), is_it).copied()
+    }
+
+    /// Of a held slot.
+    fn position_of(&self, slot: u32) -> usize {
+        self.places[slot as usize].position as usize
+    }
+
+    /// Puts an item into the next slot, and that into the table.
+    fn settle_in(&mut self, held: Slot<T, O>, hash: ItemHash) -> u32 {
+        let place = Place { position: NONE, hash };
+        let slot = match self.slots.get_mut(self.first_free as usize) {
+            Some(free) => {
+                let slot = self.first_free;
+                if let Slot::Free { next } = std::mem::replace(free, held) {
+                    self.first_free = next;
+                }
+                self.places[slot as usize] = place;
+                slot
+            }
+            None => {
+                self.slots.push(held);
+                self.places.push(place);
+                index(self.places.len() - 1)
+            }
+        };
+        let places = &self.places;
+        // Not by an entry: that makes room before it has looked for a place that was given up.
+        self.table.insert_unique(hash.spread(), slot, |&slot| hash_of(places, slot));
+        slot
+    }
+
+    fn enter(&mut self, node: Node) {
+        let position = self.nodes.len();
+        self.nodes.push(node);
+        self.note_arrival();
+        self.sift_up(position);
     }
 
     fn take_at(&mut self, position: usize) -> Option<Waiting<T, O>> {
-        let node = self.nodes.swap_remove(position);
-        if position < self.nodes.len() {
-            if planted("gap-not-settled") {
-                self.note_position(position);
-            } else {
-                self.settle_at(position);
-            }
+        let node = self.take_node(position)?;
+        let taken = self.vacate(node);
+        self.strike(node.slot);
+        taken
+    }
+
+    /// Takes a node out of the heap: the first of three steps.
+    fn take_node(&mut self, position: usize) -> Option<Node> {
+        let last = self.nodes.pop()?;
+        if position == self.nodes.len() {
+            return Some(last);
         }
+        let taken = std::mem::replace(self.nodes.at_mut(position), last);
+        if planted("gap-not-settled") {
+            self.note_position(position);
+        } else if position == 0 {
+            self.sink();
+        } else {
+            self.settle_at(position);
+        }
+        Some(taken)
+    }
+
+    /// Takes the item of a node out of its slot: the second.
+    fn vacate(&mut self, node: Node) -> Option<Waiting<T, O>> {
         let free = Slot::Free { next: self.first_free };
-        let Slot::Held { item, order, hash, limit, .. } =
-            std::mem::replace(&mut self.slots[node.slot as usize], free)
+        let Slot::Held { item, order, limit } = std::mem::replace(&mut self.slots[node.slot as usize], free)
         else {
             return None; // unreachable: nodes name held slots only
         };
         self.first_free = node.slot;
-        if let Ok(entry) = self.table.find_entry(hash.spread(), |&slot| slot == node.slot) {
+        let hash = self.places[node.slot as usize].hash;
+        Some(Waiting { item, order, hash, deadline: node.deadline, sequence: node.sequence, limit })
+    }
+
+    /// Strikes a slot out of the table: the third.
+    fn strike(&mut self, slot: u32) {
+        let hash = self.places[slot as usize].hash;
+        if let Ok(entry) = self.table.find_entry(hash.spread(), |&other| other == slot) {
             entry.remove();
         }
         self.give_back();
-        Some(Waiting { item, order, deadline: node.deadline, is_revocable: limit.is_revocable() })
     }
 
     /// Whether so little of the memory is in use that some may be given back.
@@ -432,9 +483,8 @@ impl<T: Eq, O> DelayHeap<T, O> {
             return;
         }
         let sequence = self.take_sequence();
-        let node = &mut self.nodes[position];
-        node.deadline = deadline;
-        node.sequence = sequence;
+        let node = self.nodes.at_mut(position);
+        (node.deadline, node.sequence) = (deadline, sequence);
         self.settle_at(position);
     }
 
@@ -450,12 +500,23 @@ impl<T: Eq, O> DelayHeap<T, O> {
         if self.next_sequence < u32::MAX {
             return;
         }
-        self.nodes.sort_unstable_by_key(|node| (node.deadline, node.sequence));
-        for position in 0..self.nodes.len() {
-            self.nodes[position].sequence = index(position);
-            self.note_position(position);
+        for (position, node) in self.nodes.sorted().into_iter().enumerate() {
+            self.put(position, Node { sequence: index(position), ..node });
         }
         self.next_sequence = index(self.nodes.len());
+    }
+
+    /// Settles the node at the root, which came from the end of the array and so belongs near the end: on the way down it is
+    /// not compared with anything, which costs less than to find out where it would stop.
+    fn sink(&mut self) {
+        let node = *self.nodes.at(0);
+        let mut hole = 0;
+        while let Some((child, first)) = self.nodes.first_child(hole) {
+            self.put(hole, first);
+            hole = child;
+        }
+        *self.nodes.at_mut(hole) = node;
+        self.sift_up(hole);
     }
 
     fn settle_at(&mut self, position: usize) {
@@ -464,58 +525,46 @@ impl<T: Eq, O> DelayHeap<T, O> {
     }
 
     fn sift_up(&mut self, mut position: usize) -> usize {
-        let node = self.nodes[position];
+        let node = *self.nodes.at(position);
         while position > 0 {
-            let parent = (position - 1) / ARITY;
-            if !node.before(&self.nodes[parent]) {
+            let parent = Nodes::parent(position);
+            let other = *self.nodes.at(parent);
+            if !node.before(&other) {
                 break;
             }
-            self.nodes[position] = self.nodes[parent];
-            self.note_position(position);
+            self.put(position, other);
             position = parent;
         }
-        self.nodes[position] = node;
-        self.note_position(position);
+        self.put(position, node);
         position
     }
 
     fn sift_down(&mut self, mut position: usize) {
-        let node = self.nodes[position];
-        loop {
-            let first = position * ARITY + 1;
-            let Some(children) = self.nodes.get(first..self.nodes.len().min(first + ARITY)) else { break };
-            let mut least = None;
-            let mut best = node;
-            for (offset, child) in children.iter().enumerate() {
-                if child.before(&best) {
-                    best = *child;
-                    least = Some(first + offset);
-                }
+        let node = *self.nodes.at(position);
+        while let Some((child, first)) = self.nodes.first_child(position) {
+            if !first.before(&node) {
+                break;
             }
-            let Some(child) = least else { break };
-            self.nodes[position] = best;
-            self.note_position(position);
+            self.put(position, first);
             position = child;
         }
-        self.nodes[position] = node;
-        self.note_position(position);
+        self.put(position, node);
     }
 
-    /// Writes a node's position back into its slot.
+    fn put(&mut self, position: usize, node: Node) {
+        *self.nodes.at_mut(position) = node;
+        self.places[node.slot as usize].position = index(position);
+    }
+
+    /// Writes down where a node is.
     fn note_position(&mut self, at: usize) {
-        let slot = self.nodes[at].slot as usize;
-        if let Some(Slot::Held { position, .. }) = self.slots.get_mut(slot) {
-            *position = index(at);
-        }
+        self.places[self.nodes.at(at).slot as usize].position = index(at);
     }
 }
 
 /// The stored hash of a held slot: growing the table never calls the user's `Hash`.
-fn hash_of<T, O>(slots: &[Slot<T, O>], slot: u32) -> u64 {
-    match slots.get(slot as usize) {
-        Some(Slot::Held { hash, .. }) => hash.spread(),
-        _ => 0,
-    }
+fn hash_of(places: &[Place], slot: u32) -> u64 {
+    places.get(slot as usize).map_or(0, |place| place.hash.spread())
 }
 
 /// An index as it is stored.

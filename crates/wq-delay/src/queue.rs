@@ -13,7 +13,7 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use wq_core::{Added, Backlog, DefaultHasher, Fifo, WorkQueue};
+use wq_core::{Added, Backlog, DefaultHasher, Fifo, ItemHash, WorkQueue};
 
 /// What happens when an item that waits for its deadline is added without a delay.
 ///
@@ -42,13 +42,12 @@ pub enum ImmediateAdd {
 /// is the next call that looks which queues them, the getters' and [`len`](Self::len) alike.
 ///
 /// A clone is another handle to the same queue. `Hash`, `Eq` and `Clone` of items run under the queue's locks and must not
-/// call the queue. They may panic: the queue stays usable. Only an item whose `Hash` or `Eq` panics while it is moved at its
+/// call the queue. They may panic: the queue stays usable. Only an item whose `Eq` panics while it is moved at its
 /// deadline is lost, to the caller who gets the panic.
 #[doc(alias = "DelayingInterface")]
 #[doc(alias = "TypedDelayingInterface")]
 pub struct DelayingQueue<T, B: Backlog = Fifo, S = DefaultHasher> {
     pub(crate) core: WorkQueue<T, B, S>,
-    pub(crate) hasher: S,
     pub(crate) shared: Arc<Shared<T, B>>,
 }
 
@@ -123,7 +122,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.hasher.hash_one(item);
+        let hash = self.core.item_hash(item);
         self.settled(|pending, after| {
             let removed = pending.heap.remove(hash, item);
             self.shared.changed(pending, &self.core, after);
@@ -143,7 +142,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.hasher.hash_one(item);
+        let hash = self.core.item_hash(item);
         let until = self.shared.line.tick(until);
         self.settled(|pending, after| {
             let waits = pending.heap.postpone(hash, item, until);
@@ -163,7 +162,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.hasher.hash_one(item);
+        let hash = self.core.item_hash(item);
         let deadline = self.settled(|pending, _| pending.heap.deadline(hash, item))?;
         Some(self.shared.line.instant(deadline))
     }
@@ -257,31 +256,43 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             let policy = if is_revocable { ImmediateAdd::Keep } else { self.shared.immediate_add };
             return Scheduled::Now(self.add_by(policy, item, order));
         }
-        let hash = self.hasher.hash_one(&item);
-        if self.shared.is_due_at(now) && !planted("due-item-can-be-moved") {
-            // Some of what is due, whoever should have seen to it: an adder does not pay for all of it.
-            self.shared.move_some(&self.core, now, None);
-            // But no policy may move the deadline of an item that is due: it is queued, not delayed.
-            let own = self.shared.lock().heap.deadline(hash, &item);
-            if own.is_some_and(|own| own.is_due(now)) {
-                self.shared.move_due(&self.core, None);
-            }
+        let hash = self.core.item_hash(&item);
+        if !planted("due-item-can-be-moved") {
+            self.settle(hash, &item, now);
         }
-        let _duplicate; // Dropped after the lock.
+        let mut item = Some(item); // What is left of it is dropped after the lock.
         let mut after = After::new();
         let mut pending = self.shared.lock();
         if pending.is_shut_down {
-            _duplicate = Some(item);
             return Scheduled::ShutDown;
         }
         let before = pending.earliest();
-        let (inserted, duplicate) = pending.heap.insert(hash, item, order, wish, B::merge);
-        _duplicate = duplicate;
+        let inserted = pending.heap.insert(hash, &mut item, order, wish, B::merge);
         self.shared.gained(&mut pending, before, &mut after);
         match inserted {
             Inserted::New => Scheduled::Delayed,
             Inserted::Moved => Scheduled::Moved,
             Inserted::Kept => Scheduled::Kept,
+        }
+    }
+
+    /// Sees to it that the item is queued if it was due at that time: what is due is no longer delayed, and no add may change
+    /// its deadline. An adder does not pay for all else that is due, whoever should have seen to that.
+    fn settle(&self, hash: ItemHash, item: &T, now: Tick) {
+        if !self.shared.is_due_at(now) {
+            return;
+        }
+        self.shared.move_some(&self.core, now, None);
+        let deadline = self.shared.lock().heap.deadline(hash, item);
+        if deadline.is_some_and(|deadline| deadline.is_due(now)) {
+            self.shared.move_due(&self.core, None);
+        }
+    }
+
+    /// The same at present. Reads the clock only if something is delayed.
+    pub(crate) fn settle_now(&self, hash: ItemHash, item: &T) {
+        if let Some(now) = self.shared.due_now() {
+            self.settle(hash, item, now);
         }
     }
 
@@ -309,8 +320,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         match policy {
             ImmediateAdd::Keep => self.core.add_with(item, order),
             ImmediateAdd::Merge => {
-                let hash = self.hasher.hash_one(&item);
-                self.shared.move_due(&self.core, None);
+                let hash = self.core.item_hash(&item);
+                self.settle_now(hash, &item);
                 let _duplicate; // Dropped after the lock.
                 let mut after = After::new();
                 let mut notices = self.core.notices();
@@ -328,8 +339,9 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
                 added
             }
             ImmediateAdd::Defer => {
-                let hash = self.hasher.hash_one(&item);
-                let merged = self.settled(|pending, _| pending.heap.merge_into(hash, &item, order, B::merge));
+                let hash = self.core.item_hash(&item);
+                self.settle_now(hash, &item);
+                let merged = self.look(|pending, _| pending.heap.merge_into(hash, &item, order, B::merge));
                 match merged {
                     Ok(()) => Added::Merged,
                     Err(order) => self.core.add_with(item, order),
@@ -339,8 +351,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// After a bounded add that went through: with [`ImmediateAdd::Merge`] the waiting request is taken along.
-    pub(crate) fn take_along(&self, hash: u64, item: &T) {
-        self.shared.move_due(&self.core, None);
+    pub(crate) fn take_along(&self, hash: ItemHash, item: &T) {
+        self.settle_now(hash, item);
         let mut after = After::new();
         let mut notices = self.core.notices();
         let mut pending = self.shared.lock();
@@ -381,7 +393,7 @@ impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
 
 impl<T, B: Backlog, S: Clone> Clone for DelayingQueue<T, B, S> {
     fn clone(&self) -> Self {
-        Self { core: self.core.clone(), hasher: self.hasher.clone(), shared: Arc::clone(&self.shared) }
+        Self { core: self.core.clone(), shared: Arc::clone(&self.shared) }
     }
 }
 

@@ -38,7 +38,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             if pending.heap.is_empty() {
                 return None;
             }
-            let waiting = pending.heap.revoke(self.hasher.hash_one(item), item);
+            let waiting = pending.heap.revoke(self.core.item_hash(item), item);
             if waiting.is_some() {
                 self.shared.changed(pending, &self.core, after);
             }

@@ -208,19 +208,14 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         let first = pending.earliest();
         let missed_by = |lag| first.is_some_and(|first| first.after(lag).is_due(now));
         {
-            let moving = Moving { shared: self, pending, core, after };
-            for _ in 0..BATCH {
-                let Some(waiting) = moving.pending.heap.pop_due(now) else { break };
-                if self.observer.is_some() {
-                    late.push(now.since(waiting.deadline));
-                }
-                let Waiting { item, order, is_revocable, .. } = waiting;
-                if is_revocable {
-                    core.add_revocable_quietly(item, order, notices);
-                } else {
-                    core.add_quietly(item, order, notices);
-                }
+            let mut moving = Moving { shared: self, pending, core, after, due: Vec::new() };
+            moving.pending.heap.pop_all_due(now, BATCH, &mut moving.due);
+            if self.observer.is_some() {
+                late.extend(moving.due.iter().map(|waiting| now.since(waiting.deadline)));
             }
+            moving.due.reverse();
+            let due = &mut moving.due;
+            core.add_all_quietly(std::iter::from_fn(|| due.pop()).map(Waiting::into_add), notices);
         }
         let earliest = pending.earliest();
         if by.is_some_and(|id| pending.keepers.is_reserve(id)) {
@@ -274,16 +269,21 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
     }
 }
 
-/// A batch being moved: that the heap has changed is made known also if the `Hash` or `Eq` of an item panics.
+/// A batch being moved. If the `Eq` of an item panics, those behind it go back, and that the heap has changed is made known.
 struct Moving<'a, T: Hash + Eq, B: Backlog, S: BuildHasher> {
     shared: &'a Shared<T, B>,
     pending: &'a mut Pending<T, B>,
     core: &'a WorkQueue<T, B, S>,
     after: &'a mut After,
+    /// The last one first.
+    due: Vec<Waiting<T, B::Order>>,
 }
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Drop for Moving<'_, T, B, S> {
     fn drop(&mut self) {
+        for waiting in self.due.drain(..) {
+            self.pending.heap.put_back(waiting);
+        }
         self.shared.changed(self.pending, self.core, self.after);
     }
 }

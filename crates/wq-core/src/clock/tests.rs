@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Waker};
 
 use super::Duration;
+use crate::notices::QuietAdd;
 use crate::observer::Observer;
 use crate::platform::reads;
 use crate::queue::WorkQueue;
@@ -21,6 +22,15 @@ fn poll<F: Future + Unpin>(mut future: F) {
     let _ = Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop()));
 }
 
+fn hashed(queue: &Queue, items: [u32; 3]) -> impl Iterator<Item = QuietAdd<u32, ()>> {
+    items.into_iter().map(|item| QuietAdd {
+        item,
+        hash: queue.item_hash(&item),
+        order: (),
+        is_revocable: false,
+    })
+}
+
 /// Its name, a call, and how often that reads the clock with an observer.
 type Verb = (&'static str, fn(&Queue), usize);
 
@@ -34,6 +44,7 @@ const VERBS: &[Verb] = &[
     ("add_wait", |queue| poll(queue.add_wait(4)), 1),
     ("add_all", |queue| _ = queue.add_all([3, 4, 5]), 1),
     ("add_quietly", |queue| _ = queue.add_quietly(4, (), &mut queue.notices()), 1),
+    ("add_all_quietly", |queue| _ = queue.add_all_quietly(hashed(queue, [3, 4, 5]), &mut queue.notices()), 1),
     ("try_get and done", |queue| drop(queue.try_get()), 2),
     ("try_get_owned and done", |queue| drop(queue.try_get_owned()), 2),
     ("get_blocking and done", |queue| drop(queue.get_blocking()), 2),

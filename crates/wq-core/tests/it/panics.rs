@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use wq_contract::wakes::Wakes;
-use wq_core::{Added, ProcessingGuard, WorkQueue};
+use wq_core::{Added, ProcessingGuard, QuietAdd, WorkQueue};
 
 /// The item that panics. Of the others 1 is in hand, 2 is in hand and runs again, 3 and 4 are queued behind it.
 const HOSTILE: u8 = 9;
@@ -113,6 +113,16 @@ const VERBS: &[Verb] = &[
     ("add_quietly", |call| {
         let mut notices = call.queue.notices();
         call.queue.add_quietly(Item(HOSTILE), (), &mut notices);
+        notices.deliver();
+    }),
+    ("add_all_quietly", |call| {
+        let queue = call.queue;
+        let items = [3, HOSTILE, 4].map(|item| {
+            let hash = queue.item_hash(&Item(item));
+            QuietAdd { item: Item(item), hash, order: (), is_revocable: false }
+        });
+        let mut notices = queue.notices();
+        queue.add_all_quietly(items, &mut notices);
         notices.deliver();
     }),
     ("contains", |call| _ = call.queue.contains(&Item(HOSTILE))),
@@ -228,8 +238,8 @@ fn no_verb_loses_an_item_or_the_queue_when_code_of_an_item_panics() {
     let springs = |name: &str| TRAPS.map(|trap| sprung.contains(&(name, trap)));
     for &(name, _) in VERBS {
         let [hash, eq, clone, drop] = match name {
-            "add" | "try_add" | "add_wait" | "add_all" | "add_quietly" | "contains" | "remove"
-            | "abandon" => [true, true, false, true],
+            "add" | "try_add" | "add_wait" | "add_all" | "add_quietly" | "add_all_quietly" | "contains"
+            | "remove" | "abandon" => [true, true, false, true],
             "done" | "done_and_get" => [false, false, false, true],
             "gauges" | "shrink" | "shutdown" => [false; 4],
             _ => [false, false, true, true],

@@ -9,8 +9,8 @@ use std::task::Poll;
 use proptest::prelude::*;
 use wq_contract::wakes::Wakes;
 use wq_core::{
-    AddWait, Drained, Get, GetOwned, OwnedProcessingGuard, Phase, ProcessingGuard, RejectedReason,
-    TryGetError, WorkQueue,
+    AddWait, AddedAll, Drained, Get, GetOwned, OwnedProcessingGuard, Phase, ProcessingGuard, QuietAdd,
+    RejectedReason, TryGetError, WorkQueue,
 };
 
 use crate::oracle::{Next, Oracle};
@@ -188,9 +188,16 @@ impl<'q> World<'q> {
             }
             Step::AddQuietly(items) => {
                 let mut notices = queue.notices();
-                for item in items {
+                let (singly, together) = items.split_at(items.len() / 2);
+                for &item in singly {
                     prop_assert_eq!(queue.add_quietly(item, (), &mut notices), self.oracle.add(item));
                 }
+                let hashed = together.iter().map(|item| {
+                    let hash = queue.item_hash(item);
+                    QuietAdd { item: *item, hash, order: (), is_revocable: false }
+                });
+                let expected: AddedAll = together.iter().map(|item| self.oracle.add(*item)).collect();
+                prop_assert_eq!(queue.add_all_quietly(hashed, &mut notices), expected);
             }
             Step::TryAdd(item) => self.added(item, queue.try_add(item))?,
             Step::AddWait(item) => {

@@ -1,14 +1,15 @@
 //! Shutdown and drain with delayed items.
 
 use std::hash::{Hash, Hasher};
+use std::iter::from_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 use wq_contract::wakes::Wakes;
-use wq_delay::{Added, DelayingQueue, ManualTimer, Scheduled};
+use wq_delay::{Added, DelayingQueue, Drained, ManualTimer, Scheduled};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -134,12 +135,14 @@ fn what_is_due_is_queued_for_a_drain_that_does_not_wait_for_delayed_items() {
     assert!(wakes.poll(&mut drained).is_ready());
 }
 
-/// `Hash` panics when it is told to.
-struct Fuse(Arc<AtomicBool>);
+/// `Eq` of 3 and another 3 panics when it is told to.
+#[derive(Clone)]
+struct Fuse(u64, Arc<AtomicBool>);
 
 impl PartialEq for Fuse {
-    fn eq(&self, _: &Self) -> bool {
-        true
+    fn eq(&self, other: &Self) -> bool {
+        assert!(!(self.0 == 3 && other.0 == 3 && self.1.load(Ordering::SeqCst)), "told to");
+        self.0 == other.0
     }
 }
 
@@ -147,26 +150,48 @@ impl Eq for Fuse {}
 
 impl Hash for Fuse {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        assert!(!self.0.load(Ordering::SeqCst), "told to");
-        0_u8.hash(state);
+        self.0.hash(state);
     }
 }
 
-#[test]
-fn a_panic_while_the_last_delayed_item_is_moved_does_not_hold_up_a_drain() {
+/// The fuse is in hand as 3, and these are due, in this order; looking at the queue panics.
+fn blown(due: &[u64], check: impl FnOnce(DelayingQueue<Fuse>, Arc<Wakes>, Pin<&mut Drained<'_, Fuse>>)) {
     let timer = ManualTimer::new();
     let queue = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
     let fuse = Arc::new(AtomicBool::new(false));
-    queue.add_after(Fuse(Arc::clone(&fuse)), SECOND);
+    queue.add(Fuse(3, Arc::clone(&fuse)));
+    let in_hand = queue.try_get_owned().unwrap();
+    for item in due {
+        queue.add_after(Fuse(*item, Arc::clone(&fuse)), SECOND);
+    }
     let wakes = Wakes::new();
-    let mut drained = pin!(queue.drained());
+    let other = queue.clone();
+    let mut drained = pin!(other.drained());
     assert!(wakes.poll(&mut drained).is_pending());
     timer.advance(SECOND);
     fuse.store(true, Ordering::SeqCst);
     assert!(catch_unwind(AssertUnwindSafe(|| queue.len())).is_err());
-    assert_eq!(wakes.count(), 1);
-    assert!(wakes.poll(&mut drained).is_ready());
-    assert_eq!(queue.len(), 0, "and the queue goes on");
+    in_hand.done();
+    check(queue, wakes, drained);
+}
+
+#[test]
+fn a_panic_while_the_last_delayed_item_is_moved_does_not_hold_up_a_drain() {
+    blown(&[3], |queue, wakes, mut drained| {
+        assert!(wakes.poll(&mut drained).is_ready());
+        assert_eq!(queue.len(), 0, "and the queue goes on");
+    });
+}
+
+#[test]
+fn a_panic_while_items_are_moved_costs_the_item_at_fault_alone() {
+    blown(&[5, 1, 3, 4, 2, 6], |queue, wakes, mut drained| {
+        assert!(wakes.poll(&mut drained).is_pending());
+        assert_eq!(queue.delayed_len(), 0);
+        let order: Vec<u64> = from_fn(|| queue.try_get().ok().map(|guard| guard.item().0)).collect();
+        assert_eq!(order, [5, 1, 4, 2, 6]);
+        assert!(wakes.poll(&mut drained).is_ready());
+    });
 }
 
 #[test]

@@ -129,16 +129,43 @@ fn no_delay_is_an_add_without_one_whatever_waits() {
 }
 
 #[test]
-fn a_delayed_add_does_not_pay_for_a_flood_of_due_items() {
-    let (queue, timer) = queue(SecondAdd::Replace, ImmediateAdd::Keep);
-    (0..10_000).for_each(|item| {
-        queue.add_after(item, hours(1));
-    });
-    timer.advance(hours(1));
-    queue.add_after(20_000, hours(1));
-    // Read from the queue's own books by Debug, which moves nothing.
-    let shown = format!("{queue:?}");
-    assert!(shown.contains("delayed: 9873"), "one batch was moved: {shown}");
-    assert_eq!(queue.add_after(9_999, hours(1)), Scheduled::Delayed, "it was due, and is queued");
-    assert_eq!(queue.len(), 10_000);
+fn an_add_does_not_pay_for_a_flood_of_due_items() {
+    for (policy, delay, left) in [
+        (ImmediateAdd::Keep, hours(1), 9_873),
+        (ImmediateAdd::Keep, hours(0), 10_000),
+        (ImmediateAdd::Merge, hours(0), 9_872),
+        (ImmediateAdd::Defer, hours(0), 9_872),
+    ] {
+        let (queue, timer) = queue(SecondAdd::Replace, policy);
+        (0..10_000).for_each(|item| {
+            queue.add_after(item, hours(1));
+        });
+        timer.advance(hours(1));
+        queue.add_after(20_000, delay);
+        // Read from the queue's own books by Debug, which moves nothing.
+        let shown = format!("{queue:?}");
+        assert!(
+            shown.contains(&format!("delayed: {left}")),
+            "{policy:?}, {delay:?}: one batch was moved at most: {shown}"
+        );
+        assert_eq!(
+            queue.add_after(9_999, hours(1)),
+            Scheduled::Delayed,
+            "{policy:?}, {delay:?}: it was due, and is queued"
+        );
+        assert_eq!(queue.len(), if delay.is_zero() { 10_001 } else { 10_000 });
+    }
+}
+
+#[test]
+fn an_add_that_merges_with_a_due_item_finds_it_queued_however_many_are_due() {
+    for policy in [ImmediateAdd::Merge, ImmediateAdd::Defer] {
+        let (queue, timer) = queue(SecondAdd::Earliest, policy);
+        (0..1_000).for_each(|item| {
+            queue.add_after(item, hours(1));
+        });
+        timer.advance(hours(1));
+        assert_eq!(queue.add(999), Added::Merged, "{policy:?}");
+        assert_eq!((queue.len(), queue.delayed_len()), (1_000, 0));
+    }
 }

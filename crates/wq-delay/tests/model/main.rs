@@ -3,44 +3,45 @@
 
 mod oracle;
 
-use oracle::Oracle;
+use oracle::{Oracle, Order};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use wq_delay::{
-    Backlog, Debounce, DelayingQueue, ImmediateAdd, ManualTimer, ProcessingGuard, SecondAdd, SlotId, Timer,
+    Backlog, Debounce, DelayingQueue, ImmediateAdd, ManualTimer, ProcessingGuard, RejectedReason, SecondAdd,
+    SlotId, Timer,
 };
 
-/// First in first out, with orders that are sets: what is merged can be seen.
+/// First in first out, with orders that show what was merged, and in which order.
 #[derive(Debug, Default)]
 struct Reasons {
-    line: VecDeque<(SlotId, u32)>,
+    line: VecDeque<(SlotId, Order)>,
 }
 
 impl Backlog for Reasons {
-    type Order = u32;
+    type Order = Order;
 
-    fn merge(held: &mut u32, new: u32) {
-        *held |= new;
+    fn merge(held: &mut Order, new: Order) {
+        oracle::merge(held, new);
     }
 
-    fn push(&mut self, id: SlotId, order: u32) {
+    fn push(&mut self, id: SlotId, order: Order) {
         self.line.push_back((id, order));
     }
 
-    fn touch(&mut self, id: SlotId, order: &u32) {
+    fn touch(&mut self, id: SlotId, order: &Order) {
         if let Some((_, held)) = self.line.iter_mut().find(|(held, _)| *held == id) {
-            *held |= order;
+            oracle::merge(held, order.clone());
         }
     }
 
-    fn pop(&mut self) -> Option<(SlotId, u32)> {
+    fn pop(&mut self) -> Option<(SlotId, Order)> {
         self.line.pop_front()
     }
 
-    fn remove(&mut self, id: SlotId) -> Option<u32> {
+    fn remove(&mut self, id: SlotId) -> Option<Order> {
         let at = self.line.iter().position(|(held, _)| *held == id)?;
         self.line.remove(at).map(|(_, order)| order)
     }
@@ -52,13 +53,21 @@ impl Backlog for Reasons {
 
 #[derive(Debug, Clone)]
 enum Op {
-    Add(u8, u32),
-    AddAfter(u8, u64, u32),
-    /// Item, quiet, how much longer at most, order.
-    AddDebounced(u8, u64, u64, u32),
+    Add(u8),
+    AddAll(Vec<u8>),
+    TryAdd(u8),
+    /// Polled once, and dropped if that does not add it.
+    AddWait(u8),
+    AddAfter(u8, u64),
+    /// Item, and how long after the start.
+    AddAt(u8, u64),
+    /// Item, quiet, how much longer at most.
+    AddDebounced(u8, u64, u64),
     Cancel(u8),
     Postpone(u8, u64),
     Advance(u64),
+    Pause,
+    Resume,
     TryGet,
     Done(usize),
     Remove(u8),
@@ -68,18 +77,22 @@ enum Op {
 
 fn op() -> impl Strategy<Value = Op> {
     let item = 0..8_u8;
-    let reason = (0..6_u32).prop_map(|bit| 1 << bit);
     let quiet = 1..6_u64;
     let longer = prop_oneof![8 => 0..20_u64, 1 => Just(u64::MAX)];
     let delay = prop_oneof![8 => 0..12_u64, 1 => Just(u64::MAX)];
     prop_oneof![
-        60 => (item.clone(), reason.clone()).prop_map(|(item, order)| Op::Add(item, order)),
-        120 => (item.clone(), delay, reason.clone()).prop_map(|(item, delay, order)| Op::AddAfter(item, delay, order)),
-        60 => (item.clone(), quiet, longer, reason)
-            .prop_map(|(item, quiet, longer, order)| Op::AddDebounced(item, quiet, longer, order)),
+        60 => item.clone().prop_map(Op::Add),
+        10 => prop::collection::vec(item.clone(), 0..4).prop_map(Op::AddAll),
+        20 => item.clone().prop_map(Op::TryAdd),
+        10 => item.clone().prop_map(Op::AddWait),
+        100 => (item.clone(), delay).prop_map(|(item, delay)| Op::AddAfter(item, delay)),
+        20 => (item.clone(), 0..60_u64).prop_map(|(item, at)| Op::AddAt(item, at)),
+        60 => (item.clone(), quiet, longer).prop_map(|(item, quiet, longer)| Op::AddDebounced(item, quiet, longer)),
         20 => item.clone().prop_map(Op::Cancel),
         20 => (item.clone(), 0..12_u64).prop_map(|(item, until)| Op::Postpone(item, until)),
         80 => (0..6_u64).prop_map(Op::Advance),
+        3 => Just(Op::Pause),
+        10 => Just(Op::Resume),
         120 => Just(Op::TryGet),
         100 => any::<usize>().prop_map(Op::Done),
         10 => item.prop_map(Op::Remove),
@@ -87,6 +100,8 @@ fn op() -> impl Strategy<Value = Op> {
         3 => Just(Op::Shutdown),
     ]
 }
+
+const CAPACITY: usize = 4;
 
 fn delay(delay: u64) -> Duration {
     if delay == u64::MAX { Duration::MAX } else { Duration::from_nanos(delay) }
@@ -113,28 +128,65 @@ proptest! {
             .backlog(Reasons::default())
             .second_add(second)
             .immediate_add(immediate)
+            .capacity(CAPACITY)
             .build()
             .unwrap();
         let mut oracle = Oracle::new(second, immediate);
         let mut guards: Vec<ProcessingGuard<'_, u8, Reasons>> = Vec::new();
-        for op in ops {
+        for (number, op) in ops.into_iter().enumerate() {
+            let order = vec![u8::try_from(number).unwrap()];
             match op {
-                Op::Add(item, order) => {
-                    prop_assert_eq!(queue.add_with(item, order), oracle.add(item, order));
+                Op::Add(item) => {
+                    prop_assert_eq!(queue.add_with(item, order.clone()), oracle.add(item, order));
                 }
-                Op::AddAfter(item, after, order) => {
+                Op::AddAll(items) => {
+                    let all = queue.add_all_with(items.iter().map(|item| (*item, order.clone())));
+                    prop_assert_eq!(all, items.into_iter().map(|item| oracle.add(item, order.clone())).collect());
+                }
+                Op::TryAdd(item) => {
+                    let added = queue.try_add_with(item, order.clone());
+                    let expected = oracle.try_add(item, order, CAPACITY);
+                    prop_assert_eq!(added.map_err(|rejected| (rejected.reason(), rejected.into_item())), expected.map_err(|reason| (reason, item)));
+                }
+                Op::AddWait(item) => {
+                    let mut adding = queue.add_wait_with(item, order.clone());
+                    let polled = Pin::new(&mut adding).poll(&mut Context::from_waker(Waker::noop()));
+                    match (polled, oracle.try_add(item, order, CAPACITY)) {
+                        (Poll::Pending, Err(RejectedReason::Full { .. })) => {}
+                        (Poll::Ready(added), expected) => {
+                            prop_assert_eq!(added.map_err(|rejected| rejected.reason()), expected);
+                        }
+                        (Poll::Pending, expected) => prop_assert!(false, "{:?}, and it waits", expected),
+                    }
+                }
+                Op::AddAfter(item, after) => {
                     prop_assert_eq!(
-                        queue.add_after_with(item, delay(after), order),
+                        queue.add_after_with(item, delay(after), order.clone()),
                         oracle.add_after(item, after, order)
                     );
                 }
-                Op::AddDebounced(item, quiet, longer, order) => {
+                Op::AddAt(item, at) => {
+                    let deadline = start + Duration::from_nanos(at);
+                    prop_assert_eq!(
+                        queue.add_at_with(item, deadline, order.clone()),
+                        oracle.add_at(item, at, order)
+                    );
+                }
+                Op::AddDebounced(item, quiet, longer) => {
                     let longest = quiet.saturating_add(longer);
                     let debounce = Debounce::new(delay(quiet), delay(longest)).unwrap();
                     prop_assert_eq!(
-                        queue.add_debounced_with(item, debounce, order),
+                        queue.add_debounced_with(item, debounce, order.clone()),
                         oracle.add_debounced(item, quiet, longest, order)
                     );
+                }
+                Op::Pause => {
+                    queue.pause();
+                    oracle.pause();
+                }
+                Op::Resume => {
+                    queue.resume();
+                    oracle.is_paused = false;
                 }
                 Op::Cancel(item) => prop_assert_eq!(queue.cancel(&item), oracle.cancel(item)),
                 Op::Postpone(item, later) => {
@@ -147,7 +199,7 @@ proptest! {
                 }
                 Op::TryGet => {
                     let got = queue.try_get().ok();
-                    prop_assert_eq!(got.as_ref().map(|guard| (*guard.item(), *guard.order())), oracle.get());
+                    prop_assert_eq!(got.as_ref().map(|guard| (*guard.item(), guard.order().clone())), oracle.get());
                     guards.extend(got);
                 }
                 Op::Done(which) if !guards.is_empty() => {
@@ -178,12 +230,14 @@ proptest! {
             oracle.done(*guard.item());
             guard.done();
         }
+        queue.resume();
+        oracle.is_paused = false;
         // All that was accepted comes out in the end.
         timer.advance(Duration::from_secs(1));
         oracle.now += 1_000_000_000;
         loop {
             let got = queue.try_get().ok();
-            prop_assert_eq!(got.as_ref().map(|guard| (*guard.item(), *guard.order())), oracle.get());
+            prop_assert_eq!(got.as_ref().map(|guard| (*guard.item(), guard.order().clone())), oracle.get());
             let Some(guard) = got else { break };
             oracle.done(*guard.item());
         }

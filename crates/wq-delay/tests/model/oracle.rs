@@ -1,7 +1,14 @@
 //! The naive queue: vectors, searched from the front.
 
 use std::collections::BTreeMap;
-use wq_delay::{Added, ImmediateAdd, Scheduled, SecondAdd};
+use wq_delay::{Added, ImmediateAdd, RejectedReason, Scheduled, SecondAdd};
+
+/// Who asked for an item, in the order of the adds.
+pub(crate) type Order = Vec<u8>;
+
+pub(crate) fn merge(held: &mut Order, new: Order) {
+    held.extend(new);
+}
 
 #[derive(Debug)]
 pub(crate) struct Oracle {
@@ -10,11 +17,12 @@ pub(crate) struct Oracle {
     pub(crate) now: u64,
     adds: u64,
     /// Deadline, number of the add, item, order, how far debounced adds may put it off.
-    pub(crate) delayed: Vec<(u64, u64, u8, u32, u64)>,
-    queued: Vec<(u8, u32)>,
+    pub(crate) delayed: Vec<(u64, u64, u8, Order, u64)>,
+    queued: Vec<(u8, Order)>,
     /// Items in hand, and the order in which they run again if they do.
-    pub(crate) processing: BTreeMap<u8, Option<u32>>,
+    pub(crate) processing: BTreeMap<u8, Option<Order>>,
     is_shut_down: bool,
+    pub(crate) is_paused: bool,
 }
 
 impl Oracle {
@@ -28,17 +36,18 @@ impl Oracle {
             queued: Vec::new(),
             processing: BTreeMap::new(),
             is_shut_down: false,
+            is_paused: false,
         }
     }
 
-    fn enqueue(&mut self, item: u8, order: u32) -> Added {
+    fn enqueue(&mut self, item: u8, order: Order) -> Added {
         if let Some(again) = self.processing.get_mut(&item) {
             let was_marked = again.is_some();
-            *again = Some(again.unwrap_or(0) | order);
+            merge(again.get_or_insert_default(), order);
             return if was_marked { Added::Merged } else { Added::Deferred };
         }
         if let Some((_, held)) = self.queued.iter_mut().find(|(held, _)| *held == item) {
-            *held |= order;
+            merge(held, order);
             return Added::Merged;
         }
         self.queued.push((item, order));
@@ -47,35 +56,37 @@ impl Oracle {
 
     fn settle(&mut self) {
         self.delayed.sort_unstable();
-        while let Some(&(deadline, _, item, order, _)) = self.delayed.first() {
-            if deadline > self.now || deadline == u64::MAX {
-                break;
-            }
-            self.delayed.remove(0);
+        while self
+            .delayed
+            .first()
+            .is_some_and(|(deadline, ..)| *deadline <= self.now && *deadline != u64::MAX)
+        {
+            let (_, _, item, order, _) = self.delayed.remove(0);
             self.enqueue(item, order);
         }
     }
 
-    fn take_delayed(&mut self, item: u8) -> Option<(u64, u64, u8, u32, u64)> {
+    fn take_delayed(&mut self, item: u8) -> Option<(u64, u64, u8, Order, u64)> {
         let at = self.delayed.iter().position(|entry| entry.2 == item)?;
         Some(self.delayed.remove(at))
     }
 
-    pub(crate) fn add(&mut self, item: u8, order: u32) -> Added {
+    pub(crate) fn add(&mut self, item: u8, order: Order) -> Added {
         if self.is_shut_down {
             return Added::ShutDown;
         }
         match self.immediate {
             ImmediateAdd::Merge => {
                 self.settle();
-                let waiting = self.take_delayed(item).map_or(0, |entry| entry.3);
-                self.enqueue(item, order | waiting)
+                let mut held = self.take_delayed(item).map(|entry| entry.3).unwrap_or_default();
+                merge(&mut held, order);
+                self.enqueue(item, held)
             }
             ImmediateAdd::Defer => {
                 self.settle();
                 match self.delayed.iter_mut().find(|entry| entry.2 == item) {
                     Some(entry) => {
-                        entry.3 |= order;
+                        merge(&mut entry.3, order);
                         Added::Merged
                     }
                     None => self.enqueue(item, order),
@@ -85,7 +96,49 @@ impl Oracle {
         }
     }
 
-    pub(crate) fn add_after(&mut self, item: u8, delay: u64, order: u32) -> Scheduled {
+    /// With room for so many items.
+    pub(crate) fn try_add(
+        &mut self,
+        item: u8,
+        order: Order,
+        capacity: usize,
+    ) -> Result<Added, RejectedReason> {
+        if self.immediate == ImmediateAdd::Defer && !self.is_shut_down {
+            self.settle();
+            if self.deadline(item).is_some() {
+                return Ok(self.add(item, order));
+            }
+        }
+        if self.is_shut_down {
+            return Err(RejectedReason::ShutDown);
+        }
+        self.settle();
+        let again = self.processing.values().flatten().count();
+        let waits = self.queued.iter().any(|(held, _)| *held == item)
+            || self.processing.get(&item).is_some_and(Option::is_some);
+        if !waits && self.queued.len() + again >= capacity {
+            let capacity = capacity.try_into().expect("a capacity");
+            return Err(RejectedReason::Full { capacity });
+        }
+        if self.immediate != ImmediateAdd::Merge {
+            return Ok(self.enqueue(item, order));
+        }
+        // The add comes first, and takes the delayed request along when it has gone through.
+        let added = self.enqueue(item, order);
+        if let Some(entry) = self.take_delayed(item) {
+            self.enqueue(item, entry.3);
+        }
+        Ok(added)
+    }
+
+    pub(crate) fn add_at(&mut self, item: u8, deadline: u64, order: Order) -> Scheduled {
+        match deadline.saturating_sub(self.now) {
+            0 => Scheduled::Now(self.add(item, order)),
+            delay => self.add_after(item, delay, order),
+        }
+    }
+
+    pub(crate) fn add_after(&mut self, item: u8, delay: u64, order: Order) -> Scheduled {
         if delay == 0 {
             return Scheduled::Now(self.add(item, order));
         }
@@ -99,7 +152,7 @@ impl Oracle {
             self.delayed.push((new, number, item, order, new));
             return Scheduled::Delayed;
         };
-        entry.3 |= order;
+        merge(&mut entry.3, order);
         let of = |held: u64| match self.second {
             SecondAdd::Latest => new.max(held),
             SecondAdd::Replace => new,
@@ -114,7 +167,7 @@ impl Oracle {
         Scheduled::Moved
     }
 
-    pub(crate) fn add_debounced(&mut self, item: u8, quiet: u64, longest: u64, order: u32) -> Scheduled {
+    pub(crate) fn add_debounced(&mut self, item: u8, quiet: u64, longest: u64, order: Order) -> Scheduled {
         if self.is_shut_down {
             return Scheduled::ShutDown;
         }
@@ -125,7 +178,7 @@ impl Oracle {
             self.delayed.push((quiet, number, item, order, limit));
             return Scheduled::Delayed;
         };
-        entry.3 |= order;
+        merge(&mut entry.3, order);
         entry.4 = limit.min(entry.4);
         let moved = quiet.min(entry.4);
         if moved == entry.0 {
@@ -152,9 +205,13 @@ impl Oracle {
         true
     }
 
-    pub(crate) fn get(&mut self) -> Option<(u8, u32)> {
+    pub(crate) fn pause(&mut self) {
+        self.is_paused = !self.is_shut_down;
+    }
+
+    pub(crate) fn get(&mut self) -> Option<(u8, Order)> {
         self.settle();
-        if self.queued.is_empty() {
+        if self.queued.is_empty() || self.is_paused {
             return None;
         }
         let (item, order) = self.queued.remove(0);
@@ -177,6 +234,7 @@ impl Oracle {
     pub(crate) fn shutdown(&mut self) -> Vec<u8> {
         self.settle();
         self.is_shut_down = true;
+        self.is_paused = false;
         self.delayed.drain(..).map(|entry| entry.2).collect()
     }
 
