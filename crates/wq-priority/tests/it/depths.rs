@@ -1,5 +1,9 @@
 //! Depths: what a survey finds under which label.
 
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread;
+
 use wq_core::{Observer, WorkQueue};
 use wq_priority::{Depths, GroupId, Order, Priority};
 
@@ -78,4 +82,49 @@ fn queues_are_surveyed_together() {
     other.survey_into(&mut depths);
     assert_eq!((depths.total(), depths.of(15), depths.others()), (50, Some(2), Some(15)));
     assert_eq!((depths.of(39), depths.of(20)), (Some(1), None), "five labels were left");
+}
+
+/// Also if the test fails: nobody waits for workers who go on.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, SeqCst);
+    }
+}
+
+/// Added, raised, taken and added again while held, under 40 priorities: each survey counts exactly what the queue counts.
+#[test]
+#[cfg_attr(miri, ignore = "thousands of items")]
+fn under_load_the_labels_of_each_survey_sum_up_to_the_depth_of_that_moment() {
+    const SURVEYS: usize = 5000;
+    let queue = of_priorities(0..40);
+    let (goes_on, all_work) = (AtomicBool::new(true), Barrier::new(4));
+    thread::scope(|scope| {
+        let _ends = Ends(&goes_on);
+        for worker in 0..3 {
+            let (queue, goes_on, all_work) = (&queue, &goes_on, &all_work);
+            scope.spawn(move || {
+                all_work.wait();
+                for n in (0_usize..).take_while(|_| goes_on.load(SeqCst)) {
+                    let item = i32::try_from((n * 7 + worker) % 200).unwrap();
+                    queue.add_with(item, Order::priority(item % 40 + i32::from(n % 5 == 0)));
+                    if let Ok(guard) = queue.try_get()
+                        && n % 3 == 0
+                    {
+                        queue.add_with(*guard.item(), *guard.order());
+                    }
+                }
+            });
+        }
+        all_work.wait();
+        let mut depths = Depths::default();
+        for _ in 0..SURVEYS {
+            depths.begin();
+            let counts = queue.survey_into(&mut depths).counts;
+            assert_eq!(depths.total(), counts.depth());
+            assert_eq!(depths.labels().map(|(_, count)| count).sum::<usize>(), counts.depth());
+        }
+    });
+    assert_eq!(queue.survey().total(), queue.len());
 }

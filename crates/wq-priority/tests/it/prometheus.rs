@@ -221,6 +221,9 @@ fn at_every_scrape_under_load_the_labels_are_those_of_one_moment() {
     let (queue, registry) = watched();
     let priority_of = |item: u32| item % 40;
     (0..200).for_each(|item| add(&queue, item, priority_of(item)));
+    // Ten are in hand all the while, and run again.
+    let held: Vec<_> = (0..10).map(|_| queue.try_get().unwrap()).collect();
+    held.iter().for_each(|guard| add(&queue, *guard.item(), priority_of(*guard.item())));
     let (goes_on, scraped) = (AtomicBool::new(true), Barrier::new(WORKERS + 1));
     thread::scope(|scope| {
         for _ in 0..WORKERS {
