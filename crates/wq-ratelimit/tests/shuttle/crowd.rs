@@ -37,7 +37,7 @@ impl Books {
 
 fn outcome(timer: &ManualTimer) -> Outcome {
     let delay = STEP * u32::from(roll(4));
-    match roll(10) {
+    match roll(12) {
         0 => Outcome::Success,
         1 => Outcome::GiveUp,
         2 => Outcome::Park,
@@ -46,6 +46,8 @@ fn outcome(timer: &ManualTimer) -> Outcome {
         5 => Outcome::RetryNotBefore(timer.now() + delay),
         6 => Outcome::RetryWith { delay, combine: Combine::Min },
         7 => Outcome::RetryWith { delay, combine: Combine::Sum },
+        8 => Outcome::RetryWith { delay, combine: Combine::Override },
+        9 => Outcome::RetryAsNotBefore(Class::new("slow"), timer.now() + delay),
         _ => Outcome::Retry,
     }
 }
@@ -55,7 +57,11 @@ fn worker(queue: &Queue, timer: &ManualTimer, books: &Books) {
         match queue.try_get() {
             Ok(guard) => {
                 books.work(*guard.item());
-                guard.finish(outcome(timer));
+                if roll(12) == 0 {
+                    guard.done();
+                } else {
+                    guard.finish(outcome(timer));
+                }
             }
             Err(TryGetError::Empty) => thread::yield_now(),
             Err(_) => return,
@@ -66,8 +72,9 @@ fn worker(queue: &Queue, timer: &ManualTimer, books: &Books) {
 fn events(queue: &Queue, books: &Books) {
     for _ in 0..15 {
         let item = roll(ITEMS);
-        match roll(8) {
+        match roll(9) {
             0 => queue.forget(&item),
+            3 => drop(queue.parked()),
             1 => drop(queue.release(&item)),
             2 => drop(queue.add_rate_limited(item)),
             _ => {
