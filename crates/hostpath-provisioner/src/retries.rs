@@ -5,7 +5,7 @@ use std::time::Duration;
 use wq_ratelimit::{ExponentialBackoff, InvalidLimit, MaxOf, Shared, TokenBucket};
 
 /// The limiter of both queues: per key exponential, and a bucket over all of them.
-pub(crate) type Limiter = Shared<MaxOf<ExponentialBackoff<String>, TokenBucket>>;
+pub(crate) type Limiter = Shared<String, MaxOf<ExponentialBackoff<String>, TokenBucket>>;
 
 /// When and how often failures are tried again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
