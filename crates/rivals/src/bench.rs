@@ -56,6 +56,11 @@ impl Bench {
         self.cli.rounds
     }
 
+    /// At most so many rounds of each measurement from here on: of workloads that take seconds.
+    pub fn at_most(&mut self, rounds: usize) {
+        self.cli.rounds = self.cli.rounds.min(rounds);
+    }
+
     /// The watch over what else the machine does.
     #[must_use]
     pub const fn quiet(&self) -> &Quiet {

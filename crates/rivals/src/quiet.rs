@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(100);
 /// How many measurements in all are repeated: on a machine that is never quiet, a run must end.
 const REPEATS: usize = 60;
+/// How long measurements that are repeated may take in all: some take seconds each.
+const REPEATING: Duration = Duration::from_mins(3);
 /// The share of the machine's time that others may have during a measurement.
 const OTHERS: f64 = 0.05;
 /// The unit of processor times in `/proc`, USER_HZ: 100 a second on Linux whatever the kernel's own tick is (proc(5)).
@@ -22,6 +24,8 @@ pub struct Quiet {
     patience: Duration,
     waited: Cell<Duration>,
     repeated: Cell<usize>,
+    /// What was repeated has taken so long.
+    repeating: Cell<Duration>,
     disturbed: Cell<usize>,
 }
 
@@ -34,6 +38,7 @@ impl Quiet {
             patience,
             waited: Cell::new(Duration::ZERO),
             repeated: Cell::new(0),
+            repeating: Cell::new(Duration::ZERO),
             disturbed: Cell::new(0),
         }
     }
@@ -48,15 +53,15 @@ impl Quiet {
             self.wait();
             let before = Look::now(self.peer);
             let value = run()?;
-            let is_disturbed = before.is_some_and(|before| before.others(self.peer) > OTHERS);
-            if !is_disturbed {
+            let Some(before) = before.filter(|before| before.others(self.peer) > OTHERS) else {
                 return Ok(value);
-            }
-            if self.repeated.get() >= REPEATS {
+            };
+            if self.repeated.get() >= REPEATS || self.repeating.get() >= REPEATING {
                 self.disturbed.set(self.disturbed.get() + 1);
                 return Ok(value);
             }
             self.repeated.set(self.repeated.get() + 1);
+            self.repeating.set(self.repeating.get() + before.age());
         }
     }
 
@@ -105,6 +110,11 @@ impl Look {
         let of = |file: String| used(&fs::read_to_string(file).ok()?);
         let theirs = peer.map_or(Some(0.0), |peer| of(format!("/proc/{peer}/stat")));
         Some(Self { at: Instant::now(), by_all, by_us: of("/proc/self/stat".to_owned())? + theirs? })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "real time is what is measured")]
+    fn age(&self) -> Duration {
+        Instant::now().duration_since(self.at)
     }
 
     /// The share of the machine that others have had since. What is less than two ticks is no measurement.

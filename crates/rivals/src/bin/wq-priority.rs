@@ -14,6 +14,7 @@ use wq_priority::{Order, Priority};
 const ITEMS: usize = 1_000_000;
 const KEYS: usize = 1000;
 const MILLION: usize = 1_000_000;
+const MILLION_ROUNDS: usize = 3;
 /// Keys in flight that were added again.
 const READDED: u64 = 10_000;
 const IN_FLIGHT: usize = 1000;
@@ -23,33 +24,45 @@ fn main() -> Result<()> {
     let mut bench = Bench::start()?;
     beside_controller_runtime(&mut bench)?;
     beside_itself(&bench)?;
+    // Last, and few: a round of theirs takes seconds.
+    bench.at_most(MILLION_ROUNDS);
+    with_a_million(&mut bench)?;
     bench.end();
     Ok(())
 }
 
 fn beside_controller_runtime(bench: &mut Bench) -> Result<()> {
     let few = integers(KEYS);
-    // Theirs take ten times as long: fewer items.
-    let theirs = |workload: &str, keys: usize| format!("{workload} {keys} {}", keys.max(200_000));
     bench.beside("burst_1k", PEER, &theirs("priority-int64", KEYS), || burst(&priority()?, &few, ordered))?;
     let mut registry = Registry::default();
     let metrics = PriorityMetrics::register(&mut registry);
     let measured = || metrics.build(WorkQueue::builder().name("measured").backlog(Priority::new()));
     let theirs_measured = theirs("priority-int64-prometheus", KEYS);
     bench.beside("prometheus_1k", PEER, &theirs_measured, || burst(&measured()?, &few, ordered))?;
-    if bench.wants("burst_1m") || bench.wants("prometheus_1m") {
-        let million = integers(MILLION);
-        bench.beside("burst_1m", PEER, &theirs("priority-int64", MILLION), || {
-            burst(&priority()?, &million, ordered)
-        })?;
-        bench.beside("prometheus_1m", PEER, &theirs("priority-int64-prometheus", MILLION), || {
-            burst(&measured()?, &million, ordered)
-        })?;
-    }
     bench.beside("readded_beside", PEER, &format!("priority-readded {READDED} 1000"), || {
         beside_readded(READDED)
     })?;
     Ok(())
+}
+
+fn with_a_million(bench: &mut Bench) -> Result<()> {
+    if !bench.wants("burst_1m") && !bench.wants("prometheus_1m") {
+        return Ok(());
+    }
+    let million = integers(MILLION);
+    let theirs_plain = theirs("priority-int64", MILLION);
+    bench.beside("burst_1m", PEER, &theirs_plain, || burst(&priority()?, &million, ordered))?;
+    let mut registry = Registry::default();
+    let metrics = PriorityMetrics::register(&mut registry);
+    let measured = || metrics.build(WorkQueue::builder().name("measured").backlog(Priority::new()));
+    let theirs_measured = theirs("priority-int64-prometheus", MILLION);
+    bench.beside("prometheus_1m", PEER, &theirs_measured, || burst(&measured()?, &million, ordered))?;
+    Ok(())
+}
+
+/// Theirs take many times as long: fewer items.
+fn theirs(workload: &str, keys: usize) -> String {
+    format!("{workload} {keys} {}", keys.max(200_000))
 }
 
 fn beside_itself(bench: &Bench) -> Result<()> {
