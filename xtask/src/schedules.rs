@@ -20,7 +20,7 @@ use crate::stage::Verdict;
 use crate::workspace::Workspace;
 
 /// The crates whose schedules are played. Each takes part with those test targets that it has.
-const CRATES: [&str; 4] = ["wq-core", "wq-delay", "wq-ratelimit", "wq-priority"];
+const CRATES: [&str; 5] = ["wq-core", "wq-delay", "wq-ratelimit", "wq-priority", ELECTION];
 
 /// It has no schedules but those of its simulation, and takes part with planted bugs alone: without them its programs are built with the tests.
 pub(crate) const ELECTION: &str = "lease-election";

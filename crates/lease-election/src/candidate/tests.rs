@@ -247,6 +247,34 @@ fn a_renewal_applied_after_the_term_makes_no_term() {
 }
 
 #[test]
+fn v5_a_write_found_by_reading_counts_from_its_own_sending_and_not_from_a_later_one() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    // The first renewal is applied, and its answer lost; the second, on the same version, meets a conflict.
+    let first = bench.candidate.begin_write(at_ms(1000), WALL, Purpose::Renew);
+    let _ = bench.carry_out(&first);
+    assert_eq!(bench.candidate.wrote(at_ms(1900), &first, Err(StoreError::unknown("lost"))), News::Nothing);
+    let second = bench.candidate.begin_write(at_ms(2000), WALL, Purpose::Renew);
+    let answer = bench.carry_out(&second);
+    assert_eq!(bench.candidate.wrote(at_ms(2100), &second, answer), News::Nothing);
+    let read = bench.candidate.begin_read(at_ms(2100));
+    let news = bench.candidate.read(at_ms(2200), read, Ok(bench.lease.clone()));
+    assert_eq!(news, News::Renewed(at_ms(1000).after(config("baz").hold())));
+}
+
+#[test]
+fn v15_an_answer_at_the_end_of_the_term_does_not_extend_it() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    let end = at_ms(0).after(config("baz").hold());
+    let renewal = bench.candidate.begin_write(at_ms(3000), WALL, Purpose::Renew);
+    let answer = bench.carry_out(&renewal);
+    // Nobody looked at the clock before: the process stood still.
+    assert_eq!(bench.candidate.wrote(end, &renewal, answer), News::Ended(Loss::Expired));
+    assert!(!bench.candidate.is_leading());
+}
+
+#[test]
 fn v10_a_deletion_that_may_hide_a_take_over_is_waited_for() {
     // What it saw last: its own lease, run out long ago; and one that nobody held.
     for own in [true, false] {

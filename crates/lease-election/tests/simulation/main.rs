@@ -353,7 +353,7 @@ async fn simulate(seed: u64, seconds: u64) -> (Trace, Seen) {
         });
     let stage = Stage { seed, start, store: store.clone(), world: Arc::clone(&world) };
     let mut running: Vec<Node> = (0..nodes).map(|n| stage.start(n, 0, &mut dice)).collect();
-    let mut buried = Vec::new();
+    let mut buried: Vec<(u64, Node)> = Vec::new();
 
     let (steps, mut next_change, mut lives) = (seconds * STEPS, 0, 0);
     for step in 0..steps {
@@ -378,6 +378,10 @@ async fn simulate(seed: u64, seconds: u64) -> (Trace, Seen) {
             }
         }
         world.lock().unwrap().pass(seed, step, fair, change);
+        // Its term is long over by then.
+        for (_, old) in buried.iter().filter(|(killed, _): &&(u64, Node)| killed + 10 * STEPS == step) {
+            old.elector.stop_handle().stop();
+        }
         if fair {
             continue;
         }
@@ -411,7 +415,7 @@ async fn simulate(seed: u64, seconds: u64) -> (Trace, Seen) {
                 let mut world = world.lock().unwrap();
                 world.saw("process killed");
                 world.dead.insert(old.link.clone());
-                buried.push(old);
+                buried.push((step, old));
             }
             _ => {}
         }
@@ -424,9 +428,17 @@ async fn simulate(seed: u64, seconds: u64) -> (Trace, Seen) {
         world.lock().unwrap().trace.story()
     );
 
-    let all: Vec<Node> = running.into_iter().chain(buried).collect();
+    let all: Vec<Node> = running.into_iter().chain(buried.into_iter().map(|(_, old)| old)).collect();
     let overran = || all.iter().map(|node| node.elector.stats().losses.overran).sum::<u64>();
     let overran_before = overran();
+    // The leader first, and the others while they are about to take over.
+    if let Some(leader) = all.iter().find(|node| node.elector.is_leader()) {
+        leader.elector.stop_handle().stop();
+        while store.lease().is_some_and(|lease| !lease.record.is_free()) && !leader.run.is_finished() {
+            tokio::time::sleep(MS).await;
+        }
+        tokio::time::sleep(MS * dice.roll(10) as u32).await;
+    }
     for node in &all {
         node.elector.stop_handle().stop();
     }
