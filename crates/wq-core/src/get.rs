@@ -131,11 +131,16 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// # Panics
     ///
     /// If `Clone` of the item panics: it is queued still, at the tail.
+    #[inline(always)]
     pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError>
     where
         T: Clone,
     {
-        answer(Holding::take(&&*self.shared)).map(ProcessingGuard)
+        match Holding::take(&&*self.shared) {
+            Take::Got(holding) => Ok(ProcessingGuard(holding)),
+            Take::Nothing => Err(TryGetError::Empty),
+            Take::Ended => Err(TryGetError::ShutDown),
+        }
     }
 
     /// As [`try_get`](Self::try_get), with a guard that borrows nothing.

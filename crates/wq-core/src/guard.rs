@@ -226,6 +226,14 @@ macro_rules! guard {
                 self.0.is_in_force()
             }
 
+            /// Itself, taken apart and put together: for layers above that hand out guards of a call beside those of an
+            /// inlined [`try_get`](crate::WorkQueue::try_get), which keep theirs in registers.
+            #[must_use = "dropping the guard says that the item is finished"]
+            #[inline(always)]
+            pub fn anew(self) -> Self {
+                Self(self.0.anew())
+            }
+
             /// Takes back what would have the item run again after this guard, and hands out its order, if all that was added
             /// meanwhile was added by [`add_revocable_quietly`](crate::WorkQueue::add_revocable_quietly): for layers above,
             /// whose retries the end of the work replaces.

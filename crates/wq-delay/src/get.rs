@@ -73,6 +73,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// # Errors
     ///
     /// [`TryGetError`] says whether there can be one later.
+    #[inline(always)]
     pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError>
     where
         T: Clone,

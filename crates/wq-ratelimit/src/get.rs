@@ -63,7 +63,7 @@ where
     /// # Errors
     ///
     /// [`TryGetError`] says whether there can be one later.
-    #[inline]
+    #[inline(always)]
     pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError> {
         self.inner.queue.try_get().map(|held| ProcessingGuard { queue: &*self.inner, held }.begun())
     }
@@ -89,9 +89,25 @@ where
 
     /// As [`get`](Self::get), blocking the thread.
     #[must_use = "dropping the guard ends the work on the item"]
-    #[inline]
+    #[inline(always)]
     pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>> {
-        self.inner.queue.get_blocking().map(|held| ProcessingGuard { queue: &*self.inner, held }.begun())
+        // Nearly always there is one, and nothing to be made ready for a wait.
+        let held = match self.inner.queue.try_get() {
+            Ok(held) => held,
+            Err(_) => self.wait_blocking()?.anew(),
+        };
+        let guard = ProcessingGuard { queue: &*self.inner, held };
+        // Beside the way of the guard, which is not to be moved for it.
+        if self.inner.has_marks() {
+            return Some(guard.begun());
+        }
+        Some(guard)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_blocking(&self) -> Option<wq_delay::ProcessingGuard<'_, T, B>> {
+        self.inner.queue.get_blocking()
     }
 
     /// As [`get_blocking`](Self::get_blocking), for at most this long by the queue's timer.
