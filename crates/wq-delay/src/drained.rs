@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, Hash};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use wq_core::{Backlog, DefaultHasher, Fifo, Phase};
+use wq_core::{Backlog, DefaultHasher, Fifo};
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// Waits until nothing is queued, nothing is in flight, nothing is about to come back and, unless the builder's
@@ -50,21 +50,25 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             let until = (deadline != crate::tick::Tick::NEVER).then(|| self.shared.line.instant(deadline));
             self.shared.timer.park_until(until);
         }
-        let (delayed, snapshot) = {
-            let pending = self.shared.lock(); // An item that moves meanwhile would be in both, or in neither.
-            (pending.heap.len(), self.core.snapshot())
-        };
-        let waits_for_none =
-            delayed == 0 || !self.shared.drain_awaits_delayed && self.shared.due_now().is_none();
-        if snapshot.counts.is_idle() && waits_for_none {
-            return Ok(());
+        loop {
+            let (delayed, counts) = {
+                let pending = self.shared.lock(); // An item that moves meanwhile would be in both, or in neither.
+                (pending.heap.len(), self.core.counts())
+            };
+            let waits_for_none =
+                delayed == 0 || !self.shared.drain_awaits_delayed && self.shared.due_now().is_none();
+            if counts.is_idle() && waits_for_none {
+                return Ok(());
+            }
+            let held = self
+                .core
+                .drained_blocking(Duration::ZERO)
+                .map_or_else(|left| left.in_flight, |()| Vec::new());
+            if counts.queued > 0 || delayed > 0 || !held.is_empty() {
+                return Err(NotDrained { queued: counts.queued, delayed, in_flight: held });
+            }
+            // What was in hand is not any more.
         }
-        let held = snapshot.items.into_iter().filter(|seen| seen.phase != Phase::Queued);
-        Err(NotDrained {
-            queued: snapshot.counts.queued,
-            delayed,
-            in_flight: held.map(|seen| seen.item).collect(),
-        })
     }
 }
 

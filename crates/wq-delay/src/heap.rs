@@ -115,8 +115,10 @@ pub(crate) struct DelayHeap<T, O> {
 impl<T, O> DelayHeap<T, O> {
     /// With room for so many items.
     pub(crate) fn with_capacity(reserved: usize) -> Self {
+        let nodes = Nodes::with_capacity(reserved);
+        let reserved = nodes.capacity(); // Whole families: a little more than was asked for.
         Self {
-            nodes: Nodes::with_capacity(reserved),
+            nodes,
             slots: Vec::with_capacity(reserved),
             places: Vec::with_capacity(reserved),
             first_free: NONE,
@@ -290,6 +292,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
             for node in nodes {
                 self.strike(node.slot);
             }
+            self.note_departures(count); // Only now: it may number all slots anew.
             left -= count;
         }
     }
@@ -408,6 +411,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         let node = self.take_node(position)?;
         let taken = self.vacate(node);
         self.strike(node.slot);
+        self.note_departures(1);
         taken
     }
 
@@ -446,7 +450,6 @@ impl<T: Eq, O> DelayHeap<T, O> {
         if let Ok(entry) = self.table.find_entry(hash.spread(), |&other| other == slot) {
             entry.remove();
         }
-        self.give_back();
     }
 
     /// Whether so little of the memory is in use that some may be given back.
@@ -466,12 +469,13 @@ impl<T: Eq, O> DelayHeap<T, O> {
     /// Frees memory after a thousand items that came to a nearly empty heap and went. A burst that only comes counts nothing,
     /// nor does one that only goes: a heap that fills and empties in turn keeps its memory, one that had a single peak does
     /// not.
-    fn give_back(&mut self) {
-        if self.came == 0 {
+    fn note_departures(&mut self, items: usize) {
+        let items = items.min(self.came);
+        if items == 0 {
             return;
         }
-        self.came -= 1;
-        self.passed += 1;
+        self.came -= items;
+        self.passed += items;
         if self.passed >= PASSAGES && self.is_nearly_empty() {
             self.shrink();
         }

@@ -163,6 +163,25 @@ fn memory_of_a_single_peak_is_given_back() {
 }
 
 #[test]
+fn memory_given_back_amid_a_batch_leaves_no_item_behind() {
+    for waits in [0, 40] {
+        let mut heap = Heap::with_capacity(0);
+        burst(&mut heap);
+        // In low slots once the memory is given back.
+        (0..waits).for_each(|item| _ = insert(&mut heap, 1_000_000 + item, 1 << 40, SecondAdd::Earliest));
+        for round in 0..300 {
+            (0..10).for_each(|item| _ = insert(&mut heap, 10 * round + item, 1, SecondAdd::Earliest));
+            let mut due = Vec::new();
+            heap.pop_all_due(Tick(1), 128, &mut due);
+            assert_eq!(due.len(), 10);
+        }
+        assert!(heap.capacity() <= 2 * SMALL, "still holds room for {}", heap.capacity());
+        check(&heap);
+        assert_eq!(heap.len(), waits as usize);
+    }
+}
+
+#[test]
 fn memory_that_burst_after_burst_needs_is_kept() {
     let mut heap = Heap::with_capacity(0);
     let room = burst(&mut heap);
@@ -194,6 +213,11 @@ fn room_that_was_reserved_is_kept() {
     }
     assert_eq!(heap.capacity(), room, "no add makes room");
     while pop(&mut heap, 20_000).is_some() {}
+    for item in 0..3_000 {
+        insert(&mut heap, item, 1, SecondAdd::Earliest);
+        pop(&mut heap, 1);
+        assert!(heap.passed == 0, "it is not said to be nearly empty");
+    }
     heap.shrink();
     assert!(heap.capacity() >= 10_000);
 }
