@@ -17,6 +17,8 @@ use crate::order::{GroupId, OnMerge, Order};
 use crate::planted::planted;
 use crate::steps::step;
 
+/// So much that came in with an item a shrink may have to look at: a place, a line, which it looks at twice, and a level.
+const LOOKS: usize = 4;
 /// So many times an item goes to the end of another group's line while it waits under one priority.
 const MOVES: u32 = 4;
 
@@ -35,8 +37,9 @@ const MOVES: u32 = 4;
 ///
 /// An item that is added again while it waits moves only if its priority or group changes, and then to the end of its new
 /// line; for its group's sake at most four times. After that it keeps its place in the line where it is, whatever group it is
-/// said to be of, and so is handed out within five times the wait of a line's last. A change of priority begins that anew:
-/// who lowers an item again and again means it. All operations take constant time, but for a search among the priorities in use, in logarithmic time, when an
+/// said to be of, and so is handed out within five times the wait of a line's last. A change of priority begins that anew, but a
+/// priority that an item is raised to, and that nothing else is queued under, has waited as long as the one that it leaves: an item
+/// that is alone under its priority waits no longer for being raised. Who lowers an item again and again means it. All operations take constant time, but for a search among the priorities in use, in logarithmic time, when an
 /// item of another priority than the highest is added and when the last of the highest leaves.
 #[derive(Debug, Clone)]
 #[doc(alias = "priorityqueue")]
@@ -48,7 +51,7 @@ pub struct Priority {
     lines: Lines,
     /// The items that have changed their group while they wait: few, and mostly none.
     movers: HashMap<u32, Mover, DefaultHasher>,
-    /// How many items have come in, less what shrinks have looked at since: a shrink costs them little each.
+    /// What the items that have come in pay for, less what shrinks have looked at since: a shrink costs them little each.
     earned: usize,
 }
 
@@ -108,11 +111,15 @@ impl Priority {
         self.levels.counts()
     }
 
+    /// `raised_from` is the level that the item waited under, if that was a lower one.
     #[inline]
-    fn enter(&mut self, id: SlotId, order: Order) {
-        self.earned = self.earned.saturating_add(1);
+    fn enter(&mut self, id: SlotId, order: Order, raised_from: Option<u32>) {
+        self.earned = self.earned.saturating_add(LOOKS);
         let at = self.levels.of(order.priority);
-        self.levels.enter(at);
+        match raised_from {
+            Some(lower) => self.levels.enter_from(at, lower),
+            None => self.levels.enter(at),
+        }
         self.lines.push((at, self.levels.at(at)), order.group, &mut self.places, id.index());
     }
 
@@ -144,7 +151,7 @@ impl Priority {
         }
         let mover = self.movers.entry(item).or_insert(Mover { moves: 0, group: None });
         mover.group = merged.group;
-        mover.moves += 1;
+        mover.moves = mover.moves.saturating_add(1);
         mover.moves <= MOVES || planted("group-changes-without-end")
     }
 
@@ -191,7 +198,7 @@ impl Backlog for Priority {
         } else if self.places[index].line().is_some() {
             self.remove(id); // The queue breaks the rules.
         }
-        self.enter(id, order);
+        self.enter(id, order, None);
         self.len += 1;
     }
 
@@ -205,7 +212,7 @@ impl Backlog for Priority {
         }
         self.lines.remove(line, self.levels.at(level), &mut self.places, id.index());
         // In this order: a priority that stays in use keeps its age.
-        self.enter(id, merged);
+        self.enter(id, merged, (merged.priority > held.priority).then_some(level));
         self.leave(level);
     }
 

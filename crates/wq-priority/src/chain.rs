@@ -66,6 +66,17 @@ impl Chain {
         self.last = index;
     }
 
+    /// Puts a member that is in no chain before one of this chain.
+    pub(crate) fn insert_before<M: Member>(&mut self, members: &mut [M], index: u32, other: u32) {
+        step();
+        let before = std::mem::replace(&mut members[other as usize].link().before, index);
+        *members[index as usize].link() = Link { before, after: other };
+        match before {
+            NIL => self.first = index,
+            before => members[before as usize].link().after = index,
+        }
+    }
+
     /// Takes out a member of this chain.
     #[inline]
     pub(crate) fn remove<M: Member>(&mut self, members: &mut [M], index: u32) {

@@ -9,10 +9,10 @@ const OVERFLOW: &str = "exceeded_cardinality_limit";
 /// How many items still have to be handed out under each priority, queued or to run again, all of one moment: what a
 /// [survey](wq_core::WorkQueue::survey) of a queue with priorities finds.
 ///
-/// The first 25 priorities that are found have a label of their own, of those found together the highest; it is theirs for as long as
+/// The first 25 priorities that are found have a label of their own, of those found queued in one queue together the highest; it is theirs for as long as
 /// the value lives, which may be filled again and again ([`begin`](Self::begin), then
-/// [`survey_into`](wq_core::WorkQueue::survey_into)). All others share one. A survey looks at 34 priorities at most and at the
-/// items to run again, however many are queued, and allocates nothing.
+/// [`survey_into`](wq_core::WorkQueue::survey_into)). All others share one. A survey looks at 34 priorities at most, however many
+/// are queued, and at the items in hand: [`survey_into`](wq_core::WorkQueue::survey_into) says at which. It allocates nothing.
 ///
 /// ```
 /// use wq_core::WorkQueue;

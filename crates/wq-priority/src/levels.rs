@@ -133,13 +133,23 @@ impl Levels {
         level.queued += 1;
         if level.queued == 1 {
             self.open(index);
+            self.waiting.push_back(self.pool.members(), index);
         }
+    }
+
+    /// An item is queued under this level that has waited under that one so far: a level that it opens is as old.
+    pub(crate) fn enter_from(&mut self, index: u32, lower: u32) {
+        if self.pool.at(index).queued > 0 || planted("raise-begins-the-wait-anew") {
+            return self.enter(index);
+        }
+        self.pool.at(index).queued = 1;
+        self.open(index);
+        self.waiting.insert_before(self.pool.members(), index, lower);
     }
 
     fn open(&mut self, index: u32) {
         self.idle -= 1;
         self.resting.remove(self.pool.members(), index);
-        self.waiting.push_back(self.pool.members(), index);
         let of = |index| self.pool.get(index).map(|level| level.priority);
         if of(index) > of(self.highest) {
             self.highest = index;

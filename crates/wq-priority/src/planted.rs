@@ -35,6 +35,7 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
         "an item goes to the end of a line whenever it is said to be of another group",
     ),
     ("others-count-all", "items under a priority with a label of its own count under that of the others too"),
+    ("raise-begins-the-wait-anew", "a priority that an item is raised to has waited for nothing"),
     ("raised-item-keeps-its-place", "an item that is raised stays in its line"),
     ("remove-leaves-its-count", "an item that is taken out still counts as one of its priority"),
 ];

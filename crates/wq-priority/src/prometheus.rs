@@ -19,7 +19,7 @@ use crate::depths::Depths;
 /// | --- | --- | --- |
 /// | `workqueue_depth` | gauge | items that still have to be handed out, queued or to run again, by `name` and `priority` |
 ///
-/// The first 25 priorities that scrapes find under a name, of those found together the highest, have a label of their own for
+/// The first 25 priorities that scrapes find under a name, of those found queued together the highest, have a label of their own for
 /// good; the others share `exceeded_cardinality_limit`. A scrape reads all labels of a queue, and its other gauges, under one
 /// lock: each label shows exactly the items under it, none is negative, and their sum is the depth. There is no series
 /// beside them that could say otherwise.

@@ -96,6 +96,20 @@ fn what_shrinks_look_at_is_paid_for_by_items_that_came() {
     assert!(steps <= 24 * came + 2 * u64::from(LAST), "{steps} for {came}");
 }
 
+/// What came in at the very beginning has paid for what it left.
+#[test]
+#[cfg_attr(miri, ignore = "thousands of items")]
+fn what_a_first_flood_of_groups_and_priorities_left_is_given_back_at_once() {
+    let mut backlog = Priority::new();
+    for item in 0..100_000 {
+        backlog.push(slot(item), of(item).in_group(GroupId::new(u64::from(item))));
+    }
+    while backlog.pop().is_some() {}
+    backlog.shrink();
+    assert!(backlog.levels.places() <= 20, "{}", backlog.levels.places());
+    assert!(backlog.lines.places() <= 20, "{}", backlog.lines.places());
+}
+
 /// Of priorities that come and go one after the other few are known at any time, and those that come back soon are.
 #[test]
 #[cfg_attr(miri, ignore = "thousands of items")]

@@ -158,6 +158,19 @@ fn a_priority_keeps_its_age_while_its_only_item_changes_group() {
 }
 
 #[test]
+fn an_item_that_is_raised_again_and_again_waits_no_longer_for_it() {
+    let mut backlog = aged(16);
+    push(&mut backlog, 1000, Order::priority(0));
+    (0..1000).for_each(|id| push(&mut backlog, id, Order::priority(100)));
+    let raised = (1..).find(|&priority| {
+        let came = pop(&mut backlog, 8);
+        backlog.touch(SlotId::from_index(1000), &Order::priority(priority));
+        came.contains(&1000)
+    });
+    assert_eq!(raised, Some(2), "with the sixteenth hand-out");
+}
+
+#[test]
 fn an_item_that_changed_its_group_four_times_keeps_its_place_and_tells_the_newest() {
     let group = |number: u64| Order::default().in_group(GroupId::new(number));
     let mut backlog = Priority::new();

@@ -33,10 +33,8 @@ pub(crate) struct Oracle {
     hand_outs: u32,
     /// In the order in which each reached its priority and group.
     line: Vec<Waiting>,
-    /// Of each priority in use: when it last had a turn, or came into use.
-    turns: BTreeMap<i32, u32>,
-    /// Counts turns and priorities that come into use.
-    events: u32,
+    /// The priorities in use, first the one that has waited longest for a turn.
+    turns: Vec<i32>,
     /// Of each priority: the groups in the order of their turns, and how much the first has used of its own.
     rings: BTreeMap<i32, (Vec<Option<GroupId>>, u32)>,
 }
@@ -67,7 +65,7 @@ impl Oracle {
             changes,
         };
         let Some(at) = self.line.iter().position(|waiting| waiting.queued.id == id) else {
-            self.enter(enters(new.priority, new.group, 0));
+            self.enter(enters(new.priority, new.group, 0), None);
             return;
         };
         let held = self.line[at];
@@ -88,18 +86,19 @@ impl Oracle {
         }
         self.line.remove(at);
         self.tidy_rings();
-        self.enter(enters(priority, group, changes));
+        let raised_from = (priority > held.queued.priority).then_some(held.queued.priority);
+        self.enter(enters(priority, group, changes), raised_from);
         self.tidy_turns(); // Only now: a priority that stays in use keeps its turn.
     }
 
     pub(crate) fn pop(&mut self) -> Option<Queued> {
-        let highest = *self.turns.keys().max()?;
+        let highest = *self.turns.iter().max()?;
         self.hand_outs += 1;
-        let longest = *self.turns.iter().min_by_key(|(_, event)| **event)?.0;
+        let longest = *self.turns.first()?;
         let is_aged = self.every.is_some_and(|every| self.hand_outs.is_multiple_of(every));
         let priority = if is_aged { longest } else { highest };
-        self.events += 1;
-        self.turns.insert(priority, self.events);
+        self.turns.retain(|other| *other != priority);
+        self.turns.push(priority);
         let (ring, used) = self.rings.get_mut(&priority)?;
         let group = ring[0];
         *used += 1;
@@ -122,12 +121,13 @@ impl Oracle {
         Some(removed)
     }
 
-    fn enter(&mut self, waiting: Waiting) {
+    /// A priority that comes into use is the youngest, but for the sake of an item that is raised: as old as the one that it leaves.
+    fn enter(&mut self, waiting: Waiting, raised_from: Option<i32>) {
         self.line.push(waiting);
         let Waiting { queued: Queued { priority, .. }, line, .. } = waiting;
-        if !self.turns.contains_key(&priority) {
-            self.events += 1;
-            self.turns.insert(priority, self.events);
+        if !self.turns.contains(&priority) {
+            let at = self.turns.iter().position(|other| Some(*other) == raised_from);
+            self.turns.insert(at.unwrap_or(self.turns.len()), priority);
         }
         let (ring, _) = self.rings.entry(priority).or_default();
         if !ring.contains(&line) {
@@ -154,6 +154,6 @@ impl Oracle {
     }
 
     fn tidy_turns(&mut self) {
-        self.turns.retain(|priority, _| self.line.iter().any(|waiting| waiting.queued.priority == *priority));
+        self.turns.retain(|priority| self.line.iter().any(|waiting| waiting.queued.priority == *priority));
     }
 }
