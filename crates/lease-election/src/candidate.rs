@@ -108,6 +108,8 @@ pub(crate) struct Candidate {
     own: Option<Record>,
     /// Until then nobody else can have taken the lease that our last write got.
     undisputed_until: Moment,
+    /// A Lease that this candidate did not know was in the way when it made one.
+    another_made_it: bool,
     /// Writes that may or may not have been applied, oldest first.
     pending: Vec<Write>,
     must_read: bool,
@@ -134,6 +136,7 @@ impl Candidate {
             changes: 0,
             own: None,
             undisputed_until: ORIGIN,
+            another_made_it: false,
             pending: Vec::new(),
             must_read: false,
             read_not_before: ORIGIN,
@@ -321,7 +324,10 @@ impl Candidate {
                     }
                     StoreError::NotFound => self.pending.retain(|pending| pending.serial != write.serial),
                     // Somebody else wrote, or this very write was applied and sent twice on its way: what stands there now tells.
-                    StoreError::Conflict => self.must_read = true,
+                    StoreError::Conflict => {
+                        self.must_read = true;
+                        self.another_made_it |= write.base.is_none();
+                    }
                     // May be applied, now or later. A leader simply renews again, on the same version: only one of the two can succeed.
                     _ => self.must_read |= !self.is_leading(),
                 }

@@ -349,6 +349,10 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
+        // Where a runtime goes away with its tasks nobody has ended the term, and the next run may lead at once.
+        if let Some(term) = self.shared.term.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            term.break_off();
+        }
         self.shared.counters.watching(false);
     }
 }

@@ -32,6 +32,10 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
         "deletion-hides-take-over",
         "a candidate that had the lease last makes it again at once, however long ago that was",
     ),
+    (
+        "release-counts-as-hold",
+        "a candidate that gave the lease back takes it for its own until its hold would have ended",
+    ),
     ("conflict-is-success", "a renewal that meets a conflict counts as done"),
     ("guard-without-clock", "the guard is a flag, and asks no clock"),
     ("late-success", "the answer to a renewal revives a term that has ended"),

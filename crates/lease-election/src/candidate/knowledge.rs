@@ -136,7 +136,12 @@ impl Candidate {
 
     /// Takes in that there is no Lease; with its last state if that is known.
     pub(super) fn see_absent(&mut self, now: Moment, last: Option<StoredLease>) -> News {
-        if matches!(self.observation, Observation::Absent { .. }) {
+        if let Observation::Absent { free_at } = self.observation {
+            if std::mem::take(&mut self.another_made_it) && self.config.wait_after_deletion() {
+                // Who made it may act for as long as a lease of ours is: it was not seen, nor for how long it is.
+                let wait = self.config.lease_duration().saturating_add(self.config.takeover_jitter());
+                self.observation = Observation::Absent { free_at: free_at.max(now.after(wait)) };
+            }
             return News::Nothing;
         }
         let told = last.is_some();
@@ -148,7 +153,9 @@ impl Candidate {
         }
         let free_at = match &self.observation {
             Observation::Present { lease, mine, jitter, .. } if self.waits_after_deletion(*mine) => {
-                let undisputed = *mine && now < self.undisputed_until;
+                // A lease that was given back is anybody's at once, however long it would have held.
+                let held = !lease.record.is_free() || planted("release-counts-as-hold");
+                let undisputed = *mine && held && now < self.undisputed_until;
                 if told && (*mine || lease.record.is_free()) || undisputed {
                     now
                 } else if told {
@@ -177,6 +184,7 @@ impl Candidate {
     /// Replaces the observation, and forgets the writes that can no longer be applied.
     fn replace(&mut self, now: Moment, lease: StoredLease, mine: bool) {
         let jitter = self.draw();
+        self.another_made_it = false;
         self.pending.retain(|write| write.base.as_ref() == Some(&lease.version));
         if !mine {
             // News of others: an attempt that had to wait for its turn may be made at once.

@@ -66,10 +66,8 @@ impl Candidate {
             Role::Leading(tenure) => out.extend([1, distance(tenure.until, now, Duration::ZERO)]),
             Role::Leaving => out.push(2),
         }
-        if matches!(self.observation, Observation::Present { mine: true, .. }) {
-            out.push(distance(self.undisputed_until, now, Duration::ZERO));
-        }
-        out.push(u64::from(self.must_read));
+        out.push(distance(self.undisputed_until, now, Duration::ZERO));
+        out.extend([u64::from(self.another_made_it), u64::from(self.must_read)]);
         out.push(distance(self.read_not_before, now, Duration::ZERO));
         out.push(distance(self.write_not_before, now, Duration::ZERO));
         out.push(distance(self.last_heard, now, interval.saturating_mul(3)).min(u64::MAX / 8));

@@ -310,6 +310,37 @@ fn v10_the_deletion_of_its_own_lease_in_its_own_hold_is_not_waited_for() {
 }
 
 #[test]
+fn v10_a_lease_given_back_and_deleted_may_have_been_another_s_in_between() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    bench.candidate.leave();
+    let release = bench.candidate.begin_write(at_ms(100), WALL, Purpose::Release);
+    let answer = bench.carry_out(&release);
+    assert_eq!(bench.candidate.wrote(at_ms(200), &release, answer), News::Released);
+    // Another took it at once, unseen, and the Lease was deleted.
+    let read = bench.candidate.begin_read(at_ms(500));
+    let _ = bench.candidate.read(at_ms(600), read, Ok(None));
+    let patience = at_ms(600).after(config("baz").lease_duration());
+    assert_ne!(bench.candidate.action(patience.before(SECOND), true), Action::Write(Purpose::Acquire));
+    assert_eq!(bench.candidate.action(patience, true), Action::Write(Purpose::Acquire));
+}
+
+#[test]
+fn v10_a_lease_that_was_in_the_way_and_is_gone_is_waited_for() {
+    let mut bench = Bench::new("baz");
+    let read = bench.candidate.begin_read(at_ms(0));
+    let _ = bench.candidate.read(at_ms(0), read, Ok(None));
+    let create = bench.candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
+    let _ = bench.candidate.wrote(at_ms(100), &create, Err(StoreError::Conflict));
+    let read = bench.candidate.begin_read(at_ms(200));
+    let _ = bench.candidate.read(at_ms(300), read, Ok(None));
+    let patience = at_ms(300).after(config("baz").lease_duration());
+    assert_ne!(bench.candidate.action(patience.before(SECOND), true), Action::Write(Purpose::Acquire));
+    let jitter = config("baz").takeover_jitter();
+    assert_eq!(bench.candidate.action(patience.after(jitter), true), Action::Write(Purpose::Acquire));
+}
+
+#[test]
 fn older_events_change_nothing() {
     let mut bench = Bench::new("baz");
     bench.held_by("bing", 5);

@@ -72,6 +72,23 @@ const TAKEN_OVER: &[Step] = leads_and_is_seen!(
     Step::Answer(1)
 );
 
+/// The first elector has led and given the lease back, the second has taken it at once, and the first does not know.
+const GIVEN_BACK: &[Step] = leads_and_is_seen!(
+    0,
+    1,
+    Step::Finish(0),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Break(1),
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1),
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1)
+);
+
 struct Scenario {
     name: &'static str,
     /// From which effort on all of its states are looked at.
@@ -98,6 +115,14 @@ fn scenarios() -> Vec<Scenario> {
         Scenario {
             way: TAKEN_OVER,
             ..world("deletions after a take-over", Effort::Long, Rules { deletions: true, ..pauses() })
+        },
+        Scenario {
+            way: GIVEN_BACK,
+            ..world(
+                "deletions after a release",
+                Effort::Long,
+                Rules { deletions: true, work_ends: true, ..pauses() },
+            )
         },
         Scenario {
             other: Some(Terms { lease: 6, ..terms }),
