@@ -108,7 +108,12 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
     /// The item failed at `now`: when it runs again. One that has no retries left has none only at its end.
     pub(crate) fn retry(&mut self, item: &T, now: Instant, ask: Ask, by: By, discarded: &mut Vec<T>) -> When {
         let counts_early = self.rules.count_early_attempts || planted("early-attempt-counts");
-        if !counts_early && let Some(window) = self.windows.early(item, now) {
+        // An attempt counts from a time on, an add as soon as the item backs off no longer.
+        let early = match by {
+            By::Finish => self.windows.early(item, now),
+            By::Add { .. } => self.windows.backing_off(item, now),
+        };
+        if !counts_early && let Some(window) = early {
             return self.early(item, now, window, ask, by);
         }
         if by == (By::Add { is_queued: true }) && !counts_early && !planted("queued-item-takes-tokens") {

@@ -373,12 +373,11 @@ where
         if planted("moved-retry-comes-anyway") { waiting } else { waiting.or_else(|| held.revoke()) }
     }
 
-    /// Its order goes into the one that comes after it.
-    fn with_taken_back(&self, held: &dyn Held<T, B>, mut order: B::Order) -> B::Order {
-        if let Some(before) = self.take_back(held) {
-            B::merge(&mut order, before);
-        }
-        order
+    /// It was asked for before this order was: the later one joins it.
+    fn with_taken_back(&self, held: &dyn Held<T, B>, order: B::Order) -> B::Order {
+        let Some(mut before) = self.take_back(held) else { return order };
+        B::merge(&mut before, order);
+        before
     }
 
     fn park(&self, item: &T, order: B::Order) {

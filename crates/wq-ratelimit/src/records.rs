@@ -232,15 +232,22 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         for (item, record, kept) in dropped.into_iter().flatten() {
             if kept.is_over(after_start) && !keep(&record) {
                 self.expired = self.expired.saturating_add(1);
-            } else if self.young.len() < self.max_items / 2 {
-                let hash = self.hasher.hash_one(&item);
-                let hasher = &self.hasher;
-                self.young.insert_unique(hash, (item, record, kept), |(held, ..)| hasher.hash_one(held));
+                self.discard(item);
                 continue;
+            }
+            // With those that were used longest ago, where it is looked at again; never so that the next one would evict.
+            let half = self.max_items / 2;
+            let room = if self.old.len() < half {
+                &mut self.old
+            } else if self.young.len() + 1 < half {
+                &mut self.young
             } else {
                 self.evicted = self.evicted.saturating_add(1);
-            }
-            self.discard(item);
+                self.discard(item);
+                continue;
+            };
+            let (hash, hasher) = (self.hasher.hash_one(&item), &self.hasher);
+            room.insert_unique(hash, (item, record, kept), |(held, ..)| hasher.hash_one(held));
         }
     }
 

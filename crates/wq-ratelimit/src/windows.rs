@@ -70,6 +70,14 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
         self.held.get(item).copied().filter(|window| window.counts_from > now)
     }
 
+    /// The item's window, if it is backing off.
+    pub(crate) fn backing_off(&self, item: &T, now: Instant) -> Option<Window> {
+        if self.held.is_empty() {
+            return None;
+        }
+        self.held.get(item).copied().filter(|window| window.until > now)
+    }
+
     /// How many attempts opened it, as long as that is known.
     pub(crate) fn attempts(&self, item: &T) -> u32 {
         self.held.get(item).map_or(0, |window| window.attempts)

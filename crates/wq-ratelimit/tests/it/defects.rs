@@ -235,6 +235,23 @@ fn an_item_that_fails_after_a_long_silence_begins_anew() {
 }
 
 #[test]
+fn records_that_are_kept_for_a_wait_push_out_none_that_is_newer() {
+    let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(8, ms(5000)).unwrap();
+    let start = ManualTimer::new().now();
+    for item in 1..=4 {
+        limiter.next_delay(&item, start);
+        limiter.keep_until(&item, start + ms(1_000_000), start);
+    }
+    let later = start + ms(4000);
+    for item in [5, 6] {
+        limiter.next_delay(&item, later);
+    }
+    limiter.next_delay(&7, later + ms(5000));
+    let remembered: Vec<u32> = (1..=7).map(|item| limiter.num_requeues(&item)).collect();
+    assert_eq!(remembered, [1; 7]);
+}
+
+#[test]
 fn use_alone_evicts_nothing() {
     let now = ManualTimer::new().now();
     let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap().bounded(4, ms(5000)).unwrap();

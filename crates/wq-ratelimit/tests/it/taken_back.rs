@@ -2,6 +2,7 @@
 //! theirs.
 
 use std::time::Duration;
+use wq_priority::{GroupId, Order, Priority};
 use wq_ratelimit::{
     Builder, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
     RateLimitingQueue, Scheduled, Timer,
@@ -176,10 +177,10 @@ fn a_retry_that_is_replaced_leaves_its_order() {
     let queue = RateLimitingQueue::builder()
         .limiter(ExponentialBackoff::new(ms(5), ms(1000)).unwrap())
         .timer(timer.clone())
-        .backlog(wq_priority::Priority::new())
+        .backlog(Priority::new())
         .build()
         .unwrap();
-    queue.add_with(1_u64, wq_priority::Order::priority(7));
+    queue.add_with(1_u64, Order::priority(7));
     queue.try_get().unwrap().finish(Outcome::Retry);
     queue.add(1);
     queue.try_get().unwrap().finish(Outcome::RetryAfter(ms(9)));
@@ -293,4 +294,29 @@ fn a_retry_that_another_get_has_moved_comes_if_nobody_says_how_it_went() {
         }
         assert_eq!(queue.len(), 1, "{is_forgotten}");
     }
+}
+
+#[test]
+fn the_order_of_the_newest_add_joins_that_of_the_retry_that_an_outcome_replaces() {
+    let (builder, timer) = builder();
+    let queue = builder.backlog(Priority::new()).build().unwrap();
+    let of = |group| Order::default().in_group(GroupId::new(group));
+    queue.add_with(1, of(1));
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.add_with(1, of(2));
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    timer.advance(HOUR);
+    assert_eq!(queue.try_get().unwrap().order().group, Some(GroupId::new(2)));
+}
+
+#[test]
+fn a_rate_limited_add_lets_an_item_back_off_whatever_has_put_it_off() {
+    let (builder, timer) = builder();
+    let queue = event_before_retry(builder);
+    let backs_off_for = Outcome::RetryWith { delay: HOUR, combine: Combine::Max };
+    queue.try_get().unwrap().finish(backs_off_for);
+    timer.advance(ms(10)); // From 5 ms on a failure counts again.
+    let due = queue.deadline(&1);
+    assert_eq!(queue.add_rate_limited(1), Scheduled::Kept);
+    assert_eq!((queue.deadline(&1), queue.num_requeues(&1)), (due, 1));
 }

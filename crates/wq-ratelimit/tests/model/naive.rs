@@ -217,7 +217,9 @@ impl Naive {
         }
         let now = self.now;
         let window = self.until.get(&item).copied();
-        let early = window.filter(|(_, counts_from)| *counts_from > now && !self.counts_early);
+        let is_early =
+            |(until, counts_from): &(u64, u64)| if ends { *counts_from > now } else { *until > now };
+        let early = window.filter(|window| is_early(window) && !self.counts_early);
         let at = if let Some((until, counts_from)) = early {
             let at = ask.combined(now, if ends { counts_from } else { until }, true);
             let until = if ends { at } else { until.min(at) };
