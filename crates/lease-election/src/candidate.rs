@@ -322,7 +322,11 @@ impl Candidate {
                     StoreError::Rejected { .. } | StoreError::TooManyRequests { .. } => {
                         self.pending.retain(|pending| pending.serial != write.serial);
                     }
-                    StoreError::NotFound => self.pending.retain(|pending| pending.serial != write.serial),
+                    StoreError::NotFound => {
+                        self.pending.retain(|pending| pending.serial != write.serial);
+                        // What was known when it was sent is gone; of what is known now only a read can say.
+                        self.must_read |= self.observation.version() != write.base.as_ref();
+                    }
                     // Somebody else wrote, or this very write was applied and sent twice on its way: what stands there now tells.
                     StoreError::Conflict => {
                         self.must_read = true;

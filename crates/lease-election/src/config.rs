@@ -1,5 +1,6 @@
 //! Config: names and durations of one election, checked once. Whoever holds a `Config` holds one that is safe to run.
 
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
 
 use crate::error::{ConfigError, shown};
@@ -398,7 +399,12 @@ fn default_identity() -> String {
         .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_'))
         .take(200)
         .collect();
-    format!("{host}_{:016x}", fastrand::u64(..))
+    format!("{host}_{:016x}", random())
+}
+
+/// 64 bits that the operating system has drawn: no two processes have the same, not even on machines that are copies of one.
+pub(crate) fn random() -> u64 {
+    RandomState::new().build_hasher().finish()
 }
 
 #[cfg(test)]

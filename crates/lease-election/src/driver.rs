@@ -183,7 +183,13 @@ impl Driver {
         self.note_lease_end(tenure.sent);
 
         let leadership = Leadership::of(Arc::clone(&term));
-        let mut work: JoinHandle<R> = tokio::spawn(async move { work(leadership).await });
+        let mut work: JoinHandle<R> = tokio::spawn(async move {
+            if !leadership.is_valid() {
+                // The term ended before its work was begun, and so it has none: whoever attends to it drops this.
+                std::future::pending::<()>().await;
+            }
+            work(leadership).await
+        });
         let attended = AssertUnwindSafe(self.attend(&term, &mut work, tenure.until)).catch_unwind().await;
         let ended = match attended {
             Ok(ended) => ended,

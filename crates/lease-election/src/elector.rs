@@ -10,7 +10,7 @@ use tokio::sync::{Mutex as RunLock, watch};
 
 use crate::candidate::Candidate;
 use crate::clock::{BootClock, Clock};
-use crate::config::Config;
+use crate::config::{Config, random};
 use crate::driver::{self, Driver};
 use crate::leadership::Leadership;
 use crate::liveness::{Liveness, WorkLease};
@@ -56,7 +56,7 @@ impl LeaderElector {
     /// An elector that does nothing until it is run.
     #[doc(alias = "NewLeaderElector")]
     pub fn new(store: impl LeaseStore + 'static, config: Config) -> Self {
-        Self::assemble(Arc::new(store), config, Arc::new(BootClock), fastrand::u64(..))
+        Self::assemble(Arc::new(store), config, Arc::new(BootClock), random())
     }
 
     /// The same with a clock of your own, [`TokioClock`](crate::TokioClock) for tests under paused time, and a `seed` for its random waits and the
@@ -157,7 +157,9 @@ impl LeaderElector {
                 }
             });
             let make = async {
-                if let Ok(leadership) = led.await {
+                if let Ok(leadership) = led.await
+                    && leadership.is_valid()
+                {
                     let _ = give.send(work(leadership));
                 }
             };

@@ -1,12 +1,16 @@
 //! A machine that sleeps: the clock of the election jumps, timers know nothing of it, and whatever is ready first runs first.
 
+use std::future::poll_fn;
+use std::mem::replace;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use lease_election::{
-    Clock, Ending, LeaderElector, Loss, Lost, MemoryLeaseStore, Moment, Outcome, Sleep, TokioClock,
+    Clock, Ending, LeaderElector, Leadership, Loss, Lost, MemoryLeaseStore, Moment, Outcome, Sleep,
+    TokioClock,
 };
 use tokio::time::Instant;
 
@@ -74,6 +78,56 @@ async fn guarded_work_takes_no_step_after_a_suspend_that_outlasted_the_hold() {
         .await;
     assert_eq!(outcome, Outcome::Lost(Err(Lost(Loss::Expired))));
     assert_eq!(*steps.lock().unwrap(), [true; 20], "the 21st came after the suspend");
+}
+
+/// Runs in turn with the elector: after the step in which it began a term, and before the first of its work.
+#[tokio::test(start_paused = true)]
+async fn work_whose_term_ended_before_its_first_step_is_never_begun() {
+    for forever in [false, true] {
+        let clock = Suspending::new();
+        let elector = elector(&clock);
+        let begun = Arc::new(AtomicU64::new(0));
+        let (running, count) = (elector.clone(), Arc::clone(&begun));
+        let run = tokio::spawn(async move {
+            let begin = move |leadership: Leadership| {
+                assert!(leadership.is_valid(), "work is begun in a term");
+                count.fetch_add(1, Ordering::SeqCst);
+                async move { leadership.lost().await }
+            };
+            if forever {
+                running
+                    .run_forever(move |leadership| {
+                        let lost = begin(leadership);
+                        async move { drop(lost.await) }
+                    })
+                    .await;
+            } else {
+                let outcome = running.run(begin).await;
+                assert_eq!(outcome, Outcome::Aborted);
+            }
+        });
+        let suspends = tokio::spawn(async move {
+            while !elector.is_leader() {
+                let mut has_yielded = false;
+                // To the end of the line at once; tokio's own yield lets everybody else go before.
+                poll_fn(|context| {
+                    if replace(&mut has_yielded, true) {
+                        return Poll::Ready(());
+                    }
+                    context.waker().wake_by_ref();
+                    Poll::Pending
+                })
+                .await;
+            }
+            clock.suspend(Duration::from_secs(60));
+        });
+        suspends.await.unwrap();
+        sleep_ms(1).await;
+        // A lasting elector is in its next term.
+        assert_eq!(begun.load(Ordering::SeqCst), u64::from(forever));
+        run.abort();
+        assert!(!run.await.is_err_and(|error| error.is_panic()));
+    }
 }
 
 #[tokio::test(start_paused = true)]
