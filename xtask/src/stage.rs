@@ -73,7 +73,7 @@ impl Group {
                 Self::Static | Self::Build | Self::Schedules => 10,
                 Self::Test | Self::Models => 8,
                 Self::Demo | Self::Real => 6,
-                Self::Planted => 3,
+                Self::Planted => 5,
             },
         )
     }

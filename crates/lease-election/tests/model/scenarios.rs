@@ -89,6 +89,22 @@ const GIVEN_BACK: &[Step] = leads_and_is_seen!(
     Step::Answer(1)
 );
 
+/// The first elector's release was lost, the second has taken the lease when it had run out, and the first still means to give it back.
+const RELEASE_LOST: &[Step] = leads_and_is_seen!(
+    0,
+    1,
+    Step::Finish(0),
+    Step::Send(0),
+    Step::Lose(0),
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1)
+);
+
 struct Scenario {
     name: &'static str,
     /// From which effort on all of its states are looked at.
@@ -131,6 +147,10 @@ fn scenarios() -> Vec<Scenario> {
         },
         world("labels", Effort::Long, Rules { touches: true, ..pauses() }),
         world("doubled writes", Effort::Long, Rules { doubled_writes: true, ..pauses() }),
+        Scenario {
+            way: RELEASE_LOST,
+            ..world("releases after a take-over", Effort::Long, Rules { work_ends: true, ..pauses() })
+        },
         world("releases", Effort::Long, Rules { work_ends: true, late_writes: true, ..pauses() }),
         world("stale events", Effort::Long, Rules { watches: true, stale_events: true, ..pauses() }),
         world(
