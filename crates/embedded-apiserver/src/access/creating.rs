@@ -27,16 +27,11 @@ impl<'a> CreateRight<'a> {
         Self { user, asked, decision, needed: Cell::new(false) }
     }
 
-    /// Refuses a create that is not allowed. The real server does not say here who may not do what.
+    /// Refuses a create that is not allowed.
     pub(crate) fn check(&self) -> Result<(), Status> {
         self.needed.set(true);
-        match (&self.decision, &self.asked) {
-            (Decision::Refused { reason }, Attributes::Resource { group, resource, name, .. }) => {
-                Err(Status::refused(group, resource, name, reason))
-            }
-            (Decision::Refused { reason }, Attributes::Path { .. }) => {
-                Err(Status::refused("", "", "", reason))
-            }
+        match &self.decision {
+            Decision::Refused { reason } => Err(super::forbidden(self.user, &self.asked, reason)),
             _ => Ok(()),
         }
     }

@@ -338,8 +338,8 @@ async fn an_update_or_an_apply_that_creates_needs_the_verb_create_too() {
         grant_leases(&server, "writer", json!({ "verbs": [verb] })).await;
         let (code, status) = bob_writes(&server, apply).await;
         assert_eq!(code, StatusCode::FORBIDDEN, "{verb}: {status}");
-        // The real server says no more here than what its authorizer adds, which is nothing.
-        assert_eq!(status["message"], r#"leases.coordination.k8s.io "l" is forbidden: "#);
+        let refused = r#"leases.coordination.k8s.io "l" is forbidden: User "bob" cannot create resource "leases" in API group "coordination.k8s.io" in the namespace "default""#;
+        assert_eq!(status["message"], refused);
         let details = json!({ "name": "l", "group": "coordination.k8s.io", "kind": "leases" });
         assert_eq!((&status["reason"], &status["details"]), (&json!("Forbidden"), &details));
         assert_eq!(wire::get(&server, &format!("{LEASES}/l")).await.code, StatusCode::NOT_FOUND);

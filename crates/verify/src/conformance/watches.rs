@@ -162,6 +162,7 @@ fn beginnings() -> Vec<Case> {
             "`watch=true` on an object's own path is an ordinary get.",
             async |t| {
                 t.map("a", "v").await?;
+                t.settled(&t.maps("")).await?;
                 let answer = t.get(&t.maps("/a?watch=true&timeoutSeconds=1&resourceVersion=0")).await?;
                 has(&answer.is(200)?, json!({ "kind": "ConfigMap" }))
             },

@@ -5,7 +5,7 @@ use super::*;
 pub(super) fn creating() -> Vec<Case> {
     vec![case(
         "an_update_or_an_apply_that_creates_needs_the_right_to_create",
-        "A PUT or an apply of what is not there answers 403 to who may not create that name, without saying who and what.",
+        "A PUT or an apply of what is not there answers 403 to who may not create that name.",
         async |t| {
             const LEASES: &str = "coordination.k8s.io";
             grant(t, "bob", json!([rule(&["update", "patch", "get"], LEASES, &["leases"])])).await?;
@@ -24,7 +24,13 @@ pub(super) fn creating() -> Vec<Case> {
                     let headers = [("content-type", media), (USER, &*t.own(user))];
                     t.send(method.clone(), &path, &headers, object.to_string()).await
                 };
-                message(&send("bob").await?, &format!("leases.{LEASES} \"{name}\" is forbidden: "))?;
+                let refused = format!(
+                    "leases.{LEASES} \"{name}\" is forbidden: User \"{}\" cannot create resource \"leases\" \
+                     in API group \"{LEASES}\" in the namespace \"{}\"",
+                    t.own("bob"),
+                    t.namespace
+                );
+                message(&send("bob").await?, &refused)?;
                 t.get(&t.leases(&format!("/{name}"))).await?.refused(404, "NotFound")?;
                 send("alice").await?.is(201)?;
                 if media == APPLY {

@@ -178,7 +178,13 @@ impl Judge {
         }
         for told in state.told.iter().filter(|told| !told.holder.is_empty()) {
             let others = state.terms.iter().map(|watched| &watched.term);
-            for term in others.filter(|term| term.lease == told.lease && term.identity != told.holder) {
+            // The judge may be told late of what was there before the term.
+            let is_newer = |term: &Term| {
+                term.fence.resource_version.parse().is_ok_and(|begun: u64| told.version > begun)
+            };
+            for term in others
+                .filter(|term| term.lease == told.lease && term.identity != told.holder && is_newer(term))
+            {
                 assert!(
                     told.at <= term.began || term.valid_until <= told.at.after(LAG),
                     "valid although another holds the lease: {term:?} {told:?}"
