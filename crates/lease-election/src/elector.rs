@@ -43,13 +43,25 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     pub(crate) store: Arc<dyn LeaseStore>,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) counters: Counters,
+    pub(crate) counters: Arc<Counters>,
     pub(crate) leader: watch::Sender<Option<String>>,
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) work: Arc<WorkLease>,
     pub(crate) term: Mutex<Option<Arc<Term>>>,
     /// The knowledge of the lease, kept from one campaign to the next; locked by the one that runs.
     pub(crate) candidate: Arc<RunLock<Candidate>>,
+}
+
+impl Shared {
+    /// The term under way, over or not.
+    pub(crate) fn term(&self) -> Option<Arc<Term>> {
+        self.term.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// By the clock.
+    fn is_leading(&self) -> bool {
+        self.term().is_some_and(|term| term.is_valid())
+    }
 }
 
 impl LeaderElector {
@@ -77,7 +89,7 @@ impl LeaderElector {
                 config,
                 store,
                 clock,
-                counters: Counters::default(),
+                counters: Arc::default(),
                 leader: watch::Sender::new(None),
                 stop: watch::Sender::new(false),
                 work: Arc::default(),
@@ -195,8 +207,7 @@ impl LeaderElector {
     #[doc(alias = "IsLeader")]
     #[must_use]
     pub fn is_leader(&self) -> bool {
-        let term = self.shared.term.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        term.is_some_and(|term| term.is_valid())
+        self.shared.is_leading()
     }
 
     /// Who was last seen to hold the lease, this elector included. For display only.
@@ -245,6 +256,12 @@ impl LeaderElector {
             clock: Arc::clone(&self.shared.clock),
             tolerance: Duration::from_secs(20),
         }
+    }
+
+    /// What a scrape asks.
+    #[cfg(feature = "prometheus")]
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 
     /// The configuration it was made with.

@@ -22,7 +22,10 @@ mod term;
 mod leadership;
 mod elector;
 mod liveness;
+mod latency;
 mod status;
+#[cfg(feature = "prometheus")]
+pub mod prometheus;
 mod error;
 
 pub use clock::{BootClock, Clock, Moment, Sleep, TokioClock};
@@ -32,6 +35,7 @@ pub use elector::{LeaderElector, Outcome, StopHandle};
 pub use error::{ConfigError, StoreError};
 #[cfg(feature = "kube")]
 pub use kube_store::KubeLeaseStore;
+pub use latency::Latency;
 pub use leadership::{Ending, Leadership, Lost, VerifyError};
 pub use liveness::{Liveness, NotLive};
 pub use loss::Loss;

@@ -2,8 +2,10 @@
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::time::Duration;
 
 use crate::error::StoreError;
+use crate::latency::Latency;
 use crate::loss::Loss;
 
 /// What an elector is doing now.
@@ -85,6 +87,8 @@ pub struct Stats {
     pub losses: Losses,
     /// Renewals that succeeded.
     pub renewals: u64,
+    /// How long they took, each from before it was sent to its answer. (One whose answer was lost is known to have succeeded, and not how long it took.)
+    pub renew_latency: Latency,
     /// Reads of the lease.
     pub reads: u64,
     /// Renewals and acquisitions after which the lease had to be read again (`leader_election_slowpath_total`).
@@ -102,6 +106,55 @@ pub struct Stats {
     pub failed_releases: u64,
     /// Times the watch was opened.
     pub watches: u64,
+}
+
+#[cfg(feature = "prometheus")]
+impl Stats {
+    /// The sums of both.
+    pub(crate) fn join(&mut self, other: &Self) {
+        let add = |mine: &mut u64, more: u64| *mine = mine.saturating_add(more);
+        for (mine, more) in [
+            (&mut self.renew_failures, &other.renew_failures),
+            (&mut self.acquire_failures, &other.acquire_failures),
+        ] {
+            let Failures { conflict, rejected, too_many_requests, unknown, other } = more;
+            add(&mut mine.conflict, *conflict);
+            add(&mut mine.rejected, *rejected);
+            add(&mut mine.too_many_requests, *too_many_requests);
+            add(&mut mine.unknown, *unknown);
+            add(&mut mine.other, *other);
+        }
+        // Taken apart, so that a counter which is added later cannot be forgotten here.
+        let Self {
+            terms,
+            losses: Losses { expired, taken_over, deleted, foreign_write, overran, broken },
+            renewals,
+            renew_latency,
+            reads,
+            slow_path,
+            renew_failures: _,
+            acquire_failures: _,
+            transitions,
+            releases,
+            failed_releases,
+            watches,
+        } = other;
+        add(&mut self.terms, *terms);
+        add(&mut self.losses.expired, *expired);
+        add(&mut self.losses.taken_over, *taken_over);
+        add(&mut self.losses.deleted, *deleted);
+        add(&mut self.losses.foreign_write, *foreign_write);
+        add(&mut self.losses.overran, *overran);
+        add(&mut self.losses.broken, *broken);
+        add(&mut self.renewals, *renewals);
+        self.renew_latency.join(renew_latency);
+        add(&mut self.reads, *reads);
+        add(&mut self.slow_path, *slow_path);
+        add(&mut self.transitions, *transitions);
+        add(&mut self.releases, *releases);
+        add(&mut self.failed_releases, *failed_releases);
+        add(&mut self.watches, *watches);
+    }
 }
 
 /// The counters of one elector.
@@ -129,6 +182,10 @@ impl Counters {
             let counter = counter(stats);
             *counter = counter.saturating_add(1);
         });
+    }
+
+    pub(crate) fn renewed(&self, took: Duration) {
+        self.with(|stats, _| stats.renew_latency.note(took));
     }
 
     pub(crate) fn failed(&self, leading: bool, error: &StoreError) {

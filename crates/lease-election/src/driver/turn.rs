@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use crate::candidate::{Action, Candidate, News, Read, Write};
+use crate::candidate::{Action, Candidate, News, Purpose, Read, Write};
 use crate::clock::{Clock, Moment};
 use crate::elector::Shared;
 use crate::error::StoreError;
@@ -170,6 +170,9 @@ pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Rep
             tracing::debug!(lease = shared.config.name(), leading, %error, "a request failed");
         }
         None => shared.counters.succeeded(),
+    }
+    if let Reply::Written(Write { purpose: Purpose::Renew, sent, .. }, Ok(_)) = &reply {
+        shared.counters.renewed(now.since(*sent));
     }
     let news = match reply {
         Reply::Read(read, answer) => candidate.read(now, read, answer),

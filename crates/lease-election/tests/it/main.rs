@@ -2,6 +2,8 @@
 
 mod cluster;
 mod handover;
+#[cfg(feature = "prometheus")]
+mod metrics;
 mod suspend;
 mod table;
 mod violations;

@@ -18,17 +18,17 @@ use crate::cluster::{fast, sleep_ms};
 
 /// A clock that counts suspend, over timers that do not: they look at it every 500 ms, as the boot clock's do.
 #[derive(Clone, Debug)]
-struct Suspending {
+pub(crate) struct Suspending {
     awake: TokioClock,
     asleep_ms: Arc<AtomicU64>,
 }
 
 impl Suspending {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { awake: TokioClock::new(), asleep_ms: Arc::default() }
     }
 
-    fn suspend(&self, time: Duration) {
+    pub(crate) fn suspend(&self, time: Duration) {
         self.asleep_ms.fetch_add(u64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
     }
 }
