@@ -13,8 +13,9 @@ use crate::added::Added;
 ///
 /// Two observers are one: `(first, second)` tells both, in this order.
 ///
-/// A queue with an observer reads the clock once in each operation, and in each poll of one that waits; one without reads it for
-/// time-outs alone, and once a process to learn how long a thread should pause at a lock that is taken.
+/// A queue with an observer reads the clock once in each operation, and in each poll of one that waits; one without, or whose
+/// observer [wants no times](Self::is_timed), reads it for time-outs alone, and once a process to learn how long a thread
+/// should pause at a lock that is taken.
 ///
 /// # Panics
 ///
@@ -22,6 +23,13 @@ use crate::added::Added;
 /// by a panic it aborts the program.
 #[doc(alias = "MetricsProvider")]
 pub trait Observer: Send + Sync {
+    /// Whether the durations are wanted. Asked once, when the queue is built. If not, the queue reads no clock for this
+    /// observer, which then costs little more than its own methods: [`got`](Self::got) and [`done`](Self::done) are told
+    /// [`Duration::ZERO`], and gauges and snapshots know no times.
+    fn is_timed(&self) -> bool {
+        true
+    }
+
     /// An add was made. [`Added::Queued`] and [`Added::Deferred`] are what client-go counts in its `adds` metric.
     fn added(&self, added: Added) {
         let _ = added;
@@ -58,6 +66,10 @@ pub trait Observer: Send + Sync {
 }
 
 impl<O: Observer + ?Sized> Observer for Arc<O> {
+    fn is_timed(&self) -> bool {
+        (**self).is_timed()
+    }
+
     fn added(&self, added: Added) {
         (**self).added(added);
     }
@@ -92,6 +104,10 @@ impl<O: Observer + ?Sized> Observer for Arc<O> {
 }
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn is_timed(&self) -> bool {
+        self.0.is_timed() || self.1.is_timed()
+    }
+
     fn added(&self, added: Added) {
         self.0.added(added);
         self.1.added(added);

@@ -122,7 +122,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         T: Clone,
     {
-        let now = self.shared.now();
+        let now = self.shared.now_for_ages();
         let mut items = Vec::new();
         let core = self.shared.lock();
         core.state.see(&mut items, now);

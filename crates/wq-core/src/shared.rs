@@ -22,7 +22,14 @@ pub(crate) struct Shared<T, B: Backlog> {
     /// Whether the last new getter that looked found nothing. Only a guess at what the next will find.
     was_empty: AtomicBool,
     pub(crate) name: Option<String>,
-    observer: Option<Box<dyn Observer>>,
+    watched: Option<Watched>,
+}
+
+/// By whom a queue is observed.
+struct Watched {
+    by: Box<dyn Observer>,
+    /// The time that it always is for an observer that wants none.
+    stopped: Option<Instant>,
 }
 
 /// Everything under the lock.
@@ -50,7 +57,8 @@ impl<T, B: Backlog> Shared<T, B> {
             adders: Waiters::new(),
             drainers: Waiters::new(),
         };
-        Self { core: Lock::new(core), was_empty: AtomicBool::new(false), name, observer }
+        let watched = observer.map(|by| Watched { stopped: (!by.is_timed()).then(clock::now), by });
+        Self { core: Lock::new(core), was_empty: AtomicBool::new(false), name, watched }
     }
 
     /// Locks the queue. What is to be dropped or woken after the lock is declared before this call, so that it is also
@@ -73,21 +81,26 @@ impl<T, B: Backlog> Shared<T, B> {
         }
     }
 
-    /// The time, if somebody wants to know it.
+    /// The time of what happens, if somebody is told of it.
     #[inline]
     pub(crate) fn now(&self) -> Option<Instant> {
-        self.observer.as_ref().map(|_| clock::now())
+        self.watched.as_ref().map(|watched| watched.stopped.unwrap_or_else(clock::now))
+    }
+
+    /// The time, if the queue knows how long ago something happened.
+    pub(crate) fn now_for_ages(&self) -> Option<Instant> {
+        self.watched.as_ref().is_some_and(|watched| watched.stopped.is_none()).then(clock::now)
     }
 
     #[inline]
     pub(crate) fn observe(&self, tell: impl FnOnce(&dyn Observer)) {
-        if let Some(observer) = &self.observer {
-            tell(&**observer);
+        if let Some(watched) = &self.watched {
+            tell(&*watched.by);
         }
     }
 
     pub(crate) fn gauges(&self) -> Gauges {
-        let now = self.now();
+        let now = self.now_for_ages();
         self.lock().state.gauges(now)
     }
 
@@ -95,9 +108,9 @@ impl<T, B: Backlog> Shared<T, B> {
     where
         B: Survey,
     {
-        let now = self.now();
+        let now = self.now_for_ages();
         let core = self.lock();
-        core.state.survey(found, now.is_some());
+        core.state.survey(found, self.watched.is_some());
         core.state.gauges(now)
     }
 

@@ -1,26 +1,37 @@
-//! An answer that breaks off in the middle of its body: half of it arrives, then the connection goes, or nothing more comes.
+//! An answer that breaks off in the middle of its body: half of what comes first arrives, then the connection goes, or nothing more comes.
 
 use super::plan::Fault;
 use crate::body::{Body, Disconnected};
 use crate::request_log::Tracer;
-use bytes::Bytes;
+use futures::future;
 use futures::stream::{self, StreamExt};
 use http::Response;
+use http_body::Body as _;
 
 /// Half of the answer, if the fault is one of those; the head still tells the whole length. What arrives is traced.
+///
+/// The embedded server's own answers are one piece. Those of a server behind a proxy may come in several, of which the
+/// first is halved: that needs no end of the answer, which a log that is followed does not have.
 pub(crate) fn torn(
     response: Response<Body>,
     fault: Option<&Fault>,
     tracer: impl FnOnce() -> Tracer,
 ) -> Response<Body> {
-    let stalls = match fault {
-        Some(Fault::DropMidAnswer) => false,
-        Some(Fault::StallMidAnswer) => true,
+    let (fault, stalls) = match fault {
+        Some(fault @ Fault::DropMidAnswer) => (fault, false),
+        Some(fault @ Fault::StallMidAnswer) => (fault, true),
         _ => return response,
     };
-    let Some(whole) = response.body().bytes().cloned() else { return response };
-    let mut response = response.map(|_| {
-        let half = whole.slice(..whole.len() / 2);
+    if response.body().is_watch() || response.body().is_end_stream() {
+        return response;
+    }
+    let mut response = response.map(|body| {
+        let length = body.size_hint().exact();
+        let half = body
+            .into_stream()
+            .take(1)
+            .map(|piece| piece.map(|piece| piece.slice(..piece.len() / 2)))
+            .filter(|half| future::ready(!half.as_ref().is_ok_and(bytes::Bytes::is_empty)));
         let rest = stream::once(async move {
             if stalls {
                 std::future::pending::<()>().await;
@@ -29,13 +40,9 @@ pub(crate) fn torn(
             tokio::task::yield_now().await;
             Err(Disconnected::new())
         });
-        let half = (!half.is_empty()).then_some(Ok::<Bytes, _>(half));
         let tracer = tracer();
-        let parts = stream::iter(half).chain(rest).inspect(move |part| tracer.chunk(Some(part)));
-        Body::transfer(parts, Some(whole.len() as u64))
+        Body::transfer(half.chain(rest).inspect(move |part| tracer.chunk(Some(part))), length)
     });
-    if let Some(fault) = fault {
-        super::answer::mark(&mut response, fault);
-    }
+    super::answer::mark(&mut response, fault);
     response
 }

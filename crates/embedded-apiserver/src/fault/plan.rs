@@ -286,11 +286,12 @@ pub enum Fault {
     DropBefore,
     /// Applied, then the connection is dropped without an answer.
     DropAfter,
-    /// Applied, then half of the answer's body, then the connection is dropped. Does not fit watches: they have
+    /// Applied, then half of the answer's body, then the connection is dropped. An answer of a server behind a
+    /// `FaultProxy` may come in pieces: then half of the first one. Does not fit watches: they have
     /// [`CutWatch`](Self::CutWatch).
     DropMidAnswer,
-    /// Applied, then half of the answer's body and nothing more. Does not fit watches: they have
-    /// [`StallWatch`](Self::StallWatch).
+    /// Applied, then half of the answer's body, as for [`DropMidAnswer`](Self::DropMidAnswer), and nothing more. Does not
+    /// fit watches: they have [`StallWatch`](Self::StallWatch).
     StallMidAnswer,
     /// All history is forgotten just before the request is served: what resumes from before gets 410 Expired. At a
     /// [`Replica`](crate::Replica) that of its cache and that of the objects themselves. Only the embedded server can do that; in front of another server the request is answered 501.

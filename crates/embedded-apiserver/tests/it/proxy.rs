@@ -176,6 +176,8 @@ async fn what_is_said_to_be_applied_is_applied_by_the_other_server_and_the_rest_
         (Fault::NeverAnswer, false),
         (Fault::DropAfter, true),
         (Fault::ApplyNeverAnswer, true),
+        (Fault::DropMidAnswer, true),
+        (Fault::StallMidAnswer, true),
     ] {
         let behind = EmbeddedApiServer::new();
         let proxy = before(&behind, rule(Verb::Create, fault.clone()));
@@ -183,6 +185,32 @@ async fn what_is_said_to_be_applied_is_applied_by_the_other_server_and_the_rest_
         assert!(!matches!(answer, Ok(Ok(_))), "{fault:?}");
         assert_eq!(behind.requests().writes_to("configmaps").count(), u64::from(applied), "{fault:?}");
         assert_eq!(proxy.requests().all().entries()[0].fault, Some(fault.as_str()));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_of_the_other_server_breaks_off_or_falls_silent_in_its_first_piece() {
+    for pieces in [1, 3] {
+        let upstream = service_fn(move |_: Request<kube::client::Body>| async move {
+            let all =
+                vec![Ok::<_, Infallible>(http_body::Frame::data(Bytes::from_static(b"12345678"))); pieces];
+            // And more may come: a log that is followed has no end.
+            Ok::<_, Infallible>(Response::new(StreamBody::new(stream::iter(all).chain(stream::pending()))))
+        });
+        for (fault, drops) in [(Fault::DropMidAnswer, true), (Fault::StallMidAnswer, false)] {
+            let proxy = FaultProxy::builder()
+                .user("alice", "token-a", Client::new(upstream, "default"))
+                .faults(rule(Verb::List, fault.clone()))
+                .build();
+            let asked = request(Method::GET, "/api/v1/configmaps", &[], "");
+            let response = proxy.service().as_user("alice").oneshot(asked).await.unwrap();
+            let mut body = response.into_body().into_stream();
+            assert_eq!(body.next().await.unwrap().unwrap(), "1234", "{fault:?}");
+            let end = timeout(LIMIT, body.next()).await;
+            assert_eq!(matches!(end, Ok(Some(Err(_)))), drops, "{fault:?}");
+            assert_eq!(end.is_err(), !drops, "{fault:?}");
+            assert_eq!(proxy.requests().all().entries()[0].fault, Some(fault.as_str()));
+        }
     }
 }
 

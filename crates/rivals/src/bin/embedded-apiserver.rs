@@ -14,7 +14,7 @@ use embedded_apiserver::{EmbeddedApiServer, Tls};
 use futures::StreamExt;
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
-use rivals::{Endpoint, Machine, interleaved, measured, median};
+use rivals::{Endpoint, Machine, Pinned, interleaved, measured, median};
 use serde_json::{Value, json};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
@@ -51,6 +51,9 @@ enum Serve {
 
 fn main() -> Result<()> {
     let cli = Cli::parse();
+    // And so are all threads and processes that come of this one, the servers among them. What wakes an idle processor of
+    // a virtual machine may take longer than the request that it is woken for.
+    let _pinned = Pinned::to(0)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     match cli.command {
         Some(Serve::Serve) => runtime.block_on(serve()),

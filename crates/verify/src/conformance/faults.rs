@@ -177,6 +177,16 @@ fn connections() -> Vec<Case> {
                 lost(t, Fault::ApplyLate { after_ms: 300 }, true).await
             },
         ),
+        case(
+            "drop_mid_answer",
+            "An answer that breaks off in its middle is none, and the write is applied.",
+            async |t| lost(t, Fault::DropMidAnswer, true).await,
+        ),
+        case(
+            "stall_mid_answer",
+            "An answer that falls silent in its middle is none, and the write is applied.",
+            async |t| lost(t, Fault::StallMidAnswer, true).await,
+        ),
         case("latency", "A request that is delayed waits first, and then is as any other.", async |t| {
             let (faulty, sound) = t.with_faults(USER, always(Fault::Latency { min_ms: 300, max_ms: 400 }));
             let begun = Instant::now();

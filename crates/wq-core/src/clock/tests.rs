@@ -6,6 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Waker};
 
 use super::Duration;
+use crate::builder::Builder;
 use crate::notices::QuietAdd;
 use crate::observer::Observer;
 use crate::platform::reads;
@@ -15,6 +16,15 @@ use crate::queue::WorkQueue;
 struct Indifferent;
 
 impl Observer for Indifferent {}
+
+/// Wants no times.
+struct Untimed;
+
+impl Observer for Untimed {
+    fn is_timed(&self) -> bool {
+        false
+    }
+}
 
 type Queue = WorkQueue<u32>;
 
@@ -68,11 +78,12 @@ const VERBS: &[Verb] = &[
 ];
 
 /// How often each verb reads the clock, beside what it should.
-fn reads_of_each(is_observed: bool) -> Vec<(&'static str, usize, usize)> {
+fn reads_of_each(
+    is_timed: bool,
+    with: impl Fn(Builder<u32>) -> Builder<u32>,
+) -> Vec<(&'static str, usize, usize)> {
     let reads_of = |&(name, verb, observed): &Verb| {
-        let builder = Queue::builder().capacity(4);
-        let builder = if is_observed { builder.observer(Indifferent) } else { builder };
-        let queue = builder.build().unwrap();
+        let queue = with(Queue::builder().capacity(4)).build().unwrap();
         queue.add_all([1, 2, 3]);
         let guard = queue.try_get();
         reads::take();
@@ -85,21 +96,28 @@ fn reads_of_each(is_observed: bool) -> Vec<(&'static str, usize, usize)> {
             "drained_blocking" => 2,
             _ => 0,
         };
-        (name, reads, if is_observed { observed } else { without })
+        (name, reads, if is_timed { observed } else { without })
     };
     VERBS.iter().map(reads_of).collect()
 }
 
 #[test]
 fn without_an_observer_no_clock_is_read_but_for_time_outs() {
-    for (verb, reads, expected) in reads_of_each(false) {
+    for (verb, reads, expected) in reads_of_each(false, |builder| builder) {
+        assert_eq!(reads, expected, "{verb}");
+    }
+}
+
+#[test]
+fn with_an_observer_that_wants_no_times_neither() {
+    for (verb, reads, expected) in reads_of_each(false, |builder| builder.observer((Untimed, Untimed))) {
         assert_eq!(reads, expected, "{verb}");
     }
 }
 
 #[test]
 fn with_an_observer_it_is_read_once_for_each_step() {
-    for (verb, reads, expected) in reads_of_each(true) {
+    for (verb, reads, expected) in reads_of_each(true, |builder| builder.observer((Untimed, Indifferent))) {
         assert_eq!(reads, expected, "{verb}");
     }
 }

@@ -112,3 +112,32 @@ fn a_snapshot_of_an_observed_queue_knows_ages() {
     let empty = queue.snapshot();
     assert_eq!((empty.longest(), empty.unfinished()), (Some(Duration::ZERO), Some(Duration::ZERO)));
 }
+
+#[test]
+fn an_observer_that_wants_no_times_is_told_all_the_same_and_nothing_knows_ages() {
+    struct Untimed(Arc<Log>);
+
+    impl Observer for Untimed {
+        fn is_timed(&self) -> bool {
+            false
+        }
+
+        fn got(&self, waited: Duration) {
+            self.0.note(format!("got {waited:?}"));
+        }
+
+        fn done(&self, worked: Duration) {
+            self.0.note(format!("done {worked:?}"));
+        }
+    }
+
+    let log = Arc::new(Log::default());
+    let queue = WorkQueue::builder().observer(Untimed(Arc::clone(&log))).build().unwrap();
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    let snapshot = queue.snapshot();
+    assert_eq!((snapshot.items[0].waiting, snapshot.items[0].processing), (None, None));
+    assert_eq!((queue.gauges().unfinished, queue.gauges().longest), (None, None));
+    guard.done();
+    assert_eq!(log.take(), ["got 0ns", "done 0ns"]);
+}

@@ -172,6 +172,10 @@ fn readd<T: Clone>(queue: &WorkQueue<T>, keys: &[T], add: impl Fn(&T) -> Added) 
 pub(crate) struct Counting(std::sync::atomic::AtomicU64);
 
 impl Observer for Counting {
+    fn is_timed(&self) -> bool {
+        false
+    }
+
     fn added(&self, _: Added) {
         self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     }
