@@ -192,8 +192,8 @@ async fn what_is_said_to_be_applied_is_applied_by_the_other_server_and_the_rest_
 async fn an_answer_of_the_other_server_breaks_off_or_falls_silent_in_its_first_piece() {
     for pieces in [1, 3] {
         let upstream = service_fn(move |_: Request<kube::client::Body>| async move {
-            let all =
-                vec![Ok::<_, Infallible>(http_body::Frame::data(Bytes::from_static(b"12345678"))); pieces];
+            let piece = || Ok::<_, Infallible>(http_body::Frame::data(Bytes::from_static(b"12345678")));
+            let all: Vec<_> = std::iter::repeat_with(piece).take(pieces).collect();
             // And more may come: a log that is followed has no end.
             Ok::<_, Infallible>(Response::new(StreamBody::new(stream::iter(all).chain(stream::pending()))))
         });
