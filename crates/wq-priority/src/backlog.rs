@@ -37,9 +37,12 @@ const MOVES: u32 = 4;
 ///
 /// An item that is added again while it waits moves only if its priority or group changes, and then to the end of its new
 /// line; for its group's sake at most four times. After that it keeps its place in the line where it is, whatever group it is
-/// said to be of, and so is handed out within five times the wait of a line's last. A change of priority begins that anew, but a
-/// priority that an item is raised to, and that nothing else is queued under, has waited as long as the one that it leaves: an item
-/// that is alone under its priority waits no longer for being raised. Who lowers an item again and again means it. All operations take constant time, but for a search among the priorities in use, in logarithmic time, when an
+/// said to be of, and so is handed out within five times the wait of a line's last. A change of priority begins that anew. But when an
+/// item that is alone under its priority is raised to one that nothing is queued under, that one has waited as long as the one that
+/// the item leaves: the item waits no longer for being raised. A priority that it leaves others under keeps its turn, and what
+/// is raised from it comes in behind. Who lowers an item again and again means it.
+///
+/// All operations take constant time, but for a search among the priorities in use, in logarithmic time, when an
 /// item of another priority than the highest is added and when the last of the highest leaves.
 #[derive(Debug, Clone)]
 #[doc(alias = "priorityqueue")]
@@ -99,7 +102,9 @@ impl Priority {
     }
 
     /// How many hand-outs the first item of any priority lets go before it at most, while at most so many priorities are in
-    /// use: a bound to size a system by. `None` without ageing, where there is none.
+    /// use: a bound to size a system by. It holds whatever is added, raised, lowered and taken out meanwhile. For an item that is
+    /// raised or lowered itself it begins anew, unless it is the last of its priority and is raised to one that nothing is queued
+    /// under. `None` without ageing, where there is none.
     #[must_use]
     pub fn longest_wait(&self, priorities: u32) -> Option<u64> {
         let below_the_highest = u64::from(priorities.saturating_sub(1));

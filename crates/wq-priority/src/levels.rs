@@ -137,9 +137,12 @@ impl Levels {
         }
     }
 
-    /// An item is queued under this level that has waited under that one so far: a level that it opens is as old.
+    /// An item is queued under this level that has waited under that one so far, and is about to leave it. If the one opens as the
+    /// other closes, it takes its place. A level that stays in use keeps its place: with a new one before it, its head would
+    /// wait for each of those behind it that is raised.
     pub(crate) fn enter_from(&mut self, index: u32, lower: u32) {
-        if self.pool.at(index).queued > 0 || planted("raise-begins-the-wait-anew") {
+        let closes = self.pool.at(lower).queued == 1 || planted("raise-takes-the-place-of-a-crowd");
+        if self.pool.at(index).queued > 0 || !closes || planted("raise-begins-the-wait-anew") {
             return self.enter(index);
         }
         self.pool.at(index).queued = 1;

@@ -36,6 +36,10 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ),
     ("others-count-all", "items under a priority with a label of its own count under that of the others too"),
     ("raise-begins-the-wait-anew", "a priority that an item is raised to has waited for nothing"),
+    (
+        "raise-takes-the-place-of-a-crowd",
+        "a priority that an item is raised to has its turn before the one that the item has left others under",
+    ),
     ("raised-item-keeps-its-place", "an item that is raised stays in its line"),
     ("remove-leaves-its-count", "an item that is taken out still counts as one of its priority"),
 ];

@@ -65,6 +65,23 @@ fn a_raised_item_goes_behind_those_that_were_there() {
     assert_eq!(pop(&mut backlog, 9), [1, 0]);
 }
 
+/// Of a crowd of a low priority the last are raised one by one, and as many come in.
+#[test]
+fn the_first_of_a_crowd_has_its_turn_although_those_behind_it_are_raised() {
+    let mut backlog = aged(4);
+    (0..100).for_each(|id| push(&mut backlog, id, Order::priority(-100)));
+    let mut waited = 0;
+    for last in (1..1000).map(|refilled| 99 + refilled) {
+        backlog.touch(SlotId::from_index(last - 1), &Order::priority(0));
+        push(&mut backlog, last, Order::priority(-100));
+        if pop(&mut backlog, 1) == [0] {
+            return;
+        }
+        waited += 1;
+        assert!(waited <= backlog.longest_wait(2).unwrap(), "{waited} have gone before it");
+    }
+}
+
 #[test]
 fn an_item_is_lowered_only_by_an_order_that_lowers_or_sets() {
     let mut backlog = Priority::new();

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use wq_priority::{Backlog, GroupId, Order, Priority, SlotId};
+use wq_priority::{Backlog, GroupId, OnMerge, Order, Priority, SlotId};
 
 use crate::sequences;
 
@@ -20,6 +20,39 @@ struct Wait {
     priorities: u32,
 }
 
+#[derive(Clone, Debug)]
+enum Move {
+    Add(i32),
+    /// One of those that wait gets this priority.
+    Set(prop::sample::Index, i32),
+    Remove(prop::sample::Index),
+    Pop,
+}
+
+fn moves() -> impl Strategy<Value = Move> {
+    let priorities = || -3..4_i32;
+    prop_oneof![
+        4 => priorities().prop_map(Move::Add),
+        3 => (any::<prop::sample::Index>(), priorities()).prop_map(|(chosen, priority)| Move::Set(chosen, priority)),
+        1 => any::<prop::sample::Index>().prop_map(Move::Remove),
+        4 => Just(Move::Pop),
+    ]
+}
+
+/// An item comes under a priority; `first` is what it has waited for if it is alone there.
+fn enter(waits: &mut BTreeMap<i32, Wait>, priority: i32, first: Wait) {
+    waits.entry(priority).or_insert(first).items += 1;
+    let in_use = u32::try_from(waits.len()).unwrap();
+    waits.values_mut().for_each(|wait| wait.priorities = wait.priorities.max(in_use));
+}
+
+/// An item has left: what the priority had waited for, if it was the last.
+fn leave(waits: &mut BTreeMap<i32, Wait>, priority: i32) -> Option<Wait> {
+    let wait = waits.get_mut(&priority).unwrap();
+    wait.items -= 1;
+    if wait.items == 0 { waits.remove(&priority) } else { None }
+}
+
 /// A hand-out among groups of one priority, all of which had items then.
 struct HandOut {
     to: usize,
@@ -33,40 +66,83 @@ const WEIGHTS: [u32; 4] = [1, 2, 3, 5];
 proptest! {
     #![proptest_config(ProptestConfig { cases: sequences(), failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever is added and taken out, the first item of each priority lets at most `every * (p - 1)` others go before it, `p`
-    /// being the most priorities in use while it waits.
+    /// Whatever is added, raised, lowered and taken out, the first item of each priority lets at most `every * (p - 1)` others go
+    /// before it, `p` being the most priorities in use while it waits. One that is alone and is raised to where nobody is has
+    /// waited all the same.
     #[test]
     fn the_wait_of_the_first_of_each_priority_is_bounded(
         every in 1..12_u32,
-        steps in prop::collection::vec((-3..4_i32, any::<bool>()), 0..250),
+        steps in prop::collection::vec(moves(), 0..250),
     ) {
         let mut backlog = Priority::builder().aged_turn_every(every).build().unwrap();
+        let mut queued: Vec<(u32, i32)> = Vec::new();
         let mut waits: BTreeMap<i32, Wait> = BTreeMap::new();
         let mut next = 0;
-        for (priority, add) in steps {
-            if add || waits.is_empty() {
-                push(&mut backlog, next, Order::priority(priority));
-                next += 1;
-                waits.entry(priority).or_default().items += 1;
-                let in_use = u32::try_from(waits.len()).unwrap();
-                waits.values_mut().for_each(|wait| wait.priorities = wait.priorities.max(in_use));
-                continue;
-            }
-            let (_, order) = backlog.pop().unwrap();
-            let in_use = u32::try_from(waits.len()).unwrap();
-            for (waiting, wait) in &mut waits {
-                if *waiting != order.priority {
-                    wait.hand_outs += 1;
-                    let longest = backlog.longest_wait(wait.priorities).unwrap();
-                    prop_assert!(wait.hand_outs <= longest, "{waiting} waited for {}", wait.hand_outs);
+        for step in steps {
+            match step {
+                Move::Add(priority) => {
+                    push(&mut backlog, next, Order::priority(priority));
+                    queued.push((next, priority));
+                    next += 1;
+                    enter(&mut waits, priority, Wait::default());
+                }
+                Move::Set(chosen, priority) if !queued.is_empty() => {
+                    let chosen = chosen.index(queued.len());
+                    let (id, held) = &mut queued[chosen];
+                    backlog.touch(SlotId::from_index(*id), &Order::priority(priority).on_merge(OnMerge::Set));
+                    let from = std::mem::replace(held, priority);
+                    if from != priority {
+                        let left = leave(&mut waits, from);
+                        enter(&mut waits, priority, left.filter(|_| priority > from).unwrap_or_default());
+                    }
+                }
+                Move::Remove(chosen) if !queued.is_empty() => {
+                    let (id, priority) = queued.swap_remove(chosen.index(queued.len()));
+                    backlog.remove(SlotId::from_index(id)).unwrap();
+                    leave(&mut waits, priority);
+                }
+                Move::Set(..) | Move::Remove(_) => {}
+                Move::Pop => {
+                    let Some((id, order)) = backlog.pop() else { continue };
+                    let at = queued.iter().position(|(other, _)| *other == id.index()).unwrap();
+                    prop_assert_eq!(queued.swap_remove(at).1, order.priority);
+                    for (waiting, wait) in &mut waits {
+                        if *waiting != order.priority {
+                            wait.hand_outs += 1;
+                            let longest = backlog.longest_wait(wait.priorities).unwrap();
+                            prop_assert!(wait.hand_outs <= longest, "{waiting} waited for {}", wait.hand_outs);
+                        }
+                    }
+                    if leave(&mut waits, order.priority).is_none() {
+                        let priorities = u32::try_from(waits.len()).unwrap();
+                        let served = waits.get_mut(&order.priority).unwrap();
+                        *served = Wait { items: served.items, hand_outs: 0, priorities };
+                    }
                 }
             }
-            let served = waits.get_mut(&order.priority).unwrap();
-            *served = Wait { items: served.items - 1, hand_outs: 0, priorities: in_use };
-            if served.items == 0 {
-                waits.remove(&order.priority);
-            }
         }
+    }
+
+    /// A crowd of the lowest priority, of which one after the other is raised, the last first, to another priority each time or to
+    /// the same: the first of the crowd lets no more go before it than if nobody was raised.
+    #[test]
+    fn the_first_of_a_crowd_waits_no_longer_because_others_of_it_are_raised(
+        every in 1..12_u32,
+        raised_to in prop::collection::vec(0..3_i32, 100),
+    ) {
+        let mut backlog = Priority::builder().aged_turn_every(every).build().unwrap();
+        (0..=100).for_each(|id| push(&mut backlog, id, Order::priority(-100)));
+        let longest = backlog.longest_wait(2).unwrap();
+        let (first, mut waited) = (SlotId::from_index(0), 0);
+        for (id, priority) in (1..=100).rev().zip(raised_to) {
+            backlog.touch(SlotId::from_index(id), &Order::priority(priority));
+            if backlog.pop().unwrap().0 == first {
+                return Ok(());
+            }
+            waited += 1;
+            prop_assert!(waited <= longest, "of at most {longest}");
+        }
+        prop_assert!(false, "it was never handed out");
     }
 
     /// While a group of weight `w` has items and is never empty, it gets at least `w` of any `W` hand-outs in a row, `W` being the most that the

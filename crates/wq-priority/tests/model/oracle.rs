@@ -121,12 +121,14 @@ impl Oracle {
         Some(removed)
     }
 
-    /// A priority that comes into use is the youngest, but for the sake of an item that is raised: as old as the one that it leaves.
+    /// A priority that comes into use is the youngest, but for the sake of an item that is raised: as old as the one that it leaves
+    /// empty.
     fn enter(&mut self, waiting: Waiting, raised_from: Option<i32>) {
         self.line.push(waiting);
         let Waiting { queued: Queued { priority, .. }, line, .. } = waiting;
         if !self.turns.contains(&priority) {
-            let at = self.turns.iter().position(|other| Some(*other) == raised_from);
+            let is_left_empty = |other: &i32| !self.line.iter().any(|left| left.queued.priority == *other);
+            let at = self.turns.iter().position(|other| Some(*other) == raised_from && is_left_empty(other));
             self.turns.insert(at.unwrap_or(self.turns.len()), priority);
         }
         let (ring, _) = self.rings.entry(priority).or_default();
