@@ -1,7 +1,6 @@
 //! Guards: an item is in the processing set until its guard ends.
 
 use std::fmt;
-use std::mem;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Instant;
@@ -147,43 +146,44 @@ where
     }
 
     #[inline(always)]
-    fn done_and_get_at(mut self, now: Option<Instant>) -> Result<Self, TryGetError>
+    fn done_and_get_at(self, now: Option<Instant>) -> Result<Self, TryGetError>
     where
         T: Clone,
     {
         let mut wakes = None; // Fired after the lock, also if a clone panics.
         let finished; // Dropped after the lock.
-        let mut core = self.hand_out.shared.lock();
-        finished = self.hand_out.ticket.take().map_or(Finished::Stale, |ticket| core.state.done(ticket, now));
+        let Self { mut hand_out, item, order } = self;
+        let mut core = hand_out.shared.lock();
+        finished = hand_out.ticket.take().map_or(Finished::Stale, |ticket| core.state.done(ticket, now));
         // Before the get: if that panics, others must know nevertheless.
         core.gather(News::of_finish(&finished), &mut wakes);
-        let next = match core.state.get(now) {
-            Take::Got(got) => Ok(got),
-            Take::Nothing => Err(TryGetError::Empty),
-            Take::Ended => Err(TryGetError::ShutDown),
-        };
-        if next.is_ok() {
-            core.gather(News::ROOM, &mut wakes);
+        match core.state.get(now) {
+            Take::Got(Got { item: next, order: of_next, ticket, waited }) => {
+                core.gather(News::ROOM, &mut wakes);
+                drop(core);
+                hand_out.ticket = Some(ticket);
+                // What was in hand is dropped last: whatever panics in between, the next item has its guard.
+                let next = Self { hand_out, item: next, order: of_next };
+                if let Some(wakes) = wakes {
+                    wakes.fire();
+                }
+                let shared = &*next.hand_out.shared;
+                shared.end(finished);
+                if let Some(waited) = waited {
+                    shared.observe(|observer| observer.got(waited));
+                }
+                drop((item, order));
+                Ok(next)
+            }
+            nothing => {
+                drop(core);
+                if let Some(wakes) = wakes {
+                    wakes.fire();
+                }
+                hand_out.shared.end(finished);
+                Err(if matches!(nothing, Take::Ended) { TryGetError::ShutDown } else { TryGetError::Empty })
+            }
         }
-        drop(core);
-        // What was in hand is dropped last: whatever panics in between, the next item has its guard.
-        let mut before = None;
-        let waited = next.map(|got| {
-            self.hand_out.ticket = Some(got.ticket);
-            let item = mem::replace(&mut self.item, got.item);
-            before = Some((item, mem::replace(&mut self.order, got.order)));
-            got.waited
-        });
-        if let Some(wakes) = wakes {
-            wakes.fire();
-        }
-        let shared = &*self.hand_out.shared;
-        shared.end(finished);
-        if let Ok(Some(waited)) = waited {
-            shared.observe(|observer| observer.got(waited));
-        }
-        drop(before);
-        waited.map(|_| self)
     }
 }
 
