@@ -15,7 +15,7 @@ use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use wq_core::prometheus::QueueMetrics;
-use wq_core::{Backlog, Observer};
+use wq_core::{Added, Backlog, Observer};
 
 /// Upper bounds in seconds: ten-fold from a microsecond, as those of the other histograms of a work queue.
 const BUCKETS: [f64; 10] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0];
@@ -87,7 +87,7 @@ impl DelayMetrics {
     }
 
     /// Builds a queue with these metrics, under its name; one without a name has the empty one. They take the place of
-    /// the builder's observer.
+    /// the builder's observer: to have another beside it, join [`observer`](Self::observer) and [`watch`](Self::watch) by hand.
     ///
     /// # Errors
     ///
@@ -134,13 +134,13 @@ impl DelayMetrics {
             let observer: Arc<dyn Observer> = Arc::new(self.observer(core.name().unwrap_or_default()));
             Ok((core, Some(observer)))
         })?;
-        let shared = Arc::downgrade(&queue.shared);
-        self.watch(queue.name().unwrap_or_default(), move || Some(shared.upgrade()?.lock().heap.len()));
+        self.watch_delayed(queue.name().unwrap_or_default(), &queue);
         Ok(queue)
     }
 
-    /// What counts the events of delayed items of the queue of this name, `retries` among them: to join it with another
-    /// observer, beside that of [`QueueMetrics`].
+    /// What counts the events of the queue of this name, those of delayed items and all others: instead of
+    /// [`QueueMetrics::observer`], which counts retries too, so that with both each would count twice. Join it with an observer of
+    /// your own as `(metrics.observer("claims"), mine)`.
     pub fn observer(&self, name: &str) -> impl Observer + 'static {
         Counting {
             core: self.core.observer(name),
@@ -148,10 +148,41 @@ impl DelayMetrics {
         }
     }
 
-    /// Reads how many items of this name are delayed from `read` at every scrape, until it says `None`. Those of one name
-    /// are summed.
-    pub fn watch(&self, name: &str, read: impl Fn() -> Option<usize> + Send + Sync + 'static) {
-        self.delayed.lock().push((name.to_owned(), Arc::new(read)));
+    /// Reads the gauges of this queue, `workqueue_delayed_depth` among them, at every scrape until the queue is gone: it is not
+    /// kept alive. Those of one name are summed. Takes the place of what [`build`](Self::build) has read of the same queue. Where
+    /// wq-priority's metrics tell the depth by priority, they are to watch the queue after this.
+    pub fn watch<T, B, S>(&self, name: &str, queue: &DelayingQueue<T, B, S>)
+    where
+        T: Send + 'static,
+        B: Backlog + Send + 'static,
+    {
+        let reader = queue.reader();
+        let read = reader.clone();
+        // No label: one that is empty.
+        self.core.watch_by_priority(name, &reader, move || {
+            let gauges = read.gauges()?;
+            Some((gauges, vec![(String::new(), gauges.counts.depth())]))
+        });
+        self.watch_delayed(name, queue);
+    }
+
+    fn watch_delayed<T, B, S>(&self, name: &str, queue: &DelayingQueue<T, B, S>)
+    where
+        T: Send + 'static,
+        B: Backlog + Send + 'static,
+    {
+        let shared = Arc::downgrade(&queue.shared);
+        // No other is there while this lives.
+        let of = shared.as_ptr().addr();
+        let read = Arc::new(move || Some(shared.upgrade()?.lock().heap.len()));
+        let new = Source { name: name.to_owned(), of, read };
+        let mut _old = None; // Dropped after the lock.
+        let mut sources = self.delayed.lock();
+        match sources.iter_mut().find(|source| source.of == of) {
+            Some(source) => _old = Some(std::mem::replace(source, new)),
+            None => sources.push(new),
+        }
+        drop(sources);
     }
 }
 
@@ -161,13 +192,37 @@ impl fmt::Debug for DelayMetrics {
     }
 }
 
-/// Of the events that the layer of delays tells.
+/// All events: those of the queue below, and what only the layer of delays tells.
 struct Counting<O> {
     core: O,
     lateness: Histogram,
 }
 
 impl<O: Observer> Observer for Counting<O> {
+    fn added(&self, added: Added) {
+        self.core.added(added);
+    }
+
+    fn refused(&self) {
+        self.core.refused();
+    }
+
+    fn got(&self, waited: Duration) {
+        self.core.got(waited);
+    }
+
+    fn done(&self, worked: Duration) {
+        self.core.done(worked);
+    }
+
+    fn requeued(&self) {
+        self.core.requeued();
+    }
+
+    fn removed(&self) {
+        self.core.removed();
+    }
+
     fn retried(&self) {
         self.core.retried();
     }
@@ -177,14 +232,20 @@ impl<O: Observer> Observer for Counting<O> {
     }
 }
 
-type Source = Arc<dyn Fn() -> Option<usize> + Send + Sync>;
+#[derive(Clone)]
+struct Source {
+    name: String,
+    /// The queue.
+    of: usize,
+    read: Arc<dyn Fn() -> Option<usize> + Send + Sync>,
+}
 
 /// Where the gauge is read, by the name of the queue.
 #[derive(Default)]
-struct Delayed(Mutex<Vec<(String, Source)>>);
+struct Delayed(Mutex<Vec<Source>>);
 
 impl Delayed {
-    fn lock(&self) -> MutexGuard<'_, Vec<(String, Source)>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Source>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -200,12 +261,13 @@ impl fmt::Debug for Scrape {
 
 impl Collector for Scrape {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let sources = self.0.lock().clone(); // Reading is the code of others: outside the lock.
+        // Reading may drop a queue, and with it items: outside the lock.
+        let sources = self.0.lock().clone();
         let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
-        for (name, source) in sources {
-            match source() {
+        for Source { name, read, .. } in sources {
+            match read() {
                 Some(delayed) => *by_name.entry(name).or_default() += delayed,
-                None => self.0.lock().retain(|(_, other)| !Arc::ptr_eq(other, &source)),
+                None => self.0.lock().retain(|other| !Arc::ptr_eq(&other.read, &read)),
             }
         }
         let help = "How many items wait for their deadline";

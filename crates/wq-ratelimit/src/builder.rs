@@ -154,7 +154,7 @@ impl<T, L: RateLimiter<T>, B: Backlog, S: Clone> Builder<T, L, B, S> {
         self.finish(wq_delay::Builder::build_blocking)
     }
 
-    fn finish(
+    pub(crate) fn finish(
         self,
         build: impl FnOnce(wq_delay::Builder<T, B, S>) -> Result<DelayingQueue<T, B, S>, BuildError>,
     ) -> Result<RateLimitingQueue<T, L, B, S>, BuildError> {

@@ -30,6 +30,8 @@ mod rate;
 mod invalid_limit;
 mod platform;
 mod planted;
+#[cfg(feature = "prometheus")]
+pub mod prometheus;
 
 pub use builder::{Builder, NoLimiter};
 pub use class::Class;

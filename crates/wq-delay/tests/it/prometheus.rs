@@ -2,9 +2,12 @@
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use wq_delay::prometheus::DelayMetrics;
-use wq_delay::{BuildError, DelayingQueue, ManualTimer, ThreadTimer};
+use wq_delay::{BuildError, DelayingQueue, ManualTimer, Observer, ThreadTimer};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -60,6 +63,63 @@ fn a_queue_that_is_gone_is_delayed_no_more() {
     drop((twin, gone));
     has(&registry, "workqueue_delayed_depth{name=\"claims\"} 1.0");
     assert!(!text(&registry).contains("delayed_depth{name=\"gone\"}"));
+}
+
+/// By hand, as `build` does it: with an observer beside, and nothing counted twice or not at all.
+#[test]
+fn its_observer_is_the_whole_one_and_watching_keeps_no_queue() {
+    let mut registry = Registry::default();
+    let metrics = DelayMetrics::register(&mut registry);
+    let timer = ManualTimer::new();
+    let mine = Arc::new(Seen::default());
+    let queue = DelayingQueue::builder()
+        .timer(timer.clone())
+        .observer((metrics.observer("claims"), Arc::clone(&mine)))
+        .build()
+        .unwrap();
+    metrics.watch("claims", &queue);
+    metrics.watch("claims", &queue); // Once more: still one queue.
+    queue.add_after(1, SECOND);
+    queue.add(2);
+    queue.add_after(3, SECOND * 60);
+    timer.advance(SECOND * 2);
+    for _ in 0..2 {
+        queue.try_get().unwrap().done();
+    }
+    assert_eq!(mine.0.load(Relaxed), 2);
+    has(&registry, "workqueue_adds_total{name=\"claims\"} 2");
+    has(&registry, "workqueue_retries_total{name=\"claims\"} 2");
+    has(&registry, "workqueue_queue_duration_seconds_count{name=\"claims\"} 2");
+    has(&registry, "workqueue_work_duration_seconds_count{name=\"claims\"} 2");
+    has(&registry, "workqueue_delay_lateness_seconds_sum{name=\"claims\"} 1.0");
+    has(&registry, "workqueue_delayed_depth{name=\"claims\"} 1.0");
+    has(&registry, "workqueue_depth{name=\"claims\"} 0.0");
+    let reader = queue.reader();
+    drop(queue);
+    assert!(reader.gauges().is_none(), "somebody keeps it");
+    let text = text(&registry);
+    assert!(!text.contains("depth{name") && !text.contains("unfinished_work_seconds{name"), "{text}");
+}
+
+#[test]
+fn a_queue_that_is_built_and_watched_is_one() {
+    let mut registry = Registry::default();
+    let metrics = DelayMetrics::register(&mut registry);
+    let queue = metrics.build(DelayingQueue::builder().name("claims").timer(ManualTimer::new())).unwrap();
+    metrics.watch("claims", &queue);
+    queue.add(1);
+    queue.add_after(2, SECOND);
+    has(&registry, "workqueue_delayed_depth{name=\"claims\"} 1.0");
+    has(&registry, "workqueue_depth{name=\"claims\"} 1.0");
+}
+
+#[derive(Default)]
+struct Seen(AtomicU32);
+
+impl Observer for Seen {
+    fn retried(&self) {
+        self.0.fetch_add(1, Relaxed);
+    }
 }
 
 #[test]
