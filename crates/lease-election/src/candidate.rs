@@ -222,7 +222,6 @@ impl Candidate {
     /// Prepares a write; from here on its fate is unknown.
     pub(crate) fn begin_write(&mut self, now: Moment, wall: Timestamp, purpose: Purpose) -> Write {
         self.serial = self.serial.saturating_add(1);
-        let id = format!("{}.{}", self.writer, self.serial);
         let wall = self.next_time(wall);
         let held = match &self.observation {
             Observation::Present { lease, .. } => Some(lease),
@@ -230,9 +229,9 @@ impl Candidate {
         };
         let record = match (purpose, held) {
             (Purpose::Renew, Some(lease)) => {
-                Record { renew_time: Some(wall), write_id: Some(id), ..lease.record.clone() }
+                Record { renew_time: Some(wall), ..lease.record.clone() }
             }
-            (Purpose::Release, Some(lease)) => lease.record.released(wall, id),
+            (Purpose::Release, Some(lease)) => lease.record.released(wall),
             (_, held) => Record {
                 holder: self.config.identity().to_owned(),
                 lease_duration_seconds: i32::try_from(self.config.lease_duration().as_secs())
@@ -242,9 +241,10 @@ impl Candidate {
                 leader_transitions: held.map_or(0, |lease| lease.record.leader_transitions.saturating_add(1)),
                 strategy: String::new(),
                 preferred_holder: String::new(),
-                write_id: Some(id),
+                write_id: None,
             },
         };
+        let record = record.marked(&self.writer, self.serial);
         let base = held.map(|lease| lease.version.clone());
         let write = Write { serial: self.serial, purpose, base, record, sent: now };
         if self.pending.len() >= MAX_PENDING {

@@ -49,8 +49,43 @@ impl Record {
         }
     }
 
+    /// The record under a mark of its own: `writer` and `serial` name the write, and a digest tells a record that was changed under the mark.
+    pub(crate) fn marked(mut self, writer: &str, serial: u64) -> Self {
+        self.write_id = Some(format!("{writer}.{serial}.{:016x}", self.digest()));
+        self
+    }
+
+    /// Whether `writer` wrote this, and just this.
+    pub(crate) fn is_as_written_by(&self, writer: &str) -> bool {
+        let Some(id) = &self.write_id else { return false };
+        let rest = id.strip_prefix(writer).and_then(|rest| rest.strip_prefix('.'));
+        let digest = rest.and_then(|rest| rest.split_once('.')).map(|(_, digest)| digest);
+        digest.is_some_and(|digest| digest == format!("{:016x}", self.digest()))
+    }
+
+    /// FNV-1a of all but the mark. Times count to the second, which is what every store keeps of them.
+    fn digest(&self) -> u64 {
+        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        let mut take = |bytes: &[u8]| {
+            // With its length, so that no two fields can pass for one another.
+            for byte in (bytes.len() as u64).to_le_bytes().iter().chain(bytes) {
+                hash = (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
+            }
+        };
+        for text in [&self.holder, &self.strategy, &self.preferred_holder] {
+            take(text.as_bytes());
+        }
+        for number in [self.lease_duration_seconds, self.leader_transitions] {
+            take(&number.to_le_bytes());
+        }
+        for time in [self.acquire_time, self.renew_time] {
+            take(&time.map_or([0; 8], |time| time.as_second().to_le_bytes()));
+        }
+        hash
+    }
+
     /// The record with which a holder gives the lease back: nobody holds it, for one second (the API refuses zero), the rest as client-go writes it.
-    pub(crate) fn released(&self, wall: Timestamp, write_id: String) -> Self {
+    pub(crate) fn released(&self, wall: Timestamp) -> Self {
         Self {
             holder: String::new(),
             lease_duration_seconds: 1,
@@ -59,7 +94,7 @@ impl Record {
             leader_transitions: self.leader_transitions,
             strategy: String::new(),
             preferred_holder: String::new(),
-            write_id: Some(write_id),
+            write_id: None,
         }
     }
 }

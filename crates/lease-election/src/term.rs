@@ -87,18 +87,11 @@ impl Term {
             Some(Loss::Released)
         } else if record.holder != self.identity {
             Some(Loss::TakenOver { by: record.holder.clone() })
-        } else if record.acquire_time != Some(self.acquire_time)
-            || !record.write_id.as_ref().is_some_and(|id| self.wrote(id))
-        {
+        } else if record.acquire_time != Some(self.acquire_time) || !record.is_as_written_by(&self.writer) {
             Some(Loss::ForeignWrite)
         } else {
             None
         }
-    }
-
-    /// Whether `id` names a write of the elector that began this term.
-    fn wrote(&self, id: &str) -> bool {
-        id.strip_prefix(self.writer.as_str()).is_some_and(|rest| rest.starts_with('.'))
     }
 
     /// Time-aware, and a latch: whoever finds the term expired ends it, so that a renewal which is noted at the same instant cannot revive it.

@@ -5,6 +5,8 @@ use std::sync::Mutex;
 use super::*;
 use crate::leadership::Leadership;
 use crate::memory_store::MemoryLeaseStore;
+use crate::record::Record;
+use crate::version::Version;
 
 #[derive(Clone, Debug, Default)]
 struct Hand(Arc<Mutex<Duration>>);
@@ -104,10 +106,49 @@ async fn whoever_finds_the_term_expired_wakes_those_who_wait_for_its_end() {
     assert_eq!(lost.await.unwrap(), Loss::Expired);
 }
 
+/// A record of the term, as its elector writes it.
+fn ours() -> StoredLease {
+    let record = Record {
+        holder: "a".into(),
+        lease_duration_seconds: 15,
+        acquire_time: Some(Timestamp::UNIX_EPOCH),
+        renew_time: Timestamp::from_second(7).ok(),
+        leader_transitions: 1,
+        ..Record::default()
+    };
+    StoredLease { version: Version::new("u", "9"), record: record.marked("w", 3) }
+}
+
 #[test]
-fn write_ids_are_recognised_by_their_whole_first_part() {
-    let clock = Hand::default();
-    let term = term(&clock, 13);
-    assert!(term.wrote("w.1"));
-    assert!(!term.wrote("ww.1") && !term.wrote("w") && !term.wrote("x.1"));
+fn v17_a_write_of_another_under_our_mark_contradicts_the_term() {
+    let term = term(&Hand::default(), 13);
+    assert_eq!(term.contradiction(&ours()), None);
+    let changes: [fn(&mut Record); 6] = [
+        |record| record.lease_duration_seconds = 1,
+        |record| record.leader_transitions = 2,
+        |record| record.renew_time = Timestamp::from_second(8).ok(),
+        |record| record.renew_time = None,
+        |record| record.strategy = "x".into(),
+        |record| record.preferred_holder = "x".into(),
+    ];
+    for (n, change) in changes.into_iter().enumerate() {
+        let mut lease = ours();
+        change(&mut lease.record);
+        assert_eq!(term.contradiction(&lease), Some(Loss::ForeignWrite), "change {n}");
+    }
+}
+
+#[test]
+fn marks_are_recognised_by_their_whole_first_part() {
+    let term = term(&Hand::default(), 13);
+    for (mark, theirs) in [("w", false), ("ww", true), ("x", true), ("", true), ("w.", true)] {
+        let mut lease = ours();
+        lease.record = lease.record.marked(mark, 4);
+        assert_eq!(term.contradiction(&lease).is_some(), theirs, "{mark:?}");
+    }
+    for id in [None, Some("w"), Some("w.1"), Some("w.1."), Some("w.1.0")] {
+        let mut lease = ours();
+        lease.record.write_id = id.map(str::to_owned);
+        assert_eq!(term.contradiction(&lease), Some(Loss::ForeignWrite), "{id:?}");
+    }
 }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lease_election::{
-    Config, Ending, Fault, LeaderElector, LeaseStore, Loss, Outcome, Record, StoreError, TokioClock, Verb,
+    Config, Ending, Fault, LeaderElector, LeaseStore, Loss, Lost, Outcome, Record, StoreError, TokioClock,
+    Verb, VerifyError,
 };
 use tokio::time::Instant;
 
@@ -469,6 +470,25 @@ async fn v17_a_foreign_write_ends_the_term_and_a_label_does_not() {
     cluster.store.overwrite(record);
     assert_eq!((&mut a.run).await.unwrap(), Outcome::Lost(Ending::Lost(Loss::ForeignWrite)));
     assert_eq!(a.elector.stats().losses.foreign_write, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn v17_a_foreign_write_that_keeps_the_mark_is_seen_by_a_renewal_and_by_verify_remote() {
+    for asks in [false, true] {
+        let cluster = Cluster::new();
+        let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+        a.leads().await;
+        // Nothing is heard of it.
+        cluster.set("a", &[Verb::Event], Fault::Lost);
+        let mut record = cluster.store.lease().unwrap().record;
+        record.lease_duration_seconds = 1;
+        cluster.store.overwrite(record);
+        if asks {
+            let lost = a.last().leadership.verify_remote().await.unwrap_err();
+            assert!(matches!(lost, VerifyError::Lost(Lost(Loss::ForeignWrite))), "{lost}");
+        }
+        assert_eq!((&mut a.run).await.unwrap(), Outcome::Lost(Ending::Lost(Loss::ForeignWrite)));
+    }
 }
 
 #[tokio::test(start_paused = true)]
