@@ -108,6 +108,8 @@ pub(crate) struct Candidate {
     own: Option<Record>,
     /// Until then nobody else can have taken the lease that our last write got.
     undisputed_until: Moment,
+    /// The last state known of the Lease that is gone: what is older is no news.
+    gone: Option<StoredLease>,
     /// A Lease that this candidate did not know was in the way when it made one.
     another_made_it: bool,
     /// Writes that may or may not have been applied, oldest first.
@@ -115,6 +117,8 @@ pub(crate) struct Candidate {
     must_read: bool,
     read_not_before: Moment,
     write_not_before: Moment,
+    /// Until then the server asked to be left alone.
+    silent_until: Moment,
     last_heard: Moment,
     /// Failed reads in a row.
     failed_reads: u32,
@@ -136,11 +140,13 @@ impl Candidate {
             changes: 0,
             own: None,
             undisputed_until: ORIGIN,
+            gone: None,
             another_made_it: false,
             pending: Vec::new(),
             must_read: false,
             read_not_before: ORIGIN,
             write_not_before: ORIGIN,
+            silent_until: ORIGIN,
             last_heard: ORIGIN,
             failed_reads: 0,
             failed_writes: 0,
@@ -228,9 +234,7 @@ impl Candidate {
             _ => None,
         };
         let record = match (purpose, held) {
-            (Purpose::Renew, Some(lease)) => {
-                Record { renew_time: Some(wall), ..lease.record.clone() }
-            }
+            (Purpose::Renew, Some(lease)) => Record { renew_time: Some(wall), ..lease.record.clone() },
             (Purpose::Release, Some(lease)) => lease.record.released(wall),
             (_, held) => Record {
                 holder: self.config.identity().to_owned(),
@@ -302,9 +306,15 @@ impl Candidate {
         let expired = if planted("late-success") { News::Nothing } else { self.tick(now) };
         let news = match answer {
             Ok(lease) => {
-                self.failed_writes = 0;
                 self.last_heard = now;
-                self.see(now, lease, false)
+                let altered = write.record != lease.record;
+                let news = self.see(now, lease, false);
+                self.failed_writes = 0;
+                if altered {
+                    // The next attempt will fare no better, and must not follow at once if the lease is free now.
+                    self.write_not_before = write.sent.after(self.config.pace().saturating_mul(4));
+                }
+                news
             }
             Err(error) => {
                 if let Role::Leading(tenure) = &mut self.role {
@@ -365,7 +375,7 @@ impl Candidate {
                 News::Nothing
             }
             LeaseEvent::Deleted(Some(last)) => {
-                let known = self.observation.version();
+                let known = self.last_known().map(|known| &known.version);
                 let order = known.and_then(|known| {
                     compare_resource_versions(&last.version.resource_version, &known.resource_version)
                 });
@@ -397,8 +407,8 @@ impl Candidate {
     /// The work has ended within its term: from now on the lease is to be given back.
     pub(crate) fn leave(&mut self) {
         self.role = Role::Leaving;
-        self.write_not_before = ORIGIN;
-        self.read_not_before = ORIGIN;
+        self.write_not_before = self.silent_until;
+        self.read_not_before = self.silent_until;
     }
 
     /// When to try again after so many failures in a row: a leader at its pace, a standby soon and then ever more slowly, and both no
@@ -409,13 +419,16 @@ impl Candidate {
             StoreError::TooManyRequests { retry_after } => retry_after.unwrap_or_default(),
             _ => Duration::ZERO,
         };
+        if !asked.is_zero() {
+            self.silent_until = self.silent_until.max(now.after(asked.min(self.config.lease_duration())));
+        }
         match &self.role {
             Role::Leading(tenure) => {
                 // One last attempt before the end, whatever was asked for.
                 let last = tenure.until.before(self.config.request_timeout());
                 sent.after(pace).max(now.after(asked).min(last))
             }
-            Role::Leaving => sent.after(pace.min(Duration::from_millis(100))),
+            Role::Leaving => sent.after(pace.min(Duration::from_millis(100))).max(self.silent_until),
             Role::Standby => {
                 // One fault must not cost a hand-over half a second: from an eighth of the pace to four times the pace.
                 let doubled = (pace / 8).saturating_mul(1 << failures.saturating_sub(1).min(5));

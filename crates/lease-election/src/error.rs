@@ -47,6 +47,12 @@ pub enum StoreError {
     },
     /// The version asked for is too old to watch from.
     Expired,
+    /// The write was applied, and what stands there now is not what was written: somebody between here and the store changes records, admission
+    /// for example. No term can rest on such a record.
+    Altered {
+        /// The first field that differs, as the Lease calls it.
+        field: &'static str,
+    },
     /// Nobody knows whether the write was applied: no answer in time, a broken connection, a server error.
     Unknown {
         /// What is known.
@@ -73,6 +79,9 @@ impl fmt::Display for StoreError {
                 write!(f, "too many requests, retry after {after:?}")
             }
             Self::Expired => f.write_str("the version to watch from is too old"),
+            Self::Altered { field } => {
+                write!(f, "the server changed {field} of the record that it was given")
+            }
             Self::Unknown { message } => write!(f, "no certain answer: {}", shown(message)),
         }
     }

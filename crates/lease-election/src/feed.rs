@@ -18,6 +18,8 @@ pub(crate) struct Feed {
     /// A watch that lived for less was not of use.
     pace: Duration,
     failures: u32,
+    /// The version known is too old to watch from: the next watch begins with what there is.
+    anew: bool,
     state: State,
 }
 
@@ -31,7 +33,10 @@ enum State {
 
 /// What a feed tells.
 pub(crate) enum FeedNews {
-    Opened,
+    /// `anew`: what happened between the version known and this watch is not told.
+    Opened {
+        anew: bool,
+    },
     Event(LeaseEvent),
     /// The watch ended, in the usual way or by an error; it will be opened again.
     Closed(Option<StoreError>),
@@ -44,7 +49,7 @@ impl Feed {
         request_timeout: Duration,
         pace: Duration,
     ) -> Self {
-        Self { store, clock, request_timeout, pace, failures: 0, state: State::Ready }
+        Self { store, clock, request_timeout, pace, failures: 0, anew: false, state: State::Ready }
     }
 
     pub(crate) fn is_open(&self) -> bool {
@@ -66,7 +71,7 @@ impl Feed {
                 State::Ready if !known => std::future::pending().await,
                 State::Ready => {
                     let store = Arc::clone(&self.store);
-                    let from = from.cloned();
+                    let from = from.filter(|_| !self.anew).cloned();
                     let timeout = self.request_timeout;
                     self.state = State::Opening(Box::pin(async move {
                         tokio::time::timeout(timeout, store.watch(from.as_ref())).await.unwrap_or_else(|_| {
@@ -77,9 +82,12 @@ impl Feed {
                 State::Opening(opening) => match opening.await {
                     Ok(events) => {
                         self.state = State::Open(events, self.clock.now());
-                        return FeedNews::Opened;
+                        return FeedNews::Opened { anew: std::mem::take(&mut self.anew) };
                     }
-                    Err(error) => return self.close(Some(error)),
+                    Err(error) => {
+                        self.anew |= error == StoreError::Expired;
+                        return self.close(Some(error));
+                    }
                 },
                 State::Open(events, since) => {
                     let error = match events.next().await {
@@ -87,6 +95,7 @@ impl Feed {
                         Some(Err(error)) => Some(error),
                         None => None,
                     };
+                    self.anew |= error == Some(StoreError::Expired);
                     if self.clock.now() >= since.after(self.pace) {
                         // It was of use. A release may come any moment, so no pause.
                         self.failures = 0;

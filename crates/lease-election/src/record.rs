@@ -49,6 +49,22 @@ impl Record {
         }
     }
 
+    /// The first field in which `other` differs, as the Lease calls it.
+    pub(crate) fn differs_in(&self, other: &Self) -> Option<&'static str> {
+        [
+            (self.holder == other.holder, "holderIdentity"),
+            (self.lease_duration_seconds == other.lease_duration_seconds, "leaseDurationSeconds"),
+            (self.acquire_time == other.acquire_time, "acquireTime"),
+            (self.renew_time == other.renew_time, "renewTime"),
+            (self.leader_transitions == other.leader_transitions, "leaseTransitions"),
+            (self.strategy == other.strategy, "strategy"),
+            (self.preferred_holder == other.preferred_holder, "preferredHolder"),
+            (self.write_id == other.write_id, "the annotation of the write"),
+        ]
+        .into_iter()
+        .find_map(|(same, field)| (!same).then_some(field))
+    }
+
     /// The record under a mark of its own: `writer` and `serial` name the write, and a digest tells a record that was changed under the mark.
     pub(crate) fn marked(mut self, writer: &str, serial: u64) -> Self {
         self.write_id = Some(format!("{writer}.{serial}.{:016x}", self.digest()));

@@ -16,8 +16,9 @@ pub struct Status {
     pub leading: bool,
     /// Who was last seen to hold the lease, this elector included. For display.
     pub leader: Option<String>,
-    /// Why the elector gets nowhere: the last failure, if the last request failed; cut to 256 bytes, control characters escaped.
-    pub blocked: Option<String>,
+    /// Why the elector gets nowhere: the last failure, if the last request failed. [`StoreError::Altered`] stays until a write
+    /// is stored as it was sent. (As text it is cut to 256 bytes, with control characters escaped.)
+    pub blocked: Option<StoreError>,
     /// Whether the watch is open; without it the elector polls.
     pub watching: bool,
 }
@@ -188,19 +189,28 @@ impl Counters {
         self.with(|stats, _| stats.renew_latency.note(took));
     }
 
-    pub(crate) fn failed(&self, leading: bool, error: &StoreError) {
+    /// Counts a failure. Whether it is the first of a server that alters records.
+    pub(crate) fn failed(&self, leading: bool, error: &StoreError) -> bool {
         self.with(|stats, status| {
             let failures = if leading { &mut stats.renew_failures } else { &mut stats.acquire_failures };
             failures.count(error);
-            // A lost race is the other's success, not a fault.
-            if *error != StoreError::Conflict {
-                status.blocked = Some(error.to_string());
+            let altered = matches!(status.blocked, Some(StoreError::Altered { .. }));
+            let alters = matches!(error, StoreError::Altered { .. });
+            // A lost race is the other's success, not a fault; and what is wrong with every write is more than a failure.
+            if *error != StoreError::Conflict && (alters || !altered) {
+                status.blocked = Some(error.clone());
             }
-        });
+            alters && !altered
+        })
     }
 
-    pub(crate) fn succeeded(&self) {
-        self.with(|_, status| status.blocked = None);
+    /// A request succeeded; `written`: it was a write.
+    pub(crate) fn succeeded(&self, written: bool) {
+        self.with(|_, status| {
+            if written || !matches!(status.blocked, Some(StoreError::Altered { .. })) {
+                status.blocked = None;
+            }
+        });
     }
 
     pub(crate) fn watching(&self, open: bool) {

@@ -61,17 +61,27 @@ impl Candidate {
         }
     }
 
+    /// The Lease as it was last known to be, there or gone.
+    pub(super) fn last_known(&self) -> Option<&StoredLease> {
+        match &self.observation {
+            Observation::Present { lease, .. } => Some(lease),
+            _ => self.gone.as_ref(),
+        }
+    }
+
     fn judge(&self, lease: &StoredLease) -> Verdict {
-        if let Observation::Present { lease: known, .. } = &self.observation {
+        if let Some(known) = self.last_known() {
+            let present = matches!(self.observation, Observation::Present { .. });
             if known.version == lease.version {
-                return Verdict::Same;
+                // What is gone does not come back: only a server that went back shows it again.
+                return if present { Verdict::Same } else { Verdict::Older };
             }
             let order =
                 compare_resource_versions(&lease.version.resource_version, &known.version.resource_version);
             if order == Some(Ordering::Less) {
                 return Verdict::Older;
             }
-            if known.record == lease.record && known.version.uid == lease.version.uid {
+            if present && known.record == lease.record && known.version.uid == lease.version.uid {
                 return Verdict::Touched;
             }
         }
@@ -137,6 +147,10 @@ impl Candidate {
     /// Takes in that there is no Lease; with its last state if that is known.
     pub(super) fn see_absent(&mut self, now: Moment, last: Option<StoredLease>) -> News {
         if let Observation::Absent { free_at } = self.observation {
+            if let Some(last) = last {
+                self.note_gone(now, free_at, last);
+                return News::Nothing;
+            }
             if std::mem::take(&mut self.another_made_it) && self.config.wait_after_deletion() {
                 // Who made it may act for as long as a lease of ours is: it was not seen, nor for how long it is.
                 let wait = self.config.lease_duration().saturating_add(self.config.takeover_jitter());
@@ -144,13 +158,14 @@ impl Candidate {
             }
             return News::Nothing;
         }
-        let told = last.is_some();
+        let (told, gone) = (last.is_some(), last.clone());
         if let Some(last) = last
             && matches!(self.judge(&last), Verdict::Foreign)
         {
             let mine = self.own.as_ref() == Some(&last.record);
             self.replace(now, last, mine);
         }
+        self.gone = gone.or_else(|| self.last_known().cloned());
         let free_at = match &self.observation {
             Observation::Present { lease, mine, jitter, .. } if self.waits_after_deletion(*mine) => {
                 // A lease that was given back is anybody's at once, however long it would have held.
@@ -176,6 +191,24 @@ impl Candidate {
         self.lose_if_leading(Loss::Deleted)
     }
 
+    /// There is no Lease, which was known; now the watch tells what was there last. The wait for it goes on, unless it was another's, unseen.
+    fn note_gone(&mut self, now: Moment, free_at: Moment, last: StoredLease) {
+        let known = self.gone.as_ref().map(|known| &known.record);
+        let unseen = known != Some(&last.record)
+            && self.own.as_ref() != Some(&last.record)
+            && !last.record.is_free()
+            && !self.pending.iter().any(|write| write.record == last.record);
+        if unseen && self.waits_after_deletion(false) {
+            let patience =
+                last.record.patience(self.config.lease_duration(), self.config.foreign_lease_cap());
+            let draw = self.draw();
+            let jitter = fraction(self.config.takeover_jitter(), draw);
+            self.observation =
+                Observation::Absent { free_at: free_at.max(now.after(patience).after(jitter)) };
+        }
+        self.gone = Some(last);
+    }
+
     fn waits_after_deletion(&self, mine: bool) -> bool {
         let hidden = planted("deletion-hides-take-over") && mine;
         self.config.wait_after_deletion() && !planted("no-wait-after-deletion") && !hidden
@@ -184,6 +217,7 @@ impl Candidate {
     /// Replaces the observation, and forgets the writes that can no longer be applied.
     fn replace(&mut self, now: Moment, lease: StoredLease, mine: bool) {
         let jitter = self.draw();
+        self.gone = None;
         self.another_made_it = false;
         self.pending.retain(|write| write.base.as_ref() == Some(&lease.version));
         if !mine {

@@ -22,6 +22,7 @@ impl Candidate {
     pub(crate) fn forget_manners(&mut self) {
         self.read_not_before = ORIGIN;
         self.write_not_before = ORIGIN;
+        self.silent_until = ORIGIN;
         self.last_heard = Moment::from_origin(Duration::MAX);
         self.failed_reads = 0;
         self.failed_writes = 0;
@@ -39,7 +40,7 @@ impl Candidate {
 
     /// Every revision that this candidate knows.
     pub(crate) fn revisions(&self, names: &Names, out: &mut Vec<u64>) {
-        out.extend(self.observation.version().map(revision));
+        out.extend(self.last_known().map(|known| revision(&known.version)));
         let alive = self.pending.iter().filter(|write| names.is_alive(&write.record));
         out.extend(alive.filter_map(|write| write.base.as_ref()).map(revision));
     }
@@ -68,8 +69,16 @@ impl Candidate {
         }
         out.push(distance(self.undisputed_until, now, Duration::ZERO));
         out.extend([u64::from(self.another_made_it), u64::from(self.must_read)]);
+        if let Some(gone) = &self.gone {
+            names.version(&gone.version, out);
+            out.push(u64::from(names.is_alive(&gone.record)));
+            if names.is_alive(&gone.record) {
+                names.record(&gone.record, out);
+            }
+        }
         out.push(distance(self.read_not_before, now, Duration::ZERO));
         out.push(distance(self.write_not_before, now, Duration::ZERO));
+        out.push(distance(self.silent_until, now, Duration::ZERO));
         out.push(distance(self.last_heard, now, interval.saturating_mul(3)).min(u64::MAX / 8));
         out.push(u64::from(self.failed_reads.min(6)));
         out.push(u64::from(self.failed_writes.min(6)));

@@ -340,6 +340,8 @@ fn v10_a_lease_that_was_in_the_way_and_is_gone_is_waited_for() {
     assert_eq!(bench.candidate.action(patience.after(jitter), true), Action::Write(Purpose::Acquire));
 }
 
+mod deletions;
+
 #[test]
 fn older_events_change_nothing() {
     let mut bench = Bench::new("baz");
@@ -376,6 +378,23 @@ fn a_leader_honours_retry_after_but_tries_once_before_the_end() {
     let last = at_ms(0).after(hold).before(Duration::from_millis(900));
     assert_eq!(bench.candidate.action(at_ms(2000), true), Action::Wait(last));
     assert!(matches!(&bench.settle(last, None)[..], [News::Renewed(_)]));
+}
+
+#[test]
+fn a_release_honours_retry_after() {
+    let asked = |millis| StoreError::TooManyRequests { retry_after: Some(Duration::from_millis(millis)) };
+    // Asked for by the answer to a renewal, and by that to the release.
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    let renewal = bench.candidate.begin_write(at_ms(1000), WALL, Purpose::Renew);
+    let _ = bench.candidate.wrote(at_ms(1000), &renewal, Err(asked(700)));
+    bench.candidate.leave();
+    assert_eq!(bench.candidate.action(at_ms(1001), true), Action::Wait(at_ms(1700)));
+    assert_eq!(bench.candidate.action(at_ms(1700), true), Action::Write(Purpose::Release));
+    let release = bench.candidate.begin_write(at_ms(1700), WALL, Purpose::Release);
+    let _ = bench.candidate.wrote(at_ms(1700), &release, Err(asked(900)));
+    assert_eq!(bench.candidate.action(at_ms(1800), true), Action::Wait(at_ms(2600)));
+    assert_eq!(bench.settle(at_ms(2600), None)[0], News::Released);
 }
 
 #[test]

@@ -91,7 +91,10 @@ pub(super) async fn turn(
                 news
             }
             told = feed.next(known, from.as_ref()) => match told {
-                FeedNews::Opened => {
+                FeedNews::Opened { anew } => {
+                    if anew {
+                        candidate.distrust();
+                    }
                     shared.counters.count(|stats| &mut stats.watches);
                     shared.counters.watching(true);
                     News::Nothing
@@ -157,19 +160,27 @@ fn no_answer() -> StoreError {
 pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Reply) -> News {
     let now = shared.clock.now();
     let leading = candidate.is_leading();
+    let altered = match &reply {
+        Reply::Written(write, Ok(lease)) => write.record.differs_in(&lease.record),
+        _ => None,
+    };
+    let altered = altered.map(|field| StoreError::Altered { field });
     let error = match &reply {
         Reply::Read(_, answer) => answer.as_ref().err(),
-        Reply::Written(_, answer) => answer.as_ref().err(),
+        Reply::Written(_, answer) => answer.as_ref().err().or(altered.as_ref()),
     };
     match error {
         Some(error) => {
-            shared.counters.failed(leading, error);
+            if shared.counters.failed(leading, error) {
+                let lease = shared.config.name();
+                tracing::warn!(lease, %error, "nobody can lead: what is written is not what is stored");
+            }
             if matches!(reply, Reply::Written(..)) {
                 shared.counters.count(|stats| &mut stats.slow_path);
             }
             tracing::debug!(lease = shared.config.name(), leading, %error, "a request failed");
         }
-        None => shared.counters.succeeded(),
+        None => shared.counters.succeeded(matches!(reply, Reply::Written(..))),
     }
     if let Reply::Written(Write { purpose: Purpose::Renew, sent, .. }, Ok(_)) = &reply {
         shared.counters.renewed(now.since(*sent));

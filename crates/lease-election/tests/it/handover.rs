@@ -1,11 +1,15 @@
 //! How long nobody leads: after a release, after a crash, with and without a watch.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use futures::StreamExt;
-use lease_election::{Ending, Fault, LeaderElector, MemoryLeaseStore, Outcome, StoreError, TokioClock, Verb};
+use lease_election::{
+    Config, Ending, Fault, LeaderElector, LeaseEvents, LeaseStore, MemoryLeaseStore, Outcome, Record,
+    StoreError, StoredLease, TokioClock, Verb, Version,
+};
 
 use crate::cluster::{Cluster, LEASE, Replica, fast, forbidden, sleep_ms};
 
@@ -109,7 +113,7 @@ async fn a_standby_without_permission_to_watch_polls() {
     let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
     sleep_ms(10_000).await;
     assert!(!b.elector.status().watching);
-    assert!(b.elector.status().blocked.is_none() || b.elector.status().blocked.unwrap().contains("403"));
+    assert!(b.elector.status().blocked.is_none_or(|blocked| blocked.to_string().contains("403")));
     let polls = cluster.requests_of("b", Verb::Get);
     assert!((6..=14).contains(&polls), "{polls} reads in 10 s at an interval of 1 to 1.5 s");
     let asked = tokio::time::Instant::now();
@@ -182,4 +186,51 @@ async fn observers_are_told_each_leader_in_order() {
     b.leads().await;
     assert_eq!(b.elector.leader(), Some("b".into()));
     assert!(b.elector.status().leading);
+}
+
+/// A server that remembers nothing: whoever watches from a version is told that it is too old.
+#[derive(Clone)]
+struct Forgetful {
+    store: MemoryLeaseStore,
+    refused: Arc<AtomicU32>,
+}
+
+#[async_trait]
+impl LeaseStore for Forgetful {
+    async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
+        self.store.get().await
+    }
+    async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
+        self.store.create(record).await
+    }
+    async fn update(&self, version: &Version, record: &Record) -> Result<StoredLease, StoreError> {
+        self.store.update(version, record).await
+    }
+    async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
+        if from.is_some() {
+            self.refused.fetch_add(1, Ordering::SeqCst);
+            return Err(StoreError::Expired);
+        }
+        self.store.watch(None).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_version_that_is_too_old_to_watch_from_is_not_watched_from_again() {
+    let cluster = Cluster::new();
+    // Of the leader nothing is heard for most of ten minutes.
+    let config = || Config::builder("ns", "lease").lease_duration(600_000 * MS).renew_interval(240_000 * MS);
+    let a = Replica::start(cluster.elector(config().identity("a")), Duration::ZERO);
+    a.leads().await;
+    let store = Forgetful { store: cluster.store.client("b"), refused: Arc::default() };
+    let refused = Arc::clone(&store.refused);
+    let b = LeaderElector::with_clock(store, config().identity("b").build().unwrap(), TokioClock::new(), 9);
+    let b = Replica::start(b, Duration::ZERO);
+    sleep_ms(200_000).await;
+    assert!(b.elector.status().watching);
+    assert_eq!(refused.load(Ordering::SeqCst), 1);
+    assert!(cluster.requests_of("b", Verb::Get) <= 3, "and it reads no more than twice more");
+    let asked = tokio::time::Instant::now();
+    a.elector.stop_handle().stop();
+    assert!(b.leads().await - asked <= 5 * MS);
 }

@@ -1,5 +1,6 @@
 //! The public API, on an in-memory lease and under paused time.
 
+mod altered;
 mod cluster;
 mod handover;
 #[cfg(feature = "prometheus")]

@@ -527,7 +527,7 @@ async fn a_store_that_refuses_everything_is_reported_and_asked_slowly() {
     let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
     sleep_ms(60_000).await;
     let status = a.elector.status();
-    assert!(status.blocked.unwrap().contains("403"));
+    assert!(status.blocked.unwrap().to_string().contains("403"));
     assert!(!status.leading && a.elector.liveness().check().is_ok());
     let asked = cluster.requests_of("a", Verb::Get);
     assert!((24..=40).contains(&asked), "{asked} in a minute");
