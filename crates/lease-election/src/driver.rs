@@ -11,6 +11,7 @@ use futures::future::BoxFuture;
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::task::{JoinError, JoinHandle};
 
+use crate::announcement::{Announced, Announcement};
 use crate::candidate::{Candidate, News, Tenure};
 use crate::clock::Moment;
 use crate::elector::{Outcome, Shared};
@@ -181,6 +182,7 @@ impl Driver {
         shared.counters.count(|stats| &mut stats.terms);
         *shared.term.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&term));
         self.note_lease_end(tenure.sent);
+        self.announce(Announced::BecameLeader, &term);
 
         let leadership = Leadership::of(Arc::clone(&term));
         let mut work: JoinHandle<R> = tokio::spawn(async move {
@@ -347,9 +349,18 @@ impl Driver {
         self.shared.work.set(Some(sent.after(self.shared.config.lease_duration())));
     }
 
+    /// After the work of a term, before the release; once more for good after whatever came then.
     fn work_ended(&self) {
         self.shared.work.set(None);
-        *self.shared.term.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let ended = self.shared.term.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(term) = ended {
+            self.announce(Announced::StoppedLeading, &term);
+        }
+    }
+
+    fn announce(&self, what: Announced, term: &Term) {
+        let (identity, at) = (self.shared.config.identity(), self.shared.clock.wall());
+        self.shared.store.announce(&Announcement::new(what, identity, term.fence().clone(), at));
     }
 }
 

@@ -1,24 +1,26 @@
-//! KubeLeaseStore: the Lease of a Kubernetes API server. Requests and answers; what the object says is `spec`'s.
+//! KubeLeaseStore: the Lease of a Kubernetes API server. The requests are `object`'s, what the Lease says is `spec`'s.
 
-use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::StreamExt;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
-use kube::api::{Api, DynamicObject, PostParams, WatchEvent, WatchParams};
-use kube::core::{ApiResource, Status};
 
+use crate::announcement::Announcement;
 use crate::config::Config;
-use crate::error::{StoreError, shown};
+use crate::error::StoreError;
 use crate::record::{Record, StoredLease};
-use crate::store::{LeaseEvent, LeaseEvents, LeaseStore};
+use crate::store::{LeaseEvents, LeaseStore};
 use crate::version::Version;
 
+mod events;
+mod object;
 mod spec;
+
+use object::{Form, ObjectStore};
+
+/// The record as a Lease has it.
+const SPEC: Form = Form { read: spec::read, write: spec::write };
 
 /// A `coordination.k8s.io/v1` Lease, byte-compatible with client-go's `LeaseLock`: Go candidates and ours exclude each other.
 ///
@@ -30,199 +32,68 @@ mod spec;
 #[doc(alias = "LeaseLock")]
 #[derive(Clone)]
 pub struct KubeLeaseStore {
-    api: Api<DynamicObject>,
-    resource: ApiResource,
-    namespace: String,
-    name: String,
-    request_timeout: Duration,
-    /// The last versions seen, newest at the back: a write keeps labels, annotations, owners and unknown fields of the version it replaces.
-    seen: Arc<Mutex<VecDeque<DynamicObject>>>,
+    object: ObjectStore,
 }
-
-/// Between a version and the write that is conditional on it, the watch may tell a few more.
-const REMEMBERED: usize = 4;
-
-/// How long the server keeps a watch open; kube's own default.
-const WATCH_SECONDS: u32 = 290;
 
 impl KubeLeaseStore {
     /// The Lease that `config` names, through this client; each request has the configured time-out.
     #[must_use]
     pub fn new(client: Client, config: &Config) -> Self {
-        let resource = ApiResource::erase::<Lease>(&());
-        Self {
-            api: Api::namespaced_with(client, config.namespace(), &resource),
-            resource,
-            namespace: config.namespace().to_owned(),
-            name: config.name().to_owned(),
-            request_timeout: config.request_timeout(),
-            seen: Arc::default(),
-        }
+        Self { object: ObjectStore::new::<Lease>(client, config, SPEC) }
     }
 
     /// The Lease that `config` names, through a client of its own, without a hidden retry.
     ///
     /// # Errors
     /// As `kube::Client::try_from`: certificates that cannot be read, a TLS feature that is missing.
-    pub fn connect(mut cluster: kube::Config, config: &Config) -> Result<Self, kube::Error> {
-        cluster.default_retry = false;
-        cluster.connect_timeout = Some(config.request_timeout());
-        Ok(Self::new(Client::try_from(cluster)?, config))
+    pub fn connect(cluster: kube::Config, config: &Config) -> Result<Self, kube::Error> {
+        Ok(Self::new(client_of_its_own(cluster, config)?, config))
     }
 
-    async fn within<R>(
-        &self,
-        call: impl Future<Output = Result<R, kube::Error>> + Send,
-    ) -> Result<R, StoreError> {
-        match tokio::time::timeout(self.request_timeout, call).await {
-            Ok(answer) => answer.map_err(from_kube),
-            Err(_) => Err(StoreError::unknown("no answer within the request time-out")),
-        }
-    }
-
-    fn remember(&self, object: DynamicObject) -> Result<StoredLease, StoreError> {
-        let lease = decode(&object)?;
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.retain(|old| old.metadata.resource_version != object.metadata.resource_version);
-        while seen.len() >= REMEMBERED {
-            seen.pop_front();
-        }
-        seen.push_back(object);
-        Ok(lease)
-    }
-
-    fn recall(&self, version: &Version) -> Option<DynamicObject> {
-        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.iter().find(|object| is_version(object, version)).cloned()
+    /// Records an Event on the Lease when a term begins and when its work has ended, with client-go's reason and texts: `<identity> became leader`,
+    /// `<identity> stopped leading`. `component` is the Event's source; needs `create` on events.
+    ///
+    /// An Event is sent in the background, once, and given up after the request time-out: no renewal waits for one. With another client than the
+    /// store's they do not even share its connections. A process that exits right after [`run`](crate::LeaderElector::run) may not get its last one out.
+    #[doc(alias = "EventRecorder")]
+    #[must_use]
+    pub fn with_events(mut self, client: Client, component: &str) -> Self {
+        self.object.record_events(client, component);
+        self
     }
 }
 
-fn is_version(object: &DynamicObject, version: &Version) -> bool {
-    object.metadata.uid.as_deref() == Some(&version.uid)
-        && object.metadata.resource_version.as_deref() == Some(&version.resource_version)
+fn client_of_its_own(mut cluster: kube::Config, config: &Config) -> Result<Client, kube::Error> {
+    cluster.default_retry = false;
+    cluster.connect_timeout = Some(config.request_timeout());
+    Client::try_from(cluster)
 }
 
 #[async_trait]
 impl LeaseStore for KubeLeaseStore {
     async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
-        match self.within(self.api.get(&self.name)).await {
-            Ok(object) => self.remember(object).map(Some),
-            Err(StoreError::NotFound) => Ok(None),
-            Err(error) => Err(error),
-        }
+        self.object.get().await
     }
-
     async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
-        let mut object = DynamicObject::new(&self.name, &self.resource).within(&self.namespace);
-        spec::write(&mut object, record);
-        match self.within(self.api.create(&PostParams::default(), &object)).await {
-            Ok(object) => self.remember(object),
-            Err(StoreError::NotFound) => {
-                Err(StoreError::Rejected { code: 404, message: format!("no namespace {}", self.namespace) })
-            }
-            Err(error) => Err(error),
-        }
+        self.object.create(record).await
     }
-
     async fn update(&self, version: &Version, record: &Record) -> Result<StoredLease, StoreError> {
-        let known = match self.recall(version) {
-            Some(object) => object,
-            None => {
-                let object = self.within(self.api.get(&self.name)).await?;
-                if !is_version(&object, version) {
-                    return Err(StoreError::Conflict);
-                }
-                object
-            }
-        };
-        // With the uid in it: a PUT of a missing Lease would otherwise make a new one, whatever its resourceVersion says.
-        let mut object = known;
-        spec::write(&mut object, record);
-        let object = self.within(self.api.replace(&self.name, &PostParams::default(), &object)).await?;
-        self.remember(object)
+        self.object.update(version, record).await
     }
-
     async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
-        let params = WatchParams {
-            field_selector: Some(format!("metadata.name={}", self.name)),
-            timeout: Some(WATCH_SECONDS),
-            ..WatchParams::default()
-        };
-        let from = from.map_or("", |version| version.resource_version.as_str());
-        let events = self.within(self.api.watch(&params, from)).await?;
-        let store = self.clone();
-        Ok(events.map(move |event| store.tell(event)).boxed())
+        self.object.watch(from).await
     }
-}
-
-impl KubeLeaseStore {
-    fn tell(&self, event: Result<WatchEvent<DynamicObject>, kube::Error>) -> Result<LeaseEvent, StoreError> {
-        match event.map_err(from_kube)? {
-            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
-                if object.metadata.name.as_deref() != Some(&self.name) {
-                    return Ok(LeaseEvent::Alive);
-                }
-                self.remember(object).map(LeaseEvent::Changed)
-            }
-            WatchEvent::Deleted(object) => {
-                if object.metadata.name.as_deref() != Some(&self.name) {
-                    return Ok(LeaseEvent::Alive);
-                }
-                Ok(LeaseEvent::Deleted(decode(&object).ok()))
-            }
-            WatchEvent::Bookmark(_) => Ok(LeaseEvent::Alive),
-            WatchEvent::Error(status) => Err(from_status(&status)),
-        }
+    fn announce(&self, announcement: &Announcement) {
+        self.object.announce(announcement);
     }
 }
 
 impl fmt::Debug for KubeLeaseStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KubeLeaseStore")
-            .field("namespace", &self.namespace)
-            .field("name", &self.name)
+            .field("namespace", &self.object.namespace())
+            .field("name", &self.object.name())
             .finish_non_exhaustive()
-    }
-}
-
-fn decode(object: &DynamicObject) -> Result<StoredLease, StoreError> {
-    let part = |name: &str, value: &Option<String>| match value.as_deref() {
-        Some(text) if !text.is_empty() => Ok(text.to_owned()),
-        _ => Err(StoreError::unknown(format!("the server sent a lease without {name}"))),
-    };
-    Ok(StoredLease {
-        version: Version {
-            uid: part("uid", &object.metadata.uid)?,
-            resource_version: part("resourceVersion", &object.metadata.resource_version)?,
-        },
-        record: spec::read(object),
-    })
-}
-
-fn from_kube(error: kube::Error) -> StoreError {
-    match error {
-        kube::Error::Api(status) => from_status(&status),
-        kube::Error::BuildRequest(error) => {
-            StoreError::Rejected { code: 0, message: shown(&error.to_string()) }
-        }
-        // Anything else may have happened after the request was sent.
-        other => StoreError::unknown(shown(&other.to_string())),
-    }
-}
-
-fn from_status(status: &Status) -> StoreError {
-    match status.code {
-        404 => StoreError::NotFound,
-        409 => StoreError::Conflict,
-        410 => StoreError::Expired,
-        429 => {
-            let seconds = status.details.as_ref().map(|details| details.retry_after_seconds);
-            StoreError::TooManyRequests {
-                retry_after: seconds.filter(|s| *s > 0).map(|s| Duration::from_secs(u64::from(s))),
-            }
-        }
-        code @ 400..=499 if code != 408 => StoreError::Rejected { code, message: shown(&status.message) },
-        code => StoreError::unknown(format!("status {code}: {}", shown(&status.message))),
     }
 }
 

@@ -12,6 +12,7 @@ mod observation;
 mod decide;
 mod loss;
 mod candidate;
+mod announcement;
 mod store;
 mod memory_store;
 #[cfg(feature = "kube")]
@@ -28,6 +29,7 @@ mod status;
 pub mod prometheus;
 mod error;
 
+pub use announcement::{Announced, Announcement};
 pub use clock::{BootClock, Clock, Moment, Sleep, TokioClock};
 pub use config::{Config, ConfigBuilder, MAX_LEASE};
 pub use decide::{Step, decide};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 
+use crate::announcement::Announcement;
 use crate::error::StoreError;
 use crate::record::{Record, StoredLease};
 use crate::version::Version;
@@ -57,6 +58,13 @@ pub trait LeaseStore: Send + Sync {
     /// # Errors
     /// [`StoreError::Expired`] if `from` is too old.
     async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError>;
+
+    /// Makes the beginning or the end of a term known, to people: a Kubernetes Event, a line in a log. The elector calls it in a task of its runtime,
+    /// between two requests, so it returns at once and sends what it sends in the background. It does nothing unless implemented.
+    #[doc(alias = "RecordEvent")]
+    fn announce(&self, announcement: &Announcement) {
+        let _ = announcement;
+    }
 }
 
 #[async_trait]
@@ -72,5 +80,8 @@ impl<S: LeaseStore + ?Sized> LeaseStore for Arc<S> {
     }
     async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
         (**self).watch(from).await
+    }
+    fn announce(&self, announcement: &Announcement) {
+        (**self).announce(announcement);
     }
 }

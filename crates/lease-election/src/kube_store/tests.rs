@@ -2,17 +2,18 @@
 
 use jiff::Timestamp;
 use kube::api::DynamicObject;
+use kube::core::Status;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::WRITE_ANNOTATION;
 
-fn object(value: Value) -> DynamicObject {
+fn parsed(value: Value) -> DynamicObject {
     serde_json::from_value(value).unwrap()
 }
 
 fn lease(spec: Value) -> DynamicObject {
-    object(json!({
+    parsed(json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": {"name": "l", "namespace": "ns", "uid": "u", "resourceVersion": "5"},
         "spec": spec,
@@ -72,7 +73,7 @@ fn a_release_is_written_as_client_go_writes_it() {
 #[test]
 fn a_write_keeps_labels_annotations_owners_and_unknown_fields() {
     // Upstream's TestLabelUpdate and TestUpdateWithNilLabelsOnLease: what is not ours stays.
-    let mut object = object(json!({
+    let mut object = parsed(json!({
         "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
         "metadata": {"name": "l", "uid": "u", "resourceVersion": "5", "labels": {"a": "b"}, "annotations": {"c": "d"},
                      "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "q"}]},
@@ -118,13 +119,13 @@ fn an_object_without_uid_or_version_is_no_answer() {
     for missing in ["uid", "resourceVersion"] {
         let mut value = serde_json::to_value(lease(json!({}))).unwrap();
         value["metadata"].as_object_mut().unwrap().remove(missing);
-        assert!(matches!(decode(&object(value)), Err(StoreError::Unknown { .. })));
+        assert!(matches!(object::decode(&parsed(value), SPEC), Err(StoreError::Unknown { .. })));
     }
 }
 
 #[test]
 fn statuses_say_whether_a_write_may_have_been_applied() {
-    let status = |code: u16| from_status(&Status { code, ..Status::default() });
+    let status = |code: u16| object::from_status(&Status { code, ..Status::default() });
     assert_eq!(status(404), StoreError::NotFound);
     assert_eq!(status(409), StoreError::Conflict);
     assert_eq!(status(410), StoreError::Expired);
@@ -134,5 +135,26 @@ fn statuses_say_whether_a_write_may_have_been_applied() {
     }
     for code in [0, 408, 500, 502, 503, 504, 599] {
         assert!(matches!(status(code), StoreError::Unknown { .. }), "{code}");
+    }
+}
+
+#[test]
+fn an_event_has_a_name_of_its_own_and_a_name_that_fits() {
+    use crate::announcement::{Announced, Announcement};
+    use crate::version::FenceToken;
+    let fence = FenceToken { uid: "u".into(), resource_version: "7".into(), transitions: 0 };
+    let at = time("2026-01-02T03:04:05Z").unwrap();
+    let mut names = std::collections::BTreeSet::new();
+    for (what, identity, lease) in [
+        (Announced::BecameLeader, "a", "l".to_owned()),
+        (Announced::StoppedLeading, "a", "l".to_owned()),
+        (Announced::BecameLeader, "b", "l".to_owned()),
+        (Announced::BecameLeader, "a", "l".repeat(253)),
+        (Announced::BecameLeader, "a", format!("{}.{}", "l".repeat(235), "m".repeat(17))),
+    ] {
+        let name = events::name(&lease, &Announcement::new(what, identity, fence.clone(), at));
+        assert!(name.len() <= 253 && !name.contains(".."), "{name}");
+        assert!(name.starts_with("l") && name.rsplit('.').next().unwrap().len() == 16, "{name}");
+        assert!(names.insert(name.clone()), "{name} twice");
     }
 }

@@ -10,6 +10,8 @@ mod table;
 mod violations;
 mod work;
 #[cfg(all(feature = "kube", not(wq_plant)))]
+mod events;
+#[cfg(all(feature = "kube", not(wq_plant)))]
 mod kube_store;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod stale;

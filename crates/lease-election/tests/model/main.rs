@@ -14,6 +14,7 @@
 
 #[path = "../../src"]
 mod shipped {
+    pub(crate) mod announcement;
     pub(crate) mod candidate;
     pub(crate) mod clock;
     pub(crate) mod config;
@@ -34,7 +35,9 @@ mod scenarios;
 mod world;
 
 use shipped::candidate::outlook::names;
-use shipped::{candidate, clock, config, decide, error, loss, observation, planted, record, store, version};
+use shipped::{
+    announcement, candidate, clock, config, decide, error, loss, observation, planted, record, store, version,
+};
 
 use clock::{Clock, Moment, Sleep};
 use config::Config;

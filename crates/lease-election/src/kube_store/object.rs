@@ -1,0 +1,230 @@
+//! ObjectStore: a record inside one object of an API server, whatever its kind. Requests and answers; where in the object the record stands is the form's.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt;
+use kube::api::{Api, DynamicObject, PostParams, WatchEvent, WatchParams};
+use kube::core::{ApiResource, Status};
+use kube::{Client, Resource};
+
+use super::events::{About, Recorder};
+use crate::announcement::Announcement;
+use crate::config::Config;
+use crate::error::{StoreError, shown};
+use crate::record::{Record, StoredLease};
+use crate::store::{LeaseEvent, LeaseEvents};
+use crate::version::Version;
+
+/// How a record stands in an object. Reading trusts nothing and fails on nothing; writing leaves all else alone.
+#[derive(Clone, Copy)]
+pub(super) struct Form {
+    pub(super) read: fn(&DynamicObject) -> Record,
+    pub(super) write: fn(&mut DynamicObject, &Record),
+}
+
+#[derive(Clone)]
+pub(super) struct ObjectStore {
+    form: Form,
+    api: Api<DynamicObject>,
+    resource: ApiResource,
+    namespace: String,
+    name: String,
+    request_timeout: Duration,
+    events: Option<Recorder>,
+    /// The last versions seen, newest at the back: a write keeps labels, annotations, owners and unknown fields of the version it replaces.
+    seen: Arc<Mutex<VecDeque<DynamicObject>>>,
+}
+
+/// Between a version and the write that is conditional on it, the watch may tell a few more.
+const REMEMBERED: usize = 4;
+
+/// How long the server keeps a watch open; kube's own default.
+const WATCH_SECONDS: u32 = 290;
+
+impl ObjectStore {
+    /// The object of kind `K` that `config` names.
+    pub(super) fn new<K: Resource<DynamicType = ()>>(client: Client, config: &Config, form: Form) -> Self {
+        let resource = ApiResource::erase::<K>(&());
+        Self {
+            form,
+            api: Api::namespaced_with(client, config.namespace(), &resource),
+            resource,
+            namespace: config.namespace().to_owned(),
+            name: config.name().to_owned(),
+            request_timeout: config.request_timeout(),
+            events: None,
+            seen: Arc::default(),
+        }
+    }
+
+    pub(super) fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn record_events(&mut self, client: Client, component: &str) {
+        self.events = Some(Recorder::new(client, &self.namespace, component, self.request_timeout));
+    }
+
+    pub(super) fn announce(&self, announcement: &Announcement) {
+        if let Some(events) = &self.events {
+            let about = About {
+                api_version: self.resource.api_version.clone(),
+                kind: self.resource.kind.clone(),
+                namespace: self.namespace.clone(),
+                name: self.name.clone(),
+            };
+            events.record(&about, announcement);
+        }
+    }
+
+    async fn within<R>(
+        &self,
+        call: impl Future<Output = Result<R, kube::Error>> + Send,
+    ) -> Result<R, StoreError> {
+        match tokio::time::timeout(self.request_timeout, call).await {
+            Ok(answer) => answer.map_err(from_kube),
+            Err(_) => Err(StoreError::unknown("no answer within the request time-out")),
+        }
+    }
+
+    fn remember(&self, object: DynamicObject) -> Result<StoredLease, StoreError> {
+        let lease = decode(&object, self.form)?;
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.retain(|old| old.metadata.resource_version != object.metadata.resource_version);
+        while seen.len() >= REMEMBERED {
+            seen.pop_front();
+        }
+        seen.push_back(object);
+        Ok(lease)
+    }
+
+    fn recall(&self, version: &Version) -> Option<DynamicObject> {
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.iter().find(|object| is_version(object, version)).cloned()
+    }
+}
+
+fn is_version(object: &DynamicObject, version: &Version) -> bool {
+    object.metadata.uid.as_deref() == Some(&version.uid)
+        && object.metadata.resource_version.as_deref() == Some(&version.resource_version)
+}
+
+impl ObjectStore {
+    pub(super) async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
+        match self.within(self.api.get(&self.name)).await {
+            Ok(object) => self.remember(object).map(Some),
+            Err(StoreError::NotFound) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
+        let mut object = DynamicObject::new(&self.name, &self.resource).within(&self.namespace);
+        (self.form.write)(&mut object, record);
+        match self.within(self.api.create(&PostParams::default(), &object)).await {
+            Ok(object) => self.remember(object),
+            Err(StoreError::NotFound) => {
+                Err(StoreError::Rejected { code: 404, message: format!("no namespace {}", self.namespace) })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(super) async fn update(&self, version: &Version, record: &Record) -> Result<StoredLease, StoreError> {
+        let known = match self.recall(version) {
+            Some(object) => object,
+            None => {
+                let object = self.within(self.api.get(&self.name)).await?;
+                if !is_version(&object, version) {
+                    return Err(StoreError::Conflict);
+                }
+                object
+            }
+        };
+        // With the uid in it: a PUT of a missing Lease would otherwise make a new one, whatever its resourceVersion says.
+        let mut object = known;
+        (self.form.write)(&mut object, record);
+        let object = self.within(self.api.replace(&self.name, &PostParams::default(), &object)).await?;
+        self.remember(object)
+    }
+
+    pub(super) async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
+        let params = WatchParams {
+            field_selector: Some(format!("metadata.name={}", self.name)),
+            timeout: Some(WATCH_SECONDS),
+            ..WatchParams::default()
+        };
+        let from = from.map_or("", |version| version.resource_version.as_str());
+        let events = self.within(self.api.watch(&params, from)).await?;
+        let store = self.clone();
+        Ok(events.map(move |event| store.tell(event)).boxed())
+    }
+}
+
+impl ObjectStore {
+    fn tell(&self, event: Result<WatchEvent<DynamicObject>, kube::Error>) -> Result<LeaseEvent, StoreError> {
+        match event.map_err(from_kube)? {
+            WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                if object.metadata.name.as_deref() != Some(&self.name) {
+                    return Ok(LeaseEvent::Alive);
+                }
+                self.remember(object).map(LeaseEvent::Changed)
+            }
+            WatchEvent::Deleted(object) => {
+                if object.metadata.name.as_deref() != Some(&self.name) {
+                    return Ok(LeaseEvent::Alive);
+                }
+                Ok(LeaseEvent::Deleted(decode(&object, self.form).ok()))
+            }
+            WatchEvent::Bookmark(_) => Ok(LeaseEvent::Alive),
+            WatchEvent::Error(status) => Err(from_status(&status)),
+        }
+    }
+}
+
+pub(super) fn decode(object: &DynamicObject, form: Form) -> Result<StoredLease, StoreError> {
+    let part = |name: &str, value: &Option<String>| match value.as_deref() {
+        Some(text) if !text.is_empty() => Ok(text.to_owned()),
+        _ => Err(StoreError::unknown(format!("the server sent a lease without {name}"))),
+    };
+    Ok(StoredLease {
+        version: Version {
+            uid: part("uid", &object.metadata.uid)?,
+            resource_version: part("resourceVersion", &object.metadata.resource_version)?,
+        },
+        record: (form.read)(object),
+    })
+}
+
+fn from_kube(error: kube::Error) -> StoreError {
+    match error {
+        kube::Error::Api(status) => from_status(&status),
+        kube::Error::BuildRequest(error) => {
+            StoreError::Rejected { code: 0, message: shown(&error.to_string()) }
+        }
+        // Anything else may have happened after the request was sent.
+        other => StoreError::unknown(shown(&other.to_string())),
+    }
+}
+
+pub(super) fn from_status(status: &Status) -> StoreError {
+    match status.code {
+        404 => StoreError::NotFound,
+        409 => StoreError::Conflict,
+        410 => StoreError::Expired,
+        429 => {
+            let seconds = status.details.as_ref().map(|details| details.retry_after_seconds);
+            StoreError::TooManyRequests {
+                retry_after: seconds.filter(|s| *s > 0).map(|s| Duration::from_secs(u64::from(s))),
+            }
+        }
+        code @ 400..=499 if code != 408 => StoreError::Rejected { code, message: shown(&status.message) },
+        code => StoreError::unknown(format!("status {code}: {}", shown(&status.message))),
+    }
+}
