@@ -17,6 +17,8 @@ const TESTS: [&str; 6] = ["test", "--locked", "--package", "verify", "--test=cli
 const CONFORMANCE: [&str; 2] = ["conformance::", "fuzz::"];
 /// Random calls of the stage at its full figures.
 const LONG: &str = "100000";
+/// Rounds of the election's scenarios, and terms in turns with client-go, at full figures.
+const LONG_ELECTION: [(&str, &str); 2] = [("ELECTION_ROUNDS", "60"), ("ELECTION_TERMS", "20")];
 
 /// Builds all that `conformance` and `real` start: the control plane from source, the demo and the provisioner, the tests, and the Go program among them.
 pub(crate) fn programs(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
@@ -50,6 +52,9 @@ pub(crate) fn real(workspace: &Workspace, deadline: Deadline) -> Result<Verdict>
     run(demo::command(workspace, &args), deadline)?;
     let mut command = workspace.cargo(&TESTS);
     command.arg("--").args(CONFORMANCE.map(|tests| format!("--skip={tests}")));
+    if workspace.is_long() {
+        command.envs(LONG_ELECTION);
+    }
     run(command, deadline)?;
     Ok(Verdict::Passed)
 }

@@ -67,6 +67,7 @@ impl Group {
             60 * match self {
                 Self::Conformance if is_long => 60,
                 Self::Models | Self::Election if is_long => 240,
+                Self::Real if is_long => 30,
                 Self::Conformance | Self::Election => 4,
                 Self::Programs | Self::Gates => 20,
                 Self::Packages => 15,

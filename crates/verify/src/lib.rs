@@ -2,6 +2,7 @@
 
 pub mod real;
 pub mod go;
+pub mod elector;
 pub mod conformance;
 pub mod fuzz;
 pub mod histories;

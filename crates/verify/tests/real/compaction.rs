@@ -1,6 +1,5 @@
 //! A cache that survives the compaction of the history it resumes from.
 
-pub(crate) mod link;
 mod subject;
 
 use std::collections::BTreeSet;

@@ -1,9 +1,12 @@
 //! Election on real Leases: hand-over, crash, restart of the API server, a paused etcd, foreign hands, candidates of client-go.
 
+mod contest;
 mod go;
 pub(crate) mod judge;
 mod outage;
 pub(crate) mod replica;
+mod rounds;
+mod scenarios;
 mod with_go;
 
 use std::time::Duration;

@@ -6,6 +6,7 @@ mod deploy;
 mod election;
 mod figure;
 mod fuzz;
+mod link;
 mod plane;
 mod provisioner;
 mod rbac;

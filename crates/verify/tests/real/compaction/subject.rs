@@ -20,7 +20,7 @@ use tower::buffer::BufferLayer;
 use tower::filter::AsyncFilterLayer;
 use verify::real::config_of;
 
-use super::link::Link;
+use crate::link::Link;
 
 /// A version of an object: its uid and resourceVersion.
 pub(crate) type Seen = (String, u64);

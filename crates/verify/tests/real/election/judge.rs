@@ -160,37 +160,8 @@ impl Judge {
     pub(crate) fn assert_exclusive(&self) {
         let state = self.state.lock().unwrap();
         assert!(state.revived.is_empty(), "valid again after their end: {:?}", state.revived);
-        let mut leases: BTreeMap<&str, Vec<&Term>> = BTreeMap::new();
-        for watched in &state.terms {
-            leases.entry(&watched.term.lease).or_default().push(&watched.term);
-        }
-        for terms in leases.values_mut() {
-            terms.sort_by_key(|term| term.began);
-            for pair in terms.windows(2) {
-                let [before, after] = pair else { continue };
-                assert!(before.fence < after.fence, "a later term has a smaller fence: {before:?} {after:?}");
-            }
-            for (number, before) in terms.iter().enumerate() {
-                for after in &terms[number + 1..] {
-                    assert!(before.valid_until <= after.began, "two guards were valid: {before:?} {after:?}");
-                }
-            }
-        }
-        for told in state.told.iter().filter(|told| !told.holder.is_empty()) {
-            let others = state.terms.iter().map(|watched| &watched.term);
-            // The judge may be told late of what was there before the term.
-            let is_newer = |term: &Term| {
-                term.fence.resource_version.parse().is_ok_and(|begun: u64| told.version > begun)
-            };
-            for term in others
-                .filter(|term| term.lease == told.lease && term.identity != told.holder && is_newer(term))
-            {
-                assert!(
-                    told.at <= term.began || term.valid_until <= told.at.after(LAG),
-                    "valid although another holds the lease: {term:?} {told:?}"
-                );
-            }
-        }
+        let terms: Vec<Term> = state.terms.iter().map(|watched| watched.term.clone()).collect();
+        assert_exclusive(&terms, &state.told);
         self.done.store(true, Ordering::SeqCst);
     }
 }
@@ -206,6 +177,41 @@ impl Drop for Judge {
         // Clones belong to other threads.
         let asked = self.done.load(Ordering::SeqCst) || std::thread::current().id() != self.owner;
         assert!(asked || std::thread::panicking(), "a judge that was not asked for its verdict");
+    }
+}
+
+/// The verdict on these terms, with what the server told meanwhile: no two of one lease were valid at once, later ones have greater
+/// fences, and none outlived the news of another holder.
+pub(crate) fn assert_exclusive(terms: &[Term], told: &[Told]) {
+    let mut leases: BTreeMap<&str, Vec<&Term>> = BTreeMap::new();
+    for term in terms {
+        leases.entry(&term.lease).or_default().push(term);
+    }
+    for terms in leases.values_mut() {
+        terms.sort_by_key(|term| term.began);
+        for pair in terms.windows(2) {
+            let [before, after] = pair else { continue };
+            assert!(before.fence < after.fence, "a later term has a smaller fence: {before:?} {after:?}");
+        }
+        for (number, before) in terms.iter().enumerate() {
+            for after in &terms[number + 1..] {
+                assert!(before.valid_until <= after.began, "two guards were valid: {before:?} {after:?}");
+            }
+        }
+    }
+    for told in told.iter().filter(|told| !told.holder.is_empty()) {
+        // The judge may be told late of what was there before the term.
+        let is_newer =
+            |term: &Term| term.fence.resource_version.parse().is_ok_and(|begun: u64| told.version > begun);
+        for term in terms
+            .iter()
+            .filter(|term| term.lease == told.lease && term.identity != told.holder && is_newer(term))
+        {
+            assert!(
+                told.at <= term.began || term.valid_until <= told.at.after(LAG),
+                "valid although another holds the lease: {term:?} {told:?}"
+            );
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use tower::util::MapRequestLayer;
 use verify::real::config_of;
 
 use super::judge::Judge;
-use crate::compaction::link::Link;
+use crate::link::Link;
 
 pub(crate) fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
@@ -114,15 +114,24 @@ impl Place {
 
     /// Lets the judge hear what the server says of a Lease, from now on.
     pub(crate) fn watch(&self, judge: &Judge, lease: &'static str) {
+        self.watch_those(judge, watcher::Config::default().fields(&format!("metadata.name={lease}")));
+    }
+
+    /// Lets the judge hear what the server says of all Leases of this place, from now on.
+    pub(crate) fn watch_all(&self, judge: &Judge) {
+        self.watch_those(judge, watcher::Config::default());
+    }
+
+    fn watch_those(&self, judge: &Judge, those: watcher::Config) {
         let api: Api<Lease> = Api::namespaced(self.admin.clone(), &self.namespace);
         let judge = judge.clone();
         self.runtime.spawn(async move {
-            let only = watcher::Config::default().fields(&format!("metadata.name={lease}"));
-            let mut events = pin!(watcher(api, only).default_backoff());
+            let mut events = pin!(watcher(api, those).default_backoff());
             while let Some(event) = events.next().await {
                 let Ok(Event::Apply(found) | Event::InitApply(found)) = event else { continue };
+                let lease = found.metadata.name.unwrap_or_default();
                 let holder = found.spec.and_then(|spec| spec.holder_identity).unwrap_or_default();
-                judge.saw(lease, &found.metadata.resource_version.unwrap_or_default(), &holder);
+                judge.saw(&lease, &found.metadata.resource_version.unwrap_or_default(), &holder);
             }
         });
     }
