@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -51,6 +52,8 @@ func campaign(kubeconfig, namespace, name, identity string, lease, deadline, ret
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		stop()
 	}()
+	// Held while the work goes on: the process ends after it.
+	var work sync.Mutex
 	leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
 		Lock: &resourcelock.LeaseLock{
 			LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: name},
@@ -63,6 +66,8 @@ func campaign(kubeconfig, namespace, name, identity string, lease, deadline, ret
 		ReleaseOnCancel: true,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) {
+				work.Lock()
+				defer work.Unlock()
 				say("leading")
 				<-ctx.Done()
 				say("stopped")
@@ -71,6 +76,8 @@ func campaign(kubeconfig, namespace, name, identity string, lease, deadline, ret
 			OnNewLeader:      func(leader string) { say("leader " + leader) },
 		},
 	})
+	work.Lock()
+	defer work.Unlock()
 	return nil
 }
 

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use lease_election::Moment;
+use rustix::process::Signal;
 
+use super::contest::signal;
 use super::judge::wait_for;
 
 /// The program, built once; nothing where there is no Go, which a CI machine must have.
@@ -20,7 +22,14 @@ pub(crate) fn program() -> Option<&'static Path> {
 
 type Lines = Arc<Mutex<Vec<(Moment, String)>>>;
 
-/// A candidate with 5 s leases, 3 s to renew, and a try each second.
+/// How long its leases are.
+pub(crate) const LEASE: Duration = Duration::from_secs(3);
+/// For how long it tries to renew.
+pub(crate) const RENEW_DEADLINE: Duration = Duration::from_secs(2);
+/// From one try to the next, while it leads; up to 2.2 times as long while it does not.
+pub(crate) const RETRY_PERIOD: Duration = Duration::from_millis(500);
+
+/// A candidate with these durations, which gives the lease back when it is asked to end.
 pub(crate) struct GoCandidate {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -39,7 +48,9 @@ impl GoCandidate {
             .arg("-kubeconfig")
             .arg(kubeconfig)
             .args(["-namespace", namespace, "-name", lease, "-identity", identity])
-            .args(["-lease-duration", "5s", "-renew-deadline", "3s", "-retry-period", "1s"])
+            .arg(format!("-lease-duration={}ms", LEASE.as_millis()))
+            .arg(format!("-renew-deadline={}ms", RENEW_DEADLINE.as_millis()))
+            .arg(format!("-retry-period={}ms", RETRY_PERIOD.as_millis()))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -73,6 +84,14 @@ impl GoCandidate {
     /// Cancels its context: it stops and releases.
     pub(crate) fn stop(&mut self) {
         drop(self.stdin.take());
+    }
+
+    pub(crate) fn pause(&self) {
+        signal(&self.child, Signal::STOP);
+    }
+
+    pub(crate) fn resume(&self) {
+        signal(&self.child, Signal::CONT);
     }
 
     pub(crate) fn kill(&mut self) {
