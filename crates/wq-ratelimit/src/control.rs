@@ -184,6 +184,8 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
     /// Marks the item as one that waits for something to change. What it was marked with is to be dropped after the lock.
     pub(crate) fn park(&mut self, item: &T, order: O, now: Instant, discarded: &mut Vec<T>) -> Mark<O> {
         let attempts = self.attempts(item);
+        // It waits for an event, and for no retry.
+        self.windows.end_by(item, now, now, discarded);
         self.parked.park(item, order, attempts, now, discarded)
     }
 

@@ -207,7 +207,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.add_at_with(item, deadline, order)
     }
 
-    /// Takes a delayed item out: it does not come out at its deadline. Its attempts stay counted.
+    /// Takes a delayed item out: it does not come out at its deadline, and backs off no longer. Its attempts stay counted.
     ///
     /// # Panics
     ///
@@ -220,6 +220,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         let marks = self.inner.marks_so_far();
         let cancelled = self.inner.queue.cancel(item);
         self.inner.taken_out(&cancelled, marks);
+        cancelled.iter().for_each(|item| self.inner.retry_taken_out(item));
         cancelled
     }
 
@@ -295,7 +296,8 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.phase(item)
     }
 
-    /// Takes a queued item out. `None` if it is not queued; one that is in flight or delayed is left alone.
+    /// Takes a queued item out. `None` if it is not queued; one that is in flight or delayed is left alone. If no retry of it
+    /// waits beside, it backs off no longer. Its attempts stay counted.
     ///
     /// # Panics
     ///
@@ -308,6 +310,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         let marks = self.inner.marks_so_far();
         let removed = self.inner.queue.remove(item);
         self.inner.taken_out(&removed, marks);
+        removed.iter().for_each(|item| self.inner.retry_taken_out(item));
         removed
     }
 

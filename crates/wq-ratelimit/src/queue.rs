@@ -158,7 +158,9 @@ where
     }
 
     /// How many items are backing off, or have been lately, and how many of them the queue has forgotten by itself: for age,
-    /// or because there were more than 262 144, before their [attempts](crate::Builder::retry_limit) could be forgotten.
+    /// or because there were more than 262 144. At that number those that failed last are known, at least the half of them; of an
+    /// item that is not, the next failure counts, also before its time, and where the queue has counted its
+    /// [attempts](crate::Builder::retry_limit) it begins anew.
     #[must_use]
     pub fn remembered_backoffs(&self) -> Remembered {
         self.inner.control.lock().windows.remembered()
@@ -392,7 +394,32 @@ where
     }
 
     fn forget(&self, item: &T) -> Option<Mark<B::Order>> {
-        self.controlled(|control, discarded| control.forget(item, discarded))
+        let (mark, wants_sweep) = self.controlled(|control, discarded| {
+            let mark = control.forget(item, discarded);
+            (mark, control.windows.wants_sweep())
+        });
+        if wants_sweep {
+            self.sweep();
+        }
+        mark
+    }
+
+    /// Where nothing fails any more, nothing else looks for back-offs that are over.
+    #[cold]
+    fn sweep(&self) {
+        let now = self.queue.now();
+        self.controlled(|control, discarded| control.windows.sweep(now, discarded));
+    }
+
+    /// The item was taken out of the queue. If that was its retry, it backs off no longer.
+    pub(crate) fn retry_taken_out(&self, item: &T) {
+        if planted("cancel-leaves-window") || self.control.lock().windows.is_empty() {
+            return;
+        }
+        if self.queue.deadline(item).is_none() {
+            let now = self.queue.now();
+            self.controlled(|control, discarded| control.windows.end_by(item, now, now, discarded));
+        }
     }
 
     /// An add without a delay, where it may change a back-off.

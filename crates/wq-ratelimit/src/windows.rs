@@ -3,6 +3,9 @@
 //! An attempt that ends before that was brought about by somebody else (an event) before its time. It says nothing
 //! new about the item, so it neither raises its back-off nor shortens it. It may have a delay of its own, which puts the
 //! retry off, but not the time from which failures count: under steady events there would be no such time.
+//!
+//! Nobody says when an item has vanished in its back-off. So windows that are over are looked for whenever as many items
+//! have ended an attempt as there are windows, failed or not, and of very many those that were opened longest ago go.
 
 use crate::remembered::Remembered;
 use hashbrown::HashMap;
@@ -12,7 +15,7 @@ use std::time::{Duration, Instant};
 /// Below this many windows closed ones are not looked for.
 const SMALL: usize = 64;
 
-/// Closed windows are not kept for their attempts beyond this many.
+/// At most so many windows are known. Beyond that the half of them that was opened last.
 const MANY: usize = 1 << 18;
 
 #[derive(Debug, Clone, Copy)]
@@ -22,6 +25,8 @@ pub(crate) struct Window {
     /// Not later than that.
     pub(crate) counts_from: Instant,
     attempts: u32,
+    /// The number of the attempt that has opened it.
+    opened: u32,
 }
 
 #[derive(Debug)]
@@ -29,15 +34,29 @@ pub(crate) struct Windows<T, S> {
     held: HashMap<T, Window, S>,
     /// How long a closed one is kept, for the number of its attempts.
     linger: Duration,
-    /// At this many, those that are no longer needed are removed: at most twice as many as are needed are kept.
+    /// At this many windows, or ends since the last time, those that are no longer needed are removed.
     sweep_at: usize,
+    /// How many attempts have ended since then.
+    ends: usize,
+    /// How many attempts have opened one. It wraps: by then those of before are gone, or count as new ones.
+    opened: u32,
     expired: u64,
     evicted: u64,
 }
 
 impl<T, S> Windows<T, S> {
     pub(crate) fn new(hasher: S, linger: Duration) -> Self {
-        Self { held: HashMap::with_hasher(hasher), linger, sweep_at: SMALL, expired: 0, evicted: 0 }
+        let held = HashMap::with_hasher(hasher);
+        Self { held, linger, sweep_at: SMALL, ends: 0, opened: 0, expired: 0, evicted: 0 }
+    }
+
+    /// Whether many attempts have ended since the last [`sweep`](Self::sweep).
+    pub(crate) fn wants_sweep(&self) -> bool {
+        self.ends >= self.sweep_at
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.is_empty()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -92,28 +111,49 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
         now: Instant,
         discarded: &mut Vec<T>,
     ) {
+        self.opened = self.opened.wrapping_add(1);
+        self.ends += 1;
+        let mut window = Window { until, counts_from, attempts: 1, opened: self.opened };
         if let Some(held) = self.held.get_mut(item) {
-            *held = Window { until, counts_from, attempts: held.attempts.saturating_add(1) };
+            window.attempts = held.attempts.saturating_add(1);
+            *held = window;
             return;
         }
-        if self.held.len() >= self.sweep_at {
+        if self.held.len() >= self.sweep_at || self.wants_sweep() {
             self.sweep(now, discarded);
         }
-        self.held.insert(item.clone(), Window { until, counts_from, attempts: 1 });
+        if self.held.len() >= MANY {
+            self.evict(discarded);
+        }
+        self.held.insert(item.clone(), window);
     }
 
     /// Removes what is no longer needed.
-    fn sweep(&mut self, now: Instant, discarded: &mut Vec<T>) {
-        let has_lingered = |window: &Window, linger| now.saturating_duration_since(window.until) >= linger;
-        let linger = if self.held.len() > MANY { Duration::ZERO } else { self.linger };
-        let is_over = |window: &Window| window.until <= now && has_lingered(window, linger);
-        for (item, window) in self.held.extract_if(|_, window| is_over(window)) {
-            let counter =
-                if has_lingered(&window, self.linger) { &mut self.expired } else { &mut self.evicted };
-            *counter = counter.saturating_add(1);
+    pub(crate) fn sweep(&mut self, now: Instant, discarded: &mut Vec<T>) {
+        let linger = self.linger;
+        let is_over =
+            |window: &Window| window.until <= now && now.saturating_duration_since(window.until) >= linger;
+        for (item, _) in self.held.extract_if(|_, window| is_over(window)) {
+            self.expired = self.expired.saturating_add(1);
             discarded.push(item);
         }
-        self.sweep_at = self.held.len().saturating_mul(2).max(SMALL);
+        self.resize();
+    }
+
+    /// Makes room: those go that were opened longest ago, whether they are over or not.
+    fn evict(&mut self, discarded: &mut Vec<T>) {
+        let newest = self.opened;
+        let is_old = |window: &Window| newest.wrapping_sub(window.opened) as usize >= MANY / 2;
+        for (item, _) in self.held.extract_if(|_, window| is_old(window)) {
+            self.evicted = self.evicted.saturating_add(1);
+            discarded.push(item);
+        }
+        self.resize();
+    }
+
+    fn resize(&mut self) {
+        self.ends = 0;
+        self.sweep_at = self.held.len().saturating_mul(2).clamp(SMALL, MANY);
         self.held.shrink_to(self.sweep_at);
     }
 
@@ -130,15 +170,25 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
         }
     }
 
-    /// The item's window is over.
-    pub(crate) fn close(&mut self, item: &T, discarded: &mut Vec<T>) {
-        if !self.held.is_empty() {
-            discarded.extend(self.held.remove_entry(item).map(|(item, _)| item));
+    /// Nothing is to bring the item back at the end of its window any more: that is over, at `at` at the latest. Its attempts stay.
+    pub(crate) fn end_by(&mut self, item: &T, at: Instant, now: Instant, discarded: &mut Vec<T>) {
+        if at <= now && self.linger.is_zero() {
+            self.close(item, discarded);
+        } else if let Some(held) = self.held.get_mut(item) {
+            (held.until, held.counts_from) = (held.until.min(at), held.counts_from.min(at));
         }
+    }
+
+    /// The item's window is over, and its attempts are forgotten.
+    pub(crate) fn close(&mut self, item: &T, discarded: &mut Vec<T>) {
+        if self.held.is_empty() {
+            return;
+        }
+        self.ends += 1;
+        discarded.extend(self.held.remove_entry(item).map(|(item, _)| item));
         // After a burst: one pass for many that have left.
         if self.held.capacity() > SMALL * 8 && self.held.len() < self.held.capacity() / 8 {
-            self.sweep_at = self.held.len().saturating_mul(2).max(SMALL);
-            self.held.shrink_to(self.sweep_at);
+            self.resize();
         }
     }
 }

@@ -10,5 +10,6 @@ mod limiters;
 mod metrics;
 mod parking;
 mod recorded;
+mod remembering;
 mod taken_back;
 mod upstream;

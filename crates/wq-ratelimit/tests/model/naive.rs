@@ -261,8 +261,17 @@ impl Naive {
         true
     }
 
+    /// Nothing is to bring it back any more.
+    fn end_back_off(&mut self, item: u8) {
+        let now = self.now;
+        if let Some((until, counts_from)) = self.until.get_mut(&item) {
+            (*until, *counts_from) = ((*until).min(now), (*counts_from).min(now));
+        }
+    }
+
     pub(crate) fn park(&mut self, item: u8) {
         self.marked.insert(item);
+        self.end_back_off(item);
         self.take_back(item);
     }
 
@@ -322,6 +331,9 @@ impl Naive {
     fn taken_out(&mut self, item: u8, was_there: bool) -> bool {
         if was_there {
             self.marked.remove(&item);
+            if self.deadline(item).is_none() {
+                self.end_back_off(item);
+            }
         }
         was_there
     }

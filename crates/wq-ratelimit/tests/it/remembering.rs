@@ -1,0 +1,151 @@
+//! What a queue remembers of items that back off: for how long, and of how many.
+
+use std::time::Duration;
+use wq_ratelimit::{
+    DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome, RateLimitingQueue, Timer,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+const MONTH: Duration = Duration::from_secs(30 * 24 * 3600);
+/// At most so many back-offs are known.
+const MANY: usize = 1 << 18;
+
+type Queue = RateLimitingQueue<u32, ExponentialBackoff<u32>>;
+type Step = fn(&Queue, u32);
+
+fn queue(retry_limit: Option<u32>) -> (Queue, ManualTimer) {
+    let timer = ManualTimer::new();
+    let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
+    let builder =
+        RateLimitingQueue::builder().limiter(limiter).immediate_add(ImmediateAdd::Merge).timer(timer.clone());
+    let builder = if let Some(limit) = retry_limit { builder.retry_limit(limit) } else { builder };
+    (builder.build().unwrap(), timer)
+}
+
+fn fail(queue: &Queue, item: u32, outcome: Outcome) {
+    queue.add(item);
+    queue.try_get().unwrap().finish(outcome);
+}
+
+#[test]
+fn an_item_that_nothing_is_to_bring_back_is_remembered_for_its_attempts_alone() {
+    let vanish: [(&str, Step); 3] = [
+        ("cancelled", |queue, item| assert!(queue.cancel(&item).is_some())),
+        ("brought back, and removed", |queue, item| {
+            queue.add(item);
+            assert!(queue.remove(&item).is_some());
+        }),
+        ("brought back, and parked", |queue, item| fail(queue, item, Outcome::Park)),
+    ];
+    for (way, vanish) in vanish {
+        for (retry_limit, lingers) in [(None, 0), (Some(3), 1000)] {
+            let (queue, timer) = queue(retry_limit);
+            for item in 0..1000 {
+                fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH));
+                vanish(&queue, item);
+            }
+            assert_eq!(queue.remembered_backoffs().items, lingers, "{way}");
+            assert!((0..1000).all(|item| queue.num_requeues(&item) == 1), "{way}: the attempts stay");
+            timer.advance(Duration::from_secs(600));
+            queue.shrink();
+            assert_eq!(queue.remembered_backoffs().items, 0, "{way}");
+        }
+    }
+}
+
+/// D17, through the queue: the memory of its own does not grow for ever either. A back-off of a month, an event, and whoever got the
+/// item says nothing.
+#[test]
+#[cfg_attr(miri, ignore = "thousands of items")]
+fn many_items_that_fail_once_and_vanish_do_not_fill_the_queue() {
+    let (queue, timer) = queue(Some(3));
+    let items = u32::try_from(MANY).unwrap() + 1000;
+    for item in 0..items {
+        fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH));
+        queue.add(item);
+        queue.try_get().unwrap().done();
+    }
+    let backoffs = queue.remembered_backoffs();
+    assert!(backoffs.items <= MANY && backoffs.items >= MANY / 2, "{backoffs:?}");
+    let left = (backoffs.items as u64 + backoffs.evicted, backoffs.expired);
+    assert_eq!(left, (u64::from(items), 0), "who left is counted");
+    assert_eq!((queue.delayed_len(), queue.num_requeues(&(items - 1))), (0, 1));
+}
+
+/// Also while they wait for their retries: those that failed last are known.
+#[test]
+#[cfg_attr(miri, ignore = "thousands of items")]
+fn of_very_many_items_that_back_off_those_that_failed_last_are_known() {
+    let (queue, timer) = queue(None);
+    let items = u32::try_from(MANY).unwrap() + 1000;
+    (0..items).for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
+    let backoffs = queue.remembered_backoffs();
+    assert!(backoffs.items <= MANY && backoffs.items >= MANY / 2, "{backoffs:?}");
+    assert_eq!(backoffs.items as u64 + backoffs.evicted, u64::from(items));
+    // What is known does not count before its time.
+    for (item, wait) in [(items - 1, MONTH), (items - u32::try_from(MANY / 2).unwrap(), MONTH), (0, SECOND)] {
+        fail(&queue, item, Outcome::Retry);
+        assert_eq!(queue.deadline(&item), Some(timer.now() + wait), "{item}");
+    }
+}
+
+#[test]
+fn back_offs_that_are_over_are_forgotten_also_if_nothing_else_fails() {
+    for (retry_limit, linger) in [(None, Duration::ZERO), (Some(3), Duration::from_secs(600))] {
+        let (queue, timer) = queue(retry_limit);
+        for item in 0..1000 {
+            fail(&queue, item, Outcome::Retry);
+            queue.add(item);
+            queue.try_get().unwrap().done();
+        }
+        assert_eq!(queue.remembered_backoffs().items, 1000);
+        timer.advance(SECOND + linger);
+        for item in 1000..6000 {
+            fail(&queue, item, Outcome::Success);
+        }
+        let backoffs = queue.remembered_backoffs();
+        assert_eq!((backoffs.items, backoffs.expired, backoffs.evicted), (0, 1000, 0), "{retry_limit:?}");
+    }
+}
+
+#[test]
+fn an_item_whose_retry_was_taken_out_backs_off_no_longer() {
+    let timer = ManualTimer::new();
+    let make = |policy| {
+        let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
+        RateLimitingQueue::builder()
+            .limiter(limiter)
+            .immediate_add(policy)
+            .during_backoff(DuringBackoff::Keep)
+            .timer(timer.clone())
+            .build()
+            .unwrap()
+    };
+    let queue: Queue = make(ImmediateAdd::Keep);
+    fail(&queue, 1, Outcome::Retry);
+    assert_eq!(queue.cancel(&1), Some(1));
+    fail(&queue, 1, Outcome::Retry);
+    assert_eq!(queue.num_requeues(&1), 2, "nothing was to bring it back");
+    // What an event has brought is taken out, and the retry waits on.
+    queue.add(1);
+    assert_eq!(queue.remove(&1), Some(1));
+    fail(&queue, 1, Outcome::Retry);
+    assert_eq!((queue.num_requeues(&1), queue.deadline(&1)), (2, Some(timer.now() + SECOND * 2)));
+    let queue: Queue = make(ImmediateAdd::Merge);
+    fail(&queue, 1, Outcome::Retry);
+    queue.add(1);
+    assert_eq!(queue.remove(&1), Some(1), "with its retry");
+    fail(&queue, 1, Outcome::Retry);
+    assert_eq!(queue.num_requeues(&1), 2);
+}
+
+/// What is parked waits for an event and not for its retry: the attempt that this brings counts.
+#[test]
+fn an_item_that_is_parked_backs_off_no_longer() {
+    let (queue, _timer) = queue(Some(5));
+    fail(&queue, 1, Outcome::Retry);
+    fail(&queue, 1, Outcome::Park);
+    assert_eq!((queue.num_requeues(&1), queue.delayed_len()), (1, 0));
+    fail(&queue, 1, Outcome::Retry);
+    assert_eq!(queue.num_requeues(&1), 2);
+}
