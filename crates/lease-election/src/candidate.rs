@@ -93,6 +93,9 @@ enum Role {
 /// Writes whose fate is unknown are remembered up to this number; an older one that is applied after all is then taken for a stranger's, and waited for.
 const MAX_PENDING: usize = 64;
 
+/// How far the times that are written may run ahead of the wall clock.
+const FARTHEST_AHEAD: SignedDuration = SignedDuration::from_hours(24);
+
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Candidate {
     config: Arc<Config>,
@@ -104,13 +107,15 @@ pub(crate) struct Candidate {
     observation: Observation,
     /// How often the observation changed.
     changes: u64,
-    /// The record of our last write that is known to have been applied.
+    /// The record of our last write that is known to have been applied, unless another wrote after it.
     own: Option<Record>,
+    /// The time in our last write.
+    last_time: Option<Timestamp>,
     /// Until then nobody else can have taken the lease that our last write got.
     undisputed_until: Moment,
     /// The last state known of the Lease that is gone: what is older is no news.
     gone: Option<StoredLease>,
-    /// A Lease that this candidate did not know was in the way when it made one.
+    /// Another may have made the Lease since it was seen to be absent: one was in the way, or nothing was heard for long.
     another_made_it: bool,
     /// Writes that may or may not have been applied, oldest first.
     pending: Vec<Write>,
@@ -139,6 +144,7 @@ impl Candidate {
             observation: Observation::Unknown,
             changes: 0,
             own: None,
+            last_time: None,
             undisputed_until: ORIGIN,
             gone: None,
             another_made_it: false,
@@ -269,6 +275,11 @@ impl Candidate {
         let undisturbed = read.changes == self.changes;
         let news = match answer {
             Ok(found) => {
+                if matches!(self.observation, Observation::Absent { .. }) {
+                    // Nothing was heard for a whole lease: another may have made it, and led, and it was deleted again.
+                    let silence = read.sent.since(self.last_heard);
+                    self.another_made_it |= silence > self.config.lease_duration();
+                }
                 self.failed_reads = 0;
                 self.must_read = false;
                 self.last_heard = now;
@@ -340,7 +351,11 @@ impl Candidate {
                     // Somebody else wrote, or this very write was applied and sent twice on its way: what stands there now tells.
                     StoreError::Conflict => {
                         self.must_read = true;
-                        self.another_made_it |= write.base.is_none();
+                        if write.base.is_none() {
+                            self.another_made_it = true;
+                            // Who made it may lead. An earlier one of ours that arrives when it is gone begins no term beside theirs.
+                            self.pending.retain(|pending| pending.serial == write.serial);
+                        }
                     }
                     // May be applied, now or later. A leader simply renews again, on the same version: only one of the two can succeed.
                     _ => self.must_read |= !self.is_leading(),
@@ -392,6 +407,15 @@ impl Candidate {
         self.settle(expired, news)
     }
 
+    /// A campaign begins, maybe long after the last.
+    pub(crate) fn resume(&mut self) {
+        self.abdicate();
+        if matches!(self.observation, Observation::Absent { .. }) {
+            self.must_read = true;
+            self.read_not_before = self.silent_until;
+        }
+    }
+
     /// The watch broke: what happened meanwhile must be read.
     pub(crate) fn distrust(&mut self) {
         if !self.is_leading() {
@@ -439,22 +463,20 @@ impl Candidate {
         }
     }
 
-    /// The time to write: the wall clock's, to the microsecond, and later than in our last write, so that no two writes are equal.
-    fn next_time(&self, wall: Timestamp) -> Timestamp {
+    /// The time to write: the wall clock's, and at least a whole second later than in our last write. client-go sees a record change by its whole
+    /// seconds alone, so that a leader whose wall clock was set back, or that renews more often, would look dead to a Go candidate.
+    fn next_time(&mut self, wall: Timestamp) -> Timestamp {
         let wall = to_micros(wall);
-        let last = self
-            .pending
-            .iter()
-            .map(|write| &write.record)
-            .chain(&self.own)
-            .filter_map(|record| record.renew_time)
-            .max();
-        match last {
-            Some(last) if last >= wall => {
-                last.checked_add(SignedDuration::from_micros(1)).unwrap_or(Timestamp::MAX)
+        let ahead = |last: Timestamp| wall < last.checked_sub(FARTHEST_AHEAD).unwrap_or(Timestamp::MIN);
+        let time = match self.last_time {
+            // A clock that was out by more than that for a moment is not followed for ever.
+            Some(last) if last.as_second() >= wall.as_second() && !ahead(last) => {
+                last.checked_add(SignedDuration::from_secs(1)).unwrap_or(Timestamp::MAX)
             }
             _ => wall,
-        }
+        };
+        self.last_time = Some(time);
+        time
     }
 
     /// The next number of a splitmix64 sequence (Steele, Lea, Flood 2014).

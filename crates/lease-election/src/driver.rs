@@ -42,6 +42,8 @@ enum Interrupt<R> {
 pub(crate) struct Driver {
     shared: Arc<Shared>,
     candidate: OwnedMutexGuard<Candidate>,
+    /// Goes to the work when there is one.
+    at_work: Option<OwnedMutexGuard<()>>,
     feed: Feed,
     request: Option<BoxFuture<'static, Reply>>,
     stop: StopSignal,
@@ -73,10 +75,11 @@ impl Driver {
     pub(crate) fn new(
         shared: Arc<Shared>,
         mut candidate: OwnedMutexGuard<Candidate>,
+        at_work: OwnedMutexGuard<()>,
         abandoned: watch::Receiver<()>,
     ) -> Self {
         // No work runs now, however the run before this one ended.
-        candidate.abdicate();
+        candidate.resume();
         let feed = Feed::new(
             Arc::clone(&shared.store),
             Arc::clone(&shared.clock),
@@ -84,7 +87,7 @@ impl Driver {
             shared.config.pace(),
         );
         let stop = StopSignal { stop: shared.stop.subscribe(), abandoned };
-        Self { shared, candidate, feed, request: None, stop }
+        Self { shared, candidate, at_work: Some(at_work), feed, request: None, stop }
     }
 
     pub(crate) async fn run<F, Fut, R>(mut self, work: F) -> Ended<R>
@@ -185,7 +188,9 @@ impl Driver {
         self.announce(Announced::BecameLeader, &term);
 
         let leadership = Leadership::of(Arc::clone(&term));
+        let at_work = self.at_work.take();
         let mut work: JoinHandle<R> = tokio::spawn(async move {
+            let _at_work = at_work;
             if !leadership.is_valid() {
                 // The term ended before its work was begun, and so it has none: whoever attends to it drops this.
                 std::future::pending::<()>().await;

@@ -50,6 +50,8 @@ pub(crate) struct Shared {
     pub(crate) term: Mutex<Option<Arc<Term>>>,
     /// The knowledge of the lease, kept from one campaign to the next; locked by the one that runs.
     pub(crate) candidate: Arc<RunLock<Candidate>>,
+    /// Held by the work of a term until its last step: where a runtime goes away with its tasks, the work may outlive the run it belongs to.
+    pub(crate) at_work: Arc<RunLock<()>>,
 }
 
 impl Shared {
@@ -95,6 +97,7 @@ impl LeaderElector {
                 work: Arc::default(),
                 term: Mutex::new(None),
                 candidate: Arc::new(RunLock::new(candidate)),
+                at_work: Arc::default(),
             }),
         }
     }
@@ -128,7 +131,8 @@ impl LeaderElector {
         let shared = Arc::clone(&self.shared);
         let driver = tokio::spawn(async move {
             let candidate = candidate.lock_owned().await;
-            Driver::new(shared, candidate, watch_abandoned).run(work).await
+            let at_work = Arc::clone(&shared.at_work).lock_owned().await;
+            Driver::new(shared, candidate, at_work, watch_abandoned).run(work).await
         });
         let ended = driver.await;
         drop(abandoned);

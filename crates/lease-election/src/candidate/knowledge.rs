@@ -50,6 +50,10 @@ impl Candidate {
                 let loss = self.classify(&lease);
                 let named = planted("identity-is-claim") && lease.record.holder == self.config.identity();
                 let mine = self.own.as_ref() == Some(&lease.record) || named;
+                if !mine {
+                    // Another wrote after it: whoever writes our old record back does not make it ours again.
+                    self.own = None;
+                }
                 self.replace(now, lease, mine);
                 let leaving = matches!(self.role, Role::Leaving);
                 if leaving && planted("release-unasked-whose") || !leaving && planted("foreign-news-ignored")
@@ -152,9 +156,11 @@ impl Candidate {
                 return News::Nothing;
             }
             if std::mem::take(&mut self.another_made_it) && self.config.wait_after_deletion() {
-                // Who made it may act for as long as a lease of ours is: it was not seen, nor for how long it is.
+                // Who made it may act for as long as a lease of ours is: it was not seen, nor for how long it is. What we sent before
+                // it and has not arrived begins no term beside theirs.
                 let wait = self.config.lease_duration().saturating_add(self.config.takeover_jitter());
                 self.observation = Observation::Absent { free_at: free_at.max(now.after(wait)) };
+                self.pending.clear();
             }
             return News::Nothing;
         }
@@ -163,6 +169,9 @@ impl Candidate {
             && matches!(self.judge(&last), Verdict::Foreign)
         {
             let mine = self.own.as_ref() == Some(&last.record);
+            if !mine {
+                self.own = None;
+            }
             self.replace(now, last, mine);
         }
         self.gone = gone.or_else(|| self.last_known().cloned());
@@ -198,6 +207,9 @@ impl Candidate {
             && self.own.as_ref() != Some(&last.record)
             && !last.record.is_free()
             && !self.pending.iter().any(|write| write.record == last.record);
+        if unseen {
+            self.pending.clear();
+        }
         if unseen && self.waits_after_deletion(false) {
             let patience =
                 last.record.patience(self.config.lease_duration(), self.config.foreign_lease_cap());

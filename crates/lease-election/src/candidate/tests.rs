@@ -155,6 +155,36 @@ fn upstream_renew_already_acquired_object_keeps_acquire_time_and_transitions() {
     assert!(first.renew_time < second.renew_time, "strictly later although the wall clock stands still");
 }
 
+/// Go candidates know a record by its whole seconds.
+#[test]
+fn v9_each_renewal_is_in_another_second_whatever_the_wall_clock_does() {
+    let minute = SignedDuration::from_mins(1);
+    let noon = Timestamp::from_second(1_767_268_800).unwrap();
+    let walls: [fn(Timestamp, i64) -> Timestamp; 4] = [
+        |noon, _| noon,
+        |noon, n| noon + SignedDuration::from_millis(300 * n),
+        |noon, n| if n < 5 { noon } else { noon - SignedDuration::from_mins(10) },
+        |noon, n| noon + SignedDuration::from_millis(1999 * n),
+    ];
+    for (number, wall) in walls.into_iter().enumerate() {
+        let mut bench = Bench::new("baz");
+        bench.settle(at_ms(0), None);
+        let mut seconds = Vec::new();
+        for n in 0..100 {
+            let write = bench.candidate.begin_write(at_ms(0), wall(noon, n), Purpose::Renew);
+            seconds.push(write.record.renew_time.unwrap().as_second());
+        }
+        assert!(seconds.is_sorted_by(|a, b| a < b), "wall {number}: {seconds:?}");
+    }
+    // A clock that showed a far future for a moment is not followed.
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    for (wall, written) in [(noon + minute * 60 * 48, noon + minute * 60 * 48), (noon, noon)] {
+        let write = bench.candidate.begin_write(at_ms(0), wall, Purpose::Renew);
+        assert_eq!(write.record.renew_time, Some(written));
+    }
+}
+
 #[test]
 fn upstream_release_empties_the_holder_and_keeps_the_transitions() {
     let mut bench = Bench::new("baz");

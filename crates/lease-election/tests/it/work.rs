@@ -319,3 +319,41 @@ async fn a_clock_that_panics_again_and_again_leaves_no_work_behind() {
         second.abort();
     }
 }
+
+/// Work in a step that ends by itself alone, which no runtime can drop.
+#[test]
+fn work_that_outlives_its_runtime_ends_before_the_next_begins() {
+    let cluster = Cluster::new();
+    let elector = cluster.elector(fast("a"));
+    let (begun, begins) = std::sync::mpsc::channel();
+    let (finish, finished) = std::sync::mpsc::channel::<()>();
+    let working = Arc::new(AtomicBool::new(false));
+    let first = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    let (running, at_work) = (elector.clone(), Arc::clone(&working));
+    first.spawn(async move {
+        running
+            .run(move |leadership| async move {
+                at_work.store(true, Ordering::SeqCst);
+                begun.send(leadership).unwrap();
+                let _ = finished.recv();
+                at_work.store(false, Ordering::SeqCst);
+            })
+            .await
+    });
+    let leadership = begins.recv().unwrap();
+    first.shutdown_background();
+    while leadership.loss() != Some(Loss::Broken) {
+        std::thread::yield_now();
+    }
+    let second = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    second.unwrap().block_on(async {
+        let (still, seen) = (Arc::clone(&working), Arc::clone(&working));
+        let run = elector.run(move |_| async move { seen.load(Ordering::SeqCst) });
+        let mut run = std::pin::pin!(run);
+        let early = tokio::time::timeout(60_000 * MS, &mut run).await;
+        assert!(early.is_err(), "it led while the first work went on");
+        assert!(still.load(Ordering::SeqCst));
+        drop(finish);
+        assert_eq!(run.await, Outcome::Finished(false));
+    });
+}

@@ -127,3 +127,90 @@ fn v10_an_unseen_taker_with_longer_leases_is_missed_by_the_difference_and_not_by
         assert!(ends.since(free.min(ends)) <= bound);
     }
 }
+
+fn conflict_on_create(candidate: &mut Candidate, now: Moment) {
+    let create = candidate.begin_write(now, WALL, Purpose::Acquire);
+    assert!(create.base.is_none());
+    let _ = candidate.wrote(now, &create, Err(StoreError::Conflict));
+}
+
+fn read_absent(candidate: &mut Candidate, now: Moment) -> News {
+    let read = candidate.begin_read(now);
+    candidate.read(now, read, Ok(None))
+}
+
+#[test]
+fn a_late_create_of_ours_begins_no_term_beside_one_who_made_the_lease_before_it_arrived() {
+    // It arrives before or after the read that says that theirs is gone, within its own hold or later.
+    for (arrives, reads_first) in [(1500, false), (1500, true), (4500, false), (4500, true)] {
+        let mut candidate = Candidate::new(&config("baz"), 1);
+        let _ = read_absent(&mut candidate, at_ms(0));
+        let late = candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
+        let _ = candidate.wrote(at_ms(900), &late, Err(StoreError::unknown("lost")));
+        let _ = read_absent(&mut candidate, at_ms(1000));
+        // Another has made it; then it is deleted while its leader is cut off.
+        conflict_on_create(&mut candidate, at_ms(1200));
+        if reads_first {
+            let _ = read_absent(&mut candidate, at_ms(1300));
+        }
+        let ours = StoredLease { version: Version::new("v", "9"), record: late.record };
+        assert_eq!(candidate.heard(at_ms(arrives), changed(&ours)), News::Nothing);
+        let read = candidate.begin_read(at_ms(arrives));
+        assert_eq!(candidate.read(at_ms(arrives), read, Ok(Some(ours))), News::Nothing);
+        assert!(makes_it_at(&candidate, at_ms(arrives)) >= at_ms(arrives + 5000), "{arrives} {reads_first}");
+    }
+}
+
+#[test]
+fn a_create_that_was_sent_twice_on_its_way_is_still_known_after_the_conflict() {
+    let mut candidate = Candidate::new(&config("baz"), 1);
+    let _ = read_absent(&mut candidate, at_ms(0));
+    let create = candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
+    let _ = candidate.wrote(at_ms(100), &create, Err(StoreError::Conflict));
+    let read = candidate.begin_read(at_ms(200));
+    let applied = StoredLease { version: Version::new("v", "9"), record: create.record };
+    assert!(matches!(candidate.read(at_ms(200), read, Ok(Some(applied))), News::Acquired(_)));
+}
+
+#[test]
+fn our_old_record_written_back_by_somebody_else_is_not_ours() {
+    for leads_first in [true, false] {
+        let mut bench = Bench::new("baz");
+        bench.settle(at_ms(0), None);
+        let old = bench.lease.clone().unwrap().record;
+        if leads_first {
+            assert_eq!(bench.candidate.tick(at_ms(8000)), News::Ended(Loss::Expired));
+        }
+        bench.held_by("bing", 5);
+        let theirs = bench.lease.clone().unwrap();
+        let _ = bench.candidate.heard(at_ms(8000), changed(&theirs));
+        // A backup is restored.
+        let restored = bench.put(old);
+        let _ = bench.candidate.heard(at_ms(9000), changed(&restored));
+        assert!(!bench.candidate.is_leading());
+        assert_eq!(makes_it_at(&bench.candidate, at_ms(9000)), at_ms(14_000));
+    }
+}
+
+#[test]
+fn who_heard_nothing_for_a_lease_does_not_trust_an_old_absence() {
+    // Absent since 1 s and free at 5 s; it made an attempt that got no answer, and is cut off.
+    for silence in [4900, 5100] {
+        let (mut candidate, free) = after_a_deletion(true);
+        assert_eq!(read_absent(&mut candidate, free), News::Nothing);
+        let back = free.after(Duration::from_millis(silence));
+        assert_eq!(read_absent(&mut candidate, back), News::Nothing);
+        let waits = if silence > 5000 { Duration::from_secs(5) } else { Duration::ZERO };
+        assert_eq!(makes_it_at(&candidate, back), back.after(waits), "{silence}");
+    }
+}
+
+#[test]
+fn a_campaign_begins_with_a_look_at_what_was_absent() {
+    let (mut candidate, free) = after_a_deletion(true);
+    let later = free.after(Duration::from_secs(3600));
+    candidate.resume();
+    assert_eq!(candidate.action(later, true), Action::Read);
+    let _ = read_absent(&mut candidate, later);
+    assert_eq!(makes_it_at(&candidate, later), later.after(Duration::from_secs(5)));
+}
