@@ -233,3 +233,6 @@ impl Counters {
         });
     }
 }
+
+#[cfg(test)]
+mod tests;
