@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use embedded_apiserver::Faults;
 use futures::future::try_join_all;
 use futures::{AsyncBufReadExt as _, TryStreamExt as _};
 use http::{Method, Request};
 use kube::Client;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use crate::histories::register::{Access, Effect};
@@ -37,6 +39,21 @@ pub struct Scene {
     pub writes: usize,
     /// Decides what is written.
     pub seed: u64,
+    /// What happens to the history meanwhile; nothing if it is kept.
+    pub gaps: Option<Gaps>,
+}
+
+/// A history that is lost again and again while some are away.
+#[derive(Clone)]
+pub struct Gaps {
+    /// How often.
+    pub count: usize,
+    /// Cuts off who is to be away.
+    pub faults: Faults,
+    /// Who is to be away.
+    pub away: &'static str,
+    /// Each of its requests takes the history away.
+    pub compactor: Client,
 }
 
 impl std::fmt::Debug for Scene {
@@ -48,11 +65,17 @@ impl std::fmt::Debug for Scene {
     }
 }
 
+impl std::fmt::Debug for Gaps {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gaps").field("count", &self.count).field("away", &self.away).finish_non_exhaustive()
+    }
+}
+
 impl Scene {
     /// Four writers of a hundred writes each.
     #[must_use]
     pub fn new(sound: Client, faulty: Client, namespace: &str, seed: u64) -> Self {
-        Self { sound, faulty, namespace: namespace.to_owned(), writers: 4, writes: 100, seed }
+        Self { sound, faulty, namespace: namespace.to_owned(), writers: 4, writes: 100, seed, gaps: None }
     }
 
     fn path(&self, rest: &str) -> String {
@@ -60,7 +83,27 @@ impl Scene {
     }
 }
 
-/// Lets everybody write and watch; returns all changes, what each of the watchers saw, and how often a watch had to be resumed.
+/// What was recorded.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Recorded {
+    /// All changes, as one saw them who met no fault.
+    pub truth: Seen,
+    /// What each of the watchers saw, from each of its lists on.
+    pub seen: Vec<Seen>,
+    /// How often a watch had to be resumed.
+    pub resumed: usize,
+}
+
+impl Recorded {
+    /// How often a watcher was told that the history is gone.
+    #[must_use]
+    pub fn expired(&self) -> usize {
+        self.seen.iter().filter(|seen| seen.expired_at.is_some()).count()
+    }
+}
+
+/// Lets everybody write and watch.
 ///
 /// # Errors
 ///
@@ -69,7 +112,7 @@ impl Scene {
 /// # Cancel safety
 ///
 /// A dropped run leaves its objects behind.
-pub async fn record(scene: &Scene) -> Result<(Vec<Change>, Vec<Seen>, usize), String> {
+pub async fn record(scene: &Scene) -> Result<Recorded, String> {
     let selections = [
         Selection::All,
         Selection::Label("l", "x"),
@@ -77,21 +120,36 @@ pub async fn record(scene: &Scene) -> Result<(Vec<Change>, Vec<Seen>, usize), St
         Selection::Label("l", "x"),
         Selection::All,
     ];
-    let everything = Watcher::begin(&scene.sound, scene, Selection::All).await?;
+    let (progress, follow) = watch::channel(0);
+    let mut everything = Watcher::begin(&scene.sound, scene, Selection::All).await?;
+    everything.progress = Some(progress);
     let mut watchers = Vec::new();
     for selection in selections {
         watchers.push(Watcher::begin(&scene.faulty, scene, selection).await?);
     }
     let writing = async {
-        try_join_all((0..scene.writers).map(|writer| write(scene, writer))).await?;
+        let writers = || try_join_all((0..scene.writers).map(|writer| write(scene, writer)));
+        writers().await?;
+        if let Some(gaps) = &scene.gaps {
+            for _ in 0..gaps.count {
+                gaps.faults.partition(gaps.away);
+                writers().await?;
+                lose_history(scene, gaps, follow.clone()).await?;
+                gaps.faults.heal(gaps.away);
+                writers().await?;
+            }
+        }
         fences(scene).await
     };
     let watching = try_join_all(watchers.into_iter().map(Watcher::watch));
     let all = timeout(PATIENCE, async { tokio::try_join!(everything.watch(), watching, writing) }).await;
-    let ((all, _), seen, ()) =
+    let ((mut truth, _), seen, ()) =
         all.map_err(|_| format!("it did not end within {} s", PATIENCE.as_secs()))??;
     let resumed = seen.iter().map(|(_, resumed)| resumed).sum();
-    Ok((all.changes, seen.into_iter().map(|(seen, _)| seen).collect(), resumed))
+    let (Some(truth), true) = (truth.pop(), truth.is_empty()) else {
+        return Err("who met no fault was told that the history is gone".to_owned());
+    };
+    Ok(Recorded { truth, seen: seen.into_iter().flat_map(|(seen, _)| seen).collect(), resumed })
 }
 
 async fn send(
@@ -120,6 +178,7 @@ async fn send(
 const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";
 
+/// The same writes each time, on what the earlier ones have left.
 async fn write(scene: &Scene, writer: usize) -> Result<(), String> {
     let mut rng = fastrand::Rng::with_seed(scene.seed ^ (writer as u64) << 32);
     for count in 0..scene.writes {
@@ -140,6 +199,13 @@ async fn write(scene: &Scene, writer: usize) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Takes the history away as soon as who meets no fault has seen all of it.
+async fn lose_history(scene: &Scene, gaps: &Gaps, mut follow: watch::Receiver<u64>) -> Result<(), String> {
+    let newest = list(&scene.sound, scene, Selection::All).await?.from;
+    follow.wait_for(|seen| *seen >= newest).await.map_err(|_| "who meets no fault has ended".to_owned())?;
+    list(&gaps.compactor, scene, Selection::All).await.map(drop)
 }
 
 /// The last change for each of the watchers.
@@ -163,51 +229,96 @@ struct Watcher<'a> {
     seen: Seen,
     fence: &'static str,
     resumed: usize,
+    /// Told how far it has come.
+    progress: Option<watch::Sender<u64>>,
+}
+
+/// How a watch ended.
+enum End {
+    /// All was seen.
+    Fence,
+    /// By a fault, or for no reason.
+    Cut,
+    /// The history from where it began is gone.
+    Expired,
 }
 
 impl<'a> Watcher<'a> {
     async fn begin(client: &'a Client, scene: &'a Scene, selection: Selection) -> Result<Self, String> {
-        let path = scene.path(&format!("?{}", selection.query()));
-        let (code, list) = send(client, Method::GET, &path, JSON, Value::Null).await?;
-        let from = list["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
-        let Some(from) = from else { return Err(format!("a list answers {code}: {list}")) };
-        let items = list["items"].as_array().cloned().unwrap_or_default();
-        let name = |item: &Value| item["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        let state: BTreeMap<_, _> = items.into_iter().map(|item| (name(&item), item)).collect();
-        let fence = if selection == Selection::Name("n1") { "n1" } else { "fence" };
-        let seen = Seen { selection, from, state, changes: Vec::new() };
-        Ok(Self { client, scene, seen, fence, resumed: 0 })
+        let seen = list(client, scene, selection).await?;
+        let fence = if selection == Selection::Name("n1") { "n1" } else { FENCE };
+        Ok(Self { client, scene, seen, fence, resumed: 0, progress: None })
     }
 
-    /// Watches, again and again from where the last watch ended, until the fence is seen.
-    async fn watch(mut self) -> Result<(Seen, usize), String> {
-        while !self.once().await? {
-            self.resumed += 1;
+    /// Watches, again and again from where the last watch ended, and from a new list where the history is gone, until the
+    /// fence is seen, in an event or in a list.
+    async fn watch(mut self) -> Result<(Vec<Seen>, usize), String> {
+        let mut earlier = Vec::new();
+        loop {
+            match self.once().await? {
+                End::Fence => break,
+                End::Cut => self.resumed += 1,
+                End::Expired => {
+                    let next = list(self.client, self.scene, self.seen.selection).await?;
+                    let expired_at = Some(self.seen.last());
+                    earlier.push(std::mem::replace(&mut self.seen, Seen { expired_at, ..next }));
+                    if self.seen.state.values().any(|object| self.is_fence(object)) {
+                        break;
+                    }
+                }
+            }
         }
-        Ok((self.seen, self.resumed))
+        self.seen.is_whole = true;
+        earlier.push(self.seen);
+        Ok((earlier, self.resumed))
     }
 
-    async fn once(&mut self) -> Result<bool, String> {
-        let last = self.seen.changes.last().map_or(self.seen.from, |change| change.version);
+    fn is_fence(&self, object: &Value) -> bool {
+        object["metadata"]["annotations"][FENCE] == self.fence
+    }
+
+    async fn once(&mut self) -> Result<End, String> {
+        let last = self.seen.last();
         let query = self.seen.selection.query();
         let path =
             self.scene.path(&format!("?watch=true&allowWatchBookmarks=true&resourceVersion={last}&{query}"));
         let request = Request::get(path).body(Vec::new()).map_err(|error| error.to_string())?;
         // What is cut is cut anywhere: before the answer, in a line, after one.
-        let Ok(lines) = self.client.request_stream(request).await else { return Ok(false) };
+        let lines = match self.client.request_stream(request).await {
+            Ok(lines) => lines,
+            Err(kube::Error::Api(status)) if status.code == 410 => return Ok(End::Expired),
+            Err(_) => return Ok(End::Cut),
+        };
         let mut lines = Box::pin(lines).lines();
         while let Ok(Some(line)) = lines.try_next().await {
-            let Ok(event) = serde_json::from_str::<Value>(&line) else { return Ok(false) };
+            let Ok(event) = serde_json::from_str::<Value>(&line) else { return Ok(End::Cut) };
+            if event["type"] == "ERROR" && event["object"]["code"] == 410 {
+                return Ok(End::Expired);
+            }
             let change = Change::read(&event)?;
-            let ends = change.object["metadata"]["annotations"][FENCE] == self.fence
-                && change.kind != Kind::Bookmark;
+            let ends = self.is_fence(&change.object) && change.kind != Kind::Bookmark;
             self.seen.changes.push(change);
+            if let Some(progress) = &self.progress {
+                progress.send_replace(self.seen.last());
+            }
             if ends {
-                return Ok(true);
+                return Ok(End::Fence);
             }
         }
-        Ok(false)
+        Ok(End::Cut)
     }
+}
+
+/// What is there, to watch from.
+async fn list(client: &Client, scene: &Scene, selection: Selection) -> Result<Seen, String> {
+    let path = scene.path(&format!("?{}", selection.query()));
+    let (code, list) = send(client, Method::GET, &path, JSON, Value::Null).await?;
+    let from = list["metadata"]["resourceVersion"].as_str().and_then(|text| text.parse().ok());
+    let Some(from) = from else { return Err(format!("a list answers {code}: {list}")) };
+    let items = list["items"].as_array().cloned().unwrap_or_default();
+    let name = |item: &Value| item["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let state: BTreeMap<_, _> = items.into_iter().map(|item| (name(&item), item)).collect();
+    Ok(Seen { selection, expired_at: None, is_whole: false, from, state, changes: Vec::new() })
 }
 
 /// Lets clients write and read one object at the same time; returns its first version and value, and all accesses.

@@ -22,17 +22,25 @@ fn all() -> Vec<Change> {
 }
 
 fn seen(selection: Selection, changes: Vec<Change>) -> Seen {
-    Seen { selection, from: 10, state: BTreeMap::new(), changes }
+    Seen { selection, expired_at: None, is_whole: true, from: 10, state: BTreeMap::new(), changes }
+}
+
+fn truth() -> Seen {
+    seen(Selection::All, all())
+}
+
+fn promise(seen: &Seen) -> String {
+    let why = judge(&truth(), seen).unwrap_err();
+    why.split(':').next().unwrap_or_default().to_owned()
 }
 
 fn broken(selection: Selection, changes: Vec<Change>) -> String {
-    let why = judge(&all(), &seen(selection, changes)).unwrap_err();
-    why.split(':').next().unwrap_or_default().to_owned()
+    promise(&seen(selection, changes))
 }
 
 #[test]
 fn what_is_as_it_was_promised_passes() {
-    judge(&all(), &seen(Selection::All, all())).unwrap();
+    judge(&truth(), &seen(Selection::All, all())).unwrap();
     let labelled = vec![
         change(Kind::Added, "a", 11, "x"),
         change(Kind::Bookmark, "", 12, ""),
@@ -40,8 +48,8 @@ fn what_is_as_it_was_promised_passes() {
         change(Kind::Added, "a", 14, "x"),
         change(Kind::Deleted, "a", 15, "x"),
     ];
-    judge(&all(), &seen(Selection::Label("l", "x"), labelled)).unwrap();
-    judge(&all(), &seen(Selection::Name("b"), vec![change(Kind::Added, "b", 12, "y")])).unwrap();
+    judge(&truth(), &seen(Selection::Label("l", "x"), labelled)).unwrap();
+    judge(&truth(), &seen(Selection::Name("b"), vec![change(Kind::Added, "b", 12, "y")])).unwrap();
 }
 
 #[test]
@@ -70,6 +78,34 @@ fn each_broken_promise_is_named() {
     let mut kind = all();
     kind[2].kind = Kind::Added;
     assert_eq!(broken(Selection::All, kind), "filterable");
+}
+
+/// Who was told after 12 that the history is gone, and listed at 13.
+fn relisted() -> [Seen; 2] {
+    let first = Seen { is_whole: false, ..seen(Selection::All, all()[..2].to_vec()) };
+    let there = [all()[2].clone(), all()[1].clone()].map(|change| (change.name, change.object));
+    let rest = Seen { expired_at: Some(12), from: 13, ..seen(Selection::All, all()[3..].to_vec()) };
+    [first, Seen { state: there.into(), ..rest }]
+}
+
+#[test]
+fn a_history_that_is_gone_costs_a_list_and_nothing_else() {
+    let [first, rest] = relisted();
+    judge(&truth(), &first).unwrap();
+    judge(&truth(), &rest).unwrap();
+
+    let early = Seen { changes: all()[1..2].to_vec(), ..first };
+    assert_eq!(promise(&early), "reliable", "what it passed it was shown");
+    let needless = Seen { expired_at: Some(13), ..rest.clone() };
+    assert_eq!(promise(&needless), "resumable", "there was nothing that it could not be shown");
+    let lost = Seen { changes: all()[4..].to_vec(), ..rest.clone() };
+    assert_eq!(promise(&lost), "reliable");
+    let mut stale = rest.clone();
+    stale.state.insert("a".to_owned(), all()[0].object.clone());
+    assert_eq!(promise(&stale), "listed");
+    let mut short = rest;
+    short.state.remove("b");
+    assert_eq!(promise(&short), "listed");
 }
 
 const fn read(sent: u64, answered: u64, version: u64, value: u64) -> Access {

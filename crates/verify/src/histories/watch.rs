@@ -87,12 +87,16 @@ impl Selection {
     }
 }
 
-/// What one watcher saw, over all the watches that it opened one after the other, each from where the last one ended.
+/// What one watcher saw since a list, over all the watches that it opened one after the other, each from where the last one ended.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Seen {
     /// What it asked for.
     pub selection: Selection,
+    /// The revision from which it was told before this list that the history is gone; nothing if it begins here.
+    pub expired_at: Option<u64>,
+    /// Whether it saw all there was to see; if not, it was told in the end that the history is gone.
+    pub is_whole: bool,
     /// The revision of the list that it began with.
     pub from: u64,
     /// The list.
@@ -101,13 +105,27 @@ pub struct Seen {
     pub changes: Vec<Change>,
 }
 
-/// Checks what a watcher saw against `all`: every change since before the watcher began, in order, as the one watcher saw it
+impl Seen {
+    /// How far it has come.
+    #[must_use]
+    pub fn last(&self) -> u64 {
+        self.changes.last().map_or(self.from, |change| change.version)
+    }
+}
+
+/// Checks what a watcher saw against `truth`: every change since before the watcher began, in order, as the one watcher saw it
 /// that asked for everything and met no fault.
 ///
 /// # Errors
 ///
 /// The promise that is broken, and where.
-pub fn judge(all: &[Change], seen: &Seen) -> Result<(), String> {
+pub fn judge(truth: &Seen, seen: &Seen) -> Result<(), String> {
+    if seen.expired_at.is_some_and(|expired| seen.from <= expired) {
+        return Err(format!("resumable: the history is gone at {:?}, but nothing came after it", seen.from));
+    }
+    judge_list(truth, seen)?;
+    let all = &truth.changes;
+    let until = if seen.is_whole { u64::MAX } else { seen.last() };
     let mut last = seen.from;
     for change in &seen.changes {
         let (kind, version) = (change.kind, change.version);
@@ -124,7 +142,10 @@ pub fn judge(all: &[Change], seen: &Seen) -> Result<(), String> {
     // What had to be shown: the selected part of everything, with objects that begin or cease to match.
     let mut wanted = Vec::new();
     let mut state = seen.state.clone();
-    for change in all.iter().filter(|change| change.kind != Kind::Bookmark && change.version > seen.from) {
+    let due = |change: &&Change| {
+        change.kind != Kind::Bookmark && change.version > seen.from && change.version <= until
+    };
+    for change in all.iter().filter(due) {
         let matches = change.kind != Kind::Deleted && seen.selection.has(&change.object);
         let kind = match (state.contains_key(&change.name), matches) {
             (false, true) => Kind::Added,
@@ -173,4 +194,27 @@ pub fn judge(all: &[Change], seen: &Seen) -> Result<(), String> {
         }
         None => Ok(()),
     }
+}
+
+/// The list is what was there at its revision, no more and no less.
+fn judge_list(truth: &Seen, seen: &Seen) -> Result<(), String> {
+    let mut there = truth.state.clone();
+    for change in truth.changes.iter().take_while(|change| change.version <= seen.from) {
+        match change.kind {
+            Kind::Bookmark => {}
+            Kind::Deleted => _ = there.remove(&change.name),
+            Kind::Added | Kind::Modified => _ = there.insert(change.name.clone(), change.object.clone()),
+        }
+    }
+    there.retain(|_, object| seen.selection.has(object));
+    // An item of a list does not say of what kind it is.
+    let told = |objects: &BTreeMap<String, Value>| {
+        let parts = |object: &Value| (object["metadata"].clone(), object["data"].clone());
+        objects.iter().map(|(name, object)| (name.clone(), parts(object))).collect::<BTreeMap<_, _>>()
+    };
+    let (there, listed) = (told(&there), told(&seen.state));
+    if there == listed {
+        return Ok(());
+    }
+    Err(format!("listed: at {} there was {there:?}, but {listed:?} is shown", seen.from))
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Rule, Verb};
 use kube::Client;
-use verify::histories::{self, Scene, judge, linearizable};
+use verify::histories::{self, Gaps, Recorded, Scene, judge, linearizable};
 
 /// A client over the socket, as the user of a token.
 fn client(url: &str, token: &str) -> Client {
@@ -38,14 +38,46 @@ async fn watches_keep_their_promises_under_faults_and_many_writers() {
         let listener = server.listen("127.0.0.1:0").await.unwrap();
         let url = listener.url();
         let scene = Scene::new(client(&url, "s"), client(&url, "f"), "default", seed);
-        let (all, seen, resumed) = histories::record(&scene).await.unwrap();
-        assert!(all.len() > 150 && resumed > 10, "{} changes, {resumed} resumed", all.len());
-        for seen in &seen {
-            judge(&all, seen).unwrap_or_else(|why| panic!("seed {seed}, {:?}: {why}", seen.selection));
-        }
-        let bookmarks = seen.iter().flat_map(|seen| &seen.changes);
+        let recorded = histories::record(&scene).await.unwrap();
+        judge_all(&recorded, seed);
+        assert_eq!(recorded.expired(), 0, "no history is lost");
+        let bookmarks = recorded.seen.iter().flat_map(|seen| &seen.changes);
         let bookmarks = bookmarks.filter(|change| change.kind == histories::Kind::Bookmark).count();
         assert!(bookmarks > 0, "there were bookmarks to go on from");
+    }
+}
+
+fn judge_all(recorded: &Recorded, seed: u64) {
+    let Recorded { truth, seen, resumed, .. } = recorded;
+    let changes = truth.changes.len();
+    assert!(changes > 150 && *resumed > 10, "{changes} changes, {resumed} resumed");
+    for seen in seen {
+        judge(truth, seen).unwrap_or_else(|why| panic!("seed {seed}, {:?}: {why}", seen.selection));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_history_that_is_gone_costs_its_watchers_a_list_and_nothing_else() {
+    for seed in 1..=3 {
+        let compact = Rule::new(Match::any().user("compactor"), Fault::Compact);
+        let server = EmbeddedApiServer::builder()
+            .seed(seed)
+            .token("sound", "s")
+            .token("faulty", "f")
+            .token("compactor", "c")
+            .bookmark_interval(Duration::from_millis(3))
+            .faults(faults(seed).rule(compact))
+            .build();
+        let listener = server.listen("127.0.0.1:0").await.unwrap();
+        let url = listener.url();
+        let mut scene = Scene::new(client(&url, "s"), client(&url, "f"), "default", seed);
+        scene.writes = 25;
+        let compactor = client(&url, "c");
+        scene.gaps = Some(Gaps { count: 3, faults: server.faults(), away: "faulty", compactor });
+        let recorded = histories::record(&scene).await.unwrap();
+        judge_all(&recorded, seed);
+        // Whoever is not back before the next gap begins is told once of both.
+        assert!(recorded.expired() >= 5, "{} were told so", recorded.expired());
     }
 }
 

@@ -67,10 +67,12 @@ async fn the_real_servers_watches_and_objects_keep_the_same_promises() {
     namespaces.create(&Default::default(), &namespace).await.unwrap();
     let proxy = FaultProxy::builder().user("faulty", "f", admin.clone()).faults(faults(1)).build();
     let scene = Scene::new(admin.clone(), proxy.client_as("faulty"), "histories", 1);
-    let (all, seen, resumed) = histories::record(&scene).await.unwrap();
-    assert!(all.len() > 150 && resumed > 10, "{} changes, {resumed} resumed", all.len());
-    for seen in &seen {
-        judge(&all, seen).unwrap_or_else(|why| panic!("{:?}: {why}", seen.selection));
+    let recorded = histories::record(&scene).await.unwrap();
+    let changes = recorded.truth.changes.len();
+    assert!(changes > 150 && recorded.resumed > 10, "{changes} changes, {} resumed", recorded.resumed);
+    assert_eq!(recorded.expired(), 0, "no history is lost");
+    for seen in &recorded.seen {
+        judge(&recorded.truth, seen).unwrap_or_else(|why| panic!("{:?}: {why}", seen.selection));
     }
     let (first, history) = histories::race(&scene).await.unwrap();
     linearizable(first, &history).unwrap();
