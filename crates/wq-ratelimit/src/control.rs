@@ -130,15 +130,17 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         discarded.append(&mut self.limiter.take_discarded());
         let counts = self.rules.retry_limit.is_some();
         let Some(until) = now.checked_add(delay) else { return When::After(delay) };
+        // The mark is taken from it, and may be all that knows.
+        let before = self.parked.attempts(item).unwrap_or(0);
         if !delay.is_zero() {
-            self.windows.begin(item, until, until, now, discarded);
+            self.windows.begin(item, until, until, before, now, discarded);
             self.limiter.keep_until(item, until, now);
             return When::At(until);
         }
         // What waits already is replaced by an outcome; an add without a wait leaves it, and its back-off.
         let until = self.windows.open(item, now).filter(|_| by != By::Finish).unwrap_or(now);
         if counts {
-            self.windows.begin(item, until, now, now, discarded);
+            self.windows.begin(item, until, now, before, now, discarded);
         } else if by == By::Finish {
             self.windows.close(item, discarded);
         }

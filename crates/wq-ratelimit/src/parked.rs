@@ -79,6 +79,7 @@ impl<T: Hash + Eq + Clone, O: Default, S: BuildHasher> Parked<T, O, S> {
     }
 
     /// The attempts that it was parked with.
+    #[inline]
     pub(crate) fn attempts(&self, item: &T) -> Option<u32> {
         self.marks.get(item).map(|mark| mark.attempts)
     }

@@ -102,20 +102,23 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
         self.held.get(item).map_or(0, |window| window.attempts)
     }
 
-    /// An attempt has opened the item's window. Items that are no longer needed go to `discarded`.
+    /// An attempt has opened the item's window, after so many as are known elsewhere. Items that are no longer needed go to
+    /// `discarded`.
     pub(crate) fn begin(
         &mut self,
         item: &T,
         until: Instant,
         counts_from: Instant,
+        before: u32,
         now: Instant,
         discarded: &mut Vec<T>,
     ) {
         self.opened = self.opened.wrapping_add(1);
         self.ends += 1;
-        let mut window = Window { until, counts_from, attempts: 1, opened: self.opened };
+        let attempts = before.saturating_add(1);
+        let mut window = Window { until, counts_from, attempts, opened: self.opened };
         if let Some(held) = self.held.get_mut(item) {
-            window.attempts = held.attempts.saturating_add(1);
+            window.attempts = held.attempts.max(before).saturating_add(1);
             *held = window;
             return;
         }
@@ -206,7 +209,7 @@ mod tests {
         let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
         let end = start + SECOND;
         let mut windows = Windows::new(DefaultHasher::default(), Duration::ZERO);
-        windows.begin(&1, end, end, start, &mut discarded);
+        windows.begin(&1, end, end, 0, start, &mut discarded);
         assert_eq!(windows.open(&1, start), Some(end));
         assert_eq!(windows.open(&1, end), None);
         assert_eq!(windows.early(&1, start).map(|window| window.until), Some(end));
@@ -227,7 +230,7 @@ mod tests {
             let now = start + Duration::from_millis(u64::from(n));
             {
                 let until = now + Duration::from_millis(10);
-                windows.begin(&n, until, until, now, &mut discarded)
+                windows.begin(&n, until, until, 0, now, &mut discarded)
             };
             assert!(windows.len() <= SMALL + 1);
         }
@@ -239,7 +242,7 @@ mod tests {
         let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
         let mut windows = Windows::new(DefaultHasher::default(), SECOND);
         let burst = |windows: &mut Windows<u32, DefaultHasher>, discarded: &mut Vec<u32>| {
-            (0..100_000).for_each(|n| windows.begin(&n, start + SECOND, start, start, discarded));
+            (0..100_000).for_each(|n| windows.begin(&n, start + SECOND, start, 0, start, discarded));
             assert!(windows.held.capacity() >= 100_000);
         };
         burst(&mut windows, &mut discarded);
@@ -257,7 +260,7 @@ mod tests {
         let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
         let mut windows = Windows::new(DefaultHasher::default(), SECOND);
         let many = u32::try_from(super::MANY).unwrap() * 2 + 1;
-        (0..many).for_each(|n| windows.begin(&n, start, start, start, &mut discarded));
+        (0..many).for_each(|n| windows.begin(&n, start, start, 0, start, &mut discarded));
         let Remembered { items, expired, evicted, .. } = windows.remembered();
         assert!(evicted > 0);
         assert_eq!((expired, items as u64 + evicted), (0, u64::from(many)));
@@ -267,12 +270,12 @@ mod tests {
     fn attempts_are_known_while_their_window_lingers() {
         let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
         let mut windows = Windows::new(DefaultHasher::default(), SECOND * 10);
-        windows.begin(&0_u32, start, start, start, &mut discarded);
-        windows.begin(&0, start, start, start, &mut discarded);
+        windows.begin(&0_u32, start, start, 0, start, &mut discarded);
+        windows.begin(&0, start, start, 0, start, &mut discarded);
         let mut at = |after: u32, windows: &mut Windows<u32, DefaultHasher>| {
             let now = start + SECOND * after;
             let items = after * 1000 + 1..after * 1000 + 200;
-            items.for_each(|item| windows.begin(&item, now, now, now, &mut discarded));
+            items.for_each(|item| windows.begin(&item, now, now, 0, now, &mut discarded));
             windows.attempts(&0)
         };
         assert_eq!((at(9, &mut windows), at(10, &mut windows)), (2, 0));

@@ -87,6 +87,38 @@ fn an_item_that_has_come_back_has_one_attempt_also_after_a_dropped_guard() {
     assert_eq!(queue.parked(), [1]);
 }
 
+/// By then nobody else knows how often it has failed.
+#[test]
+fn attempts_count_on_after_any_time_of_being_parked() {
+    let timer = ManualTimer::new();
+    let second = Duration::from_secs(1);
+    let limiter = ExponentialBackoff::new(second, second * 100).unwrap();
+    let queue: Queue =
+        RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).retry_limit(4).build().unwrap();
+    let fail = |item, outcome| {
+        queue.add(item);
+        queue.try_get().unwrap().finish(outcome);
+        timer.advance(second * 100);
+        queue.move_due();
+        queue.remove(&item);
+    };
+    for outcome in [Outcome::Retry, Outcome::Retry, Outcome::Park] {
+        fail(1, outcome);
+    }
+    for item in 100..400 {
+        fail(item, Outcome::Retry);
+    }
+    assert!(queue.remembered_backoffs().expired > 0 && queue.remembered().expired > 0);
+    assert_eq!((queue.parked(), queue.num_requeues(&1)), (vec![1], 2));
+    fail(1, Outcome::Retry);
+    assert_eq!(queue.num_requeues(&1), 3);
+    queue.add_rate_limited(1);
+    assert_eq!(queue.num_requeues(&1), 4);
+    queue.cancel(&1);
+    fail(1, Outcome::Retry);
+    assert_eq!(queue.parked(), [1], "it has had four retries");
+}
+
 #[test]
 fn what_is_remembered_of_backing_off_and_of_parked_items_is_counted() {
     let (queue, timer) = parked();
