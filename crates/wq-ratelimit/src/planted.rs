@@ -41,6 +41,7 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("early-attempt-runs-at-once", "an attempt that an event brought about before its time has no back-off"),
     ("forget-leaves-window", "a forgotten item is still taken to be backing off"),
     ("cancel-leaves-window", "an item whose retry was cancelled is still taken to be backing off"),
+    ("refused-retry-takes-back", "a retry after shutdown is refused, and the one from before is gone too"),
     ("rejected-add-counts", "a retry after shutdown counts an attempt and takes a token"),
     ("one-retry-too-many", "an item is parked one retry late"),
     ("parked-loses-order", "an item that was parked comes back without its order"),

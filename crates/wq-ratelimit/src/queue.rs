@@ -269,6 +269,7 @@ where
                 self.park(item, self.with_taken_back(held, order()));
                 return None;
             }
+            Outcome::RetryAfter(_) if self.refuses() => return Some(Scheduled::ShutDown),
             Outcome::RetryAfter(delay) => {
                 let now = self.queue.now();
                 let deadline = now.checked_add(delay);
@@ -342,9 +343,14 @@ where
         answer
     }
 
+    /// Whether a retry would be refused: it counts nothing then, and takes the place of nothing.
+    fn refuses(&self) -> bool {
+        self.queue.is_shutting_down() && !planted("refused-retry-takes-back")
+    }
+
     /// Counts an attempt that failed, and says when the item runs again. `None`: the queue is shut down.
     fn when(&self, item: &T, ask: Ask, by: By) -> Option<When> {
-        if self.queue.is_shutting_down() && !planted("rejected-add-counts") {
+        if self.refuses() && !planted("rejected-add-counts") {
             return None;
         }
         let now = self.queue.now();

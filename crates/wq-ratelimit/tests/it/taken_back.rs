@@ -4,7 +4,7 @@
 use std::time::Duration;
 use wq_priority::{GroupId, Order, Priority};
 use wq_ratelimit::{
-    Builder, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
+    Builder, Class, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
     RateLimitingQueue, Scheduled, Timer,
 };
 
@@ -57,6 +57,28 @@ fn the_end_of_the_attempts_takes_the_waiting_retry_with_it() {
             guard.finish(outcome);
             assert_eq!((queue.len(), queue.delayed_len()), (0, 0), "{outcome:?} after {wait:?}");
             assert_eq!(queue.is_parked(&1), outcome == Outcome::Park);
+        }
+    }
+}
+
+/// What was accepted before is handed out, unless the outcome says that there is nothing more to do.
+#[test]
+fn a_retry_that_is_refused_replaces_nothing() {
+    let (_, timer) = builder();
+    let retries = [Outcome::Retry, Outcome::RetryAfter(ms(0)), Outcome::RetryAs(Class::new("slow"))];
+    for outcome in LAST.into_iter().chain(retries).chain(hours(&timer)) {
+        let (builder, timer) = builder();
+        let queue = event_before_retry(builder);
+        let guard = queue.try_get().unwrap();
+        timer.advance(ms(5));
+        queue.move_due(); // The retry from before: behind this attempt.
+        assert_eq!(queue.shutdown(), []);
+        let scheduled = guard.finish(outcome);
+        if LAST.contains(&outcome) {
+            assert_eq!((scheduled, queue.len()), (None, 0), "{outcome:?}");
+        } else {
+            assert_eq!((scheduled, queue.len()), (Some(Scheduled::ShutDown), 1), "{outcome:?}");
+            assert_eq!(queue.num_requeues(&1), 1, "{outcome:?}");
         }
     }
 }

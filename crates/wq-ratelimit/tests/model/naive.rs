@@ -180,6 +180,9 @@ impl Naive {
     }
 
     pub(crate) fn retry_after(&mut self, item: u8, at: u64) {
+        if self.is_down {
+            return;
+        }
         self.take_back(item);
         self.add_later(item, at, true);
     }
