@@ -24,7 +24,7 @@ where
     /// # Panics
     ///
     /// If `Hash` or `Eq` of the item panics; with [`DuringBackoff::Clear`](crate::DuringBackoff::Clear) also if the limiter
-    /// does, or `Clone` of the item: nothing is added then.
+    /// does, or `Clone` of the item: nothing is added then, and what was parked is so still.
     #[doc(alias = "Add")]
     #[inline]
     pub fn add(&self, item: T) -> Added {

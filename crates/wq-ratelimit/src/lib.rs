@@ -9,6 +9,7 @@ mod forward;
 mod get;
 mod control;
 mod parked;
+mod unparked;
 mod windows;
 mod limiter;
 mod class;

@@ -8,6 +8,7 @@ use crate::parked::{Mark, MarkId};
 use crate::planted::planted;
 use crate::platform::{AtomicU64, Mutex};
 use crate::remembered::Remembered;
+use crate::unparked::Unparked;
 use hashbrown::HashSet;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
@@ -215,7 +216,7 @@ where
     ///
     /// # Panics
     ///
-    /// If `Hash` or `Eq` of the item, the limiter or the backlog panics.
+    /// If `Hash`, `Eq` or `Clone` of the item, the limiter or the backlog panics: it is parked still, or added.
     pub fn release(&self, item: &T) -> bool {
         if self.is_shutting_down() {
             return false;
@@ -223,11 +224,11 @@ where
         let Some(id) = self.inner.parked_id(item) else { return false };
         let released = self.inner.controlled(|control, discarded| control.release(item, id, discarded));
         let Some(mark) = released else { return false };
-        let order = if planted("parked-loses-order") { B::Order::default() } else { mark.order.clone() };
+        let mut unparked = Unparked { inner: &*self.inner, item, mark: Some(mark) };
+        let order = unparked.mark.as_ref().filter(|_| !planted("parked-loses-order"));
+        let order = order.map_or_else(B::Order::default, |mark| mark.order.clone());
         let is_accepted = self.inner.queue.add_with(item.clone(), order).is_accepted();
-        if !is_accepted {
-            self.inner.park_again(item, mark); // The queue was shut down in between.
-        }
+        unparked.ends(is_accepted);
         is_accepted
     }
 }
@@ -436,15 +437,14 @@ where
         }
         let now = self.queue.now();
         let (policy, mark) = self.controlled(|control, discarded| control.event(&item, now, discarded));
-        let mark = mark.map(|mark| (item.clone(), mark));
+        let unparked = mark.map(|mark| Unparked { inner: self, item: &item, mark: Some(mark) });
+        let unparked = unparked.map(Unparked::with_its_own);
         let added = match policy {
             None => self.queue.add_with(item, order),
             Some(policy) => self.queue.add_by(policy, item, order),
         };
-        if let Some((item, mark)) = mark
-            && !added.is_accepted()
-        {
-            self.park_again(&item, mark); // The queue was shut down in between.
+        if let Some(mut unparked) = unparked {
+            unparked.ends(added.is_accepted());
         }
         added
     }

@@ -8,6 +8,7 @@ mod extremes;
 mod finish;
 mod limiters;
 mod metrics;
+mod panics;
 mod parking;
 mod recorded;
 mod remembering;

@@ -1,0 +1,75 @@
+//! `Unparked`: what sees to it that an item on its way back from being parked is not lost.
+
+use crate::limiter::RateLimiter;
+use crate::parked::Mark;
+use crate::queue::Inner;
+use std::borrow::Borrow;
+use std::hash::{BuildHasher, Hash};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use wq_delay::Backlog;
+
+/// An item that is parked no longer, and not yet added. It is parked again if it is not: the queue was shut down in between, or
+/// the add panics.
+pub(crate) struct Unparked<'q, I, T, L, B, S>
+where
+    I: Borrow<T>,
+    T: Hash + Eq + Clone,
+    L: RateLimiter<T>,
+    B: Backlog,
+    S: BuildHasher,
+{
+    pub(crate) inner: &'q Inner<T, L, B, S>,
+    pub(crate) item: I,
+    pub(crate) mark: Option<Mark<B::Order>>,
+}
+
+impl<'q, T, L, B, S> Unparked<'q, &T, T, L, B, S>
+where
+    T: Hash + Eq + Clone,
+    L: RateLimiter<T>,
+    B: Backlog,
+    S: BuildHasher,
+{
+    /// Whatever becomes of the one it was made with.
+    pub(crate) fn with_its_own(mut self) -> Unparked<'q, T, T, L, B, S> {
+        let item = self.item.clone();
+        Unparked { inner: self.inner, item, mark: self.mark.take() }
+    }
+}
+
+impl<I, T, L, B, S> Unparked<'_, I, T, L, B, S>
+where
+    I: Borrow<T>,
+    T: Hash + Eq + Clone,
+    L: RateLimiter<T>,
+    B: Backlog,
+    S: BuildHasher,
+{
+    pub(crate) fn ends(&mut self, is_accepted: bool) {
+        let mark = self.mark.take();
+        if let Some(mark) = mark.filter(|_| !is_accepted) {
+            self.inner.park_again(self.item.borrow(), mark);
+        }
+    }
+}
+
+impl<I, T, L, B, S> Drop for Unparked<'_, I, T, L, B, S>
+where
+    I: Borrow<T>,
+    T: Hash + Eq + Clone,
+    L: RateLimiter<T>,
+    B: Backlog,
+    S: BuildHasher,
+{
+    fn drop(&mut self) {
+        if self.mark.is_none() {
+            return;
+        }
+        // A second panic would end the program.
+        let _ = catch_unwind(AssertUnwindSafe(|| {
+            // A waker may have panicked after the add.
+            let is_added = self.inner.queue.holds(self.item.borrow());
+            self.ends(is_added);
+        }));
+    }
+}
