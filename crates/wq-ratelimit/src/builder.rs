@@ -68,7 +68,9 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
     /// [`forget`](RateLimitingQueue::forget) give all retries back. No limit by default; with 0 the first failure parks.
     ///
     /// The queue counts by itself, so that a limiter that does not, as a [`TokenBucket`](crate::TokenBucket), will do. It
-    /// remembers a count for at least ten minutes after its back-off is over, and a limiter that counts may for longer.
+    /// remembers a count for at least ten minutes after its back-off is over, and a limiter that counts may for longer. Of more
+    /// than 262 144 items at a time it remembers those that failed last, at least the half of that number:
+    /// [`remembered_backoffs`](RateLimitingQueue::remembered_backoffs) counts the others.
     pub fn retry_limit(mut self, retries: u32) -> Self {
         self.rules.retry_limit = Some(retries);
         self
@@ -104,6 +106,20 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
     /// items. Unbounded by default.
     pub fn capacity(mut self, capacity: usize) -> Self {
         self.queue = self.queue.capacity(capacity);
+        self
+    }
+
+    /// How many items that are done the queue keeps, to make the clones that it hands out from them, as
+    /// [`wq_delay::Builder::spares`]. None by default.
+    pub fn spares(mut self, spares: usize) -> Self {
+        self.queue = self.queue.spares(spares);
+        self
+    }
+
+    /// Makes room for so many delayed items when the queue is built, retries among them, and keeps it, as
+    /// [`wq_delay::Builder::reserve_delayed`]. None by default.
+    pub fn reserve_delayed(mut self, items: usize) -> Self {
+        self.queue = self.queue.reserve_delayed(items);
         self
     }
 

@@ -6,8 +6,8 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
 use wq_delay::{
-    AddWait, Added, AddedAll, Backlog, Counts, Drained, Gauges, NotDrained, Phase, QueueReader, Rejected,
-    Scheduled, Snapshot, Survey,
+    AddWait, Added, AddedAll, Backlog, Counts, Debounce, Drained, Gauges, NotDrained, Phase, QueueReader,
+    Rejected, Scheduled, Snapshot, Survey,
 };
 
 impl<T, L, B, S> RateLimitingQueue<T, L, B, S>
@@ -205,6 +205,25 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     /// If `Hash` or `Eq` of the item, or the backlog, panics.
     pub fn add_at_with(&self, item: T, deadline: Instant, order: B::Order) -> Scheduled {
         self.inner.queue.add_at_with(item, deadline, order)
+    }
+
+    /// Adds an item once it has been quiet, as [`wq_delay::DelayingQueue::add_debounced`]. Counts no attempt. One that is
+    /// backing off comes at the end of its back-off at the latest, or earlier.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn add_debounced(&self, item: T, debounce: Debounce) -> Scheduled {
+        self.inner.queue.add_debounced(item, debounce)
+    }
+
+    /// As [`add_debounced`](Self::add_debounced), with an order for the backlog.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item, or the backlog, panics.
+    pub fn add_debounced_with(&self, item: T, debounce: Debounce, order: B::Order) -> Scheduled {
+        self.inner.queue.add_debounced_with(item, debounce, order)
     }
 
     /// Takes a delayed item out: it does not come out at its deadline, and backs off no longer. Its attempts stay counted.

@@ -6,6 +6,7 @@ mod contract;
 mod defects;
 mod extremes;
 mod finish;
+mod forwards;
 mod limiters;
 mod metrics;
 mod panics;

@@ -1,0 +1,66 @@
+//! Verbs and settings of the queues below, which mean the same here.
+
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
+use std::time::Duration;
+use wq_priority::{Order, Priority};
+use wq_ratelimit::{Debounce, ManualTimer, Outcome, RateLimitingQueue, Scheduled, controller_default};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+#[test]
+fn debounced_adds_come_after_a_quiet_period_and_count_nothing() {
+    let timer = ManualTimer::new();
+    let queue = RateLimitingQueue::builder()
+        .limiter(controller_default::<u32>())
+        .backlog(Priority::new())
+        .timer(timer.clone())
+        .build()
+        .unwrap();
+    let debounce = Debounce::new(SECOND, SECOND * 5).unwrap();
+    assert_eq!(queue.add_debounced(1, debounce), Scheduled::Delayed);
+    for _ in 0..3 {
+        timer.advance(SECOND / 2);
+        assert!(queue.add_debounced_with(1, debounce, Order::priority(7)).is_accepted());
+    }
+    assert!(queue.try_get().is_err());
+    timer.advance(SECOND);
+    let guard = queue.try_get().unwrap();
+    assert_eq!((guard.order().priority, guard.num_requeues()), (7, 0));
+    guard.finish(Outcome::Success);
+    assert!(queue.try_get().is_err(), "one run for all of them");
+}
+
+static REUSED: AtomicU32 = AtomicU32::new(0);
+
+#[derive(Debug, Hash, PartialEq, Eq)]
+struct Reusable(u32);
+
+impl Clone for Reusable {
+    fn clone(&self) -> Self {
+        Self(self.0)
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        REUSED.fetch_add(1, SeqCst);
+        self.0 = other.0;
+    }
+}
+
+#[test]
+fn spares_are_kept_for_the_clones_of_hand_outs() {
+    for (spares, reused) in [(0, 0), (4, 9)] {
+        REUSED.store(0, SeqCst);
+        let queue = RateLimitingQueue::builder()
+            .limiter(controller_default())
+            .spares(spares)
+            .timer(ManualTimer::new())
+            .build()
+            .unwrap();
+        for item in 0..10 {
+            queue.add(Reusable(item));
+            queue.try_get().unwrap().finish(Outcome::Success);
+        }
+        assert_eq!(REUSED.load(SeqCst), reused, "of {spares}");
+    }
+}
