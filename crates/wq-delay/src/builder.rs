@@ -1,5 +1,6 @@
 //! `Builder`: everything that is settled before a delaying queue exists.
 
+use crate::heap::DelayHeap;
 use crate::queue::{DelayingQueue, ImmediateAdd};
 use crate::shared::{Settings, Shared};
 use crate::timer::Timer;
@@ -99,7 +100,8 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
     }
 
     /// Makes room for so many delayed items when the queue is built, and keeps it, so that no add has to make some: an add
-    /// that does can take milliseconds when there are millions. None by default.
+    /// that does can take milliseconds when there are millions. None by default, and at most
+    /// [`BuildError::MOST_RESERVED`].
     pub fn reserve_delayed(mut self, items: usize) -> Self {
         self.reserve_delayed = items;
         self
@@ -129,7 +131,8 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
     /// # Errors
     ///
     /// [`BuildError`] names the setting at fault: no timer, or one that cannot wake tasks
-    /// ([`ThreadTimer`](crate::ThreadTimer)), with which an async get could sleep past a deadline.
+    /// ([`ThreadTimer`](crate::ThreadTimer)), with which an async get could sleep past a deadline; more room to reserve than there
+    /// can be.
     pub fn build(self) -> Result<DelayingQueue<T, B, S>, BuildError> {
         self.check_wakes_tasks()?;
         self.finish(true, build_core)
@@ -163,6 +166,11 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         let Self { core, timer, observer, second_add, immediate_add, drain_awaits_delayed, reserve_delayed } =
             self;
         let timer = timer.ok_or(BuildError::NoTimer)?;
+        if reserve_delayed > BuildError::MOST_RESERVED {
+            return Err(BuildError::TooMuchReserved { items: reserve_delayed });
+        }
+        let heap = DelayHeap::with_room(reserve_delayed);
+        let heap = heap.ok_or(BuildError::NoMemoryToReserve { items: reserve_delayed })?;
         let (core, observer) = build_core(core, observer).map_err(BuildError::Core)?;
         let settings = Settings {
             timer,
@@ -171,7 +179,7 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
             immediate_add,
             drain_awaits_delayed,
             tasks_keep_time,
-            reserve_delayed,
+            heap,
         };
         Ok(DelayingQueue { core, shared: Arc::new(Shared::new(settings)) })
     }
@@ -207,8 +215,23 @@ pub enum BuildError {
         /// The timer, as its `Debug` has it.
         timer: String,
     },
+    /// Room for more delayed items is to be reserved than a queue can be asked for.
+    TooMuchReserved {
+        /// As given to [`reserve_delayed`](Builder::reserve_delayed).
+        items: usize,
+    },
+    /// There is no memory for so many delayed items.
+    NoMemoryToReserve {
+        /// As given to [`reserve_delayed`](Builder::reserve_delayed).
+        items: usize,
+    },
     /// A setting of the core queue.
     Core(wq_core::BuildError),
+}
+
+impl BuildError {
+    /// Room can be [reserved](Builder::reserve_delayed) for so many delayed items at most: the half of those that a queue can hold.
+    pub const MOST_RESERVED: usize = 1 << 31;
 }
 
 impl fmt::Display for BuildError {
@@ -222,6 +245,15 @@ impl fmt::Display for BuildError {
                 "timer is {timer}, which cannot wake tasks; use build_blocking if only threads get from the queue, \
                  or another timer, for example TokioTimer (feature tokio)"
             ),
+            Self::TooMuchReserved { items } => write!(
+                f,
+                "reserve_delayed is {items} but must be at most {}; more room is made when it is needed",
+                Self::MOST_RESERVED
+            ),
+            Self::NoMemoryToReserve { items } => write!(
+                f,
+                "reserve_delayed is {items}, and there is no memory for so many; more room is made when it is needed"
+            ),
             Self::Core(error) => error.fmt(f),
         }
     }
@@ -231,7 +263,10 @@ impl Error for BuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Core(error) => Some(error),
-            Self::NoTimer | Self::TimerCannotWakeTasks { .. } => None,
+            Self::NoTimer
+            | Self::TimerCannotWakeTasks { .. }
+            | Self::TooMuchReserved { .. }
+            | Self::NoMemoryToReserve { .. } => None,
         }
     }
 }

@@ -113,21 +113,25 @@ pub(crate) struct DelayHeap<T, O> {
 }
 
 impl<T, O> DelayHeap<T, O> {
-    /// With room for so many items.
-    pub(crate) fn with_capacity(reserved: usize) -> Self {
-        let nodes = Nodes::with_capacity(reserved);
+    /// With room for so many items, if there is memory for that.
+    pub(crate) fn with_room(reserved: usize) -> Option<Self> {
+        let nodes = Nodes::try_with_capacity(reserved)?;
         let reserved = nodes.capacity(); // Whole families: a little more than was asked for.
-        Self {
+        let (mut slots, mut places, mut table) = (Vec::new(), Vec::new(), HashTable::new());
+        slots.try_reserve_exact(reserved).ok()?;
+        places.try_reserve_exact(reserved).ok()?;
+        table.try_reserve(reserved, |_| 0).ok()?; // There is nothing in it to hash.
+        Some(Self {
             nodes,
-            slots: Vec::with_capacity(reserved),
-            places: Vec::with_capacity(reserved),
+            slots,
+            places,
             first_free: NONE,
-            table: HashTable::with_capacity(reserved),
+            table,
             next_sequence: 0,
             came: 0,
             passed: 0,
             reserved,
-        }
+        })
     }
 
     pub(crate) fn len(&self) -> usize {

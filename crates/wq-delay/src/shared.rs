@@ -64,7 +64,7 @@ pub(crate) struct Drainers {
 }
 
 impl<T, B: Backlog> Shared<T, B> {
-    pub(crate) fn new(settings: Settings) -> Self {
+    pub(crate) fn new(settings: Settings<T, B>) -> Self {
         let Settings {
             timer,
             observer,
@@ -72,11 +72,11 @@ impl<T, B: Backlog> Shared<T, B> {
             immediate_add,
             drain_awaits_delayed,
             tasks_keep_time,
-            reserve_delayed,
+            heap,
         } = settings;
         let line = TimeLine::starting(timer.now());
         let pending = Pending {
-            heap: DelayHeap::with_capacity(reserve_delayed),
+            heap,
             keepers: Timekeepers::default(),
             drainers: Drainers::default(),
             is_shut_down: false,
@@ -99,14 +99,15 @@ impl<T, B: Backlog> Shared<T, B> {
 }
 
 /// What the builder settles.
-pub(crate) struct Settings {
+pub(crate) struct Settings<T, B: Backlog> {
     pub(crate) timer: Box<dyn Timer>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) second_add: SecondAdd,
     pub(crate) immediate_add: ImmediateAdd,
     pub(crate) drain_awaits_delayed: bool,
     pub(crate) tasks_keep_time: bool,
-    pub(crate) reserve_delayed: usize,
+    /// With the room that it is to have.
+    pub(crate) heap: DelayHeap<T, B::Order>,
 }
 
 impl<T, B: Backlog> Shared<T, B> {

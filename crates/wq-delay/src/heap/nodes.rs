@@ -52,6 +52,13 @@ impl Nodes {
         Self { families: Vec::with_capacity(families_of(nodes)), len: 0 }
     }
 
+    /// As [`with_capacity`](Self::with_capacity), if there is memory.
+    pub(super) fn try_with_capacity(nodes: usize) -> Option<Self> {
+        let mut families = Vec::new();
+        families.try_reserve_exact(families_of(nodes)).ok()?;
+        Some(Self { families, len: 0 })
+    }
+
     pub(super) const fn len(&self) -> usize {
         self.len
     }

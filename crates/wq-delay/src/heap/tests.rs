@@ -82,7 +82,7 @@ fn check(heap: &Heap) {
 
 #[test]
 fn equal_deadlines_come_out_in_insertion_order() {
-    let mut heap = Heap::with_capacity(0);
+    let mut heap = Heap::with_room(0).unwrap();
     for item in 0..100 {
         insert(&mut heap, item, 5, SecondAdd::Earliest);
     }
@@ -92,7 +92,7 @@ fn equal_deadlines_come_out_in_insertion_order() {
 
 #[test]
 fn nothing_is_due_before_its_deadline() {
-    let mut heap = Heap::with_capacity(0);
+    let mut heap = Heap::with_room(0).unwrap();
     insert(&mut heap, 1, 10, SecondAdd::Earliest);
     assert_eq!(pop(&mut heap, 9), None);
     assert_eq!(pop(&mut heap, 10), Some((1, 10)));
@@ -100,7 +100,7 @@ fn nothing_is_due_before_its_deadline() {
 
 #[test]
 fn never_is_never_due() {
-    let mut heap = Heap::with_capacity(0);
+    let mut heap = Heap::with_room(0).unwrap();
     insert(&mut heap, 1, u64::MAX, SecondAdd::Earliest);
     assert_eq!(pop(&mut heap, u64::MAX), None);
     assert_eq!(heap.len(), 1);
@@ -116,7 +116,7 @@ fn a_second_add_moves_the_deadline_as_the_policy_says() {
         (SecondAdd::Replace, 5, 5),
         (SecondAdd::Replace, 15, 15),
     ] {
-        let mut heap = Heap::with_capacity(0);
+        let mut heap = Heap::with_room(0).unwrap();
         insert(&mut heap, 1, 10, policy);
         let inserted = insert(&mut heap, 1, second, policy);
         assert_eq!(inserted == Inserted::Kept, expected == 10, "{policy:?} {second}");
@@ -126,7 +126,7 @@ fn a_second_add_moves_the_deadline_as_the_policy_says() {
 
 #[test]
 fn sequence_numbers_that_run_out_are_renewed_in_order() {
-    let mut heap = Heap::with_capacity(0);
+    let mut heap = Heap::with_room(0).unwrap();
     heap.next_sequence = u32::MAX - 5;
     for item in 0..20 {
         insert(&mut heap, item, 7, SecondAdd::Earliest);
@@ -152,7 +152,7 @@ fn burst(heap: &mut Heap) -> usize {
 
 #[test]
 fn memory_of_a_single_peak_is_given_back() {
-    let mut heap = Heap::with_capacity(0);
+    let mut heap = Heap::with_room(0).unwrap();
     burst(&mut heap);
     for item in 0..1100 {
         insert(&mut heap, item, 1, SecondAdd::Earliest);
@@ -165,7 +165,7 @@ fn memory_of_a_single_peak_is_given_back() {
 #[test]
 fn memory_given_back_amid_a_batch_leaves_no_item_behind() {
     for waits in [0, 40] {
-        let mut heap = Heap::with_capacity(0);
+        let mut heap = Heap::with_room(0).unwrap();
         burst(&mut heap);
         // In low slots once the memory is given back.
         (0..waits).for_each(|item| _ = insert(&mut heap, 1_000_000 + item, 1 << 40, SecondAdd::Earliest));
@@ -183,7 +183,7 @@ fn memory_given_back_amid_a_batch_leaves_no_item_behind() {
 
 #[test]
 fn memory_that_burst_after_burst_needs_is_kept() {
-    let mut heap = Heap::with_capacity(0);
+    let mut heap = Heap::with_room(0).unwrap();
     let room = burst(&mut heap);
     for _ in 0..3 {
         assert!(heap.capacity() >= room);
@@ -193,7 +193,7 @@ fn memory_that_burst_after_burst_needs_is_kept() {
 
 #[test]
 fn take_all_hands_out_everything_in_order() {
-    let mut heap = Heap::with_capacity(0);
+    let mut heap = Heap::with_room(0).unwrap();
     for (item, deadline) in [(1, 30), (2, 10), (3, u64::MAX), (4, 10)] {
         insert(&mut heap, item, deadline, SecondAdd::Earliest);
     }
@@ -206,7 +206,7 @@ fn take_all_hands_out_everything_in_order() {
 
 #[test]
 fn room_that_was_reserved_is_kept() {
-    let mut heap = Heap::with_capacity(10_000);
+    let mut heap = Heap::with_room(10_000).unwrap();
     let room = heap.capacity();
     for item in 0..10_000 {
         insert(&mut heap, item, u64::from(item), SecondAdd::Earliest);
@@ -322,7 +322,7 @@ proptest! {
         ops in prop::collection::vec(op(), 0..150),
         policy in prop::sample::select(vec![SecondAdd::Earliest, SecondAdd::Latest, SecondAdd::Replace]),
     ) {
-        let mut heap = Heap::with_capacity(0);
+        let mut heap = Heap::with_room(0).unwrap();
         let mut sorted = Sorted::default();
         for op in ops {
             match op {

@@ -4,7 +4,9 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 use wq_priority::{Order, Priority};
-use wq_ratelimit::{Debounce, ManualTimer, Outcome, RateLimitingQueue, Scheduled, controller_default};
+use wq_ratelimit::{
+    BuildError, Debounce, ManualTimer, Outcome, RateLimitingQueue, Scheduled, controller_default,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -29,6 +31,15 @@ fn debounced_adds_come_after_a_quiet_period_and_count_nothing() {
     assert_eq!((guard.order().priority, guard.num_requeues()), (7, 0));
     guard.finish(Outcome::Success);
     assert!(queue.try_get().is_err(), "one run for all of them");
+}
+
+#[test]
+fn room_is_reserved_below() {
+    let builder =
+        || RateLimitingQueue::builder().limiter(controller_default::<u32>()).timer(ManualTimer::new());
+    assert!(builder().reserve_delayed(1000).build().is_ok());
+    let error = builder().reserve_delayed(usize::MAX).build().unwrap_err();
+    assert_eq!(error, BuildError::TooMuchReserved { items: usize::MAX });
 }
 
 static REUSED: AtomicU32 = AtomicU32::new(0);
