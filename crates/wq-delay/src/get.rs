@@ -97,7 +97,21 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     /// As [`get`](Self::get), blocking the thread. Blocking and async getters wait in one line.
     #[must_use = "dropping the guard says that the item is finished"]
+    #[inline(always)]
     pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>>
+    where
+        T: Clone,
+    {
+        // Nearly always there is one, and nothing to be made ready for a wait.
+        match self.try_get() {
+            Ok(guard) => Some(guard),
+            Err(_) => self.wait_blocking().map(ProcessingGuard::anew),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_blocking(&self) -> Option<ProcessingGuard<'_, T, B>>
     where
         T: Clone,
     {

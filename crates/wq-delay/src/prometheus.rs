@@ -199,6 +199,10 @@ struct Counting<O> {
 }
 
 impl<O: Observer> Observer for Counting<O> {
+    fn is_timed(&self) -> bool {
+        self.core.is_timed()
+    }
+
     fn added(&self, added: Added) {
         self.core.added(added);
     }
