@@ -13,10 +13,13 @@ use crate::record::{Record, StoredLease};
 use crate::store::{LeaseEvents, LeaseStore};
 use crate::version::Version;
 
+mod annotation;
+mod annotation_store;
 mod events;
 mod object;
 mod spec;
 
+pub use annotation_store::AnnotationStore;
 use object::{Form, ObjectStore};
 
 /// The record as a Lease has it.

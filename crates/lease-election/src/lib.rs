@@ -15,8 +15,11 @@ mod candidate;
 mod announcement;
 mod store;
 mod memory_store;
+mod multi_store;
 #[cfg(feature = "kube")]
 mod kube_store;
+#[cfg(feature = "contract")]
+pub mod contract;
 mod feed;
 mod driver;
 mod term;
@@ -36,12 +39,13 @@ pub use decide::{Step, decide};
 pub use elector::{LeaderElector, Outcome, StopHandle};
 pub use error::{ConfigError, StoreError};
 #[cfg(feature = "kube")]
-pub use kube_store::KubeLeaseStore;
+pub use kube_store::{AnnotationStore, KubeLeaseStore};
 pub use latency::Latency;
 pub use leadership::{Ending, Leadership, Lost, VerifyError};
 pub use liveness::{Liveness, NotLive};
 pub use loss::Loss;
 pub use memory_store::{Fault, MemoryLeaseStore, Verb};
+pub use multi_store::MultiStore;
 pub use observation::Observation;
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;

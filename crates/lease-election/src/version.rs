@@ -23,13 +23,34 @@ impl Version {
 }
 
 /// Compares two resource versions: decimal numbers of any length (Kubernetes 1.35, KEP-5504). `None` if one is not a number.
+///
+/// Those of a [`MultiStore`](crate::MultiStore) are two numbers joined by `+`: the greater one counts, then the smaller. One that has changed in either
+/// part is later, and between those of one part it stands where its greater part does.
 pub(crate) fn compare_resource_versions(a: &str, b: &str) -> Option<Ordering> {
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if !number(a) || !number(b) {
-        return None;
+    let (a, b) = (Numbers::of(a)?, Numbers::of(b)?);
+    Some(a.greater.cmp(&b.greater).then_with(|| a.smaller.cmp(&b.smaller)))
+}
+
+/// A number as text: by its length without leading zeros, then by its digits.
+type Number<'a> = (usize, &'a str);
+
+/// A resource version as one or two numbers.
+struct Numbers<'a> {
+    greater: Number<'a>,
+    smaller: Number<'a>,
+}
+
+impl<'a> Numbers<'a> {
+    fn of(text: &'a str) -> Option<Self> {
+        let number = |text: &'a str| {
+            let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+            let digits = text.trim_start_matches('0');
+            is_number.then_some((digits.len(), digits))
+        };
+        let (one, other) = text.split_once('+').unwrap_or((text, text));
+        let (one, other) = (number(one)?, number(other)?);
+        Some(Self { greater: one.max(other), smaller: one.min(other) })
     }
-    let (a, b) = (a.trim_start_matches('0'), b.trim_start_matches('0'));
-    Some(a.len().cmp(&b.len()).then_with(|| a.cmp(b)))
 }
 
 /// What a term is called: the Lease's uid and the resource version of the write that acquired it.
@@ -47,6 +68,18 @@ pub struct FenceToken {
     pub transitions: i32,
 }
 
+impl FenceToken {
+    /// The token as one number, for receivers that keep and compare numbers, as a column of a table: the resource version, of a
+    /// [`MultiStore`](crate::MultiStore)'s two the greater. `None` if it is none, or does not fit, which no known server hands out.
+    ///
+    /// Later terms of one API server have greater numbers.
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        let (length, digits) = Numbers::of(&self.resource_version)?.greater;
+        if length == 0 { Some(0) } else { digits.parse().ok() }
+    }
+}
+
 impl fmt::Display for FenceToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.uid, self.resource_version)
@@ -59,7 +92,7 @@ impl Ord for FenceToken {
         if planted("fence-by-transitions") {
             return self.transitions.cmp(&other.transitions);
         }
-        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = |text: &str| Numbers::of(text).is_some();
         compare_resource_versions(&self.resource_version, &other.resource_version)
             .unwrap_or_else(|| {
                 is_number(&other.resource_version)

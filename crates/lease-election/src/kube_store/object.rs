@@ -67,6 +67,10 @@ impl ObjectStore {
         &self.name
     }
 
+    pub(super) fn kind(&self) -> &str {
+        &self.resource.kind
+    }
+
     pub(super) fn record_events(&mut self, client: Client, component: &str) {
         self.events = Some(Recorder::new(client, &self.namespace, component, self.request_timeout));
     }

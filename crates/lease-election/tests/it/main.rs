@@ -5,6 +5,9 @@ mod cluster;
 mod handover;
 #[cfg(feature = "prometheus")]
 mod metrics;
+mod migration;
+#[cfg(feature = "contract")]
+mod stores;
 mod suspend;
 mod table;
 mod violations;

@@ -1,0 +1,369 @@
+//! Contract: what every [`LeaseStore`] must do, as a suite for those who implement one. It asks a store only through the trait.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::future::BoxFuture;
+
+use crate::clock::TokioClock;
+use crate::config::Config;
+use crate::elector::{LeaderElector, Outcome};
+use crate::error::StoreError;
+use crate::record::{Record, StoredLease};
+use crate::store::{LeaseEvent, LeaseEvents, LeaseStore};
+use crate::version::{Version, compare_resource_versions};
+
+/// A place for one Lease, without a Lease: what a factory makes for each rule of the suite.
+pub struct Place {
+    one: Arc<dyn LeaseStore>,
+    other: Arc<dyn LeaseStore>,
+    delete: Delete,
+}
+
+type Delete = Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>;
+
+impl Place {
+    /// Two stores of one Lease, as two processes would have them, and how an operator deletes that Lease.
+    pub fn new(
+        one: impl LeaseStore + 'static,
+        other: impl LeaseStore + 'static,
+        delete: impl Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
+    ) -> Self {
+        Self { one: Arc::new(one), other: Arc::new(other), delete: Box::new(delete) }
+    }
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Place").finish_non_exhaustive()
+    }
+}
+
+/// How long a watch may take to tell of a change.
+const TIMELY: Duration = Duration::from_secs(10);
+
+/// Asks a store for every rule that an election rests on; `make` is called once for each rule, and makes an empty place of its own each time.
+///
+/// A store that cannot watch (it answers every `watch` with an error) is asked for the rest. Runs under tokio's clock, paused or not.
+///
+/// # Panics
+/// At the first rule that is broken, with its name.
+///
+/// ```
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// use lease_election::MemoryLeaseStore;
+/// use lease_election::contract::{Place, check};
+///
+/// check(async || {
+///     let store = MemoryLeaseStore::new();
+///     let operator = store.clone();
+///     Place::new(store.client("one"), store.client("other"), move || {
+///         operator.delete();
+///         Box::pin(async {})
+///     })
+/// })
+/// .await;
+/// # }
+/// ```
+pub async fn check(make: impl AsyncFn() -> Place) {
+    nothing_is_there_until_it_is_created(make().await).await;
+    what_is_read_is_what_was_written(make().await).await;
+    a_second_create_is_refused(make().await).await;
+    an_update_is_conditional_on_the_version(make().await).await;
+    an_update_is_conditional_on_the_object(make().await).await;
+    of_two_writers_one_succeeds(make().await).await;
+    versions_rise(make().await).await;
+    what_is_deleted_is_gone(make().await).await;
+    a_dropped_call_does_no_harm(make().await).await;
+    if can_watch(make().await).await {
+        a_watch_tells_the_state_and_the_changes(make().await).await;
+        a_watch_tells_the_changes_after_a_version(make().await).await;
+        a_watch_of_nothing_tells_the_creation(make().await).await;
+        a_watch_tells_the_end(make().await).await;
+    }
+    a_lease_is_handed_over(make().await).await;
+}
+
+fn record(holder: &str, write: u32) -> Record {
+    Record {
+        holder: holder.to_owned(),
+        lease_duration_seconds: 15,
+        acquire_time: "2026-01-02T03:04:05.000006Z".parse().ok(),
+        renew_time: "2026-01-02T03:04:06.123456Z".parse().ok(),
+        leader_transitions: 3,
+        write_id: Some(format!("{holder}.{write}.0123456789abcdef")),
+        ..Record::default()
+    }
+}
+
+#[track_caller]
+fn must<T>(rule: &str, answer: Result<T, StoreError>) -> T {
+    answer.unwrap_or_else(|error| panic!("{rule}: {error}"))
+}
+
+async fn nothing_is_there_until_it_is_created(place: Place) {
+    let rule = "nothing is there until it is created";
+    assert_eq!(place.one.get().await, Ok(None), "{rule}");
+    for version in [Version::new("nobody", "1"), Version::new("nobody+nothing", "1+1")] {
+        let refused = place.one.update(&version, &record("a", 1)).await;
+        let is_refused = matches!(refused, Err(StoreError::NotFound | StoreError::Conflict));
+        assert!(is_refused, "{rule}: an update says {refused:?}");
+    }
+    assert_eq!(place.one.get().await, Ok(None), "{rule}: an update never makes a lease");
+}
+
+async fn what_is_read_is_what_was_written(place: Place) {
+    let rule = "what is read is what was written";
+    let (longest, odd) = ("x".repeat(1000), "<a> & \"b\" \\ \u{2028} \u{e9}\u{1f600}");
+    let mut lease = must(rule, place.one.create(&record("a", 1)).await);
+    assert_eq!(lease.record, record("a", 1), "{rule}: the answer to a create");
+    for (write, holder) in (2..).zip(["", "b", &longest, odd]) {
+        let record = Record { leader_transitions: i32::MAX, ..record(holder, write) };
+        lease = must(rule, place.one.update(&lease.version, &record).await);
+        assert_eq!(lease.record, record, "{rule}: the answer to an update");
+        for store in [&place.one, &place.other] {
+            assert_eq!(store.get().await, Ok(Some(lease.clone())), "{rule}: for everybody, at once");
+        }
+    }
+}
+
+async fn a_second_create_is_refused(place: Place) {
+    let rule = "a second create is refused";
+    let made = must(rule, place.one.create(&record("a", 1)).await);
+    for store in [&place.one, &place.other] {
+        assert_eq!(store.create(&record("b", 2)).await, Err(StoreError::Conflict), "{rule}");
+    }
+    assert_eq!(place.other.get().await, Ok(Some(made)), "{rule}, and changes nothing");
+}
+
+async fn an_update_is_conditional_on_the_version(place: Place) {
+    let rule = "an update is conditional on the version";
+    let made = must(rule, place.one.create(&record("a", 1)).await);
+    let seen = must(rule, place.other.get().await).unwrap_or_else(|| panic!("{rule}: it is there"));
+    assert_eq!(seen.version, made.version, "{rule}: one version for everybody");
+    let changed = must(rule, place.other.update(&seen.version, &record("b", 2)).await);
+    assert_eq!(changed.version.uid, made.version.uid, "{rule}: the object stays the same");
+    for store in [&place.one, &place.other] {
+        assert_eq!(store.update(&made.version, &record("c", 3)).await, Err(StoreError::Conflict), "{rule}");
+    }
+    assert_eq!(place.one.get().await, Ok(Some(changed)), "{rule}, and changes nothing");
+}
+
+async fn an_update_is_conditional_on_the_object(place: Place) {
+    let rule = "an update is conditional on the object";
+    let made = must(rule, place.one.create(&record("a", 1)).await);
+    let version = Version::new(format!("not-{}", made.version.uid), made.version.resource_version.clone());
+    for store in [&place.one, &place.other] {
+        assert_eq!(store.update(&version, &record("b", 2)).await, Err(StoreError::Conflict), "{rule}");
+    }
+    assert_eq!(place.one.get().await, Ok(Some(made)), "{rule}, and changes nothing");
+}
+
+async fn of_two_writers_one_succeeds(place: Place) {
+    let rule = "of two writers one succeeds";
+    let (one, other) =
+        futures::future::join(place.one.create(&record("a", 1)), place.other.create(&record("b", 1))).await;
+    let mut lease = first_of(rule, one, other);
+    for write in 2..12 {
+        let (a, b) = (record("a", write), record("b", write));
+        let (one, other) = futures::future::join(
+            place.one.update(&lease.version, &a),
+            place.other.update(&lease.version, &b),
+        )
+        .await;
+        lease = first_of(rule, one, other);
+        assert_eq!(place.one.get().await, Ok(Some(lease.clone())), "{rule}, and what it wrote is there");
+    }
+}
+
+#[track_caller]
+fn first_of(
+    rule: &str,
+    one: Result<StoredLease, StoreError>,
+    other: Result<StoredLease, StoreError>,
+) -> StoredLease {
+    match (one, other) {
+        (Ok(lease), Err(StoreError::Conflict)) | (Err(StoreError::Conflict), Ok(lease)) => lease,
+        both => panic!("{rule}: {both:?}"),
+    }
+}
+
+async fn versions_rise(place: Place) {
+    let rule = "versions rise";
+    let mut lease = must(rule, place.one.create(&record("a", 1)).await);
+    for write in 2..15 {
+        let next = must(rule, place.one.update(&lease.version, &record("a", write)).await);
+        assert!(
+            is_later(&next.version, &lease.version),
+            "{rule}: {:?}, then {:?}",
+            lease.version,
+            next.version
+        );
+        lease = next;
+    }
+}
+
+/// Versions are numbers, except where a store cannot help it.
+fn is_later(next: &Version, before: &Version) -> bool {
+    let order = compare_resource_versions(&next.resource_version, &before.resource_version);
+    order.is_none_or(|order| order.is_gt())
+}
+
+async fn what_is_deleted_is_gone(place: Place) {
+    let rule = "what is deleted is gone";
+    let made = must(rule, place.one.create(&record("a", 1)).await);
+    (place.delete)().await;
+    assert_eq!(place.one.get().await, Ok(None), "{rule}");
+    let refused = place.one.update(&made.version, &record("a", 2)).await;
+    let is_refused = matches!(refused, Err(StoreError::NotFound | StoreError::Conflict));
+    assert!(is_refused, "{rule}: an update says {refused:?}");
+    assert_eq!(place.one.get().await, Ok(None), "{rule}: an update never makes a lease");
+    let again = must(rule, place.other.create(&record("b", 1)).await);
+    assert_ne!(again.version.uid, made.version.uid, "{rule}: another object has another uid");
+    assert!(is_later(&again.version, &made.version), "{rule}: {:?}, then {:?}", made.version, again.version);
+    assert_eq!(place.one.update(&made.version, &record("a", 3)).await, Err(StoreError::Conflict), "{rule}");
+    assert_eq!(place.one.get().await, Ok(Some(again)), "{rule}: and is not overwritten");
+}
+
+async fn a_dropped_call_does_no_harm(place: Place) {
+    let rule = "a dropped call does no harm";
+    let made = must(rule, place.one.create(&record("a", 1)).await);
+    let late = record("a", 2);
+    // Polled once at most, then given up: it may be carried out or not.
+    let _ = futures::future::poll_immediate(place.one.update(&made.version, &late)).await;
+    let _ = futures::future::poll_immediate(place.one.get()).await;
+    let _ = futures::future::poll_immediate(place.one.watch(None)).await;
+    let mut lease = must(rule, place.one.get().await).unwrap_or_else(|| panic!("{rule}: it is there"));
+    for write in 3..8 {
+        match place.one.update(&lease.version, &record("a", write)).await {
+            Ok(written) => return assert_eq!(written.record, record("a", write), "{rule}"),
+            // The dropped one came first after all.
+            Err(StoreError::Conflict) => {
+                lease = must(rule, place.one.get().await).unwrap_or_else(|| panic!("{rule}: it is there"));
+            }
+            Err(error) => panic!("{rule}: {error}"),
+        }
+    }
+    panic!("{rule}: every update meets a conflict");
+}
+
+async fn can_watch(place: Place) -> bool {
+    must("a lease can be created", place.one.create(&record("a", 1)).await);
+    place.one.watch(None).await.is_ok()
+}
+
+/// Reads the watch until it has told of this state, or that the store is to be asked and the store says so.
+async fn tells(rule: &str, store: &dyn LeaseStore, watch: &mut LeaseEvents, state: Option<&StoredLease>) {
+    let told = async {
+        loop {
+            match watch.next().await {
+                Some(Ok(LeaseEvent::Alive)) => {}
+                Some(Ok(LeaseEvent::Changed(lease))) if Some(&lease) == state => return,
+                Some(Ok(LeaseEvent::Changed(lease))) => {
+                    let is_old = state.is_none_or(|state| is_later(&state.version, &lease.version));
+                    assert!(is_old, "{rule}: it tells of {lease:?}, which never was; now there is {state:?}");
+                }
+                Some(Ok(LeaseEvent::Deleted(Some(_)))) if state.is_none() => return,
+                Some(Ok(LeaseEvent::Deleted(_))) => {
+                    if must(rule, store.get().await).as_ref() == state {
+                        return;
+                    }
+                }
+                Some(Err(error)) => panic!("{rule}: {error}"),
+                None => panic!("{rule}: it ends before it told of {state:?}"),
+            }
+        }
+    };
+    if tokio::time::timeout(TIMELY, told).await.is_err() {
+        panic!("{rule}: it does not tell of {state:?} within {TIMELY:?}");
+    }
+}
+
+async fn a_watch_tells_the_state_and_the_changes(place: Place) {
+    let rule = "a watch tells the state and the changes";
+    let mut lease = must(rule, place.one.create(&record("a", 1)).await);
+    let mut watch = must(rule, place.other.watch(None).await);
+    tells(rule, &*place.other, &mut watch, Some(&lease)).await;
+    for write in 2..6 {
+        lease = must(rule, place.one.update(&lease.version, &record("a", write)).await);
+        tells(rule, &*place.other, &mut watch, Some(&lease)).await;
+    }
+    // One's own writes, too.
+    lease = must(rule, place.other.update(&lease.version, &record("b", 6)).await);
+    let mut own = must(rule, place.other.watch(None).await);
+    tells(rule, &*place.other, &mut own, Some(&lease)).await;
+}
+
+async fn a_watch_tells_the_changes_after_a_version(place: Place) {
+    let rule = "a watch tells the changes after a version";
+    let made = must(rule, place.one.create(&record("a", 1)).await);
+    let seen = must(rule, place.other.get().await).unwrap_or_else(|| panic!("{rule}: it is there"));
+    // Between the reading and the watch.
+    let second = must(rule, place.one.update(&made.version, &record("a", 2)).await);
+    let mut watch = must(rule, place.other.watch(Some(&seen.version)).await);
+    tells(rule, &*place.other, &mut watch, Some(&second)).await;
+    let third = must(rule, place.one.update(&second.version, &record("a", 3)).await);
+    tells(rule, &*place.other, &mut watch, Some(&third)).await;
+}
+
+async fn a_watch_of_nothing_tells_the_creation(place: Place) {
+    let rule = "a watch of nothing tells the creation";
+    let mut watch = must(rule, place.other.watch(None).await);
+    let made = must(rule, place.one.create(&record("a", 1)).await);
+    tells(rule, &*place.other, &mut watch, Some(&made)).await;
+}
+
+async fn a_watch_tells_the_end(place: Place) {
+    let rule = "a watch tells the end";
+    let made = must(rule, place.one.create(&record("a", 1)).await);
+    let mut watch = must(rule, place.other.watch(Some(&made.version)).await);
+    (place.delete)().await;
+    tells(rule, &*place.other, &mut watch, None).await;
+}
+
+async fn a_lease_is_handed_over(place: Place) {
+    let rule = "a lease is handed over";
+    let elector = |store: Arc<dyn LeaseStore>, identity: &str, seed| {
+        let config = Config::builder("default", "contract").fast().identity(identity).build();
+        let config = config.unwrap_or_else(|error| panic!("{rule}: {error}"));
+        LeaderElector::with_clock(store, config, TokioClock::new(), seed)
+    };
+    let first = elector(place.one, "first", 1);
+    let second = elector(place.other, "second", 2);
+    let (leading, led) = tokio::sync::oneshot::channel();
+    let holding = tokio::spawn({
+        let first = first.clone();
+        async move {
+            first
+                .run(|leadership| async move {
+                    let _ = leading.send(leadership.fence());
+                    leadership.ending().await;
+                    (leadership.fence(), leadership.is_valid())
+                })
+                .await
+        }
+    });
+    let led = tokio::time::timeout(TIMELY, led).await;
+    assert!(matches!(led, Ok(Ok(_))), "{rule}: the first never led: {:?}", first.status());
+    let waiting = tokio::spawn({
+        let second = second.clone();
+        async move { second.run(|leadership| async move { leadership.fence() }).await }
+    });
+    // Long enough for renewals, and for a second leader to show.
+    tokio::time::sleep(Duration::from_millis(2500)).await;
+    assert!(first.is_leader() && !second.is_leader(), "{rule}: the first renews: {:?}", first.status());
+    assert_eq!(first.stats().terms, 1, "{rule}: in one term");
+    first.stop_handle().stop();
+    let first_ended = tokio::time::timeout(TIMELY, holding).await;
+    let Ok(Ok(Outcome::Finished((first_fence, true)))) = first_ended else {
+        panic!("{rule}: the first was to end within its term: {first_ended:?}")
+    };
+    let second_ended = tokio::time::timeout(TIMELY, waiting).await;
+    let Ok(Ok(Outcome::Finished(second_fence))) = second_ended else {
+        panic!("{rule}: the second was to lead: {second_ended:?}, {:?}", second.status())
+    };
+    assert!(first_fence < second_fence, "{rule}: {first_fence}, then {second_fence}");
+}

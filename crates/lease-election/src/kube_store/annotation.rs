@@ -1,0 +1,139 @@
+//! The record inside an annotation, as client-go's Endpoints and ConfigMap locks kept it (until v0.23, in multi-locks until v0.27): JSON of
+//! `LeaderElectionRecord`, byte for byte. Reading trusts nothing and fails on nothing.
+
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Unit};
+use kube::api::DynamicObject;
+use serde_json::{Map, Value};
+
+use crate::WRITE_ANNOTATION;
+use crate::record::{Record, to_micros};
+
+/// Where client-go keeps the record.
+pub(super) const LEADER_ANNOTATION: &str = "control-plane.alpha.kubernetes.io/leader";
+
+/// Where this crate keeps the two times with their fractions of a second, which the record has no room for.
+pub(super) const TIMES_ANNOTATION: &str = "lease-election.wq-rs.dev/times";
+
+/// Who holds a lease whose annotation cannot be read: nobody has this identity, and it is taken only when it has run out.
+/// client-go's name for it in multi-locks; its plain annotation locks were stuck for ever.
+const UNKNOWN_HOLDER: &str = "leaderelection.k8s.io/unknown";
+
+/// An object without the annotation is a free lease.
+pub(super) fn read(object: &DynamicObject) -> Record {
+    let annotations = object.metadata.annotations.as_ref();
+    let annotation = |key: &str| annotations.and_then(|all| all.get(key));
+    let Some(text) = annotation(LEADER_ANNOTATION) else { return Record::default() };
+    let fields = match serde_json::from_str(text) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(Value::Null) => Map::new(),
+        // Somebody may mean to hold it. With its text in the record, a change of it is a change of the record.
+        _ => return Record { holder: format!("{UNKNOWN_HOLDER}: {text}"), ..Record::default() },
+    };
+    // Go matches names without regard to case.
+    let field = |name: &str| {
+        let exact = fields.get(name);
+        let any = || fields.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value);
+        exact.or_else(any).filter(|value| !value.is_null())
+    };
+    let text_of = |name: &str| field(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let number = |name: &str| {
+        let value = field(name).and_then(Value::as_i64).unwrap_or(0);
+        i32::try_from(value).unwrap_or(if value < 0 { i32::MIN } else { i32::MAX })
+    };
+    let exact = annotation(TIMES_ANNOTATION).map(|text| times(text)).unwrap_or_default();
+    let time = |name: &str, exact: Option<Timestamp>| {
+        let known = field(name).and_then(Value::as_str).and_then(|text| text.parse::<Timestamp>().ok());
+        // Those of another write say another second, unless they are of the same.
+        match (known.map(to_micros), exact) {
+            (Some(known), Some(exact)) if seconds(exact) == seconds(known) => Some(exact),
+            (known, _) => known,
+        }
+    };
+    Record {
+        holder: match field("holderIdentity") {
+            None => String::new(),
+            Some(Value::String(holder)) => holder.clone(),
+            Some(other) => other.to_string(),
+        },
+        lease_duration_seconds: number("leaseDurationSeconds"),
+        acquire_time: time("acquireTime", exact.0),
+        renew_time: time("renewTime", exact.1),
+        leader_transitions: number("leaderTransitions"),
+        strategy: text_of("strategy"),
+        preferred_holder: text_of("preferredHolder"),
+        write_id: annotation(WRITE_ANNOTATION).cloned(),
+    }
+}
+
+/// Writes the record into the annotation and leaves all else in the object alone.
+pub(super) fn write(object: &mut DynamicObject, record: &Record) {
+    let annotations = object.metadata.annotations.get_or_insert_default();
+    annotations.insert(LEADER_ANNOTATION.to_owned(), json(record));
+    let exact = [record.acquire_time, record.renew_time]
+        .map(|time| time.map(|time| to_micros(time).to_string()).unwrap_or_default());
+    annotations.insert(TIMES_ANNOTATION.to_owned(), exact.join(" "));
+    match &record.write_id {
+        Some(id) => annotations.insert(WRITE_ANNOTATION.to_owned(), id.clone()),
+        None => annotations.remove(WRITE_ANNOTATION),
+    };
+}
+
+/// As Go's `encoding/json` writes it: fields in the order of the struct, `<`, `>`, `&` and two line separators escaped.
+fn json(record: &Record) -> String {
+    let mut text = format!(
+        r#"{{"holderIdentity":{},"leaseDurationSeconds":{},"acquireTime":{},"renewTime":{},"leaderTransitions":{}"#,
+        string(&record.holder),
+        record.lease_duration_seconds,
+        time(record.acquire_time),
+        time(record.renew_time),
+        record.leader_transitions,
+    );
+    // Newer than the annotation locks.
+    for (name, value) in [("strategy", &record.strategy), ("preferredHolder", &record.preferred_holder)] {
+        if !value.is_empty() {
+            text.push_str(&format!(r#","{name}":{}"#, string(value)));
+        }
+    }
+    text.push('}');
+    text
+}
+
+fn string(text: &str) -> String {
+    let mut quoted = Value::from(text).to_string();
+    for (plain, escaped) in [
+        ('<', "\\u003c"),
+        ('>', "\\u003e"),
+        ('&', "\\u0026"),
+        ('\u{2028}', "\\u2028"),
+        ('\u{2029}', "\\u2029"),
+    ] {
+        quoted = quoted.replace(plain, escaped);
+    }
+    quoted
+}
+
+/// RFC 3339 in UTC, in whole seconds.
+fn time(time: Option<Timestamp>) -> String {
+    match time {
+        Some(time) => format!("\"{}\"", seconds(time).to_zoned(TimeZone::UTC).strftime("%Y-%m-%dT%H:%M:%SZ")),
+        None => "null".to_owned(),
+    }
+}
+
+/// Cut, as Go does, and not rounded.
+fn seconds(time: Timestamp) -> Timestamp {
+    let floor = jiff::TimestampRound::new().smallest(Unit::Second).mode(jiff::RoundMode::Floor);
+    time.round(floor).unwrap_or(time)
+}
+
+fn times(text: &str) -> (Option<Timestamp>, Option<Timestamp>) {
+    let time = |text: &str| text.parse::<Timestamp>().ok().map(to_micros);
+    match text.split_once(' ') {
+        Some((acquired, renewed)) => (time(acquired), time(renewed)),
+        None => (None, None),
+    }
+}
+
+#[cfg(test)]
+mod tests;

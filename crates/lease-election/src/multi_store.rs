@@ -1,0 +1,271 @@
+//! MultiStore: two stores as one, for a migration from the one to the other. Requests; what two halves say together is `halves`'.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use futures::StreamExt;
+use futures::stream::{self, BoxStream};
+
+use crate::announcement::Announcement;
+use crate::config::Config;
+use crate::error::StoreError;
+use crate::record::{Record, StoredLease};
+use crate::store::{LeaseEvent, LeaseEvents, LeaseStore};
+use crate::version::{FenceToken, Version};
+
+mod halves;
+use halves::{Attempt, Half, Halves};
+
+/// Two stores as one lease: a candidate leads only if it holds both, so it excludes candidates that know either of the two.
+///
+/// For a migration from locks in annotations to Leases without a moment of two leaders: first all replicas use the old store, then all use both, then
+/// all use the new one. *Never skip the middle step*: those who know only the old and those who know only the new store do not see each other.
+/// Halves and order are those of client-go's multi-locks (`endpointsleases`, `configmapsleases`), with which it can share an election.
+///
+/// # Safe where client-go's is not
+/// A write is conditional on the version of *both* halves that was observed; client-go reads the second half right before it overwrites it, whatever
+/// it says. A lease is taken when both halves have been seen unchanged for as long as the longer of them says. Halves that disagree are nobody's:
+/// their holder reads `leaderelection.k8s.io/unknown`, and they are waited for. A write of which one half was made counts for nothing until the other is.
+///
+/// # What it costs
+/// A renewal is two requests, a take-over three (and eight where one half is missing, once), a read three or more. Each elector needs a store of its own: it is told by its own half-made writes.
+///
+/// # Fence tokens
+/// The resource version of a token is that of both halves, `primary+secondary`. Tokens compare by the greater of the two, so that those of one API server
+/// go on rising through all three steps; [`FenceToken::number`] is that number.
+#[doc(alias = "MultiLock")]
+pub struct MultiStore {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    primary: Arc<dyn LeaseStore>,
+    secondary: Arc<dyn LeaseStore>,
+    /// What a half without a duration is granted.
+    own_seconds: i32,
+    memory: Mutex<Memory>,
+}
+
+/// What this store has seen and tried.
+#[derive(Default)]
+struct Memory {
+    /// The newest of each half, for the watch.
+    latest: Halves,
+    /// The last states told, newest at the back.
+    told: VecDeque<StoredLease>,
+    /// The last writes sent, newest at the back: one of them may be half made.
+    attempts: VecDeque<Attempt>,
+    /// The version of the primary half that our last complete write made.
+    written: Option<Version>,
+}
+
+/// Between a state and the write on it, events and reads may tell a few more.
+const REMEMBERED: usize = 16;
+
+impl MultiStore {
+    /// Two stores as one. `primary` is the old one, `secondary` the new one; `config` says what a half without a duration is granted.
+    #[must_use]
+    pub fn new(
+        primary: impl LeaseStore + 'static,
+        secondary: impl LeaseStore + 'static,
+        config: &Config,
+    ) -> Self {
+        let own = config.lease_duration().as_secs();
+        Self {
+            shared: Arc::new(Shared {
+                primary: Arc::new(primary),
+                secondary: Arc::new(secondary),
+                own_seconds: i32::try_from(own).unwrap_or(i32::MAX),
+                memory: Mutex::default(),
+            }),
+        }
+    }
+}
+
+impl Shared {
+    fn with<R>(&self, change: impl FnOnce(&mut Memory) -> R) -> R {
+        change(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Both halves as they were at one moment: the primary read between two equal readings of the secondary.
+    async fn snapshot(&self) -> Result<Halves, StoreError> {
+        let mut secondary = self.secondary.get().await?;
+        for _ in 0..4 {
+            let primary = self.primary.get().await?;
+            let again = self.secondary.get().await?;
+            if version(again.as_ref()) == version(secondary.as_ref()) {
+                return Ok(Halves { primary, secondary });
+            }
+            secondary = again;
+        }
+        Err(StoreError::unknown("the two halves change too fast to be read together"))
+    }
+
+    /// What the halves say, remembered as told.
+    fn tell(&self, halves: &Halves) -> Result<Option<StoredLease>, StoreError> {
+        let Some(version) = halves.version() else { return Ok(None) };
+        let version = version?;
+        self.with(|memory| {
+            let record = halves.record(self.own_seconds, &memory.attempts);
+            let lease = StoredLease { version, record };
+            memory.told.retain(|old| old.version != lease.version);
+            push(&mut memory.told, lease.clone());
+            Ok(Some(lease))
+        })
+    }
+
+    /// Notes that this write is about to be sent, by which it is known if only one half of it is made.
+    fn attempt(&self, base: Option<&Version>, halves: (Option<&Version>, Option<&Version>), record: &Record) {
+        let Some(write_id) = record.write_id.clone() else { return };
+        self.with(|memory| {
+            let before = match base {
+                None => Some(Record::default()),
+                Some(base) => {
+                    memory.told.iter().find(|told| told.version == *base).map(|told| told.record.clone())
+                }
+            };
+            if let Some(before) = before {
+                let (primary, secondary) = (halves.0.cloned(), halves.1.cloned());
+                push(&mut memory.attempts, Attempt { write_id, primary, secondary, before });
+            }
+        });
+    }
+
+    fn wrote(&self, primary: StoredLease, secondary: StoredLease) -> Result<StoredLease, StoreError> {
+        self.with(|memory| {
+            memory.written = Some(primary.version.clone());
+            memory.latest.see(Half::Primary, primary.clone());
+            memory.latest.see(Half::Secondary, secondary.clone());
+        });
+        let halves = Halves { primary: Some(primary), secondary: Some(secondary) };
+        self.tell(&halves)?.ok_or_else(|| StoreError::unknown("nothing was written"))
+    }
+
+    /// What the watch of one half tells, as news of both.
+    fn hear(&self, half: Half, event: LeaseEvent) -> Result<LeaseEvent, StoreError> {
+        match event {
+            LeaseEvent::Changed(lease) => {
+                let Some(halves) =
+                    self.with(|memory| memory.latest.see(half, lease).then(|| memory.latest.clone()))
+                else {
+                    return Ok(LeaseEvent::Alive);
+                };
+                Ok(self.tell(&halves)?.map_or(LeaseEvent::Deleted(None), LeaseEvent::Changed))
+            }
+            LeaseEvent::Deleted(_) => {
+                self.with(|memory| memory.latest.forget(half));
+                // What is left can only be read.
+                Ok(LeaseEvent::Deleted(None))
+            }
+            LeaseEvent::Alive => Ok(LeaseEvent::Alive),
+        }
+    }
+}
+
+fn push<T>(queue: &mut VecDeque<T>, newest: T) {
+    while queue.len() >= REMEMBERED {
+        queue.pop_front();
+    }
+    queue.push_back(newest);
+}
+
+fn version(lease: Option<&StoredLease>) -> Option<&Version> {
+    lease.map(|lease| &lease.version)
+}
+
+/// Writes one half: on its version, or makes it if there was none.
+async fn write(
+    store: &dyn LeaseStore,
+    base: Option<&Version>,
+    record: &Record,
+) -> Result<StoredLease, StoreError> {
+    let written = match base {
+        Some(base) => store.update(base, record).await,
+        None => store.create(record).await,
+    };
+    // Of both together it cannot be said that there are none.
+    written.map_err(|error| if error == StoreError::NotFound { StoreError::Conflict } else { error })
+}
+
+#[async_trait]
+impl LeaseStore for MultiStore {
+    async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
+        let halves = self.shared.snapshot().await?;
+        self.shared.tell(&halves)
+    }
+
+    async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
+        let shared = &self.shared;
+        shared.attempt(None, (None, None), record);
+        let primary = write(&*shared.primary, None, record).await?;
+        let secondary = write(&*shared.secondary, None, record).await?;
+        shared.wrote(primary, secondary)
+    }
+
+    async fn update(&self, base: &Version, record: &Record) -> Result<StoredLease, StoreError> {
+        let shared = &self.shared;
+        // A version of other make was not told by a store like this one.
+        let Some((primary, secondary)) = halves::split(base) else { return Err(StoreError::Conflict) };
+        let is_own = primary.is_some() && shared.with(|memory| memory.written == primary);
+        if !is_own && version(shared.secondary.get().await?.as_ref()) != secondary.as_ref() {
+            // Looked at first, so that a candidate whose watch of this half lags does not break the other half of a healthy leader.
+            return Err(StoreError::Conflict);
+        }
+        if primary.is_none() || secondary.is_none() {
+            // Which object the other half will be is not known yet, so no version can be conditional on it. It is made first, as a claim that counts
+            // for nothing, and then both are taken.
+            shared.attempt(None, (primary.as_ref(), secondary.as_ref()), record);
+            let missing = if primary.is_none() { &shared.primary } else { &shared.secondary };
+            write(&**missing, None, record).await?;
+            return Err(StoreError::Conflict);
+        }
+        shared.attempt(Some(base), (primary.as_ref(), secondary.as_ref()), record);
+        let primary = write(&*shared.primary, primary.as_ref(), record).await?;
+        let secondary = write(&*shared.secondary, secondary.as_ref(), record).await?;
+        shared.wrote(primary, secondary)
+    }
+
+    async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
+        let shared = Arc::clone(&self.shared);
+        let halves = shared.snapshot().await?;
+        shared.with(|memory| memory.latest = halves.clone());
+        let primary = shared.primary.watch(version(halves.primary.as_ref())).await?;
+        let secondary = shared.secondary.watch(version(halves.secondary.as_ref())).await?;
+        let first = shared.tell(&halves)?.filter(|lease| Some(&lease.version) != from);
+        let first = stream::iter(first.map(|lease| Ok(LeaseEvent::Changed(lease))));
+        let both = stream::select(marked(Half::Primary, primary), marked(Half::Secondary, secondary));
+        // Of a watch of which one half has ended the other is not enough.
+        let both = both.scan((), |_, (half, event)| std::future::ready(event.map(|event| (half, event))));
+        let told = both.map(move |(half, event)| shared.hear(half, event?));
+        Ok(first.chain(told).boxed())
+    }
+
+    fn announce(&self, announcement: &Announcement) {
+        let fence = &announcement.fence;
+        let version = Version::new(&*fence.uid, &*fence.resource_version);
+        let Some((primary, secondary)) = halves::split(&version) else { return };
+        for (store, version) in [(&self.shared.primary, primary), (&self.shared.secondary, secondary)] {
+            if let Some(Version { uid, resource_version }) = version {
+                let fence = FenceToken { uid, resource_version, transitions: fence.transitions };
+                store.announce(&Announcement { fence, ..announcement.clone() });
+            }
+        }
+    }
+}
+
+type Marked = BoxStream<'static, (Half, Option<Result<LeaseEvent, StoreError>>)>;
+
+/// The events of one half, and `None` at their end.
+fn marked(half: Half, events: LeaseEvents) -> Marked {
+    let end = stream::once(std::future::ready(None));
+    events.map(Some).chain(end).map(move |event| (half, event)).boxed()
+}
+
+impl fmt::Debug for MultiStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let told = self.shared.with(|memory| memory.told.back().map(|lease| lease.version.clone()));
+        f.debug_struct("MultiStore").field("version", &told).finish_non_exhaustive()
+    }
+}

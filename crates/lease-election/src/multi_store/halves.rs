@@ -1,0 +1,157 @@
+//! Halves: what two leases say together, and how their versions are one. Pure: no store is asked here.
+
+use std::cmp::Ordering;
+use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::error::StoreError;
+use crate::record::{Record, StoredLease};
+use crate::version::{Version, compare_resource_versions};
+
+/// Who holds what nobody holds whole: client-go's name for it, which is no candidate's identity.
+const UNKNOWN_HOLDER: &str = "leaderelection.k8s.io/unknown";
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Half {
+    Primary,
+    Secondary,
+}
+
+/// The two halves as far as they are there.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Halves {
+    pub(super) primary: Option<StoredLease>,
+    pub(super) secondary: Option<StoredLease>,
+}
+
+/// A write of this store that was sent, of which perhaps only one half was made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Attempt {
+    pub(super) write_id: String,
+    /// The halves that it was to replace.
+    pub(super) primary: Option<Version>,
+    pub(super) secondary: Option<Version>,
+    /// What they said together.
+    pub(super) before: Record,
+}
+
+impl Halves {
+    /// Both versions as one; `None` if there is neither half.
+    pub(super) fn version(&self) -> Option<Result<Version, StoreError>> {
+        if self.primary.is_none() && self.secondary.is_none() {
+            return None;
+        }
+        let part = |lease: &Option<StoredLease>| match lease {
+            None => Ok((String::new(), "0".to_owned())),
+            Some(lease) if joins(&lease.version) => {
+                Ok((lease.version.uid.clone(), lease.version.resource_version.clone()))
+            }
+            Some(lease) => Err(StoreError::Rejected {
+                code: 0,
+                message: format!("resource version {} is no number", lease.version.resource_version),
+            }),
+        };
+        Some(part(&self.primary).and_then(|(uid, resource_version)| {
+            let (other_uid, other_version) = part(&self.secondary)?;
+            Ok(Version::new(format!("{uid}+{other_uid}"), format!("{resource_version}+{other_version}")))
+        }))
+    }
+
+    /// What both say together; `own_seconds` is what a half without a duration is granted.
+    ///
+    /// Whatever changes in either half changes this record, so that whoever waits for it to stay the same waits for both. It equals a write's
+    /// record only if both halves of that write were made.
+    pub(super) fn record(&self, own_seconds: i32, attempts: &VecDeque<Attempt>) -> Record {
+        let (primary, secondary) = match (&self.primary, &self.secondary) {
+            (Some(primary), Some(secondary)) if primary.record == secondary.record => {
+                return primary.record.clone();
+            }
+            (Some(primary), Some(secondary)) => (Some(&primary.record), Some(&secondary.record)),
+            (primary, secondary) => {
+                (primary.as_ref().map(|lease| &lease.record), secondary.as_ref().map(|lease| &lease.record))
+            }
+        };
+        if let Some(attempt) = attempts.iter().rev().find(|attempt| self.is_half_of(attempt)) {
+            // Undone by its own sender, who alone can tell that nobody else is at it.
+            return attempt.before.clone();
+        }
+        let mut digest = DefaultHasher::new();
+        (primary, secondary).hash(&mut digest);
+        let each = || primary.into_iter().chain(secondary);
+        let seconds = each().map(|record| match record.lease_duration_seconds {
+            ..=0 => own_seconds,
+            seconds => seconds,
+        });
+        let newest = secondary.or(primary).cloned().unwrap_or_default();
+        let first = each().next().map(|record| &record.holder);
+        let holder = match first {
+            Some(holder) if each().all(|record| record.holder == *holder) => holder.clone(),
+            _ => UNKNOWN_HOLDER.to_owned(),
+        };
+        Record {
+            holder,
+            lease_duration_seconds: seconds.max().unwrap_or(own_seconds),
+            renew_time: each().filter_map(|record| record.renew_time).max(),
+            leader_transitions: each().map(|record| record.leader_transitions).max().unwrap_or(0),
+            write_id: Some(format!("halves-{:016x}", digest.finish())),
+            ..newest
+        }
+    }
+
+    /// Whether one half is of this write, and the other as it was before.
+    fn is_half_of(&self, attempt: &Attempt) -> bool {
+        let is_of = |lease: &Option<StoredLease>| {
+            lease.as_ref().and_then(|lease| lease.record.write_id.as_ref()) == Some(&attempt.write_id)
+        };
+        let is_still = |lease: &Option<StoredLease>, before: &Option<Version>| {
+            lease.as_ref().map(|lease| &lease.version) == before.as_ref()
+        };
+        // The second half is written after the first, but its event may come before.
+        is_of(&self.primary) && is_still(&self.secondary, &attempt.secondary)
+            || is_of(&self.secondary) && is_still(&self.primary, &attempt.primary)
+    }
+
+    /// Takes in a state of one half, unless a later one is known. Whether it was news.
+    pub(super) fn see(&mut self, half: Half, lease: StoredLease) -> bool {
+        let known = self.half(half);
+        let is_later = known.as_ref().is_none_or(|known| {
+            let order =
+                compare_resource_versions(&lease.version.resource_version, &known.version.resource_version);
+            !matches!(order, Some(Ordering::Less | Ordering::Equal))
+        });
+        if is_later {
+            *known = Some(lease);
+        }
+        is_later
+    }
+
+    pub(super) fn forget(&mut self, half: Half) {
+        *self.half(half) = None;
+    }
+
+    fn half(&mut self, half: Half) -> &mut Option<StoredLease> {
+        match half {
+            Half::Primary => &mut self.primary,
+            Half::Secondary => &mut self.secondary,
+        }
+    }
+}
+
+/// Whether two such versions can be told apart again.
+fn joins(version: &Version) -> bool {
+    let digits = !version.resource_version.is_empty()
+        && version.resource_version.bytes().all(|byte| byte.is_ascii_digit());
+    digits && !version.uid.contains('+')
+}
+
+/// The versions of the two halves; `None` if this is not one of ours.
+pub(super) fn split(version: &Version) -> Option<(Option<Version>, Option<Version>)> {
+    let (uid, other_uid) = version.uid.split_once('+')?;
+    let (resource_version, other_version) = version.resource_version.split_once('+')?;
+    let half =
+        |uid: &str, resource_version: &str| (!uid.is_empty()).then(|| Version::new(uid, resource_version));
+    Some((half(uid, resource_version), half(other_uid, other_version)))
+}
+
+#[cfg(test)]
+mod tests;

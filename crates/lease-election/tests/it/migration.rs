@@ -1,0 +1,292 @@
+//! Two stores as one: candidates of the old store, of both and of the new one never lead together, whichever half fails; and records of client-go's multi-locks.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use lease_election::{
+    Ending, Fault, LeaderElector, LeaseStore, Loss, MemoryLeaseStore, MultiStore, Outcome, Record,
+    StoreError, TokioClock, Verb,
+};
+
+use crate::cluster::{LEASE, Replica, fast, sleep_ms};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// An old and a new store, each of which can be made to fail for everybody in one kind of calls.
+struct Stores {
+    old: MemoryLeaseStore,
+    new: MemoryLeaseStore,
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Knows {
+    Old,
+    Both,
+    New,
+}
+
+impl Stores {
+    fn new() -> Self {
+        Self { old: MemoryLeaseStore::new(), new: MemoryLeaseStore::new() }
+    }
+
+    fn elector(&self, knows: Knows, identity: &str, seed: u64) -> LeaderElector {
+        let config = fast(identity).build().unwrap();
+        let (old, new) = (self.old.client(identity), self.new.client(identity));
+        let clock = TokioClock::new();
+        match knows {
+            Knows::Old => LeaderElector::with_clock(old, config, clock, seed),
+            Knows::New => LeaderElector::with_clock(new, config, clock, seed),
+            Knows::Both => {
+                let both = MultiStore::new(old, new, &config);
+                LeaderElector::with_clock(both, config, clock, seed)
+            }
+        }
+    }
+
+    fn holders(&self) -> (String, String) {
+        let holder =
+            |store: &MemoryLeaseStore| store.lease().map(|lease| lease.record.holder).unwrap_or_default();
+        (holder(&self.old), holder(&self.new))
+    }
+}
+
+fn leads(replica: &Replica) -> bool {
+    replica.terms.lock().unwrap().last().is_some_and(|led| led.leadership.is_valid())
+}
+
+/// At every moment of the roll-out at most one leads; at its end and after each step somebody does.
+#[tokio::test(start_paused = true)]
+async fn a_roll_out_in_three_steps_has_one_leader_at_all_times() {
+    for crash in [false, true] {
+        let stores = Stores::new();
+        let mut seed = 0;
+        let mut running: Vec<Replica> = Vec::new();
+        let mut terms = 0;
+        for knows in [Knows::Old, Knows::Both, Knows::New] {
+            for n in 0..3 {
+                seed += 1;
+                let identity = format!("{knows:?}-{n}").to_lowercase();
+                let next = Replica::start(stores.elector(knows, &identity, seed), 50 * MS);
+                let retired = (running.len() > 2).then(|| running.remove(0));
+                running.push(next);
+                if let Some(retired) = &retired {
+                    if crash {
+                        // Its runtime goes away: nothing is given back.
+                        retired.run.abort();
+                        retired.elector.stop_handle().stop();
+                    } else {
+                        retired.elector.stop_handle().stop();
+                    }
+                }
+                for _ in 0..800 {
+                    sleep_ms(10).await;
+                    let valid = running.iter().chain(&retired).filter(|replica| leads(replica)).count();
+                    assert!(valid <= 1, "{valid} leaders while {identity} starts");
+                }
+                let led: usize = running.iter().map(|replica| replica.terms.lock().unwrap().len()).sum();
+                terms += led;
+                assert!(
+                    running.iter().any(leads),
+                    "nobody leads 8 s after {identity} started: {:?}",
+                    stores.holders()
+                );
+            }
+        }
+        assert!(terms > 0);
+        // Both halves may go on existing; the new one alone counts now.
+        assert!(stores.holders().1.starts_with("new"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_candidate_of_both_waits_for_a_leader_of_either() {
+    for knows in [Knows::Old, Knows::New] {
+        let stores = Stores::new();
+        let single = Replica::start(stores.elector(knows, "single", 1), Duration::ZERO);
+        single.leads().await;
+        let both = Replica::start(stores.elector(Knows::Both, "both", 2), Duration::ZERO);
+        sleep_ms(30_000).await;
+        assert!(leads(&single) && both.terms.lock().unwrap().is_empty(), "{knows:?}");
+        assert_eq!(single.elector.stats().terms, 1);
+        let asked = tokio::time::Instant::now();
+        single.elector.stop_handle().stop();
+        let took = both.leads().await - asked;
+        assert!(took <= 10 * MS, "{knows:?}: took {took:?} for a release, {:?}", both.elector.stats());
+        assert_eq!(stores.holders(), ("both".into(), "both".into()));
+        // And now the single one waits.
+        let again = Replica::start(stores.elector(knows, "again", 3), Duration::ZERO);
+        sleep_ms(30_000).await;
+        assert!(leads(&both) && again.terms.lock().unwrap().is_empty(), "{knows:?}");
+        assert_eq!(both.elector.stats().losses, Default::default());
+        both.elector.stop_handle().stop();
+        again.leads().await;
+    }
+}
+
+/// client-go reads the second half right before it overwrites it, so it robs whoever took it a moment ago.
+#[tokio::test(start_paused = true)]
+async fn a_new_client_that_takes_the_second_half_in_between_is_not_robbed() {
+    let stores = Stores::new();
+    let config = fast("both").build().unwrap();
+    let both = MultiStore::new(stores.old.client("both"), stores.new.client("both"), &config);
+    let dead = Record { holder: "dead".into(), lease_duration_seconds: 5, ..Record::default() };
+    stores.old.overwrite(dead.clone());
+    stores.new.overwrite(dead);
+    let seen = both.get().await.unwrap().unwrap();
+    assert_eq!(seen.record.holder, "dead");
+    // Between its look and its write.
+    let rival = Record { holder: "rival".into(), lease_duration_seconds: 5, ..Record::default() };
+    stores.new.overwrite(rival.clone());
+    let ours = Record { holder: "both".into(), write_id: Some("b.1.x".into()), ..rival.clone() };
+    assert_eq!(both.update(&seen.version, &ours).await, Err(StoreError::Conflict));
+    assert_eq!(stores.holders(), ("dead".into(), "rival".into()), "not even the first half is broken");
+    // Even if it comes between the two halves.
+    let (new, once) = (stores.new.clone(), Arc::new(AtomicBool::new(true)));
+    let late = rival.clone();
+    let old = stores.old.client("both").on_write(move |_, _| {
+        if once.swap(false, Ordering::SeqCst) {
+            new.overwrite(late.clone());
+        }
+    });
+    let both = MultiStore::new(old, stores.new.client("both"), &config);
+    let seen = both.get().await.unwrap().unwrap();
+    assert_eq!(both.update(&seen.version, &ours).await, Err(StoreError::Conflict));
+    assert_eq!(stores.holders(), ("both".into(), "rival".into()));
+    let now = both.get().await.unwrap().unwrap();
+    assert_eq!(now.record.holder, "leaderelection.k8s.io/unknown");
+    assert_ne!(now.record, ours, "half of a write is none");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_of_which_half_fails_costs_no_term() {
+    for half in [0, 1] {
+        for (fault, calls) in [
+            (Fault::Refused(StoreError::unknown("500")), 1),
+            (Fault::AppliedBut(StoreError::unknown("500")), 1),
+            (Fault::Refused(StoreError::TooManyRequests { retry_after: None }), 1),
+            (Fault::AnswerLost, 1),
+            (Fault::Lost, 1),
+            (Fault::Late(1500 * MS), 1),
+            (Fault::Refused(StoreError::unknown("500")), 3),
+        ] {
+            let armed = Arc::new(std::sync::Mutex::new(0));
+            let (trap, with) = (Arc::clone(&armed), fault.clone());
+            let faulty = move |_: &str, verb: Verb| {
+                let mut left = trap.lock().unwrap();
+                if verb == Verb::Update && *left > 0 {
+                    *left -= 1;
+                    return with.clone();
+                }
+                Fault::None
+            };
+            let mut stores = Stores::new();
+            if half == 0 {
+                stores.old = stores.old.with_faults(faulty);
+            } else {
+                stores.new = stores.new.with_faults(faulty);
+            }
+            let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+            a.leads().await;
+            let b = Replica::start(stores.elector(Knows::Both, "b", 2), Duration::ZERO);
+            sleep_ms(2500).await;
+            *armed.lock().unwrap() = calls;
+            sleep_ms(20_000).await;
+            assert_eq!(*armed.lock().unwrap(), 0, "{fault:?} was met");
+            let stats = a.elector.stats();
+            assert!(leads(&a) && stats.terms == 1, "half {half}, {fault:?}: {:?}", stats.losses);
+            assert!(b.terms.lock().unwrap().is_empty());
+            a.elector.stop_handle().stop();
+            b.leads().await;
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_of_one_half_that_is_silent_or_lags_costs_no_term() {
+    for half in [0, 1] {
+        for fault in [Fault::Lost, Fault::Slow { before: 2500 * MS, after: Duration::ZERO }] {
+            let mut stores = Stores::new();
+            let with = fault.clone();
+            let faulty =
+                move |_: &str, verb: Verb| if verb == Verb::Event { with.clone() } else { Fault::None };
+            if half == 0 {
+                stores.old = stores.old.with_faults(faulty);
+            } else {
+                stores.new = stores.new.with_faults(faulty);
+            }
+            let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+            a.leads().await;
+            let b = Replica::start(stores.elector(Knows::Both, "b", 2), Duration::ZERO);
+            sleep_ms(60_000).await;
+            let losses = a.elector.stats().losses;
+            assert!(leads(&a) && a.elector.stats().terms == 1, "half {half}, {fault:?}: {losses:?}");
+            assert!(b.terms.lock().unwrap().is_empty(), "half {half}, {fault:?}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_half_that_is_deleted_or_written_by_another_ends_the_term() {
+    for half in [0, 1] {
+        for delete in [true, false] {
+            let stores = Stores::new();
+            let mut a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+            a.leads().await;
+            sleep_ms(1500).await;
+            let store = if half == 0 { &stores.old } else { &stores.new };
+            if delete {
+                store.delete();
+            } else {
+                store.overwrite(Record {
+                    holder: "x".into(),
+                    lease_duration_seconds: 5,
+                    ..Record::default()
+                });
+            }
+            let written = tokio::time::Instant::now();
+            let outcome = (&mut a.run).await.unwrap();
+            assert!(matches!(outcome, Outcome::Lost(Ending::Lost(_))), "{half} {delete}: {outcome:?}");
+            assert!(written.elapsed() <= 510 * MS, "{half} {delete}: {:?}", written.elapsed());
+            assert_ne!(a.last().leadership.loss(), Some(Loss::Expired));
+            // Another candidate of both gets both halves whole, when what is left of them has run out.
+            let b = Replica::start(stores.elector(Knows::Both, "b", 2), Duration::ZERO);
+            assert!(b.leads().await - written <= LEASE + LEASE + 1000 * MS);
+            assert_eq!(stores.holders(), ("b".into(), "b".into()));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn records_of_a_go_multi_lock_are_waited_for_and_each_renewal_is_seen() {
+    // client-go writes both halves one after the other, with whole seconds in the first.
+    let stores = Stores::new();
+    let renew = |n: i64| {
+        let time = jiff::Timestamp::from_second(1_767_225_600 + n).unwrap();
+        let record = Record {
+            holder: "go".into(),
+            lease_duration_seconds: 5,
+            acquire_time: jiff::Timestamp::from_second(1_767_225_600).ok(),
+            renew_time: Some(time),
+            ..Record::default()
+        };
+        stores.old.overwrite(record.clone());
+        let fraction = jiff::SignedDuration::from_micros(123_456);
+        stores.new.overwrite(Record { renew_time: time.checked_add(fraction).ok(), ..record });
+    };
+    renew(0);
+    let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+    for n in 1..20 {
+        sleep_ms(2000).await;
+        renew(n);
+        assert_eq!(a.elector.leader().as_deref(), Some("go"));
+    }
+    assert!(a.terms.lock().unwrap().is_empty());
+    let crashed = tokio::time::Instant::now();
+    let took = a.leads().await - crashed;
+    assert!(took >= LEASE && took <= LEASE + 250 * MS, "{took:?}");
+    a.elector.stop_handle().stop();
+    a.run.await.unwrap();
+    assert_eq!(stores.holders(), (String::new(), String::new()));
+}

@@ -1,0 +1,146 @@
+//! Every store of this crate keeps the contract.
+
+use lease_election::contract::{Place, check};
+use lease_election::{Config, MemoryLeaseStore, MultiStore};
+
+fn config() -> Config {
+    Config::builder("default", "lease").fast().identity("any").build().unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_store_in_memory() {
+    check(async || {
+        let store = MemoryLeaseStore::new();
+        let operator = store.clone();
+        Place::new(store.client("one"), store.client("other"), move || {
+            operator.delete();
+            Box::pin(async {})
+        })
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_stores_in_memory_as_one() {
+    check(async || {
+        let (primary, secondary) = (MemoryLeaseStore::new(), MemoryLeaseStore::new());
+        // The versions of the halves have nothing to do with each other.
+        for _ in 0..7 {
+            primary.overwrite(lease_election::Record::default());
+            primary.delete();
+        }
+        let store = |name: &str| MultiStore::new(primary.client(name), secondary.client(name), &config());
+        let (one, other) = (store("one"), store("other"));
+        Place::new(one, other, move || {
+            primary.delete();
+            secondary.delete();
+            Box::pin(async {})
+        })
+    })
+    .await;
+}
+
+/// A store that breaks a rule is found out; which, the panic says.
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "an update is conditional on the version")]
+async fn a_store_that_writes_without_a_condition_is_found_out() {
+    check(async || {
+        let (one, other) = (Careless(MemoryLeaseStore::new()), MemoryLeaseStore::new());
+        let other = Careless(MemoryLeaseStore::clone(&one.0).client(&format!("{other:?}")));
+        let operator = one.0.clone();
+        Place::new(one, other, move || {
+            operator.delete();
+            Box::pin(async {})
+        })
+    })
+    .await;
+}
+
+struct Careless(MemoryLeaseStore);
+
+#[async_trait::async_trait]
+impl lease_election::LeaseStore for Careless {
+    async fn get(&self) -> Result<Option<lease_election::StoredLease>, lease_election::StoreError> {
+        self.0.get().await
+    }
+    async fn create(
+        &self,
+        record: &lease_election::Record,
+    ) -> Result<lease_election::StoredLease, lease_election::StoreError> {
+        self.0.create(record).await
+    }
+    async fn update(
+        &self,
+        version: &lease_election::Version,
+        record: &lease_election::Record,
+    ) -> Result<lease_election::StoredLease, lease_election::StoreError> {
+        let now = self.0.lease().ok_or(lease_election::StoreError::NotFound)?;
+        // Asks for the object, as a careful program does, and not for its version.
+        let version = lease_election::Version::new(version.uid.clone(), now.version.resource_version);
+        self.0.update(&version, record).await
+    }
+    async fn watch(
+        &self,
+        from: Option<&lease_election::Version>,
+    ) -> Result<lease_election::LeaseEvents, lease_election::StoreError> {
+        self.0.watch(from).await
+    }
+}
+
+#[cfg(all(feature = "kube", not(wq_plant)))]
+mod on_a_server {
+    //! The stores of an API server.
+
+    use embedded_apiserver::EmbeddedApiServer;
+    use k8s_openapi::api::coordination::v1::Lease;
+    use k8s_openapi::api::core::v1::{ConfigMap, Endpoints};
+    use kube::api::DeleteParams;
+    use kube::{Api, Client};
+    use lease_election::contract::{Place, check};
+    use lease_election::{AnnotationStore, KubeLeaseStore, LeaseStore, MultiStore};
+
+    use super::config;
+
+    /// A server of its own for each rule, and the deletion of all that may stand for the lease.
+    async fn check_on_servers<S: LeaseStore + 'static>(store: impl Fn(Client) -> S) {
+        check(async || {
+            let server = EmbeddedApiServer::builder().seed(1).build();
+            let (one, other) = (store(server.client_as("one")), store(server.client_as("other")));
+            Place::new(one, other, move || {
+                let client = server.client();
+                Box::pin(async move {
+                    let gone = DeleteParams::default();
+                    let _ = Api::<Lease>::default_namespaced(client.clone()).delete("lease", &gone).await;
+                    let _ = Api::<Endpoints>::default_namespaced(client.clone()).delete("lease", &gone).await;
+                    let _ = Api::<ConfigMap>::default_namespaced(client).delete("lease", &gone).await;
+                })
+            })
+        })
+        .await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_lease() {
+        check_on_servers(|client| KubeLeaseStore::new(client, &config())).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_annotation_on_endpoints() {
+        check_on_servers(|client| AnnotationStore::endpoints(client, &config())).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_annotation_on_a_config_map() {
+        check_on_servers(|client| AnnotationStore::config_map(client, &config())).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn endpoints_and_a_lease() {
+        check_on_servers(|client| MultiStore::endpoints_leases(client, &config())).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_config_map_and_a_lease() {
+        check_on_servers(|client| MultiStore::config_maps_leases(client, &config())).await;
+    }
+}
