@@ -21,6 +21,7 @@ mod kube_store;
 #[cfg(feature = "contract")]
 pub mod contract;
 mod feed;
+mod observer;
 mod driver;
 mod term;
 mod leadership;
@@ -47,6 +48,7 @@ pub use loss::Loss;
 pub use memory_store::{Fault, MemoryLeaseStore, Verb};
 pub use multi_store::MultiStore;
 pub use observation::Observation;
+pub use observer::{Leaders, observe, observe_with_clock};
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;
 pub use record::{Record, StoredLease};

@@ -5,6 +5,7 @@ mod cluster;
 mod handover;
 #[cfg(feature = "prometheus")]
 mod metrics;
+mod observe;
 mod migration;
 #[cfg(feature = "contract")]
 mod stores;

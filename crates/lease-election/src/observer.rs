@@ -1,0 +1,337 @@
+//! Observer: who leads, for processes that do not stand. Its own watch and its own reads; it writes nothing, and runs no task.
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::stream::{self, Stream, StreamExt};
+
+use crate::clock::{BootClock, Clock, Moment};
+use crate::config::Config;
+use crate::error::StoreError;
+use crate::feed::{Feed, FeedNews};
+use crate::record::StoredLease;
+use crate::store::{LeaseEvent, LeaseStore};
+use crate::version::{Version, compare_resource_versions};
+
+/// Who holds the lease, from now on and in order: for processes that do not stand, to route to the leader or to show it.
+///
+/// The first item comes with the first answer of the server, each further one with a change. `None`: nobody holds the lease, or nobody has been seen to
+/// renew it for as long as it says (by this process's own clock: also when it is this process that is cut off). For display and routing only: another
+/// may hold the lease by the time the item is read.
+///
+/// It asks as little as a standby does: one watch, and a read when the watch has told nothing for three renew intervals; reads alone where it may not
+/// watch. From `config` it takes the renew interval, the request time-out, and what a record without a duration is granted; the identity is not used.
+///
+/// The stream does its work when it is polled, and never ends. A [`LeaderElector`](crate::LeaderElector) tells the same by
+/// [`observe`](crate::LeaderElector::observe).
+///
+/// ```
+/// use futures::StreamExt;
+/// use lease_election::{Config, MemoryLeaseStore, Record, observe};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), lease_election::ConfigError> {
+/// let store = MemoryLeaseStore::new();
+/// let mut leaders = observe(store.clone(), &Config::builder("default", "my-operator").build()?);
+/// assert_eq!(leaders.next().await, Some(None));
+/// store.overwrite(Record { holder: "pod-1".into(), lease_duration_seconds: 15, ..Record::default() });
+/// assert_eq!(leaders.next().await, Some(Some("pod-1".to_owned())));
+/// # Ok(())
+/// # }
+/// ```
+#[doc(alias = "OnNewLeader")]
+pub fn observe(store: impl LeaseStore + 'static, config: &Config) -> Leaders {
+    assemble(Arc::new(store), config, Arc::new(BootClock))
+}
+
+/// [`observe`] with a clock of your own, [`TokioClock`](crate::TokioClock) for tests under paused time.
+pub fn observe_with_clock(store: impl LeaseStore + 'static, config: &Config, clock: impl Clock) -> Leaders {
+    assemble(Arc::new(store), config, Arc::new(clock))
+}
+
+/// The stream of [`observe`].
+pub struct Leaders(stream::BoxStream<'static, Option<String>>);
+
+impl Stream for Leaders {
+    type Item = Option<String>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Option<String>>> {
+        self.0.as_mut().poll_next(context)
+    }
+}
+
+impl fmt::Debug for Leaders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Leaders").finish_non_exhaustive()
+    }
+}
+
+fn assemble(store: Arc<dyn LeaseStore>, config: &Config, clock: Arc<dyn Clock>) -> Leaders {
+    let (timeout, pace) = (config.request_timeout(), config.pace());
+    let observer = Observer {
+        feed: Feed::new(Arc::clone(&store), Arc::clone(&clock), timeout, pace),
+        store,
+        clock,
+        config: config.clone(),
+        sight: Sight::Unknown,
+        changes: 0,
+        request: None,
+        must_read: true,
+        read_not_before: Moment::from_origin(Duration::ZERO),
+        last_heard: Moment::from_origin(Duration::ZERO),
+        failed_reads: 0,
+        told: None,
+    };
+    let told = stream::unfold(observer, |mut observer| async move {
+        let leader = observer.next().await;
+        Some((leader, observer))
+    });
+    Leaders(told.boxed())
+}
+
+/// What is known of the Lease, and since when.
+enum Sight {
+    Unknown,
+    Absent,
+    Present {
+        lease: Box<StoredLease>,
+        since: Moment,
+        /// It has not been renewed for as long as it says.
+        ran_out: bool,
+    },
+}
+
+impl Sight {
+    fn version(&self) -> Option<&Version> {
+        match self {
+            Self::Present { lease, .. } => Some(&lease.version),
+            _ => None,
+        }
+    }
+
+    fn leader(&self) -> Option<&str> {
+        match self {
+            Self::Present { lease, ran_out: false, .. } if !lease.record.is_free() => {
+                Some(&lease.record.holder)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether `version` is older than what is known.
+    fn is_after(&self, version: &Version) -> bool {
+        self.version().is_some_and(|known| {
+            let order = compare_resource_versions(&version.resource_version, &known.resource_version);
+            order == Some(Ordering::Less)
+        })
+    }
+}
+
+type Request = BoxFuture<'static, Result<Option<StoredLease>, StoreError>>;
+
+struct Observer {
+    store: Arc<dyn LeaseStore>,
+    clock: Arc<dyn Clock>,
+    config: Config,
+    feed: Feed,
+    sight: Sight,
+    /// How often the sight changed.
+    changes: u64,
+    /// The read under way; how often the sight had changed, and when, as it was sent; whether it is one of many, sent for want of news.
+    request: Option<(Request, u64, Moment, bool)>,
+    must_read: bool,
+    read_not_before: Moment,
+    last_heard: Moment,
+    failed_reads: u32,
+    told: Option<Option<String>>,
+}
+
+impl Observer {
+    async fn next(&mut self) -> Option<String> {
+        loop {
+            if !matches!(self.sight, Sight::Unknown)
+                && self.told.as_ref().map(Option::as_deref) != Some(self.sight.leader())
+            {
+                let leader = self.sight.leader().map(str::to_owned);
+                self.told = Some(leader.clone());
+                return leader;
+            }
+            self.turn().await;
+        }
+    }
+
+    /// Until something was heard, or is due.
+    async fn turn(&mut self) {
+        let now = self.clock.now();
+        let mut wake = self.runs_out();
+        if self.request.is_none() {
+            let due = self.read_due();
+            if due <= now {
+                self.send(now);
+            } else {
+                wake = Some(wake.map_or(due, |wake| wake.min(due)));
+            }
+        }
+        let known = !matches!(self.sight, Sight::Unknown);
+        let from = self.sight.version().cloned();
+        let sleep = async {
+            match wake {
+                Some(moment) => self.clock.sleep_until(moment).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            (answer, changes, sent, routine) = answer(&mut self.request) => self.read(answer, changes, sent, routine),
+            news = self.feed.next(known, from.as_ref()) => self.hear(news),
+            // Only if nothing is waiting to be heard: a process that was stopped hears the renewals of that time first.
+            () = sleep => {
+                let now = self.clock.now();
+                if self.runs_out().is_some_and(|end| end <= now)
+                    && let Sight::Present { ran_out, .. } = &mut self.sight
+                {
+                    *ran_out = true;
+                }
+            }
+        }
+    }
+
+    /// When the observed lease has stood unrenewed for as long as it says.
+    fn runs_out(&self) -> Option<Moment> {
+        match &self.sight {
+            Sight::Present { lease, since, ran_out: false } if !lease.record.is_free() => {
+                let (own, cap) = (self.config.lease_duration(), self.config.foreign_lease_cap());
+                Some(since.after(lease.record.patience(own, cap)))
+            }
+            _ => None,
+        }
+    }
+
+    fn read_due(&self) -> Moment {
+        if self.must_read {
+            return self.read_not_before;
+        }
+        let interval = self.config.renew_interval();
+        let patience = interval.saturating_mul(if self.feed.is_open() { 3 } else { 1 });
+        self.last_heard.after(patience).max(self.read_not_before)
+    }
+
+    fn send(&mut self, now: Moment) {
+        let (store, timeout) = (Arc::clone(&self.store), self.config.request_timeout());
+        let read = Box::pin(async move {
+            match tokio::time::timeout(timeout, store.get()).await {
+                Ok(answer) => answer,
+                Err(_) => Err(StoreError::unknown("no answer within the request time-out")),
+            }
+        });
+        self.request = Some((read, self.changes, now, !self.must_read));
+    }
+
+    fn read(
+        &mut self,
+        answer: Result<Option<StoredLease>, StoreError>,
+        changes: u64,
+        sent: Moment,
+        routine: bool,
+    ) {
+        let now = self.clock.now();
+        let undisturbed = changes == self.changes;
+        match answer {
+            Ok(found) => {
+                self.failed_reads = 0;
+                self.last_heard = now;
+                self.must_read = false;
+                let before = self.changes;
+                match found {
+                    Some(lease) if undisturbed || !self.sight.is_after(&lease.version) => {
+                        self.see(now, lease);
+                    }
+                    None if undisturbed => self.see_absent(),
+                    // Something newer was heard meanwhile: which of the two is later, another read says.
+                    _ => {
+                        self.must_read = true;
+                        self.read_not_before = sent.after(self.config.pace());
+                    }
+                }
+                if routine && self.feed.is_open() && self.changes != before {
+                    // The read told what the watch had not.
+                    self.feed.restart();
+                }
+            }
+            Err(error) => {
+                tracing::debug!(lease = self.config.name(), %error, "the leader cannot be read");
+                let pause = (self.config.pace() / 4).saturating_mul(1 << self.failed_reads.min(5));
+                self.failed_reads = self.failed_reads.saturating_add(1);
+                let asked = match error {
+                    StoreError::TooManyRequests { retry_after } => retry_after.unwrap_or_default(),
+                    _ => Duration::ZERO,
+                };
+                self.must_read = true;
+                self.read_not_before =
+                    sent.after(pause).max(now.after(asked.min(self.config.lease_duration())));
+            }
+        }
+    }
+
+    fn hear(&mut self, news: FeedNews) {
+        let now = self.clock.now();
+        match news {
+            FeedNews::Opened { anew } => self.must_read |= anew,
+            FeedNews::Closed(error) => self.must_read |= error.is_some(),
+            FeedNews::Event(event) => {
+                self.last_heard = now;
+                match event {
+                    LeaseEvent::Changed(lease) if !self.sight.is_after(&lease.version) => {
+                        self.see(now, lease)
+                    }
+                    LeaseEvent::Deleted(Some(last)) if !self.sight.is_after(&last.version) => {
+                        self.see_absent()
+                    }
+                    LeaseEvent::Deleted(None) => self.must_read = true,
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn see(&mut self, now: Moment, lease: StoredLease) {
+        match &mut self.sight {
+            Sight::Present { lease: known, .. } if known.version == lease.version => return,
+            // A label was changed: nobody renewed.
+            Sight::Present { lease: known, .. }
+                if known.record == lease.record && known.version.uid == lease.version.uid =>
+            {
+                known.version = lease.version;
+            }
+            sight => *sight = Sight::Present { lease: Box::new(lease), since: now, ran_out: false },
+        }
+        self.changes = self.changes.wrapping_add(1);
+    }
+
+    fn see_absent(&mut self) {
+        if !matches!(self.sight, Sight::Absent) {
+            self.sight = Sight::Absent;
+            self.changes = self.changes.wrapping_add(1);
+        }
+    }
+}
+
+/// # Cancel safety
+/// The request stays under way.
+async fn answer(
+    request: &mut Option<(Request, u64, Moment, bool)>,
+) -> (Result<Option<StoredLease>, StoreError>, u64, Moment, bool) {
+    match request {
+        Some((read, changes, sent, routine)) => {
+            let (answer, changes, sent, routine) = (read.await, *changes, *sent, *routine);
+            *request = None;
+            (answer, changes, sent, routine)
+        }
+        None => std::future::pending().await,
+    }
+}
