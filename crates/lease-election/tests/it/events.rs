@@ -1,19 +1,17 @@
 //! Events on the Lease: client-go's texts, one for the beginning and one for the end of a term, and never a renewal that waits for one.
 
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Rule};
 use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
 use lease_election::{
-    Announced, Announcement, Config, KubeLeaseStore, LeaderElector, LeaseEvents, LeaseStore,
-    MemoryLeaseStore, Outcome, Record, StoreError, StoredLease, TokioClock, Version,
+    Announced, Config, KubeLeaseStore, LeaderElector, MemoryLeaseStore, Outcome, TokioClock,
 };
 
 use crate::cluster::{Replica, fast, sleep_ms};
+use crate::telling::Telling;
 
 fn elector(server: &EmbeddedApiServer, identity: &str, seed: u64) -> LeaderElector {
     let config = Config::builder("default", "lease").fast().identity(identity).build().unwrap();
@@ -99,36 +97,9 @@ async fn a_flood_of_terms_does_not_collect_events_that_nobody_takes() {
     server.requests().writes_to("events").assert_exactly(10);
 }
 
-/// A store that keeps what it is told, with the state of the lease at that moment.
-#[derive(Clone, Default)]
-struct Telling {
-    store: MemoryLeaseStore,
-    told: Arc<Mutex<Vec<(Announced, String, bool)>>>,
-}
-
-#[async_trait]
-impl LeaseStore for Telling {
-    async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
-        self.store.get().await
-    }
-    async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
-        self.store.create(record).await
-    }
-    async fn update(&self, version: &Version, record: &Record) -> Result<StoredLease, StoreError> {
-        self.store.update(version, record).await
-    }
-    async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
-        self.store.watch(from).await
-    }
-    fn announce(&self, announcement: &Announcement) {
-        let is_held = self.store.lease().is_some_and(|lease| !lease.record.is_free());
-        self.told.lock().unwrap().push((announcement.what, announcement.to_string(), is_held));
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn the_end_is_told_once_however_it_comes_and_before_the_lease_is_given_back() {
-    let telling = Telling::default();
+    let telling = Telling::of(MemoryLeaseStore::new());
     let elector =
         LeaderElector::with_clock(telling.clone(), fast("a").build().unwrap(), TokioClock::new(), 1);
     let pair = || {

@@ -11,6 +11,8 @@ mod migration;
 mod stores;
 mod suspend;
 mod table;
+mod telling;
+mod upstream;
 mod violations;
 mod work;
 #[cfg(all(feature = "kube", not(wq_plant)))]
