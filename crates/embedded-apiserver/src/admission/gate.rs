@@ -2,6 +2,9 @@
 //! outside of the lock, and the write begins anew, which now knows the answer. What was answered holds only for exactly
 //! the objects that were asked about, so what is stored is what the hooks have seen (`GuaranteedUpdate` of the real
 //! server, turned inside out).
+//!
+//! So a write asks everything before it changes anything: one that had changed something when it met a question would
+//! begin anew on top of its own half. What goes along with a change that was made is done without asking.
 
 use std::collections::HashSet;
 
@@ -246,8 +249,13 @@ pub(crate) fn gated<T>(
             let own = turn.rng.get_or_insert_with(|| inner.rng.fork()).clone();
             let others = std::mem::replace(&mut inner.rng, own);
             inner.turn = Some(turn);
+            let before = inner.state.revision();
             let outcome = write(inner);
             let turn = inner.turn.take();
+            debug_assert!(
+                turn.as_ref().is_none_or(|turn| turn.pending.is_none()) || inner.state.revision() == before,
+                "a write asks everything before it changes anything"
+            );
             inner.rng = others;
             (outcome, turn)
         });

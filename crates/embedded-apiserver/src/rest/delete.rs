@@ -279,8 +279,10 @@ pub(super) fn gone(core: &Core, inner: &mut Inner, kind: &Kind, key: &Key, now: 
     if kind.builtin == Some(Builtin::Service)
         && let Some(endpoints) = core.registry.read().find("", "v1", "endpoints")
     {
-        // Often there are none.
+        // Nobody is asked about them (`rest.ValidateAllObjectFunc`): the Service has gone already. Often there are none.
+        let turn = inner.turn.take();
         let _gone = delete_one(inner, &endpoints, key, &DeleteOptions::default(), now);
+        inner.turn = turn;
     }
 }
 

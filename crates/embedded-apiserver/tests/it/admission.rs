@@ -353,3 +353,39 @@ async fn a_refused_user_is_no_matter_of_hooks() {
     assert_eq!(head.code, StatusCode::OK);
     assert!(seen.lock().is_empty(), "reads are not asked about");
 }
+
+/// The Endpoints of a Service go with it, and nobody is asked about them: in whatever way the Service goes.
+#[tokio::test]
+async fn a_service_that_a_hook_lets_go_takes_its_endpoints_along() {
+    const SERVICES: &str = "/api/v1/namespaces/default/services";
+    for way in ["delete", "collection", "finalizer"] {
+        let server = EmbeddedApiServer::new();
+        let service = json!({
+            "metadata": { "name": "s", "finalizers": (way == "finalizer").then_some(["example.com/f"]) },
+            "spec": { "ports": [{ "port": 80 }] },
+        });
+        assert_eq!(wire::post(&server, SERVICES, &service).await.code, StatusCode::CREATED);
+        let endpoints = "/api/v1/namespaces/default/endpoints";
+        let made = wire::post(&server, endpoints, &json!({ "metadata": { "name": "s" } })).await;
+        assert_eq!(made.code, StatusCode::CREATED);
+        let (hook, seen) = recorder("see");
+        server.admission().add(hook);
+        let path = format!("{SERVICES}/s");
+        let answer = match way {
+            "delete" => wire::delete(&server, &path, &json!({})).await,
+            "collection" => wire::delete(&server, SERVICES, &json!({})).await,
+            _ => {
+                wire::delete(&server, &path, &json!({})).await;
+                wire::patch(&server, &path, MERGE, &json!({ "metadata": { "finalizers": null } })).await
+            }
+        };
+        assert_eq!(answer.code, StatusCode::OK, "{way}: {}", answer.text);
+        assert_eq!(wire::get(&server, &path).await.code, StatusCode::NOT_FOUND, "{way}");
+        assert_eq!(wire::get(&server, &format!("{endpoints}/s")).await.code, StatusCode::NOT_FOUND, "{way}");
+        let told: Vec<_> =
+            seen.lock().iter().map(|request| (request.operation, request.resource.clone())).collect();
+        let mut expected = vec![(Operation::Delete, "services".to_owned())];
+        expected.extend((way == "finalizer").then(|| (Operation::Update, "services".to_owned())));
+        assert_eq!(told, expected, "{way}");
+    }
+}
