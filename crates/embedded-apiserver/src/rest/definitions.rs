@@ -104,6 +104,9 @@ pub(super) fn warn(kind: &Kind, response: &mut Response<Body>) {
     }
 }
 
+/// How often it is tried to put a definition, each time because somebody else was faster.
+const TRIES: usize = 1000;
+
 /// Creates a definition, or replaces the one of its name: what a client would do, without the request.
 pub(crate) fn put_definition(core: &Core, mut object: Object) -> Result<(), Status> {
     let found = core.registry.read().find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
@@ -116,8 +119,10 @@ pub(crate) fn put_definition(core: &Core, mut object: Object) -> Result<(), Stat
     let json = HeaderValue::from_static("application/json");
     let mut target =
         Target { kind: std::sync::Arc::clone(&kind), namespace: None, name: None, subresource: None };
-    loop {
-        let current = core.store.get(definition::TABLE, &Key::new("", &name));
+    let stored = || core.store.get(definition::TABLE, &Key::new("", &name));
+    let mut refused = Status::internal("the definition changed each time while it was put");
+    for _ in 0..TRIES {
+        let current = stored();
         match &current {
             Some(current) => metadata::set(&mut object, "resourceVersion", current.revision.to_string()),
             None => drop(metadata::of(&mut object).remove("resourceVersion")),
@@ -128,9 +133,16 @@ pub(crate) fn put_definition(core: &Core, mut object: Object) -> Result<(), Stat
         let call = Call { core, user: &user, target: &target, query: &query, request: &request };
         let written = if current.is_some() { write::replace(call) } else { write::create(call) };
         match written {
-            // Somebody else was faster.
-            Err(status) if matches!(status.code(), 404 | 409) => {}
+            // Somebody else may have been faster; a hook that refuses with such a code was not.
+            Err(status) if matches!(status.code(), 404 | 409) => {
+                let seen = current.map(|current| current.revision);
+                if stored().map(|now| now.revision) == seen {
+                    return Err(status);
+                }
+                refused = status;
+            }
             written => return written.map(drop),
         }
     }
+    Err(refused)
 }

@@ -1,5 +1,7 @@
 //! Deletes: preconditions, finalizers, grace; one object or a collection.
 
+mod namespaces;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -296,6 +298,11 @@ fn delete_one(
     let name = key.name();
     let found = inner.state.get(&kind.storage, key).cloned();
     let current = found.ok_or_else(|| Status::not_found(kind, name))?;
+    if kind.builtin == Some(Builtin::Namespace)
+        && let Some(done) = namespaces::first_steps(inner, kind, &current, options, now)?
+    {
+        return Ok(done);
+    }
     if let Some(wanted) = &options.preconditions {
         check_preconditions(kind, name, wanted, &current)?;
     }
@@ -321,7 +328,7 @@ fn delete_one(
     }
     let grace = grace_period(kind, &old, options);
     let cleans_up = kind.builtin == Some(Builtin::Definition) && !metadata::is_being_deleted(&old);
-    let held = !metadata::finalizers(&new).is_empty() || grace > 0 || holds_content(kind, &new) || cleans_up;
+    let held = !metadata::finalizers(&new).is_empty() || grace > 0 || cleans_up;
     // A pod is told first, however short its grace.
     let is_told = kind.builtin == Some(Builtin::Pod) && (waits || !metadata::is_being_deleted(&old));
     if !held && !is_told {
@@ -422,12 +429,12 @@ fn mark(kind: &Kind, object: &mut Object, grace: i64, now: Timestamp) {
     if first || given.is_some_and(|given| grace < given) {
         let end = now.saturating_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX);
         metadata::set(object, "deletionTimestamp", clock::seconds(end));
+    }
+    // What was marked by a kind's own first step says no grace until it is deleted again.
+    if first || given.is_none_or(|given| grace < given) {
         metadata::set(object, "deletionGracePeriodSeconds", grace);
     }
     if first && metadata::generation(object) > 0 {
         metadata::set(object, "generation", metadata::generation(object).saturating_add(1));
-    }
-    if first && kind.builtin == Some(Builtin::Namespace) {
-        object.insert("status".to_owned(), json!({ "phase": "Terminating" }));
     }
 }

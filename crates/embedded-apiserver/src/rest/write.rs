@@ -184,6 +184,9 @@ pub(super) fn insert(
             metadata::of(&mut object).remove(member);
         }
     }
+    if let Some(namespace) = namespace {
+        check_namespace(core, inner, kind, namespace, &object)?;
+    }
     let unmutated = inner.asks().then(|| object.clone());
     let mut object = inner.mutated(object, None)?;
     let table = Arc::clone(&kind.storage);
@@ -202,9 +205,6 @@ pub(super) fn insert(
         metadata::set(&mut object, "name", name);
     }
     let name = metadata::text(&object, "name").to_owned();
-    if let Some(namespace) = namespace {
-        check_namespace(core, inner, kind, namespace, &name)?;
-    }
     let uid = uid.map_or_else(|| metadata::new_uid(&mut inner.rng), str::to_owned);
     metadata::set(&mut object, "uid", uid);
     metadata::set(&mut object, "creationTimestamp", clock::seconds(now));
@@ -309,17 +309,23 @@ pub(super) fn set_namespace(object: &mut Object, namespace: Option<&str>) -> Res
     Ok(())
 }
 
-/// The admission plugin NamespaceLifecycle: nothing new in a namespace that is not there, or going away.
+/// The admission plugin NamespaceLifecycle: nothing new in a namespace that is not there, or going away. It is the first:
+/// no hook hears of such an object, and what it would grant matters to nobody.
 fn check_namespace(
     core: &Core,
     inner: &Inner,
     kind: &Kind,
     namespace: &str,
-    name: &str,
+    object: &Object,
 ) -> Result<(), Status> {
     odd_places::may_hold_objects(namespace)?;
     match inner.state.get(NAMESPACES, &Key::new("", namespace)) {
-        Some(found) if found.is_being_deleted() => Err(Status::namespace_terminating(kind, name, namespace)),
+        Some(found) if found.is_being_deleted() => {
+            // It has no name yet if that is to be made up (`extractResourceName` of k8s.io/apiserver/pkg/admission).
+            let texts = ["name", "generateName"].map(|member| metadata::text(object, member));
+            let name = texts.into_iter().find(|text| !text.is_empty()).unwrap_or("Unknown");
+            Err(Status::namespace_terminating(kind, name, namespace))
+        }
         None if core.options.check_namespaces => match core.registry.read().find("", "v1", "namespaces") {
             Some(namespaces) => Err(Status::not_found(&namespaces, namespace)),
             None => Ok(()),

@@ -389,3 +389,50 @@ async fn a_service_that_a_hook_lets_go_takes_its_endpoints_along() {
         assert_eq!(told, expected, "{way}");
     }
 }
+
+/// A code that a store would answer, too, is the hook's last word all the same.
+#[tokio::test]
+async fn a_definition_that_a_hook_refuses_is_refused_once() {
+    for code in [404, 409] {
+        let server = EmbeddedApiServer::new();
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&calls);
+        server.admission().add(Hook::validating("no.example.com", move |_| {
+            assert!(counted.fetch_add(1, Ordering::Relaxed) < 100, "asked again and again");
+            Err(Denied::new("never").code(code))
+        }));
+        let definition = serde_json::from_value(json!({
+            "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+            "metadata": { "name": "widgets.example.com" },
+            "spec": {
+                "group": "example.com", "scope": "Namespaced",
+                "names": { "plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList" },
+                "versions": [{
+                    "name": "v1", "served": true, "storage": true,
+                    "schema": { "openAPIV3Schema": { "type": "object" } },
+                }],
+            },
+        }))
+        .unwrap();
+        let refused = server.register_definition(&definition).unwrap_err();
+        assert!(refused.to_string().contains("never"), "{refused}");
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+    }
+}
+
+/// As the plugin NamespaceLifecycle, which comes before all hooks.
+#[tokio::test]
+async fn no_hook_hears_of_what_has_no_namespace_to_be_in() {
+    let server = EmbeddedApiServer::builder().namespace("ending").build();
+    wire::delete(&server, "/api/v1/namespaces/ending", &json!({})).await;
+    let (hook, seen) = recorder("see");
+    server.admission().add(hook);
+    server.admission().add(Hook::mutating("change", |_, _| Err("never".into())));
+    for (namespace, code) in [("missing", StatusCode::NOT_FOUND), ("ending", StatusCode::FORBIDDEN)] {
+        let path = format!("/api/v1/namespaces/{namespace}/configmaps");
+        let answer = wire::post(&server, &path, &json!({ "metadata": { "name": "a" } })).await;
+        assert_eq!(answer.code, code, "{}", answer.text);
+        assert!(!answer.text.contains("never"), "{}", answer.text);
+    }
+    assert!(seen.lock().is_empty());
+}

@@ -109,3 +109,14 @@ async fn another_finalizer_of_the_namespace_is_left_to_its_owner() {
     wire::put(&server, "/api/v1/namespaces/n/finalize", &namespace).await;
     assert_eq!(wire::get(&server, &format!("{NAMESPACES}/n")).await.code, StatusCode::NOT_FOUND);
 }
+
+#[tokio::test]
+async fn another_delete_of_a_held_namespace_takes_no_revision() {
+    let server = EmbeddedApiServer::builder().namespace("n").build();
+    let path = format!("{NAMESPACES}/n");
+    let marked = wire::delete(&server, &path, &json!({})).await.json();
+    let revision = server.revision();
+    let again = wire::delete(&server, &path, &json!({ "propagationPolicy": "Foreground" })).await;
+    assert_eq!((again.code, again.json()), (StatusCode::OK, marked));
+    assert_eq!(server.revision(), revision);
+}

@@ -76,6 +76,26 @@ pub(super) fn escalation() -> Vec<Case> {
             },
         ),
         case(
+            "a_missing_namespace_comes_before_what_is_granted",
+            "Who would grant more than he has in a namespace that is not there gets 404 about the namespace.",
+            async |t| {
+                const MISSING: &str = "conformance-missing";
+                let (name, create) = (t.own("creator"), rule(&["create"], GROUP, &["roles"]));
+                let role = json!({ "metadata": { "name": name }, "rules": [create] });
+                make(t, &format!("{RBAC}/clusterroles"), role).await?;
+                let bob = json!([user_subject(&own_user(t, "bob"))]);
+                let bound = binding(&name, "ClusterRole", &name, bob);
+                make(t, &format!("{RBAC}/clusterrolebindings"), bound).await?;
+                until_known(t, "bob", &create).await?;
+                let more =
+                    json!({ "metadata": { "name": "more" }, "rules": [rule(&["get"], "", &["secrets"])] });
+                let path = format!("/apis/{GROUP}/v1/namespaces/{MISSING}/roles");
+                let answer = by(t, "bob", Method::POST, &path, &more).await?;
+                answer.says(404, "NotFound", "namespaces \"conformance-missing\" not found")?;
+                Ok(())
+            },
+        ),
+        case(
             "an_update_of_a_role_is_checked_too",
             "A Role cannot be changed to grant more than its writer holds, but its labels may not be either where it already does.",
             async |t| {
