@@ -11,6 +11,7 @@ mod policy;
 pub(crate) mod reviews;
 mod rule;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -18,9 +19,9 @@ use http::Request;
 use parking_lot::{Mutex, RwLock};
 use serde_json::Value;
 
-use crate::access::ledger::Ledger;
-use crate::access::policy::{Decision, Held, Place, Policy, RoleRef, Table};
-use crate::access::rule::Rule;
+use crate::access::ledger::{Ledger, Lost};
+use crate::access::policy::{Binding, Decision, Held, Place, Policy, RoleRef, Table};
+use crate::access::rule::{Atom, Rule};
 use crate::identity::User;
 use crate::kind::Kind;
 use crate::request_info::RequestInfo;
@@ -98,6 +99,21 @@ impl Authorizer {
         }
     }
 
+    /// Notes that the user needed what it holds to hand it on, each grant once.
+    fn note_held(&self, user: &User, needed: &[(Arc<Binding>, Atom)]) {
+        let mut noted = BTreeSet::new();
+        let mut ledger = self.ledger.lock();
+        for (binding, atom) in needed {
+            if noted.insert((&binding.namespace, &binding.name, atom)) {
+                ledger.used(user, binding, atom.clone());
+            }
+        }
+    }
+
+    fn note_refused(&self, user: &User, asked: &Attributes<'_>) {
+        self.ledger.lock().refused(user, asked);
+    }
+
     pub(crate) fn held(&self, store: &Store, user: &User, namespace: &str) -> Vec<Held> {
         self.with_policy(store, |policy| policy.held(user, namespace))
     }
@@ -130,6 +146,10 @@ impl Authorizer {
 
     fn refusals(&self, user: Option<&str>) -> Vec<Refusal> {
         self.ledger.lock().refusals(user).map(|(refused, times)| Refusal::of(refused, times)).collect()
+    }
+
+    fn lost(&self) -> Lost {
+        self.ledger.lock().lost()
     }
 
     fn forget(&self) {

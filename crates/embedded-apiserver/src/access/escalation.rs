@@ -1,10 +1,12 @@
 //! Nobody grants what they do not have: checks of writes to roles and bindings, as the `policybased` storages of
 //! k8s.io/kubernetes/pkg/registry/rbac have them.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::access::attributes::Attributes;
-use crate::access::policy::{RoleRef, role_ref_of, rules_of};
+use crate::access::policy::{Binding, RoleRef, role_ref_of, rules_of};
 use crate::access::rule::{Atom, On, Rule, compact};
 use crate::access::{Authorizer, GROUP};
 use crate::identity::{MASTERS, User};
@@ -31,7 +33,9 @@ pub(crate) fn check_escalation(core: &Core, user: &User, write: &RoleWrite<'_>) 
         return Ok(());
     }
     let is_role = matches!(write.kind.plural(), "roles" | "clusterroles");
-    if is_role && write.is_allowed(core, user, "escalate", write.kind.plural(), write.name) {
+    // The right that lifts the check: what is refused by it is refused as this.
+    let mut unlifted = write.asking("escalate", write.kind.plural(), write.name);
+    if is_role && is_allowed(core, user, &unlifted) {
         return Ok(());
     }
     if write.old.is_some_and(|old| only_collector_fields(old, write.new)) {
@@ -44,13 +48,14 @@ pub(crate) fn check_escalation(core: &Core, user: &User, write: &RoleWrite<'_>) 
         // Without a role there is nothing to grant: that is for the kind's own rules to refuse.
         let Some(role) = role_ref_of(&new) else { return Ok(()) };
         let plural = if &*role.kind == "Role" { "roles" } else { "clusterroles" };
-        if write.is_allowed(core, user, "bind", plural, &role.name) {
+        unlifted = write.asking("bind", plural, &role.name).into_owned();
+        if is_allowed(core, user, &unlifted) {
             return Ok(());
         }
         write.rules_granted(core, &role)?
     };
     let atoms: Vec<Atom> = rules.iter().flat_map(Rule::atoms).collect();
-    write.confirm(core, access, user, &atoms)?;
+    let mut needed = write.confirm(core, access, user, &atoms, &unlifted)?;
     let aggregates = |object: &Map<String, Value>| {
         let selectors = object.get("aggregationRule").and_then(|rule| rule.get("clusterRoleSelectors"));
         selectors.and_then(Value::as_array).is_some_and(|selectors| !selectors.is_empty())
@@ -58,8 +63,10 @@ pub(crate) fn check_escalation(core: &Core, user: &User, write: &RoleWrite<'_>) 
     if is_role && (aggregates(write.new) || write.old.is_some_and(aggregates)) {
         let why = "must have cluster-admin privileges to use the aggregationRule";
         let refused = Status::refused(GROUP, write.kind.plural(), write.object_name(), why);
-        write.confirm(core, access, user, &full_authority()).map_err(|_| refused)?;
+        let whole = write.confirm(core, access, user, &full_authority(), &unlifted).map_err(|_| refused)?;
+        needed.extend(whole);
     }
+    access.note_held(user, &needed);
     Ok(())
 }
 
@@ -68,24 +75,27 @@ fn full_authority() -> [Atom; 2] {
     [Atom { verb: "*".into(), on }, Atom { verb: "*".into(), on: On::Path("*".into()) }]
 }
 
+fn is_allowed(core: &Core, user: &User, asked: &Attributes<'_>) -> bool {
+    // Asked first and then noted: that it has no such right is no refusal of anything that was asked for.
+    core.access.decide(&core.store, user, asked).is_allowed()
+        && core.access.authorize(&core.store, user, asked).is_ok()
+}
+
 impl RoleWrite<'_> {
     fn object_name(&self) -> &str {
         let name = self.new.get("metadata").and_then(|metadata| metadata.get("name"));
         name.and_then(Value::as_str).unwrap_or_default()
     }
 
-    fn is_allowed(&self, core: &Core, user: &User, verb: &str, plural: &str, name: &str) -> bool {
-        let asked = Attributes::Resource {
+    fn asking<'a>(&'a self, verb: &'a str, plural: &'a str, name: &'a str) -> Attributes<'a> {
+        Attributes::Resource {
             verb: verb.into(),
             group: GROUP.into(),
             resource: plural.into(),
             subresource: "".into(),
             namespace: self.namespace.into(),
             name: name.into(),
-        };
-        // Asked first and then noted: that it has no such right is no refusal of anything that was asked for.
-        core.access.decide(&core.store, user, &asked).is_allowed()
-            && core.access.authorize(&core.store, user, &asked).is_ok()
+        }
     }
 
     fn rules_granted(&self, core: &Core, role: &RoleRef) -> Result<Vec<Rule>, Status> {
@@ -96,14 +106,32 @@ impl RoleWrite<'_> {
         }
     }
 
-    /// `ConfirmNoEscalation`.
-    fn confirm(&self, core: &Core, access: &Authorizer, user: &User, atoms: &[Atom]) -> Result<(), Status> {
+    /// `ConfirmNoEscalation`; answers which of the user's grants cover what is granted. Otherwise that `unlifted` was
+    /// refused is noted.
+    fn confirm(
+        &self,
+        core: &Core,
+        access: &Authorizer,
+        user: &User,
+        atoms: &[Atom],
+        unlifted: &Attributes<'_>,
+    ) -> Result<Vec<(Arc<Binding>, Atom)>, Status> {
         let held = access.held(&core.store, user, self.namespace);
-        let covered = |atom: &Atom| held.iter().any(|held| held.rules.iter().any(|rule| rule.covers(atom)));
-        let missing: Vec<_> = atoms.iter().filter(|atom| !covered(atom)).cloned().collect();
-        if missing.is_empty() {
-            return Ok(());
+        let (mut needed, mut missing) = (Vec::new(), Vec::new());
+        for atom in atoms {
+            let covering = held.iter().find_map(|held| {
+                let own = held.rules.iter().find_map(|rule| rule.covering(atom))?;
+                Some((Arc::clone(&held.binding), own))
+            });
+            match covering {
+                Some(covering) => needed.push(covering),
+                None => missing.push(atom.clone()),
+            }
         }
+        if missing.is_empty() {
+            return Ok(needed);
+        }
+        access.note_refused(user, unlifted);
         let groups: Vec<_> = user.groups().iter().map(|group| format!("{group:?}")).collect();
         let plural = self.kind.plural();
         let unresolved = access.missing(&core.store, user, self.namespace);

@@ -41,10 +41,19 @@ impl Access {
         Account { core: Arc::clone(&self.core), user: user.into() }
     }
 
-    /// Everything that was refused to anybody, in order.
+    /// Everything that was refused to anybody, sorted by user, verb, group, resource, namespace and name. Each is there
+    /// once, however often it was refused. See [`not_kept`](Self::not_kept) for what may be missing.
     #[must_use]
     pub fn refused(&self) -> Vec<Refusal> {
         refusals(&self.core, None)
+    }
+
+    /// How many uses and refusals were not kept: 65,536 different ones of either kind are, and what a client makes up
+    /// beyond them is only counted here. Where that may matter the assertions fail, and say so.
+    #[must_use]
+    pub fn not_kept(&self) -> u64 {
+        let lost = self.core.access.lost();
+        lost.uses.saturating_add(lost.refusals)
     }
 
     /// Forgets what was used and what was refused up to now.
@@ -68,7 +77,7 @@ impl Account {
         self.core.access.grants(&self.core, &self.user)
     }
 
-    /// Those of its grants that a request needed. Where several allow the same, the first one counts: a binding of the
+    /// Those of its grants that a request needed, be it to do something or to grant it to others. Where several allow the same, the first one counts: a binding of the
     /// cluster before one of a namespace, then by name.
     #[must_use]
     pub fn used(&self) -> Vec<Grant> {
@@ -82,7 +91,7 @@ impl Account {
         self.grants().into_iter().filter(|grant| grant.uses == 0).collect()
     }
 
-    /// What was refused to it, in order.
+    /// What was refused to it, sorted as [`Access::refused`].
     #[must_use]
     pub fn refused(&self) -> Vec<Refusal> {
         refusals(&self.core, Some(self.user.name()))
@@ -92,11 +101,13 @@ impl Account {
     ///
     /// # Panics
     ///
-    /// If it was; the message lists what.
+    /// If it was; the message lists what. If it may have been, as refusals [were not kept](Access::not_kept).
     #[track_caller]
     pub fn assert_nothing_refused(&self) -> &Self {
-        let refused = self.refused();
-        assert!(refused.is_empty(), "{} was refused:{}", self.user.name(), listed(&refused));
+        let (name, refused) = (self.user.name(), self.refused());
+        let lost = self.core.access.lost().refusals;
+        assert!(refused.is_empty(), "{name} was refused:{}{}", listed(&refused), doubt(lost));
+        assert!(lost == 0, "{name} may have been refused something{}", doubt(lost));
         self
     }
 
@@ -110,8 +121,17 @@ impl Account {
         let name = self.user.name();
         assert!(!self.grants().is_empty(), "no role is bound to {name}");
         let unused = self.unused();
-        assert!(unused.is_empty(), "{name} did not need:{}", listed(&unused));
+        let lost = self.core.access.lost().uses;
+        assert!(unused.is_empty(), "{name} did not need:{}{}", listed(&unused), doubt(lost));
         self
+    }
+}
+
+/// What has to be said where notes were not kept.
+fn doubt(lost: u64) -> String {
+    match lost {
+        0 => String::new(),
+        _ => format!("\n({lost} notes, of this or of other users, were not kept: too many different ones)"),
     }
 }
 
@@ -162,6 +182,9 @@ impl fmt::Display for Grant {
 }
 
 /// Something that was refused with 403.
+///
+/// Who may write roles and bindings, but not grant what they say, is refused the verb that would have lifted that:
+/// `escalate` of the role, or `bind` of the role that is bound.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub struct Refusal {

@@ -1,4 +1,5 @@
-//! What was granted and used, and what was refused: counted per user, in order, bounded.
+//! What was granted and used, and what was refused: counted per user, sorted, bounded; what is beyond the bound is counted
+//! as not kept.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,6 +32,14 @@ pub(crate) struct Refused {
 pub(crate) struct Ledger {
     used: BTreeMap<(Arc<str>, BindingKey, Atom), u64>,
     refused: BTreeMap<Refused, u64>,
+    lost: Lost,
+}
+
+/// How many notes were not kept, as too many different ones were there.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lost {
+    pub(crate) uses: u64,
+    pub(crate) refusals: u64,
 }
 
 impl Ledger {
@@ -40,7 +49,9 @@ impl Ledger {
         let key = (Arc::clone(user.shared_name()), key, atom);
         if let Some(count) = self.used.get_mut(&key) {
             *count = count.saturating_add(1);
-        } else if !full {
+        } else if full {
+            self.lost.uses = self.lost.uses.saturating_add(1);
+        } else {
             self.used.insert(key, 1);
         }
     }
@@ -74,7 +85,9 @@ impl Ledger {
         let full = self.refused.len() >= MOST;
         if let Some(count) = self.refused.get_mut(&key) {
             *count = count.saturating_add(1);
-        } else if !full {
+        } else if full {
+            self.lost.refusals = self.lost.refusals.saturating_add(1);
+        } else {
             self.refused.insert(key, 1);
         }
     }
@@ -94,7 +107,14 @@ impl Ledger {
             .filter(move |(refused, _)| wanted(refused))
     }
 
+    pub(crate) const fn lost(&self) -> Lost {
+        self.lost
+    }
+
     pub(crate) fn clear(&mut self) {
         *self = Self::default();
     }
 }
+
+#[cfg(test)]
+mod tests;

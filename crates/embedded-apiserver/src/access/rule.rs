@@ -39,10 +39,6 @@ fn find<'a>(set: &'a [Arc<str>], wanted: &str) -> Option<&'a Arc<str>> {
     set.iter().find(|one| ***one == *wanted).or_else(|| set.iter().find(|one| ***one == *ALL))
 }
 
-fn has(set: &[Arc<str>], wanted: &str) -> bool {
-    find(set, wanted).is_some()
-}
-
 impl Rule {
     pub(crate) fn of(rule: &PolicyRule) -> Self {
         let set = |texts: Option<&Vec<String>>| -> Vec<Arc<str>> {
@@ -113,23 +109,27 @@ impl Rule {
             .flat_map(|on| self.verbs.iter().map(move |verb| Atom { verb: verb.clone(), on: on.clone() }))
     }
 
-    /// Whether who has this rule has that too.
-    pub(crate) fn covers(&self, atom: &Atom) -> bool {
-        if !has(&self.verbs, &atom.verb) {
-            return false;
-        }
-        match &atom.on {
+    /// The part of the rule by which who has this rule has that too, if any does.
+    pub(crate) fn covering(&self, atom: &Atom) -> Option<Atom> {
+        let verb = find(&self.verbs, &atom.verb)?.clone();
+        let on = match &atom.on {
             On::Resource { group, resource, name } => {
-                has(&self.groups, group)
-                    && (has(&self.resources, resource)
-                        || resource.split_once('/').is_some_and(|(_, part)| {
-                            self.resources.iter().any(|own| **own == *format!("*/{part}"))
-                        }))
-                    && (self.names.is_empty()
-                        || name.as_ref().is_some_and(|name| self.names.iter().any(|own| own == name)))
+                let group = find(&self.groups, group)?.clone();
+                let of_any = || {
+                    let any = format!("*/{}", resource.split_once('/')?.1);
+                    self.resources.iter().find(|own| ***own == *any)
+                };
+                let resource = find(&self.resources, resource).or_else(of_any)?.clone();
+                let name = match (&*self.names, name) {
+                    ([], _) => None,
+                    (names, Some(name)) => Some(names.iter().find(|own| *own == name)?.clone()),
+                    (_, None) => return None,
+                };
+                On::Resource { group, resource, name }
             }
-            On::Path(path) => self.paths.iter().any(|own| path_covers(own, path)),
-        }
+            On::Path(path) => On::Path(self.paths.iter().find(|own| path_covers(own, path))?.clone()),
+        };
+        Some(Atom { verb, on })
     }
 }
 

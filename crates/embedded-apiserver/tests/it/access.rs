@@ -219,6 +219,64 @@ async fn without_rbac_a_review_allows_everything() {
     assert_eq!((answer.code, &answer.json()["status"]), (StatusCode::CREATED, &json!({ "allowed": true })));
 }
 
+/// A request that writes a role or a binding, by bob.
+async fn bob_posts(server: &EmbeddedApiServer, plural: &str, object: Value) -> StatusCode {
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(format!("{RBAC}/namespaces/default/{plural}"))
+        .header("content-type", "application/json")
+        .body(Full::<bytes::Bytes>::from(object.to_string()))
+        .unwrap();
+    server.service().as_user("bob").oneshot(request).await.unwrap().status()
+}
+
+#[tokio::test]
+async fn what_is_needed_to_grant_it_is_used_and_what_may_not_be_granted_is_refused() {
+    let server = server();
+    grant(&server, "holder", &["get", "list"], &["configmaps"], user("bob")).await;
+    let rules =
+        json!([{ "apiGroups": [GROUP], "resources": ["roles", "rolebindings"], "verbs": ["create"] }]);
+    let role = json!({ "metadata": { "name": "writer" }, "rules": rules });
+    post(&server, &format!("{RBAC}/namespaces/default/roles"), &role).await;
+    let binding = |name: &str, role: &str| {
+        json!({
+            "metadata": { "name": name }, "subjects": [user("bob")],
+            "roleRef": { "apiGroup": GROUP, "kind": "Role", "name": role },
+        })
+    };
+    post(&server, &format!("{RBAC}/namespaces/default/rolebindings"), &binding("writer", "writer")).await;
+    let role = |name: &str, verbs: &[&str]| {
+        let rules = json!([{ "apiGroups": [""], "resources": ["configmaps"], "verbs": verbs }]);
+        json!({ "metadata": { "name": name }, "rules": rules })
+    };
+    let bob = server.access().by("bob");
+    assert_eq!(bob_posts(&server, "roles", role("own", &["get", "get"])).await, StatusCode::CREATED);
+    let used: Vec<_> = bob.used().iter().map(|grant| (grant.verb.clone(), grant.uses)).collect();
+    assert_eq!(used, [("create".to_owned(), 1), ("get".to_owned(), 1)]);
+    bob.assert_nothing_refused();
+
+    assert_eq!(bob_posts(&server, "roles", role("more", &["list", "delete"])).await, StatusCode::FORBIDDEN);
+    let used: Vec<_> = bob.used().into_iter().map(|grant| grant.verb).collect();
+    assert_eq!(used, ["create", "get"], "a write that is refused needs nothing");
+    post(&server, &format!("{RBAC}/namespaces/default/roles"), &role("strong", &["delete"])).await;
+    assert_eq!(bob_posts(&server, "rolebindings", binding("b", "strong")).await, StatusCode::FORBIDDEN);
+    let refused: Vec<_> = bob.refused().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        refused,
+        [
+            r#"bob: bind roles.rbac.authorization.k8s.io "strong" in namespace "default""#,
+            r#"bob: escalate roles.rbac.authorization.k8s.io in namespace "default""#,
+        ]
+    );
+    assert!(bob.refused().iter().all(|refusal| refusal.times == 1));
+
+    let mut to_another = binding("c", "own");
+    to_another["subjects"] = json!([user("carol")]);
+    assert_eq!(bob_posts(&server, "rolebindings", to_another).await, StatusCode::CREATED);
+    assert_eq!(bob_posts(&server, "roles", role("rest", &["list"])).await, StatusCode::CREATED);
+    bob.assert_all_used();
+}
+
 /// One request by a service, with its answer.
 async fn send(
     service: embedded_apiserver::ApiService,
