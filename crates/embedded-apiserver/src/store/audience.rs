@@ -108,6 +108,13 @@ impl Rows {
         rows.into_iter().flatten().flat_map(Row::values_mut)
     }
 
+    /// All seats, in no order.
+    fn all(&mut self) -> impl Iterator<Item = (&u64, &mut Listener)> {
+        let rows =
+            self.namespaces.values_mut().chain(self.names.values_mut()).chain(self.objects.values_mut());
+        rows.chain([&mut self.everything]).flatten()
+    }
+
     fn is_empty(&self) -> bool {
         self.everything.is_empty()
             && self.namespaces.is_empty()
@@ -164,6 +171,18 @@ impl Audience {
             }
             woken.extend(listener.waker.take());
         }
+    }
+
+    /// Tells every watch of every table of a change, in the order of the seats.
+    pub(crate) fn announce_to_all(&mut self, revision: u64, woken: &mut Vec<Waker>) {
+        let mut waiting = BTreeMap::new();
+        for (number, listener) in self.tables.values_mut().flat_map(Rows::all) {
+            if listener.unread.is_none() {
+                listener.unread = Some(revision);
+            }
+            waiting.extend(listener.waker.take().map(|waker| (*number, waker)));
+        }
+        woken.extend(waiting.into_values());
     }
 
     /// From which revision on the seat's watch has to read.

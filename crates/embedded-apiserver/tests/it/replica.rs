@@ -269,3 +269,31 @@ async fn events_do_not_lag_because_no_api_server_caches_them() {
     let first = timeout(Duration::from_secs(1), watch.next()).await.expect("at once");
     assert!(first.is_some());
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_hears_410_of_what_came_and_went_in_a_leap() {
+    let server = EmbeddedApiServer::builder().history(4).build();
+    let replica = server.replica().behind(Duration::from_secs(5));
+    let path = "/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=";
+    let open = async |selector: &str| {
+        let request = http::Request::builder().uri(format!("{path}{}{selector}", replica.revision()));
+        let request = request.body(http_body_util::Full::<bytes::Bytes>::default()).unwrap();
+        let response = tower::ServiceExt::oneshot(replica.service(), request).await.unwrap();
+        response.into_body().into_stream()
+    };
+    // Of all, and of one name.
+    let watches = [open("").await, open("&fieldSelector=metadata.name%3Dm3").await];
+    for name in ["m0", "m1", "m2", "m3", "m4"] {
+        maps(server.client()).create(&PostParams::default(), &map(name)).await.unwrap();
+        maps(server.client()).delete(name, &kube::api::DeleteParams::default()).await.unwrap();
+    }
+    sleep(Duration::from_secs(6)).await;
+    for mut watch in watches {
+        let mut events = Vec::new();
+        while let Ok(Some(line)) = timeout(Duration::from_secs(1), watch.next()).await {
+            let event: serde_json::Value = serde_json::from_slice(&line.unwrap()).unwrap();
+            events.push((event["type"].as_str().unwrap().to_owned(), event["object"]["code"].as_u64()));
+        }
+        assert_eq!(events.last(), Some(&("ERROR".to_owned(), Some(410))), "{events:?}");
+    }
+}

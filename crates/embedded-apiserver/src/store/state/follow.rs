@@ -52,12 +52,9 @@ impl State {
             self.tables.keys().map(|name| (Arc::clone(name), Vec::new())).collect();
         tables.extend(everything);
         self.revision = revision;
+        // What has come and gone meanwhile is in neither state: all have missed something, or may have.
+        self.audience.announce_to_all(revision, &mut self.woken);
         for (name, objects) in tables {
-            let gone = std::mem::take(&mut self.table(&name).objects);
-            for key in gone.iter().map(|object| &object.0.key).chain(objects.iter().map(|object| &object.key))
-            {
-                self.audience.announce(&name, key, revision, &mut self.woken);
-            }
             let table = self.table(&name);
             table.objects = objects.into_iter().map(ByKey).collect();
             table.forget(revision);
