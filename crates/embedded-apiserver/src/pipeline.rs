@@ -137,6 +137,8 @@ impl Pipeline {
         }
         if !decision.delay.is_zero() {
             sleep(decision.delay).await;
+            // The connection may have been cut while the request waited.
+            self.faults.connected(user).await;
         }
         if let Err(unreachable) = self.faults.happen(&decision.effects) {
             return Ok(unreachable.into_response());
@@ -144,7 +146,10 @@ impl Pipeline {
         let injected = decision.fault;
         match injected.as_ref().map(|injection| &injection.fault) {
             Some(Fault::NeverAnswer) => return pending().await,
-            Some(Fault::DropBefore) => return Err(Disconnected::new()),
+            Some(Fault::DropBefore) => {
+                self.faults.connected(user).await;
+                return Err(Disconnected::new());
+            }
             Some(Fault::ApplyLate { after_ms }) => {
                 let after = Duration::from_millis(*after_ms);
                 // In a task of its own: it is applied even if the client gives up before.
@@ -164,7 +169,10 @@ impl Pipeline {
         }
         let response = api(request).await;
         match injected.as_ref().map(|injection| &injection.fault) {
-            Some(Fault::DropAfter) => return Err(Disconnected::new()),
+            Some(Fault::DropAfter) => {
+                self.faults.connected(user).await;
+                return Err(Disconnected::new());
+            }
             Some(Fault::ApplyNeverAnswer) => return pending().await,
             _ => {}
         }

@@ -32,6 +32,8 @@ use crate::stored::{Form, Stored};
 const BATCH: usize = 256;
 /// How long a watch without a time-out lasts: the real server picks 30 to 60 minutes at random.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
+/// The longest time between two bookmarks: no watch lasts as long, and the clock's numbers do not end before.
+const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 60 * 60);
 
 pub(crate) async fn watch(
     core: &Arc<Core>,
@@ -64,7 +66,7 @@ pub(crate) async fn watch(
     let seated = core.store.watch(&kind.storage, &target.place(), interest, from);
     let Seated { seat, objects, revision, refused } =
         seated.map_err(|_| Status::internal("the newest revision is gone"))?;
-    let every = core.options.bookmark_interval;
+    let every = core.options.bookmark_interval.min(FAR);
     let ticks = (options.bookmarks && !every.is_zero()).then(|| {
         let mut ticks = interval_at(now.checked_add(every).unwrap_or(now), every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

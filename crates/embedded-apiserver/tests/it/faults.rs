@@ -325,3 +325,27 @@ proptest! {
         prop_assert_ne!(&seen, &run(seed.wrapping_add(1)));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_request_that_waits_out_a_latency_is_not_applied_through_a_partition() {
+    for fault in [None, Some(Fault::DropBefore), Some(Fault::DropAfter)] {
+        let creates = Match::any().verb(Verb::Create);
+        let slow = Rule::new(creates.clone(), Fault::Latency { min_ms: 1000, max_ms: 1000 });
+        let mut plan = FaultPlan::seeded(1).rule(slow);
+        let drops = fault.is_some();
+        let applied = !matches!(fault, Some(Fault::DropBefore));
+        if let Some(fault) = fault {
+            plan = plan.rule(Rule::new(creates, fault));
+        }
+        let server = EmbeddedApiServer::builder().faults(plan).build();
+        let write = create(&server, "m");
+        tokio::pin!(write);
+        timeout(Duration::from_millis(500), &mut write).await.expect_err("it waits");
+        server.faults().partition("a");
+        timeout(Duration::from_secs(5), &mut write).await.expect_err("cut off");
+        assert!(!exists(&server, "m").await, "drops: {drops}");
+        server.faults().heal("a");
+        let ended = timeout(Duration::from_secs(1), write).await.expect("it goes through");
+        assert_eq!((ended.is_err(), exists(&server, "m").await), (drops, applied));
+    }
+}

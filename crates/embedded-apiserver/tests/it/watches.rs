@@ -293,3 +293,17 @@ async fn the_event_of_a_released_object_shows_it_as_it_was() {
     assert_eq!(gone["object"]["metadata"]["finalizers"][0], "x.io/f");
     assert!(watch.is_silent());
 }
+
+#[tokio::test(start_paused = true)]
+async fn bookmarks_that_never_come_are_no_reason_to_fail() {
+    for never in [Duration::MAX, Duration::from_secs(u64::MAX / 3), Duration::from_secs(1 << 40)] {
+        let server = EmbeddedApiServer::builder().bookmark_interval(never).build();
+        let mut watch = Lines::open(&server, "/api/v1/configmaps?watch=1&allowWatchBookmarks=true").await;
+        assert_eq!(watch.event().await, "BOOKMARK ", "that of the initial events");
+        assert!(watch.is_silent());
+        let made = json!({ "metadata": { "name": "a" } });
+        wire::post(&server, "/api/v1/namespaces/default/configmaps", &made).await;
+        assert_eq!(watch.event().await, "ADDED a");
+        assert!(watch.is_silent());
+    }
+}
