@@ -35,15 +35,20 @@ impl Filter {
             && !self.except.iter().any(is)
     }
 
+    /// Whether all requests of a series are admitted.
     fn admits_series(&self, series: &Series) -> bool {
         self.admits(&series.user, series.verb, &series.group, &series.resource, series.subresource.as_deref())
+            && !self.may_be_among(series)
     }
 
     /// Whether requests that it admits may be among those of a series that are counted under no resource of their own.
     fn may_be_among(&self, series: &Series) -> bool {
         let others = Self { resources: Vec::new(), except: Vec::new(), ..self.clone() };
         let by_resource = !(self.resources.is_empty() && self.except.is_empty());
-        by_resource && series.is_of_others() && others.admits_series(series) && !self.admits_by_name(OTHERS)
+        by_resource
+            && series.is_of_others()
+            && others.admits(&series.user, series.verb, "", OTHERS, None)
+            && !self.admits_by_name(OTHERS)
     }
 
     /// Whether it asks for this very word.
@@ -128,8 +133,8 @@ impl Selection {
     }
 
     /// The counters of the selection, summed up. Exact since the server was built, but that of more than 8,192 different
-    /// users, verbs and resources the later ones are counted under the resource `(other)`. Where that may matter the
-    /// assertions fail, and say so.
+    /// users, verbs and resources the later ones are counted under the resource `(other)`, which a selection by resource
+    /// or without one leaves out. Where that may matter the assertions fail, and say so.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts_in(&self.log.shared.ring.lock())

@@ -164,3 +164,21 @@ async fn what_is_no_longer_counted_apart_spoils_no_other_assertion() {
     note(&log, "b", Method::PUT, LEASE, Outcome::Answered(200));
     log.all().assert_at_least(1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_may_be_of_an_excepted_resource_is_counted_once_and_is_in_doubt() {
+    let log = full_log();
+    note(&log, "a", Method::PUT, LEASE, Outcome::Answered(200));
+    note(&log, "a", Method::POST, PVS, Outcome::Answered(201));
+    let others = log.by("a").writes().except_resource("leases");
+    // Which of the two are no leases nobody knows any more.
+    assert_eq!((others.count(), others.rows().len()), (0, 0));
+    others.assert_at_most(2);
+    let doubt = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| others.assert_exactly(2)));
+    let doubt = doubt.expect_err("there may be fewer");
+    let message = doubt.downcast_ref::<String>().expect("a message");
+    assert!(
+        message.contains("saw 0, and 2 of them (no longer counted by resource) may be such"),
+        "{message}"
+    );
+}
