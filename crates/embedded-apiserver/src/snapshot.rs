@@ -3,6 +3,7 @@
 
 mod folder;
 mod restore;
+mod services;
 
 use std::fmt;
 use std::io;
@@ -115,8 +116,9 @@ impl EmbeddedApiServer {
     /// Objects keep uid, resourceVersion, times, generation, owners and status where their files say them, and get
     /// what is missing; they are defaulted and checked as in a create, unknown fields are refused. What is as it was
     /// saved comes back even if a create would refuse it today: an object that is older than the schema of its kind, or
-    /// than the end of its namespace. Definitions come first, then namespaces. What has the same name is replaced, everything else stays; an object without a
-    /// namespace goes to `default`. Kinds that are registered in Rust must be registered before.
+    /// than the end of its namespace. Definitions come first, then namespaces. What has the same name is replaced,
+    /// everything else stays; a Service that wants the address or a port of the nodes of one that stays is refused. An
+    /// object without a namespace goes to `default`. Kinds that are registered in Rust must be registered before.
     ///
     /// To clients it is what restoring etcd from a backup is: watches of the kinds that were loaded end with 410
     /// Expired, and begin anew. Blocks while it reads.

@@ -15,14 +15,43 @@ use crate::query::FieldValidation;
 use crate::rest::{self, create_object};
 use crate::server::Core;
 use crate::snapshot::folder::{Found, FoundObject};
+use crate::snapshot::services::{self, Replaced};
 use crate::snapshot::{MAX_REVISION, SnapshotError, kind_of, named};
 use crate::status::{Causes, Status};
+use crate::store::Inner;
 use crate::store::state::Place;
 use crate::stored::{Key, Stored};
 
-/// Members of the metadata that a create would set or drop, and a snapshot keeps.
-const KEPT: &[&str] =
-    &["creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"];
+/// Where a file may say something else than a create would make of it.
+enum Member {
+    Metadata(&'static str),
+    Top(&'static str),
+}
+
+/// When what the file says stands.
+enum Stands {
+    /// If it says something.
+    Said,
+    /// If it says something that is not empty: members that Go always writes are in a manifest when nobody has said them.
+    /// What was saved, and what is custom, was so.
+    Filled,
+    /// If it is as it was saved, and then also that it says nothing.
+    Saved,
+}
+
+/// What a file and a create may differ in; of one kind, or of all.
+const DIFFERENCES: &[(Option<Builtin>, Member, Stands)] = &[
+    (None, Member::Metadata("creationTimestamp"), Stands::Said),
+    (None, Member::Metadata("generation"), Stands::Said),
+    (None, Member::Metadata("deletionTimestamp"), Stands::Said),
+    (None, Member::Metadata("deletionGracePeriodSeconds"), Stands::Said),
+    (None, Member::Metadata("selfLink"), Stands::Said),
+    // Those that protect claims and volumes come with their creation.
+    (None, Member::Metadata("finalizers"), Stands::Saved),
+    (None, Member::Top("status"), Stands::Filled),
+    // Its finalizers: what holds a namespace that is being deleted.
+    (Some(Builtin::Namespace), Member::Top("spec"), Stands::Filled),
+];
 
 /// An object that has been checked.
 struct Checked {
@@ -39,10 +68,11 @@ struct Checked {
 
 /// Puts objects into a server; returns how many.
 pub(super) fn restore(core: &Core, found: Found) -> Result<usize, SnapshotError> {
-    let scratch = scratch(core);
     let mut objects = found.objects;
+    let services = Replaced::by(core, &objects);
+    let scratch = scratch(core, services.as_ref());
     objects.sort_by_key(|found| phase(&found.object));
-    let mut checked = Vec::new();
+    let (mut checked, mut origins) = (Vec::new(), Vec::new());
     for FoundObject { file, object, as_saved } in objects {
         let name = named(&object);
         let wrong = |why: String| SnapshotError::Object { file: file.clone(), object: name.clone(), why };
@@ -54,13 +84,19 @@ pub(super) fn restore(core: &Core, found: Found) -> Result<usize, SnapshotError>
         object.unsaid |= found.unsaid.contains(&file);
         let defines = *object.kind.storage == *definition::TABLE;
         checked.push(object);
+        origins.push((file, name));
         if defines {
             // What it defines is served from here on, for the objects that follow.
             definition::settle_all(&scratch);
         }
     }
     let count = checked.len();
-    commit(core, found.revision.unwrap_or(0), checked);
+    core.store
+        .write(|inner| commit(inner, found.revision.unwrap_or(0), checked, services.as_ref()))
+        .map_err(|(at, why)| {
+            let (file, object) = origins.swap_remove(at);
+            SnapshotError::Object { file, object, why }
+        })?;
     definition::settle_all(core);
     Ok(count)
 }
@@ -74,20 +110,24 @@ fn phase(object: &Value) -> u8 {
     }
 }
 
-/// A server that serves the same kinds, has the same namespaces, and nothing else. Its uids come from the real one's
+/// A server that serves the same kinds, has the same namespaces, the Services that stay beside those of the folder, and
+/// nothing else. Its uids come from the real one's
 /// generator, so that they are as repeatable.
-fn scratch(core: &Core) -> Core {
+fn scratch(core: &Core, services: Option<&Replaced>) -> Core {
     let Some(kind) = core.registry.read().find("", "v1", "namespaces") else {
         unreachable!("namespaces are built in");
     };
-    let (rng, namespaces) = core.store.write(|inner| {
+    let (rng, tables) = core.store.write(|inner| {
         let place = Place { table: &kind.storage, namespace: None, from: None };
-        (inner.rng.fork(), inner.state.snapshot(&place, None).unwrap_or_default())
+        let namespaces = inner.state.snapshot(&place, None).unwrap_or_default();
+        let mut tables = vec![(Arc::clone(&kind.storage), namespaces)];
+        tables.extend(services.map(|services| (Arc::clone(&services.kind.storage), services.kept(inner))));
+        (inner.rng.fork(), tables)
     });
     let pipeline = Settings::default().build(core.clock.clone());
     let scratch = Core::new(core.options.clone(), pipeline, core.clock.clone(), rng);
     scratch.registry.write().adopt(&core.registry.read());
-    scratch.store.write(|inner| inner.state.restore(vec![(Arc::clone(&kind.storage), namespaces)], 0));
+    scratch.store.write(|inner| inner.state.restore(tables, 0));
     scratch
 }
 
@@ -181,30 +221,39 @@ fn check(scratch: &Core, object: &Value, as_saved: bool) -> Result<Checked, Stri
     }
     let stored = create_object(scratch, &kind, namespace.as_deref(), Value::Object(created), uid)
         .map_err(|status| status.message().to_owned())?;
-    // Members that Go always writes are in a manifest when nobody has said them, and empty. What was saved was so.
-    let is_exact = as_saved || kind.builtin.is_none();
-    let says = |member: &str| {
-        let value = said.get(member).filter(|_| object.get(member).is_some())?;
-        let is_empty = value.as_object().is_none_or(|value| value.is_empty());
-        (is_exact || !is_empty).then(|| value.clone())
-    };
     let mut new = stored.object();
-    for member in KEPT {
-        if metadata::get(&said, member).is_some() {
-            metadata::copy(&said, &mut new, member);
-        }
-    }
-    if let Some(status) = says("status") {
-        new.insert("status".to_owned(), status);
-    }
-    if kind.builtin == Some(Builtin::Namespace)
-        && let Some(spec) = says("spec")
-    {
-        // Its finalizers: what holds a namespace that is being deleted.
-        new.insert("spec".to_owned(), spec);
-    }
+    put_back(&kind, object, &said, as_saved, &mut new);
     let unsaid = stored.leaves_unsaid();
     Ok(Checked { key: stored.key.clone(), kind, object: new, managed, revision, unsaid })
+}
+
+/// What the file says, over what a create has made of it. `said` is the file's object in the kind's form.
+fn put_back(kind: &Kind, file: &Value, said: &Object, as_saved: bool, new: &mut Object) {
+    let is_exact = as_saved || kind.builtin.is_none();
+    let rows = DIFFERENCES.iter().filter(|(of, ..)| of.is_none_or(|of| kind.builtin == Some(of)));
+    for (_, place, stands) in rows {
+        let value = match place {
+            Member::Metadata(member) => metadata::get(said, member),
+            Member::Top(member) => said.get(*member).filter(|_| file.get(member).is_some()),
+        };
+        let is_empty = || value.and_then(Value::as_object).is_none_or(|value| value.is_empty());
+        let stands = match stands {
+            Stands::Said => value.is_some(),
+            Stands::Filled => value.is_some() && (is_exact || !is_empty()),
+            Stands::Saved => as_saved,
+        };
+        if !stands {
+            continue;
+        }
+        let (members, member) = match place {
+            Member::Metadata(member) => (metadata::of(new), member),
+            Member::Top(member) => (&mut *new, member),
+        };
+        match value {
+            Some(value) => drop(members.insert((*member).to_owned(), value.clone())),
+            None => drop(members.remove(*member)),
+        }
+    }
 }
 
 /// A namespace that the server has already is replaced by the folder's.
@@ -217,10 +266,27 @@ fn make_way(scratch: &Core, kind: &Kind, name: &str) {
     });
 }
 
-/// Writes the objects down, in their own revisions and, those without, in the ones after all that are known.
-fn commit(core: &Core, revision: u64, checked: Vec<Checked>) {
+/// Writes the objects down, in their own revisions and, those without, in the ones after all that are known. Otherwise
+/// which of them cannot be, and why: one that others have made impossible since it was checked.
+fn commit(
+    inner: &mut Inner,
+    revision: u64,
+    checked: Vec<Checked>,
+    services: Option<&Replaced>,
+) -> Result<(), (usize, String)> {
+    if let Some(services) = services {
+        let taken = services.taken(inner);
+        let of_services =
+            checked.iter().enumerate().filter(|(_, object)| object.kind.storage == services.kind.storage);
+        for (at, service) in of_services {
+            if let Some(why) = services::clash(&taken, &service.object) {
+                return Err((at, why));
+            }
+        }
+    }
+    // Under the lock: nobody else gets one of these revisions.
     let highest = checked.iter().map(|object| object.revision).max().unwrap_or(0);
-    let mut next = highest.max(revision).max(core.store.revision());
+    let mut next = highest.max(revision).max(inner.state.revision());
     let mut tables: Vec<(Arc<str>, Vec<Arc<Stored>>)> = Vec::new();
     for Checked { kind, key, mut object, managed, revision, unsaid } in checked {
         let revision = if revision == 0 {
@@ -236,5 +302,6 @@ fn commit(core: &Core, revision: u64, checked: Vec<Checked>) {
             None => tables.push((Arc::clone(&kind.storage), vec![stored])),
         }
     }
-    core.store.write(|inner| inner.state.restore(tables, next));
+    inner.state.restore(tables, next);
+    Ok(())
 }

@@ -359,3 +359,34 @@ async fn every_kind_comes_back_as_it_was() {
     }
     assert_eq!(files(&first).len(), files(&second).len());
 }
+
+/// What a create adds of its own is not added to what was saved without it.
+#[cfg(feature = "actors")]
+#[tokio::test]
+async fn a_saved_claim_gets_no_finalizer_that_it_did_not_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, second) = (folder.path().join("first"), folder.path().join("second"));
+    let server = EmbeddedApiServer::builder().seed(5).build();
+    for (path, object) in HARD.iter().filter(|(path, _)| path.contains("persistentvolume")) {
+        create(&server, path, &serde_json::from_str(object).unwrap()).await;
+    }
+    server.save(&first).unwrap();
+    let protecting = EmbeddedApiServer::builder().seed(6).volume_binder(true).build();
+    protecting.load(&first).unwrap();
+    protecting.save(&second).unwrap();
+    for (one, two) in files(&first).iter().zip(files(&second)) {
+        assert_eq!(*one, two);
+    }
+    // A manifest is created, and protected.
+    let manifest = folder.path().join("manifest");
+    fs::create_dir(&manifest).unwrap();
+    let claim = json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": { "name": "new" },
+        "spec": { "accessModes": ["ReadWriteOnce"], "resources": { "requests": { "storage": "1Gi" } } },
+    });
+    fs::write(manifest.join("claim.yaml"), claim.to_string()).unwrap();
+    protecting.load(&manifest).unwrap();
+    protecting.save(&second).unwrap();
+    let text = fs::read_to_string(second.join("persistentvolumeclaims/default/new.yaml")).unwrap();
+    assert!(text.contains("kubernetes.io/pvc-protection"), "{text}");
+}

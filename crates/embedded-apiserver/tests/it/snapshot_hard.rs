@@ -267,3 +267,90 @@ async fn a_kind_registered_in_rust_comes_back_with_an_empty_status() {
     let path = format!("{WIDGETS}/w");
     assert_eq!(wire::get(&server, &path).await.text, wire::get(&other, &path).await.text);
 }
+
+const SERVICES: &str = "/api/v1/namespaces/default/services";
+
+fn service(name: &str, spec: Value) -> Value {
+    let mut service = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": name } });
+    service["spec"] = spec;
+    service
+}
+
+/// A folder of one manifest.
+fn manifest(object: &Value) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("object.yaml"), object.to_string()).unwrap();
+    folder
+}
+
+#[tokio::test]
+async fn a_service_of_a_folder_takes_nothing_from_those_that_stay() {
+    let server = EmbeddedApiServer::builder().seed(1).build();
+    let spec = json!({
+        "type": "NodePort", "clusterIP": "10.0.0.7", "ports": [{ "port": 80, "nodePort": 30_080 }],
+    });
+    let made = wire::post(&server, SERVICES, &service("there", spec.clone())).await;
+    assert_eq!(made.code, StatusCode::CREATED, "{}", made.text);
+    let saved = tempfile::tempdir().unwrap();
+    let saved = saved.path().join("saved");
+    server.save(&saved).unwrap();
+
+    let revision = server.revision();
+    let port = json!({ "type": "NodePort", "ports": [{ "port": 80, "nodePort": 30_080 }] });
+    let address = json!({ "clusterIP": "10.0.0.7", "ports": [{ "port": 80 }] });
+    for (spec, field) in [(port, "spec.ports[0].nodePort"), (address, "spec.clusterIP")] {
+        let folder = manifest(&service("new", spec));
+        let refused = server.load(folder.path()).unwrap_err().to_string();
+        assert!(refused.contains("Service new") && refused.contains(field), "{refused}");
+    }
+    assert_eq!(server.revision(), revision);
+    // What is handed out is none of what the others have, and the one of the name is replaced.
+    let folder = manifest(&service("there", spec.clone()));
+    assert_eq!(server.load(folder.path()).unwrap(), 1);
+    let folder = manifest(&service("new", json!({ "type": "NodePort", "ports": [{ "port": 80 }] })));
+    assert_eq!(server.load(folder.path()).unwrap(), 1);
+
+    // As it was saved it was right, where it was saved.
+    let other = EmbeddedApiServer::builder().seed(2).build();
+    let there = wire::post(&other, SERVICES, &service("elsewhere", spec)).await;
+    assert_eq!(there.code, StatusCode::CREATED, "{}", there.text);
+    let refused = other.load(&saved).unwrap_err().to_string();
+    assert!(refused.contains("Service default/there: spec.clusterIP: 10.0.0.7 is another"), "{refused}");
+    assert_eq!(wire::get(&other, &format!("{SERVICES}/there")).await.code, StatusCode::NOT_FOUND);
+}
+
+#[test]
+fn a_load_and_the_writes_of_others_share_no_revision() {
+    let folder = tempfile::tempdir().unwrap();
+    let objects: Vec<_> = (0..300)
+        .map(|number| {
+            let metadata = json!({ "name": format!("loaded-{number}") });
+            json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata }).to_string()
+        })
+        .collect();
+    fs::write(folder.path().join("objects.yaml"), objects.join("\n---\n")).unwrap();
+    let server = EmbeddedApiServer::builder().seed(1).build();
+    let loading = std::sync::atomic::AtomicBool::new(true);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let maps = "/api/v1/namespaces/default/configmaps";
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            (0..10).for_each(|_| assert_eq!(server.load(folder.path()).unwrap(), 300));
+            loading.store(false, std::sync::atomic::Ordering::Release);
+        });
+        runtime.block_on(async {
+            while loading.load(std::sync::atomic::Ordering::Acquire) {
+                let object = json!({ "metadata": { "generateName": "written-" } });
+                let made = wire::post(&server, maps, &object).await;
+                assert_eq!(made.code, StatusCode::CREATED, "{}", made.text);
+            }
+        });
+    });
+    let list = runtime.block_on(wire::get(&server, maps)).json();
+    let mut seen = std::collections::HashMap::new();
+    for item in list["items"].as_array().unwrap() {
+        let name = item["metadata"]["name"].as_str().unwrap();
+        let before = seen.insert(item["metadata"]["resourceVersion"].clone(), name);
+        assert_eq!(before, None, "one revision for two changes, {name} being the other");
+    }
+}

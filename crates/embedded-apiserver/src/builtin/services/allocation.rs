@@ -28,14 +28,31 @@ pub(crate) struct Taken {
 impl Taken {
     /// Adds what a Service that is there has.
     pub(crate) fn add(&mut self, service: &Object) {
-        if let Ok(address) = text(service, "spec.clusterIP").parse() {
-            self.addresses.insert(address);
-        }
-        for port in at(service, "spec.ports").and_then(Value::as_array).into_iter().flatten() {
-            let number = port.get("nodePort").and_then(Value::as_u64).unwrap_or(0);
-            self.ports.extend(u32::try_from(number).ok().filter(|number| *number != 0));
-        }
+        self.addresses.extend(address_of(service));
+        self.ports.extend(ports_of(service).map(|(_, port)| port));
     }
+
+    /// The first thing that a Service has although it is taken: where it says so, and what.
+    pub(crate) fn of(&self, service: &Object) -> Option<(String, String)> {
+        if let Some(address) = address_of(service).filter(|address| self.addresses.contains(address)) {
+            return Some(("spec.clusterIP".to_owned(), address.to_string()));
+        }
+        let (at, port) = ports_of(service).find(|(_, port)| self.ports.contains(port))?;
+        Some((format!("spec.ports[{at}].nodePort"), port.to_string()))
+    }
+}
+
+fn address_of(service: &Object) -> Option<Ipv4Addr> {
+    text(service, "spec.clusterIP").parse().ok()
+}
+
+/// Its ports on the nodes, each with its place in the list.
+fn ports_of(service: &Object) -> impl Iterator<Item = (usize, u32)> {
+    let ports = at(service, "spec.ports").and_then(Value::as_array).into_iter().flatten();
+    ports.enumerate().filter_map(|(at, port)| {
+        let number = port.get("nodePort").and_then(Value::as_u64).unwrap_or(0);
+        Some((at, u32::try_from(number).ok().filter(|number| *number != 0)?))
+    })
 }
 
 /// Whether a Service has to be given something, or wants something that may be taken: to look at the others costs time.
