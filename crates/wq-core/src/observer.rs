@@ -23,8 +23,8 @@ use crate::added::Added;
 /// by a panic it aborts the program.
 #[doc(alias = "MetricsProvider")]
 pub trait Observer: Send + Sync {
-    /// Whether the durations are wanted. Asked once, when the queue is built. If not, the queue reads no clock for this
-    /// observer, which then costs little more than its own methods: [`got`](Self::got) and [`done`](Self::done) are told
+    /// Whether the durations are wanted. Asked once, when the queue is built. If no observer of a queue wants them, it reads no
+    /// clock, and they cost little more than their own methods: [`got`](Self::got) and [`done`](Self::done) are told
     /// [`Duration::ZERO`], and gauges and snapshots know no times.
     fn is_timed(&self) -> bool {
         true

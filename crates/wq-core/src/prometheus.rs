@@ -134,7 +134,8 @@ impl QueueMetrics {
     }
 
     /// Reads the gauges of this name from `read` at every scrape, until it says `None`: for the layers above, which have
-    /// queues of their own. Of queues of one name depth and unfinished work are summed.
+    /// queues of their own. Of queues of one name depth and unfinished work are summed. A queue that reads no clock has no
+    /// series of unfinished work.
     pub fn watch(&self, name: &str, read: impl Fn() -> Option<Gauges> + Send + Sync + 'static) {
         self.sources.put(name, None, move || Some(Reading::plain(read()?)));
     }
@@ -291,22 +292,25 @@ impl Collector for Scrape {
                 }
             }
         }
-        let mut gauge = |name, help, value: fn(&Gauges) -> f64| {
+        // A queue that reads no clock does not know them, which is not zero.
+        let mut gauge = |name, help, value: fn(&Gauges) -> Option<Duration>| {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Gauge)?;
             for (name, shown) in &read {
-                family.encode_family(&labels(name))?.encode_gauge(&value(&shown.gauges))?;
+                if let Some(span) = value(&shown.gauges) {
+                    family.encode_family(&labels(name))?.encode_gauge(&span.as_secs_f64())?;
+                }
             }
             Ok(())
         };
         gauge(
             "unfinished_work_seconds",
             "How many seconds of work is in progress and has not been observed by work_duration",
-            |gauges| seconds(gauges.unfinished),
+            |gauges| gauges.unfinished,
         )?;
         gauge(
             "longest_running_processor_seconds",
             "How many seconds has the longest running processor for workqueue been running",
-            |gauges| seconds(gauges.longest),
+            |gauges| gauges.longest,
         )
     }
 }
@@ -314,8 +318,4 @@ impl Collector for Scrape {
 #[expect(clippy::cast_precision_loss, reason = "exact below 2^53 items")]
 const fn float(count: usize) -> f64 {
     count as f64
-}
-
-fn seconds(span: Option<Duration>) -> f64 {
-    span.map_or(0.0, |span| span.as_secs_f64())
 }

@@ -47,11 +47,11 @@ pub struct Gauges {
     /// How many items are where.
     pub counts: Counts,
     /// The sum of the times that the items in flight have been in hand: client-go's `unfinished_work_seconds`. `None` in
-    /// a queue without an observer, which reads no clock.
+    /// a queue that reads no clock: without an observer, or with one that wants no times.
     #[doc(alias = "unfinished_work_seconds")]
     pub unfinished: Option<Duration>,
     /// The longest time that an item in flight has been in hand, zero if none is: client-go's
-    /// `longest_running_processor_seconds`. `None` in a queue without an observer.
+    /// `longest_running_processor_seconds`. `None` in a queue that reads no clock.
     #[doc(alias = "longest_running_processor_seconds")]
     pub longest: Option<Duration>,
 }
@@ -81,10 +81,10 @@ pub struct Seen<T> {
     pub item: T,
     /// Where it was.
     pub phase: Phase,
-    /// How long it had waited since its add. `None` for an item that waits for nothing, and in a queue without an
-    /// observer, which reads no clock.
+    /// How long it had waited since its add. `None` for an item that waits for nothing, and in a queue that
+    /// reads no clock: without an observer, or with one that wants no times.
     pub waiting: Option<Duration>,
-    /// How long it had been in hand. `None` if nobody held it, and in a queue without an observer.
+    /// How long it had been in hand. `None` if nobody held it, and in a queue that reads no clock.
     pub processing: Option<Duration>,
 }
 
@@ -104,7 +104,7 @@ pub struct Snapshot<T> {
 
 impl<T> Snapshot<T> {
     /// The sum of the times that the items in flight have been in hand: client-go's `unfinished_work_seconds`.
-    /// `None` in a queue without an observer.
+    /// `None` in a queue that reads no clock.
     #[must_use]
     #[doc(alias = "unfinished_work_seconds")]
     pub fn unfinished(&self) -> Option<Duration> {
@@ -112,7 +112,7 @@ impl<T> Snapshot<T> {
     }
 
     /// The longest time that an item in flight has been in hand, zero if none is: client-go's
-    /// `longest_running_processor_seconds`. `None` in a queue without an observer.
+    /// `longest_running_processor_seconds`. `None` in a queue that reads no clock.
     #[must_use]
     #[doc(alias = "longest_running_processor_seconds")]
     pub fn longest(&self) -> Option<Duration> {

@@ -159,3 +159,17 @@ fn other_observers_and_other_queues_join_by_hand() {
         (Some(1.0), Some(1.0))
     );
 }
+
+#[test]
+fn a_queue_that_reads_no_clock_shows_no_times() {
+    let scraped = Scraped::new();
+    let queue = WorkQueue::builder().build().unwrap();
+    let read = queue.clone();
+    scraped.metrics.watch("claims", move || Some(read.gauges()));
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    assert_eq!(scraped.value("workqueue_depth"), Some(0.0));
+    assert_eq!(scraped.value("workqueue_unfinished_work_seconds"), None, "which is not zero");
+    assert_eq!(scraped.value("workqueue_longest_running_processor_seconds"), None);
+    guard.done();
+}
