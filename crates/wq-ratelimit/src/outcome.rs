@@ -44,7 +44,7 @@ pub enum Outcome {
     /// As [`Retry`](Self::Retry), with a hint to the limiter at what kind of failure it was.
     RetryAs(Class),
     /// It is to run again after this time, whatever the limiter would say. The attempts stay as they are: neither one
-    /// more, nor forgotten. For a failure that is to count there is [`Combine::Override`].
+    /// more, nor forgotten. A back-off that an event has interrupted is over by then: what fails after this time counts. For a failure that is to count there is [`Combine::Override`].
     RetryAfter(Duration),
     /// It failed, and knows a delay of its own, for example one that a server asked for: that and the limiter's are
     /// combined, and the attempt counts.

@@ -275,7 +275,10 @@ where
                 let now = self.queue.now();
                 let deadline = now.checked_add(delay);
                 if let Some(until) = deadline {
-                    self.controlled(|control, _| control.limiter.keep_until(item, until, now));
+                    self.controlled(|control, discarded| {
+                        control.limiter.keep_until(item, until, now);
+                        control.windows.end_by(item, until, now, discarded);
+                    });
                 }
                 let order = self.with_taken_back(held, order());
                 return Some(self.queue.add_revocable(item.clone(), deadline, order));

@@ -61,6 +61,28 @@ fn the_end_of_the_attempts_takes_the_waiting_retry_with_it() {
     }
 }
 
+/// The back-off of before is over when the item runs at a time of its own: that attempt had its time, and counts.
+#[test]
+fn a_retry_at_a_time_of_its_own_ends_the_back_off_of_the_one_that_it_replaces() {
+    for (delay, attempts, left) in [(ms(2), 2, ms(10)), (ms(0), 2, ms(10)), (ms(9), 2, ms(10))] {
+        let (builder, timer) = builder();
+        let queue = event_before_retry(builder);
+        queue.try_get().unwrap().finish(Outcome::RetryAfter(delay));
+        timer.advance(delay);
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        let found = (queue.num_requeues(&1), queue.deadline(&1));
+        assert_eq!(found, (attempts, Some(timer.now() + left)), "{delay:?}");
+    }
+    // Not before: what an event brings earlier still counts nothing.
+    let (builder, timer) = builder();
+    let queue = event_before_retry(builder);
+    queue.try_get().unwrap().finish(Outcome::RetryAfter(ms(3)));
+    timer.advance(ms(2));
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    assert_eq!((queue.num_requeues(&1), queue.deadline(&1)), (1, Some(timer.now() + ms(1))));
+}
+
 /// What was accepted before is handed out, unless the outcome says that there is nothing more to do.
 #[test]
 fn a_retry_that_is_refused_replaces_nothing() {

@@ -183,6 +183,7 @@ impl Naive {
         if self.is_down {
             return;
         }
+        self.end_back_off(item, at);
         self.take_back(item);
         self.add_later(item, at, true);
     }
@@ -264,17 +265,16 @@ impl Naive {
         true
     }
 
-    /// Nothing is to bring it back any more.
-    fn end_back_off(&mut self, item: u8) {
-        let now = self.now;
+    /// Its back-off is over then at the latest.
+    fn end_back_off(&mut self, item: u8, at: u64) {
         if let Some((until, counts_from)) = self.until.get_mut(&item) {
-            (*until, *counts_from) = ((*until).min(now), (*counts_from).min(now));
+            (*until, *counts_from) = ((*until).min(at), (*counts_from).min(at));
         }
     }
 
     pub(crate) fn park(&mut self, item: u8) {
         self.marked.insert(item);
-        self.end_back_off(item);
+        self.end_back_off(item, self.now);
         self.take_back(item);
     }
 
@@ -335,7 +335,7 @@ impl Naive {
         if was_there {
             self.marked.remove(&item);
             if self.deadline(item).is_none() {
-                self.end_back_off(item);
+                self.end_back_off(item, self.now);
             }
         }
         was_there
