@@ -344,7 +344,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     fn merge_taken(&self, taken_along: Option<(ItemHash, T)>) {
         if let Some((hash, item)) = taken_along {
-            self.take_along(hash, &item);
+            self.take_along(hash, item);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::after::After;
 use crate::builder::Builder;
-use crate::heap::Inserted;
+use crate::heap::{Inserted, Waiting};
 use crate::planted::planted;
 use crate::scheduled::Scheduled;
 use crate::shared::{Pending, Shared};
@@ -322,20 +322,20 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             ImmediateAdd::Merge => {
                 let hash = self.core.item_hash(&item);
                 self.settle_now(hash, &item);
-                let _duplicate; // Dropped after the lock.
+                let _waited; // Dropped after the lock.
                 let mut after = After::new();
                 let mut notices = self.core.notices();
                 let mut pending = self.shared.lock();
                 let leaves = planted("merge-leaves-the-deadline");
                 let waiting = if leaves { None } else { pending.heap.remove(hash, &item) };
-                let Some(mut waiting) = waiting else {
+                let Some(waiting) = waiting else {
                     return self.core.add_quietly(item, order, &mut notices);
                 };
-                B::merge(&mut waiting.order, order);
-                _duplicate = item;
+                let mut taken = TakenAlong::new(self, &mut pending, &mut after, waiting);
+                let merged = taken.merged(Some(order));
                 // One add: a worker between two would be asked to run it again.
-                let added = self.core.add_quietly(waiting.item, waiting.order, &mut notices);
-                self.shared.changed(&mut pending, &self.core, &mut after);
+                let added = self.core.add_quietly(item, merged, &mut notices);
+                _waited = taken.waiting.take();
                 added
             }
             ImmediateAdd::Defer => {
@@ -351,15 +351,56 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// After a bounded add that went through: with [`ImmediateAdd::Merge`] the waiting request is taken along.
-    pub(crate) fn take_along(&self, hash: ItemHash, item: &T) {
-        self.settle_now(hash, item);
+    pub(crate) fn take_along(&self, hash: ItemHash, item: T) {
+        self.settle_now(hash, &item);
+        let _waited; // Dropped after the lock.
         let mut after = After::new();
         let mut notices = self.core.notices();
         let mut pending = self.shared.lock();
-        if let Some(waiting) = pending.heap.remove(hash, item) {
-            self.core.add_quietly(waiting.item, waiting.order, &mut notices);
-            self.shared.changed(&mut pending, &self.core, &mut after);
+        if let Some(waiting) = pending.heap.remove(hash, &item) {
+            let mut taken = TakenAlong::new(self, &mut pending, &mut after, waiting);
+            let order = taken.merged(None);
+            self.core.add_quietly(item, order, &mut notices);
+            _waited = taken.waiting.take();
         }
+    }
+}
+
+/// A delayed request that an add takes along. If the add panics it goes back to where it was; that the heap has changed is made
+/// known in any case.
+struct TakenAlong<'a, T: Hash + Eq, B: Backlog, S: BuildHasher> {
+    queue: &'a DelayingQueue<T, B, S>,
+    pending: &'a mut Pending<T, B>,
+    after: &'a mut After,
+    waiting: Option<Waiting<T, B::Order>>,
+}
+
+impl<'a, T: Hash + Eq, B: Backlog, S: BuildHasher> TakenAlong<'a, T, B, S> {
+    fn new(
+        queue: &'a DelayingQueue<T, B, S>,
+        pending: &'a mut Pending<T, B>,
+        after: &'a mut After,
+        waiting: Waiting<T, B::Order>,
+    ) -> Self {
+        Self { queue, pending, after, waiting: Some(waiting) }
+    }
+
+    /// Its order, and that of the add.
+    fn merged(&self, new: Option<B::Order>) -> B::Order {
+        let mut order = self.waiting.as_ref().map(|waiting| waiting.order.clone()).unwrap_or_default();
+        if let Some(new) = new {
+            B::merge(&mut order, new);
+        }
+        order
+    }
+}
+
+impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Drop for TakenAlong<'_, T, B, S> {
+    fn drop(&mut self) {
+        if let Some(waiting) = self.waiting.take() {
+            self.pending.heap.put_back(waiting);
+        }
+        self.queue.shared.changed(self.pending, &self.queue.core, self.after);
     }
 }
 
