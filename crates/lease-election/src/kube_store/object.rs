@@ -104,7 +104,7 @@ impl ObjectStore {
         while seen.len() >= REMEMBERED {
             seen.pop_front();
         }
-        seen.push_back(object);
+        seen.push_back(kept(object));
         Ok(lease)
     }
 
@@ -112,6 +112,13 @@ impl ObjectStore {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.iter().find(|object| is_version(object, version)).cloned()
     }
+}
+
+/// What the next write needs of an object: all of it but who wrote which field. That takes more memory than the rest, and a write
+/// without it leaves it to the server.
+pub(super) fn kept(mut object: DynamicObject) -> DynamicObject {
+    object.metadata.managed_fields = None;
+    object
 }
 
 fn is_version(object: &DynamicObject, version: &Version) -> bool {

@@ -95,6 +95,14 @@ fn a_write_keeps_labels_annotations_owners_and_unknown_fields() {
 }
 
 #[test]
+fn what_is_remembered_of_an_object_is_all_but_who_wrote_which_field() {
+    let mut value = serde_json::to_value(lease(json!({"holderIdentity": "x", "fromTheFuture": 7}))).unwrap();
+    let plain = value.clone();
+    value["metadata"]["managedFields"] = json!([{"manager": "kubectl", "fieldsV1": {"f:spec": {}}}]);
+    assert_eq!(serde_json::to_value(object::kept(parsed(value))).unwrap(), plain);
+}
+
+#[test]
 fn anything_may_stand_in_a_lease() {
     for nothing in
         [json!(null), json!({}), json!([]), json!("x"), json!({"holderIdentity": null, "renewTime": null})]

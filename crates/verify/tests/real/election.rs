@@ -146,7 +146,10 @@ fn what_is_stored_is_what_client_go_stores() {
         let api: Api<DynamicObject> = Api::namespaced_with(place.admin.clone(), namespace, &resource);
         place.runtime.block_on(api.get(name)).unwrap()
     };
-    let ours = read(&place.namespace, "lease").data["spec"].clone();
+    let stored = read(&place.namespace, "lease");
+    // Writes do not carry them, and the server keeps them.
+    assert!(stored.metadata.managed_fields.is_some_and(|fields| !fields.is_empty()));
+    let ours = stored.data["spec"].clone();
     let theirs = wait_for(30 * SOON / 10, || {
         let api: Api<Lease> = Api::namespaced(place.admin.clone(), "kube-system");
         place.runtime.block_on(api.get_opt("kube-controller-manager")).unwrap()

@@ -27,6 +27,13 @@ pub(crate) struct Timing {
     margin: Duration,
 }
 
+impl Timing {
+    /// A leader that its watch did not tell of a change knows it by now: its next renewal met a conflict, and a read told why.
+    pub(crate) fn notice(&self) -> Duration {
+        self.renewal + 2 * self.request
+    }
+}
+
 /// The shortest there is.
 pub(crate) const SHORTEST: Timing =
     Timing { lease: Duration::from_secs(1), renewal: ms(250), request: ms(250), margin: ms(150) };

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::contest::{Contest, LONG, SHORT, SHORTEST};
 use super::judge::{for_a_time, now, wait_for};
-use super::{HAND_OVER, MS, SOON};
+use super::{MS, SOON};
 
 /// In which round, on which lease.
 pub(crate) type Scenario = fn(usize, &Contest<'_>) -> Option<Duration>;
@@ -154,8 +154,9 @@ fn delete(round: usize, contest: &Contest<'_>) -> Option<Duration> {
         leader.link.stall();
     }
     contest.place.runtime.block_on(api(contest).delete(&contest.lease, &DeleteParams::default())).unwrap();
+    let deleted = now();
     let over = contest.await_over(&led);
-    assert!(deaf || over.valid_until.since(since) < HAND_OVER, "{over:?}");
+    assert!(deaf || over.valid_until.since(deleted) < SHORT.notice(), "{over:?}");
     let next = contest.await_next(&led);
     contest.stays(&next, 500 * MS);
     Some(next.began.since(since))
@@ -226,8 +227,9 @@ fn foreign(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     let patch = Patch::Merge(json!({ "spec": { "holderIdentity": "stranger" } }));
     let patching = async { api(contest).patch(&contest.lease, &PatchParams::default(), &patch).await };
     contest.place.runtime.block_on(patching).unwrap();
+    let patched = now();
     let over = contest.await_over(&led);
-    assert!(over.valid_until.since(since) < HAND_OVER, "{over:?}");
+    assert!(over.valid_until.since(patched) < SHORT.notice(), "{over:?}");
     let next = contest.await_next(&led);
     assert!(next.began.since(since) >= SHORT.lease, "the stranger's lease was not waited for: {next:?}");
     Some(next.began.since(since))
