@@ -1,7 +1,7 @@
 //! Peer: the program with client-go, which runs one round for each line that it is sent.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -15,12 +15,12 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Builds the program beside this one, and starts it.
+    /// Builds the program beside this one.
     ///
     /// # Errors
     ///
     /// If Go is not installed, or cannot build it.
-    pub fn start() -> Result<Self> {
+    pub fn build() -> Result<PathBuf> {
         let ourselves = std::env::current_exe().context("cannot tell where this program is")?;
         let program = ourselves.with_file_name("rivals-go");
         let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("go");
@@ -28,6 +28,16 @@ impl Peer {
         build.args(["build", "-o"]).arg(&program).arg(".").current_dir(sources);
         let built = build.status().context("cannot run go; install Go 1.26, the peer is client-go")?;
         ensure!(built.success(), "go build: {built}");
+        Ok(program)
+    }
+
+    /// Builds the program, and starts it.
+    ///
+    /// # Errors
+    ///
+    /// If Go is not installed, or cannot build it.
+    pub fn start() -> Result<Self> {
+        let program = Self::build()?;
         let mut child = Command::new(&program)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
