@@ -36,7 +36,7 @@ pub struct AnnotationStore {
 }
 
 impl AnnotationStore {
-    /// The annotation on the Endpoints that `config` names, through this client; each request has the configured time-out.
+    /// The annotation on the Endpoints that `config` names, through this client (see [`MultiStore::client`]); each request has the configured time-out.
     ///
     /// Endpoints of a Service would do, but its controller deletes them with the Service: use a name without one.
     #[must_use]
@@ -60,7 +60,7 @@ impl AnnotationStore {
 
 impl MultiStore {
     /// The annotation on Endpoints, and the Lease of the same name: client-go's `endpointsleases`. With a client for this purpose alone
-    /// ([`MultiStore::connect`]) nothing else can starve it.
+    /// ([`MultiStore::client`]) nothing else can starve it. For Events put the halves together by hand, with [`MultiStore::new`].
     #[doc(alias = "endpointsleases")]
     #[must_use]
     pub fn endpoints_leases(client: Client, config: &Config) -> Self {
@@ -81,7 +81,7 @@ impl MultiStore {
     ///
     /// # Errors
     /// As `kube::Client::try_from`: certificates that cannot be read, a TLS feature that is missing.
-    pub fn connect(cluster: kube::Config, config: &Config) -> Result<Client, kube::Error> {
+    pub fn client(cluster: kube::Config, config: &Config) -> Result<Client, kube::Error> {
         client_of_its_own(cluster, config)
     }
 }

@@ -7,7 +7,8 @@ use k8s_openapi::api::core::v1::Event;
 use kube::Api;
 use kube::api::ListParams;
 use lease_election::{
-    Announced, Config, KubeLeaseStore, LeaderElector, MemoryLeaseStore, Outcome, TokioClock,
+    AnnotationStore, Announced, Config, KubeLeaseStore, LeaderElector, MemoryLeaseStore, MultiStore, Outcome,
+    TokioClock,
 };
 
 use crate::cluster::{Replica, fast, sleep_ms};
@@ -131,4 +132,31 @@ async fn the_end_is_told_once_however_it_comes_and_before_the_lease_is_given_bac
     elector.stop_handle().stop();
     assert_eq!(elector.run(|_| async {}).await, Outcome::NeverLed);
     assert!(telling.told.lock().unwrap().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn both_halves_of_a_multi_store_have_the_events_of_their_own_object() {
+    let server = EmbeddedApiServer::builder().seed(1).build();
+    let config = Config::builder("default", "lease").fast().identity("a").build().unwrap();
+    let (client, recorder) = (server.client_as("a"), server.client_as("recorder"));
+    let old = AnnotationStore::endpoints(client.clone(), &config).with_events(recorder.clone(), "controller");
+    let new = KubeLeaseStore::new(client, &config).with_events(recorder, "controller");
+    let both = MultiStore::new(old, new, &config);
+    let elector = LeaderElector::with_clock(both, config, TokioClock::new(), 1);
+    let fence = elector.run(|leadership| async move { leadership.fence() }).await;
+    let Outcome::Finished(fence) = fence else { panic!("{fence:?}") };
+    sleep_ms(1).await;
+    let events = events(&server).await;
+    for (kind, half) in [("Endpoints", 0), ("Lease", 1)] {
+        let of: Vec<Event> = events
+            .iter()
+            .filter(|event| event.involved_object.kind.as_deref() == Some(kind))
+            .cloned()
+            .collect();
+        assert_eq!(messages(&of), ["a became leader", "a stopped leading"], "{kind}");
+        let about = &of[0].involved_object;
+        assert_eq!(about.uid.as_deref(), fence.uid.split('+').nth(half));
+        assert_eq!(about.resource_version.as_deref(), fence.resource_version.split('+').nth(half));
+    }
+    assert_eq!(events.len(), 4);
 }

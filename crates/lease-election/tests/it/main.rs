@@ -7,6 +7,7 @@ mod handover;
 mod metrics;
 mod observe;
 mod migration;
+mod migration_faults;
 #[cfg(feature = "contract")]
 mod stores;
 mod suspend;
