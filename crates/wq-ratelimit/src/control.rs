@@ -226,6 +226,17 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         self.parked.take(item, discarded)
     }
 
+    /// As [`event`](Self::event), of an item that nobody knows to back off, although others may have taken its place there: how, if
+    /// it is delayed.
+    pub(crate) fn event_if_delayed(&self) -> Option<ImmediateAdd> {
+        match self.rules.during_backoff {
+            _ if !self.windows.is_crowded() => None,
+            DuringBackoff::Clear => Some(ImmediateAdd::Merge),
+            DuringBackoff::Defer => Some(ImmediateAdd::Defer),
+            DuringBackoff::Keep => None,
+        }
+    }
+
     /// The item is added without a delay: how, if the queue's own policy is not to decide.
     pub(crate) fn event(
         &mut self,

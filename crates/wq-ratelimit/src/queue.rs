@@ -159,8 +159,9 @@ where
     }
 
     /// How many items are backing off, or have been lately, and how many of them the queue has forgotten by itself: for age,
-    /// or because there were more than 262 144. At that number those that failed last are known, at least the half of them; of an
-    /// item that is not, the next failure counts, also before its time, and where the queue has counted its
+    /// or because there were more than 262 144. At that number those that failed last are known, at least the half of them. An
+    /// item that is not keeps the retry that waits for it, and events still defer to that by
+    /// [policy](crate::Builder::during_backoff); but the next failure counts, also before its time, and where the queue has counted its
     /// [attempts](crate::Builder::retry_limit) it begins anew.
     #[must_use]
     pub fn remembered_backoffs(&self) -> Remembered {
@@ -439,9 +440,14 @@ where
             return self.queue.add_with(item, order);
         }
         let now = self.queue.now();
-        let (policy, mark) = self.controlled(|control, discarded| control.event(&item, now, discarded));
+        let (policy, mark, if_delayed) = self.controlled(|control, discarded| {
+            let (policy, mark) = control.event(&item, now, discarded);
+            let if_delayed = if policy.is_none() { control.event_if_delayed() } else { None };
+            (policy, mark, if_delayed)
+        });
         let unparked = mark.map(|mark| Unparked { inner: self, item: &item, mark: Some(mark) });
         let unparked = unparked.map(Unparked::with_its_own);
+        let policy = policy.or_else(|| if_delayed.filter(|_| self.queue.deadline(&item).is_some()));
         let added = match policy {
             None => self.queue.add_with(item, order),
             Some(policy) => self.queue.add_by(policy, item, order),

@@ -59,6 +59,11 @@ impl<T, S> Windows<T, S> {
         self.held.is_empty()
     }
 
+    /// Whether an item that is not known may be backing off: others took its place lately.
+    pub(crate) fn is_crowded(&self) -> bool {
+        self.evicted > 0 && self.held.len() >= MANY / 2
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.held.len()
     }
@@ -114,12 +119,15 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
         discarded: &mut Vec<T>,
     ) {
         self.opened = self.opened.wrapping_add(1);
-        self.ends += 1;
+        self.ends = self.ends.saturating_add(1);
         let attempts = before.saturating_add(1);
         let mut window = Window { until, counts_from, attempts, opened: self.opened };
         if let Some(held) = self.held.get_mut(item) {
             window.attempts = held.attempts.max(before).saturating_add(1);
             *held = window;
+            if self.wants_sweep() {
+                self.sweep(now, discarded);
+            }
             return;
         }
         if self.held.len() >= self.sweep_at || self.wants_sweep() {
@@ -143,10 +151,16 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
         self.resize();
     }
 
-    /// Makes room: those go that were opened longest ago, whether they are over or not.
+    /// Makes room: the half of them goes that was opened longest ago, whether they are over or not.
     fn evict(&mut self, discarded: &mut Vec<T>) {
         let newest = self.opened;
-        let is_old = |window: &Window| newest.wrapping_sub(window.opened) as usize >= MANY / 2;
+        let age = |window: &Window| newest.wrapping_sub(window.opened);
+        // Of items, not of attempts: an item that fails again and again is one.
+        let mut ages: Vec<u32> = self.held.values().map(age).collect();
+        let middle = ages.len() / 2;
+        let (_, median, _) = ages.select_nth_unstable(middle);
+        let median = *median;
+        let is_old = |window: &Window| age(window) >= median;
         for (item, _) in self.held.extract_if(|_, window| is_old(window)) {
             self.evicted = self.evicted.saturating_add(1);
             discarded.push(item);
@@ -187,7 +201,7 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
         if self.held.is_empty() {
             return;
         }
-        self.ends += 1;
+        self.ends = self.ends.saturating_add(1);
         discarded.extend(self.held.remove_entry(item).map(|(item, _)| item));
         // After a burst: one pass for many that have left.
         if self.held.capacity() > SMALL * 8 && self.held.len() < self.held.capacity() / 8 {
@@ -264,6 +278,30 @@ mod tests {
         let Remembered { items, expired, evicted, .. } = windows.remembered();
         assert!(evicted > 0);
         assert_eq!((expired, items as u64 + evicted), (0, u64::from(many)));
+    }
+
+    #[test]
+    fn one_that_fails_again_and_again_takes_nobodys_place() {
+        let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
+        let mut windows = Windows::new(DefaultHasher::default(), SECOND);
+        let (end, many) = (start + SECOND, u32::try_from(super::MANY).unwrap());
+        (0..many).for_each(|n| windows.begin(&n, end, end, 0, start, &mut discarded));
+        (0..many).for_each(|_| windows.begin(&0, end, end, 0, start, &mut discarded));
+        assert!(!windows.is_crowded());
+        windows.begin(&many, end, end, 0, start, &mut discarded);
+        assert_eq!(windows.len(), super::MANY / 2 + 1);
+        assert!(windows.is_crowded() && windows.open(&0, start).is_some());
+        assert!((many / 2 + 1..=many).all(|n| windows.open(&n, start).is_some()), "those that failed last");
+    }
+
+    #[test]
+    fn one_that_fails_for_ever_has_the_others_looked_for() {
+        let (start, mut discarded) = (ManualTimer::new().now(), Vec::new());
+        let mut windows = Windows::new(DefaultHasher::default(), SECOND);
+        (0..1000).for_each(|n| windows.begin(&n, start, start, 0, start, &mut discarded));
+        let later = start + SECOND;
+        (0..2000).for_each(|_| windows.begin(&0, later, later, 0, later, &mut discarded));
+        assert_eq!(windows.len(), 1);
     }
 
     #[test]

@@ -89,6 +89,29 @@ fn of_very_many_items_that_back_off_those_that_failed_last_are_known() {
     }
 }
 
+/// An event waits for the retry, by policy, also of an item whose place was taken by others.
+#[test]
+#[cfg_attr(miri, ignore = "thousands of items")]
+fn an_event_defers_to_a_retry_that_is_known_by_its_deadline_alone() {
+    for policy in [DuringBackoff::Defer, DuringBackoff::Clear] {
+        let timer = ManualTimer::new();
+        let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
+        let builder = RateLimitingQueue::builder().limiter(limiter).during_backoff(policy);
+        let queue: Queue = builder.timer(timer.clone()).build().unwrap();
+        let items = u32::try_from(MANY).unwrap() + 1;
+        (0..items).for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
+        assert!(queue.remembered_backoffs().evicted > 0);
+        for item in [0, items - 1] {
+            queue.add(item);
+            let (runs, waits) = (queue.try_get().is_ok(), queue.deadline(&item).is_some());
+            assert_eq!(
+                (runs, waits),
+                if policy == DuringBackoff::Defer { (false, true) } else { (true, false) }
+            );
+        }
+    }
+}
+
 #[test]
 fn back_offs_that_are_over_are_forgotten_also_if_nothing_else_fails() {
     for (retry_limit, linger) in [(None, Duration::ZERO), (Some(3), Duration::from_secs(600))] {
