@@ -72,7 +72,8 @@ macro_rules! guard {
             ///
             /// # Panics
             ///
-            /// If `Hash`, `Eq` or `Clone` of the item, the limiter or the backlog panics. This guard has ended in any case.
+            /// If `Hash`, `Eq` or `Clone` of the item, the limiter or the backlog panics. This guard has ended in any case; a retry
+            /// from before still comes.
             pub fn finish(self, outcome: Outcome) -> Option<Scheduled> {
                 // Before the guard ends: no moment in between at which the item is nowhere.
                 let scheduled = self.end(outcome);

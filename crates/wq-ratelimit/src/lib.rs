@@ -8,6 +8,7 @@ mod builder;
 mod forward;
 mod get;
 mod control;
+mod taken_back;
 mod parked;
 mod unparked;
 mod windows;

@@ -8,6 +8,7 @@ use crate::parked::{Mark, MarkId};
 use crate::planted::planted;
 use crate::platform::{AtomicU64, Mutex};
 use crate::remembered::Remembered;
+use crate::taken_back::TakenBack;
 use crate::unparked::Unparked;
 use hashbrown::HashSet;
 use std::fmt;
@@ -268,7 +269,9 @@ where
                 return None;
             }
             Outcome::Park => {
-                self.park(item, self.with_taken_back(held, order()));
+                let mut before = self.taken_back(held);
+                self.park(item, before.joined_by(order()));
+                before.is_replaced();
                 return None;
             }
             Outcome::RetryAfter(_) if self.refuses() => return Some(Scheduled::ShutDown),
@@ -281,8 +284,10 @@ where
                         control.windows.end_by(item, until, now, discarded);
                     });
                 }
-                let order = self.with_taken_back(held, order());
-                return Some(self.queue.add_revocable(item.clone(), deadline, order));
+                let mut before = self.taken_back(held);
+                let scheduled = self.queue.add_revocable(item.clone(), deadline, before.joined_by(order()));
+                before.is_replaced();
+                return Some(scheduled);
             }
             Outcome::Retry => Ask::default(),
             Outcome::RetryAs(class) => Ask { class: Some(class), ..Ask::default() },
@@ -294,7 +299,8 @@ where
         };
         // The limiter first: if it panics, the retry from before still waits.
         let Some(when) = self.when(item, ask, By::Finish) else { return Some(Scheduled::ShutDown) };
-        let order = self.with_taken_back(held, order());
+        let mut before = self.taken_back(held);
+        let order = before.joined_by(order());
         if let Some(floor) = ask.not_before
             && when != When::Never
         {
@@ -303,13 +309,16 @@ where
         let deadline = match when {
             When::Never => {
                 self.park(item, order);
+                before.is_replaced();
                 return None;
             }
             When::Now => Some(self.queue.now()),
             When::At(deadline) => Some(deadline),
             When::After(_) => None,
         };
-        Some(self.queue.add_revocable(item.clone(), deadline, order))
+        let scheduled = self.queue.add_revocable(item.clone(), deadline, order);
+        before.is_replaced();
+        Some(scheduled)
     }
 
     fn num_requeues(&self, item: &T) -> u32 {
@@ -386,11 +395,8 @@ where
         if planted("moved-retry-comes-anyway") { waiting } else { waiting.or_else(|| held.revoke()) }
     }
 
-    /// It was asked for before this order was: the later one joins it.
-    fn with_taken_back(&self, held: &dyn Held<T, B>, order: B::Order) -> B::Order {
-        let Some(mut before) = self.take_back(held) else { return order };
-        B::merge(&mut before, order);
-        before
+    fn taken_back<'q>(&'q self, held: &'q dyn Held<T, B>) -> TakenBack<'q, T, L, B, S> {
+        TakenBack::new(self, held.item(), self.take_back(held))
     }
 
     fn park(&self, item: &T, order: B::Order) {

@@ -1,10 +1,13 @@
 //! Panics of the caller's code, in whichever of its calls: no item is lost by one.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
-use wq_ratelimit::{DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue};
+use wq_ratelimit::{
+    Backlog, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, SlotId,
+};
 
 thread_local! {
     /// So many calls of `Hash`, `Eq` and `Clone` go well, and the one after that panics.
@@ -79,6 +82,90 @@ fn in_each_call(policy: DuringBackoff, step: impl Fn(&Queue)) -> u32 {
         }
     }
     unreachable!("it does not end")
+}
+
+/// First in, first out, with an order that panics.
+#[derive(Debug, Default)]
+struct Line(VecDeque<SlotId>);
+
+#[derive(Debug, Default)]
+struct Votes(u32);
+
+impl Clone for Votes {
+    fn clone(&self) -> Self {
+        burn();
+        Self(self.0)
+    }
+}
+
+impl Backlog for Line {
+    type Order = Votes;
+
+    fn merge(held: &mut Votes, new: Votes) {
+        burn();
+        held.0 += new.0;
+    }
+
+    fn push(&mut self, slot: SlotId, _: Votes) {
+        self.0.push_back(slot);
+    }
+
+    fn touch(&mut self, _: SlotId, _: &Votes) {}
+
+    fn pop(&mut self) -> Option<(SlotId, Votes)> {
+        self.0.pop_front().map(|slot| (slot, Votes::default()))
+    }
+
+    fn remove(&mut self, slot: SlotId) -> Option<Votes> {
+        let at = self.0.iter().position(|other| *other == slot)?;
+        self.0.remove(at).map(|_| Votes::default())
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// An item fails in the hands of whom an event has brought it, while its retry waits, or has fallen due behind.
+#[test]
+fn a_panic_at_the_end_of_an_attempt_does_not_lose_the_retry_that_it_replaces() {
+    let second = Duration::from_secs(1);
+    let after = Outcome::RetryAfter(second * 5);
+    let with = Outcome::RetryWith { delay: second, combine: Combine::Max };
+    for (outcome, is_due) in [Outcome::Retry, after, with, Outcome::Park]
+        .into_iter()
+        .flat_map(|outcome| [(outcome, false), (outcome, true)])
+    {
+        for fuse in 0.. {
+            let timer = ManualTimer::new();
+            let queue = RateLimitingQueue::builder()
+                .limiter(ExponentialBackoff::new(second, second).unwrap())
+                .backlog(Line::default())
+                .timer(timer.clone())
+                .build()
+                .unwrap();
+            queue.add(Fragile(1));
+            queue.try_get().unwrap().finish(Outcome::Retry);
+            queue.add(Fragile(1));
+            let guard = queue.try_get().unwrap();
+            if is_due {
+                timer.advance(second);
+                queue.move_due();
+            }
+            FUSE.set(Some(fuse));
+            let went_well = catch_unwind(AssertUnwindSafe(|| guard.finish(outcome))).is_ok();
+            let is_over = FUSE.take().is_some();
+            assert_eq!(went_well, is_over);
+            assert_eq!(queue.in_flight(), 0);
+            let is_parked = outcome == Outcome::Park && queue.is_parked(&Fragile(1));
+            let is_here = queue.contains(&Fragile(1)) || queue.deadline(&Fragile(1)).is_some();
+            assert!(is_parked || is_here, "{outcome:?}, {is_due}: lost by the panic of call {fuse}");
+            if is_over {
+                assert!(fuse > 4, "what has panicked?");
+                break;
+            }
+        }
+    }
 }
 
 #[test]

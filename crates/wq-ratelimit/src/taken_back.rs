@@ -1,0 +1,64 @@
+//! `TakenBack`: what sees to it that a retry which an outcome replaces is not lost before its successor waits.
+
+use crate::limiter::RateLimiter;
+use crate::queue::Inner;
+use std::hash::{BuildHasher, Hash};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use wq_delay::Backlog;
+
+/// A retry from before, if there was one. It comes again if a panic keeps its successor from waiting, and then at once: when it was
+/// due nobody knows any more.
+pub(crate) struct TakenBack<'q, T, L, B, S>
+where
+    T: Hash + Eq + Clone,
+    L: RateLimiter<T>,
+    B: Backlog,
+    S: BuildHasher,
+{
+    inner: &'q Inner<T, L, B, S>,
+    item: &'q T,
+    order: Option<B::Order>,
+}
+
+impl<'q, T, L, B, S> TakenBack<'q, T, L, B, S>
+where
+    T: Hash + Eq + Clone,
+    L: RateLimiter<T>,
+    B: Backlog,
+    S: BuildHasher,
+{
+    pub(crate) fn new(inner: &'q Inner<T, L, B, S>, item: &'q T, order: Option<B::Order>) -> Self {
+        Self { inner, item, order }
+    }
+
+    /// It was asked for before this order was: the later one joins it.
+    pub(crate) fn joined_by(&self, order: B::Order) -> B::Order {
+        let Some(before) = &self.order else { return order };
+        let mut before = before.clone();
+        B::merge(&mut before, order);
+        before
+    }
+
+    /// What replaces it waits.
+    pub(crate) fn is_replaced(&mut self) {
+        self.order = None;
+    }
+}
+
+impl<T, L, B, S> Drop for TakenBack<'_, T, L, B, S>
+where
+    T: Hash + Eq + Clone,
+    L: RateLimiter<T>,
+    B: Backlog,
+    S: BuildHasher,
+{
+    fn drop(&mut self) {
+        if let Some(order) = self.order.take() {
+            let queue = &self.inner.queue;
+            // A second panic would end the program.
+            let _ = catch_unwind(AssertUnwindSafe(|| {
+                queue.add_revocable(self.item.clone(), Some(queue.now()), order)
+            }));
+        }
+    }
+}
