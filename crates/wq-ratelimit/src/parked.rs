@@ -32,6 +32,13 @@ pub(crate) struct Mark<O> {
     is_back: bool,
 }
 
+impl<O> Mark<O> {
+    /// Whether the item has not come back since it was marked.
+    pub(crate) const fn is_parked(&self) -> bool {
+        !self.is_back
+    }
+}
+
 impl<T, O, S> Parked<T, O, S> {
     pub(crate) fn new(hasher: S) -> Self {
         Self { marks: Records::new(hasher, IDLE, DEFAULT_MAX_ITEMS), next: MarkId::default() }

@@ -224,8 +224,10 @@ where
             return false;
         }
         let Some(id) = self.inner.parked_id(item) else { return false };
-        let released = self.inner.controlled(|control, discarded| control.release(item, id, discarded));
-        let Some(mark) = released else { return false };
+        let mut discarded = Vec::new();
+        let step =
+            |control: &mut Control<_, _, _, _>, discarded: &mut Vec<T>| control.release(item, id, discarded);
+        let Some(mark) = self.inner.controlled_into(&mut discarded, step) else { return false };
         let mut unparked = Unparked { inner: &*self.inner, item, mark: Some(mark) };
         let order = unparked.mark.as_ref().filter(|_| !planted("parked-loses-order"));
         let order = order.map_or_else(B::Order::default, |mark| mark.order.clone());
@@ -349,9 +351,17 @@ where
         &self,
         step: impl FnOnce(&mut Control<T, L, B::Order, S>, &mut Vec<T>) -> R,
     ) -> R {
-        let mut discarded = Vec::new();
+        self.controlled_into(&mut Vec::new(), step)
+    }
+
+    /// The same, by one who drops what is discarded: after whatever must not be lost if that panics.
+    fn controlled_into<R>(
+        &self,
+        discarded: &mut Vec<T>,
+        step: impl FnOnce(&mut Control<T, L, B::Order, S>, &mut Vec<T>) -> R,
+    ) -> R {
         let mut control = self.control.lock();
-        let answer = step(&mut control, &mut discarded);
+        let answer = step(&mut control, discarded);
         // Relaxed: whoever is handed an item that was marked has taken a lock of the queue after its marker let it go.
         self.marked.store(control.parked.len() as u64, Ordering::Relaxed);
         answer
@@ -446,12 +456,14 @@ where
             return self.queue.add_with(item, order);
         }
         let now = self.queue.now();
-        let (policy, mark, if_delayed) = self.controlled(|control, discarded| {
+        let mut left = Vec::new();
+        let (policy, mark, if_delayed) = self.controlled_into(&mut left, |control, discarded| {
             let (policy, mark) = control.event(&item, now, discarded);
             let if_delayed = if policy.is_none() { control.event_if_delayed() } else { None };
             (policy, mark, if_delayed)
         });
-        let unparked = mark.map(|mark| Unparked { inner: self, item: &item, mark: Some(mark) });
+        let unparked = mark.filter(Mark::is_parked);
+        let unparked = unparked.map(|mark| Unparked { inner: self, item: &item, mark: Some(mark) });
         let unparked = unparked.map(Unparked::with_its_own);
         let policy = policy.or_else(|| if_delayed.filter(|_| self.queue.deadline(&item).is_some()));
         let added = match policy {

@@ -10,7 +10,7 @@ use wq_ratelimit::{
 };
 
 thread_local! {
-    /// So many calls of `Hash`, `Eq` and `Clone` go well, and the one after that panics.
+    /// So many calls of `Hash`, `Eq`, `Clone` and `Drop` go well, and the one after that panics.
     static FUSE: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
@@ -47,6 +47,14 @@ impl Clone for Fragile {
     fn clone(&self) -> Self {
         burn();
         Self(self.0)
+    }
+}
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            burn();
+        }
     }
 }
 
@@ -173,4 +181,19 @@ fn a_parked_item_is_not_lost_by_a_panic_on_its_way_back() {
     let released = in_each_call(DuringBackoff::Keep, |queue| assert!(queue.release(&Fragile(1))));
     let added = in_each_call(DuringBackoff::Clear, |queue| assert!(queue.add(Fragile(1)).is_accepted()));
     assert!(released > 3 && added > 3, "{released}, {added}: what has panicked?");
+}
+
+/// What has come back is parked no longer, whatever becomes of it.
+#[test]
+fn what_was_handed_out_is_not_parked_by_a_panic() {
+    for fuse in 0..40 {
+        let queue = parked(DuringBackoff::Clear);
+        queue.add_after(Fragile(1), Duration::ZERO);
+        drop(queue.try_get().unwrap());
+        assert!(!queue.is_parked(&Fragile(1)));
+        FUSE.set(Some(fuse));
+        let _ = catch_unwind(AssertUnwindSafe(|| queue.add(Fragile(1))));
+        FUSE.set(None);
+        assert!(!queue.is_parked(&Fragile(1)), "call {fuse}");
+    }
 }
