@@ -45,6 +45,7 @@ fn main() {
         strangers: false,
         deletions: false,
         work_ends: false,
+        joins: true,
         restarts: 0,
     };
     let start = World::new([elector(0), elector(1)]);

@@ -180,11 +180,12 @@ impl Term {
         self.loss.get().cloned().unwrap_or(Loss::Expired)
     }
 
+    /// Looks without touching: neither ends an expired term nor tells anybody.
     pub(crate) fn remaining(&self) -> Duration {
-        if !self.is_valid() {
-            return Duration::ZERO;
+        match self.valid_until.load(Ordering::SeqCst) {
+            0 => Duration::ZERO,
+            until => Moment::from_nanos(until).since(self.clock.now()),
         }
-        Moment::from_nanos(self.valid_until.load(Ordering::SeqCst)).since(self.clock.now())
     }
 
     /// # Cancel safety

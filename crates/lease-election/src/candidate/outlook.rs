@@ -38,6 +38,16 @@ impl Candidate {
         self.pending.retain(|write| names.is_alive(&write.record));
     }
 
+    /// Whether this write, if it is found applied, would count as its own.
+    pub(crate) fn counts_on(&self, write: &Write) -> bool {
+        self.pending.iter().any(|pending| pending.serial == write.serial)
+    }
+
+    /// Whether it knows that another made a Lease which it has not seen.
+    pub(crate) fn met_one(&self) -> bool {
+        self.another_made_it
+    }
+
     /// Every revision that this candidate knows.
     pub(crate) fn revisions(&self, names: &Names, out: &mut Vec<u64>) {
         out.extend(self.last_known().map(|known| revision(&known.version)));

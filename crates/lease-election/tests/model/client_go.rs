@@ -215,6 +215,14 @@ impl Elector for ClientGo {
         self.observed.as_ref()
     }
 
+    fn counts_on(&self, _: &Self::Write) -> bool {
+        true
+    }
+
+    fn met_one(&self) -> bool {
+        false
+    }
+
     fn forget_lost(&mut self, _: &Names) {}
 
     fn revisions(&self, _: &Names, out: &mut Vec<u64>) {

@@ -154,6 +154,14 @@ impl Elector for Ours {
         }
     }
 
+    fn counts_on(&self, write: &Write) -> bool {
+        self.candidate.counts_on(write)
+    }
+
+    fn met_one(&self) -> bool {
+        self.candidate.met_one()
+    }
+
     fn forget_lost(&mut self, names: &Names) {
         self.candidate.forget_lost(names);
     }

@@ -43,6 +43,7 @@ fn pauses() -> Rules {
         strangers: false,
         deletions: false,
         work_ends: false,
+        joins: !crate::planted::planted("release-before-stop"),
         restarts: 0,
     }
 }
@@ -105,6 +106,27 @@ const RELEASE_LOST: &[Step] = leads_and_is_seen!(
     Step::Answer(1)
 );
 
+/// The first elector has given up a creation that may still arrive; its next one has met the Lease of the second, which it has not seen.
+const MET_ONE: &[Step] = &[
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Send(0),
+    Step::GiveUp(0),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1),
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+];
+
 struct Scenario {
     name: &'static str,
     /// From which effort on all of its states are looked at.
@@ -144,6 +166,14 @@ fn scenarios() -> Vec<Scenario> {
             other: Some(Terms { lease: 6, ..terms }),
             way: SECOND_LEADS,
             ..world("leases of two lengths", Effort::Long, pauses())
+        },
+        Scenario {
+            way: MET_ONE,
+            ..world(
+                "late writes and deletions",
+                Effort::Long,
+                Rules { late_writes: true, deletions: true, ..pauses() },
+            )
         },
         world("labels", Effort::Long, Rules { touches: true, ..pauses() }),
         world("doubled writes", Effort::Long, Rules { doubled_writes: true, ..pauses() }),

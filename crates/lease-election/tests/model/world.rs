@@ -67,6 +67,11 @@ pub(crate) trait Elector: Clone {
     /// The Lease as it was last seen.
     fn known(&self) -> Option<&StoredLease>;
 
+    /// Whether this write, if it is found applied, would count as the elector's own.
+    fn counts_on(&self, write: &Self::Write) -> bool;
+    /// Whether it knows that another made a Lease which it has not seen.
+    fn met_one(&self) -> bool;
+
     /// Forgets writes that nobody can see any more.
     fn forget_lost(&mut self, names: &Names);
     fn revisions(&self, names: &Names, out: &mut Vec<u64>);
@@ -100,6 +105,8 @@ pub(crate) struct Rules {
     pub(crate) deletions: bool,
     /// Work ends by itself, and the lease is given back.
     pub(crate) work_ends: bool,
+    /// The work has ended, as the driver does it, before the lease is given back.
+    pub(crate) joins: bool,
     /// How often a process is killed and started again.
     pub(crate) restarts: u8,
 }
@@ -351,15 +358,16 @@ impl<E: Elector> World<E> {
         }
     }
 
-    /// The assumption that is stated about deletions: all candidates have seen a Lease, and nobody is about to make another.
+    /// The assumption that is stated about deletions: all candidates have seen the Lease or met it, and nobody is about to make another.
     fn may_be_deleted(&self) -> bool {
         self.everybody().all(|i| {
             let node = self.at(i);
             let creates = |write: &E::Write| E::draft(write).1.is_none();
-            let created = node.late.as_ref().is_some_and(creates)
+            // One that saw or met the Lease has no use any more for what it sent before.
+            let met = node.elector.met_one() || node.elector.known().is_some();
+            let created = !met && node.late.as_ref().is_some_and(creates)
                 || matches!(&node.flight, Some(Flight { call: Call::Write(write, None), .. }) if creates(write));
-            let knows = self.writer == Some(i) || node.elector.known().is_some();
-            knows && !created
+            (met || self.writer == Some(i)) && !created
         })
     }
 
@@ -421,7 +429,10 @@ impl<E: Elector> World<E> {
             Step::Finish(i) => {
                 let valid = self.is_valid(rules, i);
                 let node = self.at_mut(i);
-                node.work = None;
+                // The driver joins the work first.
+                if rules.joins {
+                    node.work = None;
+                }
                 if valid && node.flight.is_some() {
                     node.phase = Phase::Wind;
                 } else if valid {
@@ -627,6 +638,8 @@ impl<E: Elector> World<E> {
         if rules.punctual.is_none() {
             let own = self.writer == Some(i);
             match kind {
+                // One that arrives when its writer does not count on it any more makes nobody a leader.
+                Kind::Acquire if !self.at(i).elector.counts_on(write) => {}
                 Kind::Acquire => self.nobody_else_acts(rules, i, "takes the lease")?,
                 Kind::Renew if !own => return wrong(format!("{} renews what it did not write", name(i))),
                 Kind::Release if !own => return wrong(format!("{} empties what it did not write", name(i))),

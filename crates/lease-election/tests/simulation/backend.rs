@@ -1,0 +1,140 @@
+//! Where the lease is: in memory, or on an API server in this process. The same weather, the same operator, the same judge.
+
+#![cfg_attr(
+    any(not(feature = "kube"), wq_plant),
+    allow(unused_variables, reason = "a server would need them")
+)]
+
+use std::sync::{Arc, Mutex};
+
+use lease_election::{Config, LeaseStore, MemoryLeaseStore, Record, StoredLease};
+use tokio::time::Instant;
+
+use crate::judge::{Dice, World};
+use crate::memory;
+#[cfg(all(feature = "kube", not(wq_plant)))]
+use crate::server::Servers;
+
+/// Which kind of store a run is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Memory,
+    #[cfg(all(feature = "kube", not(wq_plant)))]
+    Server,
+}
+
+pub(crate) enum Backend {
+    Memory(MemoryLeaseStore),
+    #[cfg(all(feature = "kube", not(wq_plant)))]
+    Server(Box<Servers>),
+}
+
+impl Backend {
+    pub(crate) fn new(kind: Kind, seed: u64, nodes: u64, start: Instant, world: &Arc<Mutex<World>>) -> Self {
+        match kind {
+            Kind::Memory => Self::Memory(in_memory(seed, start, world)),
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Kind::Server => Self::Server(Box::new(Servers::new(seed, nodes))),
+        }
+    }
+
+    pub(crate) fn connect(&self, n: u64, link: &str, config: &Config) -> Arc<dyn LeaseStore> {
+        match self {
+            Self::Memory(store) => Arc::new(store.client(link)),
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Self::Server(servers) => servers.connect(n, link, config),
+        }
+    }
+
+    /// From now on the link of this node has this weather; 0 is fair.
+    pub(crate) fn set_weather(
+        &self,
+        world: &Mutex<World>,
+        n: u64,
+        link: &str,
+        weather: u64,
+        dice: &mut Dice,
+    ) {
+        let mut world = world.lock().unwrap();
+        match self {
+            Self::Memory(_) => {
+                world.weather.insert(link.to_owned(), weather);
+                if weather == 2 {
+                    world.saw("link down");
+                }
+            }
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Self::Server(servers) => servers.set_weather(&mut world, n, link, weather, dice),
+        }
+    }
+
+    pub(crate) async fn lease(&self) -> Option<StoredLease> {
+        match self {
+            Self::Memory(store) => store.lease(),
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Self::Server(servers) => servers.lease().await,
+        }
+    }
+
+    /// Changes a label, as it were.
+    pub(crate) async fn touch(&self) {
+        match self {
+            Self::Memory(store) => store.touch(),
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Self::Server(servers) => servers.touch().await,
+        }
+    }
+
+    pub(crate) async fn delete(&self) {
+        match self {
+            Self::Memory(store) => store.delete(),
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Self::Server(servers) => servers.delete().await,
+        }
+    }
+
+    /// A stranger writes, without a condition.
+    pub(crate) async fn overwrite(&self, record: Record) {
+        match self {
+            Self::Memory(store) => store.overwrite(record),
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Self::Server(servers) => servers.overwrite(record).await,
+        }
+    }
+
+    /// Notes at the end of a run what the store alone knows.
+    pub(crate) fn tell(&self, world: &mut World, start: Instant) {
+        match self {
+            Self::Memory(_) => {}
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Self::Server(servers) => servers.tell(world, start),
+        }
+    }
+}
+
+fn in_memory(seed: u64, start: Instant, world: &Arc<Mutex<World>>) -> MemoryLeaseStore {
+    let plan = Mutex::new(Dice(seed ^ 0xfa17));
+    let (skies, log) = (Arc::clone(world), Arc::clone(world));
+    MemoryLeaseStore::new()
+        .with_faults(move |client, verb| {
+            let mut world = skies.lock().unwrap();
+            let weather =
+                if world.dead.contains(client) { 2 } else { world.weather.get(client).copied().unwrap_or(0) };
+            let fault = memory::fault(weather, verb, &mut plan.lock().unwrap());
+            if let Some(name) = memory::name(verb, &fault) {
+                world.saw(name);
+            }
+            world.trace.note(start, format_args!("{client} {verb:?} {fault:?}"));
+            fault
+        })
+        .on_write(move |client, lease| {
+            let mut world = log.lock().unwrap();
+            let (version, holder) =
+                lease.map_or(("", ""), |lease| (&lease.version.resource_version, &lease.record.holder));
+            world.trace.note(start, format_args!("{client} wrote {version} {holder}"));
+            world.check(seed);
+            if lease.is_some_and(|lease| lease.record.is_free()) {
+                world.gives_back(seed, client);
+            }
+        })
+}

@@ -1,0 +1,166 @@
+//! What is noted and what must never be: overlapping guards, fences that fall, work that outlives its margin, a release before the work has ended.
+//! It looks on without touching: what it asks ends no term and wakes nobody.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use lease_election::{FenceToken, Leadership};
+use tokio::time::Instant;
+
+/// splitmix64, for the plan of faults.
+#[derive(Clone)]
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ (z >> 31)) % sides
+    }
+}
+
+/// How often what may happen happened: a simulation that reaches nothing proves nothing.
+pub(crate) type Seen = BTreeMap<&'static str, u64>;
+
+/// A hash of everything that happened, and the end of the story.
+#[derive(Default)]
+pub(crate) struct Trace {
+    pub(crate) hash: u64,
+    pub(crate) lines: u64,
+    pub(crate) last: VecDeque<String>,
+}
+
+impl Trace {
+    pub(crate) fn note(&mut self, start: Instant, what: std::fmt::Arguments<'_>) {
+        let mut line = String::new();
+        let _ = write!(line, "{:?} {what}", start.elapsed());
+        for byte in line.bytes() {
+            self.hash = (self.hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+        }
+        self.lines += 1;
+        if self.last.len() >= 400 {
+            self.last.pop_front();
+        }
+        self.last.push_back(line);
+    }
+
+    pub(crate) fn story(&self) -> String {
+        self.last.iter().fold(String::new(), |story, line| story + line + "\n")
+    }
+}
+
+/// A term, and whether its work goes on.
+pub(crate) struct Led {
+    pub(crate) node: String,
+    pub(crate) leadership: Leadership,
+    pub(crate) working: bool,
+}
+
+/// What the nodes are doing, and what has happened so far.
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) terms: Vec<Led>,
+    fences: Vec<FenceToken>,
+    /// How a node's link is now.
+    pub(crate) weather: BTreeMap<String, u64>,
+    /// Links of processes that are no more.
+    pub(crate) dead: BTreeSet<String>,
+    /// Until when a process stands still: it does nothing, and nobody can say that its work goes on.
+    pub(crate) still: BTreeMap<String, Instant>,
+    pub(crate) trace: Trace,
+    pub(crate) seen: Seen,
+    /// The last step at which somebody led.
+    pub(crate) led: u64,
+}
+
+/// A process that goes on after it stood still has its timers late by no more than this.
+const GRAIN: Duration = Duration::from_millis(100);
+
+impl World {
+    pub(crate) fn saw(&mut self, what: &'static str) {
+        *self.seen.entry(what).or_default() += 1;
+    }
+
+    /// The invariant that is checked after every step.
+    pub(crate) fn check(&self, seed: u64) {
+        // What remains is asked and not the guard, which notes that it has expired, and tells.
+        let valid: Vec<&str> = self
+            .terms
+            .iter()
+            .filter(|led| !led.leadership.remaining().is_zero())
+            .map(|led| led.node.as_str())
+            .collect();
+        assert!(valid.len() <= 1, "seed {seed}: {valid:?} lead at once\n{}", self.trace.story());
+    }
+
+    pub(crate) fn pass(&mut self, seed: u64, step: u64) {
+        self.check(seed);
+        if self.terms.iter().any(|led| !led.leadership.remaining().is_zero()) {
+            self.led = step;
+        }
+    }
+
+    /// Somebody sends a release, or it is carried out.
+    pub(crate) fn gives_back(&self, seed: u64, node: &str) {
+        let busy = self.terms.iter().any(|led| led.node == node && led.working);
+        assert!(!busy, "seed {seed}: {node} released while its work went on\n{}", self.trace.story());
+    }
+
+    fn begins(&mut self, seed: u64, start: Instant, node: String, leadership: Leadership) -> usize {
+        let fence = leadership.fence();
+        self.trace.note(start, format_args!("{node} leads {fence}"));
+        let story = || self.trace.story();
+        if let Some(last) = self.fences.last() {
+            assert!(*last < fence, "seed {seed}: {last} then {fence}\n{}", story());
+        }
+        for led in &self.terms {
+            // Its margin is over before anybody else's term begins.
+            let stood_still = self.still.get(&led.node).is_some_and(|until| Instant::now() < *until + GRAIN);
+            let late = led.working && (led.node == node || !stood_still);
+            assert!(!late, "seed {seed}: {node} begins while {} works\n{}", led.node, story());
+            assert!(
+                !led.leadership.is_valid(),
+                "seed {seed}: {node} begins beside {}\n{}",
+                led.node,
+                story()
+            );
+        }
+        self.fences.push(fence);
+        self.terms.push(Led { node, leadership, working: true });
+        self.saw("term");
+        self.check(seed);
+        self.terms.len() - 1
+    }
+}
+
+/// The work of a term, from its first step to its last, also if it is dropped.
+pub(crate) struct Working {
+    world: Arc<Mutex<World>>,
+    index: usize,
+}
+
+impl Working {
+    pub(crate) fn begin(
+        world: &Arc<Mutex<World>>,
+        seed: u64,
+        start: Instant,
+        node: String,
+        leadership: Leadership,
+    ) -> Self {
+        let index = world.lock().unwrap().begins(seed, start, node, leadership);
+        Self { world: Arc::clone(world), index }
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        // Not while panicking: the world's lock may be held by the one who panics.
+        if let Ok(mut world) = self.world.lock() {
+            world.terms[self.index].working = false;
+        }
+    }
+}

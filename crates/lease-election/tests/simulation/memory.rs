@@ -1,0 +1,77 @@
+//! The lease in memory: what the weather of a link does to its calls, and what each fault is called in the matrix.
+
+use std::time::Duration;
+
+use lease_election::{Fault, StoreError, Verb};
+
+use crate::judge::Dice;
+
+const MS: Duration = Duration::from_millis(1);
+
+pub(crate) fn fault(weather: u64, verb: Verb, dice: &mut Dice) -> Fault {
+    let slow = |dice: &mut Dice| Fault::Slow {
+        before: Duration::from_millis(dice.roll(700)),
+        after: Duration::from_millis(dice.roll(700)),
+    };
+    match weather {
+        // Fair: a few milliseconds, now and then a conflict from nowhere.
+        0 => match dice.roll(40) {
+            0 if verb == Verb::Update => Fault::Refused(StoreError::Conflict),
+            1 if verb == Verb::Event => Fault::Refused(StoreError::unknown("cut")),
+            _ => Fault::Slow { before: dice.roll(4) as u32 * MS, after: dice.roll(4) as u32 * MS },
+        },
+        // Foul: anything.
+        1 => match (verb, dice.roll(10)) {
+            (Verb::Event, 0..=3) => {
+                Fault::Slow { before: Duration::from_millis(dice.roll(3000)), after: Duration::ZERO }
+            }
+            (Verb::Event, 4..=5) => Fault::Lost,
+            (Verb::Event, 6) => Fault::Refused(StoreError::Expired),
+            (Verb::Event, _) => Fault::None,
+            (_, 0) => Fault::Lost,
+            (_, 1) => Fault::AnswerLost,
+            (_, 2) => Fault::Late(Duration::from_millis(dice.roll(12_000))),
+            (_, 3) => Fault::AppliedBut(StoreError::unknown("500")),
+            (_, 4) => Fault::Refused(StoreError::unknown("503")),
+            (_, 5) => {
+                Fault::Refused(StoreError::TooManyRequests { retry_after: Some(dice.roll(5000) as u32 * MS) })
+            }
+            (Verb::Update, 6) => Fault::AppliedBut(StoreError::Conflict),
+            (Verb::Update, 7) => Fault::Refused(StoreError::Conflict),
+            _ => slow(dice),
+        },
+        // Cut off, but what was sent may arrive later.
+        2 => match verb {
+            Verb::Update | Verb::Create if dice.roll(2) == 0 => {
+                Fault::Late(Duration::from_millis(dice.roll(20_000)))
+            }
+            _ => Fault::Lost,
+        },
+        // Answers are lost.
+        _ => match verb {
+            Verb::Update | Verb::Create => Fault::AnswerLost,
+            _ => slow(dice),
+        },
+    }
+}
+
+/// What a fault is called in the matrix.
+pub(crate) fn name(verb: Verb, fault: &Fault) -> Option<&'static str> {
+    Some(match (verb, fault) {
+        (Verb::Event, Fault::Lost) => "event lost",
+        (Verb::Event, Fault::Slow { .. }) => "event late",
+        (Verb::Event | Verb::Watch, Fault::Refused(StoreError::Expired)) => "watch expired",
+        (Verb::Event, Fault::Refused(_)) => "watch broke",
+        (_, Fault::Lost) => "lost",
+        (_, Fault::AnswerLost) => "applied, not answered",
+        (Verb::Update | Verb::Create, Fault::Late(_)) => "applied late",
+        (_, Fault::Late(_)) => "lost",
+        (_, Fault::Slow { before, after }) if *before + *after > 300 * MS => "slow",
+        (_, Fault::Refused(StoreError::Conflict)) => "conflict",
+        (_, Fault::Refused(StoreError::TooManyRequests { .. })) => "too many requests",
+        (_, Fault::Refused(_)) => "server error",
+        (_, Fault::AppliedBut(StoreError::Conflict)) => "applied, and a conflict",
+        (_, Fault::AppliedBut(_)) => "applied, and an error",
+        _ => return None,
+    })
+}

@@ -1,0 +1,206 @@
+//! A process: an elector with a clock of its own, a line to its store, and work. While it stands still nothing that concerns it goes on but the clock.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::{FutureExt as _, StreamExt as _};
+use jiff::Timestamp;
+use lease_election::{
+    Clock, Config, Ending, LeaderElector, LeaseEvents, LeaseStore, Moment, Record, Sleep, StoreError,
+    StoredLease, Version,
+};
+use tokio::time::Instant;
+
+use crate::backend::Backend;
+use crate::judge::{Dice, Working, World};
+
+/// Until when a process stands still, in milliseconds after the start.
+#[derive(Clone, Debug)]
+pub(crate) struct Still {
+    origin: Instant,
+    until: Arc<AtomicU64>,
+}
+
+impl Still {
+    fn new(origin: Instant) -> Self {
+        Self { origin, until: Arc::default() }
+    }
+
+    /// From now on for so long.
+    pub(crate) fn stand(&self, millis: u64) -> Instant {
+        let until = self.origin.elapsed().as_millis() as u64 + millis;
+        self.until.store(until, Ordering::SeqCst);
+        self.origin + Duration::from_millis(until)
+    }
+
+    pub(crate) fn left(&self) -> Duration {
+        Duration::from_millis(self.until.load(Ordering::SeqCst)).saturating_sub(self.origin.elapsed())
+    }
+
+    async fn goes_on(&self) {
+        while !self.left().is_zero() {
+            tokio::time::sleep(self.left().max(Duration::from_micros(1))).await;
+        }
+    }
+}
+
+/// A clock that runs fast or slow by some millionths, and whose wall clock is off by hours. While its process stands still it goes on, and
+/// its timers do not fire.
+#[derive(Clone, Debug)]
+struct Drifting {
+    ppm: i64,
+    still: Still,
+}
+
+impl Clock for Drifting {
+    fn now(&self) -> Moment {
+        let nanos = self.still.origin.elapsed().as_nanos() as i128;
+        Moment::from_origin(Duration::from_nanos((nanos + nanos * i128::from(self.ppm) / 1_000_000) as u64))
+    }
+    fn wall(&self) -> Timestamp {
+        Timestamp::from_second(1_767_225_600 + self.ppm * 1000).unwrap()
+    }
+    fn sleep_until(&self, deadline: Moment) -> Sleep {
+        let clock = self.clone();
+        Box::pin(async move {
+            loop {
+                let left = deadline.since(clock.now()).max(clock.still.left());
+                if left.is_zero() {
+                    return;
+                }
+                tokio::time::sleep(left.max(Duration::from_micros(1))).await;
+            }
+        })
+    }
+}
+
+/// The store as one process reaches it: while that stands still nothing is sent, and no answer and no event is taken in.
+struct Line {
+    store: Arc<dyn LeaseStore>,
+    still: Still,
+    link: String,
+    stage: Stage,
+}
+
+impl Line {
+    fn note(&self, what: &str, record: &Record) {
+        let mut world = self.stage.world.lock().unwrap();
+        let mark = record.write_id.as_deref().unwrap_or_default();
+        world.trace.note(self.stage.start, format_args!("{} sends {what} {mark}", self.link));
+        if record.is_free() {
+            world.gives_back(self.stage.seed, &self.link);
+        }
+    }
+}
+
+#[async_trait]
+impl LeaseStore for Line {
+    async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
+        self.still.goes_on().await;
+        let answer = self.store.get().await;
+        self.still.goes_on().await;
+        answer
+    }
+    async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
+        self.still.goes_on().await;
+        self.note("create", record);
+        let answer = self.store.create(record).await;
+        self.still.goes_on().await;
+        answer
+    }
+    async fn update(&self, version: &Version, record: &Record) -> Result<StoredLease, StoreError> {
+        self.still.goes_on().await;
+        self.note("update", record);
+        let answer = self.store.update(version, record).await;
+        self.still.goes_on().await;
+        answer
+    }
+    async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
+        self.still.goes_on().await;
+        let events = self.store.watch(from).await?;
+        let still = self.still.clone();
+        Ok(Box::pin(events.then(move |event| {
+            let still = still.clone();
+            async move {
+                still.goes_on().await;
+                event
+            }
+        })))
+    }
+}
+
+/// It campaigns again and again, until it is stopped.
+pub(crate) struct Node {
+    pub(crate) elector: LeaderElector,
+    pub(crate) number: u64,
+    pub(crate) link: String,
+    pub(crate) still: Still,
+    pub(crate) run: tokio::task::JoinHandle<()>,
+}
+
+/// What all of a run share.
+#[derive(Clone)]
+pub(crate) struct Stage {
+    pub(crate) seed: u64,
+    pub(crate) start: Instant,
+    pub(crate) backend: Arc<Backend>,
+    pub(crate) world: Arc<Mutex<World>>,
+}
+
+impl Stage {
+    /// Starts life number `life` of node `n`. Its lives have one identity.
+    pub(crate) fn start(&self, n: u64, life: u64, dice: &mut Dice) -> Node {
+        let (identity, link) = (format!("n{n}"), format!("n{n}.{life}"));
+        let config = Config::builder("default", "lease")
+            .fast()
+            .identity(&identity)
+            .drain_timeout(Duration::from_secs(3))
+            .build()
+            .unwrap();
+        // Within the drift that the configuration allows for.
+        let still = Still::new(self.start);
+        let clock = Drifting { ppm: dice.roll(1001) as i64 - 500, still: still.clone() };
+        let seed = self.seed.wrapping_mul(31) + n + 1000 * life;
+        let store = self.backend.connect(n, &link, &config);
+        let line = Line { store, still: still.clone(), link: link.clone(), stage: self.clone() };
+        let elector = LeaderElector::with_clock(line, config, clock, seed);
+        let (stage, running, node) = (self.clone(), elector.clone(), link.clone());
+        let dice = Dice(self.seed ^ (n + 77 * (life + 1)));
+        let run = tokio::spawn(async move { stage.campaign(running, node, dice).await });
+        Node { elector, number: n, link, still, run }
+    }
+
+    async fn campaign(self, elector: LeaderElector, node: String, mut dice: Dice) {
+        while !elector.is_stopped() {
+            let (stage, name) = (self.clone(), node.clone());
+            let (length, wind_up) = (dice.roll(25_000), dice.roll(4000));
+            let (polite, panics) = (dice.roll(4) != 0, dice.roll(12) == 0);
+            let run = elector.run(move |leadership| async move {
+                let term = Working::begin(&stage.world, stage.seed, stage.start, name, leadership.clone());
+                let until = tokio::time::sleep(Duration::from_millis(length));
+                tokio::select! {
+                    biased;
+                    ending = leadership.ending() => {
+                        if polite || matches!(ending, Ending::StopRequested) {
+                            tokio::time::sleep(Duration::from_millis(wind_up)).await;
+                        } else {
+                            std::future::pending::<()>().await;
+                        }
+                    }
+                    () = until => {
+                        stage.world.lock().unwrap().saw(if panics { "work panicked" } else { "work ended" });
+                        drop(term);
+                        if panics {
+                            std::panic::resume_unwind(Box::new("the work"));
+                        }
+                    }
+                }
+            });
+            let _ = AssertUnwindSafe(run).catch_unwind().await;
+            tokio::time::sleep(Duration::from_millis(dice.roll(2000))).await;
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! The lease on an API server in this process, each node at a server of its own in front of the same objects: faults by plan, caches that lag behind.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Replica, Rule, Verb};
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use kube::api::{DeleteParams, Patch, PatchParams};
+use lease_election::{Config, KubeLeaseStore, LeaseStore, Record, StoredLease};
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::judge::{Dice, World};
+
+const OPERATOR: &str = "operator";
+
+pub(crate) struct Servers {
+    server: EmbeddedApiServer,
+    fronts: Vec<Replica>,
+    operator: KubeLeaseStore,
+    leases: Api<Lease>,
+    plans: Mutex<u64>,
+    touched: Mutex<u64>,
+}
+
+impl Servers {
+    pub(crate) fn new(seed: u64, nodes: u64) -> Self {
+        // Time enough for what seeds make of it, whatever day it is.
+        let day = std::time::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
+        let server = EmbeddedApiServer::builder().seed(seed).start_time(day).build();
+        let config = Config::builder("default", "lease").identity(OPERATOR).build().unwrap();
+        let operator = KubeLeaseStore::new(server.client_as(OPERATOR), &config);
+        let leases = Api::namespaced(server.client_as(OPERATOR), "default");
+        let fronts: Vec<Replica> = (0..nodes).map(|_| server.replica()).collect();
+        for (n, front) in fronts.iter().enumerate() {
+            front.faults().set_plan(fair(seed.wrapping_add(n as u64)));
+        }
+        Self { server, fronts, operator, leases, plans: Mutex::new(seed), touched: Mutex::default() }
+    }
+
+    pub(crate) fn connect(&self, n: u64, link: &str, config: &Config) -> Arc<dyn LeaseStore> {
+        Arc::new(KubeLeaseStore::new(self.fronts[n as usize].client_as(link), config))
+    }
+
+    pub(crate) fn set_weather(&self, world: &mut World, n: u64, link: &str, weather: u64, dice: &mut Dice) {
+        let seed = {
+            let mut plans = self.plans.lock().unwrap();
+            *plans = plans.wrapping_add(0x1_0001);
+            *plans
+        };
+        let front = &self.fronts[n as usize];
+        let lag = if weather == 1 { dice.roll(6000) } else { 0 };
+        if lag > 0 {
+            world.saw("cache behind");
+        }
+        front.behind(Duration::from_millis(lag));
+        let mut plan = match weather {
+            0 => fair(seed),
+            1 => foul(seed, dice),
+            2 if dice.roll(2) == 0 => {
+                world.saw("partition");
+                fair(seed).partition(link)
+            }
+            2 => {
+                world.saw("black hole");
+                black_hole(seed, dice)
+            }
+            // Answers are lost.
+            _ => FaultPlan::seeded(seed).rule(Rule::new(Match::any().writes(), Fault::ApplyNeverAnswer)),
+        };
+        for dead in world.dead.iter().filter(|dead| dead.starts_with(&format!("n{n}."))) {
+            plan = plan.partition(dead);
+        }
+        front.faults().set_plan(plan);
+        if weather == 1 && dice.roll(4) == 0 {
+            let watch = Match::any().verb(Verb::Watch);
+            let met = match dice.roll(3) {
+                0 => front.faults().stall_watches(&watch),
+                1 => front.faults().drop_watches(&watch),
+                _ => front.faults().cut_watches(&watch),
+            };
+            if met > 0 {
+                world.saw("watch interrupted");
+            }
+        }
+    }
+
+    pub(crate) async fn lease(&self) -> Option<StoredLease> {
+        self.operator.get().await.expect("nothing befalls the operator")
+    }
+
+    pub(crate) async fn touch(&self) {
+        let label = {
+            let mut touched = self.touched.lock().unwrap();
+            *touched += 1;
+            touched.to_string()
+        };
+        let patch = Patch::Merge(json!({ "metadata": { "labels": { "touched": label } } }));
+        // There may be none.
+        let _ = self.leases.patch("lease", &PatchParams::default(), &patch).await;
+    }
+
+    pub(crate) async fn delete(&self) {
+        let _ = self.leases.delete("lease", &DeleteParams::default()).await;
+    }
+
+    pub(crate) async fn overwrite(&self, record: Record) {
+        while let Some(lease) = self.lease().await {
+            if self.operator.update(&lease.version, &record).await.is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// Counts what befell which requests, and adds the servers' own traces.
+    pub(crate) fn tell(&self, world: &mut World, start: Instant) {
+        world.trace.note(start, format_args!("server {:x}", self.server.requests().trace_hash()));
+        for front in &self.fronts {
+            let log = front.requests();
+            world.trace.note(start, format_args!("front {:x}", log.trace_hash()));
+            for entry in log.all().entries() {
+                if let Some(fault) = entry.fault {
+                    world.saw(fault);
+                }
+            }
+        }
+    }
+}
+
+fn milliseconds(dice: &mut Dice, below: u64) -> u64 {
+    1 + dice.roll(below)
+}
+
+/// A few milliseconds, now and then a conflict from nowhere or a watch that ends.
+fn fair(seed: u64) -> FaultPlan {
+    let end = Fault::CutWatch { min_events: 1, max_events: 60, after_ms: None, mid_line: false };
+    FaultPlan::seeded(seed)
+        .rule(Rule::new(Match::any(), Fault::Latency { min_ms: 0, max_ms: 8 }))
+        .rule(Rule::new(Match::any().verb(Verb::Update), Fault::Conflict).percent(2))
+        .rule(Rule::new(Match::any().verb(Verb::Watch), end).percent(20))
+}
+
+/// Anything.
+fn foul(seed: u64, dice: &mut Dice) -> FaultPlan {
+    let late = [milliseconds(dice, 1000), milliseconds(dice, 12_000)];
+    let retry_after_s = 1 + dice.roll(5) as u32;
+    let refused = [
+        Fault::TooManyRequests { retry_after_s },
+        Fault::Overloaded { retry_after_s: 1 },
+        Fault::InternalError,
+        Fault::ServerTimeout { retry_after_s: 2 },
+        Fault::Unavailable,
+        Fault::ShuttingDown,
+        Fault::GatewayTimeout,
+        Fault::Forbidden,
+        Fault::NeverAnswer,
+        Fault::ApplyNeverAnswer,
+        Fault::DropBefore,
+        Fault::DropAfter,
+        Fault::DropMidAnswer,
+        Fault::StallMidAnswer,
+    ];
+    let written = [
+        Fault::Conflict,
+        Fault::ApplyInternalError,
+        Fault::ApplyGatewayTimeout,
+        Fault::ApplyLate { after_ms: late[0] },
+        Fault::ApplyLate { after_ms: late[1] },
+    ];
+    let (min_events, max_events) = (0, 3);
+    let watched = [
+        Fault::CutWatch { min_events, max_events, after_ms: Some(2000), mid_line: false },
+        Fault::CutWatch { min_events, max_events, after_ms: None, mid_line: true },
+        Fault::StallWatch { min_events, max_events },
+        Fault::GarbageLine { min_events, max_events },
+        Fault::WithholdBookmarks { end_mark: true },
+        Fault::Expired,
+        Fault::Unavailable,
+        Fault::Forbidden,
+        Fault::NeverAnswer,
+    ];
+    let by_ms = dice.roll(7_200_000) as i64 - 3_600_000;
+    FaultPlan::seeded(seed)
+        .rule(Rule::new(Match::any(), Fault::Latency { min_ms: 0, max_ms: 1400 }).percent(60))
+        .rule(Rule::new(Match::any(), Fault::Compact).percent(3))
+        .rule(Rule::new(Match::any(), Fault::MoveClock { by_ms }).percent(1))
+        .rule(Rule::one_of(Match::any().verb(Verb::Watch), watched).percent(70))
+        .rule(Rule::one_of(Match::any().writes(), written).percent(25))
+        .rule(Rule::one_of(Match::any().writes(), refused.clone()).percent(35))
+        .rule(Rule::one_of(Match::any().verb(Verb::Get), refused).percent(40))
+}
+
+/// Nothing is answered, and some of what is written arrives much later.
+fn black_hole(seed: u64, dice: &mut Dice) -> FaultPlan {
+    let after_ms = milliseconds(dice, 20_000);
+    FaultPlan::seeded(seed)
+        .rule(Rule::one_of(Match::any().writes(), [Fault::ApplyLate { after_ms }, Fault::NeverAnswer]))
+        .rule(Rule::new(Match::any(), Fault::NeverAnswer))
+}
