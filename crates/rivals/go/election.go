@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"math/rand"
@@ -46,7 +48,11 @@ func elections(args []string) error {
 	if err != nil {
 		return err
 	}
-	klog.LogToStderr(false)
+	quiet := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(quiet)
+	if err := errors.Join(quiet.Set("logtostderr", "false"), quiet.Set("stderrthreshold", "FATAL")); err != nil {
+		return err
+	}
 	klog.SetOutput(io.Discard)
 	counted := make(chan error, 1)
 	go func() {

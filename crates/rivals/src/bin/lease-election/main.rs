@@ -3,6 +3,7 @@
 #![expect(clippy::print_stderr, clippy::print_stdout, reason = "a program for the command line")]
 
 mod contest;
+mod memory;
 mod thousand;
 
 use std::alloc::System;
@@ -53,7 +54,10 @@ fn main() -> Result<()> {
     }
     let machine = Machine::before();
     let wanted = |names: &[&str]| names.iter().any(|name| name.contains(&cli.only));
-    if wanted(&["lateness", "memory"]) {
+    if wanted(&["memory"]) {
+        memory::run()?;
+    }
+    if wanted(&["lateness"]) {
         thousand::run()?;
     }
     let beside = ["hand_over", "hand_over_p50", "hand_over_p95", "requests", "standby_requests"];
@@ -66,6 +70,8 @@ fn main() -> Result<()> {
 }
 
 const NAMESPACE: &str = "default";
+/// In one process.
+const ELECTORS: usize = 1_000;
 
 fn real() -> Result<ControlPlane> {
     // kubectl is what asks whether the API server is ready.
