@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
 
 use prometheus_client::registry::Registry;
 use wq_core::prometheus::QueueMetrics;
-use wq_core::{BuildError, Builder, QueueReader, Survey, WorkQueue};
+use wq_core::{Added, BuildError, Builder, Observer, QueueReader, Survey, WorkQueue};
 
 use crate::backlog::Priority;
 use crate::depths::Depths;
@@ -84,7 +85,8 @@ impl PriorityMetrics {
         Self::of(&QueueMetrics::register(registry))
     }
 
-    /// The same for metrics that are registered already. Once for each: labels are counted here.
+    /// The same for metrics that are registered already. Once for each, and clones of it everywhere else: labels are counted
+    /// here, and two that know nothing of each other give a name up to 25 each.
     #[must_use]
     pub fn of(core: &QueueMetrics) -> Self {
         Self { core: core.clone(), depths: Arc::default() }
@@ -110,13 +112,18 @@ impl PriorityMetrics {
         T: Hash + Eq + Send + 'static,
         S: BuildHasher,
     {
-        let queue = self.core.build(builder)?;
-        self.watch(queue.name().unwrap_or_default(), queue.reader());
+        // Not by the `build` of the metrics below: until the queue is watched that shows its depth without a priority.
+        let observer = Arc::new(Late(OnceLock::new()));
+        let queue = builder.observer(Arc::clone(&observer)).build()?;
+        let name = queue.name().unwrap_or_default();
+        _ = observer.0.set(Box::new(self.core.observer(name)));
+        self.watch(name, queue.reader());
         Ok(queue)
     }
 
     /// Shows the depth of this queue by priority, and its other gauges, at every scrape until it is gone: a queue of any layer
-    /// hands out its reader. It takes the place of what the `build` of other metrics of this registry has it read; a
+    /// hands out its reader. It takes the place of what the `build` of other metrics of this registry has it read, from the next
+    /// scrape on; a queue that was given their `observer` alone shows no depth before. A
     /// [`QueueMetrics::watch`] of the same queue would be a second one.
     pub fn watch<T, B>(&self, name: &str, queue: QueueReader<T, B>)
     where
@@ -132,6 +139,52 @@ impl PriorityMetrics {
             let gauges = read.survey_into(&mut depths)?;
             Some((gauges, depths.labels().collect()))
         });
+    }
+}
+
+/// An observer that is there before the first event: its name is known once the queue is built.
+struct Late(OnceLock<Box<dyn Observer>>);
+
+impl Late {
+    #[inline]
+    fn tell(&self, event: impl FnOnce(&dyn Observer)) {
+        if let Some(observer) = self.0.get() {
+            event(&**observer);
+        }
+    }
+}
+
+impl Observer for Late {
+    fn added(&self, added: Added) {
+        self.tell(|observer| observer.added(added));
+    }
+
+    fn refused(&self) {
+        self.tell(|observer| observer.refused());
+    }
+
+    fn got(&self, waited: Duration) {
+        self.tell(|observer| observer.got(waited));
+    }
+
+    fn done(&self, worked: Duration) {
+        self.tell(|observer| observer.done(worked));
+    }
+
+    fn requeued(&self) {
+        self.tell(|observer| observer.requeued());
+    }
+
+    fn removed(&self) {
+        self.tell(|observer| observer.removed());
+    }
+
+    fn retried(&self) {
+        self.tell(|observer| observer.retried());
+    }
+
+    fn due(&self, late: Duration) {
+        self.tell(|observer| observer.due(late));
     }
 }
 

@@ -211,6 +211,39 @@ impl Drop for Ends<'_> {
     }
 }
 
+/// Dashboards sum over the labels: a series without one, from before the queue was watched, would stand beside them.
+#[test]
+#[cfg_attr(miri, ignore = "thousands of scrapes")]
+fn no_scrape_sees_the_depth_without_a_priority_while_queues_are_built() {
+    let mut registry = Registry::default();
+    let metrics = PriorityMetrics::register(&mut registry);
+    let (goes_on, begun) = (AtomicBool::new(true), Barrier::new(2));
+    thread::scope(|scope| {
+        let _ends = Ends(&goes_on);
+        scope.spawn(|| {
+            begun.wait();
+            while goes_on.load(SeqCst) {
+                let text = text(&registry);
+                assert!(!text.contains("workqueue_depth{name=\"claims\"}"), "{text}");
+            }
+        });
+        begun.wait();
+        for _ in 0..2000 {
+            let queue = metrics.build(WorkQueue::builder().name("claims").backlog(Priority::new())).unwrap();
+            queue.add(1_u32);
+            queue.try_get().unwrap().done();
+        }
+    });
+    assert!(text(&registry).contains("workqueue_adds_total{name=\"claims\"}"));
+    let queue = metrics.build(WorkQueue::builder().name("counted").backlog(Priority::new())).unwrap();
+    queue.add(1_u32);
+    queue.try_get().unwrap().done();
+    for metric in ["adds_total", "queue_duration_seconds_count", "work_duration_seconds_count"] {
+        let line = format!("workqueue_{metric}{{name=\"counted\"}} 1");
+        assert!(text(&registry).contains(&line), "{line}");
+    }
+}
+
 /// Items come and go under 40 priorities, each added again by who holds it before it is done: of each priority all are queued or
 /// to run again, but for those that a worker has got and not yet added.
 #[test]
