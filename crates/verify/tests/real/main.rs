@@ -10,3 +10,4 @@ mod link;
 mod plane;
 mod provisioner;
 mod rbac;
+mod stores;
