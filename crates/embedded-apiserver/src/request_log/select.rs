@@ -133,8 +133,8 @@ impl Selection {
     }
 
     /// The counters of the selection, summed up. Exact since the server was built, but that of more than 8,192 different
-    /// users, verbs and resources the later ones are counted under the resource `(other)`, which a selection by resource
-    /// or without one leaves out. Where that may matter the assertions fail, and say so.
+    /// users, verbs and resources the later ones are counted under the resource `(other)`, which `resource` and
+    /// `except_resource` leave out. Where that may matter the assertions fail, and say so.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts_in(&self.log.shared.ring.lock())

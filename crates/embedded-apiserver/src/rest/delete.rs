@@ -186,9 +186,6 @@ pub(super) fn delete(call: Call<'_>, form: Form) -> Result<Response<Body>, Statu
     let (kind, name) = (call.kind(), call.name());
     check_path_name(name)?;
     let options = DeleteOptions::parse(query, request)?;
-    if kind.builtin == Some(Builtin::Namespace) && matches!(name, "default" | "kube-public" | "kube-system") {
-        return Err(Status::forbidden(kind, name, "this namespace may not be deleted"));
-    }
     let key = key_of(target, name);
     let now = core.clock.now();
     let turn = Turn::of(core, &call.writer(options.is_dry_run()));
@@ -406,7 +403,9 @@ fn grace_period(kind: &Kind, old: &Object, options: &DeleteOptions) -> i64 {
     // Less than nothing is one second: `BeforeDelete` of k8s.io/apiserver/pkg/registry/rest.
     let asked = options.grace_period_seconds.map(|asked| if asked < 0 { 1 } else { asked });
     // A second delete can only shorten what the first one gave, and who asks for nothing changes nothing.
-    if let Some(given) = metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64) {
+    if metadata::is_being_deleted(old) {
+        // Without a grace it was left behind by a delete that did not come to its end.
+        let given = metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0);
         return asked.map_or(given, |asked| asked.min(given));
     }
     let at = |path: &str| rules::at(old, path);
@@ -426,9 +425,19 @@ fn mark(kind: &Kind, object: &mut Object, grace: i64, now: Timestamp) {
         return;
     }
     let given = metadata::get(object, "deletionGracePeriodSeconds").and_then(Value::as_i64);
-    if first || given.is_some_and(|given| grace < given) {
+    let mut grace = grace;
+    if first {
         let end = now.saturating_add(SignedDuration::from_secs(grace)).unwrap_or(Timestamp::MAX);
         metadata::set(object, "deletionTimestamp", clock::seconds(end));
+    } else if let Some(given) = given.filter(|given| grace < *given) {
+        // Counted from the first delete; what is over by then is left a second, in which somebody may see it.
+        let until: Option<Timestamp> = metadata::text(object, "deletionTimestamp").parse().ok();
+        let sooner = SignedDuration::from_secs(given.saturating_sub(grace));
+        let end = until.and_then(|until| until.checked_sub(sooner).ok()).filter(|end| *end >= now);
+        if end.is_none() && grace != 0 {
+            grace = 1;
+        }
+        metadata::set(object, "deletionTimestamp", clock::seconds(end.unwrap_or(now)));
     }
     // What was marked by a kind's own first step says no grace until it is deleted again.
     if first || given.is_none_or(|given| grace < given) {

@@ -189,6 +189,7 @@ pub(super) fn insert(
     }
     let unmutated = inner.asks().then(|| object.clone());
     let mut object = inner.mutated(object, None)?;
+    set_namespace(&mut object, namespace)?;
     let table = Arc::clone(&kind.storage);
     let place = namespace.unwrap_or_default();
     let base = metadata::text(&object, "generateName").to_owned();
@@ -326,11 +327,26 @@ fn check_namespace(
             let name = texts.into_iter().find(|text| !text.is_empty()).unwrap_or("Unknown");
             Err(Status::namespace_terminating(kind, name, namespace))
         }
-        None if core.options.check_namespaces => match core.registry.read().find("", "v1", "namespaces") {
-            Some(namespaces) => Err(Status::not_found(&namespaces, namespace)),
-            None => Ok(()),
-        },
-        _ => Ok(()),
+        Some(_) => Ok(()),
+        None => missing(core, namespace),
+    }
+}
+
+/// The same of an object that is there already: its namespace may be going away, but not be gone.
+pub(in crate::rest) fn check_namespace_of_update(
+    core: &Core,
+    inner: &Inner,
+    namespace: &str,
+) -> Result<(), Status> {
+    let there = inner.state.get(NAMESPACES, &Key::new("", namespace)).is_some();
+    if there { Ok(()) } else { missing(core, namespace) }
+}
+
+fn missing(core: &Core, namespace: &str) -> Result<(), Status> {
+    let namespaces = core.options.check_namespaces.then(|| core.registry.read().find("", "v1", "namespaces"));
+    match namespaces.flatten() {
+        Some(namespaces) => Err(Status::not_found(&namespaces, namespace)),
+        None => Ok(()),
     }
 }
 

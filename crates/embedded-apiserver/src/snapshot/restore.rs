@@ -275,13 +275,15 @@ fn commit(
     services: Option<&Replaced>,
 ) -> Result<(), (usize, String)> {
     if let Some(services) = services {
-        let taken = services.taken(inner);
+        let mut taken = services.taken(inner);
         let of_services =
             checked.iter().enumerate().filter(|(_, object)| object.kind.storage == services.kind.storage);
         for (at, service) in of_services {
             if let Some(why) = services::clash(&taken, &service.object) {
                 return Err((at, why));
             }
+            // One that was taken as it was saved was not compared with the others of the folder.
+            taken.add(&service.object);
         }
     }
     // Under the lock: nobody else gets one of these revisions.

@@ -125,6 +125,8 @@ async fn what_a_hook_makes_is_checked_and_defaulted_like_what_a_client_sends() {
         match request.name.as_str() {
             "type" => object["data"] = 5.into(),
             "rule" => object["metadata"]["labels"] = json!({ "no good key": "x" }),
+            "moved" => object["metadata"]["namespace"] = "other".into(),
+            "bare" => object["metadata"] = json!({ "name": "bare" }),
             _ => *object = Value::Null,
         }
         Ok(())
@@ -133,11 +135,14 @@ async fn what_a_hook_makes_is_checked_and_defaulted_like_what_a_client_sends() {
         ("type", 500, "Internal error occurred: failed calling webhook \"odd\": "),
         ("rule", 422, "metadata.labels"),
         ("null", 500, "failed calling webhook \"odd\": "),
+        ("moved", 400, "the namespace of the provided object does not match"),
     ] {
         let answer = wire::post(&server, MAPS, &json!({ "metadata": { "name": name } })).await;
         assert_eq!(answer.code.as_u16(), code, "{}", answer.text);
         assert!(answer.json()["message"].as_str().unwrap().contains(part), "{}", answer.text);
     }
+    let made = wire::post(&server, MAPS, &json!({ "metadata": { "name": "bare" } })).await.json();
+    assert_eq!(made["metadata"]["namespace"], "default", "{made}");
 }
 
 #[tokio::test]

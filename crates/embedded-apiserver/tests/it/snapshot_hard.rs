@@ -310,6 +310,19 @@ async fn a_service_of_a_folder_takes_nothing_from_those_that_stay() {
     let folder = manifest(&service("new", json!({ "type": "NodePort", "ports": [{ "port": 80 }] })));
     assert_eq!(server.load(folder.path()).unwrap(), 1);
 
+    // Nor from each other, although one of them is as it was saved.
+    let second =
+        json!({ "type": "NodePort", "clusterIP": "10.0.0.9", "ports": [{ "port": 80, "nodePort": 30_090 }] });
+    wire::post(&server, SERVICES, &service("a-first", second)).await;
+    let above = tempfile::tempdir().unwrap();
+    let two = above.path().join("saved");
+    server.save(&two).unwrap();
+    let (name, text) = text_of(&two).into_iter().find(|(name, _)| name.contains("a-first")).unwrap();
+    fs::write(two.join(name), text.replace("30090", "30080")).unwrap();
+    let fresh = EmbeddedApiServer::builder().seed(3).build();
+    let refused = fresh.load(&two).unwrap_err().to_string();
+    assert!(refused.contains("30080"), "{refused}");
+
     // As it was saved it was right, where it was saved.
     let other = EmbeddedApiServer::builder().seed(2).build();
     let there = wire::post(&other, SERVICES, &service("elsewhere", spec)).await;

@@ -1,6 +1,6 @@
 //! Deletes of one object: what comes back, options and preconditions.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
 use crate::conformance::objects::*;
@@ -236,6 +236,27 @@ pub(super) fn cases() -> Vec<Case> {
                     .is(200)?;
                 has(&held, json!({ "metadata": { "deletionGracePeriodSeconds": 1 } }))?;
                 t.delete_with(&t.core("pods", "/p"), json!({ "gracePeriodSeconds": 0 })).await?.is(200)?;
+                Ok(())
+            },
+        ),
+        case(
+            "a_shorter_grace_counts_from_the_first_delete",
+            "A second delete of a Pod with a shorter grace moves its deletionTimestamp back, by what the grace is shorter.",
+            async |t| {
+                let spec = json!({ "nodeName": "n", "containers": [{ "name": "c", "image": "i" }] });
+                t.make(&t.core("pods", ""), json!({ "metadata": { "name": "p" }, "spec": spec })).await?;
+                let path = t.core("pods", "/p");
+                let end = |pod: &Value| {
+                    let time = text(pod, "/metadata/deletionTimestamp").parse::<jiff::Timestamp>();
+                    time.map_err(|error| error.to_string())
+                };
+                let long = json!({ "gracePeriodSeconds": 3600 });
+                let first = end(&t.delete_with(&path, long).await?.is(200)?)?;
+                let short = json!({ "gracePeriodSeconds": 600 });
+                let second = t.delete_with(&path, short).await?.is(200)?;
+                has(&second, json!({ "metadata": { "deletionGracePeriodSeconds": 600 } }))?;
+                same("moved by", first.duration_since(end(&second)?).as_secs(), 3000)?;
+                t.delete_with(&path, json!({ "gracePeriodSeconds": 0 })).await?.is(200)?;
                 Ok(())
             },
         ),

@@ -153,6 +153,36 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "what_outlives_its_namespace_cannot_be_changed",
+            "An update, a patch or an apply of an object whose namespace is gone answers 404 about the namespace.",
+            async |t| {
+                let (made, path) = made(t, "left").await?;
+                let maps = format!("{path}/configmaps");
+                let map = t.post(&maps, &named("a")).await?.is(201)?;
+                finalized_by(t, &path, &[]).await?;
+                t.delete(&path).await?.is(200)?;
+                t.delete(&path).await?.is(200)?;
+                t.get(&path).await?.refused(404, "NotFound")?;
+                let at = format!("{maps}/a");
+                let why = format!("namespaces \"{}\" not found", text(&made, "/metadata/name"));
+                t.put(&at, &map).await?.says(404, "NotFound", &why)?;
+                t.merge(&at, json!({ "data": { "k": "v" } })).await?.says(404, "NotFound", &why)?;
+                t.delete(&at).await?.is(200)?;
+                Ok(())
+            },
+        ),
+        case(
+            "preconditions_come_before_what_protects_a_namespace",
+            "A delete of the namespace default answers 403, and 409 if its precondition does not hold.",
+            async |t| {
+                let path = format!("{NAMESPACES}/default");
+                t.delete(&path).await?.refused(403, "Forbidden")?;
+                let options = json!({ "preconditions": { "uid": "other" } });
+                t.delete_with(&path, options).await?.refused(409, "Conflict")?;
+                Ok(())
+            },
+        ),
+        case(
             "a_namespace_is_made_active",
             "A new namespace is Active, has the finalizer kubernetes in its spec, and its name as a label.",
             async |t| {

@@ -15,6 +15,10 @@ pub(super) fn first_steps(
     if let Some(wanted) = &options.preconditions {
         check_preconditions(kind, name, wanted, current)?;
     }
+    // The admission plugin NamespaceLifecycle, which the storage asks like any other.
+    if matches!(name, "default" | "kube-public" | "kube-system") {
+        return Err(Status::forbidden(kind, name, "this namespace may not be deleted"));
+    }
     let old = current.object();
     if metadata::is_being_deleted(&old) {
         // Whatever the options say, and nobody is asked.

@@ -252,6 +252,9 @@ impl Edited<'_> {
         dry_run: bool,
     ) -> Result<Arc<Stored>, Status> {
         let Self { kind, old, current, owned, .. } = *self;
+        if let Some(namespace) = &self.target.namespace {
+            check_namespace_of_update(self.core, inner, namespace)?;
+        }
         let unmutated = inner.asks().then(|| new.clone());
         let mut new = inner.mutated(new, Some(old))?;
         self.check_version(&new)?;
