@@ -9,7 +9,7 @@ use crate::workspace::Workspace;
 
 pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     let (effort, seeds, on_a_server) =
-        if workspace.is_long() { ("long", "20000", "2000") } else { ("full", "1600", "24") };
+        if workspace.is_long() { ("long", "20000", "2000") } else { ("full", "390", "24") };
     let programs = Programs::of_tests(workspace, &["model", "simulation"], deadline)?;
     for target in ["model", "simulation"] {
         let program = programs.get(ELECTION, target).context("the election has no such program")?;
