@@ -122,9 +122,11 @@ pub(crate) struct Candidate {
     must_read: bool,
     read_not_before: Moment,
     write_not_before: Moment,
-    /// Until then the server asked to be left alone.
+    /// Until then the server asked to be left alone, and has answered nothing since.
     silent_until: Moment,
     last_heard: Moment,
+    /// When there was no Lease for sure: by an answer that was asked for then, or by the news that it is gone.
+    absent_at: Moment,
     /// Failed reads in a row.
     failed_reads: u32,
     /// Since a write was last seen to succeed, one's own or another's.
@@ -154,6 +156,7 @@ impl Candidate {
             write_not_before: ORIGIN,
             silent_until: ORIGIN,
             last_heard: ORIGIN,
+            absent_at: ORIGIN,
             failed_reads: 0,
             failed_writes: 0,
         };
@@ -198,6 +201,17 @@ impl Candidate {
             }
             Role::Leaving => at(self.write_not_before, now, Action::Write(Purpose::Release)),
             Role::Standby => {
+                // That there is no Lease holds for a while only: one may have come and gone. Nothing but an answer tells, and before half a
+                // lease is over another is asked for, also by who stood still for so long.
+                let stale = match self.observation {
+                    Observation::Absent { .. } => {
+                        Some(self.absent_at.after(self.config.lease_duration() / 2))
+                    }
+                    _ => None,
+                };
+                if stale.is_some_and(|stale| now >= stale) {
+                    return at(self.read_not_before, now, Action::Read);
+                }
                 let free = match decide(&self.observation, &self.config, now) {
                     Step::Read => return at(self.read_not_before, now, Action::Read),
                     Step::Create | Step::TakeOver => now,
@@ -213,7 +227,8 @@ impl Candidate {
                 } else {
                     interval.saturating_add(fraction(interval / 2, self.random))
                 };
-                let read = self.last_heard.after(patience).max(self.read_not_before);
+                let routine = self.last_heard.after(patience);
+                let read = stale.map_or(routine, |stale| routine.min(stale)).max(self.read_not_before);
                 if now >= read { Action::Read } else { Action::Wait(acquire.min(read)) }
             }
         }
@@ -275,13 +290,14 @@ impl Candidate {
         let undisturbed = read.changes == self.changes;
         let news = match answer {
             Ok(found) => {
-                if matches!(self.observation, Observation::Absent { .. }) {
-                    // Nothing was heard for a whole lease: another may have made it, and led, and it was deleted again.
-                    let silence = read.sent.since(self.last_heard);
-                    self.another_made_it |= silence > self.config.lease_duration();
+                if self.was_absent_too_long_ago(&read) {
+                    // Another may have made it, and led, and it was deleted again. What we sent before begins no term beside theirs.
+                    self.another_made_it = true;
+                    self.pending.retain(|write| write.base.is_some());
                 }
                 self.failed_reads = 0;
                 self.must_read = false;
+                self.silent_until = ORIGIN;
                 self.last_heard = now;
                 self.read_not_before = read.sent;
                 if found.as_ref().is_some_and(|lease| Some(&lease.version) != self.observation.version()) {
@@ -289,7 +305,11 @@ impl Candidate {
                 }
                 match found {
                     Some(lease) => self.see(now, lease, undisturbed),
-                    None if undisturbed => self.see_absent(now, None),
+                    None if undisturbed => {
+                        let news = self.see_absent(now, None);
+                        self.absent_at = read.sent;
+                        news
+                    }
                     None => {
                         // Something newer was told meanwhile: which of the two is later, only another read can say.
                         self.must_read = true;
@@ -307,6 +327,12 @@ impl Candidate {
         self.settle(expired, news)
     }
 
+    /// Whether there was no Lease a whole lease before this read, and nobody has said so since.
+    fn was_absent_too_long_ago(&self, read: &Read) -> bool {
+        matches!(self.observation, Observation::Absent { .. })
+            && read.sent.since(self.absent_at) > self.config.lease_duration()
+    }
+
     /// The answer to a write.
     pub(crate) fn wrote(
         &mut self,
@@ -318,6 +344,7 @@ impl Candidate {
         let news = match answer {
             Ok(lease) => {
                 self.last_heard = now;
+                self.silent_until = ORIGIN;
                 let altered = write.record != lease.record;
                 let news = self.see(now, lease, false);
                 self.failed_writes = 0;

@@ -71,26 +71,46 @@ impl StopSignal {
     }
 }
 
+/// Runs as soon as no other run of the elector does, and no work that outlived one; not at all if it is stopped before.
+pub(crate) async fn run<F, Fut, R>(shared: Arc<Shared>, abandoned: watch::Receiver<()>, work: F) -> Ended<R>
+where
+    F: FnOnce(Leadership) -> Fut + Send + 'static,
+    Fut: Future<Output = R> + Send + 'static,
+    R: Send + 'static,
+{
+    let mut stop = StopSignal { stop: shared.stop.subscribe(), abandoned };
+    let alone = async {
+        let candidate = Arc::clone(&shared.candidate).lock_owned().await;
+        (candidate, Arc::clone(&shared.at_work).lock_owned().await)
+    };
+    let (candidate, at_work) = tokio::select! {
+        biased;
+        () = stop.wait() => return Ended::With(Outcome::NeverLed),
+        alone = alone => alone,
+    };
+    Driver::new(shared, candidate, at_work, stop).run(work).await
+}
+
 impl Driver {
-    pub(crate) fn new(
+    fn new(
         shared: Arc<Shared>,
         mut candidate: OwnedMutexGuard<Candidate>,
         at_work: OwnedMutexGuard<()>,
-        abandoned: watch::Receiver<()>,
+        stop: StopSignal,
     ) -> Self {
         // No work runs now, however the run before this one ended.
         candidate.resume();
+        shared.work.set(None);
         let feed = Feed::new(
             Arc::clone(&shared.store),
             Arc::clone(&shared.clock),
             shared.config.request_timeout(),
             shared.config.pace(),
         );
-        let stop = StopSignal { stop: shared.stop.subscribe(), abandoned };
         Self { shared, candidate, at_work: Some(at_work), feed, request: None, stop }
     }
 
-    pub(crate) async fn run<F, Fut, R>(mut self, work: F) -> Ended<R>
+    async fn run<F, Fut, R>(mut self, work: F) -> Ended<R>
     where
         F: FnOnce(Leadership) -> Fut + Send + 'static,
         Fut: Future<Output = R> + Send + 'static,

@@ -11,7 +11,7 @@ use tokio::sync::{Mutex as RunLock, watch};
 use crate::candidate::Candidate;
 use crate::clock::{BootClock, Clock};
 use crate::config::{Config, random};
-use crate::driver::{self, Driver};
+use crate::driver;
 use crate::leadership::Leadership;
 use crate::liveness::{Liveness, WorkLease};
 use crate::status::{Counters, Stats, Status};
@@ -127,13 +127,7 @@ impl LeaderElector {
     {
         // The receiver of this signal sees its sender dropped if the caller drops this future.
         let (abandoned, watch_abandoned) = watch::channel(());
-        let candidate = Arc::clone(&self.shared.candidate);
-        let shared = Arc::clone(&self.shared);
-        let driver = tokio::spawn(async move {
-            let candidate = candidate.lock_owned().await;
-            let at_work = Arc::clone(&shared.at_work).lock_owned().await;
-            Driver::new(shared, candidate, at_work, watch_abandoned).run(work).await
-        });
+        let driver = tokio::spawn(driver::run(Arc::clone(&self.shared), watch_abandoned, work));
         let ended = driver.await;
         drop(abandoned);
         match ended {

@@ -194,6 +194,7 @@ impl Candidate {
             _ => now,
         };
         self.observation = Observation::Absent { free_at };
+        self.absent_at = now;
         self.write_not_before = ORIGIN;
         self.changes = self.changes.wrapping_add(1);
         self.pending.retain(|write| write.base.is_none());

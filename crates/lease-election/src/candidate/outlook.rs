@@ -61,7 +61,11 @@ impl Candidate {
         let (lease, interval) = (config.lease_duration(), config.renew_interval());
         match &self.observation {
             Observation::Unknown => out.push(0),
-            Observation::Absent { free_at } => out.extend([1, distance(*free_at, now, Duration::ZERO)]),
+            Observation::Absent { free_at } => {
+                out.extend([1, distance(*free_at, now, Duration::ZERO)]);
+                // A whole lease ago, or longer.
+                out.push(distance(self.absent_at, now, lease.saturating_add(Duration::from_millis(1))));
+            }
             Observation::Present { lease: known, since, mine, jitter } => {
                 let patience =
                     known.record.patience(lease, config.foreign_lease_cap()).saturating_add(*jitter);
@@ -113,6 +117,7 @@ impl Candidate {
         let undisturbed = read.changes == self.changes;
         out.extend([
             u64::from(undisturbed),
+            u64::from(self.was_absent_too_long_ago(read)),
             distance(read.sent.max(self.read_not_before), now, Duration::ZERO),
         ]);
     }

@@ -353,7 +353,45 @@ fn work_that_outlives_its_runtime_ends_before_the_next_begins() {
         let early = tokio::time::timeout(60_000 * MS, &mut run).await;
         assert!(early.is_err(), "it led while the first work went on");
         assert!(still.load(Ordering::SeqCst));
+        // Whoever gives up meanwhile is in nobody's way.
+        let abandoned = tokio::time::timeout(1000 * MS, elector.run(|_| async {})).await;
+        assert!(abandoned.is_err());
         drop(finish);
         assert_eq!(run.await, Outcome::Finished(false));
     });
+}
+
+#[test]
+fn a_run_that_waits_for_work_that_outlived_its_runtime_can_be_stopped() {
+    let cluster = Cluster::new();
+    let elector = cluster.elector(fast("a"));
+    let (begun, begins) = std::sync::mpsc::channel();
+    let (finish, finished) = std::sync::mpsc::channel::<()>();
+    let first = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    let running = elector.clone();
+    first.spawn(async move {
+        running
+            .run(move |leadership| async move {
+                begun.send(leadership).unwrap();
+                let _ = finished.recv();
+            })
+            .await
+    });
+    let leadership = begins.recv().unwrap();
+    first.shutdown_background();
+    while leadership.loss() != Some(Loss::Broken) {
+        std::thread::yield_now();
+    }
+    let second = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+    second.unwrap().block_on(async {
+        let stop = elector.stop_handle();
+        let run = elector.run(|_| async {});
+        let stopped = async {
+            tokio::time::sleep(1000 * MS).await;
+            stop.stop();
+        };
+        let both = tokio::time::timeout(60_000 * MS, futures::future::join(run, stopped)).await;
+        assert_eq!(both.expect("it is stopped").0, Outcome::NeverLed);
+    });
+    drop(finish);
 }

@@ -29,10 +29,10 @@ impl Still {
         Self { origin, until: Arc::default() }
     }
 
-    /// From now on for so long.
+    /// From now on for so long, and no shorter than it has to already.
     pub(crate) fn stand(&self, millis: u64) -> Instant {
         let until = self.origin.elapsed().as_millis() as u64 + millis;
-        self.until.store(until, Ordering::SeqCst);
+        let until = self.until.fetch_max(until, Ordering::SeqCst).max(until);
         self.origin + Duration::from_millis(until)
     }
 

@@ -22,14 +22,6 @@ fn deleted(lease: &StoredLease, version: u64) -> LeaseEvent {
     LeaseEvent::Deleted(Some(StoredLease { version, record: lease.record.clone() }))
 }
 
-/// When it makes the Lease if nothing more is heard, to the tenth of a second.
-fn makes_it_at(candidate: &Candidate, from: Moment) -> Moment {
-    (0..2000)
-        .map(|tenth| from.after(Duration::from_millis(tenth * 100)))
-        .find(|now| candidate.action(*now, true) == Action::Write(Purpose::Acquire))
-        .expect("it makes it some time")
-}
-
 /// A candidate that saw another's lease at 0 s, and its deletion a second later.
 fn after_a_deletion(told: bool) -> (Candidate, Moment) {
     let mut candidate = Candidate::new(&config("baz"), 1);
@@ -213,4 +205,62 @@ fn a_campaign_begins_with_a_look_at_what_was_absent() {
     assert_eq!(candidate.action(later, true), Action::Read);
     let _ = read_absent(&mut candidate, later);
     assert_eq!(makes_it_at(&candidate, later), later.after(Duration::from_secs(5)));
+}
+
+#[test]
+fn who_stood_still_looks_before_it_makes_a_lease_that_was_absent() {
+    for (told, bookmarks) in [(true, false), (false, false), (true, true), (false, true)] {
+        let (mut candidate, free) = after_a_deletion(told);
+        // Stopped before the wait was over, and continued when another's whole life as a leader may lie between.
+        let back = free.after(Duration::from_secs(60));
+        if bookmarks {
+            let _ = candidate.heard(back, LeaseEvent::Alive);
+        }
+        assert_eq!(candidate.action(back, true), Action::Read, "told {told}");
+        assert_eq!(candidate.action(back, false), Action::Read, "told {told}");
+        assert_eq!(makes_it_at(&candidate, back), back.after(Duration::from_secs(5)), "told {told}");
+    }
+}
+
+#[test]
+fn who_may_not_make_it_for_long_goes_on_looking() {
+    let (mut candidate, free) = after_a_deletion(true);
+    let mut reads = 0;
+    for tenth in 0..200 {
+        let now = free.after(Duration::from_millis(tenth * 100));
+        match candidate.action(now, true) {
+            Action::Read => {
+                reads += 1;
+                let _ = read_absent(&mut candidate, now);
+            }
+            Action::Write(purpose) => {
+                let write = candidate.begin_write(now, WALL, purpose);
+                let refused = StoreError::TooManyRequests { retry_after: Some(Duration::from_secs(1)) };
+                let _ = candidate.wrote(now, &write, Err(refused));
+            }
+            Action::Wait(_) => {}
+        }
+    }
+    assert!(
+        (5..=10).contains(&reads),
+        "{reads} in 20 s: one in each half of a lease, and a wait after each refusal"
+    );
+    let now = free.after(Duration::from_secs(21));
+    assert!(
+        makes_it_at(&candidate, now) < now.after(Duration::from_secs(2)),
+        "nobody can have led meanwhile"
+    );
+}
+
+#[test]
+fn a_late_create_of_ours_begins_no_term_after_a_long_silence_either() {
+    let mut candidate = Candidate::new(&config("baz"), 1);
+    let _ = read_absent(&mut candidate, at_ms(0));
+    let late = candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
+    let _ = candidate.wrote(at_ms(900), &late, Err(StoreError::unknown("lost")));
+    // Another made it and led, it was deleted, and ours arrived; none of it was heard.
+    let read = candidate.begin_read(at_ms(6000));
+    let ours = StoredLease { version: Version::new("v", "9"), record: late.record };
+    assert_eq!(candidate.read(at_ms(6000), read, Ok(Some(ours))), News::Nothing);
+    assert_eq!(makes_it_at(&candidate, at_ms(6000)), at_ms(11_000), "it is waited for like any other's");
 }
