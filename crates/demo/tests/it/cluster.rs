@@ -7,11 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use embedded_apiserver::{EmbeddedApiServer, Listener};
-use futures::StreamExt;
 use k8s_openapi::api::core::v1::{Namespace, PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::api::{ApiResource, DynamicObject, ListParams, PostParams};
-use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Resource, ResourceExt};
 use rustix::process::Signal;
 use serde_json::json;
@@ -31,11 +29,11 @@ struct Theirs {
 impl Theirs {
     fn new(world: &World) -> Self {
         let runtime = Runtime::new().unwrap();
-        let server = EmbeddedApiServer::builder().token("me", "my-token").volume_binder(true).build();
+        let builder = EmbeddedApiServer::builder().token("me", "my-token");
+        let server = builder.volume_binder(true).namespace_lifecycle(true).build();
         let listener = runtime.block_on(async {
             let client = server.client_as("them");
             populate(&client).await;
-            tokio::spawn(end_namespaces(client));
             server.listen("127.0.0.1:0").await.unwrap()
         });
         let kubeconfig = world.path().join("theirs.yaml");
@@ -112,20 +110,6 @@ async fn populate(client: &Client) {
         json!({"metadata": {"name": "pvc-theirs"}, "spec": spec}),
     )
     .await;
-}
-
-/// Kubernetes' namespace controller, in short: the demo empties its namespaces itself.
-async fn end_namespaces(client: Client) {
-    let api = Api::<Namespace>::all(client);
-    let mut changes = watcher(api.clone(), watcher::Config::default()).applied_objects().boxed();
-    while let Some(change) = changes.next().await {
-        let Ok(mut namespace) = change else { continue };
-        if namespace.metadata.deletion_timestamp.is_some() {
-            namespace.spec = None;
-            let name = namespace.name_any();
-            let _ = api.replace_subresource("finalize", &name, &PostParams::default(), &namespace).await;
-        }
-    }
 }
 
 #[test]
