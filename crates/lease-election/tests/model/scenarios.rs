@@ -149,7 +149,7 @@ fn scenarios() -> Vec<Scenario> {
         world("late writes", Effort::Full, Rules { late_writes: true, ..pauses() }),
         world("watches", Effort::Full, Rules { watches: true, ..pauses() }),
         world("strangers", Effort::Full, Rules { strangers: true, ..pauses() }),
-        world("deletions", Effort::Full, Rules { deletions: true, ..pauses() }),
+        world("deletions", Effort::Long, Rules { deletions: true, ..pauses() }),
         Scenario {
             way: TAKEN_OVER,
             ..world("deletions after a take-over", Effort::Long, Rules { deletions: true, ..pauses() })
