@@ -226,7 +226,8 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.add_debounced_with(item, debounce, order)
     }
 
-    /// Takes a delayed item out: it does not come out at its deadline, and backs off no longer. Its attempts stay counted.
+    /// Takes a delayed item out: it does not come out at its deadline, and backs off no longer unless it is in hand. Its
+    /// attempts stay counted.
     ///
     /// # Panics
     ///

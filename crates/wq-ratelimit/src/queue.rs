@@ -443,7 +443,9 @@ where
         if planted("cancel-leaves-window") || self.control.lock().windows.is_empty() {
             return;
         }
-        if self.queue.deadline(item).is_none() {
+        // Of an item in hand the end of that attempt says what becomes of its back-off, in which it was begun.
+        let in_hand = matches!(self.queue.phase(item), Some(Phase::Processing | Phase::ProcessingDirty));
+        if !in_hand && self.queue.deadline(item).is_none() {
             let now = self.queue.now();
             self.controlled(|control, discarded| control.windows.end_by(item, now, now, discarded));
         }

@@ -334,7 +334,7 @@ impl Naive {
     fn taken_out(&mut self, item: u8, was_there: bool) -> bool {
         if was_there {
             self.marked.remove(&item);
-            if self.deadline(item).is_none() {
+            if self.deadline(item).is_none() && !self.processing.contains_key(&item) {
                 self.end_back_off(item, self.now);
             }
         }
