@@ -319,6 +319,27 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     pub fn add_by(&self, policy: ImmediateAdd, item: T, order: B::Order) -> Added {
         match policy {
             ImmediateAdd::Keep => self.core.add_with(item, order),
+            ImmediateAdd::Merge | ImmediateAdd::Defer => {
+                self.add_answering(Some(policy), item, order, &mut None)
+            }
+        }
+    }
+
+    /// As [`add_by`](Self::add_by), and with no policy as [`add_with`](Self::add_with). The answer stands in `answer` as soon as
+    /// it holds: a waker, the observer or `Drop` of an item may panic after that, when the item was handed out already.
+    ///
+    /// # Panics
+    ///
+    /// As [`add_with`](Self::add_with).
+    pub fn add_answering(
+        &self,
+        policy: Option<ImmediateAdd>,
+        item: T,
+        order: B::Order,
+        answer: &mut Option<Added>,
+    ) -> Added {
+        match policy.unwrap_or(self.shared.immediate_add) {
+            ImmediateAdd::Keep => self.add_noting(item, order, answer),
             ImmediateAdd::Merge => {
                 let hash = self.core.item_hash(&item);
                 self.settle_now(hash, &item);
@@ -329,25 +350,30 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
                 let leaves = planted("merge-leaves-the-deadline");
                 let waiting = if leaves { None } else { pending.heap.remove(hash, &item) };
                 let Some(waiting) = waiting else {
-                    return self.core.add_quietly(item, order, &mut notices);
+                    return *answer.insert(self.core.add_quietly(item, order, &mut notices));
                 };
                 let mut taken = TakenAlong::new(self, &mut pending, &mut after, waiting);
                 let merged = taken.merged(Some(order));
                 // One add: a worker between two would be asked to run it again.
                 let added = self.core.add_quietly(item, merged, &mut notices);
                 _waited = taken.waiting.take();
-                added
+                *answer.insert(added)
             }
             ImmediateAdd::Defer => {
                 let hash = self.core.item_hash(&item);
                 self.settle_now(hash, &item);
                 let merged = self.look(|pending, _| pending.heap.merge_into(hash, &item, order, B::merge));
                 match merged {
-                    Ok(()) => Added::Merged,
-                    Err(order) => self.core.add_with(item, order),
+                    Ok(()) => *answer.insert(Added::Merged),
+                    Err(order) => self.add_noting(item, order, answer),
                 }
             }
         }
+    }
+
+    fn add_noting(&self, item: T, order: B::Order, answer: &mut Option<Added>) -> Added {
+        let mut notices = self.core.notices(); // Delivered last.
+        *answer.insert(self.core.add_quietly(item, order, &mut notices))
     }
 
     /// After a bounded add that went through: with [`ImmediateAdd::Merge`] the waiting request is taken along.

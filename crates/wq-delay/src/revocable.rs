@@ -22,14 +22,14 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.schedule(item, order, Wish::Revocable(deadline, self.shared.second_add), now)
     }
 
-    /// Takes a delayed item out if all that asked for it was [revocable](Self::add_revocable), and hands out its order. Also
+    /// Takes a delayed item out if all that asked for it was [revocable](Self::add_revocable), with its order. Also
     /// one that is due, as long as nobody has queued it: unlike all other verbs this one does not look what is due. One that
     /// somebody has queued while the item was in hand is for its guard to [take back](wq_core::ProcessingGuard::revoke).
     ///
     /// # Panics
     ///
     /// As [`cancel`](Self::cancel).
-    pub fn revoke<Q>(&self, item: &Q) -> Option<B::Order>
+    pub fn revoke<Q>(&self, item: &Q) -> Option<(T, B::Order)>
     where
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
@@ -44,6 +44,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             }
             waiting
         });
-        waiting.map(|waiting| waiting.order)
+        waiting.map(|waiting| (waiting.item, waiting.order))
     }
 }

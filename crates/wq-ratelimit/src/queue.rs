@@ -228,12 +228,10 @@ where
         let step =
             |control: &mut Control<_, _, _, _>, discarded: &mut Vec<T>| control.release(item, id, discarded);
         let Some(mark) = self.inner.controlled_into(&mut discarded, step) else { return false };
-        let mut unparked = Unparked { inner: &*self.inner, item, mark: Some(mark) };
+        let mut unparked = Unparked { inner: &*self.inner, item, mark: Some(mark), added: None };
         let order = unparked.mark.as_ref().filter(|_| !planted("parked-loses-order"));
         let order = order.map_or_else(B::Order::default, |mark| mark.order.clone());
-        let is_accepted = self.inner.queue.add_with(item.clone(), order).is_accepted();
-        unparked.ends(is_accepted);
-        is_accepted
+        unparked.add(None, item.clone(), order).is_accepted()
     }
 }
 
@@ -267,11 +265,11 @@ where
             Outcome::Success if planted("success-keeps-attempts") => return None,
             Outcome::Success | Outcome::GiveUp => {
                 self.forget(item);
-                self.take_back(held);
+                self.take_back(held).is_replaced();
                 return None;
             }
             Outcome::Park => {
-                let mut before = self.taken_back(held);
+                let mut before = self.take_back(held);
                 self.park(item, before.joined_by(order()));
                 before.is_replaced();
                 return None;
@@ -286,7 +284,7 @@ where
                         control.windows.end_by(item, until, now, discarded);
                     });
                 }
-                let mut before = self.taken_back(held);
+                let mut before = self.take_back(held);
                 let scheduled = self.queue.add_revocable(item.clone(), deadline, before.joined_by(order()));
                 before.is_replaced();
                 return Some(scheduled);
@@ -301,7 +299,7 @@ where
         };
         // The limiter first: if it panics, the retry from before still waits.
         let Some(when) = self.when(item, ask, By::Finish) else { return Some(Scheduled::ShutDown) };
-        let mut before = self.taken_back(held);
+        let mut before = self.take_back(held);
         let order = before.joined_by(order());
         if let Some(floor) = ask.not_before
             && when != When::Never
@@ -398,15 +396,16 @@ where
 
     /// A retry from before may still wait, if an event has brought the item here in the meantime, or have been moved behind
     /// this attempt when it fell due: what this attempt says takes its place. What others have asked for stays.
-    fn take_back(&self, held: &dyn Held<T, B>) -> Option<B::Order> {
+    fn take_back<'q>(&'q self, held: &'q dyn Held<T, B>) -> TakenBack<'q, T, L, B, S> {
         let waiting =
             if planted("floor-ignored-by-waiting-retry") { None } else { self.queue.revoke(held.item()) };
         // In this order: it moves from the one place to the other.
-        if planted("moved-retry-comes-anyway") { waiting } else { waiting.or_else(|| held.revoke()) }
-    }
-
-    fn taken_back<'q>(&'q self, held: &'q dyn Held<T, B>) -> TakenBack<'q, T, L, B, S> {
-        TakenBack::new(self, held.item(), self.take_back(held))
+        let (delayed, order) = match waiting {
+            Some((item, order)) => (Some(item), Some(order)),
+            None if planted("moved-retry-comes-anyway") => (None, None),
+            None => (None, held.revoke()),
+        };
+        TakenBack::new(self, held.item(), delayed, order)
     }
 
     fn park(&self, item: &T, order: B::Order) {
@@ -465,17 +464,15 @@ where
             (policy, mark, if_delayed)
         });
         let unparked = mark.filter(Mark::is_parked);
-        let unparked = unparked.map(|mark| Unparked { inner: self, item: &item, mark: Some(mark) });
+        let unparked =
+            unparked.map(|mark| Unparked { inner: self, item: &item, mark: Some(mark), added: None });
         let unparked = unparked.map(Unparked::with_its_own);
         let policy = policy.or_else(|| if_delayed.filter(|_| self.queue.deadline(&item).is_some()));
-        let added = match policy {
-            None => self.queue.add_with(item, order),
-            Some(policy) => self.queue.add_by(policy, item, order),
-        };
-        if let Some(mut unparked) = unparked {
-            unparked.ends(added.is_accepted());
+        match (unparked, policy) {
+            (Some(mut unparked), policy) => unparked.add(policy, item, order),
+            (None, None) => self.queue.add_with(item, order),
+            (None, Some(policy)) => self.queue.add_by(policy, item, order),
         }
-        added
     }
 
     /// An item that was marked may have been handed out.

@@ -18,6 +18,8 @@ where
     inner: &'q Inner<T, L, B, S>,
     item: &'q T,
     order: Option<B::Order>,
+    /// That of the delayed retry. Dropped last: that may panic.
+    _delayed: Option<T>,
 }
 
 impl<'q, T, L, B, S> TakenBack<'q, T, L, B, S>
@@ -27,8 +29,13 @@ where
     B: Backlog,
     S: BuildHasher,
 {
-    pub(crate) fn new(inner: &'q Inner<T, L, B, S>, item: &'q T, order: Option<B::Order>) -> Self {
-        Self { inner, item, order }
+    pub(crate) fn new(
+        inner: &'q Inner<T, L, B, S>,
+        item: &'q T,
+        delayed: Option<T>,
+        order: Option<B::Order>,
+    ) -> Self {
+        Self { inner, item, order, _delayed: delayed }
     }
 
     /// It was asked for before this order was: the later one joins it.

@@ -6,7 +6,7 @@ use crate::queue::Inner;
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use wq_delay::Backlog;
+use wq_delay::{Added, Backlog, ImmediateAdd};
 
 /// An item that is parked no longer, and not yet added. It is parked again if it is not: the queue was shut down in between, or
 /// the add panics.
@@ -21,6 +21,8 @@ where
     pub(crate) inner: &'q Inner<T, L, B, S>,
     pub(crate) item: I,
     pub(crate) mark: Option<Mark<B::Order>>,
+    /// What became of the add, as soon as that is settled.
+    pub(crate) added: Option<Added>,
 }
 
 impl<'q, T, L, B, S> Unparked<'q, &T, T, L, B, S>
@@ -33,7 +35,7 @@ where
     /// Whatever becomes of the one it was made with.
     pub(crate) fn with_its_own(mut self) -> Unparked<'q, T, T, L, B, S> {
         let item = self.item.clone();
-        Unparked { inner: self.inner, item, mark: self.mark.take() }
+        Unparked { inner: self.inner, item, mark: self.mark.take(), added: None }
     }
 }
 
@@ -45,7 +47,14 @@ where
     B: Backlog,
     S: BuildHasher,
 {
-    pub(crate) fn ends(&mut self, is_accepted: bool) {
+    /// Adds it.
+    pub(crate) fn add(&mut self, policy: Option<ImmediateAdd>, item: T, order: B::Order) -> Added {
+        let added = self.inner.queue.add_answering(policy, item, order, &mut self.added);
+        self.ends(added.is_accepted());
+        added
+    }
+
+    fn ends(&mut self, is_accepted: bool) {
         let mark = self.mark.take();
         if let Some(mark) = mark.filter(|_| !is_accepted) {
             self.inner.park_again(self.item.borrow(), mark);
@@ -67,8 +76,11 @@ where
         }
         // A second panic would end the program.
         let _ = catch_unwind(AssertUnwindSafe(|| {
-            // A waker may have panicked after the add.
-            let is_added = self.inner.queue.holds(self.item.borrow());
+            // A waker may have panicked after the add: by now the item may be done.
+            let is_added = match self.added {
+                Some(added) => added.is_accepted(),
+                None => self.inner.queue.holds(self.item.borrow()),
+            };
             self.ends(is_added);
         }));
     }

@@ -99,6 +99,6 @@ fn a_drain_ends_when_the_last_delayed_item_is_taken_back() {
     let mut drained = std::pin::pin!(queue.drained());
     let mut context = std::task::Context::from_waker(std::task::Waker::noop());
     assert!(drained.as_mut().poll(&mut context).is_pending());
-    assert_eq!(queue.revoke(&1), Some(()));
+    assert_eq!(queue.revoke(&1), Some((1, ())));
     assert!(drained.as_mut().poll(&mut context).is_ready());
 }

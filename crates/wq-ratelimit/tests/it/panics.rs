@@ -4,16 +4,18 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 use wq_ratelimit::{
-    Backlog, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, SlotId,
+    Backlog, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
+    RateLimitingQueue, SlotId,
 };
 
 thread_local! {
     /// So many calls of `Hash`, `Eq`, `Clone` and `Drop` go well, and the one after that panics.
     static FUSE: Cell<Option<u32>> = const { Cell::new(None) };
-    /// Whether drops are among them.
-    static DROPS: Cell<bool> = const { Cell::new(true) };
 }
 
 fn burn() {
@@ -54,7 +56,7 @@ impl Clone for Fragile {
 
 impl Drop for Fragile {
     fn drop(&mut self) {
-        if DROPS.get() && !std::thread::panicking() {
+        if !std::thread::panicking() {
             burn();
         }
     }
@@ -139,7 +141,6 @@ impl Backlog for Line {
 /// An item fails in the hands of whom an event has brought it, while its retry waits, or has fallen due behind.
 #[test]
 fn a_panic_at_the_end_of_an_attempt_does_not_lose_the_retry_that_it_replaces() {
-    DROPS.set(false); // The item of the retry that is taken back is dropped with it.
     let second = Duration::from_secs(1);
     let after = Outcome::RetryAfter(second * 5);
     let with = Outcome::RetryWith { delay: second, combine: Combine::Max };
@@ -177,7 +178,6 @@ fn a_panic_at_the_end_of_an_attempt_does_not_lose_the_retry_that_it_replaces() {
             }
         }
     }
-    DROPS.set(true);
 }
 
 #[test]
@@ -199,5 +199,43 @@ fn what_was_handed_out_is_not_parked_by_a_panic() {
         let _ = catch_unwind(AssertUnwindSafe(|| queue.add(Fragile(1))));
         FUSE.set(None);
         assert!(!queue.is_parked(&Fragile(1)), "call {fuse}");
+    }
+}
+
+type Numbers = RateLimitingQueue<u32, ExponentialBackoff<u32>>;
+
+/// Does the work on whatever it is woken for, and then panics.
+struct Hasty(Numbers);
+
+impl Wake for Hasty {
+    fn wake(self: Arc<Self>) {
+        self.0.try_get().unwrap().finish(Outcome::Success);
+        resume_unwind(Box::new(()));
+    }
+}
+
+#[test]
+fn what_was_handed_out_and_done_is_not_parked_by_the_waker_that_did_it() {
+    let second = Duration::from_secs(1);
+    let adds: [fn(&Numbers); 2] =
+        [|queue| assert!(queue.release(&1)), |queue| assert!(queue.add(1).is_accepted())];
+    for policy in [ImmediateAdd::Keep, ImmediateAdd::Merge, ImmediateAdd::Defer] {
+        for (which, add) in adds.into_iter().enumerate() {
+            let queue = RateLimitingQueue::builder()
+                .limiter(ExponentialBackoff::new(second, second).unwrap())
+                .during_backoff(DuringBackoff::Clear)
+                .immediate_add(policy)
+                .timer(ManualTimer::new())
+                .build()
+                .unwrap();
+            queue.add(1);
+            queue.try_get().unwrap().finish(Outcome::Park);
+            let waker = Waker::from(Arc::new(Hasty(queue.clone())));
+            let mut getter = pin!(queue.get());
+            assert!(getter.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+            let panicked = catch_unwind(AssertUnwindSafe(|| add(&queue))).is_err();
+            assert!(panicked && !queue.contains(&1), "{policy:?}, {which}: nobody was woken");
+            assert!(!queue.is_parked(&1), "{policy:?}, {which}");
+        }
     }
 }
