@@ -42,7 +42,7 @@ pub trait LeaseStore: Send + Sync {
     /// Makes the Lease, if there is none.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] if there is one already.
+    /// [`StoreError::Conflict`] if there is one already, and only then: the elector concludes that another may lead.
     async fn create(&self, record: &Record) -> Result<StoredLease, StoreError>;
 
     /// Replaces the record, if the object (its uid) and its version are still the given ones. Never makes a Lease that is gone.

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
-use kube::api::{Api, DynamicObject, PostParams, WatchEvent, WatchParams};
+use kube::api::{Api, DynamicObject, GetParams, PostParams, Request, WatchEvent, WatchParams};
+use kube::client::Body;
 use kube::core::{ApiResource, Status};
 use kube::{Client, Resource};
 
@@ -27,6 +28,8 @@ pub(super) struct Form {
 #[derive(Clone)]
 pub(super) struct ObjectStore {
     form: Form,
+    client: Client,
+    /// For the watch; the other calls are made by hand, because kube keeps no headers.
     api: Api<DynamicObject>,
     resource: ApiResource,
     namespace: String,
@@ -43,13 +46,39 @@ const REMEMBERED: usize = 4;
 /// How long the server keeps a watch open; kube's own default.
 const WATCH_SECONDS: u32 = 290;
 
+/// A request about the object.
+enum Call<'a> {
+    Get,
+    Create(&'a DynamicObject),
+    Replace(&'a DynamicObject),
+}
+
+/// Why a request brought no object, with the server's own words if it is that.
+struct Refusal {
+    error: StoreError,
+    status: Status,
+}
+
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self { error, status: Status::default() }
+    }
+}
+
+impl From<Refusal> for StoreError {
+    fn from(refusal: Refusal) -> Self {
+        refusal.error
+    }
+}
+
 impl ObjectStore {
     /// The object of kind `K` that `config` names.
     pub(super) fn new<K: Resource<DynamicType = ()>>(client: Client, config: &Config, form: Form) -> Self {
         let resource = ApiResource::erase::<K>(&());
         Self {
             form,
-            api: Api::namespaced_with(client, config.namespace(), &resource),
+            api: Api::namespaced_with(client.clone(), config.namespace(), &resource),
+            client,
             resource,
             namespace: config.namespace().to_owned(),
             name: config.name().to_owned(),
@@ -89,12 +118,43 @@ impl ObjectStore {
 
     async fn within<R>(
         &self,
-        call: impl Future<Output = Result<R, kube::Error>> + Send,
+        call: impl Future<Output = Result<R, StoreError>> + Send,
     ) -> Result<R, StoreError> {
         match tokio::time::timeout(self.request_timeout, call).await {
-            Ok(answer) => answer.map_err(from_kube),
+            Ok(answer) => answer,
             Err(_) => Err(StoreError::unknown("no answer within the request time-out")),
         }
+    }
+
+    /// One request, and the object that it is answered with. Nobody repeats it.
+    async fn object(&self, call: Call<'_>) -> Result<DynamicObject, Refusal> {
+        let to = Request::new(self.api.resource_url());
+        let json = |object| serde_json::to_vec(object).map_err(|error| unsent(&error));
+        let request = match call {
+            Call::Get => to.get(&self.name, &GetParams::default()),
+            Call::Create(object) => to.create(&PostParams::default(), json(object)?),
+            Call::Replace(object) => to.replace(&self.name, &PostParams::default(), json(object)?),
+        };
+        let request = request.map_err(|error| unsent(&error))?.map(Body::from);
+        let exchange = async {
+            let response = self.client.send(request).await.map_err(from_kube)?;
+            let asked = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
+            let (status, asked) = (response.status(), asked.and_then(seconds));
+            let body = response.into_body().collect_bytes().await.map_err(from_kube)?;
+            Ok((status, asked, body))
+        };
+        let (status, asked, body) = self.within(exchange).await?;
+        if status.is_client_error() || status.is_server_error() {
+            let code = status.as_u16();
+            let status = match serde_json::from_slice::<Status>(&body) {
+                Ok(status) if status.code != 0 => status,
+                Ok(status) => status.with_code(code),
+                Err(_) => Status::failure(String::from_utf8_lossy(&body).trim(), "").with_code(code),
+            };
+            return Err(Refusal { error: from_status(&status, asked), status });
+        }
+        Ok(serde_json::from_slice(&body)
+            .map_err(|error| StoreError::unknown(format!("the answer is no object: {error}")))?)
     }
 
     fn remember(&self, object: DynamicObject) -> Result<StoredLease, StoreError> {
@@ -128,7 +188,7 @@ fn is_version(object: &DynamicObject, version: &Version) -> bool {
 
 impl ObjectStore {
     pub(super) async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
-        match self.within(self.api.get(&self.name)).await {
+        match self.object(Call::Get).await.map_err(StoreError::from) {
             Ok(object) => self.remember(object).map(Some),
             Err(StoreError::NotFound) => Ok(None),
             Err(error) => Err(error),
@@ -138,12 +198,16 @@ impl ObjectStore {
     pub(super) async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
         let mut object = DynamicObject::new(&self.name, &self.resource).within(&self.namespace);
         (self.form.write)(&mut object, record);
-        match self.within(self.api.create(&PostParams::default(), &object)).await {
+        match self.object(Call::Create(&object)).await {
             Ok(object) => self.remember(object),
-            Err(StoreError::NotFound) => {
+            // A quota that is used up is a conflict too: it does not mean that another has made the Lease.
+            Err(Refusal { error: StoreError::Conflict, status }) if status.reason != "AlreadyExists" => {
+                Err(StoreError::Rejected { code: 409, message: shown(&status.message) })
+            }
+            Err(Refusal { error: StoreError::NotFound, .. }) => {
                 Err(StoreError::Rejected { code: 404, message: format!("no namespace {}", self.namespace) })
             }
-            Err(error) => Err(error),
+            Err(refusal) => Err(refusal.error),
         }
     }
 
@@ -151,7 +215,7 @@ impl ObjectStore {
         let known = match self.recall(version) {
             Some(object) => object,
             None => {
-                let object = self.within(self.api.get(&self.name)).await?;
+                let object = self.object(Call::Get).await?;
                 if !is_version(&object, version) {
                     return Err(StoreError::Conflict);
                 }
@@ -161,7 +225,7 @@ impl ObjectStore {
         // With the uid in it: a PUT of a missing Lease would otherwise make a new one, whatever its resourceVersion says.
         let mut object = known;
         (self.form.write)(&mut object, record);
-        let object = self.within(self.api.replace(&self.name, &PostParams::default(), &object)).await?;
+        let object = self.object(Call::Replace(&object)).await?;
         self.remember(object)
     }
 
@@ -172,7 +236,8 @@ impl ObjectStore {
             ..WatchParams::default()
         };
         let from = from.map_or("", |version| version.resource_version.as_str());
-        let events = self.within(self.api.watch(&params, from)).await?;
+        let opening = async { self.api.watch(&params, from).await.map_err(from_kube) };
+        let events = self.within(opening).await?;
         let store = self.clone();
         Ok(events.map(move |event| store.tell(event)).boxed())
     }
@@ -194,7 +259,7 @@ impl ObjectStore {
                 Ok(LeaseEvent::Deleted(decode(&object, self.form).ok()))
             }
             WatchEvent::Bookmark(_) => Ok(LeaseEvent::Alive),
-            WatchEvent::Error(status) => Err(from_status(&status)),
+            WatchEvent::Error(status) => Err(from_status(&status, None)),
         }
     }
 }
@@ -215,25 +280,34 @@ pub(super) fn decode(object: &DynamicObject, form: Form) -> Result<StoredLease, 
 
 fn from_kube(error: kube::Error) -> StoreError {
     match error {
-        kube::Error::Api(status) => from_status(&status),
-        kube::Error::BuildRequest(error) => {
-            StoreError::Rejected { code: 0, message: shown(&error.to_string()) }
-        }
+        kube::Error::Api(status) => from_status(&status, None),
+        kube::Error::BuildRequest(error) => unsent(&error),
         // Anything else may have happened after the request was sent.
         other => StoreError::unknown(shown(&other.to_string())),
     }
 }
 
-pub(super) fn from_status(status: &Status) -> StoreError {
+/// A `Retry-After` in seconds; one that is a date is not followed, because it is of another's clock.
+fn seconds(text: &str) -> Option<Duration> {
+    text.trim().parse().ok().filter(|seconds| *seconds > 0).map(Duration::from_secs)
+}
+
+/// A request that could not be made.
+fn unsent(error: &dyn std::error::Error) -> StoreError {
+    StoreError::Rejected { code: 0, message: shown(&error.to_string()) }
+}
+
+/// `asked`: what the header of the answer says. A server that has no time for more refuses in plain text (API Priority and Fairness does), and then
+/// the header alone says for how long.
+pub(super) fn from_status(status: &Status, asked: Option<Duration>) -> StoreError {
     match status.code {
         404 => StoreError::NotFound,
         409 => StoreError::Conflict,
         410 => StoreError::Expired,
         429 => {
-            let seconds = status.details.as_ref().map(|details| details.retry_after_seconds);
-            StoreError::TooManyRequests {
-                retry_after: seconds.filter(|s| *s > 0).map(|s| Duration::from_secs(u64::from(s))),
-            }
+            let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
+            let told = (seconds > 0).then(|| Duration::from_secs(u64::from(seconds)));
+            StoreError::TooManyRequests { retry_after: told.max(asked) }
         }
         code @ 400..=499 if code != 408 => StoreError::Rejected { code, message: shown(&status.message) },
         code => StoreError::unknown(format!("status {code}: {}", shown(&status.message))),

@@ -133,7 +133,7 @@ fn an_object_without_uid_or_version_is_no_answer() {
 
 #[test]
 fn statuses_say_whether_a_write_may_have_been_applied() {
-    let status = |code: u16| object::from_status(&Status { code, ..Status::default() });
+    let status = |code: u16| object::from_status(&Status { code, ..Status::default() }, None);
     assert_eq!(status(404), StoreError::NotFound);
     assert_eq!(status(409), StoreError::Conflict);
     assert_eq!(status(410), StoreError::Expired);
@@ -144,6 +144,70 @@ fn statuses_say_whether_a_write_may_have_been_applied() {
     for code in [0, 408, 500, 502, 503, 504, 599] {
         assert!(matches!(status(code), StoreError::Unknown { .. }), "{code}");
     }
+}
+
+/// A store whose server gives one and the same answer to everything.
+fn answered(code: u16, retry_after: Option<&'static str>, body: &'static str) -> KubeLeaseStore {
+    let server = tower::service_fn(move |_: http::Request<kube::client::Body>| async move {
+        let answer = http::Response::builder().status(code);
+        let answer = match retry_after {
+            Some(text) => answer.header("Retry-After", text),
+            None => answer,
+        };
+        answer.body(kube::client::Body::from(body.as_bytes().to_vec()))
+    });
+    let config = Config::builder("ns", "l").identity("a").build().unwrap();
+    KubeLeaseStore::new(Client::new(server, "ns"), &config)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_server_asks_for_in_a_header_is_heard_although_it_answers_in_plain_text() {
+    // As API Priority and Fairness refuses: no Status.
+    let text = "Too many requests, please try again later.";
+    let status =
+        r#"{"kind":"Status","code":429,"reason":"TooManyRequests","details":{"retryAfterSeconds":2}}"#;
+    for (retry_after, body, seconds) in [
+        (Some("7"), text, Some(7)),
+        (Some(" 1 "), text, Some(1)),
+        (None, text, None),
+        (Some("0"), text, None),
+        (Some("Wed, 21 Oct 2015 07:28:00 GMT"), text, None),
+        (Some("-1"), text, None),
+        (None, status, Some(2)),
+        (Some("5"), status, Some(5)),
+        (Some("1"), status, Some(2)),
+        (Some("3"), "{}", Some(3)),
+    ] {
+        let expected =
+            StoreError::TooManyRequests { retry_after: seconds.map(std::time::Duration::from_secs) };
+        let store = answered(429, retry_after, body);
+        assert_eq!(store.get().await.unwrap_err(), expected, "{retry_after:?} {body}");
+        assert_eq!(store.create(&Record::default()).await.unwrap_err(), expected);
+        let update = store.update(&Version::new("u", "5"), &Record::default()).await;
+        assert_eq!(update.unwrap_err(), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_a_lease_that_exists_is_in_the_way_of_a_create() {
+    let exists =
+        r#"{"kind":"Status","code":409,"reason":"AlreadyExists","message":"leases \"l\" already exists"}"#;
+    assert_eq!(answered(409, None, exists).create(&Record::default()).await, Err(StoreError::Conflict));
+    let quota = r#"{"kind":"Status","code":409,"reason":"Conflict","message":"Operation cannot be fulfilled on resourcequotas"}"#;
+    for (body, message) in [(quota, "Operation cannot be fulfilled on resourcequotas"), ("no", "no")] {
+        let refused = answered(409, None, body).create(&Record::default()).await;
+        assert_eq!(refused, Err(StoreError::Rejected { code: 409, message: message.to_owned() }));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_no_object_says_nothing_of_the_lease() {
+    for (code, body) in [(200, "<html>"), (200, "{}"), (500, "oh"), (503, "{}")] {
+        let store = answered(code, Some("1"), body);
+        assert!(matches!(store.get().await, Err(StoreError::Unknown { .. })), "{code} {body}");
+        assert!(matches!(store.create(&Record::default()).await, Err(StoreError::Unknown { .. })));
+    }
+    assert_eq!(answered(404, None, "gone").get().await, Ok(None));
 }
 
 #[test]
