@@ -1,10 +1,11 @@
 //! Prometheus: client-go's metrics of work queues, on `prometheus-client`. Counters and histograms are fed by an
 //! observer; gauges are read from the queues when they are scraped.
 
+use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::collector::Collector;
@@ -71,6 +72,7 @@ pub struct QueueMetrics {
     queue_duration: Family<Labels, Histogram, fn() -> Histogram>,
     work_duration: Family<Labels, Histogram, fn() -> Histogram>,
     sources: Arc<Sources>,
+    companions: Arc<Mutex<BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>>>,
 }
 
 impl QueueMetrics {
@@ -83,6 +85,7 @@ impl QueueMetrics {
             queue_duration: histograms(),
             work_duration: histograms(),
             sources: Arc::default(),
+            companions: Arc::default(),
         };
         let registry = registry.sub_registry_with_prefix("workqueue");
         let gauges = Scrape(Arc::clone(&metrics.sources));
@@ -158,6 +161,24 @@ impl QueueMetrics {
             let (gauges, depths) = read()?;
             Some(Reading { gauges, depths })
         });
+    }
+
+    /// What a layer above keeps beside these metrics: made at the first call for the type, the same at every other, of this and
+    /// of its clones.
+    ///
+    /// # Panics
+    ///
+    /// If `default` panics.
+    #[must_use]
+    pub fn companion<C: Any + Send + Sync + Default>(&self) -> Arc<C> {
+        let kind = TypeId::of::<C>();
+        let known = lock(&self.companions).get(&kind).cloned();
+        let found = known.unwrap_or_else(|| {
+            let new: Arc<dyn Any + Send + Sync> = Arc::new(C::default()); // The code of others, as its drop is: outside the lock.
+            let mut companions = lock(&self.companions);
+            Arc::clone(companions.entry(kind).or_insert_with(|| Arc::clone(&new)))
+        });
+        found.downcast().unwrap_or_default() // It is of the type that it stands under.
     }
 }
 
@@ -237,8 +258,8 @@ struct Source {
 struct Sources(Mutex<Vec<Source>>);
 
 impl Sources {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Source>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Vec<Source>> {
+        lock(&self.0)
     }
 
     /// In place of an older one of the same queue.
@@ -313,6 +334,10 @@ impl Collector for Scrape {
             |gauges| gauges.longest,
         )
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "exact below 2^53 items")]

@@ -74,9 +74,12 @@ use crate::depths::Depths;
 #[doc(alias = "NewDepthMetricWithPriority")]
 pub struct PriorityMetrics {
     core: QueueMetrics,
-    /// By name of the queue.
-    depths: Arc<Mutex<BTreeMap<String, Arc<Mutex<Depths>>>>>,
+    names: Arc<Names>,
 }
+
+/// The labels by name of the queue: one of it beside each [`QueueMetrics`].
+#[derive(Default)]
+struct Names(Mutex<BTreeMap<String, Arc<Mutex<Depths>>>>);
 
 impl PriorityMetrics {
     /// Registers the metrics, those of [`QueueMetrics`] among them, without a queue yet. Once for a registry: names in a
@@ -85,11 +88,11 @@ impl PriorityMetrics {
         Self::of(&QueueMetrics::register(registry))
     }
 
-    /// The same for metrics that are registered already. Once for each, and clones of it everywhere else: labels are counted
-    /// here, and two that know nothing of each other give a name up to 25 each.
+    /// The same for metrics that are registered already. Every call for the same metrics, or a clone of them, gives a handle to
+    /// the same labels.
     #[must_use]
     pub fn of(core: &QueueMetrics) -> Self {
-        Self { core: core.clone(), depths: Arc::default() }
+        Self { core: core.clone(), names: core.companion() }
     }
 
     /// The metrics of queues without priorities.
@@ -130,7 +133,7 @@ impl PriorityMetrics {
         T: Send + 'static,
         B: Survey<Found = Depths> + Send + 'static,
     {
-        let depths = Arc::clone(lock(&self.depths).entry(name.to_owned()).or_default());
+        let depths = Arc::clone(lock(&self.names.0).entry(name.to_owned()).or_default());
         let read = queue.clone();
         self.core.watch_by_priority(name, &queue, move || {
             let _queue = read.keep_alive()?; // Dropped after the lock, with its items if this is the last of it.

@@ -180,6 +180,21 @@ fn queues_of_one_name_share_their_labels() {
 }
 
 #[test]
+fn labels_are_counted_once_however_often_the_metrics_are_asked_for() {
+    let mut registry = Registry::default();
+    let core = QueueMetrics::register(&mut registry);
+    let make = |core: &QueueMetrics| {
+        let metrics = PriorityMetrics::of(core);
+        metrics.build(WorkQueue::builder().name("claims").backlog(Priority::new())).unwrap()
+    };
+    let (one, other) = (make(&core), make(&core.clone()));
+    (0..40).for_each(|priority| add(&one, priority, priority));
+    (40..80).for_each(|priority| add(&other, priority, priority));
+    let found = scrape(&registry);
+    assert_eq!((found.len(), found[OVERFLOW], found.values().sum::<i64>()), (26, 55, 80));
+}
+
+#[test]
 fn a_queue_of_a_layer_above_is_watched_and_one_without_priorities_of_its_name_has_no_label() {
     let mut registry = Registry::default();
     let core = QueueMetrics::register(&mut registry);
