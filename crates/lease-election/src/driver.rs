@@ -2,6 +2,7 @@
 //! stop, join, release. All decisions about the lease are the candidate's.
 
 use std::any::Any;
+use std::fmt;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError};
@@ -47,6 +48,29 @@ pub(crate) struct Driver {
     feed: Feed,
     request: Option<BoxFuture<'static, Reply>>,
     stop: StopSignal,
+}
+
+/// Why a lease was not given back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum NotReleased {
+    /// The term was over before.
+    Lost,
+    /// In time.
+    NoAnswer,
+    /// No attempt was due in time, because the server asked to be left alone: waiting that out would only delay the end of the run.
+    NotDue,
+}
+
+impl fmt::Display for NotReleased {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lost => "the term was over before",
+            Self::NoAnswer => "no certain answer in time",
+            Self::NotDue => {
+                "the next attempt would have come too late: the server failed, or asked to be left alone"
+            }
+        })
+    }
 }
 
 /// Asked to stop by a handle, or abandoned by the caller of `run`.
@@ -128,7 +152,7 @@ impl Driver {
             let news = tokio::select! {
                 biased;
                 () = self.stop.wait() => break,
-                news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.request) => news,
+                news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.request, None) => news,
             };
             if let News::Acquired(tenure) = news {
                 return Some(tenure);
@@ -312,7 +336,7 @@ impl Driver {
                 () = sleep_until(&clock, drained_by) => return Interrupt::Overran,
                 // Ended by `verify_remote`, or found to be expired by whoever asked first.
                 _ = term.lost() => return lost(until),
-                news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.request) => match news {
+                news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.request, None) => match news {
                     News::Renewed(until) => renewed = Some(until),
                     News::Ended(loss) => {
                         term.end(loss);
@@ -334,38 +358,48 @@ impl Driver {
 
     /// Gives the lease back, within what is left of the hold and not longer than two requests may take.
     async fn release(&mut self, until: Moment) {
+        let shared = Arc::clone(&self.shared);
+        let lease = shared.config.name();
+        match self.try_release(until).await {
+            Ok(()) => {
+                shared.counters.count(|stats| &mut stats.releases);
+                tracing::info!(lease, "lease given back");
+            }
+            Err(why) => {
+                shared.counters.count(|stats| &mut stats.failed_releases);
+                tracing::warn!(lease, %why, "the lease could not be given back, it runs out");
+            }
+        }
+    }
+
+    async fn try_release(&mut self, until: Moment) -> Result<(), NotReleased> {
         let clock = Arc::clone(&self.shared.clock);
         let budget = clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
-        let mut timeout = clock.sleep_until(until.min(budget));
+        let end = until.min(budget);
+        let mut timeout = clock.sleep_until(end);
         // An answer under way is waited for first: the release is conditional on the version it brings.
         while self.request.is_some() {
             tokio::select! {
                 biased;
-                () = &mut timeout => break,
+                () = &mut timeout => return Err(NotReleased::NoAnswer),
                 reply = reply(&mut self.request) => {
                     let _ = absorb(&self.shared, &mut self.candidate, reply);
                 }
             }
         }
-        let mut released = false;
-        if self.request.is_none() && self.candidate.is_leading() {
-            self.candidate.leave();
-            released = tokio::select! {
-                biased;
-                () = &mut timeout => false,
-                news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.request) => news == News::Released,
-            };
+        if !self.candidate.is_leading() {
+            return Err(NotReleased::Lost);
         }
-        let counters = &self.shared.counters;
-        if released {
-            counters.count(|stats| &mut stats.releases);
-            tracing::info!(lease = self.shared.config.name(), "lease given back");
-        } else {
-            counters.count(|stats| &mut stats.failed_releases);
-            tracing::warn!(
-                lease = self.shared.config.name(),
-                "the lease could not be given back in time, it runs out"
-            );
+        self.candidate.leave();
+        let left = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.request, Some(end));
+        tokio::select! {
+            biased;
+            () = &mut timeout => Err(NotReleased::NoAnswer),
+            news = left => match news {
+                News::Released => Ok(()),
+                News::Nothing => Err(NotReleased::NotDue),
+                _ => Err(NotReleased::Lost),
+            },
         }
     }
 

@@ -41,6 +41,7 @@ pub(super) async fn reply(request: &mut Option<BoxFuture<'static, Reply>>) -> Re
 }
 
 /// One thing after the other until something happened that matters: sends what is due, takes in answers and events, minds the deadline.
+/// Ends too, with no news, when nothing is under way and the next attempt is not due before `horizon`.
 ///
 /// # Cancel safety
 /// Requests and the watch stay under way.
@@ -49,6 +50,7 @@ pub(super) async fn turn(
     candidate: &mut Candidate,
     feed: &mut Feed,
     request: &mut Option<BoxFuture<'static, Reply>>,
+    horizon: Option<Moment>,
 ) -> News {
     loop {
         let now = shared.clock.now();
@@ -60,6 +62,9 @@ pub(super) async fn turn(
             candidate.deadline()
         } else {
             match candidate.action(now, feed.is_open()) {
+                Action::Wait(until) if horizon.is_some_and(|horizon| until >= horizon) => {
+                    return News::Nothing;
+                }
                 Action::Wait(until) => {
                     Some(candidate.deadline().map_or(until, |deadline| until.min(deadline)))
                 }

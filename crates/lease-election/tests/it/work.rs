@@ -8,8 +8,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use jiff::Timestamp;
 use lease_election::{
-    Clock, Ending, LeaderElector, Leadership, LeaseEvents, LeaseStore, Loss, MemoryLeaseStore, Moment,
-    Outcome, Record, Sleep, StoreError, StoredLease, TokioClock, VerifyError, Version,
+    Clock, Ending, Fault, LeaderElector, Leadership, LeaseEvents, LeaseStore, Loss, MemoryLeaseStore, Moment,
+    Outcome, Record, Sleep, StoreError, StoredLease, TokioClock, Verb, VerifyError, Version,
 };
 use tokio::time::Instant;
 
@@ -164,7 +164,7 @@ async fn guarded_work_is_dropped_when_the_term_ends_but_not_when_a_stop_is_asked
 async fn verify_remote_asks_the_server_and_ends_a_lost_term() {
     let cluster = Cluster::new();
     // Its own watch tells it nothing, so that only the question can.
-    cluster.set("a", &[lease_election::Verb::Watch], crate::cluster::forbidden());
+    cluster.set("a", &[Verb::Watch], crate::cluster::forbidden());
     let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
     a.leads().await;
     let leadership = a.last().leadership;
@@ -172,7 +172,7 @@ async fn verify_remote_asks_the_server_and_ends_a_lost_term() {
     sleep_ms(1500).await;
     leadership.verify_remote().await.unwrap();
 
-    cluster.set("a", &[lease_election::Verb::Get], lease_election::Fault::Lost);
+    cluster.set("a", &[Verb::Get], Fault::Lost);
     let asked = Instant::now();
     assert!(matches!(leadership.verify_remote().await, Err(VerifyError::Unanswered(_))));
     assert_eq!(asked.elapsed().as_millis() / 10, 90);
@@ -394,4 +394,30 @@ fn a_run_that_waits_for_work_that_outlived_its_runtime_can_be_stopped() {
         assert_eq!(both.expect("it is stopped").0, Outcome::NeverLed);
     });
     drop(finish);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_release_waits_out_what_the_server_asks_for_only_if_there_is_time() {
+    let busy = |seconds| {
+        Fault::Refused(StoreError::TooManyRequests { retry_after: Some(Duration::from_secs(seconds)) })
+    };
+    // Asked before the stop (by the last renewal) or at the release itself; two requests may take 1.8 s.
+    for (seconds, before, released) in [(1, false, true), (30, false, false), (3, true, false)] {
+        let cluster = Cluster::new();
+        let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+        a.leads().await;
+        cluster.set("a", &[Verb::Update], busy(seconds));
+        sleep_ms(if before { 1001 } else { 500 }).await;
+        let asked = Instant::now();
+        a.elector.stop_handle().stop();
+        sleep_ms(20).await;
+        cluster.heal("a");
+        (&mut a.run).await.unwrap();
+        let took = asked.elapsed();
+        assert_eq!(a.elector.stats().releases, u64::from(released), "{seconds} s, {before}");
+        assert_eq!(a.elector.stats().failed_releases, u64::from(!released));
+        assert_eq!(cluster.holder().is_empty(), released);
+        let most = Duration::from_millis(if released { 1010 } else { 21 });
+        assert!(took <= most, "{seconds} s: took {took:?}");
+    }
 }
