@@ -241,7 +241,7 @@ impl Driver {
             }
             work(leadership).await
         });
-        let attended = AssertUnwindSafe(self.attend(&term, &mut work, tenure.until)).catch_unwind().await;
+        let attended = AssertUnwindSafe(self.attend(&term, &mut work, &tenure)).catch_unwind().await;
         let ended = match attended {
             Ok(ended) => ended,
             // A store or a clock that panics must not leave work behind that nobody attends: the next run would start beside it.
@@ -262,13 +262,15 @@ impl Driver {
     }
 
     /// One term, from the start of its work to the release: the work has ended when this returns.
-    async fn attend<R>(&mut self, term: &Arc<Term>, work: &mut JoinHandle<R>, until: Moment) -> Ended<R> {
+    async fn attend<R>(&mut self, term: &Arc<Term>, work: &mut JoinHandle<R>, tenure: &Tenure) -> Ended<R> {
+        let began = tenure.sent;
         let shared = Arc::clone(&self.shared);
         let config = &shared.config;
-        let joined = match self.accompany(term, work, until).await {
+        let joined = match self.accompany(term, work, tenure.until).await {
             Interrupt::Joined(joined) => {
                 let until = self.candidate.deadline();
                 let in_term = term.is_valid();
+                self.note_length(began, shared.clock.now());
                 term.end(Loss::Finished);
                 if !in_term {
                     shared.counters.lost(&term.loss());
@@ -287,11 +289,13 @@ impl Driver {
                     lease = config.name(),
                     "the work outlived the drain time-out and is dropped; the lease is not given back"
                 );
+                self.note_length(began, shared.clock.now());
                 term.end(Loss::Overran);
                 work.abort();
                 work.await
             }
             Interrupt::Lost(ended) => {
+                self.note_length(began, ended);
                 // Counted from the end of the term, not from its discovery: when the margin is over, another may be at work.
                 let margin = shared.clock.sleep_until(ended.after(config.stop_margin()));
                 tokio::select! {
@@ -406,6 +410,10 @@ impl Driver {
     /// Tells the health check when the lease of the running work runs out.
     fn note_lease_end(&self, sent: Moment) {
         self.shared.work.set(Some(sent.after(self.shared.config.lease_duration())));
+    }
+
+    fn note_length(&self, began: Moment, ended: Moment) {
+        *self.shared.lasted.lock().unwrap_or_else(PoisonError::into_inner) = ended.since(began);
     }
 
     /// After the work of a term, before the release; once more for good after whatever came then.

@@ -14,6 +14,7 @@ use crate::config::{Config, random};
 use crate::driver;
 use crate::leadership::Leadership;
 use crate::liveness::{Liveness, WorkLease};
+use crate::pause::Pauses;
 use crate::status::{Counters, Stats, Status};
 use crate::store::LeaseStore;
 use crate::term::Term;
@@ -22,7 +23,8 @@ use crate::term::Term;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Outcome<R> {
-    /// The work ended while its term went on, by itself or after a stop; the lease was given back.
+    /// The work ended while its term went on, by itself or after a stop. The lease was given back, if the elector does that
+    /// ([`release_on_stop`](crate::ConfigBuilder::release_on_stop)) and the server took it in time ([`Stats::failed_releases`] counts when not).
     Finished(R),
     /// The term ended first, then the work.
     Lost(R),
@@ -48,6 +50,8 @@ pub(crate) struct Shared {
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) work: Arc<WorkLease>,
     pub(crate) term: Mutex<Option<Arc<Term>>>,
+    /// How long the last term was.
+    pub(crate) lasted: Mutex<Duration>,
     /// The knowledge of the lease, kept from one campaign to the next; locked by the one that runs.
     pub(crate) candidate: Arc<RunLock<Candidate>>,
     /// Held by the work of a term until its last step: where a runtime goes away with its tasks, the work may outlive the run it belongs to.
@@ -96,6 +100,7 @@ impl LeaderElector {
                 stop: watch::Sender::new(false),
                 work: Arc::default(),
                 term: Mutex::new(None),
+                lasted: Mutex::default(),
                 candidate: Arc::new(RunLock::new(candidate)),
                 at_work: Arc::default(),
             }),
@@ -143,7 +148,11 @@ impl LeaderElector {
 
     /// Campaigns again after each term, until it is stopped. `work` is called once for each term, never while an earlier call's future lives.
     ///
-    /// After work that returned by itself it waits one renew interval, so that others have a chance and nothing spins.
+    /// After work that returned by itself it waits one renew interval, so that others have a chance and nothing spins. So it does after a term that
+    /// was lost within a renew interval (something empties the Lease, or deletes it, again and again), and twice as long each time in a row, up to a
+    /// whole lease. After any other loss it campaigns again at once.
+    ///
+    /// Poll it: a task that holds this future and does not poll it renews a term that it leads, and does no work.
     ///
     /// # Panics
     /// If the work panics, the lease is given back and the panic goes on here.
@@ -155,6 +164,7 @@ impl LeaderElector {
         F: FnMut(Leadership) -> Fut,
         Fut: Future<Output = ()> + Send + 'static,
     {
+        let mut pauses = Pauses::default();
         loop {
             // The closure stays here and need not be Send: the driver is sent the future it makes.
             let (lead, led) = tokio::sync::oneshot::channel::<Leadership>();
@@ -177,8 +187,12 @@ impl LeaderElector {
             if self.is_stopped() {
                 return;
             }
-            if matches!(outcome, Outcome::Finished(())) {
-                let until = self.shared.clock.now().after(self.shared.config.renew_interval());
+            let lasted = *self.shared.lasted.lock().unwrap_or_else(PoisonError::into_inner);
+            let config = &self.shared.config;
+            let lost = !matches!(outcome, Outcome::Finished(()));
+            let pause = pauses.after(lost, lasted, config.renew_interval(), config.lease_duration());
+            if !pause.is_zero() {
+                let until = self.shared.clock.now().after(pause);
                 let mut stop = self.shared.stop.subscribe();
                 tokio::select! {
                     biased;

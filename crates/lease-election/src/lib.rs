@@ -25,6 +25,7 @@ mod observer;
 mod driver;
 mod term;
 mod leadership;
+mod pause;
 mod elector;
 mod liveness;
 mod latency;

@@ -421,3 +421,45 @@ async fn a_release_waits_out_what_the_server_asks_for_only_if_there_is_time() {
         assert!(took <= most, "{seconds} s: took {took:?}");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn terms_that_are_taken_away_at_once_again_and_again_do_not_spin() {
+    let cluster = Cluster::new();
+    // A reconciler that keeps holderIdentity empty.
+    let written = Arc::new(tokio::sync::Notify::new());
+    let seen = Arc::clone(&written);
+    let store = cluster.store.on_write(move |_, _| seen.notify_one());
+    let reconciler = tokio::spawn(async move {
+        loop {
+            written.notified().await;
+            sleep_ms(20).await;
+            if let Some(lease) = cluster.store.lease().filter(|lease| !lease.record.holder.is_empty()) {
+                cluster.store.overwrite(Record { holder: String::new(), ..lease.record });
+            }
+        }
+    });
+    let config = fast("a").build().unwrap();
+    let elector = LeaderElector::with_clock(store, config, TokioClock::new(), 1);
+    let starts: Arc<Mutex<Vec<Instant>>> = Arc::default();
+    let (log, running) = (Arc::clone(&starts), elector.clone());
+    let run = tokio::spawn(async move {
+        running
+            .run_forever(|leadership| {
+                log.lock().unwrap().push(Instant::now());
+                async move { drop(leadership.ending().await) }
+            })
+            .await;
+    });
+    sleep_ms(60_000).await;
+    let count = starts.lock().unwrap().len();
+    // At 0, 1, 3, 7, 12, 17 s and so on: the pause doubles up to the lease of 5 s.
+    assert!((11..=15).contains(&count), "{count} terms in a minute");
+    // Left alone, it leads on; and one that lasted begins the count anew.
+    reconciler.abort();
+    sleep_ms(10_000).await;
+    assert!(elector.is_leader());
+    let asked = Instant::now();
+    elector.stop_handle().stop();
+    run.await.unwrap();
+    assert!(asked.elapsed() < 5 * MS);
+}
