@@ -24,6 +24,10 @@ use crate::queue::WorkQueue;
 use crate::reader::QueueReader;
 use crate::snapshot::Gauges;
 
+mod sources;
+
+pub use sources::Sources;
+
 /// Upper bounds of the two histograms in seconds: ten-fold from a microsecond (component-base's `workqueue` metrics).
 const BUCKETS: [f64; 10] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0];
 
@@ -71,7 +75,7 @@ pub struct QueueMetrics {
     retries: Family<Labels, Counter>,
     queue_duration: Family<Labels, Histogram, fn() -> Histogram>,
     work_duration: Family<Labels, Histogram, fn() -> Histogram>,
-    sources: Arc<Sources>,
+    sources: Arc<Sources<Reading>>,
     companions: Arc<Mutex<BTreeMap<TypeId, Arc<dyn Any + Send + Sync>>>>,
 }
 
@@ -120,8 +124,7 @@ impl QueueMetrics {
         let name = builder.name_ref().unwrap_or_default().to_owned();
         let queue = builder.observer(self.observer(&name)).build()?;
         let reader = queue.reader();
-        let place = reader.place();
-        self.sources.put(&name, Some(place), move || Some(Reading::plain(reader.gauges()?)));
+        self.sources.put(&name, Some(reader.queue()), move || Some(Reading::plain(reader.gauges()?)));
         Ok(queue)
     }
 
@@ -155,9 +158,10 @@ impl QueueMetrics {
         queue: &QueueReader<T, B>,
         read: impl Fn() -> Option<(Gauges, Vec<(String, usize)>)> + Send + Sync + 'static,
     ) where
-        B: Backlog,
+        T: Send + 'static,
+        B: Backlog + Send + 'static,
     {
-        self.sources.put(name, Some(queue.place()), move || {
+        self.sources.put(name, Some(queue.queue()), move || {
             let (gauges, depths) = read()?;
             Some(Reading { gauges, depths })
         });
@@ -184,7 +188,7 @@ impl QueueMetrics {
 
 impl fmt::Debug for QueueMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("QueueMetrics").field("queues", &self.sources.lock().len()).finish_non_exhaustive()
+        f.debug_struct("QueueMetrics").field("queues", &self.sources.len()).finish_non_exhaustive()
     }
 }
 
@@ -245,51 +249,8 @@ impl Shown {
     }
 }
 
-#[derive(Clone)]
-struct Source {
-    name: String,
-    /// The queue, where it is known which.
-    of: Option<usize>,
-    read: Arc<dyn Fn() -> Option<Reading> + Send + Sync>,
-}
-
-/// Where gauges are read, by the name of the queue.
-#[derive(Default)]
-struct Sources(Mutex<Vec<Source>>);
-
-impl Sources {
-    fn lock(&self) -> MutexGuard<'_, Vec<Source>> {
-        lock(&self.0)
-    }
-
-    /// In place of an older one of the same queue.
-    fn put(&self, name: &str, of: Option<usize>, read: impl Fn() -> Option<Reading> + Send + Sync + 'static) {
-        let new = Source { name: name.to_owned(), of, read: Arc::new(read) };
-        let mut _old = None; // What it holds is dropped after the lock.
-        let mut sources = self.lock();
-        match sources.iter_mut().find(|source| of.is_some() && source.of == of) {
-            Some(source) => _old = Some(std::mem::replace(source, new)),
-            None => sources.push(new),
-        }
-        drop(sources);
-    }
-
-    /// One reading of each source, joined by name. The sources of queues that are gone are forgotten.
-    fn read(&self) -> BTreeMap<String, Shown> {
-        let sources = self.lock().clone(); // Reading is the code of others: outside the lock.
-        let mut by_name: BTreeMap<String, Shown> = BTreeMap::new();
-        for Source { name, read, .. } in sources {
-            match read() {
-                Some(reading) => by_name.entry(name).or_default().join(reading),
-                None => self.lock().retain(|other| !Arc::ptr_eq(&other.read, &read)),
-            }
-        }
-        by_name
-    }
-}
-
 /// The collector of the gauges.
-struct Scrape(Arc<Sources>);
+struct Scrape(Arc<Sources<Reading>>);
 
 impl fmt::Debug for Scrape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -299,7 +260,10 @@ impl fmt::Debug for Scrape {
 
 impl Collector for Scrape {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let read = self.0.read();
+        let mut read: BTreeMap<Arc<str>, Shown> = BTreeMap::new();
+        for (name, reading) in self.0.read() {
+            read.entry(name).or_default().join(reading);
+        }
         let help = "Current depth of workqueue";
         let mut family = encoder.encode_descriptor("depth", help, None, MetricType::Gauge)?;
         for (name, shown) in &read {

@@ -35,11 +35,13 @@ impl<T, B: Backlog> QueueReader<T, B> {
     pub fn keep_alive(&self) -> Option<KeptAlive<T, B>> {
         self.shared.upgrade().map(KeptAlive)
     }
+}
 
-    /// Where the queue is: no other is there while this lives.
-    #[cfg(feature = "prometheus")]
-    pub(crate) fn place(&self) -> usize {
-        self.shared.as_ptr().addr()
+#[cfg(feature = "prometheus")]
+impl<T: Send + 'static, B: Backlog + Send + 'static> QueueReader<T, B> {
+    /// The queue, whatever its items are.
+    pub(crate) fn queue(&self) -> Weak<dyn std::any::Any + Send + Sync> {
+        self.shared.clone()
     }
 }
 

@@ -12,9 +12,9 @@ use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
-use wq_core::prometheus::QueueMetrics;
+use wq_core::prometheus::{QueueMetrics, Sources};
 use wq_core::{Added, Backlog, Observer};
 
 /// Upper bounds in seconds: ten-fold from a microsecond, as those of the other histograms of a work queue.
@@ -60,7 +60,7 @@ fn labels(name: &str) -> Labels {
 pub struct DelayMetrics {
     core: QueueMetrics,
     lateness: Family<Labels, Histogram, fn() -> Histogram>,
-    delayed: Arc<Delayed>,
+    delayed: Arc<Sources<usize>>,
 }
 
 impl DelayMetrics {
@@ -172,17 +172,7 @@ impl DelayMetrics {
         B: Backlog + Send + 'static,
     {
         let shared = Arc::downgrade(&queue.shared);
-        // No other is there while this lives.
-        let of = shared.as_ptr().addr();
-        let read = Arc::new(move || Some(shared.upgrade()?.lock().heap.len()));
-        let new = Source { name: name.to_owned(), of, read };
-        let mut _old = None; // Dropped after the lock.
-        let mut sources = self.delayed.lock();
-        match sources.iter_mut().find(|source| source.of == of) {
-            Some(source) => _old = Some(std::mem::replace(source, new)),
-            None => sources.push(new),
-        }
-        drop(sources);
+        self.delayed.put(name, Some(shared.clone()), move || Some(shared.upgrade()?.lock().heap.len()));
     }
 }
 
@@ -236,26 +226,8 @@ impl<O: Observer> Observer for Counting<O> {
     }
 }
 
-#[derive(Clone)]
-struct Source {
-    name: String,
-    /// The queue.
-    of: usize,
-    read: Arc<dyn Fn() -> Option<usize> + Send + Sync>,
-}
-
-/// Where the gauge is read, by the name of the queue.
-#[derive(Default)]
-struct Delayed(Mutex<Vec<Source>>);
-
-impl Delayed {
-    fn lock(&self) -> MutexGuard<'_, Vec<Source>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// The collector of the gauge.
-struct Scrape(Arc<Delayed>);
+struct Scrape(Arc<Sources<usize>>);
 
 impl fmt::Debug for Scrape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -265,14 +237,9 @@ impl fmt::Debug for Scrape {
 
 impl Collector for Scrape {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        // Reading may drop a queue, and with it items: outside the lock.
-        let sources = self.0.lock().clone();
-        let mut by_name: BTreeMap<String, usize> = BTreeMap::new();
-        for Source { name, read, .. } in sources {
-            match read() {
-                Some(delayed) => *by_name.entry(name).or_default() += delayed,
-                None => self.0.lock().retain(|other| !Arc::ptr_eq(&other.read, &read)),
-            }
+        let mut by_name: BTreeMap<Arc<str>, usize> = BTreeMap::new();
+        for (name, delayed) in self.0.read() {
+            *by_name.entry(name).or_default() += delayed;
         }
         let help = "How many items wait for their deadline";
         let mut family = encoder.encode_descriptor("delayed_depth", help, None, MetricType::Gauge)?;
