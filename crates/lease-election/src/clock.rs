@@ -67,6 +67,14 @@ pub trait Clock: Send + Sync + fmt::Debug + 'static {
 
     /// Ends when [`now`](Self::now) has reached `deadline`, or a little later.
     fn sleep_until(&self, deadline: Moment) -> Sleep;
+
+    /// The moment of the [`BootClock`] at which this clock will show `moment`, if both go on as fast: a [`Watchdog`](crate::Watchdog) waits for that one,
+    /// whatever clock its elector has. For a clock of your own the default will do.
+    fn boot_moment(&self, moment: Moment) -> Moment {
+        // In this order a suspend between the two makes it too early, and not too late.
+        let boot = BootClock.now();
+        boot.after(moment.since(self.now()))
+    }
 }
 
 /// Wakes at least this often, because tokio's timers stand still during suspend and this clock does not.
@@ -93,6 +101,10 @@ impl Clock for BootClock {
     #[expect(clippy::disallowed_methods, reason = "the clock of this crate: all others ask it")]
     fn wall(&self) -> Timestamp {
         Timestamp::try_from(SystemTime::now()).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+
+    fn boot_moment(&self, moment: Moment) -> Moment {
+        moment
     }
 
     fn sleep_until(&self, deadline: Moment) -> Sleep {

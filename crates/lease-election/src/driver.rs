@@ -22,6 +22,7 @@ use crate::leadership::Leadership;
 use crate::loss::Loss;
 use crate::planted::planted;
 use crate::term::{Term, TermParts};
+use crate::watchdog::TermWatch;
 
 mod turn;
 use turn::{Reply, absorb, reply, send_read, sleep_until, turn};
@@ -47,6 +48,8 @@ pub(crate) struct Driver {
     at_work: Option<OwnedMutexGuard<()>>,
     feed: Feed,
     request: Option<BoxFuture<'static, Reply>>,
+    /// Over the term under way, if there is a watchdog.
+    watch: TermWatch,
     stop: StopSignal,
 }
 
@@ -131,7 +134,8 @@ impl Driver {
             shared.config.request_timeout(),
             shared.config.pace(),
         );
-        Self { shared, candidate, at_work: Some(at_work), feed, request: None, stop }
+        let watch = TermWatch::default();
+        Self { shared, candidate, at_work: Some(at_work), feed, request: None, watch, stop }
     }
 
     async fn run<F, Fut, R>(mut self, work: F) -> Ended<R>
@@ -231,14 +235,17 @@ impl Driver {
         self.note_lease_end(tenure.sent);
         self.announce(Announced::BecameLeader, &term);
 
+        self.watch = TermWatch::begin(shared.watchdog.get(), &shared.clock, &tenure.fence, tenure.until);
+
         let leadership = Leadership::of(Arc::clone(&term));
-        let at_work = self.at_work.take();
+        let (at_work, watch) = (self.at_work.take(), self.watch.clone());
         let mut work: JoinHandle<R> = tokio::spawn(async move {
             let _at_work = at_work;
             if !leadership.is_valid() {
                 // The term ended before its work was begun, and so it has none: whoever attends to it drops this.
                 std::future::pending::<()>().await;
             }
+            let _working = watch.work_begins();
             work(leadership).await
         });
         let attended = AssertUnwindSafe(self.attend(&term, &mut work, &tenure)).catch_unwind().await;
@@ -291,11 +298,13 @@ impl Driver {
                 );
                 self.note_length(began, shared.clock.now());
                 term.end(Loss::Overran);
+                self.watch.ended(shared.clock.now());
                 work.abort();
                 work.await
             }
             Interrupt::Lost(ended) => {
                 self.note_length(began, ended);
+                self.watch.ended(ended);
                 // Counted from the end of the term, not from its discovery: when the margin is over, another may be at work.
                 let margin = shared.clock.sleep_until(ended.after(config.stop_margin()));
                 tokio::select! {
@@ -354,6 +363,7 @@ impl Driver {
                     return lost(until);
                 }
                 until = renewed;
+                self.watch.extend(until);
                 self.shared.counters.count(|stats| &mut stats.renewals);
                 self.note_lease_end(until.before(self.shared.config.hold()));
             }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures::Stream;
@@ -18,6 +18,7 @@ use crate::pause::Pauses;
 use crate::status::{Counters, Stats, Status};
 use crate::store::LeaseStore;
 use crate::term::Term;
+use crate::watchdog::{Watch, Watchdog, WatchdogError};
 
 /// How a campaign ended.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -56,6 +57,7 @@ pub(crate) struct Shared {
     pub(crate) candidate: Arc<RunLock<Candidate>>,
     /// Held by the work of a term until its last step: where a runtime goes away with its tasks, the work may outlive the run it belongs to.
     pub(crate) at_work: Arc<RunLock<()>>,
+    pub(crate) watchdog: OnceLock<Arc<Watch>>,
 }
 
 impl Shared {
@@ -103,8 +105,23 @@ impl LeaderElector {
                 lasted: Mutex::default(),
                 candidate: Arc::new(RunLock::new(candidate)),
                 at_work: Arc::default(),
+                watchdog: OnceLock::new(),
             }),
         }
+    }
+
+    /// The same with a [`Watchdog`]: a thread that acts when work is still there after its term, also if no thread of the runtime gets to run. For this
+    /// elector and all its clones, from the next term on; the thread starts now and ends with them.
+    ///
+    /// # Errors
+    /// [`WatchdogError`] if the watchdog's grace is longer than the stop margin, if the elector has one already, or if the system gives no timer or thread.
+    pub fn with_watchdog(self, watchdog: Watchdog) -> Result<Self, WatchdogError> {
+        if self.shared.watchdog.get().is_some() {
+            return Err(WatchdogError::Present);
+        }
+        let watch = Watch::start(watchdog, &self.shared.config)?;
+        self.shared.watchdog.set(watch).map_err(|_| WatchdogError::Present)?;
+        Ok(self)
     }
 
     /// Campaigns until it leads, runs `work` in a task of its own while another renews the lease, and gives the lease back when the work has ended.
@@ -271,7 +288,7 @@ impl LeaderElector {
     }
 
     /// What a scrape asks.
-    #[cfg(feature = "prometheus")]
+    #[cfg(any(test, feature = "prometheus"))]
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

@@ -25,6 +25,7 @@ mod observer;
 mod driver;
 mod term;
 mod leadership;
+mod watchdog;
 mod pause;
 mod elector;
 mod liveness;
@@ -56,6 +57,7 @@ pub use record::{Record, StoredLease};
 pub use status::{Failures, Losses, Stats, Status};
 pub use store::{LeaseEvent, LeaseEvents, LeaseStore};
 pub use version::{FenceToken, Version};
+pub use watchdog::{Overdue, Watchdog, WatchdogError};
 
 /// The annotation in which a Lease keeps [`Record::write_id`].
 pub const WRITE_ANNOTATION: &str = "lease-election.wq-rs.dev/write";

@@ -15,6 +15,8 @@ mod table;
 mod telling;
 mod upstream;
 mod violations;
+#[cfg(unix)]
+mod watchdog;
 mod work;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod events;

@@ -1,0 +1,340 @@
+//! Watchdog: a thread of its own that acts when the work of a term is still there after the term, also when no thread of the runtime gets to run. Opt-in.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use crate::clock::{BootClock, Clock, Moment};
+use crate::config::Config;
+use crate::error::ConfigError;
+use crate::version::FenceToken;
+
+mod last_words;
+mod state;
+mod timer;
+
+use state::{Due, State};
+use timer::Timer;
+
+/// What is to happen when the work of a term is still there after the term: for [`LeaderElector::with_watchdog`](crate::LeaderElector::with_watchdog).
+///
+/// The elector tells work that its term is over, and drops it at an await when the stop margin has passed. Neither reaches work that blocks
+/// its thread, and nothing happens at all while every thread of the runtime is blocked or starved. A watchdog is a thread of its own, one for each elector, which waits
+/// for the end of the hold on a clock that counts suspend, and needs no runtime: each renewal sets it anew, the end of the work turns it off.
+///
+/// # When it acts
+/// When the work is still there [`grace`](Self::grace) after the end of its term: after the end of its last renewal's hold, or after the moment at
+/// which the elector saw the term lost. Once for a term, and never when the work ended before, whether the lease was given back then or not. Work
+/// that a runtime left behind when it was shut down is watched to its end.
+///
+/// # What it cannot give
+/// - It stops the process, or tells you; it takes nothing back that was sent. Whoever must be sure checks the [fence](crate::Leadership::fence).
+/// - It stands still when all of the process does: `SIGSTOP`, a frozen cgroup, a paused virtual machine, suspend. It acts at once afterwards, and the work
+///   may be faster: only what [asks](crate::Leadership::is_valid) before each effect is.
+/// - It is late by what the machine takes to run a thread, and an abort by what the kernel takes to write a core file.
+/// - It knows only of the work's future, as the elector does: not of tasks and threads that the work started and did not join.
+/// - Where there is no `timerfd` (other systems than Linux), it looks at the clock twice a second, and that clock need not count suspend.
+pub struct Watchdog {
+    act: Act,
+    grace: Option<Duration>,
+}
+
+enum Act {
+    Abort,
+    Call(Box<dyn Fn(&Overdue) + Send>),
+}
+
+impl Watchdog {
+    /// Ends the process ([`std::process::abort`]), after a line on stderr if somebody reads it. No destructor runs, no lock is waited for, nothing is
+    /// given back: the lease runs out.
+    #[must_use]
+    pub fn abort() -> Self {
+        Self { act: Act::Abort, grace: None }
+    }
+
+    /// Calls this on the watchdog's thread, once for each term that is overdue. It may block; nothing else of the elector waits for it.
+    ///
+    /// If it panics the process is aborted: it was to stop the work, and nobody else will. It should not hold the
+    /// [`LeaderElector`](crate::LeaderElector), which would then never be dropped; a [`StopHandle`](crate::StopHandle) is fine.
+    #[must_use]
+    pub fn call(act: impl Fn(&Overdue) + Send + 'static) -> Self {
+        Self { act: Act::Call(Box::new(act)), grace: None }
+    }
+
+    /// For how long after its term the work may still be there. At most the stop margin; the default is half of it.
+    ///
+    /// With zero the watchdog acts at the end of the hold itself: also on work that is told that the term is over and winds up within the stop margin, as it should.
+    #[must_use]
+    pub fn grace(mut self, grace: Duration) -> Self {
+        self.grace = Some(grace);
+        self
+    }
+}
+
+impl fmt::Debug for Watchdog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let act = match self.act {
+            Act::Abort => "abort",
+            Act::Call(_) => "call",
+        };
+        f.debug_struct("Watchdog").field("act", &act).field("grace", &self.grace).finish()
+    }
+}
+
+/// Why an elector has no watchdog.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum WatchdogError {
+    /// The grace is longer than the stop margin.
+    Config(ConfigError),
+    /// This elector has one already.
+    Present,
+    /// The system gave no timer.
+    Timer(std::io::Error),
+    /// The system gave no thread.
+    Thread(std::io::Error),
+}
+
+impl fmt::Display for WatchdogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config(error) => error.fmt(f),
+            Self::Present => f.write_str("this elector has a watchdog already"),
+            Self::Timer(error) => write!(f, "there is no timer for the watchdog: {error}"),
+            Self::Thread(error) => write!(f, "there is no thread for the watchdog: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for WatchdogError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Config(error) => Some(error),
+            Self::Present => None,
+            Self::Timer(error) | Self::Thread(error) => Some(error),
+        }
+    }
+}
+
+/// Work that is still there after its term, as a [`Watchdog`] saw it.
+pub struct Overdue {
+    namespace: Arc<str>,
+    name: Arc<str>,
+    fence: FenceToken,
+    late: Duration,
+    shared: Arc<Shared>,
+}
+
+impl Overdue {
+    /// The Lease's namespace.
+    #[must_use]
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The Lease's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The term whose work it is.
+    #[must_use]
+    pub fn fence(&self) -> &FenceToken {
+        &self.fence
+    }
+
+    /// How long after the deadline, which is the end of the term and the grace, the watchdog saw it: long after a suspend.
+    #[must_use]
+    pub fn late(&self) -> Duration {
+        self.late
+    }
+
+    /// Whether the work goes on, as of now: it may have ended since.
+    #[must_use]
+    pub fn is_working(&self) -> bool {
+        self.shared.state().is_working(&self.fence)
+    }
+}
+
+impl fmt::Display for Overdue {
+    /// Allocates nothing.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the work of term {}/{} of lease {}/{} is still there {} ms after its deadline",
+            self.fence.uid.escape_debug(),
+            self.fence.resource_version.escape_debug(),
+            self.namespace,
+            self.name,
+            self.late.as_millis()
+        )
+    }
+}
+
+impl fmt::Debug for Overdue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Overdue")
+            .field("namespace", &self.namespace)
+            .field("name", &self.name)
+            .field("fence", &self.fence)
+            .field("late", &self.late)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What the thread and those whom it watches share. The timer always stands where the state says, because both change under one lock.
+#[derive(Debug)]
+struct Shared {
+    state: Mutex<State>,
+    timer: Box<dyn Timer>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn due(&self, now: Moment) -> Due {
+        let mut state = self.state();
+        let due = state.due(now);
+        if let Due::Wait(wake) = due {
+            self.timer.set(wake);
+        }
+        due
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        let mut state = self.state();
+        let before = state.wake();
+        change(&mut state);
+        let wake = state.wake();
+        if wake != before {
+            self.timer.set(wake);
+        }
+    }
+}
+
+/// A watchdog's thread, which ends when the elector and the work of its terms are gone.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    shared: Arc<Shared>,
+    grace: Duration,
+}
+
+impl Watch {
+    /// Starts the thread.
+    pub(crate) fn start(watchdog: Watchdog, config: &Config) -> Result<Arc<Self>, WatchdogError> {
+        let grace = grace(watchdog.grace, config).map_err(WatchdogError::Config)?;
+        let timer = timer::timer().map_err(WatchdogError::Timer)?;
+        let shared = Arc::new(Shared { state: Mutex::default(), timer });
+        let (watched, act) = (Arc::clone(&shared), watchdog.act);
+        let (namespace, name) = (Arc::from(config.namespace()), Arc::from(config.name()));
+        // Linux shows 15 bytes of a thread's name.
+        std::thread::Builder::new()
+            .name("lease-watchdog".to_owned())
+            .spawn(move || watch(&watched, &act, &namespace, &name))
+            .map_err(WatchdogError::Thread)?;
+        Ok(Arc::new(Self { shared, grace }))
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.shared.change(State::end);
+    }
+}
+
+fn grace(asked: Option<Duration>, config: &Config) -> Result<Duration, ConfigError> {
+    let margin = config.stop_margin();
+    match asked {
+        None => Ok(margin / 2),
+        Some(grace) if grace <= margin => Ok(grace),
+        Some(grace) => Err(ConfigError {
+            field: "grace",
+            value: format!("{grace:?}"),
+            bound: format!("at most stop_margin {margin:?}: after it another may be at work"),
+            remedy: "shorten it, or use a longer stop_margin",
+        }),
+    }
+}
+
+/// The thread.
+fn watch(shared: &Arc<Shared>, act: &Act, namespace: &Arc<str>, name: &Arc<str>) {
+    loop {
+        match shared.due(BootClock.now()) {
+            Due::Wait(_) => shared.timer.wait(),
+            Due::End => return,
+            Due::Fire { fence, late } => {
+                let (namespace, name) = (Arc::clone(namespace), Arc::clone(name));
+                let overdue = Overdue { namespace, name, fence, late, shared: Arc::clone(shared) };
+                match act {
+                    Act::Abort => last_words::abort(&overdue),
+                    Act::Call(call) => {
+                        if catch_unwind(AssertUnwindSafe(|| call(&overdue))).is_err() {
+                            last_words::abort(&overdue);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The watch over one term; over nothing where there is no watchdog.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TermWatch(Option<(Arc<Watch>, Arc<dyn Clock>)>);
+
+impl TermWatch {
+    /// A term begins, and is good until `until` by this clock.
+    pub(crate) fn begin(
+        watch: Option<&Arc<Watch>>,
+        clock: &Arc<dyn Clock>,
+        fence: &FenceToken,
+        until: Moment,
+    ) -> Self {
+        let term = Self(watch.map(|watch| (Arc::clone(watch), Arc::clone(clock))));
+        term.change(until, |state, deadline| state.begin(fence.clone(), deadline));
+        term
+    }
+
+    pub(crate) fn extend(&self, until: Moment) {
+        self.change(until, State::extend);
+    }
+
+    /// The term was over from this moment on.
+    pub(crate) fn ended(&self, at: Moment) {
+        self.change(at, State::shorten);
+    }
+
+    /// The work begins; it ends when what this returns is dropped.
+    pub(crate) fn work_begins(&self) -> Working {
+        let watch = self.0.as_ref().map(|(watch, _)| Arc::clone(watch));
+        if let Some(watch) = &watch {
+            watch.shared.change(State::work_begins);
+        }
+        Working(watch)
+    }
+
+    fn change(&self, until: Moment, change: impl FnOnce(&mut State, Moment)) {
+        if let Some((watch, clock)) = &self.0 {
+            let deadline = clock.boot_moment(until).after(watch.grace);
+            watch.shared.change(|state| change(state, deadline));
+        }
+    }
+}
+
+/// Lives as long as the work does.
+pub(crate) struct Working(Option<Arc<Watch>>);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        if let Some(watch) = &self.0 {
+            watch.shared.change(State::work_ended);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! The line before an abort. It must never be what keeps the process from ending: another thread may hold the lock of stderr for ever, its reader may
+//! have stopped, and so may the allocator. So: no lock, no allocation, and not a byte into a pipe that is full.
+
+use std::fmt;
+use std::io::Write as _;
+use std::os::fd::AsFd;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::Overdue;
+
+/// As long as it may be to enter a pipe in one piece on every system.
+const LONGEST: usize = 512;
+
+/// Says why the process ends, if somebody listens, and ends it.
+pub(super) fn abort(overdue: &Overdue) -> ! {
+    let mut buffer = [0; LONGEST];
+    let line = line(&mut buffer, overdue);
+    write_if_it_fits(rustix::stdio::stderr(), line);
+    std::process::abort()
+}
+
+/// The line, cut to the buffer, always with its end.
+fn line<'a>(buffer: &'a mut [u8; LONGEST], overdue: &dyn fmt::Display) -> &'a [u8] {
+    let mut free = &mut buffer[..LONGEST - 1];
+    // An error says only that the rest did not fit.
+    let _ = write!(free, "lease-election: {overdue}: the watchdog aborts the process");
+    let length = LONGEST - 1 - free.len();
+    buffer[length] = b'\n';
+    &buffer[..=length]
+}
+
+fn write_if_it_fits(out: impl AsFd, line: &[u8]) {
+    let mut polled = [PollFd::new(&out, PollFlags::OUT)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    if poll(&mut polled, Some(&at_once)).is_ok() && polled[0].revents().contains(PollFlags::OUT) {
+        let _ = rustix::io::write(&out, line);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_cut_and_ends() {
+        let mut buffer = [0; LONGEST];
+        let text = String::from_utf8(line(&mut buffer, &"why").to_vec()).unwrap();
+        assert_eq!(text, "lease-election: why: the watchdog aborts the process\n");
+        let cut = line(&mut buffer, &"x".repeat(10_000));
+        assert_eq!((cut.len(), cut.last()), (LONGEST, Some(&b'\n')));
+    }
+}

@@ -1,0 +1,178 @@
+//! What a watchdog watches: one term, until when its work may go on, and whether it does. Plain data in, plain data out: no clock, no thread.
+
+use std::time::Duration;
+
+use crate::clock::Moment;
+use crate::version::FenceToken;
+
+/// The term that is watched.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Watched {
+    fence: FenceToken,
+    /// From then on the work must have ended.
+    deadline: Moment,
+    is_working: bool,
+    has_fired: bool,
+}
+
+/// What the thread does next.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Due {
+    /// Wait for this moment, or for news if there is none.
+    Wait(Option<Moment>),
+    /// The work of this term is late by so much.
+    Fire { fence: FenceToken, late: Duration },
+    /// Nobody is left to watch.
+    End,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    watched: Option<Watched>,
+    has_ended: bool,
+}
+
+impl State {
+    /// A term begins; its work has not.
+    pub(crate) fn begin(&mut self, fence: FenceToken, deadline: Moment) {
+        self.watched = Some(Watched { fence, deadline, is_working: false, has_fired: false });
+    }
+
+    /// The term was renewed. Never shortens it, and comes too late once the watchdog has acted.
+    pub(crate) fn extend(&mut self, deadline: Moment) {
+        if let Some(watched) = &mut self.watched {
+            watched.deadline = watched.deadline.max(deadline);
+        }
+    }
+
+    /// The term has ended before its time.
+    pub(crate) fn shorten(&mut self, deadline: Moment) {
+        if let Some(watched) = &mut self.watched {
+            watched.deadline = watched.deadline.min(deadline);
+        }
+    }
+
+    pub(crate) fn work_begins(&mut self) {
+        if let Some(watched) = &mut self.watched {
+            watched.is_working = true;
+        }
+    }
+
+    /// The work of the term has ended, and with it all there was to watch.
+    pub(crate) fn work_ended(&mut self) {
+        self.watched = None;
+    }
+
+    /// Whether the work of this term goes on.
+    pub(crate) fn is_working(&self, fence: &FenceToken) -> bool {
+        self.watched.as_ref().is_some_and(|watched| watched.is_working && watched.fence == *fence)
+    }
+
+    pub(crate) fn end(&mut self) {
+        self.has_ended = true;
+    }
+
+    /// When the thread is to look again.
+    pub(crate) fn wake(&self) -> Option<Moment> {
+        if self.has_ended {
+            return Some(Moment::from_origin(Duration::ZERO));
+        }
+        self.watched
+            .as_ref()
+            .filter(|watched| watched.is_working && !watched.has_fired)
+            .map(|watched| watched.deadline)
+    }
+
+    /// What is to be done now. Fires once for a term.
+    pub(crate) fn due(&mut self, now: Moment) -> Due {
+        if self.has_ended {
+            return Due::End;
+        }
+        match &mut self.watched {
+            Some(watched) if watched.is_working && !watched.has_fired && now >= watched.deadline => {
+                watched.has_fired = true;
+                Due::Fire { fence: watched.fence.clone(), late: now.since(watched.deadline) }
+            }
+            _ => Due::Wait(self.wake()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: u64) -> Moment {
+        Moment::from_origin(Duration::from_secs(seconds))
+    }
+
+    fn fence(revision: &str) -> FenceToken {
+        FenceToken { uid: "u".into(), resource_version: revision.into(), transitions: 0 }
+    }
+
+    fn working_until(seconds: u64) -> State {
+        let mut state = State::default();
+        state.begin(fence("1"), at(seconds));
+        state.work_begins();
+        state
+    }
+
+    #[test]
+    fn it_fires_at_the_deadline_and_not_before_and_once() {
+        let mut state = working_until(10);
+        assert_eq!(state.due(at(10).before(Duration::from_nanos(1))), Due::Wait(Some(at(10))));
+        assert_eq!(state.due(at(10)), Due::Fire { fence: fence("1"), late: Duration::ZERO });
+        assert_eq!(state.due(at(11)), Due::Wait(None));
+        assert!(state.is_working(&fence("1")));
+    }
+
+    #[test]
+    fn a_renewal_moves_the_deadline_out_and_an_older_one_does_not_move_it_back() {
+        let mut state = working_until(10);
+        state.extend(at(12));
+        state.extend(at(11));
+        assert_eq!(state.due(at(11)), Due::Wait(Some(at(12))));
+    }
+
+    #[test]
+    fn a_loss_moves_it_in_and_never_out() {
+        let mut state = working_until(10);
+        state.shorten(at(4));
+        state.shorten(at(6));
+        assert_eq!(state.wake(), Some(at(4)));
+    }
+
+    #[test]
+    fn without_work_there_is_nothing_to_watch() {
+        let mut state = State::default();
+        assert_eq!(state.due(at(100)), Due::Wait(None));
+        state.begin(fence("1"), at(10));
+        assert_eq!(state.due(at(100)), Due::Wait(None), "its work was never begun");
+        state.work_begins();
+        state.work_ended();
+        assert_eq!(state.due(at(100)), Due::Wait(None));
+        assert!(!state.is_working(&fence("1")));
+    }
+
+    #[test]
+    fn each_term_is_watched_anew() {
+        let mut state = working_until(10);
+        assert!(matches!(state.due(at(20)), Due::Fire { .. }));
+        state.work_ended();
+        state.begin(fence("2"), at(30));
+        state.work_begins();
+        assert!(!state.is_working(&fence("1")));
+        assert_eq!(state.due(at(20)), Due::Wait(Some(at(30))));
+        // As after a suspend: no timer has run, the clock has.
+        let late = Duration::from_secs(3600);
+        assert_eq!(state.due(at(30).after(late)), Due::Fire { fence: fence("2"), late });
+    }
+
+    #[test]
+    fn the_end_is_due_at_once() {
+        let mut state = working_until(10);
+        state.end();
+        assert_eq!(state.wake(), Some(at(0)));
+        assert_eq!(state.due(at(0)), Due::End);
+    }
+}
