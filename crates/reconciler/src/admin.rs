@@ -29,7 +29,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 ///
 /// | path | answers 200 |
 /// | --- | --- |
-/// | `/metrics` | always, with the names of client-go and controller-runtime |
+/// | `/metrics` | always, with the names of client-go and controller-runtime, and all that lease-election tells of an election |
 /// | `/livez` | unless the election is stuck: this process holds the lease and does not come to renew it |
 /// | `/readyz` | when every cache is complete and every [check](Self::readiness) of yours passes; standbys are ready too |
 ///
@@ -94,7 +94,8 @@ impl AdminServer {
         Ok(Self { listener, address, registry: Registry::default(), checks: Vec::new() })
     }
 
-    /// Metrics of yours, to be served with the manager's.
+    /// Metrics of yours, to be served with the manager's. Those of its election are among the latter: lease-election's
+    /// `ElectionMetrics`, with the name of the Lease.
     #[must_use]
     pub fn registry(mut self, registry: Registry) -> Self {
         self.registry = registry;
@@ -124,6 +125,10 @@ impl AdminServer {
     /// Serves until what it returns is dropped.
     pub(crate) fn start(mut self, view: &View) -> Result<Serving, AdminError> {
         self.registry.register_collector(Box::new(ManagerCollector::new(view.clone())));
+        #[cfg(feature = "election")]
+        if let Some(elector) = &view.elector {
+            lease_election::prometheus::ElectionMetrics::register(&mut self.registry).watch(elector);
+        }
         let shared = Arc::new(Shared { registry: self.registry, checks: self.checks, view: view.clone() });
         let router = Router::new()
             .route("/metrics", get(metrics))

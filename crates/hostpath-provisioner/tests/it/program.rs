@@ -198,6 +198,18 @@ async fn a_whole_life_over_a_socket() {
     until("it is counted", async || get(&address, "/metrics").await.contains(counted)).await;
     let metrics = get(&address, "/metrics").await;
     assert!(metrics.contains("workqueue_depth"));
+    // The election's, each once: of this process's one elector, which leads.
+    let election = [
+        "leader_election_master_status{name=\"hostpath-provisioner\"} 1",
+        "leader_election_slowpath_total{name=\"hostpath-provisioner\"}",
+        "leader_election_term_remaining_seconds{name=\"hostpath-provisioner\"}",
+        "leader_election_renew_duration_seconds_count{name=\"hostpath-provisioner\"}",
+        "leader_election_terms_total{name=\"hostpath-provisioner\"} 1",
+        "leader_election_losses_total{reason=\"expired\",name=\"hostpath-provisioner\"} 0",
+    ];
+    for series in election {
+        assert_eq!(metrics.matches(series).count(), 1, "{series}\n{metrics}");
+    }
     let told = include_str!("../../../../docs/operating.md");
     for name in metrics.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()) {
         assert!(told.contains(&format!("`{name}")), "docs/operating.md does not tell what {name} is");

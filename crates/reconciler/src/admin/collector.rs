@@ -1,5 +1,6 @@
 //! A manager's metrics, read when they are asked for. Names, labels and buckets are client-go's and
-//! controller-runtime's; those that begin with `reconciler_` are ours. Labels come from the program alone.
+//! controller-runtime's; those that begin with `reconciler_` are ours. Labels come from the program alone. Not those of the
+//! election, which lease-election has.
 
 use std::fmt::Error;
 use std::sync::Arc;
@@ -104,8 +105,7 @@ impl Collector for ManagerCollector {
         let mut families = Families(&mut encoder);
         self.queues(&mut families)?;
         self.controllers(&mut families)?;
-        self.watches(&mut families)?;
-        self.election(&mut families)
+        self.watches(&mut families)
     }
 }
 
@@ -273,26 +273,5 @@ impl ManagerCollector {
             "Objects that did not decode",
             count(|status| status.undecodable),
         )
-    }
-
-    #[cfg(feature = "election")]
-    fn election(&self, families: &mut Families<'_, '_>) -> Result<(), Error> {
-        let Some(elector) = &self.view.elector else { return Ok(()) };
-        let label = || vec![("name", elector.config().name())];
-        families.gauges(
-            "leader_election_master_status",
-            "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master",
-            [(label(), f64::from(u8::from(elector.is_leader())))],
-        )?;
-        families.counters(
-            "leader_election_slowpath",
-            "Total number of slow path exercised in renewing leader leases",
-            [(label(), elector.stats().slow_path)],
-        )
-    }
-
-    #[cfg(not(feature = "election"))]
-    fn election(&self, _families: &mut Families<'_, '_>) -> Result<(), Error> {
-        Ok(())
     }
 }
