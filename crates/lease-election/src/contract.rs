@@ -77,6 +77,7 @@ pub async fn check(make: impl AsyncFn() -> Place) {
     of_two_writers_one_succeeds(make().await).await;
     versions_rise(make().await).await;
     what_is_deleted_is_gone(make().await).await;
+    versions_rise_over_deletions(make().await).await;
     a_dropped_call_does_no_harm(make().await).await;
     if can_watch(make().await).await {
         a_watch_tells_the_state_and_the_changes(make().await).await;
@@ -226,6 +227,22 @@ async fn what_is_deleted_is_gone(place: Place) {
     assert!(is_later(&again.version, &made.version), "{rule}: {:?}, then {:?}", made.version, again.version);
     assert_eq!(place.one.update(&made.version, &record("a", 3)).await, Err(StoreError::Conflict), "{rule}");
     assert_eq!(place.one.get().await, Ok(Some(again)), "{rule}: and is not overwritten");
+}
+
+async fn versions_rise_over_deletions(place: Place) {
+    let rule = "versions rise over deletions";
+    let mut last: Option<Version> = None;
+    // Ever fewer writes to each object: a store that counts by the object falls behind itself.
+    for writes in [9, 5, 3, 1] {
+        let mut lease = must(rule, place.one.create(&record("a", 1)).await);
+        let is_next = last.as_ref().is_none_or(|last| is_later(&lease.version, last));
+        assert!(is_next, "{rule}: {last:?}, then {:?}", lease.version);
+        for write in 2..2 + writes {
+            lease = must(rule, place.one.update(&lease.version, &record("a", write)).await);
+        }
+        last = Some(lease.version);
+        (place.delete)().await;
+    }
 }
 
 async fn a_dropped_call_does_no_harm(place: Place) {

@@ -10,7 +10,7 @@ use crate::planted::planted;
 pub struct Version {
     /// `metadata.uid`: which object, if one of this name was deleted and made again.
     pub uid: String,
-    /// `metadata.resourceVersion`.
+    /// `metadata.resourceVersion`: a decimal number, greater than that of every write before it in the whole store, whatever object that was to.
     pub resource_version: String,
 }
 

@@ -87,6 +87,91 @@ impl lease_election::LeaseStore for Careless {
     }
 }
 
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "versions rise: ")]
+async fn a_store_whose_numbers_fall_is_found_out() {
+    check_numbers(|_, writes| 1000 - writes).await;
+}
+
+#[tokio::test(start_paused = true)]
+#[should_panic(expected = "versions rise over deletions: ")]
+async fn a_store_that_counts_by_the_object_is_found_out() {
+    check_numbers(|objects, writes| objects + writes).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_counts_all_writes_passes() {
+    check_numbers(|objects, writes| 1000 * objects + writes).await;
+}
+
+async fn check_numbers(number: fn(u64, u64) -> u64) {
+    check(async || {
+        let store = MemoryLeaseStore::new();
+        let (one, operator) = (Numbering::new(store.clone(), number), store);
+        Place::new(one.clone(), one, move || {
+            operator.delete();
+            Box::pin(async {})
+        })
+    })
+    .await;
+}
+
+/// A store without a watch that hands out numbers of its own: by how many objects there were, and how often this one was written.
+#[derive(Clone)]
+struct Numbering {
+    inner: MemoryLeaseStore,
+    number: fn(u64, u64) -> u64,
+    written: std::sync::Arc<std::sync::Mutex<(u64, u64)>>,
+}
+
+impl Numbering {
+    fn new(inner: MemoryLeaseStore, number: fn(u64, u64) -> u64) -> Self {
+        Self { inner, number, written: std::sync::Arc::default() }
+    }
+
+    fn numbered(&self, mut lease: lease_election::StoredLease) -> lease_election::StoredLease {
+        let (objects, writes) = *self.written.lock().unwrap();
+        lease.version.resource_version = (self.number)(objects, writes).to_string();
+        lease
+    }
+}
+
+#[async_trait::async_trait]
+impl lease_election::LeaseStore for Numbering {
+    async fn get(&self) -> Result<Option<lease_election::StoredLease>, lease_election::StoreError> {
+        Ok(self.inner.lease().map(|lease| self.numbered(lease)))
+    }
+    async fn create(
+        &self,
+        record: &lease_election::Record,
+    ) -> Result<lease_election::StoredLease, lease_election::StoreError> {
+        let made = self.inner.create(record).await?;
+        let mut written = self.written.lock().unwrap();
+        *written = (written.0 + 1, 0);
+        drop(written);
+        Ok(self.numbered(made))
+    }
+    async fn update(
+        &self,
+        version: &lease_election::Version,
+        record: &lease_election::Record,
+    ) -> Result<lease_election::StoredLease, lease_election::StoreError> {
+        let now = self.inner.lease().ok_or(lease_election::StoreError::NotFound)?;
+        if self.numbered(now.clone()).version != *version {
+            return Err(lease_election::StoreError::Conflict);
+        }
+        let changed = self.inner.update(&now.version, record).await?;
+        self.written.lock().unwrap().1 += 1;
+        Ok(self.numbered(changed))
+    }
+    async fn watch(
+        &self,
+        _: Option<&lease_election::Version>,
+    ) -> Result<lease_election::LeaseEvents, lease_election::StoreError> {
+        Err(lease_election::StoreError::unknown("it cannot watch"))
+    }
+}
+
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod on_a_server {
     //! The stores of an API server.
