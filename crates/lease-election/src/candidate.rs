@@ -17,6 +17,7 @@ use crate::store::LeaseEvent;
 use crate::version::{FenceToken, Version, compare_resource_versions};
 
 mod knowledge;
+mod vacancy;
 #[cfg(test)]
 pub(crate) mod outlook;
 
@@ -119,6 +120,10 @@ pub(crate) struct Candidate {
     another_made_it: bool,
     /// Writes that may or may not have been applied, oldest first.
     pending: Vec<Write>,
+    /// Has seen nothing of the Lease yet.
+    is_cold: bool,
+    /// What the application's assumptions say of the Lease, if it makes any.
+    vacancy: Option<vacancy::Vacancy>,
     must_read: bool,
     read_not_before: Moment,
     write_not_before: Moment,
@@ -151,6 +156,8 @@ impl Candidate {
             gone: None,
             another_made_it: false,
             pending: Vec::new(),
+            is_cold: true,
+            vacancy: None,
             must_read: false,
             read_not_before: ORIGIN,
             write_not_before: ORIGIN,
@@ -215,7 +222,7 @@ impl Candidate {
                 let free = match decide(&self.observation, &self.config, now) {
                     Step::Read => return at(self.read_not_before, now, Action::Read),
                     Step::Create | Step::TakeOver => now,
-                    Step::WaitUntil(moment) => moment,
+                    Step::WaitUntil(moment) => self.vacant_from().map_or(moment, |vacant| vacant.min(moment)),
                 };
                 let acquire = free.max(self.write_not_before);
                 if now >= acquire {

@@ -1,9 +1,13 @@
 //! Config: names and durations of one election, checked once. Whoever holds a `Config` holds one that is safe to run.
 
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::time::Duration;
 
 use crate::error::{ConfigError, shown};
+
+mod random;
+mod warnings;
+pub(crate) use random::random;
+pub use warnings::ConfigWarning;
 
 /// The longest lease an elector asks for, and the least cap on what it grants to others: 10 minutes.
 ///
@@ -28,6 +32,7 @@ pub struct Config {
     foreign_lease_cap: Duration,
     release_on_stop: bool,
     wait_after_deletion: bool,
+    wall_clock_bound: Option<Duration>,
 }
 
 impl Config {
@@ -47,6 +52,7 @@ impl Config {
             foreign_lease_cap: MAX_LEASE,
             release_on_stop: true,
             wait_after_deletion: true,
+            wall_clock_bound: None,
         }
     }
 
@@ -104,6 +110,14 @@ impl Config {
     pub fn wait_after_deletion(&self) -> bool {
         self.wait_after_deletion
     }
+    /// How far the wall clocks of candidates may be apart, if that is trusted: see [`ConfigBuilder::trust_wall_clocks_within`].
+    pub fn wall_clock_bound(&self) -> Option<Duration> {
+        self.wall_clock_bound
+    }
+    /// What may be used, and is seldom meant. [`ConfigBuilder::build`] logs each of them.
+    pub fn warnings(&self) -> Vec<ConfigWarning> {
+        warnings::of(self)
+    }
     /// How many renewals that time out one after the other a term survives.
     pub fn attempts_per_hold(&self) -> u32 {
         attempts(self.hold, self.renew_interval, self.request_timeout)
@@ -131,6 +145,7 @@ pub struct ConfigBuilder {
     foreign_lease_cap: Duration,
     release_on_stop: bool,
     wait_after_deletion: bool,
+    wall_clock_bound: Option<Duration>,
 }
 
 impl ConfigBuilder {
@@ -210,6 +225,22 @@ impl ConfigBuilder {
         self
     }
 
+    /// A cold start without the wait, on one more assumption: **at every moment the wall clock of each candidate is within half of `bound` of the true time**,
+    /// so that no two differ by more than `bound`. Off unless called. 10 ms to [`MAX_LEASE`]; some seconds are a good value where NTP runs and is watched.
+    ///
+    /// A candidate that starts and finds a Lease watches it for a whole lease, because nobody else's clock is trusted; after all replicas were restarted that
+    /// is an outage of one lease. With this it judges the *first* Lease that it sees by its `renewTime`: at `renewTime`, the record's duration and `bound`,
+    /// by its own wall clock, it may be taken, and if that is over, at once. All that it sees later is judged as ever. The write is
+    /// conditional on what was read, so that a holder that renewed meanwhile keeps its lease.
+    ///
+    /// **Where the assumption is broken a healthy leader can be robbed**, and two work at once until the old one notices: at its next renewal, or, cut off, at
+    /// the end of its hold. A clock that was not set yet after a boot, a stopped NTP client, a step of the clock by hand are such cases. All holders must write their wall clock's time
+    /// into `renewTime`, as client-go does. Renewals more often than once a second let it run ahead, which only makes others wait longer.
+    pub fn trust_wall_clocks_within(mut self, bound: Duration) -> Self {
+        self.wall_clock_bound = Some(bound);
+        self
+    }
+
     /// Short terms for fast fail-over: 5 s leases, renewals each second, 0.9 s for a request and 1 s to stop.
     ///
     /// For three candidates this costs about as many requests as client-go's defaults do.
@@ -267,13 +298,10 @@ impl ConfigBuilder {
             foreign_lease_cap: self.foreign_lease_cap,
             release_on_stop: self.release_on_stop,
             wait_after_deletion: self.wait_after_deletion,
+            wall_clock_bound: self.wall_clock_bound,
         };
-        if config.attempts_per_hold() < 3 {
-            tracing::warn!(
-                attempts = config.attempts_per_hold(),
-                hold = ?hold,
-                "fewer than three timed-out renewals fit into the hold: a short outage of the API server ends the term"
-            );
+        for warning in config.warnings() {
+            tracing::warn!(lease = config.name(), "{warning}");
         }
         Ok(config)
     }
@@ -322,6 +350,15 @@ impl ConfigBuilder {
                 self.takeover_jitter,
                 format!("at most lease_duration {:?}", self.lease_duration),
                 "use some hundred milliseconds",
+            ));
+        }
+        let bounds = least..=MAX_LEASE;
+        if let Some(bound) = self.wall_clock_bound.filter(|bound| !bounds.contains(bound)) {
+            return Err(range(
+                "trust_wall_clocks_within",
+                bound,
+                format!("from {least:?}, since no two clocks show the same, to {MAX_LEASE:?}"),
+                "use what the clocks of your nodes are known to keep, or leave it out",
             ));
         }
         if self.foreign_lease_cap < MAX_LEASE {
@@ -400,11 +437,6 @@ fn default_identity() -> String {
         .take(200)
         .collect();
     format!("{host}_{:016x}", random())
-}
-
-/// 64 bits that the operating system has drawn: no two processes have the same, not even on machines that are copies of one.
-pub(crate) fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
 }
 
 #[cfg(test)]

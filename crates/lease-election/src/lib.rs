@@ -37,7 +37,7 @@ mod error;
 
 pub use announcement::{Announced, Announcement};
 pub use clock::{BootClock, Clock, Moment, Sleep, TokioClock};
-pub use config::{Config, ConfigBuilder, MAX_LEASE};
+pub use config::{Config, ConfigBuilder, ConfigWarning, MAX_LEASE};
 pub use decide::{Step, decide};
 pub use elector::{LeaderElector, Outcome, StopHandle};
 pub use error::{ConfigError, StoreError};

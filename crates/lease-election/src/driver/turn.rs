@@ -106,6 +106,7 @@ pub(super) async fn turn(
                 }
                 FeedNews::Event(event) => {
                     let news = candidate.heard(shared.clock.now(), event);
+                    start_cold(shared, candidate);
                     note_leader(shared, candidate);
                     news
                 }
@@ -194,8 +195,17 @@ pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Rep
         Reply::Read(read, answer) => candidate.read(now, read, answer),
         Reply::Written(write, answer) => candidate.wrote(now, &write, answer),
     };
+    start_cold(shared, candidate);
     note_leader(shared, candidate);
     news
+}
+
+fn start_cold(shared: &Shared, candidate: &mut Candidate) {
+    if shared.config.wall_clock_bound().is_some() {
+        // In this order: a suspend between the two makes it wait longer.
+        let wall = shared.clock.wall();
+        candidate.start_cold(wall, shared.clock.now());
+    }
 }
 
 /// Tells observers who holds the lease, if that changed.

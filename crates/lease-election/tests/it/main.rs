@@ -2,6 +2,7 @@
 
 mod altered;
 mod cluster;
+mod cold_start;
 mod handover;
 #[cfg(feature = "prometheus")]
 mod metrics;

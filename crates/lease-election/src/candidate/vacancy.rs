@@ -1,0 +1,93 @@
+//! Vacancy: a Lease whose holder is taken to be gone before its lease has run out here, by an assumption that the application made:
+//! by the wall clock, once, for the first Lease that a candidate sees. Opt-in.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Candidate;
+use crate::clock::Moment;
+use crate::observation::Observation;
+use crate::record::Record;
+use crate::version::Version;
+
+/// A version of the Lease whose holder is taken to be gone, and from when on.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Vacancy {
+    version: Version,
+    from: Moment,
+}
+
+impl Candidate {
+    /// After news: judges the first Lease that this candidate sees by the wall clock, if it is configured to. `wall` must have been read
+    /// before `now`: whatever lies between the two then makes it wait longer.
+    pub(crate) fn start_cold(&mut self, wall: Timestamp, now: Moment) {
+        if !self.is_cold || self.observation == Observation::Unknown {
+            return;
+        }
+        self.is_cold = false;
+        let Some(bound) = self.config.wall_clock_bound() else { return };
+        if let Observation::Present { lease, mine: false, jitter, .. } = &self.observation {
+            let patience =
+                lease.record.patience(self.config.lease_duration(), self.config.foreign_lease_cap());
+            if let Some(left) = left_by_wall(&lease.record, patience, bound, wall) {
+                let from = now.after(left).after(*jitter);
+                self.vacancy = Some(Vacancy { version: lease.version.clone(), from });
+            }
+        }
+    }
+
+    /// From when on the known Lease is taken to be vacant.
+    pub(super) fn vacant_from(&self) -> Option<Moment> {
+        let vacancy = self.vacancy.as_ref()?;
+        (self.observation.version() == Some(&vacancy.version)).then_some(vacancy.from)
+    }
+}
+
+/// How long a record still holds by a wall clock that differs from that of its writer by no more than `bound`.
+fn left_by_wall(record: &Record, patience: Duration, bound: Duration, wall: Timestamp) -> Option<Duration> {
+    let renewed = record.renew_time?;
+    // A store that keeps whole seconds has cut off up to one.
+    let cut = Duration::from_secs(u64::from(renewed.subsec_nanosecond() == 0));
+    let holds = SignedDuration::try_from(patience.saturating_add(bound).saturating_add(cut)).ok()?;
+    let ends = renewed.checked_add(holds).ok()?;
+    Some(Duration::try_from(ends.duration_since(wall)).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BOUND: Duration = Duration::from_millis(500);
+    const LEASE: Duration = Duration::from_secs(5);
+
+    fn left(renewed: &str, wall: &str) -> Option<Duration> {
+        let record = Record { renew_time: renewed.parse().ok(), ..Record::default() };
+        left_by_wall(&record, LEASE, BOUND, wall.parse().unwrap())
+    }
+
+    #[test]
+    fn a_record_holds_for_its_duration_and_the_bound() {
+        let renewed = "2026-01-01T00:00:00.25Z";
+        assert_eq!(left(renewed, "2026-01-01T00:00:00.25Z"), Some(LEASE + BOUND));
+        assert_eq!(left(renewed, "2026-01-01T00:00:05.749999999Z"), Some(Duration::from_nanos(1)));
+        assert_eq!(left(renewed, "2026-01-01T00:00:05.75Z"), Some(Duration::ZERO));
+        assert_eq!(left(renewed, "2027-01-01T00:00:00Z"), Some(Duration::ZERO));
+        // A time that lies ahead is waited for, and the ordinary wait comes first.
+        assert!(left(renewed, "2025-01-01T00:00:00Z") > Some(Duration::from_secs(1_000_000)));
+    }
+
+    #[test]
+    fn whole_seconds_may_have_been_cut() {
+        let whole = left("2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z");
+        assert_eq!(whole, Some(LEASE + BOUND + Duration::from_secs(1)));
+    }
+
+    #[test]
+    fn without_a_time_nothing_is_known() {
+        assert_eq!(left("never", "2026-01-01T00:00:00Z"), None);
+        let record = Record { renew_time: Some(Timestamp::MAX), ..Record::default() };
+        assert_eq!(left_by_wall(&record, LEASE, BOUND, Timestamp::UNIX_EPOCH), None);
+        assert_eq!(left_by_wall(&record, Duration::MAX, BOUND, Timestamp::MAX), None);
+    }
+}
