@@ -22,7 +22,7 @@ use crate::workspace::Workspace;
 /// The crates whose schedules are played. Each takes part with those test targets that it has.
 const CRATES: [&str; 5] = ["wq-core", "wq-delay", "wq-ratelimit", "wq-priority", ELECTION];
 
-/// It has no schedules but those of its simulation, and takes part with planted bugs alone: without them its programs are built with the tests.
+/// It has no schedules but those of its simulation, and takes part with planted bugs alone: without them its programs are built by themselves, with all features.
 pub(crate) const ELECTION: &str = "lease-election";
 
 /// The test target that lists a crate's planted bugs; one without it has none.
@@ -69,6 +69,7 @@ pub(crate) fn programs(workspace: &Workspace, deadline: Deadline) -> Result<Verd
             Programs::build(workspace, platform, planted, deadline)?;
         }
     }
+    Programs::of_election(workspace, deadline)?;
     Ok(Verdict::Passed)
 }
 
@@ -134,16 +135,18 @@ impl Programs {
         Ok(Self(read(workspace, BufReader::new(file))?))
     }
 
-    /// The programs of these test targets as plain tests have them.
-    pub(crate) fn of_tests(workspace: &Workspace, targets: &[&str], deadline: Deadline) -> Result<Self> {
-        let built = workspace.target_dir().join("tests.json");
+    /// The model and the simulation of the election, whole, with its stores on a server.
+    pub(crate) fn of_election(workspace: &Workspace, deadline: Deadline) -> Result<Self> {
+        let folder = workspace.target_dir().join("schedules").join("machine");
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+        let built = folder.join("election.json");
         let file = File::create(&built).with_context(|| format!("cannot write {}", built.display()))?;
         let mut command = workspace.cargo(&["test", "--locked", "--quiet", "--no-run"]);
-        command.args(["--workspace", "--all-features", "--message-format", "json-render-diagnostics"]);
-        for target in targets {
-            command.args(["--test", target]);
-        }
-        command.stdout(Stdio::from(file));
+        command.args(["--package", ELECTION, "--all-features", "--test", "model", "--test", "simulation"]);
+        command
+            .args(["--profile", "schedules", "--message-format", "json-render-diagnostics", "--target-dir"])
+            .arg(&folder)
+            .stdout(Stdio::from(file));
         run(command, deadline)?;
         let file = File::open(&built).with_context(|| format!("cannot read {}", built.display()))?;
         Ok(Self(read(workspace, BufReader::new(file))?))

@@ -21,15 +21,22 @@ use backend::{Backend, Kind};
 use judge::{Dice, Seen, Trace, World};
 use node::{Node, Stage};
 
-/// Checks in a second, on top of those at each write and each new term.
+/// What befalls whom is drawn in steps of this length.
 const STEPS: u64 = 10;
 const STEP: Duration = Duration::from_millis(1000 / STEPS);
+/// From one trouble to the next, on average.
+const BETWEEN: u64 = 24 * STEPS;
+/// So many seeds are told of at a time.
+const PIECE: u64 = 1000;
 /// The last part of each run is fair, for the sake of progress.
 const FAIR: u64 = 25 * STEPS;
+/// When a process that was killed is taken away.
+const AFTER_DEATH: u64 = 10 * STEPS;
 const MS: Duration = Duration::from_millis(1);
 
 /// What every batch of some hundred runs must have seen, wherever the lease is.
-const EVERYWHERE: [&str; 10] = [
+const EVERYWHERE: [&str; 11] = [
+    "clock set",
     "process stands still",
     "process killed",
     "label",
@@ -103,7 +110,7 @@ async fn trouble(
     dice: &mut Dice,
 ) {
     let (world, backend) = (&stage.world, &stage.backend);
-    match dice.roll(2400) {
+    match dice.roll(11) {
         0..=3 => {
             world.lock().unwrap().saw("label");
             backend.touch().await;
@@ -128,7 +135,12 @@ async fn trouble(
             };
             backend.overwrite(record).await;
         }
-        7..=9 => {
+        7 => {
+            let n = dice.roll(running.len() as u64) as usize;
+            world.lock().unwrap().saw("clock set");
+            running[n].wall.set(dice.roll(20_000) as i64 - 10_000);
+        }
+        8..=10 => {
             let n = dice.roll(running.len() as u64);
             let next = stage.start(n, step, dice);
             let old = std::mem::replace(&mut running[n as usize], next);
@@ -154,10 +166,16 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
     let mut running: Vec<Node> = (0..nodes).map(|n| stage.start(n, 0, &mut dice)).collect();
     let mut buried: Vec<(u64, Node)> = Vec::new();
 
-    let (steps, mut next_change) = (seconds * STEPS, 0);
-    for step in 0..steps {
-        tokio::time::sleep(STEP).await;
-        let fair = step + FAIR > steps;
+    let (steps, fair_from) = (seconds * STEPS, (seconds * STEPS).saturating_sub(FAIR));
+    let (mut step, mut next_change, mut next_trouble, mut led) = (0, 1, 1 + dice.roll(2 * BETWEEN), 0);
+    while step < steps {
+        // To what happens next; from link to link the electors are judged by what they do themselves.
+        let stops = buried.iter().map(|(killed, _)| killed + AFTER_DEATH).filter(|stop| *stop > step).min();
+        let next = next_change.min(next_trouble).min(fair_from).min(stops.unwrap_or(steps));
+        let next = if step < fair_from { next.max(step + 1) } else { step + 1 };
+        tokio::time::sleep(STEP * (next - step) as u32).await;
+        step = next;
+        let fair = step >= fair_from;
         if step >= next_change && !fair {
             next_change = step + 4 + dice.roll(15 * STEPS);
             let (n, weather) = (dice.roll(nodes) as usize, dice.roll(5));
@@ -172,22 +190,25 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
                 backend.set_weather(&world, n as u64, &running[n].link, weather, &mut dice);
             }
         }
-        world.lock().unwrap().pass(seed, step);
-        if step + FAIR == steps + 1 {
+        world.lock().unwrap().check(seed);
+        if step == fair_from {
             for node in &running {
                 backend.set_weather(&world, node.number, &node.link, 0, &mut dice);
             }
         }
         // Its term is long over by then.
-        for (_, old) in buried.iter().filter(|(killed, _): &&(u64, Node)| killed + 10 * STEPS == step) {
+        for (_, old) in buried.iter().filter(|(killed, _): &&(u64, Node)| killed + AFTER_DEATH == step) {
             old.elector.stop_handle().stop();
         }
-        if !fair {
+        if step >= next_trouble && !fair {
+            next_trouble = step + 1 + dice.roll(2 * BETWEEN);
             trouble(&stage, &mut running, &mut buried, step, &mut dice).await;
+        }
+        if fair && world.lock().unwrap().somebody_leads() {
+            led = step;
         }
     }
     // A lease, its jitter, the slowest retry and the longest pause between two campaigns.
-    let led = world.lock().unwrap().led;
     assert!(
         led + 10 * STEPS >= steps,
         "seed {seed}: nobody leads in fair weather\n{}",
@@ -255,38 +276,47 @@ fn figure(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|number| number.parse().ok()).unwrap_or(usual)
 }
 
+/// The seeds from `ELECTION_FROM` on, a thousand after the other, so that a run that is cut short has said how far it came.
 #[expect(
     clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "figures of a long run, its rate among them"
 )]
 fn play(kind: Kind, seeds: u64, seconds: u64, matrix: &[&str]) {
-    let (next, began) = (AtomicU64::new(0), std::time::Instant::now());
-    let work = || {
-        let mut all = Seen::new();
-        loop {
-            let seed = next.fetch_add(1, Ordering::SeqCst);
-            if seed >= seeds {
-                return all;
+    let from = figure("ELECTION_FROM", 0);
+    let (began, mut all) = (std::time::Instant::now(), Seen::new());
+    for piece in (from..from + seeds).step_by(PIECE as usize) {
+        let to = (piece + PIECE).min(from + seeds);
+        let next = AtomicU64::new(piece);
+        let work = || {
+            let mut all = Seen::new();
+            loop {
+                let seed = next.fetch_add(1, Ordering::SeqCst);
+                if seed >= to {
+                    return all;
+                }
+                for (what, times) in run(kind, seed, seconds).1 {
+                    *all.entry(what).or_default() += times;
+                }
             }
-            for (what, times) in run(kind, seed, seconds).1 {
-                *all.entry(what).or_default() += times;
+        };
+        let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            for worker in workers {
+                let seen = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+                for (what, times) in seen {
+                    *all.entry(what).or_default() += times;
+                }
             }
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-    let mut all = Seen::new();
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        for worker in workers {
-            let seen = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            for (what, times) in seen {
-                *all.entry(what).or_default() += times;
-            }
-        }
-    });
-    let took = began.elapsed().as_secs_f64();
-    println!("election, {kind:?}: {seeds} seeds of {seconds} simulated seconds in {took:.1} s: {all:?}");
+        });
+        let took = began.elapsed().as_secs_f64();
+        println!(
+            "election, {kind:?}: seeds {from} to {} of {seconds} simulated seconds, {took:.1} s",
+            to - 1
+        );
+    }
+    println!("election, {kind:?}: {} simulated hours: {all:?}", seeds * seconds / 3600);
     for what in matrix.iter().chain(&EVERYWHERE) {
         let times = all.get(what).copied().unwrap_or(0);
         assert!(times > 0 && times * 15_000 >= seeds * seconds, "{what}: {times} times\n{all:?}");

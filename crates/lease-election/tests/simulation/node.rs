@@ -1,7 +1,7 @@
 //! A process: an elector with a clock of its own, a line to its store, and work. While it stands still nothing that concerns it goes on but the clock.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -22,6 +22,16 @@ use crate::judge::{Dice, Working, World};
 pub(crate) struct Still {
     origin: Instant,
     until: Arc<AtomicU64>,
+}
+
+/// By how many seconds a wall clock is set forward or back.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wall(Arc<AtomicI64>);
+
+impl Wall {
+    pub(crate) fn set(&self, seconds: i64) {
+        self.0.store(seconds, Ordering::SeqCst);
+    }
 }
 
 impl Still {
@@ -47,12 +57,13 @@ impl Still {
     }
 }
 
-/// A clock that runs fast or slow by some millionths, and whose wall clock is off by hours. While its process stands still it goes on, and
+/// A clock that runs fast or slow by some millionths, and whose wall clock is off by hours and is set now and then. While its process stands still it goes on, and
 /// its timers do not fire.
 #[derive(Clone, Debug)]
 struct Drifting {
     ppm: i64,
     still: Still,
+    wall: Wall,
 }
 
 impl Clock for Drifting {
@@ -61,7 +72,9 @@ impl Clock for Drifting {
         Moment::from_origin(Duration::from_nanos((nanos + nanos * i128::from(self.ppm) / 1_000_000) as u64))
     }
     fn wall(&self) -> Timestamp {
-        Timestamp::from_second(1_767_225_600 + self.ppm * 1000).unwrap()
+        let passed = i64::try_from(self.still.origin.elapsed().as_micros()).unwrap();
+        let seconds = 1_767_225_600 + self.ppm * 1000 + self.wall.0.load(Ordering::SeqCst);
+        Timestamp::from_microsecond(seconds * 1_000_000 + passed).unwrap()
     }
     fn sleep_until(&self, deadline: Moment) -> Sleep {
         let clock = self.clone();
@@ -86,8 +99,14 @@ struct Line {
 }
 
 impl Line {
+    /// An answer or an event came in: something may follow from what came in before.
+    fn look(&self) {
+        self.stage.world.lock().unwrap().check(self.stage.seed);
+    }
+
     fn note(&self, what: &str, record: &Record) {
         let mut world = self.stage.world.lock().unwrap();
+        world.check(self.stage.seed);
         let mark = record.write_id.as_deref().unwrap_or_default();
         world.trace.note(self.stage.start, format_args!("{} sends {what} {mark}", self.link));
         if record.is_free() {
@@ -100,8 +119,10 @@ impl Line {
 impl LeaseStore for Line {
     async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
         self.still.goes_on().await;
+        self.look();
         let answer = self.store.get().await;
         self.still.goes_on().await;
+        self.look();
         answer
     }
     async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
@@ -109,6 +130,7 @@ impl LeaseStore for Line {
         self.note("create", record);
         let answer = self.store.create(record).await;
         self.still.goes_on().await;
+        self.look();
         answer
     }
     async fn update(&self, version: &Version, record: &Record) -> Result<StoredLease, StoreError> {
@@ -116,16 +138,19 @@ impl LeaseStore for Line {
         self.note("update", record);
         let answer = self.store.update(version, record).await;
         self.still.goes_on().await;
+        self.look();
         answer
     }
     async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
         self.still.goes_on().await;
         let events = self.store.watch(from).await?;
-        let still = self.still.clone();
+        self.look();
+        let (still, stage) = (self.still.clone(), self.stage.clone());
         Ok(Box::pin(events.then(move |event| {
-            let still = still.clone();
+            let (still, stage) = (still.clone(), stage.clone());
             async move {
                 still.goes_on().await;
+                stage.world.lock().unwrap().check(stage.seed);
                 event
             }
         })))
@@ -138,6 +163,7 @@ pub(crate) struct Node {
     pub(crate) number: u64,
     pub(crate) link: String,
     pub(crate) still: Still,
+    pub(crate) wall: Wall,
     pub(crate) run: tokio::task::JoinHandle<()>,
 }
 
@@ -162,7 +188,8 @@ impl Stage {
             .unwrap();
         // Within the drift that the configuration allows for.
         let still = Still::new(self.start);
-        let clock = Drifting { ppm: dice.roll(1001) as i64 - 500, still: still.clone() };
+        let wall = Wall::default();
+        let clock = Drifting { ppm: dice.roll(1001) as i64 - 500, still: still.clone(), wall: wall.clone() };
         let seed = self.seed.wrapping_mul(31) + n + 1000 * life;
         let store = self.backend.connect(n, &link, &config);
         let line = Line { store, still: still.clone(), link: link.clone(), stage: self.clone() };
@@ -170,7 +197,7 @@ impl Stage {
         let (stage, running, node) = (self.clone(), elector.clone(), link.clone());
         let dice = Dice(self.seed ^ (n + 77 * (life + 1)));
         let run = tokio::spawn(async move { stage.campaign(running, node, dice).await });
-        Node { elector, number: n, link, still, run }
+        Node { elector, number: n, link, still, wall, run }
     }
 
     async fn campaign(self, elector: LeaderElector, node: String, mut dice: Dice) {
