@@ -37,7 +37,7 @@ fn main() {
         tick: vec![Duration::from_secs(1); 2],
         margin: Duration::ZERO,
         punctual: Some(TIMEOUT),
-        late_writes: false,
+        late_writes: 0,
         watches: false,
         stale_events: false,
         doubled_writes: false,
@@ -47,6 +47,7 @@ fn main() {
         work_ends: false,
         joins: true,
         restarts: 0,
+        restores: 0,
     };
     let start = World::new([elector(0), elector(1)]);
     println!(

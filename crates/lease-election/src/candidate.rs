@@ -7,8 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::Moment;
 use crate::config::Config;
-use crate::decide::Step;
-use crate::decide::coordinated::is_grant;
+use crate::decide::{Step, decide};
 use crate::error::StoreError;
 use crate::loss::Loss;
 use crate::observation::Observation;
@@ -17,7 +16,6 @@ use crate::record::{Record, StoredLease, to_micros};
 use crate::store::LeaseEvent;
 use crate::version::{FenceToken, Version, compare_resource_versions};
 
-mod elected;
 mod knowledge;
 mod vacancy;
 #[cfg(test)]
@@ -72,19 +70,6 @@ pub(crate) enum News {
     Ended(Loss),
     /// The lease was given back.
     Released,
-    /// The server's controller asks this elector to make way for another.
-    Unpreferred,
-}
-
-/// How the lease may be got.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Manner {
-    /// By the ordinary rule. Nobody else elects.
-    Free,
-    /// By a grant of the server's controller. `stands`: it knows this candidate; `impatient`: where nobody is elected for long, this one goes alone.
-    Elected { stands: bool, impatient: bool },
-    /// There is no controller, but another candidate may see one.
-    Alone,
 }
 
 /// A term, as the protocol sees it.
@@ -115,15 +100,6 @@ const FARTHEST_AHEAD: SignedDuration = SignedDuration::from_hours(24);
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Candidate {
     config: Arc<Config>,
-    manner: Manner,
-    /// Since when the controller knows this candidate.
-    stands_from: Moment,
-    /// Whether nobody was elected for so long that nobody is taken to elect.
-    unelected: bool,
-    /// Until then the one whose lease the controller took away may act, as far as this candidate has seen.
-    claim_not_before: Moment,
-    /// When the Lease was seen to go.
-    went: Moment,
     /// The first part of every write's id: no other elector has it.
     writer: String,
     serial: u64,
@@ -168,11 +144,6 @@ impl Candidate {
     pub(crate) fn new(config: &Config, seed: u64) -> Self {
         let mut candidate = Self {
             config: Arc::new(config.clone()),
-            manner: Manner::Free,
-            stands_from: ORIGIN,
-            unelected: false,
-            claim_not_before: ORIGIN,
-            went: ORIGIN,
             writer: String::new(),
             serial: 0,
             random: seed,
@@ -248,20 +219,14 @@ impl Candidate {
                 if stale.is_some_and(|stale| now >= stale) {
                     return at(self.read_not_before, now, Action::Read);
                 }
-                let (free, purpose) = match self.step(now) {
+                let free = match decide(&self.observation, &self.config, now) {
                     Step::Read => return at(self.read_not_before, now, Action::Read),
-                    Step::Create | Step::TakeOver => (now, Purpose::Acquire),
-                    Step::GiveBack => (now, Purpose::Release),
-                    // What is granted is nobody's to take, however vacant it looks.
-                    Step::WaitUntil(moment) if self.manner != Manner::Free => (moment, Purpose::Acquire),
-                    Step::WaitUntil(moment) => {
-                        let from = self.vacant_from().map_or(moment, |vacant| vacant.min(moment));
-                        (from, Purpose::Acquire)
-                    }
+                    Step::Create | Step::TakeOver => now,
+                    Step::WaitUntil(moment) => self.vacant_from().map_or(moment, |vacant| vacant.min(moment)),
                 };
                 let acquire = free.max(self.write_not_before);
                 if now >= acquire {
-                    return Action::Write(purpose);
+                    return Action::Write(Purpose::Acquire);
                 }
                 let interval = self.config.renew_interval();
                 let patience = if watching {
@@ -296,26 +261,13 @@ impl Candidate {
             Observation::Present { lease, .. } => Some(lease),
             _ => None,
         };
-        let coordinated = self.manner != Manner::Free;
-        let mut record = match (purpose, held) {
-            // What the controller wrote stays: only it counts the changes of a holder that it chooses.
-            (Purpose::Acquire, Some(lease))
-                if coordinated
-                    && lease.record.holder == self.config.identity()
-                    && is_grant(&lease.record) =>
-            {
-                Record {
-                    lease_duration_seconds: self.lease_seconds(),
-                    acquire_time: Some(wall),
-                    renew_time: Some(wall),
-                    ..lease.record.clone()
-                }
-            }
+        let record = match (purpose, held) {
             (Purpose::Renew, Some(lease)) => Record { renew_time: Some(wall), ..lease.record.clone() },
             (Purpose::Release, Some(lease)) => lease.record.released(wall),
             (_, held) => Record {
                 holder: self.config.identity().to_owned(),
-                lease_duration_seconds: self.lease_seconds(),
+                lease_duration_seconds: i32::try_from(self.config.lease_duration().as_secs())
+                    .unwrap_or(i32::MAX),
                 acquire_time: Some(wall),
                 renew_time: Some(wall),
                 leader_transitions: held.map_or(0, |lease| lease.record.leader_transitions.saturating_add(1)),
@@ -324,11 +276,7 @@ impl Candidate {
                 write_id: None,
             },
         };
-        if let (true, Purpose::Release, Some(lease)) = (coordinated, purpose, held) {
-            // Who elects without a controller sees by it that there may be one.
-            record.strategy.clone_from(&lease.record.strategy);
-        }
-        let record = record.marked(&self.writer, self.serial, self.marks());
+        let record = record.marked(&self.writer, self.serial);
         let base = held.map(|lease| lease.version.clone());
         let write = Write { serial: self.serial, purpose, base, record, sent: now };
         if self.pending.len() >= MAX_PENDING {
@@ -336,10 +284,6 @@ impl Candidate {
         }
         self.pending.push(write.clone());
         write
-    }
-
-    fn lease_seconds(&self) -> i32 {
-        i32::try_from(self.config.lease_duration().as_secs()).unwrap_or(i32::MAX)
     }
 
     /// The answer to a read.

@@ -20,9 +20,6 @@ mod multi_store;
 mod kube_store;
 #[cfg(feature = "contract")]
 pub mod contract;
-mod standing;
-#[cfg(feature = "kube")]
-mod coordinated;
 mod feed;
 mod observer;
 mod driver;
@@ -41,8 +38,6 @@ mod error;
 pub use announcement::{Announced, Announcement};
 pub use clock::{BootClock, Clock, Moment, Sleep, TokioClock};
 pub use config::{Config, ConfigBuilder, ConfigWarning, MAX_LEASE};
-#[cfg(feature = "kube")]
-pub use coordinated::{Coordination, Strategy, WithoutApi};
 pub use decide::{Step, decide};
 pub use elector::{LeaderElector, Outcome, StopHandle};
 pub use error::{ConfigError, StoreError};
@@ -59,7 +54,6 @@ pub use observer::{Leaders, observe, observe_with_clock};
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;
 pub use record::{Record, StoredLease};
-pub use standing::Candidacy;
 pub use status::{Failures, Losses, Stats, Status};
 pub use store::{LeaseEvent, LeaseEvents, LeaseStore};
 pub use version::{FenceToken, Version};

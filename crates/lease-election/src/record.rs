@@ -66,31 +66,21 @@ impl Record {
     }
 
     /// The record under a mark of its own: `writer` and `serial` name the write, and a digest tells a record that was changed under the mark.
-    pub(crate) fn marked(mut self, writer: &str, serial: u64, marks: Marks) -> Self {
-        self.write_id = Some(format!("{writer}.{serial}.{:016x}", self.digest(marks)));
+    pub(crate) fn marked(mut self, writer: &str, serial: u64) -> Self {
+        self.write_id = Some(format!("{writer}.{serial}.{:016x}", self.digest()));
         self
     }
 
     /// Whether `writer` wrote this, and just this.
-    pub(crate) fn is_as_written_by(&self, writer: &str, marks: Marks) -> bool {
+    pub(crate) fn is_as_written_by(&self, writer: &str) -> bool {
         let Some(id) = &self.write_id else { return false };
         let rest = id.strip_prefix(writer).and_then(|rest| rest.strip_prefix('.'));
         let digest = rest.and_then(|rest| rest.split_once('.')).map(|(_, digest)| digest);
-        digest.is_some_and(|digest| digest == format!("{:016x}", self.digest(marks)))
-    }
-
-    /// Whether `other` is this record with nothing changed but what the server's controller of coordinated elections notes on a Lease in force.
-    pub(crate) fn differs_in_notes_alone(&self, other: &Self) -> bool {
-        let bare = |record: &Self| Self {
-            strategy: String::new(),
-            preferred_holder: String::new(),
-            ..record.clone()
-        };
-        bare(self) == bare(other)
+        digest.is_some_and(|digest| digest == format!("{:016x}", self.digest()))
     }
 
     /// FNV-1a of all but the mark. Times count to the second, which is what every store keeps of them.
-    fn digest(&self, marks: Marks) -> u64 {
+    fn digest(&self) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         let mut take = |bytes: &[u8]| {
             // With its length, so that no two fields can pass for one another.
@@ -98,9 +88,7 @@ impl Record {
                 hash = (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
             }
         };
-        let notes =
-            [&self.strategy, &self.preferred_holder].map(|note| if marks == Marks::All { note } else { "" });
-        for text in [self.holder.as_str(), notes[0], notes[1]] {
+        for text in [&self.holder, &self.strategy, &self.preferred_holder] {
             take(text.as_bytes());
         }
         for number in [self.lease_duration_seconds, self.leader_transitions] {
@@ -125,14 +113,6 @@ impl Record {
             write_id: None,
         }
     }
-}
-
-/// What of a record its mark vouches for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Marks {
-    All,
-    /// All but what the server's controller of coordinated elections notes on the record of another.
-    AllButNotes,
 }
 
 /// Cuts a time to the microseconds a Lease stores, so that what is read back equals what was written.

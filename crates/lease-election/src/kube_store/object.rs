@@ -278,7 +278,7 @@ pub(super) fn decode(object: &DynamicObject, form: Form) -> Result<StoredLease, 
     })
 }
 
-pub(crate) fn from_kube(error: kube::Error) -> StoreError {
+fn from_kube(error: kube::Error) -> StoreError {
     match error {
         kube::Error::Api(status) => from_status(&status, None),
         kube::Error::BuildRequest(error) => unsent(&error),

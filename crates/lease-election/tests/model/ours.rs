@@ -19,6 +19,8 @@ pub(crate) struct Terms {
     pub(crate) timeout: u64,
     pub(crate) margin: u64,
     pub(crate) drift_ppm: u32,
+    /// Without a watch a standby reads sooner.
+    pub(crate) polls: bool,
 }
 
 impl Terms {
@@ -34,7 +36,7 @@ impl Terms {
             .takeover_jitter(Duration::ZERO)
             .build()
             .expect("a configuration that is safe");
-        Ours { candidate: Candidate::new(&config, seed), polite: false }
+        Ours { candidate: Candidate::new(&config, seed), polite: false, polls: self.polls }
     }
 }
 
@@ -48,8 +50,7 @@ fn kind(purpose: Purpose) -> Kind {
 
 fn told(news: News) -> Told {
     match news {
-        // There is no controller here that prefers anybody.
-        News::Nothing | News::Unpreferred => Told::Nothing,
+        News::Nothing => Told::Nothing,
         News::Acquired(tenure) => {
             let version = Version::new(tenure.fence.uid, tenure.fence.resource_version);
             Told::Began(revision(&version), tenure.until)
@@ -65,6 +66,7 @@ fn told(news: News) -> Told {
 pub(crate) struct Ours {
     candidate: Candidate,
     polite: bool,
+    polls: bool,
 }
 
 impl Ours {
@@ -81,7 +83,7 @@ impl Elector for Ours {
     type Write = Write;
 
     fn todo(&self, now: Moment) -> Option<Todo> {
-        match self.candidate.action(now, true) {
+        match self.candidate.action(now, !self.polls) {
             Action::Read => Some(Todo::Read),
             Action::Write(purpose) => Some(Todo::Write(kind(purpose))),
             Action::Wait(_) => None,

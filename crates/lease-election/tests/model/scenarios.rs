@@ -35,7 +35,7 @@ fn pauses() -> Rules {
         tick: vec![SECOND; 2],
         margin: SECOND,
         punctual: None,
-        late_writes: false,
+        late_writes: 0,
         watches: false,
         stale_events: false,
         doubled_writes: false,
@@ -45,6 +45,7 @@ fn pauses() -> Rules {
         work_ends: false,
         joins: !crate::planted::planted("release-before-stop"),
         restarts: 0,
+        restores: 0,
     }
 }
 
@@ -142,11 +143,11 @@ struct Scenario {
 }
 
 fn scenarios() -> Vec<Scenario> {
-    let terms = Terms { lease: 4, interval: 1, timeout: 1, margin: 1, drift_ppm: 0 };
+    let terms = Terms { lease: 4, interval: 1, timeout: 1, margin: 1, drift_ppm: 0, polls: false };
     let world =
         |name, all, rules| Scenario { name, all, terms, rules, other: None, way: &[], one_identity: false };
     vec![
-        world("late writes", Effort::Full, Rules { late_writes: true, ..pauses() }),
+        world("late writes", Effort::Full, Rules { late_writes: 1, ..pauses() }),
         world("watches", Effort::Full, Rules { watches: true, ..pauses() }),
         world("strangers", Effort::Full, Rules { strangers: true, ..pauses() }),
         world("deletions", Effort::Long, Rules { deletions: true, ..pauses() }),
@@ -172,7 +173,7 @@ fn scenarios() -> Vec<Scenario> {
             ..world(
                 "late writes and deletions",
                 Effort::Long,
-                Rules { late_writes: true, deletions: true, ..pauses() },
+                Rules { late_writes: 1, deletions: true, ..pauses() },
             )
         },
         world("labels", Effort::Long, Rules { touches: true, ..pauses() }),
@@ -181,7 +182,7 @@ fn scenarios() -> Vec<Scenario> {
             way: RELEASE_LOST,
             ..world("releases after a take-over", Effort::Long, Rules { work_ends: true, ..pauses() })
         },
-        world("releases", Effort::Long, Rules { work_ends: true, late_writes: true, ..pauses() }),
+        world("releases", Effort::Long, Rules { work_ends: true, late_writes: 1, ..pauses() }),
         world("stale events", Effort::Long, Rules { watches: true, stale_events: true, ..pauses() }),
         world(
             "deletions that are told",
@@ -193,7 +194,7 @@ fn scenarios() -> Vec<Scenario> {
             ..world(
                 "restarts under one identity",
                 Effort::Long,
-                Rules { restarts: 1, late_writes: true, ..pauses() },
+                Rules { restarts: 1, late_writes: 1, ..pauses() },
             )
         },
         // The slow clock leads or follows: the tenth that the configuration allows for, either way.
@@ -208,8 +209,31 @@ fn scenarios() -> Vec<Scenario> {
         world(
             "releases, watches, late and doubled writes",
             Effort::Long,
-            Rules { work_ends: true, watches: true, doubled_writes: true, late_writes: true, ..pauses() },
+            Rules { work_ends: true, watches: true, doubled_writes: true, late_writes: 1, ..pauses() },
         ),
+        // A wait for politeness' sake, which safety leaves out and progress counts.
+        Scenario {
+            terms: Terms { polls: true, ..terms },
+            ..world("polling standbys", Effort::Long, pauses())
+        },
+        world("records written back", Effort::Long, Rules { restores: 1, ..pauses() }),
+        world(
+            "records written back, late writes",
+            Effort::Long,
+            Rules { restores: 1, late_writes: 1, ..pauses() },
+        ),
+        world(
+            "strangers and late writes",
+            Effort::Long,
+            Rules { strangers: true, late_writes: 1, ..pauses() },
+        ),
+        world(
+            "strangers and deletions",
+            Effort::Long,
+            Rules { strangers: true, deletions: true, ..pauses() },
+        ),
+        world("restarts and deletions", Effort::Long, Rules { restarts: 1, deletions: true, ..pauses() }),
+        world("two late writes each", Effort::Long, Rules { late_writes: 2, ..pauses() }),
         world("three electors", Effort::Long, Rules { tick: vec![SECOND; 3], ..pauses() }),
     ]
 }

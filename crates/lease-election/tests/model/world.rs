@@ -89,8 +89,8 @@ pub(crate) struct Rules {
     pub(crate) margin: Duration,
     /// The longest that a request takes, if no process ever pauses; with `None` any process may stand still at any time for any time.
     pub(crate) punctual: Option<Duration>,
-    /// Writes that were given up may still be applied.
-    pub(crate) late_writes: bool,
+    /// So many writes of an elector that were given up may still be applied: its last ones.
+    pub(crate) late_writes: usize,
     /// A watch tells of changes; or else nothing but reads.
     pub(crate) watches: bool,
     /// Events come late, twice or after newer ones.
@@ -109,6 +109,8 @@ pub(crate) struct Rules {
     pub(crate) joins: bool,
     /// How often a process is killed and started again.
     pub(crate) restarts: u8,
+    /// How often somebody takes a copy of the Lease, and writes it back when it is nobody's.
+    pub(crate) restores: u8,
 }
 
 /// One thing that happens.
@@ -121,7 +123,7 @@ pub(crate) enum Step {
     Doubt(u8),
     Lose(u8),
     GiveUp(u8),
-    Late(u8),
+    Late(u8, u8),
     Hear(u8),
     HearOld(u8),
     HearGone(u8, bool),
@@ -134,6 +136,8 @@ pub(crate) enum Step {
     Touch,
     Stranger,
     Delete,
+    Copy,
+    Restore,
 }
 
 /// The work of a term: it goes on until it has been joined, and has effects for no longer than the margin after `until`.
@@ -170,8 +174,8 @@ pub(crate) struct Flight<E: Elector> {
 pub(crate) struct Node<E: Elector> {
     pub(crate) elector: E,
     pub(crate) flight: Option<Flight<E>>,
-    /// A write that was given up and may still be applied.
-    late: Option<E::Write>,
+    /// Writes that were given up and may still be applied.
+    late: Vec<E::Write>,
     pub(crate) work: Option<Work>,
     pub(crate) phase: Phase,
     restarts: u8,
@@ -192,6 +196,9 @@ pub(crate) struct World<E: Elector> {
     objects: u64,
     /// The greatest revision that began a term.
     fence: u64,
+    /// What somebody keeps to write it back.
+    copy: Option<Record>,
+    copies: u8,
     pub(crate) nodes: Vec<Arc<Node<E>>>,
 }
 
@@ -216,13 +223,25 @@ pub(crate) fn name(node: u8) -> char {
     char::from(b'A' + node)
 }
 
+impl<E: Elector> Node<E> {
+    /// Nobody waits for the answer any more; what was sent may arrive all the same.
+    fn give_up(&mut self, rules: &Rules, write: E::Write) {
+        if rules.late_writes > 0 {
+            if self.late.len() >= rules.late_writes {
+                self.late.remove(0);
+            }
+            self.late.push(write);
+        }
+    }
+}
+
 impl<E: Elector> World<E> {
     pub(crate) fn new(electors: impl IntoIterator<Item = E>) -> Self {
         let node = |elector| {
             Arc::new(Node {
                 elector,
                 flight: None,
-                late: None,
+                late: Vec::new(),
                 work: None,
                 phase: Phase::Campaign,
                 restarts: 0,
@@ -237,6 +256,8 @@ impl<E: Elector> World<E> {
             revision: 0,
             objects: 0,
             fence: 0,
+            copy: None,
+            copies: 0,
             nodes: electors.into_iter().map(node).collect(),
         }
     }
@@ -276,9 +297,7 @@ impl<E: Elector> World<E> {
         for i in self.everybody() {
             let node = self.at(i);
             let now = self.now(rules, i);
-            if node.late.is_some() {
-                out.push(Step::Late(i));
-            }
+            out.extend((0..).zip(&node.late).map(|(which, _)| Step::Late(i, which)));
             if rules.watches && node.phase != Phase::Drain {
                 self.events(rules, i, out);
             }
@@ -298,7 +317,7 @@ impl<E: Elector> World<E> {
                             out.push(Step::Doubt(i));
                         }
                         out.push(Step::Lose(i));
-                        if rules.late_writes && is_write && !arrived {
+                        if rules.late_writes > 0 && is_write && !arrived {
                             out.push(Step::GiveUp(i));
                         }
                         prompt &= rules.punctual.is_none_or(|longest| now < flight.sent.after(longest));
@@ -322,7 +341,9 @@ impl<E: Elector> World<E> {
                 Phase::Wind | Phase::Release => out.push(Step::Leave(i)),
                 _ => {}
             }
-            if node.restarts < rules.restarts {
+            let knows =
+                !rules.deletions || self.lease.is_some() || self.nobody_may_lead(rules, Some(i), |_| true);
+            if node.restarts < rules.restarts && knows {
                 out.push(Step::Restart(i));
             }
         }
@@ -336,6 +357,14 @@ impl<E: Elector> World<E> {
             }
             if rules.deletions && self.may_be_deleted() {
                 out.push(Step::Delete);
+            }
+            if self.copies < rules.restores && self.copy.is_none() {
+                out.push(Step::Copy);
+            }
+            if self.copy.as_ref().is_some_and(|copy| *copy != lease.record)
+                && self.nobody_may_lead(rules, None, |shown| shown.version == lease.version)
+            {
+                out.push(Step::Restore);
             }
         }
         if prompt || rules.punctual.is_none() {
@@ -365,9 +394,21 @@ impl<E: Elector> World<E> {
             let creates = |write: &E::Write| E::draft(write).1.is_none();
             // One that saw or met the Lease has no use any more for what it sent before.
             let met = node.elector.met_one() || node.elector.known().is_some();
-            let created = !met && node.late.as_ref().is_some_and(creates)
+            let created = !met && node.late.iter().any(creates)
                 || matches!(&node.flight, Some(Flight { call: Call::Write(write, None), .. }) if creates(write));
             (met || self.writer == Some(i)) && !created
+        })
+    }
+
+    /// Nobody leads, or will when it reads what it has asked for: that is what is assumed when a record is written back, and when a candidate
+    /// starts that cannot know of a Lease which is gone.
+    fn nobody_may_lead(&self, rules: &Rules, besides: Option<u8>, by: impl Fn(&StoredLease) -> bool) -> bool {
+        self.everybody().filter(|i| besides != Some(*i)).all(|i| {
+            let shown = match self.at(i).flight.as_ref().map(|flight| &flight.call) {
+                Some(Call::Read(_, Some(Some(shown))) | Call::Write(_, Some(Ok(shown)))) => Some(shown),
+                _ => None,
+            };
+            !self.acts(rules, i) && !shown.is_some_and(&by)
         })
     }
 
@@ -382,7 +423,7 @@ impl<E: Elector> World<E> {
         restart: &dyn Fn(u8, u8) -> E,
     ) -> Result<(), Wrong> {
         self.change(rules, step, restart)?;
-        if let Step::Lose(i) | Step::Late(i) | Step::Answer(i) | Step::Leave(i) = step {
+        if let Step::Lose(i) | Step::Late(i, _) | Step::Answer(i) | Step::Leave(i) = step {
             let names = self.names(rules);
             self.at_mut(i).elector.forget_lost(&names);
         }
@@ -398,10 +439,9 @@ impl<E: Elector> World<E> {
             Step::Send(i) => self.send(rules, i),
             Step::Arrive(i) => self.arrive(rules, i),
             Step::Answer(i) | Step::Doubt(i) | Step::Lose(i) | Step::GiveUp(i) => self.answer(rules, step, i),
-            Step::Late(i) => {
-                if let Some(write) = self.at_mut(i).late.take() {
-                    let _ = self.apply(rules, i, &write)?;
-                }
+            Step::Late(i, which) => {
+                let write = self.at_mut(i).late.remove(usize::from(which));
+                let _ = self.apply(rules, i, &write)?;
                 Ok(())
             }
             Step::Hear(i) => self.hear(rules, i, self.lease.clone().map(LeaseEvent::Changed)),
@@ -454,10 +494,10 @@ impl<E: Elector> World<E> {
             Step::Restart(i) => {
                 let node = self.at_mut(i);
                 let lives = node.restarts + 1;
-                let late = match node.flight.take().map(|flight| flight.call) {
-                    Some(Call::Write(write, None)) if rules.late_writes => Some(write),
-                    _ => node.late.take(),
-                };
+                if let Some(Call::Write(write, None)) = node.flight.take().map(|flight| flight.call) {
+                    node.give_up(rules, write);
+                }
+                let late = std::mem::take(&mut node.late);
                 let elector = restart(i, lives);
                 *node =
                     Node { elector, flight: None, late, work: None, phase: Phase::Campaign, restarts: lives };
@@ -472,6 +512,17 @@ impl<E: Elector> World<E> {
             }
             Step::Stranger => {
                 self.put(stranger(self.revision), None);
+                Ok(())
+            }
+            Step::Copy => {
+                self.copy = self.lease.as_ref().map(|lease| lease.record.clone());
+                self.copies += 1;
+                Ok(())
+            }
+            Step::Restore => {
+                if let Some(copy) = self.copy.take() {
+                    self.put(copy, None);
+                }
                 Ok(())
             }
             Step::Delete => {
@@ -530,7 +581,7 @@ impl<E: Elector> World<E> {
                     _ => Err(no_answer()),
                 };
                 if matches!(step, Step::GiveUp(_)) {
-                    node.late = Some(write.clone());
+                    node.give_up(rules, write.clone());
                 }
                 node.elector.wrote(now, &write, answer)
             }
@@ -576,11 +627,8 @@ impl<E: Elector> World<E> {
             },
             Told::Over if phase == Phase::Lead => {
                 node.phase = Phase::Drain;
-                // Nobody waits for the answer any more; what was sent may arrive all the same.
-                if let Some(Flight { call: Call::Write(write, None), .. }) = node.flight.take()
-                    && rules.late_writes
-                {
-                    node.late = Some(write);
+                if let Some(Flight { call: Call::Write(write, None), .. }) = node.flight.take() {
+                    node.give_up(rules, write);
                 }
                 if let Some(work) = &mut node.work {
                     work.until = work.until.min(now);
@@ -668,10 +716,8 @@ impl<E: Elector> World<E> {
         self.previous = self.lease.replace(lease.clone());
         self.writer = writer;
         for node in 0..self.nodes.len() {
-            if let Some(write) = &self.nodes[node].late
-                && E::draft(write).1.is_some()
-            {
-                Arc::make_mut(&mut self.nodes[node]).late = None;
+            if self.nodes[node].late.iter().any(|write| E::draft(write).1.is_some()) {
+                Arc::make_mut(&mut self.nodes[node]).late.retain(|write| E::draft(write).1.is_none());
             }
         }
         lease
@@ -680,15 +726,14 @@ impl<E: Elector> World<E> {
     /// Drops late writes that can never be applied.
     fn forget_hopeless(&mut self, rules: &Rules) {
         for node in 0..self.nodes.len() {
-            if let Some(write) = &self.nodes[node].late {
-                let hopeless = match (E::draft(write).1, &self.lease) {
-                    (Some(base), Some(lease)) => *base != lease.version,
-                    (Some(_), None) => true,
-                    (None, lease) => lease.is_some() && !rules.deletions,
-                };
-                if hopeless {
-                    Arc::make_mut(&mut self.nodes[node]).late = None;
-                }
+            let lease = self.lease.as_ref();
+            let hopeless = |write: &E::Write| match (E::draft(write).1, lease) {
+                (Some(base), Some(lease)) => *base != lease.version,
+                (Some(_), None) => true,
+                (None, lease) => lease.is_some() && !rules.deletions,
+            };
+            if self.nodes[node].late.iter().any(hopeless) {
+                Arc::make_mut(&mut self.nodes[node]).late.retain(|write| !hopeless(write));
             }
         }
     }
@@ -700,7 +745,7 @@ impl<E: Elector> World<E> {
     pub(crate) fn settle(mut self, rules: &Rules, patience: u32) -> Result<(), Wrong> {
         let nobody = |_, _| unreachable!("nobody is killed while all is well");
         for i in self.everybody() {
-            self.at_mut(i).late = None;
+            self.at_mut(i).late.clear();
             if self.at(i).flight.is_some() {
                 self.change(rules, Step::Lose(i), &nobody)?;
             }
@@ -752,6 +797,7 @@ impl<E: Elector> World<E> {
     /// Names in which only the records have a part that somebody may still see.
     fn names(&self, rules: &Rules) -> Names {
         let mut alive: Vec<&Record> = Vec::with_capacity(8);
+        alive.extend(&self.copy);
         alive.extend(self.stored(rules).into_iter().flatten().map(|lease| &lease.record));
         for node in &self.nodes {
             match &node.flight {
@@ -788,12 +834,18 @@ impl<E: Elector> World<E> {
                 }
                 _ => None,
             };
-            let writes = [under_way, node.late.as_ref()];
-            known.extend(writes.iter().flatten().filter_map(|write| E::draft(write).1).map(revision));
+            let writes = under_way.into_iter().chain(&node.late);
+            known.extend(writes.filter_map(|write| E::draft(write).1).map(revision));
         }
         names.rank(known);
         for lease in stored {
             stored_outlook(lease, &mut names, out);
+        }
+        if rules.restores > 0 {
+            out.extend([u64::from(self.copies), u64::from(self.copy.is_some())]);
+            if let Some(copy) = &self.copy {
+                names.record(copy, out);
+            }
         }
         out.push(self.writer.map_or(9, u64::from));
         names.version(&Version::new("", self.fence.to_string()), out);
@@ -826,12 +878,9 @@ impl<E: Elector> World<E> {
                     }
                 }
             }
-            match &node.late {
-                None => out.push(0),
-                Some(write) => {
-                    out.push(1);
-                    node.elector.outlook_of_write(write, now, &mut names, out);
-                }
+            out.push(node.late.len() as u64);
+            for write in &node.late {
+                node.elector.outlook_of_write(write, now, &mut names, out);
             }
         }
     }
