@@ -105,6 +105,8 @@ pub(crate) struct Candidate {
     serial: u64,
     random: u64,
     role: Role,
+    /// Whom the next release names; empty for nobody.
+    successor: String,
     observation: Observation,
     /// How often the observation changed.
     changes: u64,
@@ -148,6 +150,7 @@ impl Candidate {
             serial: 0,
             random: seed,
             role: Role::Standby,
+            successor: String::new(),
             observation: Observation::Unknown,
             changes: 0,
             own: None,
@@ -263,7 +266,9 @@ impl Candidate {
         };
         let record = match (purpose, held) {
             (Purpose::Renew, Some(lease)) => Record { renew_time: Some(wall), ..lease.record.clone() },
-            (Purpose::Release, Some(lease)) => lease.record.released(wall),
+            (Purpose::Release, Some(lease)) => {
+                Record { successor: self.successor.clone(), ..lease.record.released(wall) }
+            }
             (_, held) => Record {
                 holder: self.config.identity().to_owned(),
                 lease_duration_seconds: i32::try_from(self.config.lease_duration().as_secs())
@@ -274,6 +279,7 @@ impl Candidate {
                 strategy: String::new(),
                 preferred_holder: String::new(),
                 write_id: None,
+                successor: String::new(),
             },
         };
         let record = record.marked(&self.writer, self.serial);
@@ -460,6 +466,11 @@ impl Candidate {
     /// The term is over for a reason that the protocol did not see.
     pub(crate) fn abdicate(&mut self) {
         self.role = Role::Standby;
+    }
+
+    /// Whom the next release is to name, if anybody.
+    pub(crate) fn name_successor(&mut self, successor: Option<String>) {
+        self.successor = successor.unwrap_or_default();
     }
 
     /// The work has ended within its term: from now on the lease is to be given back.

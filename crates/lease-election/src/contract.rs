@@ -71,6 +71,7 @@ const TIMELY: Duration = Duration::from_secs(10);
 pub async fn check(make: impl AsyncFn() -> Place) {
     nothing_is_there_until_it_is_created(make().await).await;
     what_is_read_is_what_was_written(make().await).await;
+    a_successor_is_kept_on_a_lease_that_nobody_holds(make().await).await;
     a_second_create_is_refused(make().await).await;
     an_update_is_conditional_on_the_version(make().await).await;
     an_update_is_conditional_on_the_object(make().await).await;
@@ -129,6 +130,19 @@ async fn what_is_read_is_what_was_written(place: Place) {
             assert_eq!(store.get().await, Ok(Some(lease.clone())), "{rule}: for everybody, at once");
         }
     }
+}
+
+/// A store that cannot keep one still hands over, without order: its elector counts each such release as failed, because it was altered.
+async fn a_successor_is_kept_on_a_lease_that_nobody_holds(place: Place) {
+    let rule = "a successor is kept on a lease that nobody holds";
+    let made = must(rule, place.one.create(&record("a", 1)).await);
+    let released = Record { successor: "b <c>".to_owned(), ..record("", 2) };
+    let given = must(rule, place.one.update(&made.version, &released).await);
+    assert_eq!(given.record, released, "{rule}: the answer to an update");
+    assert_eq!(place.other.get().await, Ok(Some(given.clone())), "{rule}: for everybody");
+    let taken = must(rule, place.other.update(&given.version, &record("b", 3)).await);
+    assert_eq!(taken.record, record("b", 3), "{rule}: and no longer");
+    assert_eq!(place.one.get().await, Ok(Some(taken)), "{rule}: and no longer");
 }
 
 async fn a_second_create_is_refused(place: Place) {

@@ -24,7 +24,8 @@ pub enum Step {
 /// The take-over rule.
 ///
 /// - A Lease that is absent is made; after the deletion of a live holder's Lease not before that holder's lease has run out.
-/// - A Lease without a holder is free at once, whatever its times say.
+/// - A Lease without a holder is free at once, whatever its times say. If its last holder named a successor, that one takes it at once, and the others
+///   only when it did not come: those with a rank a [`hand_over_wait`](Config::hand_over_wait) later and in their order, then the rest.
 /// - So is one that this elector wrote itself: nothing runs under it any more.
 /// - Any other is taken when its record has been seen unchanged for as long as *it* says (zero or less: a whole lease of ours; never longer than the
 ///   cap), and a little random wait. Its holder counts from an earlier moment, the sending of its renewal, and for a shorter time.
@@ -34,11 +35,28 @@ pub fn decide(observation: &Observation, config: &Config, now: Moment) -> Step {
         Observation::Unknown => Step::Read,
         Observation::Absent { free_at } if now < *free_at => Step::WaitUntil(*free_at),
         Observation::Absent { .. } => Step::Create,
-        Observation::Present { lease, mine, .. } if lease.record.is_free() || *mine => Step::TakeOver,
+        Observation::Present { lease, mine, .. } if lease.record.is_free() || *mine => {
+            match turn_comes(observation, config) {
+                Some(moment) if now < moment => Step::WaitUntil(moment),
+                _ => Step::TakeOver,
+            }
+        }
         Observation::Present { .. } => match runs_out(observation, config) {
             Some(moment) if now < moment => Step::WaitUntil(moment),
             _ => Step::TakeOver,
         },
+    }
+}
+
+/// When the observed lease may be taken although it was given back to somebody else; `None` if it was not. Only ever makes a candidate wait: no safety
+/// rests on what stands there, and the wait is bounded, whoever wrote it.
+fn turn_comes(observation: &Observation, config: &Config) -> Option<Moment> {
+    match observation {
+        Observation::Present { lease, since, jitter, .. } => {
+            let named = lease.record.hint()?;
+            (named != config.identity()).then(|| since.after(config.hold_back()).after(*jitter))
+        }
+        _ => None,
     }
 }
 

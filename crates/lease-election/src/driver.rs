@@ -190,7 +190,7 @@ impl Driver {
             if let News::Acquired(_) = absorb(&self.shared, &mut self.candidate, reply) {
                 if self.shared.config.release_on_stop() {
                     let until = self.candidate.deadline().unwrap_or_else(|| clock.now());
-                    self.release(until).await;
+                    self.release(until, None).await;
                 } else {
                     self.candidate.abdicate();
                 }
@@ -228,6 +228,7 @@ impl Driver {
             clock: Arc::clone(&shared.clock),
             store: Arc::clone(&shared.store),
             request_timeout: config.request_timeout(),
+            releases: config.release_on_stop(),
         });
         tracing::info!(lease = config.name(), namespace = config.namespace(), fence = %tenure.fence, "leading");
         shared.counters.count(|stats| &mut stats.terms);
@@ -284,7 +285,7 @@ impl Driver {
                 }
                 self.work_ended();
                 if let (true, Some(until), true) = (in_term, until, config.release_on_stop()) {
-                    self.release(until).await;
+                    self.release(until, term.successor()).await;
                 }
                 return match joined {
                     Ok(result) if in_term => Ended::With(Outcome::Finished(result)),
@@ -342,9 +343,12 @@ impl Driver {
                 () = self.stop.wait(), if drained_by.is_none() => {
                     drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
                     if planted("release-before-stop") {
-                        self.release(until).await;
+                        self.release(until, None).await;
                     }
                     term.request_stop();
+                }
+                () = term.stop_requested(), if drained_by.is_none() => {
+                    drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
                 }
                 () = sleep_until(&clock, drained_by) => return Interrupt::Overran,
                 // Ended by `verify_remote`, or found to be expired by whoever asked first.
@@ -371,7 +375,8 @@ impl Driver {
     }
 
     /// Gives the lease back, within what is left of the hold and not longer than two requests may take.
-    async fn release(&mut self, until: Moment) {
+    async fn release(&mut self, until: Moment, successor: Option<String>) {
+        self.candidate.name_successor(successor);
         let shared = Arc::clone(&self.shared);
         let lease = shared.config.name();
         match self.try_release(until).await {

@@ -16,6 +16,7 @@ use crate::version::Version;
 mod annotation;
 mod annotation_store;
 mod events;
+mod mark;
 mod object;
 mod spec;
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use crate::error::StoreError;
+use crate::config::check_identity;
+use crate::error::{ConfigError, StoreError};
 use crate::loss::Loss;
 use crate::term::Term;
 use crate::version::FenceToken;
@@ -16,7 +17,7 @@ use crate::version::FenceToken;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Ending {
-    /// A stop was asked for: the term goes on, wind up within the drain time-out.
+    /// A stop was asked for, or that the lease be handed over: the term goes on, wind up within the drain time-out.
     StopRequested,
     /// The term is over: have no more effects.
     Lost(Loss),
@@ -67,6 +68,33 @@ impl fmt::Display for VerifyError {
 }
 
 impl std::error::Error for VerifyError {}
+
+/// Why a lease cannot be handed over.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum HandOverError {
+    /// The term is over: there is nothing left to hand over.
+    Lost(Lost),
+    /// No candidate can have this identity.
+    Identity(ConfigError),
+    /// This elector's own identity.
+    OwnIdentity,
+    /// The elector was told to give nothing back ([`release_on_stop(false)`](crate::ConfigBuilder::release_on_stop)).
+    NeverReleases,
+}
+
+impl fmt::Display for HandOverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lost(lost) => lost.fmt(f),
+            Self::Identity(error) => write!(f, "nobody to hand over to: {error}"),
+            Self::OwnIdentity => f.write_str("the successor named is the leader itself"),
+            Self::NeverReleases => f.write_str("the lease is not given back: release_on_stop is false"),
+        }
+    }
+}
+
+impl std::error::Error for HandOverError {}
 
 /// One term, seen from the work. Clones are the same term.
 ///
@@ -131,7 +159,46 @@ impl Leadership {
         }
     }
 
-    /// Whether a stop was asked for.
+    /// Ends this term in order, for whoever comes first: [`ending`](Self::ending) fires, the lease is renewed while the work winds up (for at most the drain
+    /// time-out), and is given back when the work has ended. Returns at once; more calls change nothing.
+    ///
+    /// The elector is not stopped: [`run_forever`](crate::LeaderElector::run_forever) campaigns again a renew interval later, and leads again if nobody has come.
+    ///
+    /// # Errors
+    /// [`HandOverError::Lost`] if the term is over, [`HandOverError::NeverReleases`] if the lease would not be given back.
+    pub fn step_down(&self) -> Result<(), HandOverError> {
+        if !self.term.releases() {
+            return Err(HandOverError::NeverReleases);
+        }
+        self.ensure().map_err(HandOverError::Lost)?;
+        self.term.request_stop();
+        Ok(())
+    }
+
+    /// [`step_down`](Self::step_down) for the sake of the candidate with this `identity`: it takes the lease at once, and the others leave it alone for a
+    /// [`hand_over_wait`](crate::ConfigBuilder::hand_over_wait), this elector included. If it has not come by then (it is dead, or nobody has this identity) they
+    /// take it, those with a [`rank`](crate::ConfigBuilder::rank) first. The last call before the release counts.
+    ///
+    /// A hint, in the annotation [`SUCCESSOR_ANNOTATION`](crate::SUCCESSOR_ANNOTATION) of the Lease that is given back: only ever makes candidates wait, and who leads is decided by one
+    /// conditional write as ever. Candidates of client-go do not know it, see an ordinary release and may come first.
+    ///
+    /// # Errors
+    /// As [`step_down`](Self::step_down); [`HandOverError::Identity`] and [`HandOverError::OwnIdentity`] if `identity` is no other candidate's.
+    pub fn hand_over_to(&self, identity: impl Into<String>) -> Result<(), HandOverError> {
+        let identity = identity.into();
+        check_identity(&identity).map_err(HandOverError::Identity)?;
+        if identity == self.term.identity() {
+            return Err(HandOverError::OwnIdentity);
+        }
+        if !self.term.releases() {
+            return Err(HandOverError::NeverReleases);
+        }
+        self.ensure().map_err(HandOverError::Lost)?;
+        self.term.name_successor(identity);
+        self.step_down()
+    }
+
+    /// Whether a stop was asked for, or that the lease be handed over.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.term.is_stopping()

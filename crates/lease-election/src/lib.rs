@@ -37,14 +37,14 @@ mod error;
 
 pub use announcement::{Announced, Announcement};
 pub use clock::{BootClock, Clock, Moment, Sleep, TokioClock};
-pub use config::{Config, ConfigBuilder, ConfigWarning, MAX_LEASE};
+pub use config::{Config, ConfigBuilder, ConfigWarning, MAX_LEASE, MAX_RANK};
 pub use decide::{Step, decide};
 pub use elector::{LeaderElector, Outcome, StopHandle};
 pub use error::{ConfigError, StoreError};
 #[cfg(feature = "kube")]
 pub use kube_store::{AnnotationStore, KubeLeaseStore};
 pub use latency::Latency;
-pub use leadership::{Ending, Leadership, Lost, VerifyError};
+pub use leadership::{Ending, HandOverError, Leadership, Lost, VerifyError};
 pub use liveness::{Liveness, NotLive};
 pub use loss::Loss;
 pub use memory_store::{Fault, MemoryLeaseStore, Verb};
@@ -61,3 +61,6 @@ pub use watchdog::{Overdue, Watchdog, WatchdogError};
 
 /// The annotation in which a Lease keeps [`Record::write_id`].
 pub const WRITE_ANNOTATION: &str = "lease-election.wq-rs.dev/write";
+
+/// The annotation in which a Lease that was given back keeps [`Record::successor`].
+pub const SUCCESSOR_ANNOTATION: &str = "lease-election.wq-rs.dev/successor";

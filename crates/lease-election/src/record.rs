@@ -30,6 +30,9 @@ pub struct Record {
     /// Names the one write that made this record: how an elector knows its own writes from those of another process that uses its identity.
     /// A store keeps it beside the record ([`WRITE_ANNOTATION`](crate::WRITE_ANNOTATION) on a Lease); `None` on records of others.
     pub write_id: Option<String>,
+    /// On a record that nobody holds: who is to take it first, says the holder who gave it back; empty if it named nobody. A store keeps it beside
+    /// the record ([`SUCCESSOR_ANNOTATION`](crate::SUCCESSOR_ANNOTATION) on a Lease), and reads it on records without a holder only. A hint: no safety rests on it.
+    pub successor: String,
 }
 
 impl Record {
@@ -60,6 +63,7 @@ impl Record {
             (self.strategy == other.strategy, "strategy"),
             (self.preferred_holder == other.preferred_holder, "preferredHolder"),
             (self.write_id == other.write_id, "the annotation of the write"),
+            (self.successor == other.successor, "the annotation of the successor"),
         ]
         .into_iter()
         .find_map(|(same, field)| (!same).then_some(field))
@@ -74,9 +78,21 @@ impl Record {
     /// Whether `writer` wrote this, and just this.
     pub(crate) fn is_as_written_by(&self, writer: &str) -> bool {
         let Some(id) = &self.write_id else { return false };
-        let rest = id.strip_prefix(writer).and_then(|rest| rest.strip_prefix('.'));
-        let digest = rest.and_then(|rest| rest.split_once('.')).map(|(_, digest)| digest);
+        let is_writers = id.strip_prefix(writer).is_some_and(|rest| rest.starts_with('.'));
+        is_writers && self.is_as_written()
+    }
+
+    /// Whether this is just what stood under its mark when it was written.
+    fn is_as_written(&self) -> bool {
+        let digest = self.write_id.as_deref().and_then(|id| id.splitn(3, '.').nth(2));
         digest.is_some_and(|digest| digest == format!("{:016x}", self.digest()))
+    }
+
+    /// Who is to take this free lease first. Only in the very record of the release: others (client-go) keep the annotations that they find, and the
+    /// hint of a release long ago is none of theirs.
+    pub(crate) fn hint(&self) -> Option<&str> {
+        let hints = self.is_free() && !self.successor.is_empty() && self.is_as_written();
+        hints.then_some(&self.successor)
     }
 
     /// FNV-1a of all but the mark. Times count to the second, which is what every store keeps of them.
@@ -88,7 +104,7 @@ impl Record {
                 hash = (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
             }
         };
-        for text in [&self.holder, &self.strategy, &self.preferred_holder] {
+        for text in [&self.holder, &self.strategy, &self.preferred_holder, &self.successor] {
             take(text.as_bytes());
         }
         for number in [self.lease_duration_seconds, self.leader_transitions] {
@@ -111,6 +127,7 @@ impl Record {
             strategy: String::new(),
             preferred_holder: String::new(),
             write_id: None,
+            successor: String::new(),
         }
     }
 }

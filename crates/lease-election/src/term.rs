@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -26,6 +26,10 @@ pub(crate) struct Term {
     valid_until: AtomicU64,
     loss: OnceLock<Loss>,
     stopping: AtomicBool,
+    /// Whether the lease is given back when the work has ended.
+    releases: bool,
+    /// Whom the lease is to be given to.
+    successor: Mutex<Option<String>>,
     /// Told when `loss` or `stopping` is set.
     changed: Notify,
     clock: Arc<dyn Clock>,
@@ -43,6 +47,7 @@ pub(crate) struct TermParts {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) store: Arc<dyn LeaseStore>,
     pub(crate) request_timeout: Duration,
+    pub(crate) releases: bool,
 }
 
 impl Term {
@@ -55,6 +60,8 @@ impl Term {
             valid_until: AtomicU64::new(parts.valid_until.to_nanos()),
             loss: OnceLock::new(),
             stopping: AtomicBool::new(false),
+            releases: parts.releases,
+            successor: Mutex::new(None),
             changed: Notify::new(),
             clock: parts.clock,
             store: parts.store,
@@ -68,6 +75,22 @@ impl Term {
 
     pub(crate) fn is_stopping(&self) -> bool {
         self.stopping.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    pub(crate) fn releases(&self) -> bool {
+        self.releases
+    }
+
+    pub(crate) fn name_successor(&self, identity: String) {
+        *self.successor.lock().unwrap_or_else(PoisonError::into_inner) = Some(identity);
+    }
+
+    pub(crate) fn successor(&self) -> Option<String> {
+        self.successor.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// One read of the Lease, within the request time-out.

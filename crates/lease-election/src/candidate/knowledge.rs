@@ -215,7 +215,7 @@ impl Candidate {
             let patience =
                 last.record.patience(self.config.lease_duration(), self.config.foreign_lease_cap());
             let draw = self.draw();
-            let jitter = fraction(self.config.takeover_jitter(), draw);
+            let jitter = self.config.turn(|jitter| fraction(jitter, draw));
             self.observation =
                 Observation::Absent { free_at: free_at.max(now.after(patience).after(jitter)) };
         }
@@ -229,7 +229,7 @@ impl Candidate {
 
     /// Replaces the observation, and forgets the writes that can no longer be applied.
     fn replace(&mut self, now: Moment, lease: StoredLease, mine: bool) {
-        let jitter = self.draw();
+        let draw = self.draw();
         self.gone = None;
         self.another_made_it = false;
         self.pending.retain(|write| write.base.as_ref() == Some(&lease.version));
@@ -249,7 +249,7 @@ impl Candidate {
             lease,
             since,
             mine,
-            jitter: fraction(self.config.takeover_jitter(), jitter),
+            jitter: self.config.turn(|jitter| fraction(jitter, draw)),
         };
         self.changes = self.changes.wrapping_add(1);
     }

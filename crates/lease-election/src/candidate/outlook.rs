@@ -2,7 +2,8 @@
 //! makes the model of the protocol finite. Only in builds of tests.
 //!
 //! Left out, because nothing is decided by it: serial numbers and times of records (a write is known by its id), how often a record changed
-//! hands, and the random numbers to come, which only make a wait longer, as any pause does.
+//! hands, and the random numbers to come, which only make a wait longer, as any pause does. So does the name of a successor, which the model
+//! therefore need not know (`decide/tests.rs` shows that it does no more).
 
 #![allow(dead_code, reason = "asked by the model, whose program includes this file")]
 

@@ -474,8 +474,9 @@ fn records() -> impl Strategy<Value = Record> {
             renew_time,
             leader_transitions: transitions,
             strategy: strategy.clone(),
-            preferred_holder: strategy,
+            preferred_holder: strategy.clone(),
             write_id,
+            successor: strategy,
         })
 }
 

@@ -120,3 +120,18 @@ fn names_are_dns_1123_before_a_url_is_built_of_them() {
     assert_eq!(Config::builder("n".repeat(64), "n").build().unwrap_err().field, "namespace");
     assert_eq!(Config::builder("n", "n".repeat(254)).build().unwrap_err().field, "name");
 }
+
+#[test]
+fn ranks_and_the_wait_for_a_successor_are_bounded() {
+    let builder = || Config::builder("ns", "lease").identity("a");
+    let config = builder().rank(MAX_RANK).hand_over_wait(Duration::from_secs(15)).build().unwrap();
+    assert_eq!((config.rank(), config.hand_over_wait()), (Some(7), Duration::from_secs(15)));
+    let error = builder().rank(8).build().unwrap_err();
+    assert_eq!((error.field, error.value.as_str()), ("rank", "8"));
+    assert!(error.to_string().contains("from 0 (the first) to 7"));
+    let error = builder().hand_over_wait(Duration::from_millis(15_001)).build().unwrap_err();
+    assert_eq!((error.field, error.value.as_str()), ("hand_over_wait", "15.001s"));
+    // The last of all: a second, eight turns, and the jitter.
+    assert_eq!(builder().build().unwrap().hold_back(), Duration::from_millis(2600));
+    assert_eq!(config.turn(|_| Duration::MAX), Duration::from_millis(1400));
+}

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use proptest::prelude::*;
+
 use super::*;
 use crate::record::{Record, StoredLease};
 use crate::version::Version;
@@ -111,4 +113,73 @@ fn a_deleted_lease_is_made_again_when_it_would_have_run_out() {
     let gone = Observation::Absent { free_at: after(7) };
     assert_eq!(decide(&gone, &config(), after(6)), Step::WaitUntil(after(7)));
     assert_eq!(decide(&gone, &config(), after(7)), Step::Create);
+}
+
+/// A lease that was given back with a hint, as `baz` sees it, whose jitter of 150 ms is drawn.
+fn given_to(successor: &str) -> Observation {
+    let Observation::Present { lease, since, mine, jitter } = held("", 1) else { unreachable!() };
+    let record = Record { successor: successor.into(), ..lease.record }.marked("w", 7);
+    Observation::Present { lease: StoredLease { record, ..lease }, since, mine, jitter }
+}
+
+#[test]
+fn a_lease_that_was_handed_over_is_its_successors_at_once_and_everybodys_in_the_end() {
+    assert_eq!(decide(&given_to("baz"), &config(), SEEN), Step::TakeOver);
+    assert_eq!(decide(&given_to(""), &config(), SEEN), Step::TakeOver);
+    // A second, eight turns of 200 ms, and the jitter.
+    let until = SEEN.after(Duration::from_millis(1000 + 8 * 200 + 150));
+    assert_eq!(decide(&given_to("bing"), &config(), SEEN), Step::WaitUntil(until));
+    assert_eq!(decide(&given_to("bing"), &config(), until), Step::TakeOver);
+    // Also if we gave it ourselves.
+    let Observation::Present { lease, since, jitter, .. } = given_to("bing") else { unreachable!() };
+    let own = Observation::Present { lease, since, mine: true, jitter };
+    assert_eq!(decide(&own, &config(), SEEN), Step::WaitUntil(until));
+}
+
+#[test]
+fn a_hint_is_good_for_the_record_that_it_was_written_in_and_for_no_other() {
+    let Observation::Present { lease, since, mine, jitter } = given_to("bing") else { unreachable!() };
+    let stale: [fn(&mut Record); 4] = [
+        |record| record.leader_transitions += 1,
+        |record| record.renew_time = jiff::Timestamp::from_second(5).ok(),
+        |record| record.write_id = None,
+        |record| record.write_id = Some("no.digest".into()),
+    ];
+    for change in stale {
+        let mut lease = lease.clone();
+        change(&mut lease.record);
+        let observation = Observation::Present { lease, since, mine, jitter };
+        assert_eq!(decide(&observation, &config(), SEEN), Step::TakeOver, "{observation:?}");
+    }
+}
+
+proptest! {
+    /// The model of the protocol knows no hints, and need not: all that one does is to make a candidate wait that may take the lease, and
+    /// not for ever. Waiting, as any pause, is in the model.
+    #[test]
+    fn a_hint_only_ever_delays_and_not_for_long(
+        holder in prop::sample::select(vec!["", "baz", "bing"]),
+        seconds in -1..20,
+        successor in prop::sample::select(vec!["", "baz", "bing", "nobody"]),
+        rank in prop::option::of(0..=crate::MAX_RANK),
+        (mine, marked) in any::<(bool, bool)>(),
+        later in 0..30_000u64,
+    ) {
+        let builder = Config::builder("ns", "lease").identity("baz");
+        let config = match rank { Some(rank) => builder.rank(rank), None => builder }.build().unwrap();
+        let Observation::Present { lease, since, jitter, .. } = held(holder, seconds) else { unreachable!() };
+        let with = |successor: &str| {
+            let record = Record { successor: successor.into(), ..lease.record.clone() };
+            let record = if marked { record.marked("w", 1) } else { record };
+            Observation::Present { lease: StoredLease { record, ..lease.clone() }, since, mine, jitter }
+        };
+        let now = SEEN.after(Duration::from_millis(later));
+        let (without, hinted) = (decide(&with(""), &config, now), decide(&with(successor), &config, now));
+        match hinted {
+            Step::WaitUntil(moment) if without == Step::TakeOver => {
+                prop_assert!(moment > now && moment <= SEEN.after(Duration::from_millis(2600)).after(jitter));
+            }
+            _ => prop_assert_eq!(hinted, without),
+        }
+    }
 }

@@ -15,7 +15,7 @@ use crate::record::StoredLease;
 /// The answer to the request under way.
 pub(super) enum Reply {
     Read(Read, Result<Option<StoredLease>, StoreError>),
-    Written(Write, Result<StoredLease, StoreError>),
+    Written(Box<Write>, Result<StoredLease, StoreError>),
 }
 
 pub(super) async fn sleep_until(clock: &Arc<dyn Clock>, deadline: Option<Moment>) {
@@ -154,7 +154,7 @@ fn send_write(
             }
         };
         let answer = tokio::time::timeout(timeout, call).await;
-        Reply::Written(write, answer.unwrap_or_else(|_| Err(no_answer())))
+        Reply::Written(Box::new(write), answer.unwrap_or_else(|_| Err(no_answer())))
     })
 }
 
@@ -188,8 +188,10 @@ pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Rep
         }
         None => shared.counters.succeeded(matches!(reply, Reply::Written(..))),
     }
-    if let Reply::Written(Write { purpose: Purpose::Renew, sent, .. }, Ok(_)) = &reply {
-        shared.counters.renewed(now.since(*sent));
+    if let Reply::Written(write, Ok(_)) = &reply
+        && write.purpose == Purpose::Renew
+    {
+        shared.counters.renewed(now.since(write.sent));
     }
     let news = match reply {
         Reply::Read(read, answer) => candidate.read(now, read, answer),

@@ -6,7 +6,7 @@ use jiff::{Timestamp, Unit};
 use kube::api::DynamicObject;
 use serde_json::{Map, Value};
 
-use crate::WRITE_ANNOTATION;
+use super::mark;
 use crate::record::{Record, to_micros};
 
 /// Where client-go keeps the record.
@@ -50,7 +50,7 @@ pub(super) fn read(object: &DynamicObject) -> Record {
             (known, _) => known,
         }
     };
-    Record {
+    let record = Record {
         holder: match field("holderIdentity") {
             None => String::new(),
             Some(Value::String(holder)) => holder.clone(),
@@ -62,8 +62,9 @@ pub(super) fn read(object: &DynamicObject) -> Record {
         leader_transitions: number("leaderTransitions"),
         strategy: text_of("strategy"),
         preferred_holder: text_of("preferredHolder"),
-        write_id: annotation(WRITE_ANNOTATION).cloned(),
-    }
+        ..Record::default()
+    };
+    mark::read(object, record)
 }
 
 /// Writes the record into the annotation and leaves all else in the object alone.
@@ -73,10 +74,7 @@ pub(super) fn write(object: &mut DynamicObject, record: &Record) {
     let exact = [record.acquire_time, record.renew_time]
         .map(|time| time.map(|time| to_micros(time).to_string()).unwrap_or_default());
     annotations.insert(TIMES_ANNOTATION.to_owned(), exact.join(" "));
-    match &record.write_id {
-        Some(id) => annotations.insert(WRITE_ANNOTATION.to_owned(), id.clone()),
-        None => annotations.remove(WRITE_ANNOTATION),
-    };
+    mark::write(object, record);
 }
 
 /// As Go's `encoding/json` writes it: fields in the order of the struct, `<`, `>`, `&` and two line separators escaped.

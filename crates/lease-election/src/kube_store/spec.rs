@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::DynamicObject;
 use serde_json::{Map, Value};
 
-use crate::WRITE_ANNOTATION;
+use super::mark;
 use crate::record::{Record, to_micros};
 
 /// Reads what is there. A field of a wrong type counts as absent, but a holder of a wrong type is still a holder.
@@ -20,7 +20,7 @@ pub(super) fn read(object: &DynamicObject) -> Record {
     let time = |name: &str| {
         field(name).and_then(Value::as_str).and_then(|text| text.parse::<Timestamp>().ok()).map(to_micros)
     };
-    Record {
+    let record = Record {
         holder: match field("holderIdentity") {
             None => String::new(),
             Some(Value::String(holder)) => holder.clone(),
@@ -32,13 +32,9 @@ pub(super) fn read(object: &DynamicObject) -> Record {
         leader_transitions: number("leaseTransitions"),
         strategy: text("strategy"),
         preferred_holder: text("preferredHolder"),
-        write_id: object
-            .metadata
-            .annotations
-            .as_ref()
-            .and_then(|annotations| annotations.get(WRITE_ANNOTATION))
-            .cloned(),
-    }
+        ..Record::default()
+    };
+    mark::read(object, record)
 }
 
 /// Writes the record into the object and leaves all else in it alone.
@@ -68,11 +64,7 @@ pub(super) fn write(object: &mut DynamicObject, record: &Record) {
             }
         }
     }
-    let annotations = object.metadata.annotations.get_or_insert_default();
-    match &record.write_id {
-        Some(id) => annotations.insert(WRITE_ANNOTATION.to_owned(), id.clone()),
-        None => annotations.remove(WRITE_ANNOTATION),
-    };
+    mark::write(object, record);
 }
 
 /// Six fraction digits, no more and no less: a MicroTime with any other number is refused by the server.

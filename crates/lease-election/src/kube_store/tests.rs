@@ -71,6 +71,51 @@ fn a_release_is_written_as_client_go_writes_it() {
 }
 
 #[test]
+fn a_successor_stands_beside_the_record_and_changes_none_of_it() {
+    use crate::SUCCESSOR_ANNOTATION;
+    let wall = time("2026-01-02T03:04:05Z").unwrap();
+    for form in [SPEC, Form { read: annotation::read, write: annotation::write }] {
+        let mut object = lease(json!({}));
+        (form.write)(&mut object, &Record { holder: "a".into(), leader_transitions: 4, ..Record::default() });
+        let released = (form.read)(&object).released(wall);
+        let (mut plain, mut hinted) = (object.clone(), object);
+        (form.write)(&mut plain, &released.clone().marked("w", 1));
+        let named = Record { successor: "b".into(), ..released }.marked("w", 1);
+        (form.write)(&mut hinted, &named);
+        assert_eq!((form.read)(&hinted), named);
+        assert_eq!(named.hint(), Some("b"));
+        // All that client-go reads is the same.
+        assert_eq!(hinted.data, plain.data);
+        let annotations = |object: &DynamicObject| {
+            let mut all = object.metadata.annotations.clone().unwrap_or_default();
+            assert!(all.remove(WRITE_ANNOTATION).is_some());
+            (all.remove(SUCCESSOR_ANNOTATION), all)
+        };
+        assert_eq!(annotations(&hinted), (Some("b".to_owned()), annotations(&plain).1));
+
+        // client-go keeps annotations that it does not know: neither its terms nor its releases have a successor.
+        let mut go = hinted.clone();
+        let keep = go.metadata.annotations.clone();
+        for holder in ["go", ""] {
+            let record = Record { holder: holder.into(), leader_transitions: 5, ..Record::default() };
+            (form.write)(&mut go, &record);
+            let theirs = go.metadata.annotations.get_or_insert_default();
+            for (key, value) in keep.iter().flatten().filter(|(key, _)| key.starts_with("lease-election")) {
+                theirs.insert(key.clone(), value.clone());
+            }
+            assert_eq!((form.read)(&go).hint(), None, "{holder}");
+        }
+        // Nor is one whom somebody writes beside a record that is held.
+        let mut object = hinted;
+        (form.write)(&mut object, &Record { holder: "a".into(), ..Record::default() });
+        let annotations = object.metadata.annotations.get_or_insert_default();
+        assert!(!annotations.contains_key(SUCCESSOR_ANNOTATION));
+        annotations.insert(SUCCESSOR_ANNOTATION.to_owned(), "b".to_owned());
+        assert_eq!((form.read)(&object).successor, "");
+    }
+}
+
+#[test]
 fn a_write_keeps_labels_annotations_owners_and_unknown_fields() {
     // Upstream's TestLabelUpdate and TestUpdateWithNilLabelsOnLease: what is not ours stays.
     let mut object = parsed(json!({

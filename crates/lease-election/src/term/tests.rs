@@ -39,6 +39,7 @@ fn term(clock: &Hand, until: u64) -> Arc<Term> {
         clock: Arc::new(clock.clone()),
         store: Arc::new(MemoryLeaseStore::new()),
         request_timeout: Duration::from_secs(1),
+        releases: true,
     })
 }
 

@@ -11,6 +11,7 @@ mod migration;
 mod migration_faults;
 #[cfg(feature = "contract")]
 mod stores;
+mod succession;
 mod suspend;
 mod table;
 mod telling;
