@@ -8,9 +8,11 @@ use crate::scheduled::Scheduled;
 use crate::shared::{Pending, Shared};
 use crate::tick::Tick;
 use crate::wish::Wish;
+use std::any::Any;
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wq_core::{Added, Backlog, DefaultHasher, Fifo, ItemHash, WorkQueue};
@@ -189,7 +191,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     /// Takes no more items, now or for later. What is queued, or due already, is still handed out. The items whose
     /// deadline has not come are dropped from the queue and handed back, in the order of their deadlines; a second call
-    /// has none. If a waker panics on the way, the queue is shut down, and the next call has them.
+    /// has none. If a waker panics on the way, or `Eq` of an item that is due, the queue is shut down, and the next call has
+    /// them.
     #[doc(alias = "ShutDown")]
     pub fn shutdown(&self) -> Vec<T> {
         let mut after = After::new();
@@ -205,22 +208,22 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `Clone` of an item panics. Those that were delayed can then still be had from [`shutdown`](Self::shutdown).
+    /// If `Clone` of an item panics, a waker, or `Eq` of an item that is due. The queue is shut down then, and those that were
+    /// delayed can still be had from [`shutdown`](Self::shutdown).
     #[must_use = "these items will not be handed out any more"]
     pub fn shutdown_now(&self) -> Vec<T>
     where
         T: Clone,
     {
         let mut after = After::new();
-        let delayed = self.end_delays(&mut after);
-        let mut left = self.core.shutdown_now();
+        let mut delayed = self.end_delays(&mut after);
+        delayed.comes_behind(self.core.shutdown_now());
         drop(after);
-        left.extend(delayed.hand_out());
-        left
+        delayed.hand_out()
     }
 
     fn end_delays(&self, after: &mut After) -> Ended<'_, T, B> {
-        self.shared.move_due(&self.core, None);
+        let panicked = self.move_all_due();
         let mut pending = self.shared.lock();
         pending.is_shut_down = !planted("shutdown-lets-adds-in");
         let mut items = std::mem::take(&mut pending.not_handed_back);
@@ -233,7 +236,26 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         if planted("shutdown-drops-in-silence") {
             items.clear();
         }
-        Ended { shared: &self.shared, items }
+        Ended { shared: &self.shared, items, panicked }
+    }
+
+    /// Moves what is due, whatever panics on the way: a waker, or `Eq` of an item. The first panic is handed out.
+    fn move_all_due(&self) -> Option<Box<dyn Any + Send>> {
+        let mut first = None;
+        loop {
+            let before = self.delayed_so_far();
+            match catch_unwind(AssertUnwindSafe(|| self.shared.move_due(&self.core, None))) {
+                Ok(()) => return first,
+                Err(panic) => drop(first.get_or_insert(panic)),
+            }
+            if self.delayed_so_far() >= before {
+                return first; // It was the timer's, or another's that would come again and again.
+            }
+        }
+    }
+
+    fn delayed_so_far(&self) -> usize {
+        self.shared.lock().heap.len()
     }
 
     /// Runs a step under the lock, after what was due has been moved.
@@ -434,10 +456,21 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Drop for TakenAlong<'_, T, B, S> 
 struct Ended<'q, T, B: Backlog> {
     shared: &'q Shared<T, B>,
     items: Vec<T>,
+    /// What has panicked before the queue was shut down: it goes on afterwards.
+    panicked: Option<Box<dyn Any + Send>>,
 }
 
 impl<T, B: Backlog> Ended<'_, T, B> {
+    /// Before it, what the queue below has handed back.
+    fn comes_behind(&mut self, mut left: Vec<T>) {
+        left.append(&mut self.items);
+        self.items = left;
+    }
+
     fn hand_out(mut self) -> Vec<T> {
+        if let Some(panic) = self.panicked.take() {
+            resume_unwind(panic);
+        }
         std::mem::take(&mut self.items)
     }
 }
