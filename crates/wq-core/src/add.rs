@@ -184,27 +184,37 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         });
         let mut items: Vec<_> = hashed.collect();
         let now = self.shared.now();
-        let mut all = AddedAll::default();
         let mut answers = Vec::new();
-        let measured = now.is_some();
+        let all;
         {
-            let mut sweep = Sweep { shared: self.shared_ref(), queued: 0, wakes: Wakes::new() };
+            let mut sweep = Sweep {
+                shared: self.shared_ref(),
+                added: AddedAll::default(),
+                is_over: false,
+                wakes: Wakes::new(),
+            };
             let mut core = sweep.shared.lock();
-            for (item, hash, order) in &mut items {
-                let order = std::mem::take(order);
-                let added = core.state.add(item, *hash, order, false, now).unwrap_or(Added::ShutDown);
-                all.count(added);
-                if added == Added::Queued {
-                    sweep.queued += 1;
+            // Under one lock: it stays so, and no memory is to be given back in between.
+            if core.state.is_open() {
+                for (item, hash, order) in &mut items {
+                    let order = std::mem::take(order);
+                    // Without a bound there is always an answer.
+                    let added =
+                        core.state.add_open(item, *hash, order, false, now).unwrap_or(Added::ShutDown);
+                    sweep.added.count(added);
+                    if now.is_some() {
+                        answers.push(added);
+                    }
                 }
-                if measured {
-                    answers.push(added);
-                }
+            } else {
+                sweep.added.shut_down = items.len();
+                answers.resize(if now.is_some() { items.len() } else { 0 }, Added::ShutDown);
             }
+            all = sweep.added;
             if core.state.has_work() && !planted("add-all-wakes-nobody") {
-                core.getters.call_for(std::mem::take(&mut sweep.queued), &mut sweep.wakes);
+                core.getters.call_for(all.queued, &mut sweep.wakes);
             }
-            sweep.queued = 0;
+            sweep.is_over = true;
         }
         self.shared.observe(|observer| answers.iter().for_each(|&added| observer.added(added)));
         all
@@ -214,16 +224,17 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
 /// The one wake-up sweep of a batch; also when an item in its middle panics.
 struct Sweep<'q, T, B: Backlog> {
     shared: &'q Shared<T, B>,
-    queued: usize,
+    added: AddedAll,
+    is_over: bool,
     wakes: Wakes,
 }
 
 impl<T, B: Backlog> Drop for Sweep<'_, T, B> {
     fn drop(&mut self) {
-        if self.queued > 0 {
+        if !self.is_over && self.added.queued > 0 {
             let mut core = self.shared.lock();
             if core.state.has_work() {
-                core.getters.call_for(self.queued, &mut self.wakes);
+                core.getters.call_for(self.added.queued, &mut self.wakes);
             }
         }
     }

@@ -133,7 +133,10 @@ where
     {
         match self.hand_out.shared.now() {
             None => self.done_and_get_at(None),
-            now => self.done_and_get_observed(now).map(Self::anew),
+            now => {
+                let next = self.done_and_get_observed(now)?;
+                Ok(next.anew())
+            }
         }
     }
 
@@ -155,11 +158,16 @@ where
         let Self { mut hand_out, item, order } = self;
         let mut core = hand_out.shared.lock();
         finished = hand_out.ticket.take().map_or(Finished::Stale, |ticket| core.state.done(ticket, now));
-        // Before the get: if that panics, others must know nevertheless.
-        core.gather(News::of_finish(&finished), &mut wakes);
+        let somebody_waits = core.somebody_waits();
+        if somebody_waits {
+            // Before the get: if that panics, others must know nevertheless.
+            core.gather(News::of_finish(&finished), &mut wakes);
+        }
         match core.state.get(now) {
             Take::Got(Got { item: next, order: of_next, ticket, waited }) => {
-                core.gather(News::ROOM, &mut wakes);
+                if somebody_waits {
+                    core.gather(News::ROOM, &mut wakes);
+                }
                 drop(core);
                 hand_out.ticket = Some(ticket);
                 // What was in hand is dropped last: whatever panics in between, the next item has its guard.

@@ -188,6 +188,12 @@ fn unlock_and_call<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, due: News
 }
 
 impl<T, B: Backlog> Core<T, B> {
+    /// Whether any news could concern anybody.
+    #[inline(always)]
+    pub(crate) fn somebody_waits(&self) -> bool {
+        (self.getters.asleep() | self.adders.asleep() | self.drainers.asleep()) > 0
+    }
+
     /// Adds those whom the news concern.
     #[inline(always)]
     pub(crate) fn gather(&mut self, news: News, wakes: &mut Option<Wakes>) {

@@ -161,13 +161,35 @@ impl<T, B: Backlog> State<T, B> {
         bounded: bool,
         now: Option<Instant>,
     ) -> Option<Added> {
-        if self.shutting_down {
+        if !self.is_open() {
             return Some(Added::ShutDown);
+        }
+        let full = bounded && !self.has_room();
+        self.add_open(offer, hash, order, full, now)
+    }
+
+    /// Whether adds are let in. To be asked before one, or before many under one lock.
+    #[inline(always)]
+    pub(crate) fn is_open(&mut self) -> bool {
+        if self.shutting_down {
+            return false;
         }
         if self.occupancy.is_low() {
             self.give_back(); // Here, where nothing is half done if the backlog panics.
         }
-        let full = bounded && !self.has_room();
+        true
+    }
+
+    /// An add to a queue that is [open](Self::is_open), and `full` if it asked to respect the bound and there is no room.
+    #[inline(always)]
+    pub(crate) fn add_open(
+        &mut self,
+        offer: &mut impl Offer<T>,
+        hash: ItemHash,
+        order: B::Order,
+        full: bool,
+        now: Option<Instant>,
+    ) -> Option<Added> {
         let slab = &self.slab;
         let entry = self.table.entry(
             hash.spread(),
@@ -286,15 +308,18 @@ impl<T, B: Backlog> State<T, B> {
     #[inline(always)]
     pub(crate) fn done(&mut self, ticket: Ticket, now: Option<Instant>) -> Finished<T> {
         let index = ticket.slot();
-        let Some(Slot::Held { order, meta, .. }) = self.slab.get_mut(index) else { return Finished::Stale };
-        if meta.generation() != ticket.generation() && !planted("done-without-generation") {
-            return Finished::Stale;
-        }
-        if planted("done-clears-dirty") && meta.phase() == Phase::ProcessingDirty {
-            *meta = meta.with_phase(Phase::Processing);
-            self.run_again -= 1;
-        }
-        match meta.phase() {
+        let Some((slot, mut freed)) = self.slab.with_place(index) else { return Finished::Stale };
+        let Slot::Held { order, meta, .. } = slot else { return Finished::Stale };
+        let phase = match meta.phase_in(ticket.generation()) {
+            Some(Phase::ProcessingDirty) if planted("done-clears-dirty") => {
+                self.run_again -= 1;
+                Phase::Processing
+            }
+            Some(phase) => phase,
+            None if planted("done-without-generation") => meta.phase(),
+            None => return Finished::Stale,
+        };
+        match phase {
             Phase::Queued => Finished::Stale,
             Phase::ProcessingDirty => {
                 self.backlog.push(SlotId::from_index(index), mem::take(order));
@@ -310,7 +335,10 @@ impl<T, B: Backlog> State<T, B> {
             }
             Phase::Processing => {
                 let worked = self.stamps.done(index, now);
-                let Some(item) = self.forget(index, ticket.hash) else { return Finished::Stale };
+                strike(&mut self.table, index, ticket.hash);
+                let Some(item) = freed.take(slot, index) else { return Finished::Stale };
+                self.stamps.left(index);
+                self.occupancy.left();
                 Finished::Left { item: self.spares.keep(item), worked }
             }
         }
@@ -468,13 +496,19 @@ impl<T, B: Backlog> State<T, B> {
     /// Takes an item out of table and slab. The caller has counted it.
     #[inline(always)]
     fn forget(&mut self, index: u32, hash: ItemHash) -> Option<T> {
-        if let Ok(entry) = self.table.find_entry(hash.spread(), |&other| other == index) {
-            entry.remove();
-        }
+        strike(&mut self.table, index, hash);
         let item = self.slab.free(index);
         self.stamps.left(index);
         self.occupancy.left();
         item
+    }
+}
+
+/// Takes a slot out of the table.
+#[inline(always)]
+fn strike(table: &mut HashTable<u32>, index: u32, hash: ItemHash) {
+    if let Ok(entry) = table.find_entry(hash.spread(), |&other| other == index) {
+        entry.remove();
     }
 }
 

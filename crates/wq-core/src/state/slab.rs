@@ -48,6 +48,17 @@ impl Meta {
         self.0 & 0b11 == 0b11
     }
 
+    /// The phase, if this is the generation: nearly always found by the first comparison.
+    #[inline(always)]
+    pub(super) const fn phase_in(self, generation: u32) -> Option<Phase> {
+        match self.0 ^ (generation << Self::PHASE_BITS) {
+            1 => Some(Phase::Processing),
+            0 => Some(Phase::Queued),
+            2 | 3 => Some(Phase::ProcessingDirty),
+            _ => None,
+        }
+    }
+
     #[inline]
     pub(super) const fn generation(self) -> u32 {
         self.0 >> Self::PHASE_BITS
@@ -87,6 +98,34 @@ pub(super) struct Slab<T, O> {
     retired: usize,
 }
 
+/// Where free slots go.
+pub(super) struct Freed<'a> {
+    first_free: &'a mut u32,
+    retire_from: u32,
+    retired: &'a mut usize,
+}
+
+impl Freed<'_> {
+    /// Frees the slot, which has this index, and hands out what was in it, so that it can be dropped elsewhere.
+    #[inline(always)]
+    pub(super) fn take<T, O>(&mut self, slot: &mut Slot<T, O>, index: u32) -> Option<T> {
+        match std::mem::replace(slot, Slot::Free(*self.first_free)) {
+            Slot::Held { item, .. } => {
+                if index < self.retire_from {
+                    *self.first_free = index;
+                } else {
+                    *self.retired += 1;
+                }
+                Some(item)
+            }
+            Slot::Free(next) => {
+                *slot = Slot::Free(next);
+                None
+            }
+        }
+    }
+}
+
 impl<T, O> Slab<T, O> {
     pub(super) const fn new() -> Self {
         Self { slots: Vec::new(), first_free: NIL, retire_from: NIL, retired: 0 }
@@ -99,11 +138,17 @@ impl<T, O> Slab<T, O> {
     /// When 2^32 - 1 items are held at once.
     #[inline(always)]
     pub(super) fn next_index(&mut self) -> u32 {
-        if self.first_free == NIL && self.retired > 0 {
+        if (self.first_free as usize) < self.slots.len() { self.first_free } else { self.fresh_index() }
+    }
+
+    /// Of a slot that was retired, or is yet to be.
+    #[inline]
+    fn fresh_index(&mut self) -> u32 {
+        if self.retired > 0 {
             self.call_back();
-        }
-        if self.first_free != NIL {
-            return self.first_free;
+            if self.first_free != NIL {
+                return self.first_free;
+            }
         }
         let index = u32::try_from(self.slots.len()).unwrap_or(NIL);
         assert!(index != NIL, "a queue holds at most 2^32 - 1 items at once");
@@ -153,20 +198,20 @@ impl<T, O> Slab<T, O> {
     #[inline(always)]
     pub(super) fn free(&mut self, index: u32) -> Option<T> {
         let slot = self.slots.get_mut(index as usize)?;
-        if matches!(slot, Slot::Free(_)) {
-            return None;
-        }
-        match std::mem::replace(slot, Slot::Free(self.first_free)) {
-            Slot::Held { item, .. } => {
-                if index < self.retire_from {
-                    self.first_free = index;
-                } else {
-                    self.retired += 1;
-                }
-                Some(item)
-            }
-            Slot::Free(_) => None,
-        }
+        let mut freed = Freed {
+            first_free: &mut self.first_free,
+            retire_from: self.retire_from,
+            retired: &mut self.retired,
+        };
+        freed.take(slot, index)
+    }
+
+    /// A slot with the place for free ones: for one who looks at it, and then frees it.
+    #[inline(always)]
+    pub(super) fn with_place(&mut self, index: u32) -> Option<(&mut Slot<T, O>, Freed<'_>)> {
+        let Self { slots, first_free, retire_from, retired } = self;
+        let slot = slots.get_mut(index as usize)?;
+        Some((slot, Freed { first_free, retire_from: *retire_from, retired }))
     }
 
     /// Held slots, by index.
