@@ -105,6 +105,8 @@ pub(crate) struct Candidate {
     serial: u64,
     random: u64,
     role: Role,
+    /// It is not to take the lease for now.
+    barred: bool,
     /// Whom the next release names; empty for nobody.
     successor: String,
     observation: Observation,
@@ -150,6 +152,7 @@ impl Candidate {
             serial: 0,
             random: seed,
             role: Role::Standby,
+            barred: false,
             successor: String::new(),
             observation: Observation::Unknown,
             changes: 0,
@@ -228,7 +231,7 @@ impl Candidate {
                     Step::WaitUntil(moment) => self.vacant_from().map_or(moment, |vacant| vacant.min(moment)),
                 };
                 let acquire = free.max(self.write_not_before);
-                if now >= acquire {
+                if now >= acquire && !self.barred {
                     return Action::Write(Purpose::Acquire);
                 }
                 let interval = self.config.renew_interval();
@@ -239,7 +242,8 @@ impl Candidate {
                 };
                 let routine = self.last_heard.after(patience);
                 let read = stale.map_or(routine, |stale| routine.min(stale)).max(self.read_not_before);
-                if now >= read { Action::Read } else { Action::Wait(acquire.min(read)) }
+                let next = if self.barred { read } else { acquire.min(read) };
+                if now >= read { Action::Read } else { Action::Wait(next) }
             }
         }
     }
@@ -466,6 +470,11 @@ impl Candidate {
     /// The term is over for a reason that the protocol did not see.
     pub(crate) fn abdicate(&mut self) {
         self.role = Role::Standby;
+    }
+
+    /// Whether it is to leave the lease to others for now, and only look on. As a pause of the process would, but that it hears all news.
+    pub(crate) fn bar(&mut self, barred: bool) {
+        self.barred = barred;
     }
 
     /// Whom the next release is to name, if anybody.

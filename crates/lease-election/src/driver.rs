@@ -51,6 +51,7 @@ pub(crate) struct Driver {
     /// Over the term under way, if there is a watchdog.
     watch: TermWatch,
     stop: StopSignal,
+    maintenance: watch::Receiver<bool>,
 }
 
 /// Why a lease was not given back.
@@ -135,7 +136,8 @@ impl Driver {
             shared.config.pace(),
         );
         let watch = TermWatch::default();
-        Self { shared, candidate, at_work: Some(at_work), feed, request: None, watch, stop }
+        let maintenance = shared.maintenance.on.subscribe();
+        Self { shared, candidate, at_work: Some(at_work), feed, request: None, watch, stop, maintenance }
     }
 
     async fn run<F, Fut, R>(mut self, work: F) -> Ended<R>
@@ -153,13 +155,19 @@ impl Driver {
     /// Until this elector leads, or is stopped.
     async fn campaign(&mut self) -> Option<Tenure> {
         while !self.stop.is_set() {
+            self.candidate.bar(*self.maintenance.borrow_and_update());
             let news = tokio::select! {
                 biased;
                 () = self.stop.wait() => break,
+                _ = self.maintenance.changed() => continue,
                 news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.request, None) => news,
             };
             if let News::Acquired(tenure) = news {
-                return Some(tenure);
+                if !*self.maintenance.borrow() {
+                    return Some(tenure);
+                }
+                // Sent before the maintenance began: nobody is to wait for one that does not lead.
+                self.decline(tenure.until).await;
             }
         }
         self.give_up().await;
@@ -188,12 +196,8 @@ impl Driver {
             let was_read = matches!(reply, Reply::Read(_, Ok(_)));
             let failed_read = matches!(reply, Reply::Read(_, Err(_)));
             if let News::Acquired(_) = absorb(&self.shared, &mut self.candidate, reply) {
-                if self.shared.config.release_on_stop() {
-                    let until = self.candidate.deadline().unwrap_or_else(|| clock.now());
-                    self.release(until, None).await;
-                } else {
-                    self.candidate.abdicate();
-                }
+                let until = self.candidate.deadline().unwrap_or_else(|| clock.now());
+                self.decline(until).await;
                 return;
             }
             if was_read {
@@ -209,6 +213,14 @@ impl Driver {
                 }
             }
         }
+    }
+
+    /// Gives back a lease under which no work was begun.
+    async fn decline(&mut self, until: Moment) {
+        if self.shared.config.release_on_stop() {
+            self.release(until, None).await;
+        }
+        self.candidate.abdicate();
     }
 
     async fn lead<F, Fut, R>(mut self, tenure: Tenure, work: F) -> Ended<R>
@@ -347,6 +359,10 @@ impl Driver {
                     }
                     term.request_stop();
                 }
+                () = switched_on(&mut self.maintenance), if drained_by.is_none() => {
+                    drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
+                    term.request_stop();
+                }
                 () = term.stop_requested(), if drained_by.is_none() => {
                     drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
                 }
@@ -454,6 +470,13 @@ impl Drop for Driver {
         }
         self.shared.counters.watching(false);
     }
+}
+
+/// # Cancel safety
+/// Dropping the future loses nothing.
+async fn switched_on(switch: &mut watch::Receiver<bool>) {
+    // Its sender is the elector's, and lives as long as its driver.
+    let _ = switch.wait_for(|on| *on).await;
 }
 
 fn after_loss<R>(joined: Result<R, JoinError>) -> Ended<R> {

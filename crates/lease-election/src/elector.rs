@@ -14,6 +14,7 @@ use crate::config::{Config, random};
 use crate::driver;
 use crate::leadership::Leadership;
 use crate::liveness::{Liveness, WorkLease};
+use crate::maintenance::Maintenance;
 use crate::pause::Pauses;
 use crate::status::{Counters, Stats, Status};
 use crate::store::LeaseStore;
@@ -49,6 +50,7 @@ pub(crate) struct Shared {
     pub(crate) counters: Arc<Counters>,
     pub(crate) leader: watch::Sender<Option<String>>,
     pub(crate) stop: watch::Sender<bool>,
+    pub(crate) maintenance: Maintenance,
     pub(crate) work: Arc<WorkLease>,
     pub(crate) term: Mutex<Option<Arc<Term>>>,
     /// How long the last term was.
@@ -100,6 +102,7 @@ impl LeaderElector {
                 counters: Arc::default(),
                 leader: watch::Sender::new(None),
                 stop: watch::Sender::new(false),
+                maintenance: Maintenance { on: watch::Sender::new(false) },
                 work: Arc::default(),
                 term: Mutex::new(None),
                 lasted: Mutex::default(),
@@ -132,6 +135,7 @@ impl LeaderElector {
     /// Work that blocks its thread cannot be dropped: `run` waits for it, because nothing may start while it goes on.
     ///
     /// After a stop ([`StopHandle::stop`]) the lease is renewed while the work winds up, for at most the drain time-out.
+    /// Under [`maintenance`](Self::maintenance) it does not lead: a term ends in the same order, and a campaign waits for the end of it.
     /// Requests that fail are repeated for ever; see [`status`](Self::status). A second `run` of the same elector waits for the first.
     ///
     /// # Panics
@@ -226,6 +230,12 @@ impl LeaderElector {
         StopHandle { stop: self.shared.stop.clone() }
     }
 
+    /// The switch that keeps this elector from leading for a while.
+    #[must_use]
+    pub fn maintenance(&self) -> Maintenance {
+        self.shared.maintenance.clone()
+    }
+
     /// Whether a stop was asked for.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
@@ -266,6 +276,7 @@ impl LeaderElector {
         let mut status = self.shared.counters.status();
         status.leading = self.is_leader();
         status.leader = self.leader();
+        status.maintenance = self.shared.maintenance.is_on();
         status
     }
 

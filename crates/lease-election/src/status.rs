@@ -19,6 +19,8 @@ pub struct Status {
     /// Why the elector gets nowhere: the last failure, if the last request failed. [`StoreError::Altered`] stays until a write
     /// is stored as it was sent. (As text it is cut to 256 bytes, with control characters escaped.)
     pub blocked: Option<StoreError>,
+    /// Whether it is kept from leading ([`Maintenance`](crate::Maintenance)).
+    pub maintenance: bool,
     /// Whether the watch is open; without it the elector polls.
     pub watching: bool,
 }
@@ -173,7 +175,7 @@ impl Counters {
         self.with(|stats, _| *stats)
     }
 
-    /// The status but for `leading` and `leader`, which are not kept here.
+    /// The status but for `leading`, `leader` and `maintenance`, which are not kept here.
     pub(crate) fn status(&self) -> Status {
         self.with(|_, status| status.clone())
     }

@@ -7,6 +7,7 @@ mod handover;
 #[cfg(feature = "prometheus")]
 mod metrics;
 mod observe;
+mod maintenance;
 mod migration;
 mod migration_faults;
 #[cfg(feature = "contract")]

@@ -1,0 +1,116 @@
+//! Maintenance: a leader hands over and a standby stands back, until it is over.
+
+use std::time::Duration;
+
+use lease_election::{Ending, Fault, Outcome, Verb};
+use tokio::time::Instant;
+
+use crate::cluster::{Cluster, LEASE, Replica, fast, sleep_ms};
+
+const MS: Duration = Duration::from_millis(1);
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_hands_over_in_order_and_leads_again_when_it_may() {
+    let cluster = Cluster::new();
+    let elector = cluster.elector(fast("a"));
+    let (running, log) = (elector.clone(), tokio::sync::mpsc::unbounded_channel());
+    let (tell, mut told) = log;
+    let run = tokio::spawn(async move {
+        running
+            .run_forever(|leadership| {
+                let tell = tell.clone();
+                async move {
+                    tell.send((Instant::now(), leadership.clone())).unwrap();
+                    assert_eq!(leadership.ending().await, Ending::StopRequested);
+                    sleep_ms(300).await;
+                    assert!(leadership.is_valid(), "the lease is renewed while it winds up");
+                }
+            })
+            .await;
+    });
+    let (_, first) = told.recv().await.unwrap();
+    let mut b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
+    sleep_ms(2000).await;
+    let maintenance = elector.maintenance();
+    let asked = Instant::now();
+    maintenance.begin();
+    maintenance.begin();
+    assert!(maintenance.is_on() && elector.status().maintenance);
+    let began = b.leads().await;
+    assert!(300 * MS <= began - asked && began - asked <= 303 * MS, "took {:?}", began - asked);
+    assert!(!first.is_valid());
+    // The lease is free for a while, and then the other crashes: neither is this one's.
+    b.elector.stop_handle().stop();
+    assert_eq!((&mut b.run).await.unwrap(), Outcome::Finished(Ending::StopRequested));
+    sleep_ms(20_000).await;
+    assert_eq!(cluster.holder(), "");
+    let c = Replica::start(cluster.elector(fast("c")), Duration::ZERO);
+    c.leads().await;
+    sleep_ms(5).await;
+    assert_eq!(elector.leader().as_deref(), Some("c"), "it looks on");
+    cluster.cut("c");
+    sleep_ms(20_000).await;
+    assert_eq!(cluster.holder(), "c");
+    assert!(told.try_recv().is_err());
+    let asked = Instant::now();
+    maintenance.end();
+    let (began, second) = told.recv().await.unwrap();
+    assert!(began - asked <= 2 * MS, "took {:?}", began - asked);
+    assert!(second.fence() > first.fence());
+    c.run.abort();
+    elector.stop_handle().stop();
+    run.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_acquisition_under_way_when_it_begins_is_given_back_without_work() {
+    for fault in [Fault::AnswerLost, Fault::Slow { before: 100 * MS, after: 100 * MS }, Fault::Late(400 * MS)]
+    {
+        let cluster = Cluster::new();
+        cluster.set("a", &[Verb::Create], fault.clone());
+        // Or else the watch tells at once that it leads.
+        cluster.set("a", &[Verb::Watch], Fault::Lost);
+        let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+        sleep_ms(50).await;
+        a.elector.maintenance().begin();
+        sleep_ms(3000).await;
+        assert_eq!(cluster.store.lease().map(|lease| lease.record.holder).as_deref(), Some(""), "{fault:?}");
+        assert!(a.terms.lock().unwrap().is_empty(), "{fault:?}");
+        assert!(cluster.requests_of("a", Verb::Update) <= 1, "{fault:?}");
+        cluster.heal("a");
+        sleep_ms(10_000).await;
+        assert_eq!(cluster.holder(), "");
+        a.elector.maintenance().end();
+        assert!(a.leads().await.elapsed() <= 5 * MS);
+        a.elector.stop_handle().stop();
+        a.run.await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_kept_from_leading_can_be_stopped_and_asks_next_to_nothing() {
+    let cluster = Cluster::new();
+    let elector = cluster.elector(fast("a"));
+    elector.maintenance().begin();
+    let a = Replica::start(elector, Duration::ZERO);
+    sleep_ms(60_000).await;
+    assert_eq!(cluster.requests_of("a", Verb::Create), 0);
+    let reads = cluster.requests_of("a", Verb::Get);
+    assert!(reads <= 30, "{reads} reads in a minute without a lease: one in each half of {LEASE:?}");
+    let asked = Instant::now();
+    a.elector.stop_handle().stop();
+    assert_eq!(a.run.await.unwrap(), Outcome::NeverLed);
+    assert!(asked.elapsed() <= MS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_ends_before_the_work_has_wound_up_still_ends_the_term() {
+    let cluster = Cluster::new();
+    let a = Replica::start(cluster.elector(fast("a")), 500 * MS);
+    a.leads().await;
+    a.elector.maintenance().begin();
+    sleep_ms(100).await;
+    a.elector.maintenance().end();
+    assert_eq!(a.run.await.unwrap(), Outcome::Finished(Ending::StopRequested));
+    assert_eq!(cluster.holder(), "");
+}
