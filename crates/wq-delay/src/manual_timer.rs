@@ -1,5 +1,6 @@
 //! `ManualTimer`: a clock that moves when it is told to, for tests and model checkers.
 
+use crate::after::After;
 use crate::parking::thread_waker;
 use crate::platform::{Mutex, park};
 use crate::timer::Timer;
@@ -48,21 +49,17 @@ impl ManualTimer {
         Self { shared: Arc::new(Mutex::new(Clock { now, next_id: 0, sleepers: BTreeMap::new() })) }
     }
 
-    /// Moves the clock on, and wakes all whose time has come, earliest first. A step beyond what the platform can
-    /// express leaves the clock where it is.
+    /// Moves the clock on, and wakes all whose time has come, earliest first, also if one of the wakers panics. A step beyond
+    /// what the platform can express leaves the clock where it is.
     pub fn advance(&self, by: Duration) {
-        let woken = {
-            let mut clock = self.shared.lock();
-            clock.now = clock.now.checked_add(by).unwrap_or(clock.now);
-            let later = match clock.now.checked_add(Duration::from_nanos(1)) {
-                Some(after) => clock.sleepers.split_off(&(after, 0)),
-                None => BTreeMap::new(),
-            };
-            std::mem::replace(&mut clock.sleepers, later)
+        let mut after = After::new();
+        let mut clock = self.shared.lock();
+        clock.now = clock.now.checked_add(by).unwrap_or(clock.now);
+        let later = match clock.now.checked_add(Duration::from_nanos(1)) {
+            Some(next) => clock.sleepers.split_off(&(next, 0)),
+            None => BTreeMap::new(),
         };
-        for waker in woken.into_values() {
-            waker.wake();
-        }
+        after.wake(std::mem::replace(&mut clock.sleepers, later).into_values());
     }
 
     /// How many tasks and threads wait for the clock. A test that must know that a thread is asleep looks here.

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 use wq_contract::wakes::Wakes;
-use wq_delay::{DelayingQueue, ManualTimer, ThreadTimer};
+use wq_delay::{DelayingQueue, ManualTimer, ThreadTimer, Timer};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// How much later than the timekeeper its reserve looks.
@@ -261,4 +261,27 @@ fn adders_never_block_whatever_is_stalled() {
     assert!(stalled.poll(&mut drained).is_pending());
     queue.add_after(0, SECOND);
     assert_eq!(queue.len(), 2 * EACH as usize);
+}
+
+/// A waker that panics.
+struct Explodes;
+
+impl std::task::Wake for Explodes {
+    fn wake(self: std::sync::Arc<Self>) {
+        panic!("a waker's");
+    }
+}
+
+#[test]
+fn the_manual_clock_wakes_the_others_of_a_waker_that_panics() {
+    let timer = ManualTimer::new();
+    let wakes = Wakes::new();
+    let (mut one, mut other) =
+        (timer.sleep_until(timer.now() + SECOND), timer.sleep_until(timer.now() + SECOND));
+    let waker = std::task::Waker::from(std::sync::Arc::new(Explodes));
+    assert!(one.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
+    assert!(wakes.poll(&mut other).is_pending());
+    let moves = std::panic::AssertUnwindSafe(|| timer.advance(SECOND));
+    assert!(std::panic::catch_unwind(moves).is_err());
+    assert_eq!((wakes.count(), timer.sleepers()), (1, 0));
 }
