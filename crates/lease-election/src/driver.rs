@@ -467,6 +467,7 @@ impl Drop for Driver {
         // Where a runtime goes away with its tasks nobody has ended the term, and the next run may lead at once.
         if let Some(term) = self.shared.term.lock().unwrap_or_else(PoisonError::into_inner).take() {
             term.break_off();
+            self.shared.counters.lost(&term.loss());
         }
         self.shared.counters.watching(false);
     }

@@ -131,12 +131,14 @@ impl LeaderElector {
     ///
     /// The order at the end is always the same: the work is told, the work ends, then the lease is given back, by a write conditional on this
     /// elector's own last one. When the term is lost, [`Leadership::lost`] fires, the work has the stop margin, counted from the end of the term, to return,
-    /// and is then dropped at its next await. (After a suspend the margin may be over: then it is dropped at once.)
+    /// and is then dropped at its next await. (After a suspend the margin may be over: then it is dropped at once, which is when a timer
+    /// has noticed the suspend, with [`BootClock`] within half a second.)
     /// Work that blocks its thread cannot be dropped: `run` waits for it, because nothing may start while it goes on.
     ///
     /// After a stop ([`StopHandle::stop`]) the lease is renewed while the work winds up, for at most the drain time-out.
     /// Under [`maintenance`](Self::maintenance) it does not lead: a term ends in the same order, and a campaign waits for the end of it.
-    /// Requests that fail are repeated for ever; see [`status`](Self::status). A second `run` of the same elector waits for the first.
+    /// Requests that fail are repeated for ever; see [`status`](Self::status). A second `run` of the same elector waits for the first, and so one inside the
+    /// work of the first waits for ever.
     ///
     /// # Panics
     /// If the work panics, the lease is given back and the panic goes on here. If the store or the clock panics, the work is dropped and joined, the
@@ -144,6 +146,7 @@ impl LeaderElector {
     ///
     /// # Cancel safety
     /// Dropping the future stops the campaign as [`StopHandle::stop`] would, in the background: the work is told, joined, and the lease given back.
+    /// All that takes the runtime: one that is shut down right after (at the end of `main`) drops it half way, and the lease runs out. Stop and await instead.
     #[doc(alias = "RunOrDie")]
     pub async fn run<F, Fut, R>(&self, work: F) -> Outcome<R>
     where

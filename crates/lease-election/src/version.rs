@@ -62,7 +62,8 @@ impl<'a> Numbers<'a> {
 pub struct FenceToken {
     /// `metadata.uid` of the Lease.
     pub uid: String,
-    /// `metadata.resourceVersion` of the write that began the term.
+    /// `metadata.resourceVersion` of the write that began the term; where that write's answer was lost, of the version in which it was found, which is
+    /// later if a label or an annotation was changed meanwhile. Both are above all of earlier terms and below all of later ones.
     pub resource_version: String,
     /// `spec.leaseTransitions` of that write.
     pub transitions: i32,

@@ -359,6 +359,8 @@ fn work_that_outlives_its_runtime_ends_before_the_next_begins() {
         drop(finish);
         assert_eq!(run.await, Outcome::Finished(false));
     });
+    let stats = elector.stats();
+    assert_eq!((stats.terms, stats.losses.broken), (2, 1), "the term that was broken off is counted");
 }
 
 #[test]
