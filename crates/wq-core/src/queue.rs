@@ -182,12 +182,14 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `Clone` of an item panics; the queue is then shut down, and holds its items still.
+    /// If `Clone` of an item panics; the queue is then shut down, and holds its items still. If a waker or the observer panics, it is
+    /// shut down, and the next call hands the items back.
     #[must_use = "these items will not be handed out any more"]
     pub fn shutdown_now(&self) -> Vec<T>
     where
         T: Clone,
     {
+        let mut ended = Ended { shared: &*self.shared, items: Vec::new() };
         let mut wakes = Wakes::new();
         let mut left = Vec::new();
         let _spares; // Dropped after the lock.
@@ -195,11 +197,14 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         _spares = core.state.shutdown();
         core.end_came(&mut wakes);
         core.state.take_all(&mut left);
+        let removed = left.len();
+        ended.items = std::mem::take(&mut core.not_handed_back);
+        ended.items.append(&mut left);
         core.tell(News::IDLE, &mut wakes);
         drop(core);
         wakes.fire();
-        self.shared.observe(|observer| left.iter().for_each(|_| observer.removed()));
-        left
+        self.shared.observe(|observer| (0..removed).for_each(|_| observer.removed()));
+        std::mem::take(&mut ended.items)
     }
 
     /// Gives back memory that is not in use. A queue does this by itself too, after a while of low occupancy, but for its
@@ -322,5 +327,19 @@ impl<T> Default for WorkQueue<T> {
 impl<T, B: Backlog, S> fmt::Debug for WorkQueue<T, B, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.shared.fmt(f)
+    }
+}
+
+/// What [`WorkQueue::shutdown_now`] has taken out. If a panic keeps it from being handed back, it stays for the next call.
+struct Ended<'q, T, B: Backlog> {
+    shared: &'q Shared<T, B>,
+    items: Vec<T>,
+}
+
+impl<T, B: Backlog> Drop for Ended<'_, T, B> {
+    fn drop(&mut self) {
+        if !self.items.is_empty() {
+            self.shared.lock().not_handed_back.append(&mut self.items);
+        }
     }
 }

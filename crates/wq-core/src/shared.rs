@@ -41,6 +41,8 @@ pub(crate) struct Core<T, B: Backlog> {
     pub(crate) adders: Waiters,
     /// Wait until nothing is queued and nothing in flight. A list of their own: no signal is used up by the wrong kind.
     pub(crate) drainers: Waiters,
+    /// What a shutdown took out, and could not hand back for a panic.
+    pub(crate) not_handed_back: Vec<T>,
 }
 
 impl<T, B: Backlog> Shared<T, B> {
@@ -56,6 +58,7 @@ impl<T, B: Backlog> Shared<T, B> {
             getters: Waiters::new(),
             adders: Waiters::new(),
             drainers: Waiters::new(),
+            not_handed_back: Vec::new(),
         };
         let watched = observer.map(|by| Watched { stopped: (!by.is_timed()).then(clock::now), by });
         Self { core: Lock::new(core), was_empty: AtomicBool::new(false), name, watched }

@@ -185,6 +185,37 @@ fn a_panic_in_clone_in_shutdown_now_hands_nothing_back_and_loses_nothing() {
     assert_eq!(queue.try_get().unwrap_err(), TryGetError::ShutDown);
 }
 
+#[test]
+fn a_panic_of_a_waker_or_the_observer_in_shutdown_now_leaves_the_items_for_the_next_call() {
+    struct Panics;
+
+    impl std::task::Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("planted");
+        }
+    }
+
+    impl Observer for Panics {
+        fn removed(&self) {
+            panic!("planted");
+        }
+    }
+
+    for observed in [false, true] {
+        let builder = WorkQueue::builder();
+        let queue = if observed { builder.observer(Panics).build() } else { builder.build() }.unwrap();
+        queue.add_all([1, 2]);
+        let mut drained = std::pin::pin!(queue.drained());
+        let waker = if observed { std::task::Waker::noop().clone() } else { Arc::new(Panics).into() };
+        let mut context = std::task::Context::from_waker(&waker);
+        assert!(drained.as_mut().poll(&mut context).is_pending());
+        assert!(panics(|| queue.shutdown_now().len()));
+        assert!(queue.is_shutting_down());
+        assert_eq!(queue.shutdown_now(), [1, 2]);
+        assert_eq!(queue.shutdown_now(), [0; 0]);
+    }
+}
+
 /// An item whose drop looks into the queue: a deadlock, if it happened under the lock.
 #[derive(Clone)]
 struct CallsBack {
