@@ -17,6 +17,7 @@ use crate::candidate::{Candidate, News, Tenure};
 use crate::clock::Moment;
 use crate::elector::{Outcome, Shared};
 use crate::error::shown;
+use crate::evidence::Inquiry;
 use crate::feed::Feed;
 use crate::leadership::Leadership;
 use crate::loss::Loss;
@@ -47,6 +48,7 @@ pub(crate) struct Driver {
     /// Goes to the work when there is one.
     at_work: Option<OwnedMutexGuard<()>>,
     feed: Feed,
+    inquiry: Inquiry,
     request: Option<BoxFuture<'static, Reply>>,
     /// Over the term under way, if there is a watchdog.
     watch: TermWatch,
@@ -136,8 +138,19 @@ impl Driver {
             shared.config.pace(),
         );
         let watch = TermWatch::default();
+        let inquiry = Inquiry::new(shared.evidence.get(), &shared.config);
         let maintenance = shared.maintenance.on.subscribe();
-        Self { shared, candidate, at_work: Some(at_work), feed, request: None, watch, stop, maintenance }
+        Self {
+            shared,
+            candidate,
+            at_work: Some(at_work),
+            feed,
+            inquiry,
+            request: None,
+            watch,
+            stop,
+            maintenance,
+        }
     }
 
     async fn run<F, Fut, R>(mut self, work: F) -> Ended<R>
@@ -160,7 +173,7 @@ impl Driver {
                 biased;
                 () = self.stop.wait() => break,
                 _ = self.maintenance.changed() => continue,
-                news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.request, None) => news,
+                news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.inquiry, &mut self.request, None) => news,
             };
             if let News::Acquired(tenure) = news {
                 if !*self.maintenance.borrow() {
@@ -369,7 +382,7 @@ impl Driver {
                 () = sleep_until(&clock, drained_by) => return Interrupt::Overran,
                 // Ended by `verify_remote`, or found to be expired by whoever asked first.
                 _ = term.lost() => return lost(until),
-                news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.request, None) => match news {
+                news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.inquiry, &mut self.request, None) => match news {
                     News::Renewed(until) => renewed = Some(until),
                     News::Ended(loss) => {
                         term.end(loss);
@@ -426,7 +439,14 @@ impl Driver {
             return Err(NotReleased::Lost);
         }
         self.candidate.leave();
-        let left = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.request, Some(end));
+        let left = turn(
+            &self.shared,
+            &mut self.candidate,
+            &mut self.feed,
+            &mut self.inquiry,
+            &mut self.request,
+            Some(end),
+        );
         tokio::select! {
             biased;
             () = &mut timeout => Err(NotReleased::NoAnswer),

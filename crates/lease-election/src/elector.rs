@@ -12,6 +12,7 @@ use crate::candidate::Candidate;
 use crate::clock::{BootClock, Clock};
 use crate::config::{Config, random};
 use crate::driver;
+use crate::evidence::HolderEvidence;
 use crate::leadership::Leadership;
 use crate::liveness::{Liveness, WorkLease};
 use crate::maintenance::Maintenance;
@@ -60,6 +61,7 @@ pub(crate) struct Shared {
     /// Held by the work of a term until its last step: where a runtime goes away with its tasks, the work may outlive the run it belongs to.
     pub(crate) at_work: Arc<RunLock<()>>,
     pub(crate) watchdog: OnceLock<Arc<Watch>>,
+    pub(crate) evidence: OnceLock<Arc<dyn HolderEvidence>>,
 }
 
 impl Shared {
@@ -109,6 +111,7 @@ impl LeaderElector {
                 candidate: Arc::new(RunLock::new(candidate)),
                 at_work: Arc::default(),
                 watchdog: OnceLock::new(),
+                evidence: OnceLock::new(),
             }),
         }
     }
@@ -125,6 +128,16 @@ impl LeaderElector {
         let watch = Watch::start(watchdog, &self.shared.config)?;
         self.shared.watchdog.set(watch).map_err(|_| WatchdogError::Present)?;
         Ok(self)
+    }
+
+    /// The same with [`HolderEvidence`]: a candidate that knows the holder to be gone takes the Lease before it has run out. For this elector and all its
+    /// clones, from the next run on; the first evidence that was given stays.
+    ///
+    /// This adds an assumption to those that the election rests on: that the evidence is true.
+    #[must_use]
+    pub fn with_evidence(self, evidence: impl HolderEvidence + 'static) -> Self {
+        let _ = self.shared.evidence.set(Arc::new(evidence));
+        self
     }
 
     /// Campaigns until it leads, runs `work` in a task of its own while another renews the lease, and gives the lease back when the work has ended.

@@ -9,6 +9,7 @@ mod planted;
 mod version;
 mod record;
 mod observation;
+mod evidence;
 mod decide;
 mod loss;
 mod candidate;
@@ -18,6 +19,8 @@ mod memory_store;
 mod multi_store;
 #[cfg(feature = "kube")]
 mod kube_store;
+#[cfg(feature = "kube")]
+mod pod_evidence;
 #[cfg(feature = "contract")]
 pub mod contract;
 mod feed;
@@ -42,6 +45,7 @@ pub use config::{Config, ConfigBuilder, ConfigWarning, MAX_LEASE, MAX_RANK};
 pub use decide::{Step, decide};
 pub use elector::{LeaderElector, Outcome, StopHandle};
 pub use error::{ConfigError, StoreError};
+pub use evidence::HolderEvidence;
 #[cfg(feature = "kube")]
 pub use kube_store::{AnnotationStore, KubeLeaseStore};
 pub use latency::Latency;
@@ -55,6 +59,8 @@ pub use observation::Observation;
 pub use observer::{Leaders, observe, observe_with_clock};
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;
+#[cfg(feature = "kube")]
+pub use pod_evidence::PodEvidence;
 pub use record::{Record, StoredLease};
 pub use status::{Failures, Losses, Stats, Status};
 pub use store::{LeaseEvent, LeaseEvents, LeaseStore};

@@ -1,5 +1,5 @@
 //! Vacancy: a Lease whose holder is taken to be gone before its lease has run out here, by an assumption that the application made:
-//! by the wall clock, once, for the first Lease that a candidate sees. Opt-in.
+//! by the wall clock, once, for the first Lease that a candidate sees; and by evidence about the holder. Both are opt-in.
 
 use std::time::Duration;
 
@@ -27,13 +27,26 @@ impl Candidate {
         }
         self.is_cold = false;
         let Some(bound) = self.config.wall_clock_bound() else { return };
-        if let Observation::Present { lease, mine: false, jitter, .. } = &self.observation {
+        if let Observation::Present { lease, mine: false, jitter, .. } = &self.observation
+            && !lease.record.is_free()
+        {
             let patience =
                 lease.record.patience(self.config.lease_duration(), self.config.foreign_lease_cap());
             if let Some(left) = left_by_wall(&lease.record, patience, bound, wall) {
                 let from = now.after(left).after(*jitter);
                 self.vacancy = Some(Vacancy { version: lease.version.clone(), from });
             }
+        }
+    }
+
+    /// The holder of this version is gone, by what the application knows. The usual random wait stays: all candidates may know it at once.
+    pub(crate) fn vacate(&mut self, now: Moment, version: &Version) {
+        if let Observation::Present { lease, mine: false, jitter, .. } = &self.observation
+            && lease.version == *version
+            && !lease.record.is_free()
+            && self.vacant_from().is_none_or(|from| from > now.after(*jitter))
+        {
+            self.vacancy = Some(Vacancy { version: version.clone(), from: now.after(*jitter) });
         }
     }
 

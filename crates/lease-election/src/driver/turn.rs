@@ -8,6 +8,7 @@ use crate::candidate::{Action, Candidate, News, Purpose, Read, Write};
 use crate::clock::{Clock, Moment};
 use crate::elector::Shared;
 use crate::error::StoreError;
+use crate::evidence::Inquiry;
 use crate::feed::{Feed, FeedNews};
 use crate::observation::Observation;
 use crate::record::StoredLease;
@@ -49,6 +50,7 @@ pub(super) async fn turn(
     shared: &Arc<Shared>,
     candidate: &mut Candidate,
     feed: &mut Feed,
+    inquiry: &mut Inquiry,
     request: &mut Option<BoxFuture<'static, Reply>>,
     horizon: Option<Moment>,
 ) -> News {
@@ -80,6 +82,8 @@ pub(super) async fn turn(
                 }
             }
         };
+        let asks = inquiry.plan(candidate.observation(), now);
+        let wake = asks.map_or(wake, |asks| Some(wake.map_or(asks, |wake| wake.min(asks))));
         let known = *candidate.observation() != Observation::Unknown;
         let from = candidate.observation().version().cloned();
         let news = tokio::select! {
@@ -119,6 +123,12 @@ pub(super) async fn turn(
                     News::Nothing
                 }
             },
+            gone = inquiry.answer() => {
+                if let Some(version) = gone {
+                    candidate.vacate(shared.clock.now(), &version);
+                }
+                News::Nothing
+            }
             () = sleep_until(&shared.clock, wake) => News::Nothing,
         };
         if news != News::Nothing {

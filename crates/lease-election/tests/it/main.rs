@@ -3,6 +3,7 @@
 mod altered;
 mod cluster;
 mod cold_start;
+mod evidence;
 mod handover;
 #[cfg(feature = "prometheus")]
 mod metrics;

@@ -1,0 +1,95 @@
+//! Evidence: what an application knows about the holder of a Lease, and when it is asked. Opt-in.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::future::BoxFuture;
+
+use crate::clock::Moment;
+use crate::config::Config;
+use crate::observation::Observation;
+use crate::record::Record;
+use crate::version::Version;
+
+/// Says whether the holder of a Lease is gone, so that a candidate need not wait until its lease has run out: for
+/// [`LeaderElector::with_evidence`](crate::LeaderElector::with_evidence). `PodEvidence` (feature `kube`) asks Kubernetes for the holder's Pod.
+#[async_trait]
+pub trait HolderEvidence: Send + Sync {
+    /// Whether the process that wrote `record` as `holder` has certainly ended: it runs nowhere, and will not run again.
+    ///
+    /// **The safety of the election rests on a `true`**: if that process does run, two may be at work until it notices. That it does not answer,
+    /// that its node is not ready, that it is to be deleted: none of this is evidence. In doubt, and after an error, the answer is `false`.
+    ///
+    /// A holder is asked about when it is first seen, and again while it is silent: after two renew intervals of this candidate, then once in each. An answer later than
+    /// the request time-out counts as `false`. `holder` and `record` may have been written by anybody.
+    async fn is_gone(&self, holder: &str, record: &Record) -> bool;
+}
+
+/// The questions of one run, one at a time.
+pub(crate) struct Inquiry {
+    evidence: Option<Arc<dyn HolderEvidence>>,
+    timeout: Duration,
+    interval: Duration,
+    /// Who was asked about last, and when they may be next.
+    asked: Option<(String, Moment)>,
+    under_way: Option<BoxFuture<'static, Option<Version>>>,
+}
+
+impl Inquiry {
+    pub(crate) fn new(evidence: Option<&Arc<dyn HolderEvidence>>, config: &Config) -> Self {
+        Self {
+            evidence: evidence.cloned(),
+            timeout: config.request_timeout(),
+            interval: config.renew_interval(),
+            asked: None,
+            under_way: None,
+        }
+    }
+
+    /// Asks about the holder if it is time to; or says when it will be, if nothing changes.
+    pub(crate) fn plan(&mut self, observation: &Observation, now: Moment) -> Option<Moment> {
+        let evidence = self.evidence.as_ref().filter(|_| self.under_way.is_none())?;
+        let Observation::Present { lease, since, mine: false, .. } = observation else { return None };
+        let holder = &lease.record.holder;
+        if lease.record.is_free() {
+            return None;
+        }
+        let due = match &self.asked {
+            Some((asked, next)) if asked == holder => since.after(self.interval.saturating_mul(2)).max(*next),
+            _ => now,
+        };
+        if now < due {
+            return Some(due);
+        }
+        self.asked = Some((holder.clone(), now.after(self.interval)));
+        let (evidence, lease, timeout) = (Arc::clone(evidence), lease.clone(), self.timeout);
+        self.under_way = Some(Box::pin(async move {
+            let answer = tokio::time::timeout(timeout, evidence.is_gone(&lease.record.holder, &lease.record));
+            answer.await.unwrap_or(false).then_some(lease.version)
+        }));
+        None
+    }
+
+    /// The next answer: the version whose holder is gone, if it is. Never, if nothing was asked.
+    ///
+    /// # Cancel safety
+    /// The question stays under way.
+    pub(crate) async fn answer(&mut self) -> Option<Version> {
+        match &mut self.under_way {
+            Some(question) => {
+                let answer = question.await;
+                self.under_way = None;
+                answer
+            }
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl fmt::Debug for Inquiry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inquiry").field("asked", &self.asked).finish_non_exhaustive()
+    }
+}
