@@ -137,7 +137,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     /// # Cancel safety
     ///
     /// A future dropped before it is ready has added nothing, and drops the item. A wake-up that it was given is passed
-    /// on.
+    /// on. One that has waited and is then neither polled nor dropped may keep it to itself, until a worker finds nothing and calls
+    /// another.
     pub fn add_wait(&self, item: T) -> AddWait<'_, T, B> {
         self.add_wait_with(item, B::Order::default())
     }

@@ -43,6 +43,8 @@ impl SlotId {
 pub trait Backlog {
     /// What rides with an item from its add to its hand-out: a priority, a group, the reasons of the trigger. `()` for
     /// [`Fifo`].
+    ///
+    /// Its code runs under the queue's lock, `Drop` too: it must be quick, and must not call the queue.
     type Order: Clone + Default + Send;
 
     /// Joins the order of a second add into the order held from the first, wherever both adds end in one hand-out: while

@@ -48,8 +48,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         }
         let mut in_flight = Vec::new();
         let core = self.shared.lock();
-        let woken = drained.key.as_ref().is_some_and(|key| core.drainers.is_woken(key));
-        if woken || core.state.is_idle() {
+        if core.was_drained(drained.key.as_ref()) {
             // It came between the last look and now.
             return Ok(());
         }
@@ -114,9 +113,7 @@ impl<T, B: Backlog> Future for Drained<'_, T, B> {
         loop {
             let _left_waker; // Dropped after the lock.
             let mut core = this.shared.lock();
-            // A drainer is woken only by an idle moment, so having been woken is the proof that there was one.
-            let woken = this.key.as_ref().is_some_and(|key| core.drainers.is_woken(key));
-            if woken || core.state.is_idle() {
+            if core.was_drained(this.key.as_ref()) {
                 _left_waker = this.key.take().and_then(|key| core.drainers.leave(key).1);
                 drop(core);
                 return Poll::Ready(());

@@ -5,19 +5,21 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::num::NonZeroUsize;
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::slice;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::backlog::{Backlog, Fifo};
 use crate::clock::Deadline;
-use crate::guard::{Holding, OwnedProcessingGuard, ProcessingGuard};
+use crate::guard::{Holding, OwnedProcessingGuard, ProcessingGuard, unless_put_back};
 use crate::news::News;
 use crate::parker::block_on;
 use crate::planted::planted;
 use crate::queue::WorkQueue;
-use crate::shared::{Core, Shared, release, unlock};
+use crate::shared::{Core, Shared, go_with_nothing, release, unlock};
 use crate::state::Take;
 use crate::waiters::{Key, Wakes};
 
@@ -84,7 +86,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// its place in line, and if it was woken already it wakes the next in line.
     ///
     /// A future that has waited and is then neither polled nor dropped may keep a wake-up to itself; after some thirty
-    /// adds that woke nobody another is woken in its stead. Do not hold on to one.
+    /// adds that woke nobody it is not counted on any more, and another is woken in its stead. Do not hold on to one.
     #[doc(alias = "Get")]
     pub fn get(&self) -> Get<'_, T, B> {
         Get::on(self.shared_ref())
@@ -136,7 +138,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         T: Clone,
     {
-        match Holding::take(&&*self.shared) {
+        match Holding::take(&&*self.shared, true) {
             Take::Got(holding) => Ok(ProcessingGuard(holding)),
             Take::Nothing => Err(TryGetError::Empty),
             Take::Ended => Err(TryGetError::ShutDown),
@@ -156,7 +158,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         T: Clone,
     {
-        answer(Holding::take(&self.shared)).map(OwnedProcessingGuard)
+        answer(Holding::take(&self.shared, true)).map(OwnedProcessingGuard)
     }
 
     /// As [`get`](Self::get), blocking the thread. Blocking and async getters wait in one line.
@@ -170,7 +172,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         T: Clone,
     {
-        match Holding::take(&&*self.shared) {
+        match Holding::take(&&*self.shared, false) {
             Take::Got(holding) => Some(ProcessingGuard(holding)),
             Take::Ended => None,
             Take::Nothing => {
@@ -303,7 +305,7 @@ where
         T: Clone,
     {
         if self.key.is_none() && !self.shared.is_likely_empty() {
-            match Holding::take(&self.shared) {
+            match Holding::take(&self.shared, false) {
                 Take::Got(holding) => return Poll::Ready(Some(holding)),
                 Take::Nothing => {}
                 Take::Ended => return Poll::Ready(None),
@@ -326,8 +328,9 @@ where
         }
         taken.map(|taken| {
             let Taken { got, wakes, left } = taken?;
-            let holding = Holding::begin(self.shared.clone(), got, wakes);
-            drop(left);
+            let mut holding = Holding::begin(self.shared.clone(), got, wakes);
+            let dropped = catch_unwind(AssertUnwindSafe(|| drop(left)));
+            unless_put_back(slice::from_mut(&mut holding), dropped);
             Some(holding)
         })
     }
@@ -364,11 +367,12 @@ where
                 Take::Ended => None,
                 Take::Nothing => {
                     if self.key.as_ref().is_some_and(|key| core.getters.sleeps_with(key, context.waker())) {
+                        go_with_nothing(core);
                         return Poll::Pending;
                     }
                     if let Some(waker) = fresh.take() {
                         _left_waker = core.getters.sleep(&mut self.key, waker);
-                        drop(core);
+                        go_with_nothing(core);
                         return Poll::Pending;
                     }
                     drop(core);
@@ -403,15 +407,18 @@ impl<'q, T: Clone, B: Backlog> Wait<&'q Shared<T, B>, T, B> {
         let taken = self.poll_with(context, None, |core| core.state.get_batch(max, &mut batch, now));
         taken.map(|taken| {
             let waited: Vec<_> = batch.iter().map(|got| got.waited).collect();
-            let guards = batch.into_iter().map(|got| ProcessingGuard(Holding::new(shared, got))).collect();
-            if let Some(Taken { wakes, left, got: () }) = taken {
-                wakes.into_iter().for_each(Wakes::fire);
-                drop(left);
-            }
-            shared.observe(|observer| {
-                waited.iter().for_each(|waited| observer.got(waited.unwrap_or_default()))
-            });
-            guards
+            let mut holdings: Vec<_> = batch.into_iter().map(|got| Holding::new(shared, got)).collect();
+            let told = catch_unwind(AssertUnwindSafe(|| {
+                if let Some(Taken { wakes, left, got: () }) = taken {
+                    wakes.into_iter().for_each(Wakes::fire);
+                    drop(left);
+                }
+                shared.observe(|observer| {
+                    waited.iter().for_each(|waited| observer.got(waited.unwrap_or_default()))
+                });
+            }));
+            unless_put_back(&mut holdings, told);
+            holdings.into_iter().map(ProcessingGuard).collect()
         })
     }
 }

@@ -1,15 +1,19 @@
 //! Guards: an item is in the processing set until its guard ends.
 
 use std::fmt;
+use std::mem;
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::slice;
 use std::sync::Arc;
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::backlog::{Backlog, Fifo};
 use crate::get::TryGetError;
 use crate::news::News;
 use crate::planted::planted;
-use crate::shared::{Shared, release, unlock};
+use crate::shared::{Shared, go_with_nothing, release, unlock};
 use crate::state::{Finished, Got, Take, Ticket};
 use crate::waiters::Wakes;
 
@@ -75,23 +79,45 @@ where
         Self { hand_out, item, order }
     }
 
-    /// As `new`, of an item whose taker wakes others. The guard first, then what may panic.
+    /// As `new`, of an item whose taker wakes others, and tells of it.
     #[inline(always)]
     pub(crate) fn begin(shared: P, got: Got<T, B::Order>, wakes: Option<Wakes>) -> Self {
         let waited = got.waited;
         let holding = Self::new(shared, got);
-        if let Some(wakes) = wakes {
-            wakes.fire();
+        if wakes.is_none() && waited.is_none() {
+            return holding;
         }
-        if let Some(waited) = waited {
-            holding.hand_out.shared.observe(|observer| observer.got(waited));
-        }
-        holding
+        let mut told = holding;
+        told.tell(wakes, waited);
+        told.anew()
     }
 
-    /// Takes an item if there is one, without waiting.
+    #[inline(never)]
+    fn tell(&mut self, wakes: Option<Wakes>, waited: Option<Duration>) {
+        let shared = &*self.hand_out.shared;
+        let told = catch_unwind(AssertUnwindSafe(|| {
+            if let Some(wakes) = wakes {
+                wakes.fire();
+            }
+            if let Some(waited) = waited {
+                shared.observe(|observer| observer.got(waited));
+            }
+        }));
+        unless_put_back(slice::from_mut(self), told);
+    }
+
+    /// Nobody has worked on it, so it is queued again, at the tail.
+    fn put_back(&mut self) {
+        let Some(ticket) = self.hand_out.ticket.take() else { return };
+        let shared = &*self.hand_out.shared;
+        let mut core = shared.lock();
+        let is_back = core.state.put_back(ticket, mem::take(&mut self.order));
+        release(core, if is_back { News::WORK } else { News::NONE });
+    }
+
+    /// Takes an item if there is one, without waiting. `last`: who finds nothing goes away, and does not look again.
     #[inline(always)]
-    pub(crate) fn take(shared: &P) -> Take<Self>
+    pub(crate) fn take(shared: &P, last: bool) -> Take<Self>
     where
         P: Clone,
         T: Clone,
@@ -102,6 +128,10 @@ where
             Take::Got(got) => {
                 let wakes = unlock(core, News::ROOM);
                 Take::Got(Self::begin(shared.clone(), got, wakes))
+            }
+            Take::Nothing if last => {
+                go_with_nothing(core);
+                Take::Nothing
             }
             Take::Nothing => Take::Nothing,
             Take::Ended => Take::Ended,
@@ -195,6 +225,23 @@ where
     }
 }
 
+/// What others were told of hand-outs, by code of theirs: if that has panicked, the panic goes on, and the items are queued
+/// again.
+pub(crate) fn unless_put_back<P, T, B>(holdings: &mut [Holding<P, T, B>], told: thread::Result<()>)
+where
+    P: Deref<Target = Shared<T, B>>,
+    B: Backlog,
+{
+    let Err(panic) = told else { return };
+    for holding in holdings {
+        // Another's waker may panic in turn: one panic is enough.
+        if let Err(another) = catch_unwind(AssertUnwindSafe(|| holding.put_back())) {
+            mem::forget(another);
+        }
+    }
+    resume_unwind(panic);
+}
+
 impl<P, T, B> Drop for HandOut<P, T, B>
 where
     P: Deref<Target = Shared<T, B>>,
@@ -203,7 +250,7 @@ where
     #[inline(always)]
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket
-            && !(planted("panic-skips-done") && std::thread::panicking())
+            && !(planted("panic-skips-done") && thread::panicking())
         {
             self.shared.finish(ticket);
         }

@@ -187,7 +187,7 @@ where
         for _ in 0..TURNS {
             if answer.is_none() && this.jobs.has_place() {
                 match this.poll_begin(context) {
-                    Poll::Ready(true) => continue,
+                    Poll::Ready(true) => {} // Its turn, or that of one begun before: who begins all and works on none hoards.
                     other => answer = Some(other),
                 }
             }

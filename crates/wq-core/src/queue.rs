@@ -135,7 +135,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     }
 
     /// Stops handing out items until [`resume`](Self::resume) or shutdown: gets wait although items are queued. Adds and
-    /// guards go on. No effect after shutdown.
+    /// guards go on. No effect after shutdown. Pauses are not counted: one `resume` ends all.
     pub fn pause(&self) {
         self.shared.lock().state.pause();
     }
@@ -182,8 +182,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `Clone` of an item panics; the queue is then shut down, and holds its items still. If a waker or the observer panics, it is
-    /// shut down, and the next call hands the items back.
+    /// If `Clone` of an item or the backlog panics; the queue is then shut down, and holds its items still. If a waker or the
+    /// observer panics, it is shut down, and the next call hands the items back.
     #[must_use = "these items will not be handed out any more"]
     pub fn shutdown_now(&self) -> Vec<T>
     where
@@ -257,7 +257,7 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// If `Hash` or `Eq` of the item panics. If a waker or the observer panics, the item is dropped.
     pub fn remove<Q>(&self, item: &Q) -> Option<T>
     where
         T: Borrow<Q>,
@@ -291,7 +291,7 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     /// the item.
     ///
     /// If its holder is in truth still at work, the item can be in two hands from here on; that holder's guard has no
-    /// effect any more, neither on the item nor on its next holder.
+    /// effect any more, neither on the item nor on its next holder, unless it is kept for exactly 2^30 hand-outs.
     ///
     /// # Panics
     ///

@@ -190,6 +190,26 @@ fn unlock_and_call<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, due: News
     wakes
 }
 
+/// Unlocks the queue for a getter that goes away with nothing. If there is room then, and somebody waits for that, whoever was
+/// woken for it has not come; and the next news of room would be those of a get.
+#[inline]
+pub(crate) fn go_with_nothing<T, B: Backlog>(core: LockGuard<'_, Core<T, B>>) {
+    if core.adders.asleep() > 0 {
+        call_another_adder(core);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn call_another_adder<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>) {
+    let mut wakes = Wakes::new();
+    if core.state.has_room() && !planted("room-wakes-nobody") {
+        core.adders.call_another(&mut wakes);
+    }
+    drop(core);
+    wakes.fire();
+}
+
 impl<T, B: Backlog> Core<T, B> {
     /// Whether any news could concern anybody.
     #[inline(always)]
@@ -244,6 +264,15 @@ impl<T, B: Backlog> Core<T, B> {
     fn is_drained(&self) -> bool {
         let between = planted("drain-between-two-items") && self.state.counts().in_flight == 0;
         self.state.is_idle() || between
+    }
+
+    /// Whether a drainer's wait is over.
+    ///
+    /// It is woken only by an idle moment, so having been woken is the proof that there was one. After shutdown that is not
+    /// enough, because then the answer is final; no more can come, so there will be another.
+    pub(crate) fn was_drained(&self, drainer: Option<&Key>) -> bool {
+        let is_woken = drainer.is_some_and(|key| self.drainers.is_woken(key));
+        self.state.is_idle() || is_woken && !self.state.is_shutting_down()
     }
 
     /// The queue was shut down.

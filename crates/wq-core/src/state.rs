@@ -309,7 +309,7 @@ impl<T, B: Backlog> State<T, B> {
     pub(crate) fn done(&mut self, ticket: Ticket, now: Option<Instant>) -> Finished<T> {
         let index = ticket.slot();
         let Some((slot, mut freed)) = self.slab.with_place(index) else { return Finished::Stale };
-        let Slot::Held { order, meta, .. } = slot else { return Finished::Stale };
+        let Slot::Held { meta, .. } = slot else { return Finished::Stale };
         let phase = match meta.phase_in(ticket.generation()) {
             Some(Phase::ProcessingDirty) if planted("done-clears-dirty") => {
                 self.run_again -= 1;
@@ -322,6 +322,11 @@ impl<T, B: Backlog> State<T, B> {
         match phase {
             Phase::Queued => Finished::Stale,
             Phase::ProcessingDirty => {
+                let is_large = Occupancy::is_worth_it(self.slab.slots());
+                let index = if is_large { self.stays_in_large(index, ticket.hash) } else { index };
+                let Some(Slot::Held { order, meta, .. }) = self.slab.get_mut(index) else {
+                    return Finished::Stale;
+                };
                 self.backlog.push(SlotId::from_index(index), mem::take(order));
                 if planted("requeue-to-head") {
                     for _ in 0..self.queued {
@@ -342,6 +347,21 @@ impl<T, B: Backlog> State<T, B> {
                 Finished::Left { item: self.spares.keep(item), worked }
             }
         }
+    }
+
+    /// An item runs again, in a slab that may have to be given back. If its slot is in the way of that it moves: on the way from
+    /// a guard to the backlog nobody else knows the slot. Says where it stands.
+    #[cold]
+    #[inline(never)]
+    fn stays_in_large(&mut self, from: u32, hash: ItemHash) -> u32 {
+        self.occupancy.ran_again(self.table.len(), self.slab.slots());
+        if !self.slab.is_retired(from) {
+            return from;
+        }
+        let Some(index) = self.table.find_mut(hash.spread(), |&index| index == from) else { return from };
+        *index = self.slab.move_down(from);
+        self.stamps.moved(from, *index);
+        *index
     }
 
     /// Whether this hand-out has not ended yet.
@@ -412,14 +432,8 @@ impl<T, B: Backlog> State<T, B> {
                 again.push(index);
             }
         }
-        let mut wrong_pops = 0;
-        while wrong_pops < MAX_WRONG_POPS
-            && let Some((id, _)) = self.backlog.pop()
-        {
-            match self.take_queued(id.index()) {
-                Some(item) => taken.push(item),
-                None => wrong_pops += 1,
-            }
+        for id in self.pop_all() {
+            taken.extend(self.take_queued(id.index()));
         }
         if self.queued > 0 {
             // The backlog has lost them; the queue has not.
@@ -435,6 +449,20 @@ impl<T, B: Backlog> State<T, B> {
                 self.stamps.waits_no_more(index);
             }
         }
+    }
+
+    /// Empties the backlog. If that panics all is in it still, in another order.
+    #[cold]
+    #[inline(never)]
+    fn pop_all(&mut self) -> Vec<SlotId> {
+        let most = self.queued.saturating_add(MAX_WRONG_POPS);
+        let mut popped = PoppedAll { backlog: &mut self.backlog, orders: Vec::with_capacity(self.queued) };
+        while popped.orders.len() < most
+            && let Some(next) = popped.backlog.pop()
+        {
+            popped.orders.push(next);
+        }
+        mem::take(&mut popped.orders).into_iter().map(|(id, _)| id).collect()
     }
 
     /// The spares, to be dropped outside the lock.
@@ -517,6 +545,18 @@ struct Popped<'a, B: Backlog> {
     backlog: &'a mut B,
     id: SlotId,
     order: Option<B::Order>,
+}
+
+/// Ids on their way out of the backlog; go back when the way is not finished.
+struct PoppedAll<'a, B: Backlog> {
+    backlog: &'a mut B,
+    orders: Vec<(SlotId, B::Order)>,
+}
+
+impl<B: Backlog> Drop for PoppedAll<'_, B> {
+    fn drop(&mut self) {
+        self.orders.drain(..).for_each(|(id, order)| self.backlog.push(id, order));
+    }
 }
 
 impl<B: Backlog> Drop for Popped<'_, B> {

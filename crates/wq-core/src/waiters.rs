@@ -5,7 +5,12 @@
 //! left, so a burst is spread without waking everybody for it. What keeps this from losing a wake-up:
 //!
 //! Invariant: while there is something to get and a waiter sleeps, at least one waiter is woken and on its way.
+//!
+//! One that is woken and then neither polled nor dropped is not on its way, and nobody can know. When too much has come
+//! without anybody's arrival, all who were woken are written off, and another is woken in their stead ([`PRESSURE`]).
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
 
 use crate::planted::planted;
@@ -13,9 +18,8 @@ use crate::planted::planted;
 /// Two, not one: a chain of one stalls behind a preempted thread.
 const IN_FLIGHT: usize = 2;
 
-/// A waiter that is held and never polled keeps its wake-up. So that two such do not stall the rest, every so many
-/// calls that found all wake-ups in flight wake one more.
-const PRESSURE: u32 = 32;
+/// After so many calls that found all wake-ups in flight those who have them are written off.
+const PRESSURE: usize = 32;
 
 /// So many entries are kept when nobody waits.
 const KEPT: usize = 64;
@@ -34,8 +38,10 @@ enum Entry {
         before: u32,
         after: u32,
     },
-    /// Woken, and not yet seen since.
-    Woken,
+    /// Woken in this era, and not yet seen since.
+    Woken {
+        era: u64,
+    },
 }
 
 /// Wakers to be called once the lock is free. Dropped, it calls them too: a panic in one waker or elsewhere costs
@@ -72,11 +78,31 @@ impl Wakes {
 
     #[inline]
     fn call_all(&mut self) {
-        if let Some(waker) = self.one.take() {
+        let Some(waker) = self.one.take() else { return };
+        if self.more.is_empty() {
             waker.wake();
-            while let Some(waker) = self.more.pop() {
-                waker.wake();
+        } else {
+            self.call_many(waker);
+        }
+    }
+
+    /// In line. Whoever panics costs nobody else his wake-up; the first panic goes on when all are woken, unless there is
+    /// one under way already.
+    #[cold]
+    fn call_many(&mut self, first: Waker) {
+        let mut panic: Option<Box<dyn Any + Send>> = None;
+        for waker in [first].into_iter().chain(std::mem::take(&mut self.more)) {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+                match panic {
+                    None => panic = Some(payload),
+                    Some(_) => std::mem::forget(payload), // Its drop may panic too.
+                }
             }
+        }
+        match panic {
+            Some(payload) if std::thread::panicking() => std::mem::forget(payload),
+            Some(payload) => resume_unwind(payload),
+            None => {}
         }
     }
 }
@@ -85,10 +111,6 @@ impl Drop for Wakes {
     #[inline]
     fn drop(&mut self) {
         self.call_all();
-        // Only after a panic in a waker.
-        while let Some(waker) = self.more.pop() {
-            waker.wake();
-        }
     }
 }
 
@@ -98,13 +120,27 @@ pub(crate) struct Waiters {
     first: u32,
     last: u32,
     asleep: usize,
+    /// Who was woken in this era.
     woken: usize,
-    pressure: u32,
+    /// Who was woken in an earlier one.
+    written_off: usize,
+    era: u64,
+    pressure: usize,
 }
 
 impl Waiters {
     pub(crate) const fn new() -> Self {
-        Self { entries: Vec::new(), first_free: NIL, first: NIL, last: NIL, asleep: 0, woken: 0, pressure: 0 }
+        Self {
+            entries: Vec::new(),
+            first_free: NIL,
+            first: NIL,
+            last: NIL,
+            asleep: 0,
+            woken: 0,
+            written_off: 0,
+            era: 0,
+            pressure: 0,
+        }
     }
 
     /// How many are to be woken yet.
@@ -115,7 +151,7 @@ impl Waiters {
 
     /// Whether this waiter was woken since it last slept.
     pub(crate) fn is_woken(&self, key: &Key) -> bool {
-        matches!(self.entries.get(key.0 as usize), Some(Entry::Woken))
+        matches!(self.entries.get(key.0 as usize), Some(Entry::Woken { .. }))
     }
 
     /// Whether this waiter is asleep with a waker that wakes the same task as this one.
@@ -136,12 +172,14 @@ impl Waiters {
         let before_all = self.first;
         match self.entries.get_mut(index as usize) {
             Some(Entry::Asleep { waker: held, .. }) => Some(std::mem::replace(held, waker)),
-            Some(entry @ Entry::Woken) => {
-                *entry = Entry::Asleep { waker, before: NIL, after: before_all };
+            Some(entry @ Entry::Woken { .. }) => {
+                let woken = std::mem::replace(entry, Entry::Asleep { waker, before: NIL, after: before_all });
                 self.link(NIL, index, before_all);
                 self.asleep += 1;
-                if !planted("woken-for-nothing-is-counted-on") {
-                    self.woken -= 1;
+                if let Entry::Woken { era } = woken
+                    && !planted("woken-for-nothing-is-counted-on")
+                {
+                    self.arrived(era);
                 }
                 None
             }
@@ -161,34 +199,55 @@ impl Waiters {
                 self.unlink(before, after);
                 (false, Some(waker))
             }
-            Entry::Woken => {
-                self.woken -= 1;
+            Entry::Woken { era } => {
+                self.arrived(era);
                 (true, None)
             }
             Entry::Free(_) => (false, None),
         };
         self.first_free = key.0;
-        if self.entries.len() > KEPT && self.asleep == 0 && self.woken == 0 {
+        if self.entries.len() > KEPT && self.asleep == 0 && self.woken == 0 && self.written_off == 0 {
             self.forget_entries();
         }
         left
+    }
+
+    /// One that was woken is here.
+    fn arrived(&mut self, era: u64) {
+        if era == self.era {
+            self.woken -= 1;
+        } else {
+            self.written_off -= 1;
+        }
     }
 
     /// Counts something that came: whether to wake a waiter for it. Not while enough are on their way, but for one such of
     /// many.
     #[inline(always)]
     pub(crate) fn is_due(&mut self) -> bool {
-        self.asleep > 0 && (self.woken < IN_FLIGHT || self.press())
+        self.asleep > 0 && (self.has_wake_up() || self.press(1))
     }
 
-    /// Counts a call that found all wake-ups in flight.
-    fn press(&mut self) -> bool {
-        self.pressure += 1;
+    /// Whether fewer are on their way than may be. As long as somebody is written off, one of them is alive for all one knows.
+    #[inline]
+    fn has_wake_up(&self) -> bool {
+        self.woken + self.written_off.min(IN_FLIGHT - 1) < IN_FLIGHT
+    }
+
+    /// Counts calls that found all wake-ups in flight. True: those were written off.
+    fn press(&mut self, calls: usize) -> bool {
+        self.pressure = self.pressure.saturating_add(calls);
         let is_due = self.pressure >= PRESSURE && !planted("no-pressure");
         if is_due {
-            self.pressure = 0;
+            self.write_off();
         }
         is_due
+    }
+
+    fn write_off(&mut self) {
+        self.pressure = 0;
+        self.written_off += std::mem::take(&mut self.woken);
+        self.era += 1;
     }
 
     /// Something came: wakes one waiter, if one is due.
@@ -202,12 +261,20 @@ impl Waiters {
     #[inline]
     pub(crate) fn call_for(&mut self, things: usize, wakes: &mut Wakes) {
         let mut left = things;
-        while left > 0 && self.asleep > 0 && self.woken < IN_FLIGHT {
+        while left > 0 && self.asleep > 0 && self.has_wake_up() {
             self.wake_first(wakes);
             left -= 1;
         }
-        if left > 0 && left == things {
-            self.call(wakes);
+        if left > 0 && left == things && self.asleep > 0 && self.press(things) {
+            self.wake_first(wakes);
+        }
+    }
+
+    /// Wakes one waiter, however many are said to be on their way: no further call may come.
+    pub(crate) fn call_another(&mut self, wakes: &mut Wakes) {
+        if self.asleep > 0 {
+            self.write_off();
+            self.wake_first(wakes);
         }
     }
 
@@ -244,7 +311,9 @@ impl Waiters {
     pub(crate) fn wake_first(&mut self, wakes: &mut Wakes) {
         let index = self.first;
         let Some(entry) = self.entries.get_mut(index as usize) else { return };
-        if let Entry::Asleep { waker, before, after } = std::mem::replace(entry, Entry::Woken) {
+        if let Entry::Asleep { waker, before, after } =
+            std::mem::replace(entry, Entry::Woken { era: self.era })
+        {
             self.unlink(before, after);
             self.woken += 1;
             wakes.push(waker);
@@ -300,8 +369,8 @@ impl Waiters {
     }
 
     #[cfg(test)]
-    pub(crate) fn counts(&self) -> (usize, usize) {
-        (self.asleep, self.woken)
+    pub(crate) fn counts(&self) -> (usize, usize, usize) {
+        (self.asleep, self.woken, self.written_off)
     }
 }
 

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use super::slab::{Meta, Slot};
-use super::{Got, State, Take};
+use super::{Got, State, Take, Ticket};
 use crate::backlog::{Backlog, SlotId};
 use crate::snapshot::Phase;
 
@@ -52,13 +52,30 @@ impl<T, B: Backlog> Drop for Taken<'_, T, B> {
             return;
         }
         for got in self.batch.iter_mut() {
-            let index = got.ticket.slot();
-            if let Some(Slot::Held { meta, .. }) = self.state.slab.get_mut(index) {
-                self.state.backlog.push(SlotId::from_index(index), mem::take(&mut got.order));
-                *meta = Meta::new(Phase::Queued, 0);
-                self.state.stamps.given_back(index);
-                self.state.queued += 1;
-            }
+            self.state.put_back(got.ticket, mem::take(&mut got.order));
         }
+    }
+}
+
+impl<T, B: Backlog> State<T, B> {
+    /// Queues an item again that was handed out for nothing, at the tail. False: somebody has ended that hand-out already.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn put_back(&mut self, ticket: Ticket, order: B::Order) -> bool {
+        if !self.is_in_force(ticket) {
+            return false;
+        }
+        let index = ticket.slot();
+        let Some(Slot::Held { order: again, meta, .. }) = self.slab.get_mut(index) else { return false };
+        let mut order = order;
+        if meta.phase() == Phase::ProcessingDirty {
+            B::merge(&mut order, mem::take(again));
+            self.run_again -= 1;
+        }
+        *meta = Meta::new(Phase::Queued, 0);
+        self.queued += 1;
+        self.stamps.given_back(index);
+        self.backlog.push(SlotId::from_index(index), order);
+        true
     }
 }

@@ -41,6 +41,13 @@ impl Occupancy {
         }
     }
 
+    /// An item has gone and come in one.
+    pub(super) const fn ran_again(&mut self, held: usize, slots: usize) {
+        if held < slots / 8 {
+            self.passed += 1;
+        }
+    }
+
     /// Whether so many have passed that memory is to be given back: what that takes is little for each of them, and of those
     /// that had come to fill the slots.
     #[inline]

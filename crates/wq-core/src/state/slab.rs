@@ -214,6 +214,26 @@ impl<T, O> Slab<T, O> {
         Some((slot, Freed { first_free, retire_from: *retire_from, retired }))
     }
 
+    /// Whether the slot is to be given back, and another is free to take its item.
+    #[inline]
+    pub(super) const fn is_retired(&self, index: u32) -> bool {
+        index >= self.retire_from && self.first_free != NIL
+    }
+
+    /// Moves the item of a retired slot to a free one that is in use, and says to which.
+    pub(super) fn move_down(&mut self, from: u32) -> u32 {
+        let to = self.first_free;
+        let Some(&Slot::Free(next)) = self.get(to) else { return from };
+        let Some(slot) = self.get_mut(from) else { return from };
+        let held = std::mem::replace(slot, Slot::Free(NIL));
+        if let Some(slot) = self.get_mut(to) {
+            *slot = held;
+        }
+        self.first_free = next;
+        self.retired += 1;
+        to
+    }
+
     /// Held slots, by index.
     pub(super) fn held(&self) -> impl Iterator<Item = (u32, &T, ItemHash, Meta)> {
         (0..NIL).zip(&self.slots).filter_map(|(index, slot)| match slot {

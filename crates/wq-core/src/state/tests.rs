@@ -375,3 +375,35 @@ fn what_is_in_hand_is_known_whoever_ends_first() {
         assert_eq!(sums(&state), left);
     }
 }
+
+/// The last of many, in the highest slot, runs again: on its way it moves down, so that the end can be given back.
+#[test]
+fn an_item_that_runs_again_leaves_a_slot_that_is_to_be_given_back() {
+    let (mut state, begin) = (new(), crate::clock::now());
+    let at = |seconds: u64| Some(begin + Duration::from_secs(seconds));
+    let get = |state: &mut Queue, now| match state.get(now) {
+        Take::Got(got) => got,
+        other => panic!("{other:?}"),
+    };
+    for item in 0..1500 {
+        state.add(&mut Some(item), hash(item), (), false, at(0));
+    }
+    let mut held: Vec<_> = (0..1500).map(|_| get(&mut state, at(1))).collect();
+    let last = held.pop().unwrap();
+    held.into_iter().for_each(|got| drop(state.done(got.ticket, at(2))));
+    state.shrink();
+    state.add(&mut Some(1499), hash(1499), (), false, at(3));
+    state.check();
+    let Finished::Requeued { worked } = state.done(last.ticket, at(5)) else { panic!("it runs again") };
+    assert_eq!(worked, Some(Duration::from_secs(4)));
+    state.check();
+    assert!(matches!(state.done(last.ticket, at(5)), Finished::Stale));
+    state.shrink();
+    assert!(state.slab.slots() <= 64, "{} slots", state.slab.slots());
+    let again = get(&mut state, at(7));
+    assert_eq!((again.item, again.waited), (1499, Some(Duration::from_secs(4))), "since it was added");
+    assert_eq!(state.gauges(at(9)).longest, Some(Duration::from_secs(2)));
+    assert!(matches!(state.done(again.ticket, at(9)), Finished::Left { item: Some(1499), .. }));
+    state.check();
+    assert_eq!(state.gauges(at(9)).longest, Some(Duration::ZERO));
+}

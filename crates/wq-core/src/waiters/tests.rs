@@ -36,6 +36,7 @@ enum Step {
     Leave(usize),
     Call,
     CallFor(usize),
+    Another,
     Everybody,
 }
 
@@ -46,7 +47,8 @@ fn step() -> impl Strategy<Value = Step> {
         3 => which().prop_map(Step::Sleep),
         4 => which().prop_map(Step::Leave),
         6 => Just(Step::Call),
-        1 => (0_usize..4).prop_map(Step::CallFor),
+        1 => (0_usize..40).prop_map(Step::CallFor),
+        1 => Just(Step::Another),
         1 => Just(Step::Everybody),
     ]
 }
@@ -69,6 +71,7 @@ proptest! {
         // The ids of sleepers in line, and of the woken.
         let mut asleep: VecDeque<usize> = VecDeque::new();
         let mut woken: Vec<usize> = Vec::new();
+        let mut written_off: Vec<usize> = Vec::new();
         let mut pressure = 0;
         for (id, step) in steps.into_iter().enumerate() {
             let mut expected = 0;
@@ -83,12 +86,13 @@ proptest! {
                 Step::Sleep(which) if !all.is_empty() => {
                     let which = which % all.len();
                     let waiter = &mut all[which];
-                    let was_woken = woken.contains(&waiter.id);
+                    let was_woken = woken.contains(&waiter.id) || written_off.contains(&waiter.id);
                     prop_assert_eq!(waiters.is_woken(waiter.key.as_ref().unwrap()), was_woken);
                     let replaced = waiters.sleep(&mut waiter.key, waiter.count.waker());
                     prop_assert_eq!(replaced.is_none(), was_woken);
                     if was_woken {
                         woken.retain(|id| *id != waiter.id);
+                        written_off.retain(|id| *id != waiter.id);
                         asleep.push_front(waiter.id);
                     }
                     prop_assert!(waiters.sleeps_with(waiter.key.as_ref().unwrap(), &waiter.count.waker()));
@@ -96,9 +100,10 @@ proptest! {
                 Step::Leave(which) if !all.is_empty() => {
                     let mut waiter = all.remove(which % all.len());
                     let (was_woken, waker) = waiters.leave(waiter.key.take().unwrap());
-                    prop_assert_eq!(was_woken, woken.contains(&waiter.id));
+                    prop_assert_eq!(was_woken, woken.contains(&waiter.id) || written_off.contains(&waiter.id));
                     prop_assert_eq!(waker.is_none(), was_woken);
                     woken.retain(|id| *id != waiter.id);
+                    written_off.retain(|id| *id != waiter.id);
                     asleep.retain(|id| *id != waiter.id);
                 }
                 Step::Sleep(_) | Step::Leave(_) => {}
@@ -113,13 +118,23 @@ proptest! {
                             1
                         }
                     };
-                    expected = things.min(asleep.len()).min(IN_FLIGHT.saturating_sub(woken.len()));
+                    let doubted = usize::from(!written_off.is_empty());
+                    expected = things.min(asleep.len()).min(IN_FLIGHT.saturating_sub(woken.len() + doubted));
                     if expected == 0 && things > 0 && !asleep.is_empty() {
-                        pressure += 1;
-                        if pressure == PRESSURE {
+                        pressure += things;
+                        if pressure >= PRESSURE {
                             pressure = 0;
+                            written_off.append(&mut woken);
                             expected = 1;
                         }
+                    }
+                }
+                Step::Another => {
+                    waiters.call_another(&mut wakes);
+                    if !asleep.is_empty() {
+                        pressure = 0;
+                        written_off.append(&mut woken);
+                        expected = 1;
                     }
                 }
                 Step::Everybody => {
@@ -133,7 +148,7 @@ proptest! {
             }
             prop_assert_eq!(wakes.is_empty(), expected == 0);
             wakes.fire();
-            prop_assert_eq!(waiters.counts(), (asleep.len(), woken.len()));
+            prop_assert_eq!(waiters.counts(), (asleep.len(), woken.len(), written_off.len()));
             for waiter in &all {
                 prop_assert_eq!(waiter.count.get(), waiter.woken, "waiter {}", waiter.id);
             }
@@ -145,6 +160,38 @@ proptest! {
         prop_assert!(waiters.entries.len() <= KEPT, "few entries are kept when nobody waits");
         prop_assert!(waiters.entries.iter().all(|entry| matches!(entry, Entry::Free(_))));
     }
+}
+
+struct Notes {
+    id: usize,
+    panics: bool,
+    order: Arc<std::sync::Mutex<Vec<usize>>>,
+}
+
+impl Wake for Notes {
+    fn wake(self: Arc<Self>) {
+        self.order.lock().unwrap().push(self.id);
+        if self.panics {
+            resume_unwind(Box::new(self.id));
+        }
+    }
+}
+
+/// Two panics at once would end the program.
+#[test]
+fn all_are_called_in_line_whoever_panics_and_the_first_panic_goes_on() {
+    let order = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let mut waiters = Waiters::new();
+    let mut keys = [None, None, None, None, None];
+    for (id, key) in keys.iter_mut().enumerate() {
+        let panics = id == 1 || id == 3;
+        waiters.sleep(key, Waker::from(Arc::new(Notes { id, panics, order: Arc::clone(&order) })));
+    }
+    let mut wakes = Wakes::new();
+    waiters.call_everybody(&mut wakes);
+    let panic = catch_unwind(AssertUnwindSafe(|| wakes.fire())).unwrap_err();
+    assert_eq!(panic.downcast_ref(), Some(&1_usize));
+    assert_eq!(*order.lock().unwrap(), [0, 1, 2, 3, 4]);
 }
 
 #[test]

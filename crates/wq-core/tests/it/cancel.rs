@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use wq_contract::wakes::Wakes;
-use wq_core::{Get, RejectedReason, WorkQueue};
+use wq_core::{AddWait, Get, RejectedReason, WorkQueue};
 
 /// A getter in line, with the count of its wakes.
 struct Waiting<'q> {
@@ -142,6 +142,76 @@ fn nor_do_they_when_items_come_in_batches() {
     assert_eq!(woken(&line), [true, true, false]);
     queue.add_all([33]);
     assert_eq!(woken(&line), [true, true, true]);
+}
+
+/// From then on they are not counted on: it takes no 32 adds again.
+#[test]
+fn getters_that_are_held_do_not_stall_the_rest_of_the_next_bursts_either() {
+    let queue = WorkQueue::new();
+    let _held = many(&queue, 2);
+    let mut alive = Waiting::on(&queue);
+    queue.add_all([0, 1]);
+    queue.add_all(2..100);
+    assert_eq!(alive.wakes.count(), 1, "a batch is as many adds as it has items");
+    for burst in 2..5 {
+        while alive.take().is_some() {}
+        queue.add(burst);
+        assert_eq!(alive.wakes.count(), burst as usize);
+    }
+}
+
+#[test]
+fn one_that_wakes_again_is_counted_on_again() {
+    let queue = WorkQueue::new();
+    let mut line = many(&queue, 6);
+    queue.add_all(0..34);
+    assert_eq!(woken(&line), [true, true, false, false, false, false], "none has found all of them woken");
+    queue.add_all(100..134);
+    assert_eq!(woken(&line), [true, true, true, false, false, false]);
+    assert!(line[0].take().is_some() && line[1].take().is_some());
+    assert_eq!(woken(&line), [true, true, true, true, false, false], "two on their way again, and no more");
+}
+
+/// Nothing but a get makes room, and there is none without an add.
+#[test]
+fn adders_that_are_held_but_not_polled_do_not_stall_the_rest_for_ever() {
+    let queue = WorkQueue::builder().capacity(2).build().unwrap();
+    queue.add_all([1, 2]);
+    let mut line: Vec<_> = (3..7).map(|item| (queue.add_wait(item), Wakes::new())).collect();
+    for (add, wakes) in &mut line {
+        assert!(wakes.poll(add).is_pending());
+    }
+    let woken =
+        |line: &[(AddWait<'_, u32>, Arc<Wakes>)]| line.iter().map(|(_, w)| w.count()).collect::<Vec<_>>();
+    queue.try_get().unwrap().done();
+    queue.try_get().unwrap().done();
+    assert_eq!(woken(&line), [1, 1, 0, 0]);
+    let (mut get, getter) = (queue.get(), Wakes::new());
+    assert!(getter.poll(&mut get).is_pending());
+    assert_eq!(woken(&line), [1, 1, 1, 0], "a worker who finds nothing calls another");
+    let (add, wakes) = &mut line[2];
+    assert!(wakes.poll(add).is_ready());
+    assert!(getter.poll(&mut get).is_ready());
+    assert!(getter.poll(&mut get).is_pending());
+    assert_eq!(woken(&line), [1, 1, 1, 1]);
+    assert!(queue.try_get().is_err(), "nor does this lose anything");
+}
+
+#[test]
+fn a_drain_that_saw_its_moment_before_shutdown_is_final_all_the_same_if_it_answers_after_it() {
+    let queue = WorkQueue::new();
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    let (mut drained, wakes) = (queue.drained(), Wakes::new());
+    assert!(wakes.poll(&mut drained).is_pending());
+    guard.done();
+    assert_eq!(wakes.count(), 1);
+    queue.add(2);
+    queue.shutdown();
+    assert!(wakes.poll(&mut drained).is_pending(), "2 is queued");
+    queue.try_get().unwrap().done();
+    assert_eq!(wakes.count(), 2);
+    assert!(wakes.poll(&mut drained).is_ready());
 }
 
 #[test]

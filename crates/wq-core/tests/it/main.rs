@@ -9,6 +9,7 @@ mod hostile;
 mod panics;
 mod reentrant;
 mod faulty;
+mod put_back;
 mod bounds;
 mod observe;
 #[cfg(feature = "prometheus")]

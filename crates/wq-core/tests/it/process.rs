@@ -242,3 +242,20 @@ fn it_can_be_spawned() {
     let queue = WorkQueue::<u32>::new();
     spawnable(&queue.process(1, async |_item| Ok::<_, Nothing>(())));
 }
+
+/// Of a queue that is full there is always another item to begin.
+#[test]
+fn what_is_begun_gets_its_turn_before_all_else_is_begun() {
+    let queue = filled(10_000);
+    let (begun, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let mut process = pin!(queue.process(usize::MAX, async |item| {
+        begun.fetch_add(1, Ordering::SeqCst);
+        drop(item);
+        done.fetch_add(1, Ordering::SeqCst);
+        Ok::<_, Nothing>(())
+    }));
+    let wakes = Wakes::new();
+    assert!(wakes.poll(&mut process).is_pending());
+    let (begun, done) = (begun.load(Ordering::SeqCst), done.load(Ordering::SeqCst));
+    assert!(begun > 0 && begun == done, "{begun} begun, {done} done");
+}

@@ -99,6 +99,23 @@ fn a_queue_that_was_full_gives_back_what_it_held() {
     assert!(kept <= 0.05, "{kept} of the peak is kept after 10,000 operations");
 }
 
+/// The shape of a controller that is asked to run again and again.
+#[test]
+fn so_does_one_whose_items_run_again_while_they_are_in_hand() {
+    let _turn = turn();
+    let region = Region::new(ALLOCATOR);
+    let queue = WorkQueue::new();
+    let most = peak(&region, &queue);
+    queue.add(0);
+    for _ in 0..10_000 {
+        let guard = queue.try_get().unwrap();
+        queue.add(0);
+        guard.done();
+    }
+    let kept = held(&region) / most;
+    assert!(kept <= 0.05, "{kept} of the peak is kept after 10,000 operations");
+}
+
 #[test]
 fn shrink_gives_it_back_at_once() {
     let _turn = turn();

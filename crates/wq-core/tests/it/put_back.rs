@@ -1,0 +1,168 @@
+//! Put back: a waker or an observer that panics while an item is handed out costs nobody the item.
+
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
+use std::time::Duration;
+
+use wq_contract::wakes::Wakes;
+use wq_core::{Backlog, Observer, SlotId, WorkQueue};
+
+/// Panics when it is woken.
+struct Hostile;
+
+impl Wake for Hostile {
+    fn wake(self: Arc<Self>) {
+        resume_unwind(Box::new("the panic that this test wants"));
+    }
+}
+
+fn panics<R>(call: impl FnOnce() -> R) -> bool {
+    catch_unwind(AssertUnwindSafe(call)).is_err()
+}
+
+fn rest(queue: &WorkQueue<u32>) -> Vec<u32> {
+    std::iter::from_fn(|| queue.try_get().ok().map(|guard| *guard.item())).collect()
+}
+
+type Way = (&'static str, fn(&WorkQueue<u32>));
+
+/// Each way to be handed items.
+const WAYS: [Way; 6] = [
+    ("try_get", |queue| drop(queue.try_get())),
+    ("try_get_owned", |queue| drop(queue.try_get_owned())),
+    ("get", |queue| drop(pollster::block_on(queue.get()))),
+    ("get_blocking", |queue| drop(queue.get_blocking())),
+    ("get_timeout", |queue| drop(queue.get_timeout(Duration::ZERO))),
+    ("get_batch", |queue| drop(pollster::block_on(queue.get_batch(NonZeroUsize::new(2).unwrap())))),
+];
+
+#[test]
+fn an_adder_whose_waker_panics_costs_no_item() {
+    for (way, take) in WAYS {
+        let queue = WorkQueue::builder().capacity(3).build().unwrap();
+        queue.add_all([1, 2, 3]);
+        let mut add = queue.add_wait(4);
+        let hostile = Waker::from(Arc::new(Hostile));
+        assert!(Pin::new(&mut add).poll(&mut Context::from_waker(&hostile)).is_pending());
+        let (mut get, wakes) = (queue.get(), Wakes::new());
+        assert!(panics(|| take(&queue)), "{way}");
+        assert_eq!((queue.len(), queue.in_flight()), (3, 0), "{way}");
+        drop(add);
+        assert!(wakes.poll(&mut get).is_ready(), "{way}");
+        let mut left = rest(&queue);
+        left.sort_unstable();
+        assert!(left.iter().all(|item| (1..=3).contains(item)) && left.len() == 2, "{way}: {left:?}");
+    }
+}
+
+/// Panics at the first hand-out that it is told of.
+struct Tells(std::sync::atomic::AtomicBool);
+
+impl Observer for Tells {
+    fn got(&self, _waited: Duration) {
+        if !self.0.swap(true, std::sync::atomic::Ordering::SeqCst) {
+            resume_unwind(Box::new("the panic that this test wants"));
+        }
+    }
+}
+
+#[test]
+fn an_observer_that_panics_costs_no_item() {
+    for (way, take) in WAYS {
+        let queue = WorkQueue::builder().observer(Tells(false.into())).build().unwrap();
+        queue.add_all([1, 2]);
+        assert!(panics(|| take(&queue)), "{way}");
+        assert_eq!((queue.len(), queue.in_flight()), (2, 0), "{way}");
+        let mut left = rest(&queue);
+        left.sort_unstable();
+        assert_eq!(left, [1, 2], "{way}");
+    }
+}
+
+/// It was added again by the very waker that then panics: both requests are one, and it runs once.
+#[test]
+fn an_item_that_was_added_again_meanwhile_is_put_back_once() {
+    struct Adds(WorkQueue<u32>);
+    impl Wake for Adds {
+        fn wake(self: Arc<Self>) {
+            self.0.add(1);
+            resume_unwind(Box::new("the panic that this test wants"));
+        }
+    }
+    let queue = WorkQueue::builder().capacity(1).build().unwrap();
+    queue.add(1);
+    let mut add = queue.add_wait(2);
+    let hostile = Waker::from(Arc::new(Adds(queue.clone())));
+    assert!(Pin::new(&mut add).poll(&mut Context::from_waker(&hostile)).is_pending());
+    assert!(panics(|| queue.try_get().is_ok()));
+    assert_eq!((queue.len(), queue.in_flight()), (1, 0));
+    drop(add);
+    assert_eq!(rest(&queue), [1]);
+    assert!(queue.counts().is_idle());
+}
+
+/// Two panics at once would end the program.
+#[test]
+fn two_wakers_that_panic_are_one_panic_and_the_third_is_woken() {
+    let queue = WorkQueue::<u32>::new();
+    let hostile = Waker::from(Arc::new(Hostile));
+    let (mut one, mut two, mut three, wakes) = (queue.get(), queue.get(), queue.get(), Wakes::new());
+    assert!(Pin::new(&mut one).poll(&mut Context::from_waker(&hostile)).is_pending());
+    assert!(Pin::new(&mut two).poll(&mut Context::from_waker(&hostile)).is_pending());
+    assert!(wakes.poll(&mut three).is_pending());
+    assert!(panics(|| queue.shutdown()));
+    assert_eq!(wakes.count(), 1);
+    assert!(queue.is_shutting_down());
+}
+
+/// A line whose end is a panic.
+#[derive(Default)]
+struct Cliff(wq_core::Fifo, bool);
+
+impl Backlog for Cliff {
+    type Order = ();
+
+    fn merge((): &mut (), (): ()) {}
+
+    fn push(&mut self, id: SlotId, (): ()) {
+        self.0.push(id, ());
+    }
+
+    fn touch(&mut self, _id: SlotId, (): &()) {}
+
+    fn pop(&mut self) -> Option<(SlotId, ())> {
+        let popped = self.0.pop();
+        if popped.is_none() && !std::mem::replace(&mut self.1, true) {
+            resume_unwind(Box::new("the panic that this test wants"));
+        }
+        popped
+    }
+
+    fn remove(&mut self, id: SlotId) -> Option<()> {
+        self.0.remove(id)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn shrink(&mut self) {
+        self.0.shrink();
+    }
+}
+
+#[test]
+fn a_backlog_that_panics_in_shutdown_now_costs_no_item_and_no_drain() {
+    let queue = WorkQueue::builder().backlog(Cliff::default()).build().unwrap();
+    queue.add_all([1, 2]);
+    let (mut drained, wakes) = (queue.drained(), Wakes::new());
+    assert!(wakes.poll(&mut drained).is_pending());
+    assert!(panics(|| queue.shutdown_now()));
+    assert_eq!((queue.len(), queue.is_shutting_down()), (2, true));
+    assert_eq!(queue.shutdown_now(), [1, 2]);
+    assert_eq!(wakes.count(), 1);
+    assert!(wakes.poll(&mut drained).is_ready());
+}
