@@ -41,7 +41,7 @@ impl fmt::Display for Lost {
             Loss::Rewound => f.write_str("the term is over: the server went back to an older state"),
             Loss::Finished => f.write_str("the term is over: its work has ended"),
             Loss::Overran => f.write_str("the term is over: its work took too long to stop"),
-            Loss::Broken => f.write_str("the term is over: its elector panicked"),
+            Loss::Broken => f.write_str("the term is over: its elector panicked, or its runtime went away"),
         }
     }
 }

@@ -25,6 +25,6 @@ pub enum Loss {
     Finished,
     /// The work went on after a stop for longer than the drain time-out.
     Overran,
-    /// The elector itself ended: its store or its clock panicked.
+    /// The elector itself ended: its store or its clock panicked, or its runtime went away.
     Broken,
 }

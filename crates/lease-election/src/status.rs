@@ -76,7 +76,7 @@ pub struct Losses {
     pub foreign_write: u64,
     /// The work took longer to stop than the drain time-out.
     pub overran: u64,
-    /// The store or the clock panicked.
+    /// The store or the clock panicked, or the runtime went away.
     pub broken: u64,
 }
 
