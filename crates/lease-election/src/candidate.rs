@@ -7,7 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::Moment;
 use crate::config::Config;
-use crate::decide::{Step, decide};
+use crate::decide::Step;
+use crate::decide::coordinated::is_grant;
 use crate::error::StoreError;
 use crate::loss::Loss;
 use crate::observation::Observation;
@@ -16,6 +17,7 @@ use crate::record::{Record, StoredLease, to_micros};
 use crate::store::LeaseEvent;
 use crate::version::{FenceToken, Version, compare_resource_versions};
 
+mod elected;
 mod knowledge;
 mod vacancy;
 #[cfg(test)]
@@ -70,6 +72,19 @@ pub(crate) enum News {
     Ended(Loss),
     /// The lease was given back.
     Released,
+    /// The server's controller asks this elector to make way for another.
+    Unpreferred,
+}
+
+/// How the lease may be got.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Manner {
+    /// By the ordinary rule. Nobody else elects.
+    Free,
+    /// By a grant of the server's controller. `stands`: it knows this candidate; `impatient`: where nobody is elected for long, this one goes alone.
+    Elected { stands: bool, impatient: bool },
+    /// There is no controller, but another candidate may see one.
+    Alone,
 }
 
 /// A term, as the protocol sees it.
@@ -100,6 +115,15 @@ const FARTHEST_AHEAD: SignedDuration = SignedDuration::from_hours(24);
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Candidate {
     config: Arc<Config>,
+    manner: Manner,
+    /// Since when the controller knows this candidate.
+    stands_from: Moment,
+    /// Whether nobody was elected for so long that nobody is taken to elect.
+    unelected: bool,
+    /// Until then the one whose lease the controller took away may act, as far as this candidate has seen.
+    claim_not_before: Moment,
+    /// When the Lease was seen to go.
+    went: Moment,
     /// The first part of every write's id: no other elector has it.
     writer: String,
     serial: u64,
@@ -148,6 +172,11 @@ impl Candidate {
     pub(crate) fn new(config: &Config, seed: u64) -> Self {
         let mut candidate = Self {
             config: Arc::new(config.clone()),
+            manner: Manner::Free,
+            stands_from: ORIGIN,
+            unelected: false,
+            claim_not_before: ORIGIN,
+            went: ORIGIN,
             writer: String::new(),
             serial: 0,
             random: seed,
@@ -225,14 +254,20 @@ impl Candidate {
                 if stale.is_some_and(|stale| now >= stale) {
                     return at(self.read_not_before, now, Action::Read);
                 }
-                let free = match decide(&self.observation, &self.config, now) {
+                let (free, purpose) = match self.step(now) {
                     Step::Read => return at(self.read_not_before, now, Action::Read),
-                    Step::Create | Step::TakeOver => now,
-                    Step::WaitUntil(moment) => self.vacant_from().map_or(moment, |vacant| vacant.min(moment)),
+                    Step::Create | Step::TakeOver => (now, Purpose::Acquire),
+                    Step::GiveBack => (now, Purpose::Release),
+                    // What is granted is nobody's to take, however vacant it looks.
+                    Step::WaitUntil(moment) if self.manner != Manner::Free => (moment, Purpose::Acquire),
+                    Step::WaitUntil(moment) => {
+                        let from = self.vacant_from().map_or(moment, |vacant| vacant.min(moment));
+                        (from, Purpose::Acquire)
+                    }
                 };
                 let acquire = free.max(self.write_not_before);
-                if now >= acquire && !self.barred {
-                    return Action::Write(Purpose::Acquire);
+                if now >= acquire && (!self.barred || purpose == Purpose::Release) {
+                    return Action::Write(purpose);
                 }
                 let interval = self.config.renew_interval();
                 let patience = if watching {
@@ -268,15 +303,28 @@ impl Candidate {
             Observation::Present { lease, .. } => Some(lease),
             _ => None,
         };
-        let record = match (purpose, held) {
+        let coordinated = self.manner != Manner::Free;
+        let mut record = match (purpose, held) {
+            // What the controller wrote stays: only it counts the changes of a holder that it chooses.
+            (Purpose::Acquire, Some(lease))
+                if coordinated
+                    && lease.record.holder == self.config.identity()
+                    && is_grant(&lease.record) =>
+            {
+                Record {
+                    lease_duration_seconds: self.lease_seconds(),
+                    acquire_time: Some(wall),
+                    renew_time: Some(wall),
+                    ..lease.record.clone()
+                }
+            }
             (Purpose::Renew, Some(lease)) => Record { renew_time: Some(wall), ..lease.record.clone() },
             (Purpose::Release, Some(lease)) => {
                 Record { successor: self.successor.clone(), ..lease.record.released(wall) }
             }
             (_, held) => Record {
                 holder: self.config.identity().to_owned(),
-                lease_duration_seconds: i32::try_from(self.config.lease_duration().as_secs())
-                    .unwrap_or(i32::MAX),
+                lease_duration_seconds: self.lease_seconds(),
                 acquire_time: Some(wall),
                 renew_time: Some(wall),
                 leader_transitions: held.map_or(0, |lease| lease.record.leader_transitions.saturating_add(1)),
@@ -286,7 +334,11 @@ impl Candidate {
                 successor: String::new(),
             },
         };
-        let record = record.marked(&self.writer, self.serial);
+        if let (true, Purpose::Release, Some(lease)) = (coordinated, purpose, held) {
+            // Who elects without a controller sees by it that there may be one.
+            record.strategy.clone_from(&lease.record.strategy);
+        }
+        let record = record.marked(&self.writer, self.serial, self.marks());
         let base = held.map(|lease| lease.version.clone());
         let write = Write { serial: self.serial, purpose, base, record, sent: now };
         if self.pending.len() >= MAX_PENDING {
@@ -294,6 +346,10 @@ impl Candidate {
         }
         self.pending.push(write.clone());
         write
+    }
+
+    fn lease_seconds(&self) -> i32 {
+        i32::try_from(self.config.lease_duration().as_secs()).unwrap_or(i32::MAX)
     }
 
     /// The answer to a read.

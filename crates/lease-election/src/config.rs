@@ -301,6 +301,19 @@ impl ConfigBuilder {
         self
     }
 
+    /// If none was given, the identity that `make` makes of the host's name and 64 random bits.
+    #[cfg(feature = "kube")]
+    pub(crate) fn with_default_identity(mut self, make: impl FnOnce(&str, u64) -> String) -> Self {
+        self.identity.get_or_insert_with(|| make(&host(), random()));
+        self
+    }
+
+    /// That the identity can be the name of an object.
+    #[cfg(feature = "kube")]
+    pub(crate) fn check_identity_is_name(&self) -> Result<(), ConfigError> {
+        self.identity.as_ref().map_or(Ok(()), |identity| check_name("identity", identity, 253, true))
+    }
+
     /// Checks everything.
     ///
     /// # Errors
@@ -459,7 +472,12 @@ fn attempts(hold: Duration, renew_interval: Duration, request_timeout: Duration)
 }
 
 /// DNS-1123: what Kubernetes accepts as a name, checked before a URL is built of it.
-fn check_name(field: &'static str, value: &str, longest: usize, dots: bool) -> Result<(), ConfigError> {
+pub(crate) fn check_name(
+    field: &'static str,
+    value: &str,
+    longest: usize,
+    dots: bool,
+) -> Result<(), ConfigError> {
     let label = |text: &str| {
         !text.is_empty()
             && !text.starts_with('-')
@@ -495,15 +513,19 @@ pub(crate) fn check_identity(identity: &str) -> Result<(), ConfigError> {
 
 /// The host's name and 64 random bits, so that no two processes share one.
 fn default_identity() -> String {
+    format!("{}_{:016x}", host(), random())
+}
+
+/// The host's name, as it may stand in an identity.
+fn host() -> String {
     let uname = rustix::system::uname();
-    let host: String = uname
+    uname
         .nodename()
         .to_string_lossy()
         .chars()
         .filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_'))
         .take(200)
-        .collect();
-    format!("{host}_{:016x}", random())
+        .collect()
 }
 
 #[cfg(test)]

@@ -7,6 +7,8 @@ use crate::config::Config;
 use crate::observation::Observation;
 use crate::planted::planted;
 
+pub(crate) mod coordinated;
+
 /// What a candidate that does not lead does next.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
@@ -17,6 +19,8 @@ pub enum Step {
     Create,
     /// Write this candidate into the Lease, on condition that it is still the version observed.
     TakeOver,
+    /// Write that nobody holds the Lease, on condition that it is still the version observed. Only in coordinated election.
+    GiveBack,
     /// Do nothing before this moment, unless news comes.
     WaitUntil(Moment),
 }

@@ -54,6 +54,8 @@ pub(crate) struct Driver {
     watch: TermWatch,
     stop: StopSignal,
     maintenance: watch::Receiver<bool>,
+    /// The server's controller prefers another leader.
+    stepping_down: bool,
 }
 
 /// Why a lease was not given back.
@@ -150,6 +152,7 @@ impl Driver {
             watch,
             stop,
             maintenance,
+            stepping_down: false,
         }
     }
 
@@ -183,8 +186,21 @@ impl Driver {
                 self.decline(tenure.until).await;
             }
         }
+        if let Some(standing) = &self.shared.standing {
+            // Before the lease is given back, or it is granted to this one again.
+            standing.unwant();
+        }
         self.give_up().await;
+        self.decline().await;
         None
+    }
+
+    /// Stopped with a grant of the server's controller unclaimed: it is given back, so that nobody waits for nobody.
+    async fn decline(&mut self) {
+        if self.request.is_none() && self.candidate.is_granted() {
+            let until = self.shared.clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
+            self.release(until, None).await;
+        }
     }
 
     /// Stopped before it led: an acquisition that may have been applied is looked for and given back, so that nobody waits a whole lease for nobody.
@@ -248,6 +264,7 @@ impl Driver {
             fence: tenure.fence.clone(),
             identity: config.identity().to_owned(),
             writer: self.candidate.writer().to_owned(),
+            marks: self.candidate.marks(),
             acquire_time: tenure.acquire_time,
             valid_until: tenure.until,
             clock: Arc::clone(&shared.clock),
@@ -309,7 +326,8 @@ impl Driver {
                     shared.counters.lost(&term.loss());
                 }
                 self.work_ended();
-                if let (true, Some(until), true) = (in_term, until, config.release_on_stop()) {
+                let gives_back = config.release_on_stop() || self.stepping_down;
+                if let (true, Some(until), true) = (in_term, until, gives_back) {
                     self.release(until, term.successor()).await;
                 }
                 return match joined {
@@ -360,13 +378,24 @@ impl Driver {
         let clock = Arc::clone(&self.shared.clock);
         let lost = |until: Moment| Interrupt::Lost(until.min(clock.now()));
         let mut drained_by: Option<Moment> = None;
+        // The note may have come with the news of the acquisition.
+        let mut unpreferred = self.candidate.is_unpreferred();
         loop {
             let mut renewed = None;
+            if unpreferred && drained_by.is_none() {
+                tracing::info!(lease = self.shared.config.name(), "the server prefers another leader");
+                self.stepping_down = true;
+                drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
+                term.request_stop();
+            }
             tokio::select! {
                 biased;
                 joined = &mut *work => return Interrupt::Joined(joined),
                 () = self.stop.wait(), if drained_by.is_none() => {
                     drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
+                    if let Some(standing) = &self.shared.standing {
+                        standing.unwant();
+                    }
                     if planted("release-before-stop") {
                         self.release(until, None).await;
                     }
@@ -384,6 +413,7 @@ impl Driver {
                 _ = term.lost() => return lost(until),
                 news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.inquiry, &mut self.request, None) => match news {
                     News::Renewed(until) => renewed = Some(until),
+                    News::Unpreferred => unpreferred = true,
                     News::Ended(loss) => {
                         term.end(loss);
                         return lost(until);
@@ -422,6 +452,7 @@ impl Driver {
 
     async fn try_release(&mut self, until: Moment) -> Result<(), NotReleased> {
         let clock = Arc::clone(&self.shared.clock);
+        self.withdraw(until).await;
         let budget = clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
         let end = until.min(budget);
         let mut timeout = clock.sleep_until(end);
@@ -435,7 +466,7 @@ impl Driver {
                 }
             }
         }
-        if !self.candidate.is_leading() {
+        if !self.candidate.is_leading() && !self.candidate.is_granted() {
             return Err(NotReleased::Lost);
         }
         self.candidate.leave();
@@ -455,6 +486,21 @@ impl Driver {
                 News::Nothing => Err(NotReleased::NotDue),
                 _ => Err(NotReleased::Lost),
             },
+        }
+    }
+
+    /// In a coordinated election one that goes for good takes its candidate back before the lease: the controller would grant it the lease once more.
+    async fn withdraw(&mut self, until: Moment) {
+        let Some(standing) = &self.shared.standing else { return };
+        if !self.stop.is_set() && !standing.is_last() {
+            return;
+        }
+        let (clock, timeout) = (&self.shared.clock, self.shared.config.request_timeout());
+        let budget = until.before(timeout).min(clock.now().after(timeout));
+        tokio::select! {
+            biased;
+            () = standing.withdraw() => {}
+            () = clock.sleep_until(budget) => {}
         }
     }
 

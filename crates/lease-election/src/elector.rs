@@ -17,6 +17,7 @@ use crate::leadership::Leadership;
 use crate::liveness::{Liveness, WorkLease};
 use crate::maintenance::Maintenance;
 use crate::pause::Pauses;
+use crate::standing::{Standing, Stood};
 use crate::status::{Counters, Stats, Status};
 use crate::store::LeaseStore;
 use crate::term::Term;
@@ -62,6 +63,8 @@ pub(crate) struct Shared {
     pub(crate) at_work: Arc<RunLock<()>>,
     pub(crate) watchdog: OnceLock<Arc<Watch>>,
     pub(crate) evidence: OnceLock<Arc<dyn HolderEvidence>>,
+    /// Its part in coordinated election, if it takes part.
+    pub(crate) standing: Option<Arc<Standing>>,
 }
 
 impl Shared {
@@ -80,7 +83,7 @@ impl LeaderElector {
     /// An elector that does nothing until it is run.
     #[doc(alias = "NewLeaderElector")]
     pub fn new(store: impl LeaseStore + 'static, config: Config) -> Self {
-        Self::assemble(Arc::new(store), config, Arc::new(BootClock), random())
+        Self::assemble(Arc::new(store), config, Arc::new(BootClock), random(), None)
     }
 
     /// The same with a clock of your own, [`TokioClock`](crate::TokioClock) for tests under paused time, and a `seed` for its random waits and the
@@ -91,10 +94,16 @@ impl LeaderElector {
         clock: impl Clock,
         seed: u64,
     ) -> Self {
-        Self::assemble(Arc::new(store), config, Arc::new(clock), seed)
+        Self::assemble(Arc::new(store), config, Arc::new(clock), seed, None)
     }
 
-    fn assemble(store: Arc<dyn LeaseStore>, config: Config, clock: Arc<dyn Clock>, seed: u64) -> Self {
+    pub(crate) fn assemble(
+        store: Arc<dyn LeaseStore>,
+        config: Config,
+        clock: Arc<dyn Clock>,
+        seed: u64,
+        standing: Option<Standing>,
+    ) -> Self {
         let candidate = Candidate::new(&config, seed);
         Self {
             shared: Arc::new(Shared {
@@ -112,6 +121,7 @@ impl LeaderElector {
                 at_work: Arc::default(),
                 watchdog: OnceLock::new(),
                 evidence: OnceLock::new(),
+                standing: standing.map(Arc::new),
             }),
         }
     }
@@ -167,11 +177,15 @@ impl LeaderElector {
         Fut: Future<Output = R> + Send + 'static,
         R: Send + 'static,
     {
+        let stood = self.stand();
         // The receiver of this signal sees its sender dropped if the caller drops this future.
         let (abandoned, watch_abandoned) = watch::channel(());
         let driver = tokio::spawn(driver::run(Arc::clone(&self.shared), watch_abandoned, work));
         let ended = driver.await;
         drop(abandoned);
+        if let Some(stood) = stood {
+            stood.end().await;
+        }
         match ended {
             Ok(driver::Ended::With(outcome)) => outcome,
             Ok(driver::Ended::Panicked(panic)) => std::panic::resume_unwind(panic),
@@ -197,6 +211,23 @@ impl LeaderElector {
     /// # Cancel safety
     /// As [`run`](Self::run).
     pub async fn run_forever<F, Fut>(&self, mut work: F)
+    where
+        F: FnMut(Leadership) -> Fut,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let stood = self.stand();
+        self.run_terms(&mut work).await;
+        if let Some(stood) = stood {
+            stood.end().await;
+        }
+    }
+
+    /// In a coordinated election the candidate stands from here on.
+    fn stand(&self) -> Option<Stood> {
+        self.shared.standing.as_ref().map(Standing::begin)
+    }
+
+    async fn run_terms<F, Fut>(&self, work: &mut F)
     where
         F: FnMut(Leadership) -> Fut,
         Fut: Future<Output = ()> + Send + 'static,
@@ -293,6 +324,7 @@ impl LeaderElector {
         status.leading = self.is_leader();
         status.leader = self.leader();
         status.maintenance = self.shared.maintenance.is_on();
+        status.candidacy = self.shared.standing.as_ref().map(|standing| standing.board().candidacy());
         status
     }
 

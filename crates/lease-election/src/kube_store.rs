@@ -21,6 +21,7 @@ mod object;
 mod spec;
 
 pub use annotation_store::AnnotationStore;
+pub(crate) use object::from_kube;
 use object::{Form, ObjectStore};
 
 /// The record as a Lease has it.

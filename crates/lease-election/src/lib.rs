@@ -23,6 +23,9 @@ mod kube_store;
 mod pod_evidence;
 #[cfg(feature = "contract")]
 pub mod contract;
+mod standing;
+#[cfg(feature = "kube")]
+mod coordinated;
 mod feed;
 mod observer;
 mod driver;
@@ -42,6 +45,8 @@ mod error;
 pub use announcement::{Announced, Announcement};
 pub use clock::{BootClock, Clock, Moment, Sleep, TokioClock};
 pub use config::{Config, ConfigBuilder, ConfigWarning, MAX_LEASE, MAX_RANK};
+#[cfg(feature = "kube")]
+pub use coordinated::{Coordination, Strategy, WithoutApi};
 pub use decide::{Step, decide};
 pub use elector::{LeaderElector, Outcome, StopHandle};
 pub use error::{ConfigError, StoreError};
@@ -62,6 +67,7 @@ pub use planted::PLANTED_BUGS;
 #[cfg(feature = "kube")]
 pub use pod_evidence::PodEvidence;
 pub use record::{Record, StoredLease};
+pub use standing::Candidacy;
 pub use status::{Failures, Losses, Stats, Status};
 pub use store::{LeaseEvent, LeaseEvents, LeaseStore};
 pub use version::{FenceToken, Version};

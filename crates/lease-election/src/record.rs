@@ -70,33 +70,43 @@ impl Record {
     }
 
     /// The record under a mark of its own: `writer` and `serial` name the write, and a digest tells a record that was changed under the mark.
-    pub(crate) fn marked(mut self, writer: &str, serial: u64) -> Self {
-        self.write_id = Some(format!("{writer}.{serial}.{:016x}", self.digest()));
+    pub(crate) fn marked(mut self, writer: &str, serial: u64, marks: Marks) -> Self {
+        self.write_id = Some(format!("{writer}.{serial}.{:016x}", self.digest(marks)));
         self
     }
 
     /// Whether `writer` wrote this, and just this.
-    pub(crate) fn is_as_written_by(&self, writer: &str) -> bool {
+    pub(crate) fn is_as_written_by(&self, writer: &str, marks: Marks) -> bool {
         let Some(id) = &self.write_id else { return false };
         let is_writers = id.strip_prefix(writer).is_some_and(|rest| rest.starts_with('.'));
-        is_writers && self.is_as_written()
+        is_writers && self.is_as_written(marks)
     }
 
     /// Whether this is just what stood under its mark when it was written.
-    fn is_as_written(&self) -> bool {
+    fn is_as_written(&self, marks: Marks) -> bool {
         let digest = self.write_id.as_deref().and_then(|id| id.splitn(3, '.').nth(2));
-        digest.is_some_and(|digest| digest == format!("{:016x}", self.digest()))
+        digest.is_some_and(|digest| digest == format!("{:016x}", self.digest(marks)))
+    }
+
+    /// Whether `other` is this record with nothing changed but what the server's controller of coordinated elections notes on a Lease in force.
+    pub(crate) fn differs_in_notes_alone(&self, other: &Self) -> bool {
+        let bare = |record: &Self| Self {
+            strategy: String::new(),
+            preferred_holder: String::new(),
+            ..record.clone()
+        };
+        bare(self) == bare(other)
     }
 
     /// Who is to take this free lease first. Only in the very record of the release: others (client-go) keep the annotations that they find, and the
     /// hint of a release long ago is none of theirs.
     pub(crate) fn hint(&self) -> Option<&str> {
-        let hints = self.is_free() && !self.successor.is_empty() && self.is_as_written();
+        let hints = self.is_free() && !self.successor.is_empty() && self.is_as_written(Marks::All);
         hints.then_some(&self.successor)
     }
 
     /// FNV-1a of all but the mark. Times count to the second, which is what every store keeps of them.
-    fn digest(&self) -> u64 {
+    fn digest(&self, marks: Marks) -> u64 {
         let mut hash = 0xcbf2_9ce4_8422_2325u64;
         let mut take = |bytes: &[u8]| {
             // With its length, so that no two fields can pass for one another.
@@ -104,7 +114,9 @@ impl Record {
                 hash = (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
             }
         };
-        for text in [&self.holder, &self.strategy, &self.preferred_holder, &self.successor] {
+        let notes =
+            [&self.strategy, &self.preferred_holder].map(|note| if marks == Marks::All { note } else { "" });
+        for text in [self.holder.as_str(), notes[0], notes[1], self.successor.as_str()] {
             take(text.as_bytes());
         }
         for number in [self.lease_duration_seconds, self.leader_transitions] {
@@ -130,6 +142,14 @@ impl Record {
             successor: String::new(),
         }
     }
+}
+
+/// What of a record its mark vouches for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Marks {
+    All,
+    /// All but what the server's controller of coordinated elections notes on the record of another.
+    AllButNotes,
 }
 
 /// Cuts a time to the microseconds a Lease stores, so that what is read back equals what was written.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::error::StoreError;
 use crate::latency::Latency;
 use crate::loss::Loss;
+use crate::standing::Candidacy;
 
 /// What an elector is doing now.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -23,6 +24,8 @@ pub struct Status {
     pub maintenance: bool,
     /// Whether the watch is open; without it the elector polls.
     pub watching: bool,
+    /// How the candidate of a coordinated election stands with the server; `None` in any other.
+    pub candidacy: Option<Candidacy>,
 }
 
 /// Failed requests by reason.

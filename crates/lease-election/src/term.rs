@@ -12,7 +12,7 @@ use crate::clock::{Clock, Moment};
 use crate::error::StoreError;
 use crate::loss::Loss;
 use crate::planted::planted;
-use crate::record::StoredLease;
+use crate::record::{Marks, StoredLease};
 use crate::store::LeaseStore;
 use crate::version::FenceToken;
 
@@ -21,6 +21,7 @@ pub(crate) struct Term {
     fence: FenceToken,
     identity: String,
     writer: String,
+    marks: Marks,
     acquire_time: Timestamp,
     /// Nanoseconds of the clock up to which the term is valid; 0 = over. Only ever raised while it is neither 0 nor reached.
     valid_until: AtomicU64,
@@ -42,6 +43,7 @@ pub(crate) struct TermParts {
     pub(crate) fence: FenceToken,
     pub(crate) identity: String,
     pub(crate) writer: String,
+    pub(crate) marks: Marks,
     pub(crate) acquire_time: Timestamp,
     pub(crate) valid_until: Moment,
     pub(crate) clock: Arc<dyn Clock>,
@@ -56,6 +58,7 @@ impl Term {
             fence: parts.fence,
             identity: parts.identity,
             writer: parts.writer,
+            marks: parts.marks,
             acquire_time: parts.acquire_time,
             valid_until: AtomicU64::new(parts.valid_until.to_nanos()),
             loss: OnceLock::new(),
@@ -110,7 +113,9 @@ impl Term {
             Some(Loss::Released)
         } else if record.holder != self.identity {
             Some(Loss::TakenOver { by: record.holder.clone() })
-        } else if record.acquire_time != Some(self.acquire_time) || !record.is_as_written_by(&self.writer) {
+        } else if record.acquire_time != Some(self.acquire_time)
+            || !record.is_as_written_by(&self.writer, self.marks)
+        {
             Some(Loss::ForeignWrite)
         } else {
             None

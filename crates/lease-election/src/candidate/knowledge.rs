@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 
 use jiff::Timestamp;
 
-use super::{Candidate, News, ORIGIN, Purpose, Role, Tenure, Write, fraction};
+use super::{Candidate, Manner, News, ORIGIN, Purpose, Role, Tenure, Write, fraction};
 use crate::clock::Moment;
+use crate::decide::coordinated::is_grant;
 use crate::decide::runs_out;
 use crate::loss::Loss;
 use crate::observation::Observation;
@@ -23,6 +24,8 @@ enum Verdict {
     Ours(Box<Write>),
     /// Our record, on an object whose labels or annotations changed.
     Touched,
+    /// The record that is known, with a note of the server's controller.
+    Noted,
     /// Somebody else's.
     Foreign,
 }
@@ -45,6 +48,7 @@ impl Candidate {
                 }
                 News::Nothing
             }
+            Verdict::Noted => self.noted(now, lease),
             Verdict::Ours(write) => self.applied(now, lease, &write),
             Verdict::Foreign => {
                 let loss = self.classify(&lease);
@@ -88,14 +92,43 @@ impl Candidate {
             if present && known.record == lease.record && known.version.uid == lease.version.uid {
                 return Verdict::Touched;
             }
+            if self.manner != Manner::Free
+                && present
+                && known.record.differs_in_notes_alone(&lease.record)
+                && known.version.uid == lease.version.uid
+            {
+                return Verdict::Noted;
+            }
         }
-        match self.pending.iter().find(|write| write.record == lease.record) {
+        let is_it = |write: &&Write| {
+            write.record == lease.record
+                || self.manner != Manner::Free && write.record.differs_in_notes_alone(&lease.record)
+        };
+        match self.pending.iter().find(is_it) {
             // A renewal or release that made a new object is none: the Lease it was meant for is gone.
             Some(write) if write.base.as_ref().is_none_or(|base| base.uid == lease.version.uid) => {
                 Verdict::Ours(Box::new(write.clone()))
             }
             _ => Verdict::Foreign,
         }
+    }
+
+    /// The server's controller wrote which strategy counts, or whom it prefers, beside a record that stays in force.
+    fn noted(&mut self, now: Moment, lease: StoredLease) -> News {
+        if let Observation::Present { lease: known, mine, .. } = &mut self.observation {
+            if *mine {
+                self.own = Some(lease.record.clone());
+            }
+            *known = lease;
+            self.changes = self.changes.wrapping_add(1);
+        }
+        self.somebody_elects(now);
+        if self.is_leading() && self.is_unpreferred() { News::Unpreferred } else { News::Nothing }
+    }
+
+    fn somebody_elects(&mut self, now: Moment) {
+        self.unelected = false;
+        self.stands_from = now;
     }
 
     /// From when on a write's hold counts: the instant before it was sent.
@@ -195,6 +228,7 @@ impl Candidate {
         };
         self.observation = Observation::Absent { free_at };
         self.absent_at = now;
+        self.went = now;
         self.write_not_before = ORIGIN;
         self.changes = self.changes.wrapping_add(1);
         self.pending.retain(|write| write.base.is_none());
@@ -230,6 +264,9 @@ impl Candidate {
     /// Replaces the observation, and forgets the writes that can no longer be applied.
     fn replace(&mut self, now: Moment, lease: StoredLease, mine: bool) {
         let draw = self.draw();
+        if self.manner != Manner::Free {
+            self.note_succession(now, &lease);
+        }
         self.gone = None;
         self.another_made_it = false;
         self.pending.retain(|write| write.base.as_ref() == Some(&lease.version));
@@ -252,6 +289,27 @@ impl Candidate {
             jitter: self.config.turn(|jitter| fraction(jitter, draw)),
         };
         self.changes = self.changes.wrapping_add(1);
+    }
+
+    /// Another record takes the place of the one known: who led under that one may act until it has run out, unless he gave it back himself.
+    fn note_succession(&mut self, now: Moment, lease: &StoredLease) {
+        let may_act_until = match &self.observation {
+            Observation::Absent { free_at } => Some(*free_at),
+            Observation::Present { lease: known, mine: false, .. }
+                if !known.record.is_free()
+                    && !lease.record.is_free()
+                    && known.record.holder != lease.record.holder =>
+            {
+                runs_out(&self.observation, &self.config)
+            }
+            _ => None,
+        };
+        if let Some(until) = may_act_until {
+            self.claim_not_before = self.claim_not_before.max(until);
+        }
+        if is_grant(&lease.record) {
+            self.somebody_elects(now);
+        }
     }
 
     fn classify(&self, lease: &StoredLease) -> Loss {

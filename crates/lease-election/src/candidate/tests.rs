@@ -4,6 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod coordinated;
+
 fn config(identity: &str) -> Config {
     Config::builder("ns", "lease").fast().identity(identity).takeover_jitter(Duration::ZERO).build().unwrap()
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
+use tokio::sync::watch;
 
 use crate::candidate::{Action, Candidate, News, Purpose, Read, Write};
 use crate::clock::{Clock, Moment};
@@ -12,6 +13,7 @@ use crate::evidence::Inquiry;
 use crate::feed::{Feed, FeedNews};
 use crate::observation::Observation;
 use crate::record::StoredLease;
+use crate::standing::Candidacy;
 
 /// The answer to the request under way.
 pub(super) enum Reply {
@@ -56,6 +58,7 @@ pub(super) async fn turn(
 ) -> News {
     loop {
         let now = shared.clock.now();
+        let standing_news = arrange(shared, candidate, now);
         let news = candidate.tick(now);
         if news != News::Nothing {
             return news;
@@ -129,11 +132,30 @@ pub(super) async fn turn(
                 }
                 News::Nothing
             }
+            () = changed(standing_news) => News::Nothing,
             () = sleep_until(&shared.clock, wake) => News::Nothing,
         };
         if news != News::Nothing {
             return news;
         }
+    }
+}
+
+/// Tells the candidate of a coordinated election how the lease may be got now. What comes back tells when that changes.
+fn arrange(shared: &Shared, candidate: &mut Candidate, now: Moment) -> Option<watch::Receiver<Candidacy>> {
+    let standing = shared.standing.as_ref()?;
+    standing.bar(shared.maintenance.is_on());
+    let news = standing.news();
+    standing.note_silence(candidate.arrange(now, standing.manner()));
+    Some(news)
+}
+
+async fn changed(news: Option<watch::Receiver<Candidacy>>) {
+    match news {
+        Some(mut news) => {
+            let _ = news.changed().await;
+        }
+        None => std::future::pending().await,
     }
 }
 
@@ -222,6 +244,11 @@ fn start_cold(shared: &Shared, candidate: &mut Candidate) {
 
 /// Tells observers who holds the lease, if that changed.
 fn note_leader(shared: &Shared, candidate: &Candidate) {
+    if let Some(standing) = &shared.standing
+        && *candidate.observation() != Observation::Unknown
+    {
+        standing.board().lease_known();
+    }
     let holder = candidate.observation().holder();
     let changed = shared.leader.send_if_modified(|known| {
         let differs = known.as_deref() != holder;

@@ -278,7 +278,7 @@ pub(super) fn decode(object: &DynamicObject, form: Form) -> Result<StoredLease, 
     })
 }
 
-fn from_kube(error: kube::Error) -> StoreError {
+pub(crate) fn from_kube(error: kube::Error) -> StoreError {
     match error {
         kube::Error::Api(status) => from_status(&status, None),
         kube::Error::BuildRequest(error) => unsent(&error),

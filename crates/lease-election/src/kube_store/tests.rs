@@ -59,7 +59,11 @@ fn times_have_exactly_six_fraction_digits() {
 #[test]
 fn a_release_is_written_as_client_go_writes_it() {
     let mut object = lease(json!({"strategy": "x/y", "preferredHolder": "z", "leaseTransitions": 4}));
-    let released = spec::read(&object).released(time("2026-01-02T03:04:05Z").unwrap()).marked("w", 1);
+    let released = spec::read(&object).released(time("2026-01-02T03:04:05Z").unwrap()).marked(
+        "w",
+        1,
+        crate::record::Marks::All,
+    );
     spec::write(&mut object, &released);
     assert_eq!(
         object.data["spec"],

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use super::*;
 use crate::leadership::Leadership;
 use crate::memory_store::MemoryLeaseStore;
+use crate::record::Marks;
 use crate::record::Record;
 use crate::version::Version;
 
@@ -34,6 +35,7 @@ fn term(clock: &Hand, until: u64) -> Arc<Term> {
         fence: FenceToken { uid: "u".into(), resource_version: "7".into(), transitions: 1 },
         identity: "a".into(),
         writer: "w".into(),
+        marks: Marks::All,
         acquire_time: Timestamp::UNIX_EPOCH,
         valid_until: Moment::from_origin(Duration::from_secs(until)),
         clock: Arc::new(clock.clone()),
@@ -117,7 +119,7 @@ fn ours() -> StoredLease {
         leader_transitions: 1,
         ..Record::default()
     };
-    StoredLease { version: Version::new("u", "9"), record: record.marked("w", 3) }
+    StoredLease { version: Version::new("u", "9"), record: record.marked("w", 3, Marks::All) }
 }
 
 #[test]
@@ -144,7 +146,7 @@ fn marks_are_recognised_by_their_whole_first_part() {
     let term = term(&Hand::default(), 13);
     for (mark, theirs) in [("w", false), ("ww", true), ("x", true), ("", true), ("w.", true)] {
         let mut lease = ours();
-        lease.record = lease.record.marked(mark, 4);
+        lease.record = lease.record.marked(mark, 4, Marks::All);
         assert_eq!(term.contradiction(&lease).is_some(), theirs, "{mark:?}");
     }
     for id in [None, Some("w"), Some("w.1"), Some("w.1."), Some("w.1.0")] {

@@ -23,8 +23,12 @@ mod violations;
 mod watchdog;
 mod work;
 #[cfg(all(feature = "kube", not(wq_plant)))]
+mod coordinated;
+#[cfg(all(feature = "kube", not(wq_plant)))]
 mod events;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod kube_store;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod stale;
+#[cfg(all(feature = "kube", not(wq_plant)))]
+mod upstream_candidates;

@@ -6,7 +6,8 @@
 //! | the cases of `MultiLock` (removed there) | below |
 //! | `leaselock_test.go` | below, and `TestLeaseConversion` field by field in `src/kube_store/tests.rs` |
 //! | `healthzadaptor_test.go`: `TestLeaderElectionHealthChecker` | all five cases in `src/liveness/tests.rs` |
-//! | `leasecandidate_test.go`: `TestLeaseCandidateCreation`, `TestLeaseCandidateAck` | none: this crate takes no part in coordinated election |
+//! | `leasecandidate_test.go`: `TestLeaseCandidateCreation`, `TestLeaseCandidateAck` | `lease_candidate_creation`, `lease_candidate_ack` in `upstream_candidates.rs` |
+//! | `TestTryCoordinatedRenew` | `src/decide/coordinated/tests.rs` and `src/candidate/tests/coordinated.rs` (`upstream_…`), beside those named below |
 #![expect(clippy::disallowed_names, reason = "upstream's candidate is called so")]
 
 use std::sync::{Arc, Mutex};

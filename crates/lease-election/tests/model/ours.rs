@@ -50,7 +50,8 @@ fn kind(purpose: Purpose) -> Kind {
 
 fn told(news: News) -> Told {
     match news {
-        News::Nothing => Told::Nothing,
+        // There is no controller here that prefers anybody.
+        News::Nothing | News::Unpreferred => Told::Nothing,
         News::Acquired(tenure) => {
             let version = Version::new(tenure.fence.uid, tenure.fence.resource_version);
             Told::Began(revision(&version), tenure.until)

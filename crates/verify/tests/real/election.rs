@@ -1,6 +1,7 @@
 //! Election on real Leases: hand-over, crash, restart of the API server, a paused etcd, foreign hands, candidates of client-go.
 
 mod contest;
+mod coordinated;
 mod go;
 pub(crate) mod judge;
 mod outage;

@@ -46,6 +46,16 @@ impl Place {
         accounts: &[&str],
         verbs: &[&str],
     ) -> Self {
+        Self::with_rules(plane, namespace, accounts, &[("leases", verbs)])
+    }
+
+    /// The accounts may do this with these resources of the group of Leases.
+    pub(crate) fn with_rules(
+        plane: &ControlPlane,
+        namespace: &str,
+        accounts: &[&str],
+        rules: &[(&str, &[&str])],
+    ) -> Self {
         let runtime = runtime();
         let admin = runtime.block_on(async { verify::real::client(plane, "admin").await });
         let mut kubeconfigs = BTreeMap::new();
@@ -55,11 +65,11 @@ impl Place {
             Api::all(admin.clone()).create(&create, &space).await.unwrap();
             let role: Role = serde_json::from_value(json!({
                 "metadata": {"name": "electors"},
-                "rules": [{
+                "rules": rules.iter().map(|(resource, verbs)| json!({
                     "apiGroups": ["coordination.k8s.io"],
-                    "resources": ["leases"],
+                    "resources": [resource],
                     "verbs": verbs,
-                }],
+                })).collect::<Vec<_>>(),
             }))
             .unwrap();
             Api::namespaced(admin.clone(), namespace).create(&create, &role).await.unwrap();
@@ -165,10 +175,9 @@ pub(crate) struct Replica {
 
 impl Replica {
     fn start(kubeconfig: &str, link: Option<&Link>, judge: &Judge, config: Config) -> Self {
-        let runtime = runtime();
         let requests = Requests::default();
-        let (lease, identity) = (config.name().to_owned(), config.identity().to_owned());
-        let elector = runtime.block_on(async {
+        let counted = requests.clone();
+        let mut replica = Self::start_with(config, judge, async |config| {
             // As `KubeLeaseStore::connect`, with a counter in front.
             let cluster = config_of(kubeconfig).await;
             let mut cluster = match link {
@@ -176,7 +185,6 @@ impl Replica {
                 None => cluster,
             };
             cluster.connect_timeout = Some(config.request_timeout());
-            let counted = requests.clone();
             let layer = MapRequestLayer::new(move |request: http::Request<Body>| {
                 counted.note(&request);
                 request
@@ -184,6 +192,19 @@ impl Replica {
             let client = ClientBuilder::try_from(cluster).unwrap().with_layer(&layer).build();
             LeaderElector::new(KubeLeaseStore::new(client, &config), config)
         });
+        replica.requests = requests;
+        replica
+    }
+
+    /// One whose elector is made in another way.
+    pub(crate) fn start_with(
+        config: Config,
+        judge: &Judge,
+        make: impl AsyncFnOnce(Config) -> LeaderElector,
+    ) -> Self {
+        let runtime = runtime();
+        let (lease, identity) = (config.name().to_owned(), config.identity().to_owned());
+        let elector = runtime.block_on(make(config));
         let (running, judge) = (elector.clone(), judge.clone());
         runtime.spawn(async move {
             running
@@ -197,7 +218,7 @@ impl Replica {
                 })
                 .await;
         });
-        Self { elector, requests, runtime: Some(runtime) }
+        Self { elector, requests: Requests::default(), runtime: Some(runtime) }
     }
 
     pub(crate) fn identity(&self) -> &str {

@@ -1,0 +1,81 @@
+//! What a candidate knows beside the Lease where the server's controller elects, or may: whether that is so, and what it asks for.
+
+use super::{Candidate, Manner, Role};
+use crate::clock::Moment;
+use crate::decide::coordinated::{
+    Claim, SILENCE, decide_alone, decide_coordinated, is_grant, prefers_another,
+};
+use crate::decide::{Step, decide, runs_out};
+use crate::observation::Observation;
+use crate::record::Marks;
+
+impl Candidate {
+    /// From now on the lease is got in this manner. Whether nobody is taken to elect.
+    pub(crate) fn arrange(&mut self, now: Moment, manner: Manner) -> bool {
+        let stood = matches!(self.manner, Manner::Elected { stands: true, .. });
+        let stands = matches!(manner, Manner::Elected { stands: true, .. });
+        self.manner = manner;
+        if stands && !stood {
+            self.stands_from = now;
+        }
+        self.unelected = stands && (self.unelected || self.silent_from().is_some_and(|from| now >= from));
+        self.unelected
+    }
+
+    /// Whether the server's controller asks this elector, which wrote the record, to make way.
+    pub(crate) fn is_unpreferred(&self) -> bool {
+        match &self.observation {
+            Observation::Present { lease, .. } => {
+                self.manner != Manner::Free && prefers_another(&lease.record, self.config.identity())
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the record names this elector, which does not lead.
+    pub(crate) fn is_granted(&self) -> bool {
+        self.manner != Manner::Free
+            && self.role == Role::Standby
+            && matches!(&self.observation, Observation::Present { lease, mine, .. }
+                if lease.record.holder == self.config.identity() && (*mine || is_grant(&lease.record)))
+    }
+
+    /// From when on nobody is taken to elect, if nobody is elected until then.
+    fn silent_from(&self) -> Option<Moment> {
+        if !matches!(self.manner, Manner::Elected { stands: true, impatient: true }) {
+            return None;
+        }
+        let unled = match &self.observation {
+            Observation::Unknown => return None,
+            Observation::Absent { .. } => self.went,
+            Observation::Present { lease, .. } if lease.record.holder == self.config.identity() => {
+                return None;
+            }
+            Observation::Present { lease, since, .. } if lease.record.is_free() => *since,
+            Observation::Present { .. } => runs_out(&self.observation, &self.config)?,
+        };
+        Some(unled.max(self.stands_from).after(SILENCE))
+    }
+
+    /// The take-over rule that counts now.
+    pub(super) fn step(&self, now: Moment) -> Step {
+        let claim = Claim {
+            not_before: self.claim_not_before,
+            silent_from: if self.unelected { None } else { self.silent_from() },
+        };
+        match self.manner {
+            Manner::Free => decide(&self.observation, &self.config, now),
+            Manner::Elected { .. } if !self.unelected => {
+                decide_coordinated(&self.observation, &self.config, claim, now)
+            }
+            Manner::Elected { .. } | Manner::Alone => {
+                decide_alone(&self.observation, &self.config, claim, now)
+            }
+        }
+    }
+
+    /// What the marks of its writes vouch for.
+    pub(crate) fn marks(&self) -> Marks {
+        if self.manner == Manner::Free { Marks::All } else { Marks::AllButNotes }
+    }
+}

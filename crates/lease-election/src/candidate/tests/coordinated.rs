@@ -1,0 +1,261 @@
+//! The protocol where the server's controller elects, step by step, with its records.
+
+use super::*;
+
+const STRATEGY: &str = "OldestEmulationVersion";
+const ELECTED: Manner = Manner::Elected { stands: true, impatient: true };
+
+impl Bench {
+    fn coordinated(identity: &str) -> Self {
+        let mut bench = Self::new(identity);
+        bench.candidate.arrange(at_ms(0), ELECTED);
+        bench.settle(at_ms(0), None);
+        bench
+    }
+
+    /// As the controller writes: over what is there, or a new Lease.
+    fn grant(&mut self, holder: &str) -> StoredLease {
+        let found = self.lease.as_ref().map(|lease| lease.record.clone()).unwrap_or_default();
+        self.put(Record {
+            holder: holder.into(),
+            lease_duration_seconds: 5,
+            acquire_time: None,
+            renew_time: Some(WALL),
+            strategy: STRATEGY.into(),
+            preferred_holder: String::new(),
+            ..found
+        })
+    }
+
+    fn prefer(&mut self, other: &str) -> StoredLease {
+        let found = self.lease.clone().unwrap().record;
+        self.put(Record { preferred_holder: other.into(), ..found })
+    }
+
+    fn hear(&mut self, now: Moment, lease: StoredLease) -> News {
+        self.candidate.heard(now, LeaseEvent::Changed(lease))
+    }
+
+    /// One that leads since `at_ms(0)`.
+    fn led(identity: &str) -> Self {
+        let mut bench = Self::coordinated(identity);
+        let grant = bench.grant(identity);
+        assert_eq!(bench.hear(at_ms(0), grant), News::Nothing, "a grant alone begins no term");
+        assert!(matches!(&bench.settle(at_ms(0), None)[..], [News::Acquired(_)]));
+        bench
+    }
+}
+
+#[test]
+fn a_grant_is_claimed_by_a_write_of_our_own_which_keeps_what_the_controller_wrote() {
+    let mut bench = Bench::coordinated("baz");
+    assert_eq!(bench.calls, ["get"], "the Lease is never made");
+    bench.put(Record { leader_transitions: 7, ..Record::default() });
+    let grant = bench.grant("baz");
+    let _ = bench.hear(at_ms(100), grant.clone());
+    let news = bench.settle(at_ms(100), None);
+    let [News::Acquired(tenure)] = &news[..] else { panic!("{news:?}") };
+    assert_eq!(
+        tenure.until,
+        at_ms(100).after(bench.candidate.config.hold()),
+        "from the sending of the claim"
+    );
+    let claimed = bench.lease.clone().unwrap();
+    assert_ne!(tenure.fence.resource_version, grant.version.resource_version);
+    let record = &claimed.record;
+    assert_eq!((record.leader_transitions, &*record.strategy), (7, STRATEGY));
+    assert_eq!((record.lease_duration_seconds, record.acquire_time.is_some()), (5, true));
+    bench.settle(at_ms(1100), None);
+    let renewed = bench.lease.clone().unwrap().record;
+    assert_eq!(
+        (renewed.acquire_time, renewed.leader_transitions, &*renewed.strategy),
+        (record.acquire_time, 7, STRATEGY)
+    );
+    assert_eq!(bench.calls, ["get", "update", "update"]);
+}
+
+#[test]
+fn of_two_with_one_identity_one_gets_the_grant() {
+    let (mut one, mut other) = (Bench::coordinated("baz"), Bench::new("baz"));
+    other.candidate = Candidate::new(&config("baz"), 2);
+    other.candidate.arrange(at_ms(0), ELECTED);
+    other.settle(at_ms(0), None);
+    let grant = one.grant("baz");
+    other.revision = one.revision;
+    let _ = one.hear(at_ms(0), grant.clone());
+    let _ = other.hear(at_ms(0), grant);
+    assert!(matches!(&one.settle(at_ms(0), None)[..], [News::Acquired(_)]));
+    other.lease = one.lease.clone();
+    assert!(other.settle(at_ms(0), None).is_empty(), "the other's claim meets a conflict");
+    assert!(!other.candidate.is_leading());
+}
+
+#[test]
+fn a_grant_over_the_head_of_one_who_may_still_act_is_claimed_when_that_lease_has_run_out_by_our_own_clock() {
+    let mut bench = Bench::coordinated("baz");
+    // bing renews at 2 s; the server's wall clock is 3 s ahead of bing's, and so finds the lease expired at 4 s.
+    let led = bench.put(Record {
+        holder: "bing".into(),
+        lease_duration_seconds: 5,
+        acquire_time: Some(WALL),
+        ..Record::default()
+    });
+    let _ = bench.hear(at_ms(2000), led);
+    let grant = bench.grant("baz");
+    let _ = bench.hear(at_ms(4000), grant);
+    assert!(bench.settle(at_ms(6999), None).is_empty());
+    assert_eq!(bench.calls, ["get"]);
+    assert!(matches!(&bench.settle(at_ms(7000), None)[..], [News::Acquired(_)]));
+}
+
+#[test]
+fn a_grant_on_a_lease_made_again_waits_for_the_one_whose_lease_was_deleted() {
+    let mut bench = Bench::coordinated("baz");
+    let led = bench.put(Record {
+        holder: "bing".into(),
+        lease_duration_seconds: 5,
+        acquire_time: Some(WALL),
+        ..Record::default()
+    });
+    let _ = bench.hear(at_ms(0), led.clone());
+    let _ = bench.candidate.heard(at_ms(1000), LeaseEvent::Deleted(Some(led)));
+    bench.lease = None;
+    let grant = bench.grant("baz");
+    let _ = bench.hear(at_ms(1100), grant);
+    assert!(bench.settle(at_ms(4999), None).is_empty());
+    assert!(matches!(&bench.settle(at_ms(5000), None)[..], [News::Acquired(_)]));
+}
+
+#[test]
+fn a_grant_after_a_release_is_claimed_at_once() {
+    let mut bench = Bench::coordinated("baz");
+    let led = bench.put(Record {
+        holder: "bing".into(),
+        lease_duration_seconds: 5,
+        acquire_time: Some(WALL),
+        ..Record::default()
+    });
+    let _ = bench.hear(at_ms(0), led);
+    let free = bench.put(Record { lease_duration_seconds: 1, ..Record::default() });
+    let _ = bench.hear(at_ms(100), free);
+    let grant = bench.grant("baz");
+    let _ = bench.hear(at_ms(110), grant);
+    assert!(matches!(&bench.settle(at_ms(110), None)[..], [News::Acquired(_)]));
+}
+
+#[test]
+fn that_the_controller_prefers_another_is_no_loss_and_goes_on_until_the_lease_is_given_back() {
+    let mut bench = Bench::led("baz");
+    let marked = bench.prefer("bing");
+    assert_eq!(bench.hear(at_ms(100), marked), News::Unpreferred);
+    assert!(bench.candidate.is_leading() && bench.candidate.is_unpreferred());
+    assert!(matches!(&bench.settle(at_ms(1000), None)[..], [News::Renewed(_)]), "while the work winds up");
+    assert_eq!(bench.lease.clone().unwrap().record.preferred_holder, "bing");
+    bench.candidate.leave();
+    assert_eq!(bench.settle(at_ms(1100), None), [News::Released]);
+    let released = bench.lease.clone().unwrap().record;
+    assert!(released.is_free() && released.preferred_holder.is_empty());
+    assert_eq!(released.strategy, STRATEGY, "it tells others that a controller is about");
+    let before = bench.calls.len();
+    bench.settle(at_ms(1200), None);
+    assert_eq!(bench.calls.len(), before, "and does not take it again");
+}
+
+#[test]
+fn a_note_that_meets_a_renewal_on_its_way_costs_no_term() {
+    let mut bench = Bench::led("baz");
+    // The note is there first: the renewal meets a conflict, and is repeated on the new version.
+    bench.prefer("bing");
+    let news = bench.settle(at_ms(1000), None);
+    assert!(matches!(&news[..], [News::Unpreferred]), "{news:?}");
+    assert!(matches!(&bench.settle(at_ms(1600), None)[..], [News::Renewed(_)]));
+    // The renewal is there first, its answer is lost, and what is heard of it has the note on it.
+    let mut bench = Bench::led("baz");
+    let write = bench.candidate.begin_write(at_ms(1000), WALL, Purpose::Renew);
+    bench.carry_out(&write).unwrap();
+    let marked = bench.prefer("bing");
+    let until = at_ms(1000).after(bench.candidate.config.hold());
+    assert_eq!(bench.hear(at_ms(1100), marked), News::Renewed(until));
+    assert!(bench.candidate.is_unpreferred());
+}
+
+#[test]
+fn a_stranger_that_changes_more_than_the_notes_ends_the_term() {
+    let mut bench = Bench::led("baz");
+    let found = bench.lease.clone().unwrap().record;
+    let foreign = bench.put(Record {
+        preferred_holder: "bing".into(),
+        renew_time: WALL.checked_add(SignedDuration::from_secs(9)).ok(),
+        ..found
+    });
+    assert_eq!(bench.hear(at_ms(100), foreign), News::Ended(Loss::ForeignWrite));
+    // And the controller's own grant to another, which goes by the wall clock.
+    let mut bench = Bench::led("baz");
+    let grant = bench.grant("bing");
+    assert_eq!(bench.hear(at_ms(100), grant), News::Ended(Loss::TakenOver { by: "bing".into() }));
+}
+
+#[test]
+fn one_that_lost_its_term_gives_back_what_it_left_so_that_the_controller_elects() {
+    let mut bench = Bench::led("baz");
+    assert_eq!(bench.candidate.tick(at_ms(10_000)), News::Ended(Loss::Expired));
+    assert!(bench.candidate.is_granted());
+    bench.settle(at_ms(10_000), None);
+    assert!(bench.lease.as_ref().unwrap().record.is_free());
+    assert!(!bench.candidate.is_leading());
+    let grant = bench.grant("baz");
+    let _ = bench.hear(at_ms(10_010), grant);
+    assert!(matches!(&bench.settle(at_ms(10_010), None)[..], [News::Acquired(_)]));
+}
+
+#[test]
+fn where_nobody_is_elected_for_half_a_minute_it_elects_alone_until_somebody_does() {
+    let mut bench = Bench::coordinated("baz");
+    for second in 0..30 {
+        assert!(!bench.candidate.arrange(at_ms(second * 1000), ELECTED));
+        assert!(bench.settle(at_ms(second * 1000), None).is_empty());
+    }
+    assert!(!bench.candidate.arrange(at_ms(29_999), ELECTED));
+    assert!(bench.candidate.arrange(at_ms(30_000), ELECTED));
+    let news = bench.settle(at_ms(30_000), None);
+    assert!(matches!(&news[..], [News::Acquired(_)]), "{news:?}");
+    assert!(bench.candidate.arrange(at_ms(30_001), ELECTED));
+    let marked = {
+        let found = bench.lease.clone().unwrap().record;
+        bench.put(Record { strategy: STRATEGY.into(), preferred_holder: "bing".into(), ..found })
+    };
+    assert_eq!(bench.hear(at_ms(30_010), marked), News::Unpreferred);
+    assert!(!bench.candidate.arrange(at_ms(30_020), ELECTED), "a controller is there after all");
+
+    let mut patient = Bench::new("baz");
+    let manner = Manner::Elected { stands: true, impatient: false };
+    patient.candidate.arrange(at_ms(0), manner);
+    patient.settle(at_ms(0), None);
+    assert!(!patient.candidate.arrange(at_ms(1_000_000), manner));
+    assert!(patient.settle(at_ms(1_000_000), None).is_empty());
+    assert!(!patient.calls.contains(&"create"));
+}
+
+#[test]
+fn while_somebody_leads_nobody_is_missed() {
+    let mut bench = Bench::coordinated("baz");
+    for second in 0..100 {
+        let seconds = i64::try_from(second).unwrap();
+        let lease = bench.put(Record {
+            holder: "bing".into(),
+            lease_duration_seconds: 5,
+            renew_time: Timestamp::from_second(seconds).ok(),
+            ..Record::default()
+        });
+        let _ = bench.hear(at_ms(second * 1000), lease);
+        assert!(!bench.candidate.arrange(at_ms(second * 1000), ELECTED));
+    }
+}
+
+#[test]
+fn an_elector_of_the_ordinary_kind_takes_a_note_for_a_foreign_write() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    let marked = bench.prefer("bing");
+    assert_eq!(bench.hear(at_ms(100), marked), News::Ended(Loss::ForeignWrite));
+}

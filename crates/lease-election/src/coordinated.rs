@@ -1,0 +1,244 @@
+//! Coordinated election: what a candidate says of itself to the server's controller, checked. How it is said is `publisher`'s, when is `publication`'s.
+
+use std::fmt;
+use std::sync::Arc;
+
+use kube::Client;
+
+use crate::clock::{BootClock, Clock};
+use crate::config::{ConfigBuilder, check_name, random};
+use crate::elector::LeaderElector;
+use crate::error::{ConfigError, shown};
+use crate::kube_store::KubeLeaseStore;
+use crate::standing::Standing;
+
+mod publication;
+mod publisher;
+mod semver;
+
+use publication::Wanted;
+use publisher::Publisher;
+use semver::SemVer;
+
+/// By which rule the server's controller chooses among the candidates.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+#[doc(alias = "CoordinatedLeaseStrategy")]
+pub enum Strategy {
+    /// The lowest emulation version, then the lowest binary version, then the oldest LeaseCandidate. The server's own.
+    OldestEmulationVersion,
+    /// A rule of somebody else's controller, by its qualified name: it has a slash, as in `example.com/nearest`. The server makes the Lease, and leaves
+    /// its holder to that controller.
+    Other(String),
+}
+
+impl Strategy {
+    /// As the API spells it.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::OldestEmulationVersion => "OldestEmulationVersion",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for Strategy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What a candidate does where nobody elects for it: the API server does not have LeaseCandidates, or nothing came of one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
+pub enum WithoutApi {
+    /// Elects as ever, by the Lease alone, and stands again when the API appears. (client-go's coordinated candidates wait for ever.)
+    #[default]
+    Elect,
+    /// Waits for the API, for ever.
+    Wait,
+}
+
+/// What a candidate of a coordinated election tells the server of itself, for [`LeaderElector::coordinated`](crate::LeaderElector::coordinated).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[must_use = "it does nothing until an elector is made with it"]
+#[doc(alias = "LeaseCandidate")]
+pub struct Coordination {
+    binary_version: String,
+    emulation_version: Option<String>,
+    strategy: Strategy,
+    without_api: WithoutApi,
+}
+
+impl Coordination {
+    /// A candidate of this version: `major.minor.patch`, without a `v` before it, maybe with a pre-release and build metadata.
+    pub fn new(binary_version: impl Into<String>) -> Self {
+        Self {
+            binary_version: binary_version.into(),
+            emulation_version: None,
+            strategy: Strategy::OldestEmulationVersion,
+            without_api: WithoutApi::Elect,
+        }
+    }
+
+    /// The version that it behaves as, at most its own. Default: its own.
+    pub fn emulating(mut self, version: impl Into<String>) -> Self {
+        self.emulation_version = Some(version.into());
+        self
+    }
+
+    /// By which rule it wants the leader to be chosen. Where candidates disagree, the one of the newest binary version decides; if two of that version
+    /// do, the server elects nobody. Default: [`Strategy::OldestEmulationVersion`].
+    pub fn strategy(mut self, strategy: Strategy) -> Self {
+        self.strategy = strategy;
+        self
+    }
+
+    /// What it does where nobody elects for it. Default: [`WithoutApi::Elect`].
+    pub fn without_api(mut self, policy: WithoutApi) -> Self {
+        self.without_api = policy;
+        self
+    }
+
+    /// Whether it elects by itself where nobody does.
+    pub(crate) fn elects(&self) -> bool {
+        self.without_api == WithoutApi::Elect
+    }
+
+    /// Whether the server's controller chooses, and not another's.
+    pub(crate) fn is_servers(&self) -> bool {
+        self.strategy == Strategy::OldestEmulationVersion
+    }
+
+    /// Checks it, and says what the LeaseCandidate is to be.
+    pub(crate) fn wanted(&self, lease: &str) -> Result<Wanted, ConfigError> {
+        let binary = version("binary_version", &self.binary_version)?;
+        let text = self.emulation_version.as_ref().unwrap_or(&self.binary_version);
+        let emulation = version("emulation_version", text)?;
+        let refused = |field, value: &str, bound: String, remedy| {
+            Err(ConfigError { field, value: format!("\"{}\"", shown(value)), bound, remedy })
+        };
+        if emulation > binary {
+            return refused(
+                "emulation_version",
+                text,
+                format!("at most the binary version \"{}\"", shown(&self.binary_version)),
+                "a program can behave as an older one, not as a newer one",
+            );
+        }
+        match &self.strategy {
+            Strategy::OldestEmulationVersion if emulation.is_zero() => refused(
+                "emulation_version",
+                text,
+                "above 0.0.0, which the server takes for none, with the strategy OldestEmulationVersion".into(),
+                "give the program's version",
+            ),
+            Strategy::Other(name) if !is_qualified(name) => refused(
+                "strategy",
+                name,
+                "a qualified name with a slash: a DNS-1123 subdomain, '/', and at most 63 letters, digits, '-', '_' and '.', a letter or digit at both ends"
+                    .into(),
+                "name it as its controller does, as in example.com/nearest",
+            ),
+            strategy => Ok(Wanted {
+                lease: lease.to_owned(),
+                binary_version: self.binary_version.clone(),
+                emulation_version: text.clone(),
+                strategy: strategy.as_str().to_owned(),
+            }),
+        }
+    }
+}
+
+fn version(field: &'static str, text: &str) -> Result<SemVer, ConfigError> {
+    SemVer::parse(text).ok_or_else(|| ConfigError {
+        field,
+        value: format!("\"{}\"", shown(text)),
+        bound: "a semantic version: three numbers without leading zeros joined by dots, no 'v' before them, then maybe '-' and a pre-release, '+' and build metadata"
+            .into(),
+        remedy: "write it as 1.4.0; env!(\"CARGO_PKG_VERSION\") is one",
+    })
+}
+
+fn is_qualified(name: &str) -> bool {
+    let Some((domain, name)) = name.split_once('/') else { return false };
+    let at_ends = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+    check_name("strategy", domain, 253, true).is_ok()
+        && name.len() <= 63
+        && at_ends(name.bytes().next())
+        && at_ends(name.bytes().last())
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
+}
+
+/// Makes the identity one that can be the name of a LeaseCandidate: the one left out becomes such a name, one that cannot be is refused.
+pub(crate) fn named(builder: ConfigBuilder) -> Result<ConfigBuilder, ConfigError> {
+    let builder = builder.with_default_identity(|host, random| {
+        let mut name: String = host
+            .to_ascii_lowercase()
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' })
+            .collect();
+        name = name.split('.').map(|label| label.trim_matches('-')).filter(|label| !label.is_empty()).fold(
+            String::new(),
+            |joined, label| {
+                if joined.is_empty() { label.to_owned() } else { format!("{joined}.{label}") }
+            },
+        );
+        let name = if name.is_empty() { "candidate" } else { &name };
+        format!("{name}-{random:016x}")
+    });
+    builder.check_identity_is_name()?;
+    Ok(builder)
+}
+
+impl LeaderElector {
+    /// An elector that takes part in coordinated election (KEP-4355): the API server's own controller chooses the leader among the LeaseCandidates, this
+    /// one publishes its own, claims the Lease when it is granted to it, and makes way when the controller prefers another.
+    ///
+    /// The LeaseCandidate has the elector's identity for its name, which must be a DNS-1123 subdomain (one left out is), and stands while a
+    /// [`run`](Self::run) or [`run_forever`](Self::run_forever) goes on. When the controller prefers another, the work is asked to end as by a stop
+    /// ([`Ending::StopRequested`](crate::Ending::StopRequested)), and the lease is given back when it has: use
+    /// [`run_forever`](Self::run_forever), so that the candidate stands on. [`Status::candidacy`](crate::Status::candidacy) says how it stands.
+    ///
+    /// Needs `get`, `create`, `update`, `delete` and `watch` on leasecandidates beside what [`KubeLeaseStore`] needs of leases. Where the API is absent:
+    /// [`WithoutApi`].
+    ///
+    /// # Errors
+    /// What [`ConfigBuilder::build`] refuses, an identity that cannot be a name, versions that are none, an emulation version above the binary
+    /// version, a strategy that is no qualified name.
+    pub fn coordinated(
+        client: Client,
+        config: ConfigBuilder,
+        coordination: &Coordination,
+    ) -> Result<Self, ConfigError> {
+        Self::coordinated_with_clock(client, config, coordination, BootClock, random())
+    }
+
+    /// The same with a clock of your own, as [`with_clock`](Self::with_clock).
+    ///
+    /// # Errors
+    /// As [`coordinated`](Self::coordinated).
+    pub fn coordinated_with_clock(
+        client: Client,
+        config: ConfigBuilder,
+        coordination: &Coordination,
+        clock: impl Clock,
+        seed: u64,
+    ) -> Result<Self, ConfigError> {
+        let config = named(config)?.build()?;
+        let wanted = coordination.wanted(config.name())?;
+        let clock: Arc<dyn Clock> = Arc::new(clock);
+        let publisher = Publisher::new(client.clone(), &config, wanted, Arc::clone(&clock));
+        let publish = Box::new(move |board, want| {
+            let publishing = publisher.clone().publish(board, want);
+            Box::pin(publishing) as futures::future::BoxFuture<'static, ()>
+        });
+        let standing = Standing::new(publish, coordination.elects(), coordination.is_servers());
+        let store = Arc::new(KubeLeaseStore::new(client, &config));
+        Ok(Self::assemble(store, config, clock, seed, Some(standing)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

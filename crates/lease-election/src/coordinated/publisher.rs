@@ -1,0 +1,363 @@
+//! Publisher: the LeaseCandidate on an API server. It does what the publication says, tells it what came of it, and watches.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt;
+use futures::stream::BoxStream;
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1beta1::LeaseCandidate;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use kube::Client;
+use kube::api::{Api, DeleteParams, DynamicObject, PostParams, Preconditions, WatchEvent, WatchParams};
+use kube::core::ApiResource;
+use serde_json::{Map, Value};
+use tokio::sync::watch;
+
+use super::publication::{Answer, ApiState, Deed, Publication, Seen, Wanted};
+use crate::clock::{Clock, Moment};
+use crate::config::Config;
+use crate::error::StoreError;
+use crate::kube_store::from_kube;
+use crate::standing::{Board, Candidacy};
+
+/// How long the server keeps a watch open.
+const WATCH_SECONDS: u32 = 290;
+
+/// A watch of which nothing is heard for so long is opened anew: a server sends bookmarks each minute.
+const SILENCE: Duration = Duration::from_secs(150);
+
+const GROUP_VERSION: &str = "coordination.k8s.io/v1beta1";
+
+/// Publishes one LeaseCandidate.
+#[derive(Clone)]
+pub(crate) struct Publisher {
+    client: Client,
+    api: Api<DynamicObject>,
+    resource: ApiResource,
+    namespace: String,
+    name: String,
+    wanted: Wanted,
+    request_timeout: Duration,
+    clock: Arc<dyn Clock>,
+}
+
+type Events = BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>;
+
+/// What is heard while nothing is to be done.
+enum Heard {
+    Event(Box<WatchEvent<DynamicObject>>),
+    /// The watch ended, or is silent.
+    End,
+    Withdraw,
+    Time,
+}
+
+impl Publisher {
+    pub(crate) fn new(client: Client, config: &Config, wanted: Wanted, clock: Arc<dyn Clock>) -> Self {
+        let resource = ApiResource::erase::<LeaseCandidate>(&());
+        Self {
+            api: Api::namespaced_with(client.clone(), config.namespace(), &resource),
+            client,
+            resource,
+            namespace: config.namespace().to_owned(),
+            name: config.identity().to_owned(),
+            wanted,
+            request_timeout: config.request_timeout(),
+            clock,
+        }
+    }
+
+    /// Publishes while `want` is true, then takes it back, within the time of two requests.
+    pub(crate) async fn publish(self, board: Arc<Board>, mut want: watch::Receiver<bool>) {
+        board.note(Candidacy::Looking);
+        tokio::select! {
+            biased;
+            _ = want.wait_for(|want| !want) => return,
+            () = board.until_lease_is_known() => {}
+        }
+        let mut publication = Publication::new(self.wanted.clone());
+        let mut object: Option<DynamicObject> = None;
+        let mut events: Option<(Events, Moment)> = None;
+        let mut give_up: Option<Moment> = None;
+        let mut error: Option<StoreError> = None;
+        loop {
+            let now = self.clock.now();
+            if give_up.is_none() && !*want.borrow() {
+                publication.withdraw();
+                events = None;
+                give_up = Some(now.after(self.request_timeout.saturating_mul(2)));
+            }
+            if give_up.is_some_and(|until| now >= until) {
+                let error = error.unwrap_or_else(|| StoreError::unknown("no time was left"));
+                tracing::warn!(candidate = self.name, %error, "the LeaseCandidate is left behind; the server forgets it after 30 minutes");
+                board.note(Candidacy::LeftBehind(error));
+                return;
+            }
+            let until = match publication.next(now, self.clock.wall()) {
+                Deed::Done => {
+                    board.note(Candidacy::Withdrawn);
+                    return;
+                }
+                Deed::Wait(until) => until,
+                deed => {
+                    let answer = self.attempt(&deed, &mut object).await;
+                    error = match &answer {
+                        Answer::Failed(failure) => {
+                            tracing::debug!(candidate = self.name, %failure, ?deed, "a request about the LeaseCandidate failed");
+                            Some(failure.clone())
+                        }
+                        _ => error.filter(|_| matches!(deed, Deed::Probe | Deed::Read)),
+                    };
+                    publication.done(now, self.clock.now(), &deed, answer);
+                    if publication.version().is_none() {
+                        events = None;
+                    }
+                    if give_up.is_none() {
+                        self.tell(&board, &publication, error.as_ref());
+                    }
+                    continue;
+                }
+            };
+            if events.is_none()
+                && give_up.is_none()
+                && let Some(from) = publication.version()
+            {
+                match self.watch(from).await {
+                    Ok(opened) => events = Some((opened, self.clock.now())),
+                    Err(failure) => {
+                        tracing::debug!(candidate = self.name, error = %failure, "the LeaseCandidate is not watched");
+                        publication.done(now, self.clock.now(), &Deed::Read, Answer::Failed(failure));
+                        publication.distrust();
+                    }
+                }
+                continue;
+            }
+            let until = give_up.map_or(until, |give_up| until.min(give_up));
+            match self.hear(&mut events, &mut want, until, give_up.is_none()).await {
+                Heard::Event(event) => {
+                    if let Some((_, heard)) = &mut events {
+                        *heard = self.clock.now();
+                    }
+                    if !self.take_in(*event, &mut publication, &mut object) {
+                        publication.distrust();
+                        events = None;
+                    }
+                }
+                Heard::End => {
+                    publication.distrust();
+                    events = None;
+                }
+                Heard::Withdraw | Heard::Time => {}
+            }
+        }
+    }
+
+    async fn hear(
+        &self,
+        events: &mut Option<(Events, Moment)>,
+        want: &mut watch::Receiver<bool>,
+        until: Moment,
+        standing: bool,
+    ) -> Heard {
+        let silent = events.as_ref().map(|(_, heard)| heard.after(SILENCE));
+        let next = async {
+            match events {
+                Some((events, _)) => match events.next().await {
+                    Some(Ok(event)) => Heard::Event(Box::new(event)),
+                    _ => Heard::End,
+                },
+                None => std::future::pending().await,
+            }
+        };
+        let withdraw = async {
+            if standing {
+                let _ = want.wait_for(|want| !want).await;
+            } else {
+                std::future::pending::<()>().await;
+            }
+        };
+        let quiet = async {
+            match silent {
+                Some(silent) => self.clock.sleep_until(silent).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = withdraw => Heard::Withdraw,
+            heard = next => heard,
+            () = quiet => Heard::End,
+            () = self.clock.sleep_until(until) => Heard::Time,
+        }
+    }
+
+    /// Whether the watch can be relied on from here.
+    fn take_in(
+        &self,
+        event: WatchEvent<DynamicObject>,
+        publication: &mut Publication,
+        object: &mut Option<DynamicObject>,
+    ) -> bool {
+        let is_ours = |told: &DynamicObject| told.metadata.name.as_deref() == Some(&self.name);
+        match event {
+            WatchEvent::Added(told) | WatchEvent::Modified(told) if is_ours(&told) => {
+                let Some(seen) = seen(&told) else { return false };
+                publication.changed(seen);
+                *object = Some(told);
+            }
+            WatchEvent::Deleted(told) if is_ours(&told) => {
+                let Some(last) = seen(&told) else { return false };
+                publication.deleted(&last);
+            }
+            WatchEvent::Error(_) => return false,
+            _ => {}
+        }
+        true
+    }
+
+    fn tell(&self, board: &Board, publication: &Publication, error: Option<&StoreError>) {
+        let before = board.candidacy();
+        let after = match (publication.api(), error) {
+            (ApiState::Absent, _) => Candidacy::ApiAbsent,
+            (_, Some(error))
+                if !publication.stands() && !publication.is_in_doubt() && *error != StoreError::Conflict =>
+            {
+                Candidacy::Refused(error.clone())
+            }
+            _ if !publication.stands() => return,
+            // The rest is for the elector to find out.
+            _ if before == Candidacy::NobodyElects => return,
+            _ => Candidacy::Standing,
+        };
+        if after != before {
+            match &after {
+                Candidacy::ApiAbsent => tracing::warn!(
+                    candidate = self.name,
+                    "the API server has no LeaseCandidates ({GROUP_VERSION}); it is asked again each minute"
+                ),
+                Candidacy::Refused(error) => {
+                    tracing::warn!(candidate = self.name, %error, "the LeaseCandidate is not published")
+                }
+                _ => {}
+            }
+            board.note(after);
+        }
+    }
+
+    async fn within<R>(
+        &self,
+        call: impl Future<Output = Result<R, kube::Error>> + Send,
+    ) -> Result<R, StoreError> {
+        match tokio::time::timeout(self.request_timeout, call).await {
+            Ok(answer) => answer.map_err(from_kube),
+            Err(_) => Err(StoreError::unknown("no answer within the request time-out")),
+        }
+    }
+
+    async fn watch(&self, from: &str) -> Result<Events, StoreError> {
+        let params = WatchParams {
+            field_selector: Some(format!("metadata.name={}", self.name)),
+            timeout: Some(WATCH_SECONDS),
+            ..WatchParams::default()
+        };
+        Ok(self.within(self.api.watch(&params, from)).await?.boxed())
+    }
+
+    async fn attempt(&self, deed: &Deed, object: &mut Option<DynamicObject>) -> Answer {
+        let answer = match deed {
+            Deed::Read => match self.within(self.api.get(&self.name)).await {
+                Ok(found) => Ok(Some(found)),
+                Err(StoreError::NotFound) => Ok(None),
+                Err(error) => Err(error),
+            },
+            Deed::Create(renew) => {
+                let mut made = DynamicObject::new(&self.name, &self.resource).within(&self.namespace);
+                write(&mut made, &self.wanted, *renew);
+                self.within(self.api.create(&PostParams::default(), &made)).await.map(Some)
+            }
+            Deed::Update(renew) => {
+                let Some(mut written) = object.take() else {
+                    return Answer::Failed(StoreError::Conflict);
+                };
+                write(&mut written, &self.wanted, *renew);
+                self.within(self.api.replace(&self.name, &PostParams::default(), &written)).await.map(Some)
+            }
+            Deed::Delete(uid) => {
+                let only = Preconditions { uid: Some(uid.clone()), ..Preconditions::default() };
+                let params = DeleteParams { preconditions: Some(only), ..DeleteParams::default() };
+                return match self.within(self.api.delete(&self.name, &params)).await {
+                    Ok(_) => Answer::Deleted,
+                    Err(error) => Answer::Failed(error),
+                };
+            }
+            Deed::Probe => {
+                let listed = self.within(self.client.list_api_group_resources(GROUP_VERSION)).await;
+                return match listed {
+                    Ok(list) => Answer::Api(
+                        list.resources.iter().any(|resource| resource.name == self.resource.plural),
+                    ),
+                    Err(StoreError::NotFound) => Answer::Api(false),
+                    Err(error) => Answer::Failed(error),
+                };
+            }
+            Deed::Wait(_) | Deed::Done => return Answer::Failed(StoreError::Conflict),
+        };
+        match answer {
+            Ok(found) => {
+                let said = found.as_ref().map(seen);
+                *object = found;
+                match said {
+                    None => Answer::Found(None),
+                    Some(Some(seen)) => Answer::Found(Some(seen)),
+                    Some(None) => {
+                        Answer::Failed(StoreError::unknown("a LeaseCandidate without uid or resourceVersion"))
+                    }
+                }
+            }
+            Err(error) => Answer::Failed(error),
+        }
+    }
+}
+
+/// What the object says, trusting nothing: a field of a wrong type counts as absent.
+fn seen(object: &DynamicObject) -> Option<Seen> {
+    let spec = object.data.get("spec").and_then(Value::as_object);
+    let text = |name: &str| {
+        spec.and_then(|spec| spec.get(name)).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let time = |name: &str| text(name).parse::<Timestamp>().ok();
+    Some(Seen {
+        uid: object.metadata.uid.clone().filter(|uid| !uid.is_empty())?,
+        resource_version: object.metadata.resource_version.clone().filter(|version| !version.is_empty())?,
+        says: Wanted {
+            lease: text("leaseName"),
+            binary_version: text("binaryVersion"),
+            emulation_version: text("emulationVersion"),
+            strategy: text("strategy"),
+        },
+        ping: time("pingTime"),
+        renew: time("renewTime"),
+    })
+}
+
+/// Writes what it is to say and leaves all else in it alone.
+fn write(object: &mut DynamicObject, wanted: &Wanted, renew: Timestamp) {
+    object.metadata.managed_fields = None;
+    if !object.data.is_object() {
+        object.data = Value::Object(Map::new());
+    }
+    let Some(data) = object.data.as_object_mut() else { return };
+    let spec = data.entry("spec").or_insert_with(|| Value::Object(Map::new()));
+    if !spec.is_object() {
+        *spec = Value::Object(Map::new());
+    }
+    if let Some(spec) = spec.as_object_mut() {
+        spec.insert("leaseName".into(), wanted.lease.clone().into());
+        spec.insert("binaryVersion".into(), wanted.binary_version.clone().into());
+        spec.insert("emulationVersion".into(), wanted.emulation_version.clone().into());
+        spec.insert("strategy".into(), wanted.strategy.clone().into());
+        let renew = serde_json::to_value(MicroTime(renew)).unwrap_or(Value::Null);
+        spec.insert("renewTime".into(), renew);
+    }
+}

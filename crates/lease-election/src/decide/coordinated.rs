@@ -1,0 +1,86 @@
+//! The rule of a coordinated candidate that does not lead: the server's controller elects, the candidate only takes what it was given. Pure.
+
+use std::time::Duration;
+
+use super::{Step, decide, runs_out};
+use crate::clock::Moment;
+use crate::config::Config;
+use crate::observation::Observation;
+use crate::record::Record;
+
+/// How long nobody may be elected before a candidate concludes that nobody elects: three rounds of the server's controller, which looks at a Lease
+/// every 5 s, and gives candidates 5 s to answer.
+pub(crate) const SILENCE: Duration = Duration::from_secs(30);
+
+/// What of a candidate's knowledge the rule needs beside the observation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Claim {
+    /// Until then the one who led before the grant may lead on.
+    pub(crate) not_before: Moment,
+    /// From then on nobody is taken to elect, if this candidate may conclude so.
+    pub(crate) silent_from: Option<Moment>,
+}
+
+/// The take-over rule where the server's controller elects.
+///
+/// - A Lease that is absent is not made, one that is free or another's is not taken: the controller does both.
+/// - A grant, a record that names this candidate and which nobody has renewed yet, is claimed by a write on condition of that very version, and not
+///   before the lease of the one who led until then has run out by this candidate's own observation: the controller goes by wall clocks.
+/// - A grant beside which the controller already prefers another, and a record of this candidate's own from a term that is over, are given back,
+///   because the controller elects nobody over a holder that is its best candidate.
+/// - So is what another process has written under this identity, when it has run out.
+pub(crate) fn decide_coordinated(
+    observation: &Observation,
+    config: &Config,
+    claim: Claim,
+    now: Moment,
+) -> Step {
+    let never = Step::WaitUntil(claim.silent_from.unwrap_or(Moment::from_origin(Duration::MAX)));
+    let until = |moment: Moment, step| if now < moment { Step::WaitUntil(moment) } else { step };
+    match observation {
+        Observation::Unknown => Step::Read,
+        Observation::Present { lease, mine, .. } if lease.record.holder == config.identity() => {
+            let record = &lease.record;
+            if *mine || is_grant(record) && prefers_another(record, config.identity()) {
+                Step::GiveBack
+            } else if is_grant(record) {
+                until(claim.not_before, Step::TakeOver)
+            } else {
+                until(runs_out(observation, config).unwrap_or(now), Step::GiveBack)
+            }
+        }
+        _ => never,
+    }
+}
+
+/// The rule of a candidate that elects by itself because nobody does for it: the ordinary one, but a grant is a grant, and a free Lease that the
+/// controller's hand has been on is left to it for a whole lease.
+pub(crate) fn decide_alone(observation: &Observation, config: &Config, claim: Claim, now: Moment) -> Step {
+    match observation {
+        Observation::Present { lease, mine: false, .. }
+            if lease.record.holder == config.identity() && is_grant(&lease.record) =>
+        {
+            decide_coordinated(observation, config, claim, now)
+        }
+        Observation::Present { lease, since, .. }
+            if lease.record.is_free() && !lease.record.strategy.is_empty() =>
+        {
+            let left = since.after(config.lease_duration());
+            if now < left { Step::WaitUntil(left) } else { Step::TakeOver }
+        }
+        _ => decide(observation, config, now),
+    }
+}
+
+/// Whether this is the controller's own record, that nobody renewed: it sets no time of acquisition, and a candidate sets one.
+pub(crate) fn is_grant(record: &Record) -> bool {
+    !record.is_free() && record.acquire_time.is_none()
+}
+
+/// Whether the controller asks the holder to make way.
+pub(crate) fn prefers_another(record: &Record, identity: &str) -> bool {
+    !record.preferred_holder.is_empty() && record.preferred_holder != identity
+}
+
+#[cfg(test)]
+mod tests;

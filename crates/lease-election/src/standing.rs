@@ -1,0 +1,246 @@
+//! Standing: what an elector and the publisher of its LeaseCandidate tell each other. Neither knows how the other does its part.
+
+#![cfg_attr(not(feature = "kube"), allow(dead_code, reason = "only an API server has LeaseCandidates"))]
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use crate::candidate::Manner;
+use crate::error::StoreError;
+
+/// How a candidate of a coordinated election stands with the server.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Candidacy {
+    /// Not published yet.
+    Looking,
+    /// Its LeaseCandidate is on the server, whose controller elects.
+    Standing,
+    /// It is not published, or not kept up, for this reason; it goes on trying. (A 403 or 404: the permission or the namespace is missing, the API is there.)
+    Refused(StoreError),
+    /// The API server has no LeaseCandidates. The policy says what is done.
+    ApiAbsent,
+    /// The LeaseCandidate stands, and for half a minute nobody elected anybody: the server's controller does not run (feature gate
+    /// `CoordinatedLeaderElection`). The policy says what is done.
+    NobodyElects,
+    /// The LeaseCandidate was taken back.
+    Withdrawn,
+    /// It could not be taken back, for this reason. The server forgets it after half an hour; until then it may elect it for some seconds.
+    LeftBehind(StoreError),
+}
+
+/// The publisher's part: publishes until `wanted` is false, then takes back, then ends.
+pub(crate) type Publish =
+    Box<dyn Fn(Arc<Board>, watch::Receiver<bool>) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// Where each part notes what the other needs.
+pub(crate) struct Board {
+    candidacy: watch::Sender<Candidacy>,
+    /// Whether the Lease was read once. Nothing is published before: a grant is always seen to follow something.
+    lease_known: watch::Sender<bool>,
+}
+
+impl Board {
+    pub(crate) fn note(&self, candidacy: Candidacy) {
+        self.candidacy.send_if_modified(|known| {
+            let differs = *known != candidacy;
+            if differs {
+                tracing::debug!(?candidacy, "coordinated election");
+                *known = candidacy;
+            }
+            differs
+        });
+    }
+
+    pub(crate) fn candidacy(&self) -> Candidacy {
+        self.candidacy.borrow().clone()
+    }
+
+    pub(crate) fn lease_known(&self) {
+        self.lease_known.send_if_modified(|known| !std::mem::replace(known, true));
+    }
+
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub(crate) async fn until_lease_is_known(&self) {
+        let _ = self.lease_known.subscribe().wait_for(|known| *known).await;
+    }
+}
+
+struct Published {
+    wanted: watch::Sender<bool>,
+    task: JoinHandle<()>,
+    /// Closed when the task has ended.
+    done: watch::Receiver<()>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Campaigns that want it.
+    campaigns: usize,
+    /// The elector is not to lead for now.
+    barred: bool,
+    current: Option<Published>,
+}
+
+/// An elector's part in coordinated election.
+pub(crate) struct Standing {
+    publish: Publish,
+    board: Arc<Board>,
+    state: Mutex<State>,
+    /// Whether it elects by itself where nobody does.
+    elects: bool,
+    /// Whether the server's controller elects, and so may be found silent.
+    is_servers: bool,
+}
+
+impl Standing {
+    pub(crate) fn new(publish: Publish, elects: bool, is_servers: bool) -> Self {
+        let board = Arc::new(Board {
+            candidacy: watch::Sender::new(Candidacy::Looking),
+            lease_known: watch::Sender::new(false),
+        });
+        Self { publish, board, state: Mutex::default(), elects, is_servers }
+    }
+
+    pub(crate) fn board(&self) -> &Board {
+        &self.board
+    }
+
+    fn with<R>(&self, change: impl FnOnce(&mut State) -> R) -> R {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// How the lease may be got now.
+    pub(crate) fn manner(&self) -> Manner {
+        match &*self.board.candidacy.borrow() {
+            Candidacy::ApiAbsent if self.elects => Manner::Alone,
+            Candidacy::Standing | Candidacy::NobodyElects => {
+                Manner::Elected { stands: true, impatient: self.elects && self.is_servers }
+            }
+            _ => Manner::Elected { stands: false, impatient: false },
+        }
+    }
+
+    /// News of the publisher, from now on.
+    pub(crate) fn news(&self) -> watch::Receiver<Candidacy> {
+        self.board.candidacy.subscribe()
+    }
+
+    /// The candidate found that nobody elects, or that somebody does.
+    pub(crate) fn note_silence(&self, silent: bool) {
+        match (silent, self.board.candidacy()) {
+            (true, Candidacy::Standing) => {
+                tracing::warn!("nobody elects among the LeaseCandidates: electing by the Lease alone");
+                self.board.note(Candidacy::NobodyElects);
+            }
+            (false, Candidacy::NobodyElects) => self.board.note(Candidacy::Standing),
+            _ => {}
+        }
+    }
+
+    /// A campaign begins: from now on the candidate stands, until all campaigns have ended.
+    pub(crate) fn begin(self: &Arc<Self>) -> Stood {
+        self.with(|state| {
+            state.campaigns += 1;
+            if !state.barred {
+                self.start(state);
+            }
+        });
+        Stood { standing: Arc::clone(self) }
+    }
+
+    fn start(&self, state: &mut State) {
+        if state.current.as_ref().is_some_and(|current| *current.wanted.borrow()) {
+            return;
+        }
+        let before = state.current.take().map(|current| current.task);
+        let (wanted, want) = watch::channel(true);
+        let (ending, done) = watch::channel(());
+        let publishing = (self.publish)(Arc::clone(&self.board), want);
+        let task = tokio::spawn(async move {
+            let _ending = ending;
+            if let Some(before) = before {
+                let _ = before.await;
+            }
+            publishing.await;
+        });
+        state.current = Some(Published { wanted, task, done });
+    }
+
+    /// An elector that is not to lead does not stand, and stands again when it is.
+    pub(crate) fn bar(&self, barred: bool) {
+        let changed = self.with(|state| {
+            let changed = std::mem::replace(&mut state.barred, barred) != barred;
+            if changed && !barred && state.campaigns > 0 {
+                self.start(state);
+            }
+            changed
+        });
+        if changed && barred {
+            self.unwant();
+        }
+    }
+
+    /// Whether no other campaign wants the candidate to stand on.
+    pub(crate) fn is_last(&self) -> bool {
+        self.with(|state| state.campaigns <= 1)
+    }
+
+    /// Begins to take it back.
+    pub(crate) fn unwant(&self) {
+        self.with(|state| {
+            if let Some(current) = &state.current {
+                current.wanted.send_replace(false);
+            }
+        });
+    }
+
+    /// Takes it back; returns when that is done, or was given up.
+    ///
+    /// # Cancel safety
+    /// Once begun it goes on in the background.
+    pub(crate) async fn withdraw(&self) {
+        self.unwant();
+        let done = self.with(|state| state.current.as_ref().map(|current| current.done.clone()));
+        if let Some(mut done) = done {
+            while done.changed().await.is_ok() {}
+        }
+    }
+}
+
+impl fmt::Debug for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Standing").field("candidacy", &self.board.candidacy()).finish_non_exhaustive()
+    }
+}
+
+/// One campaign's wish that the candidate stands.
+pub(crate) struct Stood {
+    standing: Arc<Standing>,
+}
+
+impl Stood {
+    /// The campaign has ended; if it was the last, the candidate is taken back first.
+    pub(crate) async fn end(self) {
+        if self.standing.is_last() {
+            self.standing.withdraw().await;
+        }
+    }
+}
+
+impl Drop for Stood {
+    fn drop(&mut self) {
+        let last = self.standing.with(|state| {
+            state.campaigns = state.campaigns.saturating_sub(1);
+            state.campaigns == 0
+        });
+        if last {
+            self.standing.unwant();
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! Coordinated election on an API server, with a controller of the test's own that does what kube-apiserver's does (1.36), a moment after each change.
+
+use std::time::Duration;
+
+use embedded_apiserver::EmbeddedApiServer;
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::api::coordination::v1beta1::LeaseCandidate;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use kube::Api;
+use kube::api::{DeleteParams, ListParams, PostParams};
+use lease_election::{
+    Candidacy, Clock as _, Config, Coordination, Ending, LeaderElector, Loss, Outcome, TokioClock, WithoutApi,
+};
+use tokio::time::Instant;
+
+use crate::cluster::{Replica, sleep_ms};
+
+const STRATEGY: &str = "OldestEmulationVersion";
+
+fn seconds(seconds: i64) -> SignedDuration {
+    SignedDuration::from_secs(seconds)
+}
+
+pub(crate) fn candidates(server: &EmbeddedApiServer) -> Api<LeaseCandidate> {
+    Api::namespaced(server.client(), "default")
+}
+
+fn leases(server: &EmbeddedApiServer) -> Api<Lease> {
+    Api::namespaced(server.client(), "default")
+}
+
+async fn lease(server: &EmbeddedApiServer) -> Option<LeaseSpec> {
+    leases(server).get_opt("lease").await.unwrap().and_then(|lease| lease.spec)
+}
+
+/// One that emulates this version, with 5 s leases.
+pub(crate) fn elector(
+    server: &EmbeddedApiServer,
+    clock: TokioClock,
+    identity: &str,
+    emulation: &str,
+    policy: WithoutApi,
+) -> LeaderElector {
+    let config = Config::builder("default", "lease").fast().identity(identity);
+    let coordination = Coordination::new("1.9.0").emulating(emulation).without_api(policy);
+    let seed = identity.bytes().fold(7, |seed, byte| seed * 31 + u64::from(byte));
+    let client = server.client_as(identity);
+    LeaderElector::coordinated_with_clock(client, config, &coordination, clock, seed).unwrap()
+}
+
+/// kube-apiserver's controller, less its informers: it looks again every 20 ms. `ahead`: how far its wall clock is ahead of the electors'.
+struct Controller {
+    leases: Api<Lease>,
+    candidates: Api<LeaseCandidate>,
+    clock: TokioClock,
+    ahead: SignedDuration,
+}
+
+impl Controller {
+    fn start(server: &EmbeddedApiServer, clock: TokioClock, ahead: i64) -> tokio::task::JoinHandle<()> {
+        let controller =
+            Self { leases: leases(server), candidates: candidates(server), clock, ahead: seconds(ahead) };
+        tokio::spawn(async move {
+            loop {
+                sleep_ms(20).await;
+                // A conflict is another look.
+                let _ = controller.step().await;
+            }
+        })
+    }
+
+    async fn step(&self) -> Result<(), kube::Error> {
+        let now = self.clock.wall() + self.ahead;
+        let put = PostParams::default();
+        let mut found: Vec<LeaseCandidate> = self.candidates.list(&ListParams::default()).await?.items;
+        let spec = |candidate: &LeaseCandidate| candidate.spec.clone();
+        let renew =
+            |candidate: &LeaseCandidate| spec(candidate).renew_time.map_or(Timestamp::MIN, |time| time.0);
+        found.retain(|candidate| renew(candidate) + seconds(1800) > now);
+        found.sort_by_key(|candidate| spec(candidate).emulation_version);
+        let Some(best) = found.first().map(|best| best.metadata.name.clone().unwrap()) else { return Ok(()) };
+        let held = self.leases.get_opt("lease").await?;
+        let expired = |spec: &LeaseSpec| match (&spec.renew_time, spec.lease_duration_seconds) {
+            (Some(time), Some(length)) => time.0 + seconds(length.into()) < now,
+            _ => true,
+        };
+        let holder = |lease: &Lease| lease.spec.clone().unwrap().holder_identity.unwrap_or_default();
+        if let Some(lease) = &held
+            && !expired(&lease.spec.clone().unwrap())
+            && holder(lease) == best
+        {
+            return Ok(());
+        }
+        // Everybody is asked who has not said anything for 5 s, and has 5 s to answer.
+        let mut waits = false;
+        for candidate in &found {
+            let ping = spec(candidate).ping_time.map(|time| time.0);
+            let answered = ping.is_none_or(|ping| renew(candidate) >= ping);
+            if !answered && ping.is_some_and(|ping| ping + seconds(5) > now) {
+                waits = true;
+            } else if renew(candidate) + seconds(5) <= now && answered {
+                let mut asked = candidate.clone();
+                asked.spec.ping_time = Some(MicroTime(now));
+                let name = candidate.metadata.name.clone().unwrap();
+                self.candidates.replace(&name, &put, &asked).await?;
+                waits = true;
+            }
+        }
+        if waits {
+            return Ok(());
+        }
+        let Some(electee) = found.iter().find(|candidate| renew(candidate) + seconds(5) > now) else {
+            return Ok(());
+        };
+        let electee = electee.metadata.name.clone();
+        let granted = LeaseSpec {
+            holder_identity: electee.clone(),
+            lease_duration_seconds: Some(5),
+            renew_time: Some(MicroTime(now)),
+            strategy: Some(STRATEGY.into()),
+            ..LeaseSpec::default()
+        };
+        let Some(mut lease) = held else {
+            let made = Lease {
+                metadata: kube::api::ObjectMeta { name: Some("lease".into()), ..Default::default() },
+                spec: Some(granted),
+            };
+            self.leases.create(&put, &made).await?;
+            return Ok(());
+        };
+        let holder = holder(&lease);
+        let spec = lease.spec.as_mut().unwrap();
+        spec.strategy = Some(STRATEGY.into());
+        if holder.is_empty() || expired(spec) && Some(&holder) != electee.as_ref() {
+            let transitions = spec.lease_transitions;
+            *spec = LeaseSpec { lease_transitions: transitions, ..granted };
+        } else if Some(&holder) != electee.as_ref() {
+            spec.preferred_holder = electee;
+        }
+        self.leases.replace("lease", &put, &lease).await?;
+        Ok(())
+    }
+}
+
+struct World {
+    server: EmbeddedApiServer,
+    clock: TokioClock,
+    _controller: Option<tokio::task::JoinHandle<()>>,
+}
+
+impl World {
+    fn new(ahead: i64) -> Self {
+        let mut world = Self::without_controller();
+        world._controller = Some(Controller::start(&world.server, world.clock, ahead));
+        world
+    }
+
+    fn without_controller() -> Self {
+        let server = EmbeddedApiServer::builder().seed(1).build();
+        Self { server, clock: TokioClock::new(), _controller: None }
+    }
+
+    fn elector(&self, identity: &str, emulation: &str) -> LeaderElector {
+        elector(&self.server, self.clock, identity, emulation, WithoutApi::Elect)
+    }
+
+    fn replica(&self, identity: &str, emulation: &str) -> Replica {
+        Replica::start(self.elector(identity, emulation), Duration::ZERO)
+    }
+
+    async fn stands(&self, identity: &str) -> bool {
+        candidates(&self.server).get_opt(identity).await.unwrap().is_some()
+    }
+}
+
+fn is_valid(replica: &Replica) -> bool {
+    replica.terms.lock().unwrap().last().is_some_and(|led| led.leadership.is_valid())
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_older_emulation_version_leads_and_a_lesser_leader_makes_way_for_it_at_once() {
+    let world = World::new(0);
+    let mut newer = world.replica("newer", "1.5.0");
+    newer.leads().await;
+    assert_eq!(newer.elector.status().candidacy, Some(Candidacy::Standing));
+    let led = lease(&world.server).await.unwrap();
+    assert_eq!((led.strategy.as_deref(), led.lease_duration_seconds), (Some(STRATEGY), Some(5)));
+    sleep_ms(20_000).await;
+    assert_eq!(newer.terms.lock().unwrap().len(), 1, "one term, renewed");
+
+    let began = Instant::now();
+    let older = world.replica("older", "1.4.0");
+    let leads = older.leads().await;
+    assert_eq!((&mut newer.run).await.unwrap(), Outcome::Finished(Ending::StopRequested));
+    let ended = newer.last().ended.unwrap();
+    assert!(ended <= leads, "the work had ended");
+    assert!(leads - began < Duration::from_millis(500), "{:?}", leads - began);
+    assert!(older.fence() > newer.fence());
+    sleep_ms(10_000).await;
+    assert!(is_valid(&older));
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_runs_for_ever_stands_on_after_it_made_way_and_leads_again_when_the_better_one_goes() {
+    let world = World::new(0);
+    let newer = world.elector("newer", "1.5.0");
+    let (running, terms) = (newer.clone(), std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0)));
+    let counted = std::sync::Arc::clone(&terms);
+    let run = tokio::spawn(async move {
+        let work = move |leadership: lease_election::Leadership| {
+            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            async move {
+                leadership.ending().await;
+            }
+        };
+        running.run_forever(work).await;
+    });
+    sleep_ms(3000).await;
+    assert!(newer.is_leader());
+    let older = world.replica("older", "1.4.0");
+    older.leads().await;
+    sleep_ms(5000).await;
+    assert!(!newer.is_leader() && world.stands("newer").await);
+    assert_eq!(newer.stats().losses, lease_election::Losses::default(), "it lost nothing");
+
+    let stopped = Instant::now();
+    older.elector.stop_handle().stop();
+    older.run.await.unwrap();
+    assert!(!world.stands("older").await, "taken back before the lease was");
+    while !newer.is_leader() {
+        sleep_ms(1).await;
+    }
+    assert!(stopped.elapsed() < Duration::from_millis(500), "{:?}", stopped.elapsed());
+    assert_eq!(terms.load(std::sync::atomic::Ordering::SeqCst), 2);
+    newer.stop_handle().stop();
+    run.await.unwrap();
+    assert!(!world.stands("newer").await);
+    assert_eq!(newer.status().candidacy, Some(Candidacy::Withdrawn));
+    assert_eq!(lease(&world.server).await.unwrap().holder_identity.as_deref(), Some(""));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_crashed_is_replaced_and_a_candidate_that_is_deleted_stands_again() {
+    let world = World::new(0);
+    let best = world.replica("best", "1.4.0");
+    best.leads().await;
+    let other = world.replica("other", "1.5.0");
+    sleep_ms(10_000).await;
+    candidates(&world.server).delete("other", &DeleteParams::default()).await.unwrap();
+    sleep_ms(100).await;
+    assert!(world.stands("other").await, "made again at once");
+
+    world.server.faults().partition("best");
+    let crashed = Instant::now();
+    let next = other.leads().await;
+    assert!(best.last().told.is_some_and(|(at, ending)| at < next && ending == Ending::Lost(Loss::Expired)));
+    assert!(
+        next - crashed < Duration::from_secs(16),
+        "a lease and a round of questions: {:?}",
+        next - crashed
+    );
+    // Who was cut off comes back as the best, and is asked for.
+    world.server.faults().heal("best");
+    sleep_ms(1000).await;
+    assert!(is_valid(&other) || other.run.is_finished());
+}
+
+/// The controller finds leases expired by its own wall clock, here 4 s before they are by any other.
+#[tokio::test(start_paused = true)]
+async fn a_controller_whose_wall_clock_is_ahead_makes_no_two_leaders() {
+    for margin in [300, 700, 1000] {
+        let world = World::new(4);
+        let best = world.replica("best", "1.4.0");
+        best.leads().await;
+        let other = world.replica("other", "1.5.0");
+        sleep_ms(10_000 + margin).await;
+        let alone = best.terms.lock().unwrap().len();
+        world.server.faults().partition("best");
+        let next = other.leads().await;
+        assert_eq!(best.terms.lock().unwrap().len(), alone);
+        let (told, ending) = best.last().told.expect("its term is over");
+        assert!(told + Duration::from_millis(900) <= next, "the stop margin is kept: {told:?} {next:?}");
+        assert_eq!(ending, Ending::Lost(Loss::Expired));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_nobody_elects_a_candidate_elects_alone_after_half_a_minute_or_waits_as_it_is_told() {
+    let world = World::without_controller();
+    let waits = elector(&world.server, world.clock, "waits", "1.4.0", WithoutApi::Wait);
+    let waits = Replica::start(waits, Duration::ZERO);
+    let one = world.replica("one", "1.4.0");
+    sleep_ms(29_000).await;
+    assert!(!is_valid(&one) && lease(&world.server).await.is_none());
+    sleep_ms(2000).await;
+    assert!(is_valid(&one));
+    assert_eq!(one.elector.status().candidacy, Some(Candidacy::NobodyElects));
+    sleep_ms(100_000).await;
+    assert!(!is_valid(&waits));
+    assert_eq!(waits.elector.status().candidacy, Some(Candidacy::Standing));
+
+    // A controller appears, and finds another better.
+    let _controller = Controller::start(&world.server, world.clock, 0);
+    let older = world.replica("older", "1.3.0");
+    older.leads().await;
+    assert!(!is_valid(&one));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stop_before_the_first_term_takes_the_candidate_back_and_strands_no_grant() {
+    let world = World::new(0);
+    let best = world.replica("best", "1.4.0");
+    best.leads().await;
+    let other = world.replica("other", "1.5.0");
+    sleep_ms(3000).await;
+    other.elector.stop_handle().stop();
+    assert_eq!(other.run.await.unwrap(), Outcome::NeverLed);
+    assert!(!world.stands("other").await);
+    sleep_ms(3000).await;
+    assert!(is_valid(&best));
+}
