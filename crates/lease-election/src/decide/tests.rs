@@ -118,7 +118,8 @@ fn a_deleted_lease_is_made_again_when_it_would_have_run_out() {
 /// A lease that was given back with a hint, as `baz` sees it, whose jitter of 150 ms is drawn.
 fn given_to(successor: &str) -> Observation {
     let Observation::Present { lease, since, mine, jitter } = held("", 1) else { unreachable!() };
-    let record = Record { successor: successor.into(), ..lease.record }.marked("w", 7);
+    let record =
+        Record { successor: successor.into(), ..lease.record }.marked("w", 7, crate::record::Marks::All);
     Observation::Present { lease: StoredLease { record, ..lease }, since, mine, jitter }
 }
 
@@ -170,7 +171,7 @@ proptest! {
         let Observation::Present { lease, since, jitter, .. } = held(holder, seconds) else { unreachable!() };
         let with = |successor: &str| {
             let record = Record { successor: successor.into(), ..lease.record.clone() };
-            let record = if marked { record.marked("w", 1) } else { record };
+            let record = if marked { record.marked("w", 1, crate::record::Marks::All) } else { record };
             Observation::Present { lease: StoredLease { record, ..lease.clone() }, since, mine, jitter }
         };
         let now = SEEN.after(Duration::from_millis(later));

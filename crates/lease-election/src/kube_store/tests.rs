@@ -83,8 +83,8 @@ fn a_successor_stands_beside_the_record_and_changes_none_of_it() {
         (form.write)(&mut object, &Record { holder: "a".into(), leader_transitions: 4, ..Record::default() });
         let released = (form.read)(&object).released(wall);
         let (mut plain, mut hinted) = (object.clone(), object);
-        (form.write)(&mut plain, &released.clone().marked("w", 1));
-        let named = Record { successor: "b".into(), ..released }.marked("w", 1);
+        (form.write)(&mut plain, &released.clone().marked("w", 1, crate::record::Marks::All));
+        let named = Record { successor: "b".into(), ..released }.marked("w", 1, crate::record::Marks::All);
         (form.write)(&mut hinted, &named);
         assert_eq!((form.read)(&hinted), named);
         assert_eq!(named.hint(), Some("b"));
