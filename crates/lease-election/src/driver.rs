@@ -191,12 +191,12 @@ impl Driver {
             standing.unwant();
         }
         self.give_up().await;
-        self.decline().await;
+        self.decline_grant().await;
         None
     }
 
     /// Stopped with a grant of the server's controller unclaimed: it is given back, so that nobody waits for nobody.
-    async fn decline(&mut self) {
+    async fn decline_grant(&mut self) {
         if self.request.is_none() && self.candidate.is_granted() {
             let until = self.shared.clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
             self.release(until, None).await;
