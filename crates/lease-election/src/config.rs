@@ -285,6 +285,8 @@ impl ConfigBuilder {
     /// **Where the assumption is broken a healthy leader can be robbed**, and two work at once until the old one notices: at its next renewal, or, cut off, at
     /// the end of its hold. A clock that was not set yet after a boot, a stopped NTP client, a step of the clock by hand are such cases. All holders must write their wall clock's time
     /// into `renewTime`, as client-go does. Renewals more often than once a second let it run ahead, which only makes others wait longer.
+    ///
+    /// In a coordinated election it changes nothing: the server's controller elects.
     pub fn trust_wall_clocks_within(mut self, bound: Duration) -> Self {
         self.wall_clock_bound = Some(bound);
         self

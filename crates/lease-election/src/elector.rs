@@ -143,7 +143,8 @@ impl LeaderElector {
     /// The same with [`HolderEvidence`]: a candidate that knows the holder to be gone takes the Lease before it has run out. For this elector and all its
     /// clones, from the next run on; the first evidence that was given stays.
     ///
-    /// This adds an assumption to those that the election rests on: that the evidence is true.
+    /// This adds an assumption to those that the election rests on: that the evidence is true. In a coordinated election it changes nothing: the server's
+    /// controller elects.
     #[must_use]
     pub fn with_evidence(self, evidence: impl HolderEvidence + 'static) -> Self {
         let _ = self.shared.evidence.set(Arc::new(evidence));

@@ -163,6 +163,8 @@ impl Leadership {
     /// time-out), and is given back when the work has ended. Returns at once; more calls change nothing.
     ///
     /// The elector is not stopped: [`run_forever`](crate::LeaderElector::run_forever) campaigns again a renew interval later, and leads again if nobody has come.
+    /// In a coordinated election the server's controller elects its best candidate then, which may be this one:
+    /// [maintenance](crate::LeaderElector::maintenance) takes it out.
     ///
     /// # Errors
     /// [`HandOverError::Lost`] if the term is over, [`HandOverError::NeverReleases`] if the lease would not be given back.

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::version::Version;
 
 mod coordinated;
 
