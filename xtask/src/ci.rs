@@ -96,18 +96,18 @@ const STAGES: &[Stage] = &[
         run: test,
     },
     Stage {
-        name: "election",
-        asks: "does no state of the election's protocol, and no seed of its simulation, have two leaders?",
-        group: Group::Election,
-        needs: &["build"],
-        run: election::stage,
-    },
-    Stage {
         name: "schedules",
         asks: "do the programs that play schedules build, with and without planted bugs?",
         group: Group::Schedules,
         needs: &[],
         run: schedules::programs,
+    },
+    Stage {
+        name: "election",
+        asks: "does no state of the election's protocol, and no seed of its simulation, have two leaders?",
+        group: Group::Election,
+        needs: &["schedules"],
+        run: election::stage,
     },
     Stage {
         name: "model",

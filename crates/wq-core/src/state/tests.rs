@@ -377,6 +377,7 @@ fn what_is_in_hand_is_known_whoever_ends_first() {
 }
 
 /// The last of many, in the highest slot, runs again: on its way it moves down, so that the end can be given back.
+#[cfg(not(miri))] // Many items, which all hash alike.
 #[test]
 fn an_item_that_runs_again_leaves_a_slot_that_is_to_be_given_back() {
     let (mut state, begin) = (new(), crate::clock::now());

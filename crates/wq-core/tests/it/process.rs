@@ -246,7 +246,7 @@ fn it_can_be_spawned() {
 /// Of a queue that is full there is always another item to begin.
 #[test]
 fn what_is_begun_gets_its_turn_before_all_else_is_begun() {
-    let queue = filled(10_000);
+    let queue = filled(if cfg!(miri) { 300 } else { 10_000 });
     let (begun, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let mut process = pin!(queue.process(usize::MAX, async |item| {
         begun.fetch_add(1, Ordering::SeqCst);
