@@ -89,7 +89,15 @@ struct StopSignal {
 
 impl StopSignal {
     fn is_set(&self) -> bool {
-        *self.stop.borrow() || self.abandoned.has_changed().is_err()
+        self.is_asked() || self.is_abandoned()
+    }
+
+    fn is_asked(&self) -> bool {
+        *self.stop.borrow()
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.abandoned.has_changed().is_err()
     }
 
     /// # Cancel safety
@@ -132,6 +140,7 @@ impl Driver {
     ) -> Self {
         // No work runs now, however the run before this one ended.
         candidate.resume();
+        shared.standing.iter().for_each(|standing| standing.occupy(false));
         shared.work.set(None);
         let feed = Feed::new(
             Arc::clone(&shared.store),
@@ -186,18 +195,23 @@ impl Driver {
                 self.decline(tenure.until).await;
             }
         }
-        if let Some(standing) = &self.shared.standing {
-            // Before the lease is given back, or it is granted to this one again.
-            standing.unwant();
-        }
+        self.stand_no_more();
         self.give_up().await;
         self.decline_grant().await;
         None
     }
 
+    /// Stopped for good: before the lease is given back, or it is granted to this one again. An abandoned run has said so when it was dropped, and another
+    /// may stand by now.
+    fn stand_no_more(&self) {
+        if let Some(standing) = self.shared.standing.as_ref().filter(|_| self.stop.is_asked()) {
+            standing.unwant();
+        }
+    }
+
     /// Stopped with a grant of the server's controller unclaimed: it is given back, so that nobody waits for nobody.
     async fn decline_grant(&mut self) {
-        if self.request.is_none() && self.candidate.is_granted() {
+        if self.request.is_none() && self.candidate.may_decline(self.shared.clock.now()) {
             let until = self.shared.clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
             self.release(until, None).await;
         }
@@ -343,8 +357,7 @@ impl Driver {
                 self.note_length(began, shared.clock.now());
                 term.end(Loss::Overran);
                 self.watch.ended(shared.clock.now());
-                work.abort();
-                work.await
+                join_dropped(&shared, work).await
             }
             Interrupt::Lost(ended) => {
                 self.note_length(began, ended);
@@ -356,8 +369,7 @@ impl Driver {
                     joined = &mut *work => joined,
                     () = margin => {
                         tracing::warn!(lease = config.name(), "the work outlived its term by the stop margin and is dropped");
-                        work.abort();
-                        work.await
+                        join_dropped(&shared, work).await
                     }
                 }
             }
@@ -393,9 +405,7 @@ impl Driver {
                 joined = &mut *work => return Interrupt::Joined(joined),
                 () = self.stop.wait(), if drained_by.is_none() => {
                     drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
-                    if let Some(standing) = &self.shared.standing {
-                        standing.unwant();
-                    }
+                    self.stand_no_more();
                     if planted("release-before-stop") {
                         self.release(until, None).await;
                     }
@@ -422,11 +432,12 @@ impl Driver {
                 },
             }
             if let Some(renewed) = renewed {
+                // The watchdog first: a thread that is held up in between must not have it act within a term that goes on.
+                self.watch.extend(renewed);
                 if !term.extend(renewed) {
                     return lost(until);
                 }
                 until = renewed;
-                self.watch.extend(until);
                 self.shared.counters.count(|stats| &mut stats.renewals);
                 self.note_lease_end(until.before(self.shared.config.hold()));
             }
@@ -492,7 +503,14 @@ impl Driver {
     /// In a coordinated election one that goes for good takes its candidate back before the lease: the controller would grant it the lease once more.
     async fn withdraw(&mut self, until: Moment) {
         let Some(standing) = &self.shared.standing else { return };
-        if !self.stop.is_set() && !standing.is_last() {
+        let others = if self.stop.is_asked() {
+            0
+        } else if self.stop.is_abandoned() {
+            standing.campaigns()
+        } else {
+            standing.campaigns().saturating_sub(1)
+        };
+        if others > 0 {
             return;
         }
         let (clock, timeout) = (&self.shared.clock, self.shared.config.request_timeout());
@@ -544,6 +562,18 @@ impl Drop for Driver {
 async fn switched_on(switch: &mut watch::Receiver<bool>) {
     // Its sender is the elector's, and lives as long as its driver.
     let _ = switch.wait_for(|on| *on).await;
+}
+
+/// Drops the work at its next await. Until it gets there this elector does not stand: it could not lead.
+async fn join_dropped<R>(shared: &Shared, work: &mut JoinHandle<R>) -> Result<R, JoinError> {
+    work.abort();
+    let occupied = |occupied| shared.standing.iter().for_each(|standing| standing.occupy(occupied));
+    if !work.is_finished() {
+        occupied(true);
+    }
+    let joined = work.await;
+    occupied(false);
+    joined
 }
 
 fn after_loss<R>(joined: Result<R, JoinError>) -> Ended<R> {

@@ -1,6 +1,8 @@
 //! PodEvidence: whether the Pod that a holder's identity names has ended, as far as Kubernetes knows.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodSpec, PodStatus};
@@ -29,16 +31,22 @@ use crate::record::Record;
 /// `out-of-service` on a machine that was not switched off. Then the Pod is gone and its process may lead; two work at once until it notices, which, cut
 /// off, is at the end of its hold. Only the [fence](crate::Leadership::fence) helps there. Do not use this where such things are done by habit. And that a node's clock is not set back
 /// between the end of one container and the start of the next.
+///
+/// That a Pod is not there says nothing in the wrong namespace, so nothing is believed of it until this process's own Pod was found there.
 #[derive(Clone)]
 pub struct PodEvidence {
     pods: Api<Pod>,
+    identity: Arc<str>,
+    /// Our own Pod was found.
+    is_home: Arc<AtomicBool>,
 }
 
 impl PodEvidence {
-    /// Asks for Pods in this namespace, which must be that of all candidates.
+    /// Asks for Pods in this namespace, which must be that of all candidates. `identity` is that of this process, as
+    /// [`identity`](Self::identity) makes it; with another nothing is ever known.
     #[must_use]
-    pub fn new(client: Client, namespace: &str) -> Self {
-        Self { pods: Api::namespaced(client, namespace) }
+    pub fn new(client: Client, namespace: &str, identity: &str) -> Self {
+        Self { pods: Api::namespaced(client, namespace), identity: identity.into(), is_home: Arc::default() }
     }
 
     /// `<pod name>_<pod uid>_<64 random bits>`: the identity of this process, for [`ConfigBuilder::identity`](crate::ConfigBuilder::identity).
@@ -59,11 +67,33 @@ impl fmt::Debug for PodEvidence {
 impl HolderEvidence for PodEvidence {
     async fn is_gone(&self, holder: &str, record: &Record) -> bool {
         let Some((name, uid)) = pod_of(holder) else { return false };
-        match self.pods.get_opt(name).await {
-            Ok(pod) => is_gone(pod.as_ref(), uid, record),
-            Err(_) => false,
-        }
+        let Ok(pod) = self.pods.get_opt(name).await else { return false };
+        is_gone(pod.as_ref(), uid, record) && (is_pod(pod.as_ref(), uid) || self.is_home().await)
     }
+}
+
+impl PodEvidence {
+    /// Whether it looks where the Pods of this election are.
+    async fn is_home(&self) -> bool {
+        if self.is_home.load(Ordering::Relaxed) {
+            return true;
+        }
+        let Some((name, uid)) = pod_of(&self.identity) else { return false };
+        let is_home = matches!(self.pods.get_opt(name).await, Ok(pod) if is_pod(pod.as_ref(), uid));
+        if is_home {
+            self.is_home.store(true, Ordering::Relaxed);
+        } else {
+            tracing::warn!(
+                pod = name,
+                "this process's own Pod is not in the namespace of the evidence: nothing is believed"
+            );
+        }
+        is_home
+    }
+}
+
+fn is_pod(pod: Option<&Pod>, uid: &str) -> bool {
+    pod.is_some_and(|pod| pod.metadata.uid.as_deref() == Some(uid))
 }
 
 /// The name and the uid of the Pod that an identity names. Anybody may have written it, and the name goes into a URL.

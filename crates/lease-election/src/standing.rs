@@ -84,7 +84,15 @@ struct State {
     campaigns: usize,
     /// The elector is not to lead for now.
     barred: bool,
+    /// It cannot: work of an earlier term does not end.
+    occupied: bool,
     current: Option<Published>,
+}
+
+impl State {
+    fn stands(&self) -> bool {
+        self.campaigns > 0 && !self.barred && !self.occupied
+    }
 }
 
 /// An elector's part in coordinated election.
@@ -147,11 +155,11 @@ impl Standing {
     pub(crate) fn begin(self: &Arc<Self>) -> Stood {
         self.with(|state| {
             state.campaigns += 1;
-            if !state.barred {
+            if state.stands() {
                 self.start(state);
             }
         });
-        Stood { standing: Arc::clone(self) }
+        Stood { standing: Arc::clone(self), has_ended: false }
     }
 
     fn start(&self, state: &mut State) {
@@ -174,30 +182,34 @@ impl Standing {
 
     /// An elector that is not to lead does not stand, and stands again when it is.
     pub(crate) fn bar(&self, barred: bool) {
-        let changed = self.with(|state| {
-            let changed = std::mem::replace(&mut state.barred, barred) != barred;
-            if changed && !barred && state.campaigns > 0 {
-                self.start(state);
-            }
-            changed
-        });
-        if changed && barred {
-            self.unwant();
-        }
+        self.change(|state| state.barred = barred);
     }
 
-    /// Whether no other campaign wants the candidate to stand on.
-    pub(crate) fn is_last(&self) -> bool {
-        self.with(|state| state.campaigns <= 1)
+    /// Nor does one that cannot: the controller would elect it again and again, and nobody else.
+    pub(crate) fn occupy(&self, occupied: bool) {
+        self.change(|state| state.occupied = occupied);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        self.with(|state| {
+            let stood = state.stands();
+            change(state);
+            match (stood, state.stands()) {
+                (false, true) => self.start(state),
+                (true, false) => unwant(state),
+                _ => {}
+            }
+        });
+    }
+
+    /// How many campaigns want the candidate to stand.
+    pub(crate) fn campaigns(&self) -> usize {
+        self.with(|state| state.campaigns)
     }
 
     /// Begins to take it back.
     pub(crate) fn unwant(&self) {
-        self.with(|state| {
-            if let Some(current) = &state.current {
-                current.wanted.send_replace(false);
-            }
-        });
+        self.with(unwant);
     }
 
     /// Takes it back; returns when that is done, or was given up.
@@ -206,10 +218,22 @@ impl Standing {
     /// Once begun it goes on in the background.
     pub(crate) async fn withdraw(&self) {
         self.unwant();
+        self.until_withdrawn().await;
+    }
+
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub(crate) async fn until_withdrawn(&self) {
         let done = self.with(|state| state.current.as_ref().map(|current| current.done.clone()));
         if let Some(mut done) = done {
             while done.changed().await.is_ok() {}
         }
+    }
+}
+
+fn unwant(state: &mut State) {
+    if let Some(current) = &state.current {
+        current.wanted.send_replace(false);
     }
 }
 
@@ -222,25 +246,34 @@ impl fmt::Debug for Standing {
 /// One campaign's wish that the candidate stands.
 pub(crate) struct Stood {
     standing: Arc<Standing>,
+    has_ended: bool,
 }
 
 impl Stood {
     /// The campaign has ended; if it was the last, the candidate is taken back first.
-    pub(crate) async fn end(self) {
-        if self.standing.is_last() {
-            self.standing.withdraw().await;
+    pub(crate) async fn end(mut self) {
+        if self.leave() {
+            self.standing.until_withdrawn().await;
         }
+    }
+
+    /// In one step, or a campaign that begins in between would find a candidate that stands and then goes. Says whether it was the last.
+    fn leave(&mut self) -> bool {
+        if std::mem::replace(&mut self.has_ended, true) {
+            return false;
+        }
+        self.standing.with(|state| {
+            state.campaigns = state.campaigns.saturating_sub(1);
+            if state.campaigns == 0 {
+                unwant(state);
+            }
+            state.campaigns == 0
+        })
     }
 }
 
 impl Drop for Stood {
     fn drop(&mut self) {
-        let last = self.standing.with(|state| {
-            state.campaigns = state.campaigns.saturating_sub(1);
-            state.campaigns == 0
-        });
-        if last {
-            self.standing.unwant();
-        }
+        self.leave();
     }
 }

@@ -3,9 +3,9 @@
 use super::{Candidate, Manner, Role};
 use crate::clock::Moment;
 use crate::decide::coordinated::{
-    Claim, SILENCE, decide_alone, decide_coordinated, is_grant, prefers_another,
+    Claim, SILENCE, decide_after_grants, decide_alone, decide_coordinated, is_grant, prefers_another,
 };
-use crate::decide::{Step, decide, runs_out};
+use crate::decide::{Step, runs_out};
 use crate::observation::Observation;
 use crate::record::Marks;
 
@@ -40,6 +40,13 @@ impl Candidate {
                 if lease.record.holder == self.config.identity() && (*mine || is_grant(&lease.record)))
     }
 
+    /// Whether it may be given back that this elector does not lead under. A grant not while the one who led before it may act: candidates that elect by
+    /// themselves would follow at once.
+    pub(crate) fn may_decline(&self, now: Moment) -> bool {
+        let is_own = matches!(&self.observation, Observation::Present { mine: true, .. });
+        self.is_granted() && (is_own || now >= self.claim_not_before)
+    }
+
     /// From when on nobody is taken to elect, if nobody is elected until then.
     fn silent_from(&self) -> Option<Moment> {
         if !matches!(self.manner, Manner::Elected { stands: true, impatient: true }) {
@@ -64,7 +71,7 @@ impl Candidate {
             silent_from: if self.unelected { None } else { self.silent_from() },
         };
         match self.manner {
-            Manner::Free => decide(&self.observation, &self.config, now),
+            Manner::Free => decide_after_grants(&self.observation, &self.config, self.claim_not_before, now),
             Manner::Elected { .. } if !self.unelected => {
                 decide_coordinated(&self.observation, &self.config, claim, now)
             }

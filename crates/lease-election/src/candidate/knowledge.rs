@@ -264,7 +264,7 @@ impl Candidate {
     /// Replaces the observation, and forgets the writes that can no longer be applied.
     fn replace(&mut self, now: Moment, lease: StoredLease, mine: bool) {
         let draw = self.draw();
-        if self.manner != Manner::Free {
+        if self.manner != Manner::Free || is_grant(&lease.record) {
             self.note_succession(now, &lease);
         }
         self.gone = None;
@@ -291,14 +291,16 @@ impl Candidate {
         self.changes = self.changes.wrapping_add(1);
     }
 
-    /// Another record takes the place of the one known: who led under that one may act until it has run out, unless he gave it back himself.
+    /// Another record takes the place of the one known: who led under that one may act until it has run out, unless he gave it back himself. A grant
+    /// to the same name may be to another process of that name.
     fn note_succession(&mut self, now: Moment, lease: &StoredLease) {
         let may_act_until = match &self.observation {
             Observation::Absent { free_at } => Some(*free_at),
             Observation::Present { lease: known, mine: false, .. }
                 if !known.record.is_free()
                     && !lease.record.is_free()
-                    && known.record.holder != lease.record.holder =>
+                    && (known.record.holder != lease.record.holder
+                        || is_grant(&lease.record) && !is_grant(&known.record)) =>
             {
                 runs_out(&self.observation, &self.config)
             }

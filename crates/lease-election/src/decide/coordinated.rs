@@ -27,7 +27,8 @@ pub(crate) struct Claim {
 /// - A grant, a record that names this candidate and which nobody has renewed yet, is claimed by a write on condition of that very version, and not
 ///   before the lease of the one who led until then has run out by this candidate's own observation: the controller goes by wall clocks.
 /// - A grant beside which the controller already prefers another, and a record of this candidate's own from a term that is over, are given back,
-///   because the controller elects nobody over a holder that is its best candidate.
+///   because the controller elects nobody over a holder that is its best candidate. The grant not before it may be claimed either: candidates that
+///   elect by themselves take a free Lease at once.
 /// - So is what another process has written under this identity, when it has run out.
 pub(crate) fn decide_coordinated(
     observation: &Observation,
@@ -41,10 +42,11 @@ pub(crate) fn decide_coordinated(
         Observation::Unknown => Step::Read,
         Observation::Present { lease, mine, .. } if lease.record.holder == config.identity() => {
             let record = &lease.record;
-            if *mine || is_grant(record) && prefers_another(record, config.identity()) {
+            if *mine {
                 Step::GiveBack
             } else if is_grant(record) {
-                until(claim.not_before, Step::TakeOver)
+                let is_late = prefers_another(record, config.identity());
+                until(claim.not_before, if is_late { Step::GiveBack } else { Step::TakeOver })
             } else {
                 until(runs_out(observation, config).unwrap_or(now), Step::GiveBack)
             }
@@ -68,7 +70,23 @@ pub(crate) fn decide_alone(observation: &Observation, config: &Config, claim: Cl
             let left = since.after(config.lease_duration());
             if now < left { Step::WaitUntil(left) } else { Step::TakeOver }
         }
-        _ => decide(observation, config, now),
+        _ => decide_after_grants(observation, config, claim.not_before, now),
+    }
+}
+
+/// The ordinary rule, of a candidate that may have seen the controller grant a Lease over the head of one who leads on until `not_before`: a grant is
+/// for 5 s, and runs out before that.
+pub(crate) fn decide_after_grants(
+    observation: &Observation,
+    config: &Config,
+    not_before: Moment,
+    now: Moment,
+) -> Step {
+    let is_own = matches!(observation, Observation::Present { mine: true, .. });
+    match decide(observation, config, now) {
+        Step::WaitUntil(moment) if !is_own => Step::WaitUntil(moment.max(not_before)),
+        Step::Create | Step::TakeOver if !is_own && now < not_before => Step::WaitUntil(not_before),
+        step => step,
     }
 }
 

@@ -146,8 +146,8 @@ impl ObjectStore {
         let (status, asked, body) = self.within(exchange).await?;
         if status.is_client_error() || status.is_server_error() {
             let code = status.as_u16();
+            // The answer's own code: who stands in between may wrap what somebody else has said.
             let status = match serde_json::from_slice::<Status>(&body) {
-                Ok(status) if status.code != 0 => status,
                 Ok(status) => status.with_code(code),
                 Err(_) => Status::failure(String::from_utf8_lossy(&body).trim(), "").with_code(code),
             };

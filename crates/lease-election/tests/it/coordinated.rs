@@ -351,3 +351,33 @@ async fn a_stop_before_the_first_term_takes_the_candidate_back_and_strands_no_gr
     sleep_ms(3000).await;
     assert!(is_valid(&best));
 }
+
+/// The run before is still winding up when the next one stands, and takes nothing back that is not its own.
+#[tokio::test(start_paused = true)]
+async fn who_abandons_a_run_and_begins_another_stands_and_leads_again() {
+    for wind_up in [0, 2000] {
+        let world = World::new(0);
+        let elector = world.elector("one", "1.4.0");
+        let begun = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+        for run in 1..4 {
+            let begins = std::sync::Arc::clone(&begun);
+            let work = move |leadership: lease_election::Leadership| {
+                begins.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                async move {
+                    leadership.ending().await;
+                    sleep_ms(wind_up).await;
+                }
+            };
+            let leads = async {
+                while begun.load(std::sync::atomic::Ordering::SeqCst) < run {
+                    sleep_ms(5).await;
+                }
+            };
+            tokio::select! {
+                biased;
+                outcome = elector.run(work) => panic!("run {run} ended: {outcome:?}"),
+                led = tokio::time::timeout(Duration::from_secs(30), leads) => assert!(led.is_ok(), "run {run}"),
+            }
+        }
+    }
+}

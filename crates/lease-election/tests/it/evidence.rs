@@ -208,7 +208,16 @@ mod of_pods {
     async fn a_pod_is_evidence_when_it_has_failed_or_is_gone_and_not_before() {
         let server = EmbeddedApiServer::builder().seed(1).build();
         let pods: Api<Pod> = Api::default_namespaced(server.client());
-        let evidence = PodEvidence::new(server.client_as("b"), "default");
+        let own: Pod = serde_json::from_value(json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "b"},
+            "spec": {"containers": [{"name": "main", "image": "i"}]},
+        }))
+        .unwrap();
+        let own = pods.create(&PostParams::default(), &own).await.unwrap();
+        let identity = PodEvidence::identity("b", &own.uid().unwrap());
+        let evidence = PodEvidence::new(server.client_as("b"), "default", &identity);
+        let astray = PodEvidence::new(server.client_as("b"), "kube-system", &identity);
+        let nobody = PodEvidence::new(server.client_as("b"), "default", "b_0123456789abcdef");
         let record = Record { renew_time: "2026-01-02T03:04:06.5Z".parse().ok(), ..Record::default() };
         let make = json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"},
@@ -219,6 +228,10 @@ mod of_pods {
         let holder = PodEvidence::identity("a", &pod.uid().unwrap());
         assert!(!evidence.is_gone(&holder, &record).await);
         assert!(!evidence.is_gone("a_0123456789abcdef", &record).await);
+        assert!(
+            !astray.is_gone(&holder, &record).await,
+            "no Pod of this election is there, so it says nothing"
+        );
 
         let failed = Patch::Merge(json!({"status": {"phase": "Failed"}}));
         pods.patch_status("a", &PatchParams::default(), &failed).await.unwrap();
@@ -228,6 +241,7 @@ mod of_pods {
         assert!(evidence.is_gone(&holder, &record).await);
         let next = pods.create(&PostParams::default(), &make).await.unwrap();
         assert!(evidence.is_gone(&holder, &record).await, "another Pod of that name");
+        assert!(!nobody.is_gone(&holder, &record).await, "it does not know where it is itself");
         assert!(!evidence.is_gone(&PodEvidence::identity("a", &next.uid().unwrap()), &record).await);
         tokio::time::advance(Duration::from_secs(1)).await;
     }

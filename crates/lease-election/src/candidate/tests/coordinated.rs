@@ -108,6 +108,60 @@ fn a_grant_over_the_head_of_one_who_may_still_act_is_claimed_when_that_lease_has
     assert!(matches!(&bench.settle(at_ms(7000), None)[..], [News::Acquired(_)]));
 }
 
+/// One of 15 s that its holder has just renewed, as all of its candidates saw at 0.
+fn led_by(bench: &mut Bench, holder: &str) {
+    let led = bench.put(Record {
+        holder: holder.into(),
+        lease_duration_seconds: 15,
+        acquire_time: Some(WALL),
+        ..Record::default()
+    });
+    let _ = bench.hear(at_ms(0), led);
+}
+
+/// Its own grant is for 5 s; the one who led before it may lead for 15.
+#[test]
+fn anothers_grant_that_nobody_claims_is_not_taken_over_the_head_of_one_who_may_still_act() {
+    for manner in [Manner::Alone, Manner::Free] {
+        let mut bench = Bench::new("baz");
+        bench.candidate.arrange(at_ms(0), manner);
+        bench.settle(at_ms(0), None);
+        led_by(&mut bench, "bing");
+        let grant = bench.grant("other");
+        let _ = bench.hear(at_ms(6000), grant);
+        assert!(bench.settle(at_ms(14_999), None).is_empty(), "{manner:?}");
+        assert!(matches!(&bench.settle(at_ms(15_200), None)[..], [News::Acquired(_)]), "{manner:?}");
+    }
+}
+
+/// A free Lease is taken at once by those who elect by themselves.
+#[test]
+fn a_grant_is_not_given_back_over_the_head_of_one_who_may_still_act_either() {
+    let mut bench = Bench::coordinated("baz");
+    led_by(&mut bench, "bing");
+    let grant = bench.grant("baz");
+    let _ = bench.hear(at_ms(6000), grant);
+    let preferred = bench.prefer("other");
+    let _ = bench.hear(at_ms(7000), preferred);
+    assert!(bench.settle(at_ms(14_999), None).is_empty());
+    assert!(!bench.lease.as_ref().unwrap().record.is_free());
+    assert!(bench.candidate.is_granted() && !bench.candidate.may_decline(at_ms(14_999)));
+    assert!(bench.candidate.may_decline(at_ms(15_000)));
+    let _ = bench.settle(at_ms(15_000), None);
+    assert!(bench.lease.as_ref().unwrap().record.is_free());
+}
+
+/// A Pod of a StatefulSet is named as the one before it was.
+#[test]
+fn a_grant_to_our_name_over_the_head_of_another_of_that_name_waits_for_its_lease() {
+    let mut bench = Bench::coordinated("web-0");
+    led_by(&mut bench, "web-0");
+    let grant = bench.grant("web-0");
+    let _ = bench.hear(at_ms(6000), grant);
+    assert!(bench.settle(at_ms(14_999), None).is_empty());
+    assert!(matches!(&bench.settle(at_ms(15_000), None)[..], [News::Acquired(_)]));
+}
+
 #[test]
 fn a_grant_on_a_lease_made_again_waits_for_the_one_whose_lease_was_deleted() {
     let mut bench = Bench::coordinated("baz");
