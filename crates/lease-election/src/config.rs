@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::error::{ConfigError, shown};
 
+mod presets;
 mod random;
 mod warnings;
 pub(crate) use random::random;
@@ -42,6 +43,7 @@ pub struct Config {
 
 impl Config {
     /// Begins a configuration for the Lease `namespace/name`, with 15 s leases, renewals every 2 s, 3 s for a request and 2 s to stop.
+    /// Other times that go together: [`fast`](ConfigBuilder::fast), [`client_go_compatible`](ConfigBuilder::client_go_compatible).
     pub fn builder(namespace: impl Into<String>, name: impl Into<String>) -> ConfigBuilder {
         ConfigBuilder {
             namespace: namespace.into(),
@@ -208,6 +210,7 @@ impl ConfigBuilder {
     }
 
     /// What the work is given to stop in, after its term has ended and before anybody else may take the lease. Default 2 s.
+    /// In client-go it is what `LeaseDuration` leaves after `RenewDeadline`.
     pub fn stop_margin(mut self, stop_margin: Duration) -> Self {
         self.stop_margin = stop_margin;
         self
@@ -289,17 +292,6 @@ impl ConfigBuilder {
     /// In a coordinated election it changes nothing: the server's controller elects.
     pub fn trust_wall_clocks_within(mut self, bound: Duration) -> Self {
         self.wall_clock_bound = Some(bound);
-        self
-    }
-
-    /// Short terms for fast fail-over: 5 s leases, renewals each second, 0.9 s for a request and 1 s to stop.
-    ///
-    /// For three candidates this costs about as many requests as client-go's defaults do.
-    pub fn fast(mut self) -> Self {
-        self.lease_duration = Duration::from_secs(5);
-        self.renew_interval = Duration::from_secs(1);
-        self.request_timeout = Duration::from_millis(900);
-        self.stop_margin = Duration::from_secs(1);
         self
     }
 

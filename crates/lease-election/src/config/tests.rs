@@ -20,12 +20,38 @@ fn defaults_are_those_of_the_documentation() {
     assert_eq!(config.attempts_per_hold(), 3);
     // 15 s * 0.9995 / 1.0005 - 2 s.
     assert_eq!(config.hold(), Duration::from_nanos(12_985_007_496));
+}
 
-    let fast = builder().fast().build().unwrap();
-    assert_eq!((fast.lease_duration(), fast.renew_interval()), (secs(5), secs(1)));
-    assert_eq!(fast.request_timeout(), Duration::from_millis(900));
-    assert_eq!(fast.stop_margin(), secs(1));
-    assert_eq!(fast.attempts_per_hold(), 3);
+#[test]
+fn each_preset_keeps_the_inequality_with_room_for_three_renewals_without_an_answer() {
+    let millis = Duration::from_millis;
+    let presets = [
+        (builder().fast(), [5000, 1000, 900, 1000], 3_995_002_498),
+        (builder().client_go_compatible(), [15_000, 2000, 2500, 5000], 9_985_007_496),
+    ];
+    for (preset, [lease, renew, request, margin], hold) in presets {
+        let config = preset.clone().build().unwrap();
+        assert_eq!((config.lease_duration(), config.renew_interval()), (millis(lease), millis(renew)));
+        assert_eq!((config.request_timeout(), config.stop_margin()), (millis(request), millis(margin)));
+        assert_eq!(config.hold(), Duration::from_nanos(hold));
+        assert_eq!((config.attempts_per_hold(), config.warnings()), (3, vec![]));
+        // Whatever else was set stays, and what is set afterwards counts.
+        let config = preset.drain_timeout(secs(77)).stop_margin(millis(500)).build().unwrap();
+        assert_eq!((config.drain_timeout(), config.stop_margin()), (secs(77), millis(500)));
+    }
+    let drained = builder().drain_timeout(secs(77));
+    for preset in [drained.clone().fast(), drained.client_go_compatible()] {
+        assert_eq!(preset.build().unwrap().drain_timeout(), secs(77));
+    }
+}
+
+#[test]
+fn client_gos_defaults_made_safe_stop_at_its_renew_deadline() {
+    // LeaseDuration 15 s, RenewDeadline 10 s, RetryPeriod 2 s.
+    let config = builder().client_go_compatible().build().unwrap();
+    assert_eq!((config.lease_duration(), config.renew_interval()), (secs(15), secs(2)));
+    assert!(config.hold() <= secs(10) && config.hold() > Duration::from_millis(9_900));
+    assert_eq!(config.stop_margin(), secs(15) - secs(10));
 }
 
 #[test]

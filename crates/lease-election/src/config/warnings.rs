@@ -69,6 +69,7 @@ mod tests {
     fn the_presets_are_warned_of_nothing() {
         assert_eq!(Config::builder("ns", "lease").build().unwrap().warnings(), []);
         assert_eq!(Config::builder("ns", "lease").fast().build().unwrap().warnings(), []);
+        assert_eq!(Config::builder("ns", "lease").client_go_compatible().build().unwrap().warnings(), []);
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! The table of violations on the crate's page: a row for each, and every test that it names is there.
+//! The tables on the crate's page: a row for each violation, every test that they name is there, and the numbers are those of the code.
 
 use std::fs;
 use std::path::Path;
+
+use lease_election::Config;
 
 #[test]
 fn every_violation_has_a_row_and_every_row_a_test_that_exists() {
@@ -21,5 +23,57 @@ fn every_violation_has_a_row_and_every_row_a_test_that_exists() {
     }
     for number in 1..=7 {
         assert!(page.contains(&format!("| A{number} | ")), "there is no assumption A{number}");
+    }
+}
+
+#[test]
+fn the_numbers_of_the_presets_are_those_of_the_code() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let builder = || Config::builder("ns", "lease");
+    for (name, preset) in [
+        ("`fast()`", builder().fast()),
+        ("`client_go_compatible()`", builder().client_go_compatible()),
+        ("neither", builder()),
+    ] {
+        let config = preset.build().unwrap();
+        let lease = config.lease_duration().as_secs_f64();
+        let renew = config.renew_interval().as_secs_f64();
+        let request = config.request_timeout().as_secs_f64();
+        let margin = config.stop_margin().as_secs_f64();
+        // 500 ppm: (1 - 0.0005) / (1 + 0.0005), which is rounded to seven places.
+        let hold = config.hold().as_secs_f64();
+        assert!((lease * 0.999_000_5 - margin - hold).abs() < 1e-6, "{name}: {hold}");
+        assert_eq!(config.attempts_per_hold(), 3, "{name}");
+        let need = renew + 2.0 * request.max(renew / 2.0);
+        let row = format!(
+            "| {name} | {lease} s | {renew} s | {request} s | {margin} s | {lease} s * 0.9990005 - {margin} s = {hold:.3} s \
+             | {renew} s + 2 * {request} s = {need} s <= {hold:.3} s |"
+        );
+        assert!(page.contains(&row), "not on the page: {row}");
+    }
+}
+
+#[test]
+fn every_field_of_client_gos_configuration_has_a_row() {
+    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let (_, section) = page.split_once("## From client-go").expect("the section");
+    let rows: Vec<&str> = section.lines().skip(1).take_while(|line| !line.starts_with("## ")).collect();
+    for field in [
+        "Lock",
+        "LeaseDuration",
+        "RenewDeadline",
+        "RetryPeriod",
+        "Callbacks.OnStartedLeading",
+        "Callbacks.OnStoppedLeading",
+        "Callbacks.OnNewLeader",
+        "WatchDog",
+        "ReleaseOnCancel",
+        "Name",
+        "Coordinated",
+    ] {
+        let begin = format!("| `.{field}");
+        let has_row =
+            rows.iter().any(|row| row.strip_prefix(&begin).is_some_and(|rest| rest.starts_with(['`', '('])));
+        assert!(has_row, "{field} has no row");
     }
 }
