@@ -296,6 +296,17 @@ macro_rules! guard {
                 self.0.revoke()
             }
 
+            /// Has the item queued again, at the tail and with its order, as if it had not been handed out: for layers above, whose
+            /// own part of a hand-out has panicked. No effect on an item that is no longer in this guard's hands.
+            ///
+            /// # Panics
+            ///
+            /// If a waker panics; the item is queued then. If the backlog does, the item stays in flight until
+            /// [`WorkQueue::abandon`](crate::WorkQueue::abandon).
+            pub fn put_back(mut self) {
+                self.0.put_back();
+            }
+
             /// Ends the work on the item; dropping the guard does the same. If the item was added meanwhile it is queued
             /// again, at the tail.
             #[doc(alias = "Done")]

@@ -1,6 +1,6 @@
 //! The getters: those of the delaying queue, with guards that can finish.
 
-use crate::guard::{OwnedProcessingGuard, ProcessingGuard};
+use crate::guard::{OwnedProcessingGuard, ProcessingGuard, put_back};
 use crate::limiter::RateLimiter;
 use crate::queue::{Ending, RateLimitingQueue};
 use std::fmt;
@@ -188,8 +188,10 @@ impl<'q, T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for GetBatch<'
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let held = ready!(Pin::new(&mut self.get).poll(context));
         let queue = self.queue;
-        let guards: Vec<_> = held.into_iter().map(|held| ProcessingGuard { queue, held }).collect();
-        Poll::Ready(guards.into_iter().map(ProcessingGuard::begun).collect())
+        if let Some(panic) = held.iter().find_map(|held| queue.begun(held.item())) {
+            put_back(held, panic);
+        }
+        Poll::Ready(held.into_iter().map(|held| ProcessingGuard { queue, held }).collect())
     }
 }
 

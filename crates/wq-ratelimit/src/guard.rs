@@ -2,8 +2,10 @@
 
 use crate::outcome::Outcome;
 use crate::planted::planted;
-use crate::queue::{Ending, Held};
+use crate::queue::{Ending, Held, Panic};
 use std::fmt;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use wq_delay::{Backlog, Fifo, Scheduled, TryGetError};
 
@@ -30,14 +32,28 @@ pub struct OwnedProcessingGuard<T, B: Backlog = Fifo> {
     pub(crate) held: wq_delay::OwnedProcessingGuard<T, B>,
 }
 
+/// The items were handed out, and nobody has them in hand: code of one of them has panicked.
+#[cold]
+pub(crate) fn put_back<T, B: Backlog>(held: impl IntoIterator<Item: Held<T, B>>, panic: Panic) -> ! {
+    for held in held {
+        // A waker may panic in turn: one panic is enough.
+        if let Err(another) = catch_unwind(AssertUnwindSafe(|| held.put_back())) {
+            mem::forget(another);
+        }
+    }
+    resume_unwind(panic)
+}
+
 macro_rules! guard {
     ($name:literal, ($($generics:tt)*), $guard:ty, $held:ty) => {
         impl<$($generics)*> $guard {
             /// The guard first: what follows may panic.
             #[inline(always)]
             pub(crate) fn begun(self) -> Self {
-                self.queue.begun(self.held.item());
-                self
+                match self.queue.begun(self.held.item()) {
+                    None => self,
+                    Some(panic) => put_back([self.held], panic),
+                }
             }
 
             /// The item.
@@ -138,6 +154,10 @@ macro_rules! guard {
 
             fn revoke(&self) -> Option<B::Order> {
                 self.revoke()
+            }
+
+            fn put_back(self) {
+                self.put_back();
             }
         }
 

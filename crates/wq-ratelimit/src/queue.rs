@@ -11,8 +11,10 @@ use crate::remembered::Remembered;
 use crate::taken_back::TakenBack;
 use crate::unparked::Unparked;
 use hashbrown::HashSet;
+use std::any::Any;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -240,15 +242,21 @@ pub(crate) trait Held<T, B: Backlog> {
     fn item(&self) -> &T;
     fn order(&self) -> &B::Order;
     fn revoke(&self) -> Option<B::Order>;
+    fn put_back(self)
+    where
+        Self: Sized;
 }
+
+/// What a panic carries.
+pub(crate) type Panic = Box<dyn Any + Send>;
 
 /// What a guard needs of its queue, without the types of the limiter and the hasher.
 pub(crate) trait Ending<T, B: Backlog> {
     fn end(&self, held: &dyn Held<T, B>, outcome: Outcome) -> Option<Scheduled>;
     fn num_requeues(&self, item: &T) -> u32;
     fn move_due(&self);
-    /// The item was handed out, and its guard is there.
-    fn begun(&self, item: &T);
+    /// The item was handed out, and its guard is there. If code of the item panics: what with.
+    fn begun(&self, item: &T) -> Option<Panic>;
 }
 
 impl<T, L, B, S> Ending<T, B> for Inner<T, L, B, S>
@@ -330,10 +338,8 @@ where
     }
 
     #[inline]
-    fn begun(&self, item: &T) {
-        if self.has_marks() {
-            self.comes_back(item);
-        }
+    fn begun(&self, item: &T) -> Option<Panic> {
+        if self.has_marks() { self.comes_back(item) } else { None }
     }
 }
 
@@ -477,11 +483,14 @@ where
 
     /// An item that was marked may have been handed out.
     #[cold]
-    fn comes_back(&self, item: &T) {
-        let _order = self.controlled(|control, _| {
-            let marks = control.parked.next();
-            control.parked.comes_back(item, marks)
-        });
+    fn comes_back(&self, item: &T) -> Option<Panic> {
+        let look = || {
+            let _order = self.controlled(|control, _| {
+                let marks = control.parked.next();
+                control.parked.comes_back(item, marks)
+            });
+        };
+        catch_unwind(AssertUnwindSafe(look)).err()
     }
 
     /// The mark of an item, if it has one and is not in the queue.

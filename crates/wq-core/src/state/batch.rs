@@ -68,14 +68,16 @@ impl<T, B: Backlog> State<T, B> {
         let index = ticket.slot();
         let Some(Slot::Held { order: again, meta, .. }) = self.slab.get_mut(index) else { return false };
         let mut order = order;
-        if meta.phase() == Phase::ProcessingDirty {
+        let runs_again = meta.phase() == Phase::ProcessingDirty;
+        if runs_again {
             B::merge(&mut order, mem::take(again));
-            self.run_again -= 1;
         }
+        // What may panic comes first.
+        self.backlog.push(SlotId::from_index(index), order);
         *meta = Meta::new(Phase::Queued, 0);
+        self.run_again -= u32::from(runs_again);
         self.queued += 1;
         self.stamps.given_back(index);
-        self.backlog.push(SlotId::from_index(index), order);
         true
     }
 }

@@ -119,6 +119,25 @@ fn an_item_whose_push_panics_at_the_end_of_its_guard_stays_in_flight_until_it_is
 }
 
 #[test]
+fn an_item_whose_push_panics_when_its_guard_puts_it_back_stays_in_flight_until_it_is_abandoned() {
+    for (fault, is_added_again) in [("push", false), ("push", true), ("merge", true)] {
+        let queue = queue();
+        queue.add(1);
+        let guard = queue.try_get().unwrap();
+        if is_added_again {
+            queue.add(1);
+        }
+        let before = queue.counts();
+        FAULT.set(Some(fault));
+        assert!(panics(|| guard.put_back()));
+        assert_eq!((FAULT.get(), queue.counts()), (None, before), "{fault}, {is_added_again}");
+        assert!(queue.abandon(&1));
+        assert_eq!(rest(&queue).len(), usize::from(is_added_again), "{fault}");
+        assert!(queue.counts().is_idle());
+    }
+}
+
+#[test]
 fn a_panic_in_pop_after_the_last_item_has_ended_wakes_who_drains() {
     let queue = queue();
     queue.add(1);

@@ -82,6 +82,36 @@ fn an_observer_that_panics_costs_no_item() {
     }
 }
 
+/// For layers above: nobody has worked on it.
+#[test]
+fn an_item_that_its_guard_puts_back_is_queued_at_the_tail_for_whoever_waits() {
+    let queue = WorkQueue::new();
+    queue.add_all([1, 2, 3]);
+    queue.try_get().unwrap().put_back();
+    queue.try_get_owned().unwrap().put_back();
+    assert_eq!((queue.len(), queue.in_flight(), rest(&queue)), (3, 0, vec![3, 1, 2]));
+    queue.add(4);
+    let guard = queue.try_get().unwrap();
+    let (mut get, mut drained) = (queue.get(), queue.drained());
+    let (getter, drainer) = (Wakes::new(), Wakes::new());
+    assert!(getter.poll(&mut get).is_pending() && drainer.poll(&mut drained).is_pending());
+    guard.put_back();
+    assert!(drainer.poll(&mut drained).is_pending());
+    assert_eq!((getter.count(), drainer.count(), getter.poll(&mut get).is_ready()), (1, 0, true));
+    let guard = queue.try_get();
+    assert!(guard.is_err() && drainer.poll(&mut drained).is_ready());
+}
+
+#[test]
+fn a_guard_whose_item_was_abandoned_puts_nothing_back() {
+    let queue = WorkQueue::new();
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    assert!(queue.abandon(&1));
+    guard.put_back();
+    assert!(queue.counts().is_idle());
+}
+
 /// It was added again by the very waker that then panics: both requests are one, and it runs once.
 #[test]
 fn an_item_that_was_added_again_meanwhile_is_put_back_once() {

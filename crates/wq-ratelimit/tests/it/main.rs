@@ -7,6 +7,7 @@ mod defects;
 mod extremes;
 mod finish;
 mod forwards;
+mod handed_out;
 mod limiters;
 mod metrics;
 mod panics;
