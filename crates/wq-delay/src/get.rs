@@ -10,8 +10,10 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
+use std::mem;
 use std::num::NonZeroUsize;
 use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -241,7 +243,7 @@ fn poll_getter<F, P, T, B, S>(
     context: &mut Context<'_>,
 ) -> Poll<F::Output>
 where
-    F: Future + Unpin,
+    F: Future<Output: HandOut> + Unpin,
     P: Deref<Target = Shared<T, B>>,
     T: Hash + Eq,
     B: Backlog,
@@ -250,8 +252,7 @@ where
     for _ in 0..LOOKS {
         post.shared.move_due(core, post.id);
         if let Poll::Ready(output) = Pin::new(&mut *getter).poll(context) {
-            post.leave();
-            return Poll::Ready(output);
+            return Poll::Ready(post.leave_with(output));
         }
         if !post.shared.tasks_keep_time && post.watcher == Watcher::Getter {
             return Poll::Pending;
@@ -273,7 +274,7 @@ fn block_on<F, P, T, B, S>(
     deadline: Option<Tick>,
 ) -> Option<F::Output>
 where
-    F: Future + Unpin,
+    F: Future<Output: HandOut> + Unpin,
     P: Deref<Target = Shared<T, B>>,
     T: Hash + Eq,
     B: Backlog,
@@ -284,8 +285,7 @@ where
     loop {
         post.shared.move_due(core, post.id);
         if let Poll::Ready(output) = Pin::new(&mut *getter).poll(&mut context) {
-            post.leave();
-            return Some(output);
+            return Some(post.leave_with(output));
         }
         if deadline.is_some_and(|deadline| deadline.is_due(post.shared.now())) {
             return None;
@@ -294,6 +294,47 @@ where
         let until = [until, deadline].into_iter().flatten().min().filter(|until| *until != Tick::NEVER);
         // Nothing that could use up the unpark may stand between the report and the park.
         post.shared.timer.park_until(until.map(|until| post.shared.line.instant(until)));
+    }
+}
+
+/// What a getter has been handed.
+trait HandOut {
+    /// Nobody has it in hand after all.
+    fn put_back(self);
+}
+
+impl<T, B: Backlog> HandOut for ProcessingGuard<'_, T, B> {
+    fn put_back(self) {
+        self.put_back();
+    }
+}
+
+impl<T, B: Backlog> HandOut for OwnedProcessingGuard<T, B> {
+    fn put_back(self) {
+        self.put_back();
+    }
+}
+
+impl<H: HandOut> HandOut for Option<H> {
+    fn put_back(self) {
+        self.into_iter().for_each(put_back_in_silence);
+    }
+}
+
+impl<H: HandOut> HandOut for Vec<H> {
+    fn put_back(self) {
+        self.into_iter().for_each(put_back_in_silence);
+    }
+}
+
+impl HandOut for () {
+    fn put_back(self) {}
+}
+
+/// A waker may panic: one panic is enough.
+fn put_back_in_silence(handed: impl HandOut) {
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| handed.put_back())) {
+        mem::forget(another);
     }
 }
 
@@ -340,6 +381,19 @@ where
             self.sleep = None;
         }
         polled
+    }
+
+    /// Leaves, having been handed this. What panics in that is another's waker or the timer's sleep: what was handed out is queued
+    /// again then.
+    fn leave_with<H: HandOut>(&mut self, handed: H) -> H {
+        if self.id.is_none() {
+            return handed; // It has not waited.
+        }
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.leave())) {
+            handed.put_back();
+            resume_unwind(panic);
+        }
+        handed
     }
 
     fn leave(&mut self) {

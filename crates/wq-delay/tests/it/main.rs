@@ -6,6 +6,7 @@ mod contract;
 mod debounce;
 mod drain;
 mod idle;
+mod leaving;
 mod panics;
 mod policies;
 mod revocable;
