@@ -57,9 +57,11 @@ fn a_getter_whose_successor_has_a_waker_that_panics_costs_no_item() {
     beside_a_hostile_one!("get_batch", |queue| queue.get_batch(TWO));
 }
 
+type Get = fn(&DelayingQueue<u32>);
+
 #[test]
 fn a_thread_whose_successor_has_a_waker_that_panics_costs_no_item() {
-    let ways: [(&str, fn(&DelayingQueue<u32>)); 2] = [
+    let ways: [(&str, Get); 2] = [
         ("get_blocking", |queue| drop(queue.get_blocking())),
         ("get_timeout", |queue| drop(queue.get_timeout(HOUR * 2))),
     ];
