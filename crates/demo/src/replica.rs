@@ -30,7 +30,7 @@ pub(crate) fn name(i: usize) -> String {
 }
 
 impl Replica {
-    /// Starts a replica: its own token, its own log, four workers, a lease of five seconds.
+    /// Starts a replica: its own token, its own log, four workers, the fast election that is the provisioner's default.
     pub(crate) fn start(
         name: &str,
         binary: &Path,
@@ -54,10 +54,6 @@ impl Replica {
                 lease.namespace,
                 "--lease-name",
                 lease.name,
-                "--lease-duration",
-                "5s",
-                "--renew-interval",
-                "1s",
                 "--drain-grace",
                 "100ms",
                 // Some requests are never answered: nobody should wait ten seconds for each.

@@ -74,16 +74,16 @@ pub struct RunArgs {
     /// This replica's identity, unique among all; the host's name and some random digits unless given
     #[arg(long, value_name = "ID", help_heading = "Election")]
     pub identity: Option<String>,
-    /// How long a lease lasts, in whole seconds
-    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = duration, help_heading = "Election")]
-    pub lease_duration: Duration,
-    /// From one renewal to the next
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration, help_heading = "Election")]
-    pub renew_interval: Duration,
-    /// The longest one request of the election may take; 18 % of the lease unless given, at most 3s
+    /// How long a lease lasts, in whole seconds; 5s unless given
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Election")]
+    pub lease_duration: Option<Duration>,
+    /// From one renewal to the next; 1s unless given
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Election")]
+    pub renew_interval: Option<Duration>,
+    /// The longest one request of the election may take; 900ms unless given
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Election")]
     pub lease_request_timeout: Option<Duration>,
-    /// What work is given to end in when the lease was lost; 20 % of the lease unless given, at most 2s
+    /// What work is given to end in when the lease was lost; 1s unless given
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = "Election")]
     pub stop_margin: Option<Duration>,
     /// What running work is given to end in after SIGTERM

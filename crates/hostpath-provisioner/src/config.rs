@@ -92,16 +92,15 @@ impl Settings {
                 return Err(out_of_range(flag, value, 1, RETRIES_MAX));
             }
         }
-        let stop_margin =
-            args.stop_margin.unwrap_or_else(|| (args.lease_duration / 5).min(Duration::from_secs(2)));
+        let election = election(args)?;
         Ok(Self {
             provisioner: args.provisioner_name.clone(),
             storage_class: args.storage_class.clone(),
             node_label: args.node_label.as_deref().map(node_label).transpose()?,
-            election: election(args, stop_margin)?,
+            stop_margin: election.stop_margin(),
+            election,
             workers,
             drain_grace: args.drain_grace,
-            stop_margin,
             retries: Retries {
                 base: args.retry_base,
                 max: args.retry_max,
@@ -132,35 +131,49 @@ impl Settings {
     }
 }
 
-fn election(args: &RunArgs, stop_margin: Duration) -> Result<lease_election::Config, InputError> {
+/// The fast preset, but for what the flags say.
+fn election(args: &RunArgs) -> Result<lease_election::Config, InputError> {
     let namespace =
         args.lease_namespace.clone().unwrap_or_else(|| namespace_of_pod(Path::new(POD_NAMESPACE)));
-    let request_timeout = args
-        .lease_request_timeout
-        .unwrap_or_else(|| (args.lease_duration.saturating_mul(9) / 50).min(Duration::from_secs(3)));
-    let mut config = lease_election::Config::builder(namespace, args.lease_name.clone())
-        .lease_duration(args.lease_duration)
-        .renew_interval(args.renew_interval)
-        .request_timeout(request_timeout)
-        .stop_margin(stop_margin)
-        // The manager drops what outlasts the grace; the rest is blocking work, which is waited for a little longer.
-        .drain_timeout(args.drain_grace.saturating_add(stop_margin));
+    let mut config = lease_election::Config::builder(namespace, args.lease_name.clone()).fast();
     if let Some(identity) = &args.identity {
         config = config.identity(identity.clone());
     }
-    config.build().map_err(|error| {
-        let flag = match error.field {
-            "namespace" => "--lease-namespace",
-            "name" => "--lease-name",
-            "identity" => "--identity",
-            "lease_duration" => "--lease-duration",
-            "renew_interval" => "--renew-interval",
-            "request_timeout" => "--lease-request-timeout",
-            "stop_margin" => "--stop-margin",
-            other => other,
-        };
-        InputError::new(flag, error, "")
-    })
+    let preset = config.clone().build().map_err(|error| refused(args, error))?;
+    let stop_margin = args.stop_margin.unwrap_or_else(|| preset.stop_margin());
+    config
+        .lease_duration(args.lease_duration.unwrap_or_else(|| preset.lease_duration()))
+        .renew_interval(args.renew_interval.unwrap_or_else(|| preset.renew_interval()))
+        .request_timeout(args.lease_request_timeout.unwrap_or_else(|| preset.request_timeout()))
+        .stop_margin(stop_margin)
+        // The manager drops what outlasts the grace; the rest is blocking work, which is waited for a little longer.
+        .drain_timeout(args.drain_grace.saturating_add(stop_margin))
+        .build()
+        .map_err(|error| refused(args, error))
+}
+
+/// Names the flag whose value it is; and if that was not given, those that were, because one of them does not go with the preset.
+fn refused(args: &RunArgs, error: lease_election::ConfigError) -> InputError {
+    let flag = match error.field {
+        "namespace" => "--lease-namespace".to_owned(),
+        "name" => "--lease-name".to_owned(),
+        "identity" => "--identity".to_owned(),
+        field => {
+            let mut given = vec![
+                ("lease_duration", "--lease-duration", args.lease_duration),
+                ("renew_interval", "--renew-interval", args.renew_interval),
+                ("request_timeout", "--lease-request-timeout", args.lease_request_timeout),
+                ("stop_margin", "--stop-margin", args.stop_margin),
+            ];
+            given.retain(|(.., time)| time.is_some());
+            if given.iter().any(|(of, ..)| *of == field) {
+                given.retain(|(of, ..)| *of == field);
+            }
+            let given = given.iter().map(|(_, flag, time)| format!("{flag} {:?}", time.unwrap_or_default()));
+            given.collect::<Vec<_>>().join(" ")
+        }
+    };
+    InputError::new(flag, error, "")
 }
 
 fn namespace_of_pod(file: &Path) -> String {
@@ -281,17 +294,77 @@ mod tests {
             (Duration::from_secs(1), Duration::from_secs(300))
         );
         assert_eq!((settings.retries.qps, settings.retries.burst), (10, 100));
-        assert_eq!(settings.election.lease_duration(), Duration::from_secs(15));
         assert_eq!(settings.owner().lease, "ns/hostpath-provisioner");
         assert_eq!(settings.metrics_addr, None);
     }
 
     #[test]
-    fn the_demos_short_lease_is_possible() {
-        let settings =
-            check(&["--lease-duration", "5s", "--renew-interval", "1s", "--drain-grace", "200ms"]).unwrap();
-        assert_eq!(settings.election.request_timeout(), Duration::from_millis(900));
-        assert_eq!(settings.election.stop_margin(), Duration::from_secs(1));
+    fn the_election_is_the_fast_preset_and_each_flag_replaces_one_value() {
+        let ms = Duration::from_millis;
+        let times = |flags: &[&str]| {
+            let election = check(flags).unwrap().election;
+            [
+                election.lease_duration(),
+                election.renew_interval(),
+                election.request_timeout(),
+                election.stop_margin(),
+            ]
+        };
+        let fast = lease_election::Config::builder("ns", "lease").fast().build().unwrap();
+        let [lease, renew, request, margin] =
+            [fast.lease_duration(), fast.renew_interval(), fast.request_timeout(), fast.stop_margin()];
+        assert_eq!(times(&[]), [lease, renew, request, margin]);
+        assert_eq!(times(&["--lease-duration", "15s"]), [ms(15_000), renew, request, margin]);
+        assert_eq!(times(&["--renew-interval", "1500ms"]), [lease, ms(1500), request, margin]);
+        assert_eq!(times(&["--lease-request-timeout", "1s"]), [lease, renew, ms(1000), margin]);
+        assert_eq!(times(&["--stop-margin", "2s"]), [lease, renew, request, ms(2000)]);
+        // What outlasts the grace is dropped, and the rest waited for a little longer.
+        let settings = check(&["--stop-margin", "500ms", "--drain-grace", "3s"]).unwrap();
+        assert_eq!(
+            (settings.stop_margin, settings.election.drain_timeout(), settings.drain_grace),
+            (ms(500), ms(3500), ms(3000))
+        );
+    }
+
+    #[test]
+    fn a_flag_that_the_election_cannot_have_is_named_with_its_value_and_the_bound() {
+        for (flag, value, bound) in [
+            ("--lease-duration", "1500ms", "whole number of seconds"),
+            ("--lease-duration", "1s", "shorter than lease_duration 1s"),
+            ("--lease-duration", "3s", "must not exceed the hold of 1.9"),
+            ("--renew-interval", "5s", "shorter than lease_duration 5s"),
+            ("--renew-interval", "2s", "must not exceed the hold of 3.9"),
+            ("--lease-request-timeout", "2s", "must not exceed the hold of 3.9"),
+            ("--stop-margin", "3s", "must not exceed the hold of 1.9"),
+            ("--stop-margin", "1ms", "at least 10ms"),
+        ] {
+            let line = check(&[flag, value]).unwrap_err().to_string();
+            let value = humantime::parse_duration(value).unwrap();
+            assert!(line.starts_with(&format!("{flag} {value:?}: ")), "{line}");
+            assert!(line.contains(bound), "{bound} is not in: {line}");
+        }
+        // Two that do not go together are both named, and one that was not given is not.
+        let line = check(&["--lease-duration", "15s", "--stop-margin", "14s"]).unwrap_err().to_string();
+        assert!(line.starts_with("--lease-duration 15s --stop-margin 14s: "), "{line}");
+    }
+
+    #[test]
+    fn the_help_says_the_times_of_the_fast_preset() {
+        use clap::CommandFactory as _;
+        let fast = lease_election::Config::builder("ns", "lease").fast().build().unwrap();
+        let mut command = Cli::command();
+        let run = command.find_subcommand_mut("run").unwrap();
+        for (flag, time) in [
+            ("lease_duration", fast.lease_duration()),
+            ("renew_interval", fast.renew_interval()),
+            ("lease_request_timeout", fast.request_timeout()),
+            ("stop_margin", fast.stop_margin()),
+        ] {
+            let argument = run.get_arguments().find(|argument| argument.get_id() == flag).unwrap();
+            let help = argument.get_help().unwrap().to_string();
+            let says = format!("{} unless given", humantime::format_duration(time));
+            assert!(help.contains(&says), "{says:?} is not in {help:?}");
+        }
     }
 
     #[test]

@@ -70,6 +70,10 @@ pub async fn run(
         ready = prepare(args, &settings, &permissions) => ready?,
     };
     started();
+    // Once more: there was no log yet when the flags were checked.
+    for warning in settings.election.warnings() {
+        tracing::warn!(%warning, "the election's times");
+    }
     let Ready { cluster, client, root, admin } = ready;
     if let Some(admin) = &admin {
         tracing::info!(metrics_addr = %admin.local_addr(), "serving metrics");

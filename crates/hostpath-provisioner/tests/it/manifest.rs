@@ -44,10 +44,6 @@ impl Replica {
             NAME,
             "--identity",
             identity,
-            "--lease-duration",
-            "5s",
-            "--renew-interval",
-            "1s",
         ];
         let Ok(Asked::Run(args)) = Cli::read(flags) else { panic!("bad flags") };
         let settings = Settings::check(&args).unwrap();

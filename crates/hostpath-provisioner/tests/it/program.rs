@@ -55,8 +55,6 @@ impl Site {
             ("--kubeconfig", &kubeconfig),
             ("--storage-class", "hostpath"),
             ("--root", &root),
-            ("--lease-duration", "5s"),
-            ("--renew-interval", "1s"),
             ("--drain-grace", "200ms"),
             ("--connect-timeout", "2s"),
             ("--metrics-addr", "127.0.0.1:0"),
@@ -121,7 +119,7 @@ async fn bad_input_is_one_line_with_status_2_and_nothing_is_written() {
         ("--metrics-addr", taken, "in use"),
         ("--workers", "0".to_owned(), "--workers"),
         ("--log-level", "a=b=c".to_owned(), "--log-level"),
-        ("--lease-duration", "1s".to_owned(), "lease"),
+        ("--lease-duration", "1s".to_owned(), "--lease-duration 1s: "),
     ] {
         let line = site.refused(&[(flag, &value)]).await;
         assert!(

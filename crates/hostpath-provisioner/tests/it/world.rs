@@ -200,16 +200,7 @@ impl World {
     /// Starts a replica that dies by its fate, if at all.
     pub(crate) fn start_mortal(&self, identity: &str, flags: &[&str], fate: &Fate) -> Replica {
         let root = Root::with_probe(self.root(), fate.probe()).unwrap();
-        let fast = [
-            "--identity",
-            identity,
-            "--lease-duration",
-            "5s",
-            "--renew-interval",
-            "1s",
-            "--drain-grace",
-            "200ms",
-        ];
+        let fast = ["--identity", identity, "--drain-grace", "200ms"];
         let settings = settings(&[&fast[..], flags].concat());
         let permissions = Permissions::new(settings.election.namespace(), settings.election.name());
         let store = KubeLeaseStore::new(
