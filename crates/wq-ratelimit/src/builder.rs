@@ -177,7 +177,8 @@ impl<T, L: RateLimiter<T>, B: Backlog, S: Clone> Builder<T, L, B, S> {
         let Self { queue, hasher, limiter, rules } = self;
         let linger = rules.retry_limit.map_or(Duration::ZERO, |_| MIN_IDLE);
         let windows = Windows::new(hasher.clone(), linger);
-        let control = Control { limiter, windows, parked: Parked::new(hasher), rules };
+        let parked = Parked::new(hasher);
+        let control = Control { limiter, windows, parked, rules, not_handed_back: Vec::new() };
         let during_backoff = rules.during_backoff;
         let queue = build(queue)?;
         let inner = Inner { queue, during_backoff, marked: AtomicU64::new(0), control: Mutex::new(control) };

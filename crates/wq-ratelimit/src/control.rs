@@ -102,6 +102,8 @@ pub(crate) struct Control<T, L, O, S> {
     pub(crate) windows: Windows<T, S>,
     pub(crate) parked: Parked<T, O, S>,
     pub(crate) rules: Rules,
+    /// What a shutdown took out, and could not hand back for a panic.
+    pub(crate) not_handed_back: Vec<T>,
 }
 
 impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Control<T, L, O, S> {

@@ -412,22 +412,25 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
 
     /// Takes no more items, now or for later. What is queued is still handed out; items whose deadline has not come are
     /// dropped from the queue and handed back, in the order of their deadlines.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of an item panics, or a waker: the queue is shut down, and the next call has the items.
     #[doc(alias = "ShutDown")]
     pub fn shutdown(&self) -> Vec<T> {
-        let marks = self.inner.marks_so_far();
-        let delayed = self.inner.queue.shutdown();
-        self.inner.taken_out(&delayed, marks);
-        delayed
+        self.inner.hand_back(|| self.inner.queue.shutdown())
     }
 
     /// Shuts down and hands back all work that nobody has begun: queued, to run again, delayed. Guards in flight end
     /// without a requeue.
+    ///
+    /// # Panics
+    ///
+    /// As [`shutdown`](Self::shutdown), and if `Clone` of an item panics. What was taken out by then can still be had from
+    /// [`shutdown`](Self::shutdown); the rest is handed out.
     #[must_use = "these items will not be handed out any more"]
     pub fn shutdown_now(&self) -> Vec<T> {
-        let marks = self.inner.marks_so_far();
-        let left = self.inner.queue.shutdown_now();
-        self.inner.taken_out(&left, marks);
-        left
+        self.inner.hand_back(|| self.inner.queue.shutdown_now())
     }
 
     /// Waits until nothing is queued, in flight or (unless the builder's

@@ -9,6 +9,7 @@ mod forward;
 mod get;
 mod control;
 mod taken_back;
+mod handed_back;
 mod parked;
 mod unparked;
 mod windows;

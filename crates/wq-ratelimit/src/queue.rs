@@ -14,7 +14,7 @@ use hashbrown::HashSet;
 use std::any::Any;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -513,10 +513,15 @@ where
     where
         T: 'i,
     {
-        if let Some(before) = marks {
-            items.into_iter().for_each(|item| {
-                let _order = self.controlled(|control, _| control.parked.comes_back(item, before));
-            });
+        let Some(before) = marks else { return };
+        let comes_back = |item| {
+            let _order = self.controlled(|control, _| control.parked.comes_back(item, before));
+        };
+        // Whatever panics with one, the others are looked at.
+        let look = |item| catch_unwind(AssertUnwindSafe(|| comes_back(item))).err();
+        let panics: Vec<Panic> = items.into_iter().filter_map(look).collect();
+        if let Some(first) = panics.into_iter().next() {
+            resume_unwind(first);
         }
     }
 

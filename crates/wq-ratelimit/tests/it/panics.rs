@@ -202,6 +202,35 @@ fn what_was_handed_out_is_not_parked_by_a_panic() {
     }
 }
 
+/// A shutdown looks for the marks of what it hands back.
+#[test]
+fn what_a_shutdown_could_not_hand_back_for_a_panic_the_next_one_does() {
+    let shutdowns: [fn(&Queue) -> Vec<Fragile>; 2] = [Queue::shutdown, Queue::shutdown_now];
+    for shutdown in shutdowns {
+        for fuse in 0.. {
+            let queue = parked(DuringBackoff::Keep);
+            (3..5).for_each(|item| _ = queue.add(Fragile(item)));
+            (1..3).for_each(|item| _ = queue.add_after(Fragile(item), Duration::from_secs(1)));
+            FUSE.set(Some(fuse));
+            let mut left = catch_unwind(AssertUnwindSafe(|| shutdown(&queue)));
+            let is_over = FUSE.take().is_some();
+            assert_eq!(left.is_ok(), is_over);
+            if left.is_err() {
+                left = Ok(queue.shutdown());
+            }
+            let mut items: Vec<u32> = left.unwrap().iter().map(|item| item.0).collect();
+            items.extend(std::iter::from_fn(|| queue.try_get().ok().map(|guard| guard.item().0)));
+            items.sort_unstable();
+            assert_eq!(items, [1, 2, 3, 4], "lost by the panic of call {fuse}");
+            assert!(!is_over || !queue.is_parked(&Fragile(1)), "it was added since");
+            if is_over {
+                assert!(fuse > 1, "what has panicked?");
+                break;
+            }
+        }
+    }
+}
+
 type Numbers = RateLimitingQueue<u32, ExponentialBackoff<u32>>;
 
 /// Does the work on whatever it is woken for, and then panics.
