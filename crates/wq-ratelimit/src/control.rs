@@ -8,6 +8,7 @@ use crate::parked::{Mark, MarkId, Parked};
 use crate::planted::planted;
 use crate::windows::{Window, Windows};
 use std::hash::{BuildHasher, Hash};
+use std::iter::successors;
 use std::time::{Duration, Instant};
 use wq_delay::ImmediateAdd;
 
@@ -74,6 +75,15 @@ impl Ask {
     }
 }
 
+/// When a wait is over; of one that never is, an instant in some hundred years.
+pub(crate) fn end_of(now: Instant, wait: Duration) -> Instant {
+    let far = || successors(Some(FAR), |far| Some(*far / 2)).find_map(|far| now.checked_add(far));
+    now.checked_add(wait).or_else(far).unwrap_or(now)
+}
+
+/// Beyond this a back-off has no end that matters.
+const FAR: Duration = Duration::from_hours(24 * 365 * 200);
+
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
@@ -131,13 +141,13 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         let delay = ask.combined(wait, now);
         discarded.append(&mut self.limiter.take_discarded());
         let counts = self.rules.retry_limit.is_some();
-        let Some(until) = now.checked_add(delay) else { return When::After(delay) };
+        let until = end_of(now, delay);
         // The mark is taken from it, and may be all that knows.
         let before = self.parked.attempts(item).unwrap_or(0);
         if !delay.is_zero() {
             self.windows.begin(item, until, until, before, now, discarded);
             self.limiter.keep_until(item, until, now);
-            return When::At(until);
+            return now.checked_add(delay).map_or(When::After(delay), When::At);
         }
         // What waits already is replaced by an outcome; an add without a wait leaves it, and its back-off.
         let until = self.windows.open(item, now).filter(|_| by != By::Finish).unwrap_or(now);
@@ -157,9 +167,8 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         let Window { until, counts_from, .. } = window;
         // An outcome replaces the retry that waits, an add lets it wait; neither adds to what an earlier one has asked for.
         let limit = if by == By::Finish { counts_from } else { until };
-        let Some(at) = ask.combined_early(limit, now) else {
-            return When::After(Duration::MAX);
-        };
+        let asked = ask.combined_early(limit, now);
+        let at = asked.unwrap_or_else(|| end_of(now, Duration::MAX));
         let until = if by == By::Finish { at } else { until.min(at) };
         let counts_from = match ask.not_before {
             Some(floor) => counts_from.max(floor),
@@ -168,7 +177,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         };
         self.windows.change(item, until, counts_from);
         self.limiter.keep_until(item, at, now);
-        When::At(at)
+        asked.map_or(When::After(Duration::MAX), When::At)
     }
 
     /// Whether the item has used up its retries.

@@ -1,7 +1,7 @@
 //! `RateLimitingQueue`: the handle, the retry verbs, and the end of an item's work.
 
 use crate::builder::{Builder, NoLimiter};
-use crate::control::{Ask, By, Control, DuringBackoff, When};
+use crate::control::{Ask, By, Control, DuringBackoff, When, end_of};
 use crate::limiter::RateLimiter;
 use crate::outcome::{Combine, Outcome};
 use crate::parked::{Mark, MarkId};
@@ -285,13 +285,11 @@ where
             Outcome::RetryAfter(_) if self.refuses() => return Some(Scheduled::ShutDown),
             Outcome::RetryAfter(delay) => {
                 let now = self.queue.now();
-                let deadline = now.checked_add(delay);
-                if let Some(until) = deadline {
-                    self.controlled(|control, discarded| {
-                        control.limiter.keep_until(item, until, now);
-                        control.windows.end_by(item, until, now, discarded);
-                    });
-                }
+                let (deadline, until) = (now.checked_add(delay), end_of(now, delay));
+                self.controlled(|control, discarded| {
+                    control.limiter.keep_until(item, until, now);
+                    control.windows.end_by(item, until, now, discarded);
+                });
                 let mut before = self.take_back(held);
                 let scheduled = self.queue.add_revocable(item.clone(), deadline, before.joined_by(order()));
                 before.is_replaced();

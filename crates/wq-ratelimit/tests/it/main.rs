@@ -4,6 +4,7 @@ mod auto_traits;
 mod backoff;
 mod contract;
 mod defects;
+mod endless;
 mod extremes;
 mod finish;
 mod forwards;

@@ -1,0 +1,74 @@
+//! A wait beyond the end of time is a back-off as any other: what can be seen of an item that waits so long is what can be seen of
+//! one that waits for ten years.
+
+use std::time::Duration;
+use wq_ratelimit::{
+    Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimiter, RateLimitingQueue,
+    TokenBucket,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+const TEN_YEARS: Duration = Duration::from_hours(24 * 365 * 10);
+
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    attempts: u32,
+    queued: usize,
+    delayed: usize,
+    backs_off: usize,
+    is_parked: bool,
+}
+
+/// An item asks for this wait at the end of its first attempt; then an event brings it back, and it fails as it says.
+fn story(
+    limiter: impl RateLimiter<u8> + Send,
+    policy: DuringBackoff,
+    first: Outcome,
+    then: Outcome,
+) -> Vec<Seen> {
+    let queue = RateLimitingQueue::builder()
+        .limiter(limiter)
+        .retry_limit(2)
+        .during_backoff(policy)
+        .timer(ManualTimer::new())
+        .build()
+        .unwrap();
+    let see = || Seen {
+        attempts: queue.num_requeues(&1),
+        queued: queue.len(),
+        delayed: queue.delayed_len(),
+        backs_off: queue.remembered_backoffs().items,
+        is_parked: queue.is_parked(&1),
+    };
+    queue.add(1);
+    queue.try_get().unwrap().finish(first);
+    let mut seen = vec![see()];
+    for _ in 0..5 {
+        queue.add(1);
+        seen.push(see());
+        if let Ok(guard) = queue.try_get() {
+            guard.finish(then);
+        }
+        seen.push(see());
+    }
+    seen
+}
+
+#[test]
+fn a_wait_without_an_end_is_a_back_off_as_any_other() {
+    use Combine::{Max, Min, Override, Sum};
+    for policy in [DuringBackoff::Keep, DuringBackoff::Clear, DuringBackoff::Defer] {
+        for combine in [Override, Max, Sum] {
+            for later in [None, Some(Override), Some(Max), Some(Sum), Some(Min)] {
+                let told = |delay| {
+                    let first = Outcome::RetryWith { delay, combine };
+                    let then = later.map_or(Outcome::Retry, |combine| Outcome::RetryWith { delay, combine });
+                    let backoff = ExponentialBackoff::new(SECOND, SECOND * 60).unwrap();
+                    let bucket = TokenBucket::per_second(1, 1).unwrap();
+                    [story(backoff, policy, first, then), story(bucket, policy, first, then)]
+                };
+                assert_eq!(told(Duration::MAX), told(TEN_YEARS), "{policy:?}, {combine:?}, then {later:?}");
+            }
+        }
+    }
+}
