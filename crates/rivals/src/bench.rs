@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use clap::Parser;
 
-use crate::{Compared, Peer, Pinned, Quiet, interleaved, measured};
+use crate::{Compared, Peer, Pinned, Quiet, heap, interleaved, measured};
 
 /// How a program measures.
 #[derive(Debug, Parser)]
@@ -36,9 +36,10 @@ impl Bench {
     ///
     /// # Errors
     ///
-    /// If the peer does not start.
+    /// If the peer does not start, or the program not anew with a heap that keeps its memory.
     pub fn start() -> Result<Self> {
         let cli = Cli::parse();
+        heap::keep()?;
         let peer = Peer::start()?;
         let quiet = Quiet::new(Some(peer.id()), Duration::from_secs(cli.patience));
         Ok(Self { cli, peer, quiet })

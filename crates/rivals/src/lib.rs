@@ -5,6 +5,7 @@
 //! happened on the same machine in the same minute.
 
 mod bench;
+mod heap;
 mod machine;
 mod peer;
 mod pinned;

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -26,9 +27,16 @@ fn main() -> Result<()> {
     slowest(&bench, &keys, &delays)?;
     let other = "so long as wq-delay,";
     let ours = |work: Work| ours(&keys, &delays, work);
-    let theirs = |work: Work| theirs(&keys, &delays, work);
+    let theirs = |work: Work, locked| theirs(&keys, &delays, work, locked);
     for (gate, work) in [("insert", Work::Insert), ("earlier", Work::Earlier), ("drain", Work::Drain)] {
-        bench.beside_itself(gate, other, || theirs(work), || ours(work))?;
+        bench.beside_itself(gate, other, || theirs(work, Locked::Once), || ours(work))?;
+        // No gate: what threads that share the peer would pay for a lock of their own around it, as ours has one within.
+        bench.beside_itself(
+            &format!("{gate}_shared"),
+            other,
+            || theirs(work, Locked::Each),
+            || ours(work),
+        )?;
     }
     bench.end();
     Ok(())
@@ -122,46 +130,83 @@ fn ours(keys: &[u64], delays: &[Duration], work: Work) -> Result<f64> {
 }
 
 /// The same of tokio-util's, with a map that tells where an item is. A drain takes them out of the map too.
-fn theirs(keys: &[u64], delays: &[Duration], work: Work) -> Result<f64> {
+fn theirs(keys: &[u64], delays: &[Duration], work: Work, locked: Locked) -> Result<f64> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?;
     // A task is told to pause now and then otherwise, and a drain would end early.
     runtime.block_on(tokio::task::unconstrained(async {
-        let mut queue = DelayQueue::new();
-        let mut places: HashMap<u64, Key, wq_core::DefaultHasher> = HashMap::default();
-        let mut add = |queue: &mut DelayQueue<u64>, by| {
-            for (key, delay) in keys.iter().zip(delays) {
-                let delay = *delay / by;
-                match places.get(key) {
-                    Some(place) => queue.reset(place, delay),
-                    None => {
-                        places.insert(*key, queue.insert(*key, delay));
-                    }
-                }
-            }
+        let peer = Mutex::new(MappedDelays::default());
+        let add = |by| {
+            let items = keys.iter().zip(delays);
+            locked.visit(&peer, items, |peer, (key, delay)| peer.add(*key, *delay / by));
+            Ok(())
         };
         if let Work::Insert = work {
-            return alone(keys.len(), || {
-                add(&mut queue, 1);
-                Ok(())
-            });
+            return alone(keys.len(), || add(1));
         }
-        add(&mut queue, 1);
+        add(1)?;
         if let Work::Earlier = work {
-            return alone(keys.len(), || {
-                add(&mut queue, 2);
-                Ok(())
-            });
+            return alone(keys.len(), || add(2));
         }
         tokio::time::advance(MINUTE + Duration::from_millis(2)).await;
         alone(keys.len(), || {
-            let mut context = Context::from_waker(Waker::noop());
             let mut taken = 0;
-            while let Poll::Ready(Some(expired)) = Pin::new(&mut queue).poll_expired(&mut context) {
-                places.remove(expired.get_ref());
-                taken += 1;
-            }
+            locked.visit(&peer, keys, |peer, _| taken += usize::from(peer.take()));
             ensure!(taken == keys.len(), "{taken} were due");
             Ok(())
         })
     }))
+}
+
+/// How long the peer is locked for.
+#[derive(Debug, Clone, Copy)]
+enum Locked {
+    /// For all items at once: it is used by one thread.
+    Once,
+    /// For each anew, as by threads that share it.
+    Each,
+}
+
+impl Locked {
+    fn visit<I>(
+        self,
+        peer: &Mutex<MappedDelays>,
+        items: impl IntoIterator<Item = I>,
+        mut visit: impl FnMut(&mut MappedDelays, I),
+    ) {
+        let lock = || peer.lock().unwrap_or_else(PoisonError::into_inner);
+        match self {
+            Self::Once => {
+                let mut peer = lock();
+                items.into_iter().for_each(|item| visit(&mut peer, item));
+            }
+            Self::Each => items.into_iter().for_each(|item| visit(&mut lock(), item)),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct MappedDelays {
+    queue: DelayQueue<u64>,
+    places: HashMap<u64, Key, wq_core::DefaultHasher>,
+}
+
+impl MappedDelays {
+    fn add(&mut self, key: u64, delay: Duration) {
+        match self.places.get(&key) {
+            Some(place) => self.queue.reset(place, delay),
+            None => {
+                self.places.insert(key, self.queue.insert(key, delay));
+            }
+        }
+    }
+
+    /// Takes out one that is due; false: none is.
+    fn take(&mut self) -> bool {
+        let mut context = Context::from_waker(Waker::noop());
+        let Poll::Ready(Some(expired)) = Pin::new(&mut self.queue).poll_expired(&mut context) else {
+            return false;
+        };
+        self.places.remove(expired.get_ref());
+        true
+    }
 }
