@@ -14,6 +14,7 @@ use crate::config::{Config, random};
 use crate::driver;
 use crate::evidence::HolderEvidence;
 use crate::leadership::Leadership;
+use crate::lent::Home;
 use crate::liveness::{Liveness, WorkLease};
 use crate::maintenance::Maintenance;
 use crate::pause::Pauses;
@@ -204,20 +205,20 @@ impl LeaderElector {
     /// was lost within a renew interval (something empties the Lease, or deletes it, again and again), and twice as long each time in a row, up to a
     /// whole lease. After any other loss it campaigns again at once.
     ///
-    /// Poll it: a task that holds this future and does not poll it renews a term that it leads, and does no work.
+    /// What `work` does before it returns its future is part of the work: it runs in the same task, is joined, and a [`Watchdog`] sees it.
     ///
     /// # Panics
     /// If the work panics, the lease is given back and the panic goes on here.
     ///
     /// # Cancel safety
     /// As [`run`](Self::run).
-    pub async fn run_forever<F, Fut>(&self, mut work: F)
+    pub async fn run_forever<F, Fut>(&self, work: F)
     where
-        F: FnMut(Leadership) -> Fut,
+        F: FnMut(Leadership) -> Fut + Send + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
         let stood = self.stand();
-        self.run_terms(&mut work).await;
+        self.run_terms(&Home::of(work)).await;
         if let Some(stood) = stood {
             stood.end().await;
         }
@@ -228,31 +229,20 @@ impl LeaderElector {
         self.shared.standing.as_ref().map(Standing::begin)
     }
 
-    async fn run_terms<F, Fut>(&self, work: &mut F)
+    async fn run_terms<F, Fut>(&self, home: &Home<F>)
     where
-        F: FnMut(Leadership) -> Fut,
+        F: FnMut(Leadership) -> Fut + Send + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
         let mut pauses = Pauses::default();
-        loop {
-            // The closure stays here and need not be Send: the driver is sent the future it makes.
-            let (lead, led) = tokio::sync::oneshot::channel::<Leadership>();
-            let (give, given) = tokio::sync::oneshot::channel::<Fut>();
+        // It comes home from each term but the one in which it panics, and that panic goes on here.
+        while let Some(work) = home.lend() {
             let run = self.run(move |leadership| async move {
-                if lead.send(leadership).is_ok()
-                    && let Ok(future) = given.await
-                {
+                if let Some(future) = work.call(leadership) {
                     future.await;
                 }
             });
-            let make = async {
-                if let Ok(leadership) = led.await
-                    && leadership.is_valid()
-                {
-                    let _ = give.send(work(leadership));
-                }
-            };
-            let (outcome, ()) = futures::future::join(run, make).await;
+            let outcome = run.await;
             if self.is_stopped() {
                 return;
             }

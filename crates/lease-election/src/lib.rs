@@ -34,6 +34,7 @@ mod leadership;
 mod watchdog;
 mod pause;
 mod maintenance;
+mod lent;
 mod elector;
 mod liveness;
 mod latency;

@@ -4,6 +4,7 @@ mod altered;
 mod cluster;
 mod cold_start;
 mod evidence;
+mod forever;
 mod handover;
 #[cfg(feature = "prometheus")]
 mod metrics;

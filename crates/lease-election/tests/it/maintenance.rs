@@ -17,7 +17,7 @@ async fn a_leader_hands_over_in_order_and_leads_again_when_it_may() {
     let (tell, mut told) = log;
     let run = tokio::spawn(async move {
         running
-            .run_forever(|leadership| {
+            .run_forever(move |leadership| {
                 let tell = tell.clone();
                 async move {
                     tell.send((Instant::now(), leadership.clone())).unwrap();

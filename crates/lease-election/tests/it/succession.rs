@@ -116,7 +116,7 @@ async fn who_stepped_down_campaigns_again_and_leaves_the_lease_to_its_successor_
         let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
         let run = tokio::spawn(async move {
             running
-                .run_forever(|leadership| {
+                .run_forever(move |leadership| {
                     tell.send(leadership.clone()).unwrap();
                     async move { drop(leadership.ending().await) }
                 })

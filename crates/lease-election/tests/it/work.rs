@@ -446,7 +446,7 @@ async fn terms_that_are_taken_away_at_once_again_and_again_do_not_spin() {
     let (log, running) = (Arc::clone(&starts), elector.clone());
     let run = tokio::spawn(async move {
         running
-            .run_forever(|leadership| {
+            .run_forever(move |leadership| {
                 log.lock().unwrap().push(Instant::now());
                 async move { drop(leadership.ending().await) }
             })

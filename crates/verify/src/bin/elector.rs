@@ -74,7 +74,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let terms = AtomicU64::new(0);
     say("standing");
     elector
-        .run_forever(|leadership| {
+        .run_forever(move |leadership| {
             act(leadership, terms.fetch_add(1, Ordering::SeqCst), Arc::clone(&acts), orders.wind_up)
         })
         .await;

@@ -103,7 +103,7 @@ impl Contest {
         let (running, tell) = (elector.clone(), self.tell.clone());
         runtime.spawn(async move {
             running
-                .run_forever(|leadership| {
+                .run_forever(move |leadership| {
                     let _ = tell.send(Began { number, at: BootClock.now() });
                     async move {
                         let _ = leadership.ending().await;
