@@ -277,3 +277,6 @@ impl Drop for Stood {
         self.leave();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -257,6 +257,9 @@ async fn an_answer_that_is_no_object_says_nothing_of_the_lease() {
         assert!(matches!(store.create(&Record::default()).await, Err(StoreError::Unknown { .. })));
     }
     assert_eq!(answered(404, None, "gone").get().await, Ok(None));
+    // The answer's own code counts: what stands in between may pass on what somebody else has said.
+    let wrapped = answered(502, None, r#"{"kind":"Status","code":404,"reason":"NotFound"}"#);
+    assert!(matches!(wrapped.get().await, Err(StoreError::Unknown { .. })), "this is no absent Lease");
 }
 
 #[test]
