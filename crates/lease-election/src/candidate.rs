@@ -50,6 +50,8 @@ pub(crate) struct Candidate {
     unelected: bool,
     /// Until then the one whose lease the controller took away may act, as far as this candidate has seen.
     claim_not_before: Moment,
+    /// The time in the last grant, and when that was seen: what the server's clock said.
+    servers: Option<(Timestamp, Moment)>,
     /// When the Lease was seen to go.
     went: Moment,
     /// The first part of every write's id: no other elector has it.
@@ -104,6 +106,7 @@ impl Candidate {
             stands_from: ORIGIN,
             unelected: false,
             claim_not_before: ORIGIN,
+            servers: None,
             went: ORIGIN,
             writer: String::new(),
             serial: 0,
@@ -226,7 +229,7 @@ impl Candidate {
     /// Prepares a write; from here on its fate is unknown.
     pub(crate) fn begin_write(&mut self, now: Moment, wall: Timestamp, purpose: Purpose) -> Write {
         self.serial = self.serial.saturating_add(1);
-        let wall = self.next_time(wall);
+        let wall = self.next_time(now, wall);
         let held = match &self.observation {
             Observation::Present { lease, .. } => Some(lease),
             _ => None,
@@ -502,9 +505,15 @@ impl Candidate {
     }
 
     /// The time to write: the wall clock's, and at least a whole second later than in our last write. client-go sees a record change by its whole
-    /// seconds alone, so that a leader whose wall clock was set back, or that renews more often, would look dead to a Go candidate.
-    fn next_time(&mut self, wall: Timestamp) -> Timestamp {
-        let wall = to_micros(wall);
+    /// seconds alone, so that a leader whose wall clock was set back, or that renews more often, would look dead to a Go candidate. Under a grant also
+    /// no earlier than it is by the server's clock, or else the controller finds the lease run out.
+    fn next_time(&mut self, now: Moment, wall: Timestamp) -> Timestamp {
+        let own = to_micros(wall);
+        let farthest = own.checked_add(FARTHEST_AHEAD).unwrap_or(Timestamp::MAX);
+        let wall = match self.servers_time(now) {
+            Some(servers) if servers <= farthest => own.max(servers),
+            _ => own,
+        };
         let ahead = |last: Timestamp| wall < last.checked_sub(FARTHEST_AHEAD).unwrap_or(Timestamp::MIN);
         let time = match self.last_time {
             // A clock that was out by more than that for a moment is not followed for ever.

@@ -1,5 +1,7 @@
 //! What a candidate knows beside the Lease where the server's controller elects, or may: whether that is so, and what it asks for.
 
+use jiff::{SignedDuration, Timestamp};
+
 use super::{Candidate, Manner, Role};
 use crate::clock::Moment;
 use crate::decide::coordinated::{
@@ -7,7 +9,7 @@ use crate::decide::coordinated::{
 };
 use crate::decide::{Step, runs_out};
 use crate::observation::Observation;
-use crate::record::Marks;
+use crate::record::{Marks, Record, to_micros};
 
 impl Candidate {
     /// From now on the lease is got in this manner. Whether nobody is taken to elect.
@@ -79,6 +81,22 @@ impl Candidate {
                 decide_alone(&self.observation, &self.config, claim, now)
             }
         }
+    }
+
+    /// A grant to this elector tells what the server's clock says.
+    pub(super) fn note_servers_time(&mut self, now: Moment, grant: &Record) {
+        if self.manner != Manner::Free && grant.holder == self.config.identity() {
+            self.servers = grant.renew_time.map(|time| (time, now));
+        }
+    }
+
+    /// What the clock says by which the server's controller finds this elector's lease run out.
+    pub(super) fn servers_time(&self, now: Moment) -> Option<Timestamp> {
+        let (time, seen) = self.servers?;
+        let elapsed = SignedDuration::try_from(now.since(seen)).ok()?;
+        // Up, because it was later than that when it was seen.
+        let time = time.checked_add(elapsed).ok()?.checked_add(SignedDuration::from_secs(1)).ok()?;
+        Some(to_micros(time))
     }
 
     /// What the marks of its writes vouch for.

@@ -310,6 +310,7 @@ impl Candidate {
             self.claim_not_before = self.claim_not_before.max(until);
         }
         if is_grant(&lease.record) {
+            self.note_servers_time(now, &lease.record);
             self.somebody_elects(now);
         }
     }

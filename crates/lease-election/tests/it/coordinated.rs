@@ -1,5 +1,7 @@
 //! Coordinated election on an API server, with a controller of the test's own that does what kube-apiserver's does (1.36), a moment after each change.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
 use embedded_apiserver::EmbeddedApiServer;
@@ -10,8 +12,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, PostParams};
 use lease_election::{
-    Candidacy, Clock as _, Config, ConfigBuilder, Coordination, Ending, LeaderElector, Loss, Outcome,
-    TokioClock, WithoutApi,
+    Candidacy, Clock, Config, ConfigBuilder, Coordination, Ending, LeaderElector, Loss, Outcome, TokioClock,
+    WithoutApi,
 };
 use tokio::time::Instant;
 
@@ -27,7 +29,7 @@ pub(crate) fn candidates(server: &EmbeddedApiServer) -> Api<LeaseCandidate> {
     Api::namespaced(server.client(), "default")
 }
 
-fn leases(server: &EmbeddedApiServer) -> Api<Lease> {
+pub(crate) fn leases(server: &EmbeddedApiServer) -> Api<Lease> {
     Api::namespaced(server.client(), "default")
 }
 
@@ -62,18 +64,26 @@ fn elector_of(
     LeaderElector::coordinated_with_clock(client, config, &coordination, clock, seed).unwrap()
 }
 
-/// kube-apiserver's controller, less its informers: it looks again every 20 ms. `ahead`: how far its wall clock is ahead of the electors'.
-struct Controller {
+/// kube-apiserver's controller, less its informers: it looks again every 20 ms. `ahead`: by how many seconds its wall clock is ahead of the electors'.
+pub(crate) struct Controller {
     leases: Api<Lease>,
     candidates: Api<LeaseCandidate>,
-    clock: TokioClock,
-    ahead: SignedDuration,
+    clock: Arc<dyn Clock>,
+    ahead: Arc<AtomicI64>,
 }
 
 impl Controller {
-    fn start(server: &EmbeddedApiServer, clock: TokioClock, ahead: i64) -> tokio::task::JoinHandle<()> {
-        let controller =
-            Self { leases: leases(server), candidates: candidates(server), clock, ahead: seconds(ahead) };
+    pub(crate) fn new(server: &EmbeddedApiServer, clock: impl Clock, ahead: &Arc<AtomicI64>) -> Self {
+        let (clock, ahead) = (Arc::new(clock), Arc::clone(ahead));
+        Self { leases: leases(server), candidates: candidates(server), clock, ahead }
+    }
+
+    fn start(
+        server: &EmbeddedApiServer,
+        clock: TokioClock,
+        ahead: &Arc<AtomicI64>,
+    ) -> tokio::task::JoinHandle<()> {
+        let controller = Self::new(server, clock, ahead);
         tokio::spawn(async move {
             loop {
                 sleep_ms(20).await;
@@ -83,8 +93,8 @@ impl Controller {
         })
     }
 
-    async fn step(&self) -> Result<(), kube::Error> {
-        let now = self.clock.wall() + self.ahead;
+    pub(crate) async fn step(&self) -> Result<(), kube::Error> {
+        let now = self.clock.wall() + seconds(self.ahead.load(Ordering::SeqCst));
         let put = PostParams::default();
         let mut found: Vec<LeaseCandidate> = self.candidates.list(&ListParams::default()).await?.items;
         let spec = |candidate: &LeaseCandidate| candidate.spec.clone();
@@ -159,19 +169,26 @@ impl Controller {
 struct World {
     server: EmbeddedApiServer,
     clock: TokioClock,
+    /// By how many seconds the controller's wall clock is ahead.
+    ahead: Arc<AtomicI64>,
     _controller: Option<tokio::task::JoinHandle<()>>,
 }
 
 impl World {
     fn new(ahead: i64) -> Self {
         let mut world = Self::without_controller();
-        world._controller = Some(Controller::start(&world.server, world.clock, ahead));
+        world.ahead.store(ahead, Ordering::SeqCst);
+        world._controller = Some(world.controller());
         world
     }
 
     fn without_controller() -> Self {
         let server = EmbeddedApiServer::builder().seed(1).build();
-        Self { server, clock: TokioClock::new(), _controller: None }
+        Self { server, clock: TokioClock::new(), ahead: Arc::default(), _controller: None }
+    }
+
+    fn controller(&self) -> tokio::task::JoinHandle<()> {
+        Controller::start(&self.server, self.clock, &self.ahead)
     }
 
     fn elector(&self, identity: &str, emulation: &str) -> LeaderElector {
@@ -218,11 +235,11 @@ async fn the_older_emulation_version_leads_and_a_lesser_leader_makes_way_for_it_
 async fn who_runs_for_ever_stands_on_after_it_made_way_and_leads_again_when_the_better_one_goes() {
     let world = World::new(0);
     let newer = world.elector("newer", "1.5.0");
-    let (running, terms) = (newer.clone(), std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0)));
-    let counted = std::sync::Arc::clone(&terms);
+    let (running, terms) = (newer.clone(), Arc::new(AtomicU32::new(0)));
+    let counted = Arc::clone(&terms);
     let run = tokio::spawn(async move {
         let work = move |leadership: lease_election::Leadership| {
-            counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            counted.fetch_add(1, Ordering::SeqCst);
             async move {
                 leadership.ending().await;
             }
@@ -250,7 +267,7 @@ async fn who_runs_for_ever_stands_on_after_it_made_way_and_leads_again_when_the_
         sleep_ms(1).await;
     }
     assert!(stopped.elapsed() < Duration::from_millis(500), "{:?}", stopped.elapsed());
-    assert_eq!(terms.load(std::sync::atomic::Ordering::SeqCst), 2);
+    assert_eq!(terms.load(Ordering::SeqCst), 2);
     newer.stop_handle().stop();
     run.await.unwrap();
     assert!(!world.stands("newer").await);
@@ -284,11 +301,11 @@ async fn a_leader_that_crashed_is_replaced_and_a_candidate_that_is_deleted_stand
     assert!(is_valid(&other) || other.run.is_finished());
 }
 
-/// The controller finds leases of 15 s expired by its own wall clock, here 3 s after their last renewal.
+/// The controller's wall clock jumps ahead, and it finds leases of 15 s expired 3 s after their last renewal.
 #[tokio::test(start_paused = true)]
 async fn a_controller_whose_wall_clock_is_ahead_makes_no_two_leaders() {
     for moment in [300, 1000, 1700] {
-        let world = World::new(12);
+        let world = World::new(0);
         let replica = |identity, emulation| {
             let config = Config::builder("default", "lease");
             let elector =
@@ -301,6 +318,7 @@ async fn a_controller_whose_wall_clock_is_ahead_makes_no_two_leaders() {
         sleep_ms(10_000 + moment).await;
         assert!(is_valid(&best), "a healthy leader is not robbed");
         world.server.faults().partition("best");
+        world.ahead.store(12, Ordering::SeqCst);
         let cut = Instant::now();
         let granted = loop {
             sleep_ms(10).await;
@@ -314,6 +332,21 @@ async fn a_controller_whose_wall_clock_is_ahead_makes_no_two_leaders() {
         assert_eq!(ending, Ending::Lost(Loss::Expired));
         assert!(told + Duration::from_millis(1900) <= next, "the stop margin is kept: {told:?} {next:?}");
     }
+}
+
+/// By the server's wall clock what the leader says of itself is long past: it is asked to make way all the same, and not robbed.
+#[tokio::test(start_paused = true)]
+async fn a_leader_whose_wall_clock_is_behind_keeps_its_term_until_it_has_made_way() {
+    let world = World::new(60);
+    let newer = world.replica("newer", "1.5.0");
+    newer.leads().await;
+    // A grant is for 5 s, a lease too, and the clocks differ by more in every renewal.
+    sleep_ms(70_000).await;
+    assert_eq!(newer.terms.lock().unwrap().len(), 1);
+    let older = world.replica("older", "1.4.0");
+    older.leads().await;
+    assert_eq!(newer.last().told.map(|(_, ending)| ending), Some(Ending::StopRequested));
+    assert_eq!(newer.run.await.unwrap(), Outcome::Finished(Ending::StopRequested));
 }
 
 #[tokio::test(start_paused = true)]
@@ -332,7 +365,7 @@ async fn where_nobody_elects_a_candidate_elects_alone_after_half_a_minute_or_wai
     assert_eq!(waits.elector.status().candidacy, Some(Candidacy::Standing));
 
     // A controller appears, and finds another better.
-    let _controller = Controller::start(&world.server, world.clock, 0);
+    let _controller = world.controller();
     let older = world.replica("older", "1.3.0");
     older.leads().await;
     assert!(!is_valid(&one));
@@ -358,18 +391,18 @@ async fn who_abandons_a_run_and_begins_another_stands_and_leads_again() {
     for wind_up in [0, 2000] {
         let world = World::new(0);
         let elector = world.elector("one", "1.4.0");
-        let begun = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
+        let begun = Arc::new(AtomicU32::new(0));
         for run in 1..4 {
-            let begins = std::sync::Arc::clone(&begun);
+            let begins = Arc::clone(&begun);
             let work = move |leadership: lease_election::Leadership| {
-                begins.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                begins.fetch_add(1, Ordering::SeqCst);
                 async move {
                     leadership.ending().await;
                     sleep_ms(wind_up).await;
                 }
             };
             let leads = async {
-                while begun.load(std::sync::atomic::Ordering::SeqCst) < run {
+                while begun.load(Ordering::SeqCst) < run {
                     sleep_ms(5).await;
                 }
             };

@@ -33,3 +33,5 @@ mod kube_store;
 mod stale;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod upstream_candidates;
+#[cfg(all(feature = "kube", not(wq_plant)))]
+mod wedged;

@@ -46,6 +46,18 @@ impl Bench {
     }
 }
 
+/// A Lease of so many seconds that its holder has just renewed, as the candidate hears.
+fn led_by(bench: &mut Bench, heard: Moment, holder: &str, seconds: i32) -> StoredLease {
+    let led = bench.put(Record {
+        holder: holder.into(),
+        lease_duration_seconds: seconds,
+        acquire_time: Some(WALL),
+        ..Record::default()
+    });
+    let _ = bench.hear(heard, led.clone());
+    led
+}
+
 #[test]
 fn a_grant_is_claimed_by_a_write_of_our_own_which_keeps_what_the_controller_wrote() {
     let mut bench = Bench::coordinated("baz");
@@ -74,6 +86,37 @@ fn a_grant_is_claimed_by_a_write_of_our_own_which_keeps_what_the_controller_wrot
     assert_eq!(bench.calls, ["get", "update", "update"]);
 }
 
+/// The controller goes by its own clock: a leader that names times long past looks dead to it, and is no longer asked to make way but robbed.
+#[test]
+fn a_leader_whose_wall_clock_is_behind_renews_in_the_time_of_the_server() {
+    let ahead = |seconds: i64| WALL.checked_add(SignedDuration::from_secs(seconds)).unwrap();
+    let granted = |bench: &mut Bench, seconds| {
+        let grant = bench.grant("baz").record;
+        let grant = bench.put(Record { renew_time: Some(ahead(seconds)), ..grant });
+        let _ = bench.hear(at_ms(0), grant);
+    };
+    let mut bench = Bench::coordinated("baz");
+    granted(&mut bench, 60);
+    let mut before = ahead(60);
+    // Every third second: what is written follows the clock, and not the renewals.
+    for second in (0..100).step_by(3) {
+        bench.settle(at_ms(second * 1000), None);
+        let record = bench.lease.clone().unwrap().record;
+        let renewed = record.renew_time.unwrap();
+        let elapsed = i64::try_from(second).unwrap();
+        assert!(ahead(60 + elapsed) <= renewed && renewed <= ahead(62 + elapsed), "{second} s: {renewed}");
+        assert!(renewed.as_second() > before.as_second(), "each in another second");
+        before = renewed;
+    }
+    // Nor is a server followed that is out by days, or one that is behind.
+    for out in [2 * 86_400, -60] {
+        let mut bench = Bench::coordinated("baz");
+        granted(&mut bench, out);
+        bench.settle(at_ms(0), None);
+        assert_eq!(bench.lease.unwrap().record.renew_time, Some(WALL), "{out} s");
+    }
+}
+
 #[test]
 fn of_two_with_one_identity_one_gets_the_grant() {
     let (mut one, mut other) = (Bench::coordinated("baz"), Bench::new("baz"));
@@ -94,29 +137,12 @@ fn of_two_with_one_identity_one_gets_the_grant() {
 fn a_grant_over_the_head_of_one_who_may_still_act_is_claimed_when_that_lease_has_run_out_by_our_own_clock() {
     let mut bench = Bench::coordinated("baz");
     // bing renews at 2 s; the server's wall clock is 3 s ahead of bing's, and so finds the lease expired at 4 s.
-    let led = bench.put(Record {
-        holder: "bing".into(),
-        lease_duration_seconds: 5,
-        acquire_time: Some(WALL),
-        ..Record::default()
-    });
-    let _ = bench.hear(at_ms(2000), led);
+    led_by(&mut bench, at_ms(2000), "bing", 5);
     let grant = bench.grant("baz");
     let _ = bench.hear(at_ms(4000), grant);
     assert!(bench.settle(at_ms(6999), None).is_empty());
     assert_eq!(bench.calls, ["get"]);
     assert!(matches!(&bench.settle(at_ms(7000), None)[..], [News::Acquired(_)]));
-}
-
-/// One of 15 s that its holder has just renewed, as all of its candidates saw at 0.
-fn led_by(bench: &mut Bench, holder: &str) {
-    let led = bench.put(Record {
-        holder: holder.into(),
-        lease_duration_seconds: 15,
-        acquire_time: Some(WALL),
-        ..Record::default()
-    });
-    let _ = bench.hear(at_ms(0), led);
 }
 
 /// Its own grant is for 5 s; the one who led before it may lead for 15.
@@ -126,7 +152,7 @@ fn anothers_grant_that_nobody_claims_is_not_taken_over_the_head_of_one_who_may_s
         let mut bench = Bench::new("baz");
         bench.candidate.arrange(at_ms(0), manner);
         bench.settle(at_ms(0), None);
-        led_by(&mut bench, "bing");
+        led_by(&mut bench, at_ms(0), "bing", 15);
         let grant = bench.grant("other");
         let _ = bench.hear(at_ms(6000), grant);
         assert!(bench.settle(at_ms(14_999), None).is_empty(), "{manner:?}");
@@ -138,7 +164,7 @@ fn anothers_grant_that_nobody_claims_is_not_taken_over_the_head_of_one_who_may_s
 #[test]
 fn a_grant_is_not_given_back_over_the_head_of_one_who_may_still_act_either() {
     let mut bench = Bench::coordinated("baz");
-    led_by(&mut bench, "bing");
+    led_by(&mut bench, at_ms(0), "bing", 15);
     let grant = bench.grant("baz");
     let _ = bench.hear(at_ms(6000), grant);
     let preferred = bench.prefer("other");
@@ -155,7 +181,7 @@ fn a_grant_is_not_given_back_over_the_head_of_one_who_may_still_act_either() {
 #[test]
 fn a_grant_to_our_name_over_the_head_of_another_of_that_name_waits_for_its_lease() {
     let mut bench = Bench::coordinated("web-0");
-    led_by(&mut bench, "web-0");
+    led_by(&mut bench, at_ms(0), "web-0", 15);
     let grant = bench.grant("web-0");
     let _ = bench.hear(at_ms(6000), grant);
     assert!(bench.settle(at_ms(14_999), None).is_empty());
@@ -165,13 +191,7 @@ fn a_grant_to_our_name_over_the_head_of_another_of_that_name_waits_for_its_lease
 #[test]
 fn a_grant_on_a_lease_made_again_waits_for_the_one_whose_lease_was_deleted() {
     let mut bench = Bench::coordinated("baz");
-    let led = bench.put(Record {
-        holder: "bing".into(),
-        lease_duration_seconds: 5,
-        acquire_time: Some(WALL),
-        ..Record::default()
-    });
-    let _ = bench.hear(at_ms(0), led.clone());
+    let led = led_by(&mut bench, at_ms(0), "bing", 5);
     let _ = bench.candidate.heard(at_ms(1000), LeaseEvent::Deleted(Some(led)));
     bench.lease = None;
     let grant = bench.grant("baz");
@@ -183,13 +203,7 @@ fn a_grant_on_a_lease_made_again_waits_for_the_one_whose_lease_was_deleted() {
 #[test]
 fn a_grant_after_a_release_is_claimed_at_once() {
     let mut bench = Bench::coordinated("baz");
-    let led = bench.put(Record {
-        holder: "bing".into(),
-        lease_duration_seconds: 5,
-        acquire_time: Some(WALL),
-        ..Record::default()
-    });
-    let _ = bench.hear(at_ms(0), led);
+    led_by(&mut bench, at_ms(0), "bing", 5);
     let free = bench.put(Record { lease_duration_seconds: 1, ..Record::default() });
     let _ = bench.hear(at_ms(100), free);
     let grant = bench.grant("baz");

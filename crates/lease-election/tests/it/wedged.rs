@@ -1,0 +1,109 @@
+//! A coordinated leader whose work blocks its thread and does not end, on a clock that the test moves.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+
+use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Rule};
+use jiff::{SignedDuration, Timestamp};
+use lease_election::{Clock, Config, Coordination, LeaderElector, Moment, Outcome, Sleep};
+use tokio::sync::watch;
+
+use crate::cluster::LEASE;
+use crate::coordinated::{Controller, candidates, leases};
+
+/// Stands still until it is moved.
+#[derive(Clone, Debug)]
+struct ManualClock(Arc<watch::Sender<Moment>>);
+
+impl ManualClock {
+    fn new() -> Self {
+        Self(Arc::new(watch::Sender::new(Moment::from_origin(LEASE))))
+    }
+
+    fn advance(&self, by: std::time::Duration) {
+        self.0.send_modify(|now| *now = now.after(by));
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Moment {
+        *self.0.borrow()
+    }
+    fn wall(&self) -> Timestamp {
+        let since = SignedDuration::try_from(self.now().since_origin()).unwrap();
+        Timestamp::from_second(1_767_225_600).unwrap() + since
+    }
+    fn sleep_until(&self, deadline: Moment) -> Sleep {
+        let mut time = self.0.subscribe();
+        Box::pin(async move {
+            let _ = time.wait_for(|now| *now >= deadline).await;
+        })
+    }
+}
+
+/// Until then others run; nothing here waits for a time to pass.
+async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    for _ in 0..50_000 {
+        if is_so().await {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
+    panic!("never: {what}");
+}
+
+/// The controller would elect it again and again, and nobody else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_leader_whose_work_does_not_end_does_not_stand_until_it_has() {
+    let server = EmbeddedApiServer::builder().seed(1).build();
+    let clock = ManualClock::new();
+    let controller = Controller::new(&server, clock.clone(), &Arc::default());
+    let config = Config::builder("default", "lease").fast().identity("one");
+    let elector = LeaderElector::coordinated_with_clock(
+        server.client_as("one"),
+        config,
+        &Coordination::new("1.0.0"),
+        clock.clone(),
+        1,
+    )
+    .unwrap();
+    let (unblock, blocked) = mpsc::channel::<()>();
+    let running = elector.clone();
+    let run = tokio::spawn(async move {
+        running
+            .run(move |_| async move {
+                // What else is this thread's to run goes to another.
+                let _ = tokio::task::block_in_place(|| blocked.recv());
+                std::future::pending::<()>().await;
+            })
+            .await
+    });
+    let stands = async || candidates(&server).get_opt("one").await.unwrap().is_some();
+    until("it stands", stands).await;
+    controller.step().await.unwrap();
+    until("it leads", async || elector.is_leader()).await;
+
+    // Cut off from its Lease, and not from its LeaseCandidate.
+    let writes = Match::any().user("one").resource("leases").writes();
+    server.faults().set_plan(FaultPlan::none().rule(Rule::new(writes, Fault::Forbidden)));
+    clock.advance(LEASE);
+    until("its candidate is taken back", async || !stands().await).await;
+    assert!(!elector.is_leader() && !run.is_finished(), "its work blocks");
+    assert_eq!(
+        leases(&server).get("lease").await.unwrap().spec.unwrap().holder_identity.as_deref(),
+        Some("one")
+    );
+
+    server.faults().clear();
+    clock.advance(LEASE);
+    unblock.send(()).unwrap();
+    assert_eq!(run.await.unwrap(), Outcome::Aborted);
+    assert!(!stands().await);
+    // And stands again in the next run.
+    let again = elector.clone();
+    let run =
+        tokio::spawn(async move { again.run(|leadership| async move { leadership.ending().await }).await });
+    until("it stands again", stands).await;
+    elector.stop_handle().stop();
+    run.await.unwrap();
+}
