@@ -42,7 +42,7 @@ pub struct Watchdog {
 
 enum Act {
     Abort,
-    Call(Box<dyn Fn(&Overdue) + Send>),
+    Call(Arc<dyn Fn(&Overdue) + Send + Sync>),
 }
 
 impl Watchdog {
@@ -53,16 +53,21 @@ impl Watchdog {
         Self { act: Act::Abort, grace: None }
     }
 
-    /// Calls this on the watchdog's thread, once for each term that is overdue. It may block; nothing else of the elector waits for it.
+    /// Calls this, once for each term that is overdue, on a thread that is started for the call. It may block: nothing of the elector waits for it, the watchdog
+    /// watches on, and calls again beside it if a later term is overdue too. (Where the system gives no thread it is called on the watchdog's own, which
+    /// watches nothing until it returns.)
     ///
     /// If it panics the process is aborted: it was to stop the work, and nobody else will. It should not hold the
     /// [`LeaderElector`](crate::LeaderElector), which would then never be dropped; a [`StopHandle`](crate::StopHandle) is fine.
     #[must_use]
-    pub fn call(act: impl Fn(&Overdue) + Send + 'static) -> Self {
-        Self { act: Act::Call(Box::new(act)), grace: None }
+    pub fn call(act: impl Fn(&Overdue) + Send + Sync + 'static) -> Self {
+        Self { act: Act::Call(Arc::new(act)), grace: None }
     }
 
     /// For how long after its term the work may still be there. At most the stop margin; the default is half of it.
+    ///
+    /// The watchdog then acts before the lease ends by any other's clock, because a hold and a stop margin do
+    /// ([`hold`](Config::hold)): `hold + grace <= hold + stop_margin <= lease_duration * (1 - rho) / (1 + rho)`. What is left of the margin is for the process to end in.
     ///
     /// With zero the watchdog acts at the end of the hold itself: also on work that is told that the term is over and winds up within the stop margin, as it should.
     #[must_use]
@@ -118,10 +123,11 @@ impl std::error::Error for WatchdogError {
 }
 
 /// Work that is still there after its term, as a [`Watchdog`] saw it.
+#[derive(Clone)]
 pub struct Overdue {
     namespace: Arc<str>,
     name: Arc<str>,
-    fence: FenceToken,
+    fence: Arc<FenceToken>,
     late: Duration,
     shared: Arc<Shared>,
 }
@@ -205,14 +211,16 @@ impl Shared {
         due
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    /// Returns what `change` does, so that it is dropped without the lock.
+    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
         let mut state = self.state();
         let before = state.wake();
-        change(&mut state);
+        let changed = change(&mut state);
         let wake = state.wake();
         if wake != before {
             self.timer.set(wake);
         }
+        changed
     }
 }
 
@@ -271,14 +279,22 @@ fn watch(shared: &Arc<Shared>, act: &Act, namespace: &Arc<str>, name: &Arc<str>)
                 let overdue = Overdue { namespace, name, fence, late, shared: Arc::clone(shared) };
                 match act {
                     Act::Abort => last_words::abort(&overdue),
-                    Act::Call(call) => {
-                        if catch_unwind(AssertUnwindSafe(|| call(&overdue))).is_err() {
-                            last_words::abort(&overdue);
+                    Act::Call(act) => {
+                        let (called, late) = (Arc::clone(act), overdue.clone());
+                        let thread = std::thread::Builder::new().name("lease-overdue".to_owned());
+                        if thread.spawn(move || call(&*called, &late)).is_err() {
+                            call(&**act, &overdue);
                         }
                     }
                 }
             }
         }
+    }
+}
+
+fn call(act: &(dyn Fn(&Overdue) + Send + Sync), overdue: &Overdue) {
+    if catch_unwind(AssertUnwindSafe(|| act(overdue))).is_err() {
+        last_words::abort(overdue);
     }
 }
 
@@ -295,7 +311,8 @@ impl TermWatch {
         until: Moment,
     ) -> Self {
         let term = Self(watch.map(|watch| (Arc::clone(watch), Arc::clone(clock))));
-        term.change(until, |state, deadline| state.begin(fence.clone(), deadline));
+        let fence = Arc::new(fence.clone());
+        term.change(until, |state, deadline| state.begin(fence, deadline));
         term
     }
 
@@ -317,10 +334,10 @@ impl TermWatch {
         Working(watch)
     }
 
-    fn change(&self, until: Moment, change: impl FnOnce(&mut State, Moment)) {
+    fn change<T>(&self, until: Moment, change: impl FnOnce(&mut State, Moment) -> T) {
         if let Some((watch, clock)) = &self.0 {
             let deadline = clock.boot_moment(until).after(watch.grace);
-            watch.shared.change(|state| change(state, deadline));
+            drop(watch.shared.change(|state| change(state, deadline)));
         }
     }
 }

@@ -24,6 +24,14 @@ pub enum ConfigWarning {
         /// By how much the written time is ahead after an hour as a leader. (After a day ahead it begins again at the clock's time.)
         ahead_after_an_hour: Duration,
     },
+    /// The stop margin is shorter than what a busy machine may take to run a thread: to drop work at its next await, or a watchdog's to end the
+    /// process, which waits half of the margin before it does.
+    ThinMargin {
+        /// The stop margin.
+        stop_margin: Duration,
+        /// What is left of it, and so of the lease, after a watchdog has waited its default grace.
+        left: Duration,
+    },
 }
 
 impl fmt::Display for ConfigWarning {
@@ -38,11 +46,18 @@ impl fmt::Display for ConfigWarning {
                 "renew_interval {renew_interval:?} is below 1s, and each renewal names another second: after an hour as a leader renewTime is \
                  {ahead_after_an_hour:?} ahead of the clock, for whoever judges a leader by it"
             ),
+            Self::ThinMargin { stop_margin, left } => write!(
+                f,
+                "stop_margin {stop_margin:?} is below {THIN:?}: a watchdog has {left:?} left to end the process before the lease ends, and a busy machine \
+                 may take longer to run a thread"
+            ),
         }
     }
 }
 
 const SECOND: Duration = Duration::from_secs(1);
+/// Some turns of a scheduler on a machine with more threads than processors.
+const THIN: Duration = Duration::from_millis(100);
 
 pub(super) fn of(config: &Config) -> Vec<ConfigWarning> {
     let mut warnings = Vec::new();
@@ -57,6 +72,10 @@ pub(super) fn of(config: &Config) -> Vec<ConfigWarning> {
         let written = SECOND.saturating_mul(u32::try_from(renewals).unwrap_or(u32::MAX));
         let ahead_after_an_hour = written.saturating_sub(hour);
         warnings.push(ConfigWarning::RenewTimeRunsAhead { renew_interval, ahead_after_an_hour });
+    }
+    let stop_margin = config.stop_margin();
+    if stop_margin < THIN {
+        warnings.push(ConfigWarning::ThinMargin { stop_margin, left: stop_margin - stop_margin / 2 });
     }
     warnings
 }
@@ -79,6 +98,17 @@ mod tests {
         let (renew_interval, ahead_after_an_hour) = (Duration::from_millis(500), Duration::from_secs(3600));
         assert_eq!(warnings, [ConfigWarning::RenewTimeRunsAhead { renew_interval, ahead_after_an_hour }]);
         assert!(warnings[0].to_string().contains("500ms") && warnings[0].to_string().contains("3600s"));
+    }
+
+    #[test]
+    fn a_thin_stop_margin_is_warned_of_with_what_is_left_to_a_watchdog() {
+        let margin =
+            |millis| Config::builder("ns", "lease").fast().stop_margin(Duration::from_millis(millis));
+        assert_eq!(margin(100).build().unwrap().warnings(), []);
+        let warnings = margin(99).build().unwrap().warnings();
+        let (stop_margin, left) = (Duration::from_millis(99), Duration::from_micros(49_500));
+        assert_eq!(warnings, [ConfigWarning::ThinMargin { stop_margin, left }]);
+        assert!(warnings[0].to_string().contains("99ms") && warnings[0].to_string().contains("49.5ms"));
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! What a watchdog watches: one term, until when its work may go on, and whether it does. Plain data in, plain data out: no clock, no thread.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::Moment;
 use crate::version::FenceToken;
 
 /// The term that is watched.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Watched {
-    fence: FenceToken,
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct Watched {
+    /// Shared, because what stands here is handed out under a lock: whoever holds up the allocator would hold up an abort.
+    fence: Arc<FenceToken>,
     /// From then on the work must have ended.
     deadline: Moment,
     is_working: bool,
@@ -21,7 +23,7 @@ pub(crate) enum Due {
     /// Wait for this moment, or for news if there is none.
     Wait(Option<Moment>),
     /// The work of this term is late by so much.
-    Fire { fence: FenceToken, late: Duration },
+    Fire { fence: Arc<FenceToken>, late: Duration },
     /// Nobody is left to watch.
     End,
 }
@@ -33,9 +35,9 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// A term begins; its work has not.
-    pub(crate) fn begin(&mut self, fence: FenceToken, deadline: Moment) {
-        self.watched = Some(Watched { fence, deadline, is_working: false, has_fired: false });
+    /// A term begins; its work has not. Returns what was watched before, to be dropped without a lock.
+    pub(super) fn begin(&mut self, fence: Arc<FenceToken>, deadline: Moment) -> Option<Watched> {
+        self.watched.replace(Watched { fence, deadline, is_working: false, has_fired: false })
     }
 
     /// The term was renewed. Never shortens it, and comes too late once the watchdog has acted.
@@ -58,14 +60,14 @@ impl State {
         }
     }
 
-    /// The work of the term has ended, and with it all there was to watch.
-    pub(crate) fn work_ended(&mut self) {
-        self.watched = None;
+    /// The work of the term has ended, and with it all there was to watch, which is returned.
+    pub(super) fn work_ended(&mut self) -> Option<Watched> {
+        self.watched.take()
     }
 
     /// Whether the work of this term goes on.
     pub(crate) fn is_working(&self, fence: &FenceToken) -> bool {
-        self.watched.as_ref().is_some_and(|watched| watched.is_working && watched.fence == *fence)
+        self.watched.as_ref().is_some_and(|watched| watched.is_working && *watched.fence == *fence)
     }
 
     pub(crate) fn end(&mut self) {
@@ -91,7 +93,7 @@ impl State {
         match &mut self.watched {
             Some(watched) if watched.is_working && !watched.has_fired && now >= watched.deadline => {
                 watched.has_fired = true;
-                Due::Fire { fence: watched.fence.clone(), late: now.since(watched.deadline) }
+                Due::Fire { fence: Arc::clone(&watched.fence), late: now.since(watched.deadline) }
             }
             _ => Due::Wait(self.wake()),
         }
@@ -106,8 +108,8 @@ mod tests {
         Moment::from_origin(Duration::from_secs(seconds))
     }
 
-    fn fence(revision: &str) -> FenceToken {
-        FenceToken { uid: "u".into(), resource_version: revision.into(), transitions: 0 }
+    fn fence(revision: &str) -> Arc<FenceToken> {
+        Arc::new(FenceToken { uid: "u".into(), resource_version: revision.into(), transitions: 0 })
     }
 
     fn working_until(seconds: u64) -> State {
@@ -124,6 +126,16 @@ mod tests {
         assert_eq!(state.due(at(10)), Due::Fire { fence: fence("1"), late: Duration::ZERO });
         assert_eq!(state.due(at(11)), Due::Wait(None));
         assert!(state.is_working(&fence("1")));
+    }
+
+    #[test]
+    fn it_allocates_nothing_to_say_whose_work_is_late() {
+        let term = fence("1");
+        let mut state = State::default();
+        state.begin(Arc::clone(&term), at(10));
+        state.work_begins();
+        let Due::Fire { fence, .. } = state.due(at(10)) else { panic!("it is late") };
+        assert!(Arc::ptr_eq(&fence, &term));
     }
 
     #[test]

@@ -164,3 +164,30 @@ fn the_grace_is_half_the_stop_margin_and_at_most_all_of_it() {
     assert_eq!(error.field, "grace");
     assert!(error.to_string().contains("2.001s") && error.to_string().contains("stop_margin 2s"), "{error}");
 }
+
+proptest::proptest! {
+    /// In whole numbers, whatever the configuration: it acts before the lease ends by a clock that is as fast as one may be, counted on one that is as slow.
+    #[test]
+    fn it_never_acts_later_than_the_lease_ends(
+        lease in 1_u64..=600,
+        renew in 10_u64..60_000,
+        request in 10_u64..60_000,
+        margin in 10_u64..600_000,
+        ppm in 0_u32..=100_000,
+        part in 0_u32..=100,
+    ) {
+        let ms = Duration::from_millis;
+        let times = Config::builder("ns", "lease").lease_duration(Duration::from_secs(lease)).clock_drift_ppm(ppm).takeover_jitter(Duration::ZERO);
+        // Spread below what the lease allows, or else hardly any would be good.
+        let below = |value: u64, most: u64| ms(10 + value % (lease * 1000 / most).max(1));
+        let config = times.renew_interval(below(renew, 4)).request_timeout(below(request, 4)).stop_margin(below(margin, 1)).build();
+        if let Ok(config) = config {
+            let stop_margin = config.stop_margin();
+            for asked in [None, Some(stop_margin), Some(stop_margin * part / 100)] {
+                let acts = config.hold() + grace(asked, &config).unwrap();
+                let (slow, fast) = (1_000_000 - u128::from(ppm), 1_000_000 + u128::from(ppm));
+                proptest::prop_assert!(acts.as_nanos() * fast <= config.lease_duration().as_nanos() * slow);
+            }
+        }
+    }
+}

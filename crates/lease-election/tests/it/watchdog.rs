@@ -74,6 +74,43 @@ fn it_acts_while_the_only_thread_of_the_runtime_is_blocked() {
 }
 
 #[test]
+fn a_call_that_blocks_leaves_no_later_term_unwatched() {
+    let (tell, told) = channel();
+    let (release, held) = channel::<()>();
+    let held = std::sync::Mutex::new(Some(held));
+    let watchdog = Watchdog::call(move |overdue| {
+        tell.send(overdue.fence().clone()).unwrap();
+        let held = held.lock().unwrap().take();
+        if let Some(held) = held {
+            let _ = held.recv();
+            tell.send(overdue.fence().clone()).unwrap();
+        }
+    });
+    let elector = LeaderElector::new(MemoryLeaseStore::new(), config()).with_watchdog(watchdog).unwrap();
+    let (unblock, blocked) = channel::<()>();
+    let (blocked, stop) = (std::sync::Arc::new(std::sync::Mutex::new(blocked)), elector.stop_handle());
+    let running = thread::spawn(move || {
+        runtime().block_on(elector.run_forever(move |_| {
+            // In the closure itself, which is work too.
+            let _ = blocked.lock().unwrap().recv();
+            std::future::ready(())
+        }));
+    });
+    let first = told.recv_timeout(SOON).unwrap();
+    unblock.send(()).unwrap();
+    // The first call has not returned, and the second term is overdue.
+    let second = told.recv_timeout(SOON).unwrap();
+    assert!(second > first, "{second:?} {first:?}");
+    stop.stop();
+    unblock.send(()).unwrap();
+    running.join().unwrap();
+    // The threads end with their calls, and drop the closure.
+    release.send(()).unwrap();
+    assert_eq!(told.recv_timeout(SOON).unwrap(), first);
+    assert!(matches!(told.recv_timeout(SOON), Err(RecvTimeoutError::Disconnected)));
+}
+
+#[test]
 fn it_acts_on_blocked_work_that_a_runtime_left_behind() {
     let (elector, told) = watched(config());
     let (unblock, blocked) = channel::<()>();
