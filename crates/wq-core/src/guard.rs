@@ -200,18 +200,25 @@ where
                 }
                 drop(core);
                 hand_out.ticket = Some(ticket);
-                // What was in hand is dropped last: whatever panics in between, the next item has its guard.
                 let next = Self { hand_out, item: next, order: of_next };
-                if let Some(wakes) = wakes {
-                    wakes.fire();
+                let calls_nobody = now.is_none() && wakes.is_none() && !mem::needs_drop::<(T, B::Order)>();
+                if calls_nobody {
+                    return Ok(next);
                 }
+                let mut next = next;
                 let shared = &*next.hand_out.shared;
-                shared.end(finished);
-                if let Some(waited) = waited {
-                    shared.observe(|observer| observer.got(waited));
-                }
-                drop((item, order));
-                Ok(next)
+                let told = catch_unwind(AssertUnwindSafe(|| {
+                    if let Some(wakes) = wakes {
+                        wakes.fire();
+                    }
+                    shared.end(finished);
+                    if let Some(waited) = waited {
+                        shared.observe(|observer| observer.got(waited));
+                    }
+                    drop((item, order));
+                }));
+                unless_put_back(slice::from_mut(&mut next), told);
+                Ok(next.anew())
             }
             nothing => {
                 drop(core);
@@ -324,8 +331,8 @@ macro_rules! guard {
             ///
             /// # Panics
             ///
-            /// If `Clone` of the next item panics: that one is queued still, at the tail, and this guard has ended. If a waker,
-            /// an observer or `Drop` of this item panics, both have ended.
+            /// If `Clone` of the next item panics, a waker, an observer or `Drop` of this item: this guard has ended, and the next
+            /// item is queued still, at the tail.
             #[inline]
             pub fn done_and_get(self) -> Result<Self, TryGetError>
             where

@@ -8,7 +8,7 @@ use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
 use wq_contract::wakes::Wakes;
-use wq_core::{Backlog, Observer, SlotId, WorkQueue};
+use wq_core::{Backlog, Observer, Phase, SlotId, WorkQueue};
 
 /// Panics when it is woken.
 struct Hostile;
@@ -79,6 +79,32 @@ fn an_observer_that_panics_costs_no_item() {
         let mut left = rest(&queue);
         left.sort_unstable();
         assert_eq!(left, [1, 2], "{way}");
+    }
+}
+
+/// The item that was in hand ends; nobody has had the next.
+#[test]
+fn whatever_panics_between_two_items_costs_nobody_the_second() {
+    struct Ends;
+    impl Observer for Ends {
+        fn done(&self, _worked: Duration) {
+            resume_unwind(Box::new("the panic that this test wants"));
+        }
+    }
+    let queue = WorkQueue::builder().capacity(1).build().unwrap();
+    let observed = WorkQueue::builder().capacity(1).observer(Ends).build().unwrap();
+    for (queue, is_observed) in [(queue, false), (observed, true)] {
+        queue.add(1);
+        let guard = queue.try_get().unwrap();
+        queue.add(2);
+        let mut add = queue.add_wait(3);
+        if !is_observed {
+            let hostile = Waker::from(Arc::new(Hostile));
+            assert!(Pin::new(&mut add).poll(&mut Context::from_waker(&hostile)).is_pending());
+        }
+        assert!(panics(|| guard.done_and_get().is_ok()));
+        assert_eq!((queue.len(), queue.in_flight()), (1, 0), "{is_observed}");
+        assert_eq!(queue.phase(&2), Some(Phase::Queued));
     }
 }
 
