@@ -3,7 +3,7 @@
 //!
 //! `contract_tests!` makes tests of the verbs that all queues share; they call a queue by the names of its methods, so
 //! a layer that forgets to forward one does not compile. `blocking_contract_tests!` does the same for the blocking
-//! getters. `backlog` is the model that every `Backlog` must agree with. Under the model checkers there are `explore`
+//! getters, `room_contract_tests!` for adds that wait for room. `backlog` is the model that every `Backlog` must agree with. Under the model checkers there are `explore`
 //! (loom), `play` and `impatience` (shuttle) instead.
 
 #![forbid(unsafe_code)]
@@ -18,6 +18,8 @@ pub mod backlog;
 mod queue;
 #[cfg(not(any(wq_loom, wq_shuttle)))]
 mod blocking;
+#[cfg(not(any(wq_loom, wq_shuttle)))]
+mod room;
 #[cfg(not(any(wq_loom, wq_shuttle)))]
 pub mod wakes;
 #[cfg(any(wq_loom, wq_shuttle))]

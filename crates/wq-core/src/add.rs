@@ -7,13 +7,15 @@ use std::hash::{BuildHasher, Hash};
 use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::added::{Added, AddedAll, Rejected, RejectedReason};
 use crate::backlog::{Backlog, Fifo};
+use crate::clock::Deadline;
 use crate::hasher::ItemHash;
 use crate::news::News;
 use crate::offer::{Borrowed, Offer};
+use crate::parker::block_on;
 use crate::planted::{ended_between_looks, planted};
 use crate::queue::WorkQueue;
 use crate::shared::{Shared, release, unlock};
@@ -138,7 +140,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     ///
     /// A future dropped before it is ready has added nothing, and drops the item. A wake-up that it was given is passed
     /// on. One that has waited and is then neither polled nor dropped may keep it to itself, until a worker finds nothing and calls
-    /// another.
+    /// another. [`AddWait::into_item`] gives up without the loss of the item.
     pub fn add_wait(&self, item: T) -> AddWait<'_, T, B> {
         self.add_wait_with(item, B::Order::default())
     }
@@ -159,6 +161,74 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     pub fn add_wait_with(&self, item: T, order: B::Order) -> AddWait<'_, T, B> {
         let hash = ItemHash::of(&item, &self.hasher);
         AddWait { shared: self.shared_ref(), hash, add: Some((Some(item), order)), key: None }
+    }
+
+    /// As [`add_wait`](Self::add_wait), blocking the thread. Threads and tasks that wait for room stand in one line.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add).
+    pub fn add_wait_blocking(&self, item: T) -> Result<Added, Rejected<T>> {
+        self.add_wait_blocking_with(item, B::Order::default())
+    }
+
+    /// As [`add_wait_blocking`](Self::add_wait_blocking), with an order.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_wait_blocking`](Self::add_wait_blocking).
+    ///
+    /// # Panics
+    ///
+    /// As [`add_with`](Self::add_with).
+    pub fn add_wait_blocking_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>> {
+        self.add_wait_until(item, order, Deadline::NEVER)
+    }
+
+    /// As [`add_wait_blocking`](Self::add_wait_blocking), for at most this long. With a zero time-out it takes the room that is
+    /// there.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] hands the item back if no room came in time, and if the queue is shut down, before or while this waits.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add). If the time is over and the waker of another, or the observer, panics, the item is dropped.
+    pub fn add_wait_timeout(&self, item: T, timeout: Duration) -> Result<Added, Rejected<T>> {
+        self.add_wait_timeout_with(item, B::Order::default(), timeout)
+    }
+
+    /// As [`add_wait_timeout`](Self::add_wait_timeout), with an order.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_wait_timeout`](Self::add_wait_timeout).
+    ///
+    /// # Panics
+    ///
+    /// As [`add_wait_timeout`](Self::add_wait_timeout), and if the backlog panics.
+    pub fn add_wait_timeout_with(
+        &self,
+        item: T,
+        order: B::Order,
+        timeout: Duration,
+    ) -> Result<Added, Rejected<T>> {
+        self.add_wait_until(item, order, Deadline::after(timeout))
+    }
+
+    fn add_wait_until(&self, item: T, order: B::Order, deadline: Deadline) -> Result<Added, Rejected<T>> {
+        let mut adding = self.add_wait_with(item, order);
+        if let Some(result) = block_on(&mut adding, deadline) {
+            return result;
+        }
+        let item = adding.into_item();
+        self.shared.observe(|observer| observer.refused());
+        rejected(item, RejectedReason::TimedOut, Added::Merged)
     }
 
     /// Adds items in their order under one lock, and then wakes. Otherwise as [`add`](Self::add) for each.
@@ -319,6 +389,21 @@ pub struct AddWait<'q, T, B: Backlog = Fifo> {
     /// The item and its order; taken when the future is ready.
     add: Option<(Option<T>, B::Order)>,
     key: Option<Key>,
+}
+
+impl<T, B: Backlog> AddWait<'_, T, B> {
+    /// Gives up, and hands the item back; `None` if this was ready. Otherwise as dropping it: a wake-up that it was given is
+    /// passed on.
+    ///
+    /// For time-outs and `select!`, which are to be given `&mut` of this.
+    ///
+    /// # Panics
+    ///
+    /// If the waker of the next in line panics; the item is then dropped.
+    #[must_use = "the item was not added"]
+    pub fn into_item(mut self) -> Option<T> {
+        self.add.take().and_then(|(item, _)| item)
+    }
 }
 
 /// Nothing in it is ever pinned.

@@ -205,11 +205,81 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         T: Clone,
     {
-        match block_on(&mut self.get(), Deadline::after(timeout)) {
-            Some(Some(guard)) => Ok(guard),
-            Some(None) => Err(GetTimeoutError::ShutDown),
-            None => Err(GetTimeoutError::TimedOut),
-        }
+        in_time(block_on(&mut self.get(), Deadline::after(timeout)))
+    }
+
+    /// As [`get_blocking`](Self::get_blocking), with a guard that borrows nothing.
+    ///
+    /// # Panics
+    ///
+    /// As [`get_blocking`](Self::get_blocking).
+    #[must_use = "dropping the guard says that the item is finished"]
+    pub fn get_owned_blocking(&self) -> Option<OwnedProcessingGuard<T, B>>
+    where
+        T: Clone,
+    {
+        block_on(&mut self.get_owned(), Deadline::NEVER).flatten()
+    }
+
+    /// As [`get_timeout`](Self::get_timeout), with a guard that borrows nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`get_timeout`](Self::get_timeout).
+    ///
+    /// # Panics
+    ///
+    /// As [`get_blocking`](Self::get_blocking).
+    pub fn get_owned_timeout(&self, timeout: Duration) -> Result<OwnedProcessingGuard<T, B>, GetTimeoutError>
+    where
+        T: Clone,
+    {
+        in_time(block_on(&mut self.get_owned(), Deadline::after(timeout)))
+    }
+
+    /// As [`get_batch`](Self::get_batch), blocking the thread, in one line with all getters. An empty answer: the queue is shut
+    /// down and nothing is queued.
+    ///
+    /// # Panics
+    ///
+    /// If `Clone` of any item of the batch panics: all of them are then queued still, at the tail.
+    #[must_use = "dropping the guards says that the items are finished"]
+    pub fn get_batch_blocking(&self, max: NonZeroUsize) -> Vec<ProcessingGuard<'_, T, B>>
+    where
+        T: Clone,
+    {
+        block_on(&mut self.get_batch(max), Deadline::NEVER).unwrap_or_default()
+    }
+
+    /// As [`get_batch_blocking`](Self::get_batch_blocking), for at most this long. With a zero time-out it takes what is there. A
+    /// batch that comes is not empty.
+    ///
+    /// # Errors
+    ///
+    /// As [`get_timeout`](Self::get_timeout).
+    ///
+    /// # Panics
+    ///
+    /// As [`get_batch_blocking`](Self::get_batch_blocking).
+    pub fn get_batch_timeout(
+        &self,
+        max: NonZeroUsize,
+        timeout: Duration,
+    ) -> Result<Vec<ProcessingGuard<'_, T, B>>, GetTimeoutError>
+    where
+        T: Clone,
+    {
+        let batch = block_on(&mut self.get_batch(max), Deadline::after(timeout));
+        in_time(batch.map(|batch| (!batch.is_empty()).then_some(batch)))
+    }
+}
+
+/// Of a wait that ended, unless its time was over before: what it was handed, unless the queue ended.
+fn in_time<G>(ended: Option<Option<G>>) -> Result<G, GetTimeoutError> {
+    match ended {
+        Some(Some(got)) => Ok(got),
+        Some(None) => Err(GetTimeoutError::ShutDown),
+        None => Err(GetTimeoutError::TimedOut),
     }
 }
 

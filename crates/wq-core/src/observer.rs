@@ -35,7 +35,7 @@ pub trait Observer: Send + Sync {
         let _ = added;
     }
 
-    /// An add was refused because the queue was full.
+    /// An add was refused because the queue was full, at once or for all the time that the add was to wait.
     fn refused(&self) {}
 
     /// An item was handed out, `waited` after its add. Upstream's `queue_duration`.

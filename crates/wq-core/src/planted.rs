@@ -63,6 +63,10 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ),
     ("resume-wakes-nobody", "the end of a pause wakes no getter"),
     ("room-wakes-nobody", "a get that makes room wakes no adder"),
+    (
+        "held-adder-is-counted-on",
+        "a worker that finds nothing while somebody waits for room calls nobody in place of a woken adder",
+    ),
     ("add-all-wakes-nobody", "a batch of adds wakes no getter"),
     ("remove-ends-no-drain", "taking out the last item does not end a drain"),
     ("wake-in-a-poll-is-forgotten", "a job of process that is woken while it is polled is not polled again"),

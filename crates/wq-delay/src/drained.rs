@@ -1,6 +1,6 @@
 //! `Drained`: waiting until nothing is delayed, nothing queued and nothing in flight, all in one moment.
 
-use crate::parking::thread_waker;
+use crate::parking::wait_until;
 use crate::planted::planted;
 use crate::queue::DelayingQueue;
 use crate::scheduled::NotDrained;
@@ -38,17 +38,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         T: Clone,
     {
         let deadline = self.shared.now().after(timeout);
-        let waker = thread_waker();
-        let mut drained = self.drained();
-        loop {
-            if Pin::new(&mut drained).poll(&mut Context::from_waker(&waker)).is_ready() {
-                return Ok(());
-            }
-            if deadline.is_due(self.shared.now()) {
-                break;
-            }
-            let until = (deadline != crate::tick::Tick::NEVER).then(|| self.shared.line.instant(deadline));
-            self.shared.timer.park_until(until);
+        if wait_until(&self.shared, &mut self.drained(), deadline).is_some() {
+            return Ok(());
         }
         loop {
             let (delayed, counts) = {

@@ -1,16 +1,19 @@
 //! The verbs of the core queue, forwarded by hand. Each means what it means there; those that look at queued items first
 //! move what is due.
 
+use crate::parking::wait_until;
 use crate::queue::{DelayingQueue, ImmediateAdd};
+use crate::tick::Tick;
 use std::borrow::Borrow;
 use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 use wq_core::{
     Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Gauges, ItemHash, Phase, QueueReader, Rejected,
-    Snapshot, Survey,
+    RejectedReason, Snapshot, Survey,
 };
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
@@ -122,7 +125,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     ///
     /// # Cancel safety
     ///
-    /// A future dropped before it is ready has added nothing and changed no deadline; it drops the item.
+    /// A future dropped before it is ready has added nothing and changed no deadline; it drops the item, which
+    /// [`AddWait::into_item`] hands back.
     pub fn add_wait(&self, item: T) -> AddWait<'_, T, B, S>
     where
         T: Clone,
@@ -148,6 +152,91 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         T: Clone,
     {
         AddWait { queue: self, offered: Some((item, order)), core: None, taken_along: None }
+    }
+
+    /// As [`add_wait`](Self::add_wait), blocking the thread. Threads and tasks that wait for room stand in one line.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add).
+    pub fn add_wait_blocking(&self, item: T) -> Result<Added, Rejected<T>>
+    where
+        T: Clone,
+    {
+        self.add_wait_blocking_with(item, B::Order::default())
+    }
+
+    /// As [`add_wait_blocking`](Self::add_wait_blocking), with an order for the backlog.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_wait_blocking`](Self::add_wait_blocking).
+    ///
+    /// # Panics
+    ///
+    /// As [`add_with`](Self::add_with).
+    pub fn add_wait_blocking_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>>
+    where
+        T: Clone,
+    {
+        self.add_wait_until(item, order, Tick::NEVER)
+    }
+
+    /// As [`add_wait_blocking`](Self::add_wait_blocking), for at most this long by the queue's timer. With a zero time-out it
+    /// takes the room that is there.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] hands the item back if no room came in time, and if the queue is shut down, before or while this waits.
+    ///
+    /// # Panics
+    ///
+    /// As [`add`](Self::add). If the time is over and the waker of another, or the observer, panics, the item is dropped.
+    pub fn add_wait_timeout(&self, item: T, timeout: Duration) -> Result<Added, Rejected<T>>
+    where
+        T: Clone,
+    {
+        self.add_wait_timeout_with(item, B::Order::default(), timeout)
+    }
+
+    /// As [`add_wait_timeout`](Self::add_wait_timeout), with an order for the backlog.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_wait_timeout`](Self::add_wait_timeout).
+    ///
+    /// # Panics
+    ///
+    /// As [`add_wait_timeout`](Self::add_wait_timeout), and if the backlog panics.
+    pub fn add_wait_timeout_with(
+        &self,
+        item: T,
+        order: B::Order,
+        timeout: Duration,
+    ) -> Result<Added, Rejected<T>>
+    where
+        T: Clone,
+    {
+        self.add_wait_until(item, order, self.shared.now().after(timeout))
+    }
+
+    fn add_wait_until(&self, item: T, order: B::Order, deadline: Tick) -> Result<Added, Rejected<T>>
+    where
+        T: Clone,
+    {
+        let mut adding = self.add_wait_with(item, order);
+        if let Some(result) = wait_until(&self.shared, &mut adding, deadline) {
+            return result;
+        }
+        let item = adding.into_item();
+        if let Some(observer) = &self.shared.observer {
+            observer.refused();
+        }
+        item.map_or(Ok(Added::Merged), |item| Err(Rejected::new(item, RejectedReason::TimedOut)))
     }
 
     /// Adds items in their order, under one lock if [`ImmediateAdd::Keep`] is the policy. Otherwise as
@@ -414,6 +503,19 @@ pub struct AddWait<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
     /// From the first poll on, unless the add has joined a delayed one.
     core: Option<wq_core::AddWait<'q, T, B>>,
     taken_along: Option<(ItemHash, T)>,
+}
+
+impl<T, B: Backlog, S> AddWait<'_, T, B, S> {
+    /// Gives up, and hands the item back; `None` if this was ready. As [`wq_core::AddWait::into_item`].
+    ///
+    /// # Panics
+    ///
+    /// If the waker of the next in line panics; the item is then dropped.
+    #[must_use = "the item was not added"]
+    pub fn into_item(self) -> Option<T> {
+        let waited = self.core.and_then(wq_core::AddWait::into_item);
+        waited.or_else(|| self.offered.map(|(item, _)| item))
+    }
 }
 
 /// Nothing in it is ever pinned.

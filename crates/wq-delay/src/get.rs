@@ -117,8 +117,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     where
         T: Clone,
     {
-        let mut post = Post::new(&*self.shared, Watcher::Getter);
-        block_on(&mut self.core.get(), &mut post, &self.core, None).flatten()
+        self.wait_on(&mut self.core.get(), None).flatten()
     }
 
     /// As [`get_blocking`](Self::get_blocking), for at most this long by the queue's timer. With a zero time-out it takes
@@ -131,13 +130,66 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     where
         T: Clone,
     {
-        let deadline = self.shared.now().after(timeout);
+        in_time(self.wait_on(&mut self.core.get(), Some(timeout)))
+    }
+
+    /// As [`get_blocking`](Self::get_blocking), with a guard that borrows nothing.
+    #[must_use = "dropping the guard says that the item is finished"]
+    pub fn get_owned_blocking(&self) -> Option<OwnedProcessingGuard<T, B>>
+    where
+        T: Clone,
+    {
+        self.wait_on(&mut self.core.get_owned(), None).flatten()
+    }
+
+    /// As [`get_timeout`](Self::get_timeout), with a guard that borrows nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`get_timeout`](Self::get_timeout).
+    pub fn get_owned_timeout(&self, timeout: Duration) -> Result<OwnedProcessingGuard<T, B>, GetTimeoutError>
+    where
+        T: Clone,
+    {
+        in_time(self.wait_on(&mut self.core.get_owned(), Some(timeout)))
+    }
+
+    /// As [`get_batch`](Self::get_batch), blocking the thread, in one line with all getters. An empty answer: the queue is shut
+    /// down and nothing is queued.
+    #[must_use = "dropping the guards says that the items are finished"]
+    pub fn get_batch_blocking(&self, max: NonZeroUsize) -> Vec<ProcessingGuard<'_, T, B>>
+    where
+        T: Clone,
+    {
+        self.wait_on(&mut self.core.get_batch(max), None).unwrap_or_default()
+    }
+
+    /// As [`get_batch_blocking`](Self::get_batch_blocking), for at most this long by the queue's timer. With a zero time-out it
+    /// takes what is there. A batch that comes is not empty.
+    ///
+    /// # Errors
+    ///
+    /// As [`get_timeout`](Self::get_timeout).
+    pub fn get_batch_timeout(
+        &self,
+        max: NonZeroUsize,
+        timeout: Duration,
+    ) -> Result<Vec<ProcessingGuard<'_, T, B>>, GetTimeoutError>
+    where
+        T: Clone,
+    {
+        let batch = self.wait_on(&mut self.core.get_batch(max), Some(timeout));
+        in_time(batch.map(|batch| (!batch.is_empty()).then_some(batch)))
+    }
+
+    /// Runs a core getter on the calling thread, which keeps time meanwhile as far as it is on duty.
+    fn wait_on<F>(&self, getter: &mut F, timeout: Option<Duration>) -> Option<F::Output>
+    where
+        F: Future<Output: HandOut> + Unpin,
+    {
+        let deadline = timeout.map(|timeout| self.shared.now().after(timeout));
         let mut post = Post::new(&*self.shared, Watcher::Getter);
-        match block_on(&mut self.core.get(), &mut post, &self.core, Some(deadline)) {
-            Some(Some(guard)) => Ok(guard),
-            Some(None) => Err(GetTimeoutError::ShutDown),
-            None => Err(GetTimeoutError::TimedOut),
-        }
+        block_on(getter, &mut post, &self.core, deadline)
     }
 
     /// Keeps time, and does nothing else, until the queue is shut down. Optional: waiting getters keep time by
@@ -151,6 +203,15 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     pub fn keep_time(&self) -> KeepTime<'_, T, B, S> {
         let watcher = if self.shared.tasks_keep_time { Watcher::Dedicated } else { Watcher::Bystander };
         KeepTime { queue: self, post: Post::new(&*self.shared, watcher) }
+    }
+}
+
+/// Of a wait that ended, unless its time was over before: what it was handed, unless the queue ended.
+fn in_time<G>(ended: Option<Option<G>>) -> Result<G, GetTimeoutError> {
+    match ended {
+        Some(Some(got)) => Ok(got),
+        Some(None) => Err(GetTimeoutError::ShutDown),
+        None => Err(GetTimeoutError::TimedOut),
     }
 }
 

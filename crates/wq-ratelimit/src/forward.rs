@@ -170,6 +170,64 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.add_wait_with(item, order)
     }
 
+    /// As [`add_wait`](Self::add_wait), blocking the thread. Threads and tasks that wait for room stand in one line.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn add_wait_blocking(&self, item: T) -> Result<Added, Rejected<T>> {
+        self.inner.queue.add_wait_blocking(item)
+    }
+
+    /// As [`add_wait_blocking`](Self::add_wait_blocking), with an order for the backlog.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_wait_blocking`](Self::add_wait_blocking).
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item, or the backlog, panics.
+    pub fn add_wait_blocking_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>> {
+        self.inner.queue.add_wait_blocking_with(item, order)
+    }
+
+    /// As [`add_wait_blocking`](Self::add_wait_blocking), for at most this long by the queue's timer.
+    ///
+    /// # Errors
+    ///
+    /// [`Rejected`] hands the item back if no room came in time, and if the queue is shut down, before or while this waits.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics. If the time is over and the waker of another, or the observer, panics, the item is
+    /// dropped.
+    pub fn add_wait_timeout(&self, item: T, timeout: Duration) -> Result<Added, Rejected<T>> {
+        self.inner.queue.add_wait_timeout(item, timeout)
+    }
+
+    /// As [`add_wait_timeout`](Self::add_wait_timeout), with an order for the backlog.
+    ///
+    /// # Errors
+    ///
+    /// As [`add_wait_timeout`](Self::add_wait_timeout).
+    ///
+    /// # Panics
+    ///
+    /// As [`add_wait_timeout`](Self::add_wait_timeout), and if the backlog panics.
+    pub fn add_wait_timeout_with(
+        &self,
+        item: T,
+        order: B::Order,
+        timeout: Duration,
+    ) -> Result<Added, Rejected<T>> {
+        self.inner.queue.add_wait_timeout_with(item, order, timeout)
+    }
+
     /// Adds an item once this delay is over, whatever the limiter would say. Counts no attempt.
     ///
     /// # Panics

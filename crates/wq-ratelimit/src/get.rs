@@ -123,6 +123,60 @@ where
             .map(|held| ProcessingGuard { queue: &*self.inner, held }.begun())
     }
 
+    /// As [`get_blocking`](Self::get_blocking), with a guard that borrows nothing.
+    #[must_use = "dropping the guard ends the work on the item"]
+    pub fn get_owned_blocking(&self) -> Option<OwnedProcessingGuard<T, B>>
+    where
+        T: 'static,
+        L: 'static,
+        B: 'static,
+        S: 'static,
+    {
+        self.inner
+            .queue
+            .get_owned_blocking()
+            .map(|held| OwnedProcessingGuard { queue: self.ending(), held }.begun())
+    }
+
+    /// As [`get_timeout`](Self::get_timeout), with a guard that borrows nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`get_timeout`](Self::get_timeout).
+    pub fn get_owned_timeout(&self, timeout: Duration) -> Result<OwnedProcessingGuard<T, B>, GetTimeoutError>
+    where
+        T: 'static,
+        L: 'static,
+        B: 'static,
+        S: 'static,
+    {
+        self.inner
+            .queue
+            .get_owned_timeout(timeout)
+            .map(|held| OwnedProcessingGuard { queue: self.ending(), held }.begun())
+    }
+
+    /// As [`get_batch`](Self::get_batch), blocking the thread. An empty answer: the queue is shut down and nothing is queued.
+    #[must_use = "dropping the guards ends the work on the items"]
+    pub fn get_batch_blocking(&self, max: NonZeroUsize) -> Vec<ProcessingGuard<'_, T, B>> {
+        begin_all(&*self.inner, self.inner.queue.get_batch_blocking(max))
+    }
+
+    /// As [`get_batch_blocking`](Self::get_batch_blocking), for at most this long by the queue's timer. A batch that comes is
+    /// not empty.
+    ///
+    /// # Errors
+    ///
+    /// As [`get_timeout`](Self::get_timeout).
+    pub fn get_batch_timeout(
+        &self,
+        max: NonZeroUsize,
+        timeout: Duration,
+    ) -> Result<Vec<ProcessingGuard<'_, T, B>>, GetTimeoutError> {
+        let batch = self.inner.queue.get_batch_timeout(max, timeout);
+        batch.map(|batch| begin_all(&*self.inner, batch))
+    }
+
     /// Keeps time, and does nothing else, until the queue is shut down; see [`wq_delay::DelayingQueue::keep_time`].
     ///
     /// # Cancel safety
@@ -141,6 +195,17 @@ where
     {
         Arc::clone(&self.inner) as Arc<dyn Ending<T, B> + Send + Sync>
     }
+}
+
+/// The guards of a batch. To begin runs code of others: if it panics, all of the batch are queued again.
+fn begin_all<'q, T: Hash + Eq + Clone, B: Backlog>(
+    queue: &'q (dyn Ending<T, B> + Send + Sync + 'q),
+    batch: Vec<wq_delay::ProcessingGuard<'q, T, B>>,
+) -> Vec<ProcessingGuard<'q, T, B>> {
+    if let Some(panic) = batch.iter().find_map(|held| queue.begun(held.item())) {
+        put_back(batch, panic);
+    }
+    batch.into_iter().map(|held| ProcessingGuard { queue, held }).collect()
 }
 
 /// The future of [`RateLimitingQueue::get`].
@@ -187,11 +252,7 @@ impl<'q, T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for GetBatch<'
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let held = ready!(Pin::new(&mut self.get).poll(context));
-        let queue = self.queue;
-        if let Some(panic) = held.iter().find_map(|held| queue.begun(held.item())) {
-            put_back(held, panic);
-        }
-        Poll::Ready(held.into_iter().map(|held| ProcessingGuard { queue, held }).collect())
+        Poll::Ready(begin_all(self.queue, held))
     }
 }
 

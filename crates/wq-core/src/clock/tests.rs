@@ -52,6 +52,8 @@ const VERBS: &[Verb] = &[
     ("try_add", |queue| _ = queue.try_add(4), 1),
     ("try_add, refused", |queue| (5..9).for_each(|item| _ = queue.try_add(item)), 4),
     ("add_wait", |queue| poll(queue.add_wait(4)), 1),
+    ("add_wait_blocking", |queue| _ = queue.add_wait_blocking(4), 1),
+    ("add_wait_timeout", |queue| _ = queue.add_wait_timeout(4, Duration::ZERO), 2),
     ("add_all", |queue| _ = queue.add_all([3, 4, 5]), 1),
     ("add_quietly", |queue| _ = queue.add_quietly(4, (), &mut queue.notices()), 1),
     ("add_all_quietly", |queue| _ = queue.add_all_quietly(hashed(queue, [3, 4, 5]), &mut queue.notices()), 1),
@@ -60,6 +62,8 @@ const VERBS: &[Verb] = &[
     ("get_blocking and done", |queue| drop(queue.get_blocking()), 2),
     ("get and done", |queue| poll(queue.get()), 2),
     ("get_owned and done", |queue| poll(queue.get_owned()), 2),
+    ("get_owned_blocking and done", |queue| drop(queue.get_owned_blocking()), 2),
+    ("get_batch_blocking of two and done", |queue| drop(queue.get_batch_blocking(NonZeroUsize::MAX)), 3),
     ("get_batch of two and done", |queue| poll(queue.get_batch(NonZeroUsize::MAX)), 3),
     ("try_get, done_and_get and done", |queue| drop(queue.try_get().map(|guard| guard.done_and_get())), 3),
     ("abandon", |queue| _ = queue.abandon(&1), 1),
@@ -92,7 +96,7 @@ fn reads_of_each(
         drop(guard);
         // The beginning of a time-out is read, and once more what is left of it when it has to wait.
         let without = match name {
-            "get_timeout, and done" => 1,
+            "get_timeout, and done" | "add_wait_timeout" => 1,
             "drained_blocking" => 2,
             _ => 0,
         };

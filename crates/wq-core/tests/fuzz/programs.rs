@@ -32,8 +32,12 @@ const ADD_ALL: Make = |argument| Step::AddAll(some(argument));
 const ADD_QUIETLY: Make = |argument| Step::AddQuietly(some(argument));
 const TRY_ADD: Make = |argument| Step::TryAdd(item(argument));
 const ADD_WAIT: Make = |argument| Step::AddWait(item(argument));
+const ADD_BLOCKING: Make = |argument| Step::AddBlocking(item(argument));
 const TRY_GET: Make = |_| Step::TryGet;
 const GET_BATCH: Make = |argument| Step::GetBatch(1 + usize::from(argument % 4));
+const GET_BLOCKING: Make = |_| Step::GetBlocking;
+const GET_OWNED_BLOCKING: Make = |_| Step::GetOwnedBlocking;
+const GET_BATCH_BLOCKING: Make = |argument| Step::GetBatchBlocking(1 + usize::from(argument % 4));
 const GET: Make = |_| Step::Get;
 const GET_OWNED: Make = |_| Step::GetOwned;
 const POLL_GETTER: Make = |argument| Step::PollGetter(which(argument));
@@ -66,8 +70,12 @@ pub(crate) fn any(bytes: &[u8]) -> Verdict {
         ADD_QUIETLY,
         TRY_ADD,
         ADD_WAIT,
+        ADD_BLOCKING,
         TRY_GET,
+        GET_BLOCKING,
+        GET_OWNED_BLOCKING,
         GET_BATCH,
+        GET_BATCH_BLOCKING,
         GET,
         GET_OWNED,
         POLL_GETTER,
@@ -124,6 +132,7 @@ pub(crate) fn bounded(bytes: &[u8]) -> Verdict {
         TRY_ADD,
         ADD_WAIT,
         ADD_WAIT,
+        ADD_BLOCKING,
         POLL_ADDER,
         POLL_ADDER,
         DROP_ADDER,

@@ -37,6 +37,12 @@ mod blocking {
     wq_contract::blocking_contract_tests! { queue: WorkQueue::<u64>::new() }
 }
 
+mod room {
+    use wq_core::WorkQueue;
+
+    wq_contract::room_contract_tests! { queue: WorkQueue::<u64>::builder().capacity(1).build().unwrap() }
+}
+
 mod other_hasher {
     use std::hash::RandomState;
 

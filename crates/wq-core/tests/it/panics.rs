@@ -109,6 +109,8 @@ const VERBS: &[Verb] = &[
     ("add", |call| _ = call.queue.add(Item(HOSTILE))),
     ("try_add", |call| drop(call.queue.try_add(Item(HOSTILE)))),
     ("add_wait", |call| drop(Wakes::new().poll(&mut call.queue.add_wait(Item(HOSTILE))))),
+    ("add_wait_blocking", |call| drop(call.queue.add_wait_blocking(Item(HOSTILE)))),
+    ("add_wait_timeout", |call| drop(call.queue.add_wait_timeout(Item(HOSTILE), Duration::ZERO))),
     ("add_all", |call| _ = call.queue.add_all([Item(3), Item(HOSTILE), Item(4)])),
     ("add_quietly", |call| {
         let mut notices = call.queue.notices();
@@ -137,6 +139,11 @@ const VERBS: &[Verb] = &[
         call.taken.extend(guard.iter().map(|guard| guard.item().0));
     }),
     ("get_batch", |call| call.took(pollster::block_on(call.queue.get_batch(TWO)))),
+    ("get_owned_blocking", |call| {
+        let guard = call.queue.get_owned_blocking();
+        call.taken.extend(guard.iter().map(|guard| guard.item().0));
+    }),
+    ("get_batch_blocking", |call| call.took(call.queue.get_batch_blocking(TWO))),
     ("done", |call| call.guard.take().into_iter().for_each(ProcessingGuard::done)),
     ("done_and_get", |call| {
         let guard = call.guard.take();
@@ -236,8 +243,10 @@ fn no_verb_loses_an_item_or_the_queue_when_code_of_an_item_panics() {
     let springs = |name: &str| TRAPS.map(|trap| sprung.contains(&(name, trap)));
     for &(name, _) in VERBS {
         let [hash, eq, clone, drop] = match name {
-            "add" | "try_add" | "add_wait" | "add_all" | "add_quietly" | "add_all_quietly" | "contains"
-            | "remove" | "abandon" => [true, true, false, true],
+            "add" | "try_add" | "add_wait" | "add_wait_blocking" | "add_wait_timeout" | "add_all"
+            | "add_quietly" | "add_all_quietly" | "contains" | "remove" | "abandon" => {
+                [true, true, false, true]
+            }
             "done" | "done_and_get" => [false, false, false, true],
             "gauges" | "shrink" | "shutdown" => [false; 4],
             _ => [false, false, true, true],

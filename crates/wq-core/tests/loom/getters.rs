@@ -220,3 +220,19 @@ pub(crate) fn remove_against_get() {
     assert_eq!(usize::from(removed) + usize::from(got) + usize::from(main), 1);
     assert!(queue.counts().is_idle());
 }
+
+pub(crate) fn blocking_batch_and_owned_getter() {
+    let queue = WorkQueue::new();
+    let batch = thread(&queue, |queue| {
+        let batch = queue.get_batch_blocking(TWO);
+        batch.iter().map(|guard| *guard.item()).collect::<Vec<u8>>()
+    });
+    let owned = thread(&queue, |queue| queue.get_owned_blocking().map(|guard| *guard.item()));
+    queue.add(1);
+    queue.add(2);
+    queue.shutdown();
+    let mut items = batch.join().unwrap();
+    items.extend(owned.join().unwrap());
+    items.sort_unstable();
+    assert_eq!(items, [1, 2]);
+}

@@ -5,12 +5,13 @@ use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Poll;
+use std::time::Duration;
 
 use proptest::prelude::*;
 use wq_contract::wakes::Wakes;
 use wq_core::{
-    AddWait, AddedAll, Drained, Get, GetOwned, OwnedProcessingGuard, Phase, ProcessingGuard, QuietAdd,
-    RejectedReason, TryGetError, WorkQueue,
+    AddWait, AddedAll, Drained, Get, GetOwned, GetTimeoutError, OwnedProcessingGuard, Phase, ProcessingGuard,
+    QuietAdd, RejectedReason, TryGetError, WorkQueue,
 };
 
 use crate::oracle::{Next, Oracle};
@@ -25,8 +26,14 @@ pub(crate) enum Step {
     AddQuietly(Vec<u8>),
     TryAdd(u8),
     AddWait(u8),
+    /// Waits for room on the thread: for ever if there is some, for no time otherwise.
+    AddBlocking(u8),
     TryGet,
     GetBatch(usize),
+    /// On the thread, as `AddBlocking`.
+    GetBlocking,
+    GetOwnedBlocking,
+    GetBatchBlocking(usize),
     /// Begins to wait.
     Get,
     GetOwned,
@@ -167,6 +174,17 @@ impl<'q> World<'q> {
         }
     }
 
+    fn take_in_time(&mut self, result: Result<Guard<'q>, GetTimeoutError>, next: Next) -> Verdict {
+        match result {
+            Ok(guard) => self.take(Some(guard), next),
+            Err(GetTimeoutError::ShutDown) => self.take(None, next),
+            Err(_) => {
+                prop_assert_eq!(next, Next::Wait);
+                Ok(())
+            }
+        }
+    }
+
     fn apply(&mut self, step: Step) -> Verdict {
         let queue = self.queue;
         match step {
@@ -210,6 +228,19 @@ impl<'q> World<'q> {
                     }
                 }
             }
+            Step::AddBlocking(item) => {
+                let has_room = self.oracle.clone().try_add(item).is_some();
+                let result = if has_room {
+                    queue.add_wait_blocking(item)
+                } else {
+                    queue.add_wait_timeout(item, Duration::ZERO)
+                };
+                if let Err(rejected) = &result {
+                    let expected = if has_room { RejectedReason::ShutDown } else { RejectedReason::TimedOut };
+                    prop_assert_eq!(rejected.reason(), expected);
+                }
+                self.added(item, result)?;
+            }
             Step::PollAdder(which) => {
                 if let Some(which) = pick(&self.adders, which) {
                     let (item, adder) = &mut self.adders[which];
@@ -244,6 +275,38 @@ impl<'q> World<'q> {
                             self.take(Some(Guard::Borrowed(guard)), next)?;
                         }
                         prop_assert!(full || !matches!(self.oracle.clone().get(), Next::Item(_)));
+                    }
+                }
+            }
+            Step::GetBlocking => {
+                let next = self.oracle.get();
+                let result = match next {
+                    Next::Wait => queue.get_timeout(Duration::ZERO),
+                    _ => queue.get_blocking().ok_or(GetTimeoutError::ShutDown),
+                };
+                self.take_in_time(result.map(Guard::Borrowed), next)?;
+            }
+            Step::GetOwnedBlocking => {
+                let next = self.oracle.get();
+                let result = match next {
+                    Next::Wait => queue.get_owned_timeout(Duration::ZERO),
+                    _ => queue.get_owned_blocking().ok_or(GetTimeoutError::ShutDown),
+                };
+                self.take_in_time(result.map(Guard::Owned), next)?;
+            }
+            Step::GetBatchBlocking(max) => {
+                let limit = NonZeroUsize::new(max).unwrap_or(NonZeroUsize::MIN);
+                match self.oracle.clone().get() {
+                    Next::Item(_) => {
+                        for guard in queue.get_batch_blocking(limit) {
+                            let next = self.oracle.get();
+                            self.take(Some(Guard::Borrowed(guard)), next)?;
+                        }
+                    }
+                    Next::Ended => prop_assert!(queue.get_batch_blocking(limit).is_empty()),
+                    Next::Wait => {
+                        let result = queue.get_batch_timeout(limit, Duration::ZERO);
+                        prop_assert_eq!(result.map(|batch| batch.len()), Err(GetTimeoutError::TimedOut));
                     }
                 }
             }

@@ -17,7 +17,7 @@ const ADDS: usize = 25;
 fn adder(queue: &WorkQueue<u8>, books: &Books) {
     for _ in 0..ADDS {
         let item = roll(ITEMS);
-        match roll(4) {
+        match roll(5) {
             0 => {
                 let batch = [item, roll(ITEMS)];
                 batch.iter().for_each(|&item| books.change(item));
@@ -33,6 +33,10 @@ fn adder(queue: &WorkQueue<u8>, books: &Books) {
                 books.change(item);
                 books.added(queue.try_add(item).unwrap());
             }
+            3 => {
+                books.change(item);
+                books.added(queue.add_wait_blocking(item).unwrap());
+            }
             _ => books.add(queue, item),
         }
     }
@@ -41,7 +45,7 @@ fn adder(queue: &WorkQueue<u8>, books: &Books) {
 /// Gets in every form, until the queue ends.
 fn worker(queue: &WorkQueue<u8>, books: &Books) {
     loop {
-        let guard = match roll(6) {
+        let guard = match roll(7) {
             0 => match queue.get_timeout(Duration::from_secs(1)) {
                 Ok(guard) => Some(guard),
                 Err(GetTimeoutError::TimedOut) => {
@@ -59,7 +63,18 @@ fn worker(queue: &WorkQueue<u8>, books: &Books) {
                 Err(_) => None,
             },
             2 => {
-                let batch = block_on(queue.get_batch(NonZeroUsize::new(3).unwrap()));
+                let max = NonZeroUsize::new(3).unwrap();
+                let batch = match roll(3) {
+                    0 => queue.get_batch_blocking(max),
+                    1 => match queue.get_batch_timeout(max, Duration::from_secs(1)) {
+                        Err(GetTimeoutError::TimedOut) => {
+                            reached::TIMED_OUT.note();
+                            continue;
+                        }
+                        batch => batch.unwrap_or_default(),
+                    },
+                    _ => block_on(queue.get_batch(max)),
+                };
                 if batch.len() > 1 {
                     reached::BATCHES.note();
                 }
@@ -72,6 +87,13 @@ fn worker(queue: &WorkQueue<u8>, books: &Books) {
                 continue;
             }
             3 => block_on(queue.get()),
+            4 => match queue.get_owned_blocking() {
+                Some(guard) => {
+                    books.work(*guard.item());
+                    continue;
+                }
+                None => return,
+            },
             _ => queue.get_blocking(),
         };
         if guard.is_none() {

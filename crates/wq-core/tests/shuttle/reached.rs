@@ -12,6 +12,7 @@ wq_contract::states! {
     PANICKED: "workers that panicked",
     HANDED_BACK: "items that shutdown_now handed back",
     REFUSED: "adds refused for want of room",
+    ADD_TIMED_OUT: "waits for room that timed out",
     ADD_CANCELLED: "waits for room dropped",
     PROCESS_FAILED: "processes whose work failed",
     PROCESS_DROPPED: "processes that were dropped",

@@ -1,11 +1,14 @@
 //! Room: a capacity that is always used up, and adds that wait for it.
 
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use shuttle::future::{block_on, spawn, yield_now};
+use shuttle::thread;
 use wq_contract::impatience::impatient;
 use wq_contract::play::roll;
-use wq_core::WorkQueue;
+use wq_core::{RejectedReason, WorkQueue};
 
 use crate::books::{Books, ITEMS};
 use crate::reached;
@@ -22,6 +25,23 @@ async fn patient(queue: WorkQueue<u8>, books: Arc<Books>) {
     for _ in 0..12 {
         books.added(queue.add_wait(roll(ITEMS)).await.unwrap());
         check(&queue);
+    }
+}
+
+/// The same on a thread, and adds that give up after a while.
+fn blocking(queue: &WorkQueue<u8>, books: &Books) {
+    for _ in 0..12 {
+        match roll(2) {
+            0 => books.added(queue.add_wait_blocking(roll(ITEMS)).unwrap()),
+            _ => match queue.add_wait_timeout(roll(ITEMS), Duration::from_secs(1)) {
+                Ok(added) => books.added(added),
+                Err(rejected) => {
+                    assert_eq!(rejected.reason(), RejectedReason::TimedOut);
+                    reached::ADD_TIMED_OUT.note();
+                }
+            },
+        }
+        check(queue);
     }
 }
 
@@ -68,6 +88,23 @@ async fn worker(queue: WorkQueue<u8>, books: Arc<Books>) {
 pub(crate) fn a_queue_that_is_always_full() {
     let queue = WorkQueue::builder().capacity(CAPACITY).build().unwrap();
     let books = Arc::new(Books::default());
+    // First in line, soon woken and never polled again: one for each worker that may find nothing.
+    let mut held = Vec::new();
+    if roll(2) == 0 {
+        (0..CAPACITY).for_each(|_| books.added(queue.add(roll(ITEMS))));
+        held.extend([(); 2].map(|()| queue.add_wait(roll(ITEMS))));
+        held.retain_mut(|add| match std::pin::pin!(add).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Pending => true,
+            Poll::Ready(added) => {
+                books.added(added.unwrap());
+                false
+            }
+        });
+    }
+    let threads = [(); 2].map(|()| {
+        let (queue, books) = (queue.clone(), Arc::clone(&books));
+        thread::spawn(move || blocking(&queue, &books))
+    });
     block_on(async {
         let workers = [(); 2].map(|()| spawn(worker(queue.clone(), Arc::clone(&books))));
         let mut adders = vec![];
@@ -76,6 +113,8 @@ pub(crate) fn a_queue_that_is_always_full() {
         for adder in adders {
             adder.await.unwrap();
         }
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        held.clear();
         queue.shutdown();
         queue.drained().await;
         for worker in workers {

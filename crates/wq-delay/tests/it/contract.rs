@@ -58,3 +58,24 @@ mod blocking_thread_timer {
             .unwrap()
     }
 }
+
+mod room_manual_timer {
+    wq_contract::room_contract_tests! {
+        queue: wq_delay::DelayingQueue::<u64>::builder()
+            .timer(wq_delay::ManualTimer::new())
+            .capacity(1)
+            .build()
+            .unwrap()
+    }
+}
+
+mod room_thread_timer {
+    wq_contract::room_contract_tests! {
+        queue: wq_delay::DelayingQueue::<u64>::builder()
+            .timer(wq_delay::ThreadTimer)
+            .immediate_add(wq_delay::ImmediateAdd::Merge)
+            .capacity(1)
+            .build_blocking()
+            .unwrap()
+    }
+}

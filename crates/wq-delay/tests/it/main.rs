@@ -7,6 +7,7 @@ mod debounce;
 mod drain;
 mod idle;
 mod leaving;
+mod one_line;
 mod panics;
 mod policies;
 mod revocable;

@@ -13,6 +13,16 @@ mod blocking {
     }
 }
 
+mod room {
+    wq_contract::room_contract_tests! {
+        queue: wq_core::WorkQueue::<u64>::builder()
+            .backlog(wq_priority::Priority::new())
+            .capacity(1)
+            .build()
+            .unwrap()
+    }
+}
+
 mod delaying {
     wq_contract::contract_tests! {
         queue: wq_delay::DelayingQueue::<u64>::builder()

@@ -37,3 +37,14 @@ mod tokio_timer {
 mod blocking {
     wq_contract::blocking_contract_tests! { queue: super::threads() }
 }
+
+mod room {
+    wq_contract::room_contract_tests! {
+        queue: wq_ratelimit::RateLimitingQueue::builder()
+            .limiter(wq_ratelimit::controller_default::<u64>())
+            .timer(wq_ratelimit::ThreadTimer)
+            .capacity(1)
+            .build_blocking()
+            .unwrap()
+    }
+}
