@@ -5,6 +5,7 @@ use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
 use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -14,6 +15,7 @@ use crate::backlog::{Backlog, Fifo};
 use crate::clock::Deadline;
 use crate::hasher::ItemHash;
 use crate::news::News;
+use crate::observer::Observer;
 use crate::offer::{Borrowed, Offer};
 use crate::parker::block_on;
 use crate::planted::{ended_between_looks, planted};
@@ -233,11 +235,12 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
 
     /// Adds items in their order under one lock, and then wakes. Otherwise as [`add`](Self::add) for each.
     ///
-    /// The iterator is run before the lock is taken.
+    /// The iterator is run, and all items are hashed, before the lock is taken.
     ///
     /// # Panics
     ///
-    /// As [`add`](Self::add); the items before the one at fault have then been added.
+    /// If the iterator or `Hash` of an item panics; nothing has then been added. If `Eq` of an item panics; the items before that
+    /// one have then been added, whoever waits for them is woken, and the observer is told.
     pub fn add_all(&self, items: impl IntoIterator<Item = T>) -> AddedAll {
         self.add_all_with(items.into_iter().map(|item| (item, B::Order::default())))
     }
@@ -255,12 +258,12 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         });
         let mut items: Vec<_> = hashed.collect();
         let now = self.shared.now();
-        let mut answers = Vec::new();
         let all;
         {
             let mut sweep = Sweep {
                 shared: self.shared_ref(),
                 added: AddedAll::default(),
+                answers: Vec::new(),
                 is_over: false,
                 wakes: Wakes::new(),
             };
@@ -274,12 +277,12 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
                         core.state.add_open(item, *hash, order, false, now).unwrap_or(Added::ShutDown);
                     sweep.added.count(added);
                     if now.is_some() {
-                        answers.push(added);
+                        sweep.answers.push(added);
                     }
                 }
             } else {
                 sweep.added.shut_down = items.len();
-                answers.resize(if now.is_some() { items.len() } else { 0 }, Added::ShutDown);
+                sweep.answers.resize(if now.is_some() { items.len() } else { 0 }, Added::ShutDown);
             }
             all = sweep.added;
             if core.state.has_work() && !planted("add-all-wakes-nobody") {
@@ -287,15 +290,16 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
             }
             sweep.is_over = true;
         }
-        self.shared.observe(|observer| answers.iter().for_each(|&added| observer.added(added)));
         all
     }
 }
 
-/// The one wake-up sweep of a batch; also when an item in its middle panics.
+/// The one wake-up sweep of a batch, and what its observer is told; also when an item in its middle panics.
 struct Sweep<'q, T, B: Backlog> {
     shared: &'q Shared<T, B>,
     added: AddedAll,
+    /// One by one, if somebody is told of them.
+    answers: Vec<Added>,
     is_over: bool,
     wakes: Wakes,
 }
@@ -308,6 +312,26 @@ impl<T, B: Backlog> Drop for Sweep<'_, T, B> {
                 core.getters.call_for(self.added.queued, &mut self.wakes);
             }
         }
+        if self.answers.is_empty() {
+            return;
+        }
+        // Getters first: observers may take their time.
+        let woken = catch_unwind(AssertUnwindSafe(|| std::mem::take(&mut self.wakes).fire()));
+        let tell = |observer: &dyn Observer| self.answers.iter().for_each(|&added| observer.added(added));
+        let told = catch_unwind(AssertUnwindSafe(|| self.shared.observe(tell)));
+        one_panic([woken, told]);
+    }
+}
+
+/// Goes on with the first of these panics, unless there is one under way already.
+fn one_panic(results: [std::thread::Result<()>; 2]) {
+    let mut panics = results.into_iter().filter_map(Result::err);
+    let first = panics.next();
+    panics.for_each(std::mem::forget); // Its drop may panic too.
+    match first {
+        Some(payload) if std::thread::panicking() => std::mem::forget(payload),
+        Some(payload) => resume_unwind(payload),
+        None => {}
     }
 }
 

@@ -57,6 +57,16 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         self
     }
 
+    /// Who is told of each event too, before the observer that there is already; otherwise as [`observer`](Self::observer), which
+    /// takes the place of all before it.
+    pub fn also_observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.observer = Some(match self.observer.take() {
+            None => Box::new(observer),
+            Some(held) => Box::new((observer, held)),
+        });
+        self
+    }
+
     /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
     pub fn backlog<C: Backlog>(self, backlog: C) -> Builder<T, C, S> {
         let Self { name, observer, backlog: _, capacity, spares, hasher, item } = self;

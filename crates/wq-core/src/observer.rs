@@ -65,43 +65,50 @@ pub trait Observer: Send + Sync {
     }
 }
 
-impl<O: Observer + ?Sized> Observer for Arc<O> {
-    fn is_timed(&self) -> bool {
-        (**self).is_timed()
-    }
+macro_rules! pointed_to {
+    ($pointer:ty) => {
+        impl<O: Observer + ?Sized> Observer for $pointer {
+            fn is_timed(&self) -> bool {
+                (**self).is_timed()
+            }
 
-    fn added(&self, added: Added) {
-        (**self).added(added);
-    }
+            fn added(&self, added: Added) {
+                (**self).added(added);
+            }
 
-    fn refused(&self) {
-        (**self).refused();
-    }
+            fn refused(&self) {
+                (**self).refused();
+            }
 
-    fn got(&self, waited: Duration) {
-        (**self).got(waited);
-    }
+            fn got(&self, waited: Duration) {
+                (**self).got(waited);
+            }
 
-    fn done(&self, worked: Duration) {
-        (**self).done(worked);
-    }
+            fn done(&self, worked: Duration) {
+                (**self).done(worked);
+            }
 
-    fn requeued(&self) {
-        (**self).requeued();
-    }
+            fn requeued(&self) {
+                (**self).requeued();
+            }
 
-    fn removed(&self) {
-        (**self).removed();
-    }
+            fn removed(&self) {
+                (**self).removed();
+            }
 
-    fn retried(&self) {
-        (**self).retried();
-    }
+            fn retried(&self) {
+                (**self).retried();
+            }
 
-    fn due(&self, late: Duration) {
-        (**self).due(late);
-    }
+            fn due(&self, late: Duration) {
+                (**self).due(late);
+            }
+        }
+    };
 }
+
+pointed_to!(Arc<O>);
+pointed_to!(Box<O>);
 
 impl<A: Observer, B: Observer> Observer for (A, B) {
     fn is_timed(&self) -> bool {

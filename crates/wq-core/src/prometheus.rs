@@ -28,8 +28,10 @@ mod sources;
 
 pub use sources::Sources;
 
-/// Upper bounds of the two histograms in seconds: ten-fold from a microsecond (component-base's `workqueue` metrics).
-const BUCKETS: [f64; 10] = [1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0];
+/// Upper bounds of the two histograms in seconds: ten-fold from a microsecond (component-base's `workqueue` metrics). Two are
+/// what multiplication makes of them there: with others the series of a program in Go could not be summed with ours by `le`.
+const BUCKETS: [f64; 10] =
+    [1e-6, 9.999_999_999_999_999e-6, 9.999_999_999_999_999e-5, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0];
 
 type Labels = [(&'static str, String); 1];
 
@@ -109,8 +111,8 @@ impl QueueMetrics {
         metrics
     }
 
-    /// Builds a queue with these metrics, under its name; one without a name has the empty one. It takes the place of the builder's observer: to have another
-    /// beside it, join [`observer`](Self::observer) and [`watch`](Self::watch) by hand.
+    /// Builds a queue with these metrics, under its name; one without a name has the empty one. An observer that the builder
+    /// has is told too.
     ///
     /// # Errors
     ///
@@ -122,7 +124,7 @@ impl QueueMetrics {
         S: BuildHasher,
     {
         let name = builder.name_ref().unwrap_or_default().to_owned();
-        let queue = builder.observer(self.observer(&name)).build()?;
+        let queue = builder.also_observer(self.observer(&name)).build()?;
         let reader = queue.reader();
         self.sources.put(&name, Some(reader.queue()), move || Some(Reading::plain(reader.gauges()?)));
         Ok(queue)

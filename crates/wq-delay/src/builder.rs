@@ -59,6 +59,14 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         self
     }
 
+    /// Who is told of each event too, before the observer that there is already.
+    pub fn also_observer(self, observer: impl Observer + 'static) -> Self {
+        match self.observer.clone() {
+            None => self.observer(observer),
+            Some(held) => self.observer((observer, held)),
+        }
+    }
+
     /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
     pub fn backlog<C: Backlog>(self, backlog: C) -> Builder<T, C, S> {
         self.over(|core| core.backlog(backlog))

@@ -86,8 +86,8 @@ impl DelayMetrics {
         &self.core
     }
 
-    /// Builds a queue with these metrics, under its name; one without a name has the empty one. They take the place of
-    /// the builder's observer: to have another beside it, join [`observer`](Self::observer) and [`watch`](Self::watch) by hand.
+    /// Builds a queue with these metrics, under its name; one without a name has the empty one. An
+    /// observer that the builder has is told too.
     ///
     /// # Errors
     ///
@@ -129,9 +129,13 @@ impl DelayMetrics {
         B: Backlog + Send + 'static,
         S: BuildHasher + Clone,
     {
-        let queue = builder.finish(tasks_keep_time, |core, _| {
-            let core = self.core.build(core)?;
-            let observer: Arc<dyn Observer> = Arc::new(self.observer(core.name().unwrap_or_default()));
+        let queue = builder.finish(tasks_keep_time, |core, held| {
+            let core = self.core.build(core)?; // It keeps what the builder has, and tells it of what happens there.
+            let ours = self.observer(core.name().unwrap_or_default());
+            let observer: Arc<dyn Observer> = match held {
+                None => Arc::new(ours),
+                Some(held) => Arc::new((ours, held)),
+            };
             Ok((core, Some(observer)))
         })?;
         self.watch_delayed(queue.name().unwrap_or_default(), &queue);

@@ -101,8 +101,8 @@ impl PriorityMetrics {
         &self.core
     }
 
-    /// Builds a queue with these metrics, under its name; one without a name has the empty one. They take the place of the
-    /// builder's observer.
+    /// Builds a queue with these metrics, under its name; one without a name has the empty one. An observer that
+    /// the builder has is told too.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl PriorityMetrics {
     {
         // Not by the `build` of the metrics below: until the queue is watched that shows its depth without a priority.
         let observer = Arc::new(Late(OnceLock::new()));
-        let queue = builder.observer(Arc::clone(&observer)).build()?;
+        let queue = builder.also_observer(Arc::clone(&observer)).build()?;
         let name = queue.name().unwrap_or_default();
         _ = observer.0.set(Box::new(self.core.observer(name)));
         self.watch(name, queue.reader());

@@ -96,6 +96,12 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
         self
     }
 
+    /// Who is told of each event too, before the observer that there is already.
+    pub fn also_observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.queue = self.queue.also_observer(observer);
+        self
+    }
+
     /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
     pub fn backlog<C: Backlog>(self, backlog: C) -> Builder<T, L, C, S> {
         let Self { queue, hasher, limiter, rules } = self;

@@ -59,8 +59,8 @@ impl RateLimitMetrics {
         &self.delay
     }
 
-    /// Builds a queue with these metrics, under its name; one without a name has the empty one. They take the place of the
-    /// builder's observer: to have another beside it, join [`observer`](Self::observer) and [`watch`](Self::watch) by hand.
+    /// Builds a queue with these metrics, under its name; one without a name has the empty one. An observer
+    /// that the builder has is told too.
     ///
     /// # Errors
     ///

@@ -141,3 +141,64 @@ fn an_observer_that_wants_no_times_is_told_all_the_same_and_nothing_knows_ages()
     guard.done();
     assert_eq!(log.take(), ["got 0ns", "done 0ns"]);
 }
+
+/// `Eq` of 3 panics, and `Hash` of 4. All others have one hash.
+#[derive(Debug, Clone)]
+struct Fussy(u32);
+
+impl std::hash::Hash for Fussy {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        if self.0 == 4 {
+            std::panic::resume_unwind(Box::new("of the item"));
+        }
+        0_u8.hash(state);
+    }
+}
+
+impl PartialEq for Fussy {
+    fn eq(&self, other: &Self) -> bool {
+        if self.0 == 3 || other.0 == 3 {
+            std::panic::resume_unwind(Box::new("of the item"));
+        }
+        self.0 == other.0
+    }
+}
+
+impl Eq for Fussy {}
+
+#[test]
+fn of_a_batch_that_panics_in_its_midst_what_was_added_is_told() {
+    let log = Arc::new(Log::default());
+    let queue = WorkQueue::builder().observer(Arc::clone(&log)).build().unwrap();
+    let add_all = |items: [u32; 4]| {
+        let items = items.map(Fussy);
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| queue.add_all(items)))
+    };
+    assert!(add_all([1, 2, 1, 3]).is_err());
+    assert_eq!(queue.len(), 2);
+    assert_eq!(log.take(), ["added Queued", "added Queued", "added Merged"]);
+    assert!(add_all([5, 6, 7, 4]).is_err(), "`Hash` panics");
+    assert_eq!(queue.len(), 2);
+    assert!(log.take().is_empty(), "nothing was added");
+    assert!(add_all([5, 6, 5, 6]).is_ok());
+    assert_eq!(log.take(), ["added Queued", "added Queued", "added Merged", "added Merged"]);
+}
+
+#[test]
+fn an_observer_that_panics_too_is_no_second_panic() {
+    struct Angry;
+    impl Observer for Angry {
+        fn added(&self, _: Added) {
+            std::panic::resume_unwind(Box::new("of the observer"));
+        }
+    }
+    let queue = WorkQueue::builder().observer(Angry).build().unwrap();
+    let add_all = |items: [u32; 2]| {
+        let items = items.map(Fussy);
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| queue.add_all(items)));
+        *result.unwrap_err().downcast::<&str>().unwrap()
+    };
+    assert_eq!(add_all([1, 2]), "of the observer");
+    assert_eq!(add_all([1, 3]), "of the item");
+    assert_eq!(queue.len(), 2);
+}

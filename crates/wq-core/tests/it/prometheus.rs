@@ -58,8 +58,54 @@ fn names_types_and_buckets_are_those_of_client_go() {
     ] {
         assert!(text.lines().any(|found| found == line), "{line}\nis not in\n{text}");
     }
-    let buckets = text.matches("workqueue_queue_duration_seconds_bucket").count();
-    assert_eq!(buckets, 11, "ten bounds, and none: {text}");
+}
+
+#[test]
+fn bounds_of_buckets_are_those_of_client_go_to_the_last_bit() {
+    let scraped = Scraped::new();
+    let queue = scraped.metrics.build(WorkQueue::builder().name("claims")).unwrap();
+    queue.add(1);
+    queue.try_get().unwrap().done();
+    let text = scraped.text();
+    // component-base: ExponentialBuckets(1e-6, 10, 10), which multiplies; and the one without a bound.
+    let mut expected: Vec<f64> =
+        std::iter::successors(Some(1e-6), |bound| Some(bound * 10.0)).take(10).collect();
+    expected.push(f64::INFINITY);
+    assert!((999.999..1000.001).contains(&expected[9]), "{expected:?}");
+    for histogram in ["queue", "work"] {
+        let prefix = format!("workqueue_{histogram}_duration_seconds_bucket{{le=\"");
+        let bounds = text.lines().filter_map(|line| line.strip_prefix(&prefix)?.split('"').next());
+        let bounds: Vec<f64> = bounds.map(|bound| bound.parse().unwrap()).collect();
+        assert_eq!(bounds, expected, "{text}");
+    }
+}
+
+#[derive(Default)]
+struct Count(std::sync::atomic::AtomicUsize);
+
+impl Count {
+    fn get(&self) -> usize {
+        self.0.load(std::sync::atomic::Ordering::Relaxed)
+    }
+}
+
+impl Observer for Count {
+    fn added(&self, _: wq_core::Added) {
+        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn an_observer_that_the_builder_has_is_told_beside_the_metrics() {
+    let scraped = Scraped::new();
+    let counts = [(); 2].map(|()| Arc::new(Count::default()));
+    let builder = WorkQueue::builder().name("claims").observer(Arc::clone(&counts[0]));
+    let queue = scraped.metrics.build(builder.also_observer(Arc::clone(&counts[1]))).unwrap();
+    queue.add_all([1, 2]);
+    queue.try_get().unwrap().done();
+    assert_eq!(counts.map(|count| count.get()), [2, 2]);
+    assert_eq!(scraped.value("workqueue_adds_total"), Some(2.0));
+    assert_eq!(scraped.value("workqueue_work_duration_seconds_count"), Some(1.0));
 }
 
 #[test]
@@ -139,13 +185,6 @@ fn queues_of_one_name_are_one_series() {
 
 #[test]
 fn other_observers_and_other_queues_join_by_hand() {
-    #[derive(Default)]
-    struct Count(std::sync::atomic::AtomicUsize);
-    impl Observer for Count {
-        fn added(&self, _: wq_core::Added) {
-            self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        }
-    }
     let scraped = Scraped::new();
     let count = Arc::new(Count::default());
     let observer = (scraped.metrics.observer("claims"), Arc::clone(&count));
@@ -153,7 +192,7 @@ fn other_observers_and_other_queues_join_by_hand() {
     let read = queue.clone();
     scraped.metrics.watch("claims", move || Some(read.gauges()));
     queue.add(1);
-    assert_eq!(count.0.load(std::sync::atomic::Ordering::Relaxed), 1);
+    assert_eq!(count.get(), 1);
     assert_eq!(
         (scraped.value("workqueue_depth"), scraped.value("workqueue_adds_total")),
         (Some(1.0), Some(1.0))

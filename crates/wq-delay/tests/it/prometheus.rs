@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use wq_delay::prometheus::DelayMetrics;
-use wq_delay::{BuildError, DelayingQueue, ManualTimer, Observer, ThreadTimer};
+use wq_delay::{BuildError, Builder, DelayingQueue, ManualTimer, Observer, ThreadTimer};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -68,17 +68,34 @@ fn a_queue_that_is_gone_is_delayed_no_more() {
 /// By hand, as `build` does it: with an observer beside, and nothing counted twice or not at all.
 #[test]
 fn its_observer_is_the_whole_one_and_watching_keeps_no_queue() {
+    counts_all_once_beside_another_observer(|metrics, builder, mine| {
+        let queue = builder.observer((metrics.observer("claims"), mine)).build().unwrap();
+        metrics.watch("claims", &queue);
+        metrics.watch("claims", &queue); // Once more: still one queue.
+        queue
+    });
+}
+
+#[test]
+fn an_observer_that_the_builder_has_is_told_beside_the_metrics() {
+    counts_all_once_beside_another_observer(|metrics, builder, mine| {
+        metrics.build(builder.name("claims").observer(mine)).unwrap()
+    });
+    counts_all_once_beside_another_observer(|metrics, builder, mine| {
+        struct Silent;
+        impl Observer for Silent {}
+        metrics.build_blocking(builder.name("claims").observer(Silent).also_observer(mine)).unwrap()
+    });
+}
+
+fn counts_all_once_beside_another_observer(
+    build: impl FnOnce(&DelayMetrics, Builder<u32>, Arc<Seen>) -> DelayingQueue<u32>,
+) {
     let mut registry = Registry::default();
     let metrics = DelayMetrics::register(&mut registry);
     let timer = ManualTimer::new();
     let mine = Arc::new(Seen::default());
-    let queue = DelayingQueue::builder()
-        .timer(timer.clone())
-        .observer((metrics.observer("claims"), Arc::clone(&mine)))
-        .build()
-        .unwrap();
-    metrics.watch("claims", &queue);
-    metrics.watch("claims", &queue); // Once more: still one queue.
+    let queue = build(&metrics, DelayingQueue::builder().timer(timer.clone()), Arc::clone(&mine));
     queue.add_after(1, SECOND);
     queue.add(2);
     queue.add_after(3, SECOND * 60);
@@ -86,7 +103,7 @@ fn its_observer_is_the_whole_one_and_watching_keeps_no_queue() {
     for _ in 0..2 {
         queue.try_get().unwrap().done();
     }
-    assert_eq!(mine.0.load(Relaxed), 2);
+    assert_eq!((mine.retried.load(Relaxed), mine.got.load(Relaxed)), (2, 2));
     has(&registry, "workqueue_adds_total{name=\"claims\"} 2");
     has(&registry, "workqueue_retries_total{name=\"claims\"} 2");
     has(&registry, "workqueue_queue_duration_seconds_count{name=\"claims\"} 2");
@@ -114,11 +131,18 @@ fn a_queue_that_is_built_and_watched_is_one() {
 }
 
 #[derive(Default)]
-struct Seen(AtomicU32);
+struct Seen {
+    retried: AtomicU32,
+    got: AtomicU32,
+}
 
 impl Observer for Seen {
     fn retried(&self) {
-        self.0.fetch_add(1, Relaxed);
+        self.retried.fetch_add(1, Relaxed);
+    }
+
+    fn got(&self, _: Duration) {
+        self.got.fetch_add(1, Relaxed);
     }
 }
 

@@ -1,15 +1,15 @@
 //! Prometheus: the depth by priority as a scrape sees it. The cases of controller-runtime's `workqueue_test.go`, and D18.
 
 use std::collections::BTreeMap;
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
-use wq_core::WorkQueue;
 use wq_core::prometheus::QueueMetrics;
+use wq_core::{Added, Observer, WorkQueue};
 use wq_priority::prometheus::PriorityMetrics;
 use wq_priority::{Order, Priority};
 
@@ -300,4 +300,26 @@ fn at_every_scrape_under_load_the_labels_are_those_of_one_moment() {
         drop(ends);
     });
     assert_eq!(scrape(&registry).values().sum::<i64>(), 200, "nobody holds any");
+}
+
+#[test]
+fn an_observer_that_the_builder_has_is_told_beside_the_metrics() {
+    #[derive(Default)]
+    struct Seen(AtomicUsize);
+
+    impl Observer for Seen {
+        fn added(&self, _: Added) {
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+
+    let mut registry = Registry::default();
+    let metrics = PriorityMetrics::register(&mut registry);
+    let seen = Arc::new(Seen::default());
+    let builder = WorkQueue::builder().name("claims").backlog(Priority::new()).observer(Arc::clone(&seen));
+    let queue = metrics.build(builder).unwrap();
+    add(&queue, 1, 0);
+    assert_eq!(seen.0.load(SeqCst), 1);
+    assert!(text(&registry).contains("workqueue_adds_total{name=\"claims\"} 1"));
+    assert_eq!(scrape(&registry), BTreeMap::from([("0".to_owned(), 1)]));
 }

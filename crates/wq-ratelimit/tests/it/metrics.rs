@@ -46,6 +46,8 @@ fn each_retry_is_counted_and_a_parked_item_is_none() {
 mod whole {
     use prometheus_client::encoding::text::encode;
     use prometheus_client::registry::Registry;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
     use std::time::Duration;
     use wq_ratelimit::prometheus::RateLimitMetrics;
     use wq_ratelimit::{
@@ -67,23 +69,30 @@ mod whole {
     }
 
     /// Told beside.
-    struct Silent;
+    #[derive(Default)]
+    struct Seen(AtomicU32);
 
-    impl Observer for Silent {}
+    impl Observer for Seen {
+        fn retried(&self) {
+            self.0.fetch_add(1, Relaxed);
+        }
+    }
 
     /// Built by the metrics, and joined by hand.
     #[test]
     fn all_metrics_of_the_queues_below_count_once_and_keep_no_queue() {
         for by_hand in [false, true] {
+            let seen = Arc::new(Seen::default());
+            let beside = (Arc::clone(&seen), Seen::default());
             let mut registry = Registry::default();
             let metrics = RateLimitMetrics::register(&mut registry);
             let timer = ManualTimer::new();
             let queue = if by_hand {
-                let queue = builder(&timer).observer((metrics.observer("claims"), Silent)).build().unwrap();
+                let queue = builder(&timer).observer((metrics.observer("claims"), beside)).build().unwrap();
                 metrics.watch("claims", &queue);
                 queue
             } else {
-                metrics.build(builder(&timer)).unwrap()
+                metrics.build(builder(&timer).observer(beside.1).also_observer(beside.0)).unwrap()
             };
             queue.add(1);
             queue.try_get().unwrap().finish(Outcome::Retry);
@@ -92,6 +101,7 @@ mod whole {
             queue.try_get().unwrap().finish(Outcome::Success);
             has(&registry, "workqueue_adds_total{name=\"claims\"} 2");
             has(&registry, "workqueue_retries_total{name=\"claims\"} 2");
+            assert_eq!(seen.0.load(Relaxed), 2);
             has(&registry, "workqueue_queue_duration_seconds_count{name=\"claims\"} 2");
             has(&registry, "workqueue_delay_lateness_seconds_sum{name=\"claims\"} 1.0");
             has(&registry, "workqueue_delayed_depth{name=\"claims\"} 1.0");
