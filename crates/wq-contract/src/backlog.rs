@@ -1,27 +1,16 @@
-//! Backlog: the model that every backlog must agree with, whatever order it hands out in.
+//! Backlog: what `wq_core::contract` asks of every backlog, with orders and steps that proptest draws and shrinks.
 
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use wq_core::contract::{Broken, play, play_leaving};
 use wq_core::{Backlog, SlotId};
+
+pub use wq_core::contract::Step;
 
 /// How many ids the model plays with. Few, so that they are reused often.
 const IDS: u32 = 12;
-
-/// What a queue does with its backlog. Ids are indices.
-#[derive(Clone, Debug)]
-pub enum Step<O> {
-    /// Push if the id is not there, touch if it is: what an add leads to.
-    Add(u32, O),
-    /// Take out the next id.
-    Pop,
-    /// Take out this id, which may not be there.
-    Remove(u32),
-    /// Give memory back.
-    Shrink,
-}
 
 fn steps<O: Debug + Clone + 'static>(
     orders: impl Strategy<Value = O> + 'static,
@@ -35,14 +24,11 @@ fn steps<O: Debug + Clone + 'static>(
     prop::collection::vec(step, 0..120)
 }
 
-/// Runs random pushes, touches, pops and removes against a backlog and a plain map.
-///
-/// An id comes out exactly once for each push, with the merge of all its orders since; `len` is right after every step;
-/// `remove` of an id that is not there answers `None`; `pop` answers `None` exactly when nothing is there.
+/// Random pushes, touches, pops and removes beside a plain map: see [`wq_core::contract::check`].
 ///
 /// # Panics
 ///
-/// When the backlog does not keep to that.
+/// When the backlog breaks a rule.
 pub fn obeys_the_books<B, O>(make: impl Fn() -> B, orders: impl Strategy<Value = O> + 'static)
 where
     B: Backlog<Order = O>,
@@ -55,7 +41,7 @@ where
 ///
 /// # Panics
 ///
-/// When the backlog does not keep to that.
+/// When the backlog breaks a rule.
 pub fn obeys_the_books_leaving<B, O>(
     make: impl Fn() -> B,
     orders: impl Strategy<Value = O> + 'static,
@@ -64,14 +50,14 @@ pub fn obeys_the_books_leaving<B, O>(
     B: Backlog<Order = O>,
     O: Clone + Debug + PartialEq + 'static,
 {
-    run(steps(orders), |steps| play(make(), steps, &leaves));
+    run(steps(orders), |steps| play_leaving(make(), steps, &leaves).map_err(fail));
 }
 
 /// Plays the steps on an empty backlog and a plain map, as [`obeys_the_books`] does.
 ///
 /// # Errors
 ///
-/// What the backlog did not keep to.
+/// The rule that the backlog has broken.
 pub fn keeps_its_books<B, O>(
     backlog: B,
     steps: impl IntoIterator<Item = Step<O>>,
@@ -80,49 +66,11 @@ where
     B: Backlog<Order = O>,
     O: Clone + Debug + PartialEq,
 {
-    play(backlog, steps, &|order| order)
+    play(backlog, steps).map_err(fail)
 }
 
-fn play<B, O>(
-    mut backlog: B,
-    steps: impl IntoIterator<Item = Step<O>>,
-    leaves: &impl Fn(O) -> O,
-) -> Result<(), TestCaseError>
-where
-    B: Backlog<Order = O>,
-    O: Clone + Debug + PartialEq,
-{
-    let mut held: BTreeMap<u32, O> = BTreeMap::new();
-    prop_assert_eq!(backlog.len(), 0);
-    for step in steps {
-        match step {
-            Step::Add(id, order) => match held.get_mut(&id) {
-                Some(merged) => {
-                    backlog.touch(SlotId::from_index(id), &order);
-                    B::merge(merged, order);
-                }
-                None => {
-                    backlog.push(SlotId::from_index(id), order.clone());
-                    held.insert(id, order);
-                }
-            },
-            Step::Pop => match backlog.pop() {
-                Some((id, order)) => prop_assert_eq!(held.remove(&id.index()).map(leaves), Some(order)),
-                None => prop_assert!(held.is_empty(), "pop found nothing, but there are {:?}", held),
-            },
-            Step::Remove(id) => {
-                prop_assert_eq!(backlog.remove(SlotId::from_index(id)), held.remove(&id).map(leaves));
-            }
-            Step::Shrink => backlog.shrink(),
-        }
-        prop_assert_eq!(backlog.len(), held.len());
-        prop_assert_eq!(backlog.is_empty(), held.is_empty());
-    }
-    while let Some((id, order)) = backlog.pop() {
-        prop_assert_eq!(held.remove(&id.index()).map(leaves), Some(order));
-    }
-    prop_assert!(held.is_empty(), "never came out: {:?}", held);
-    Ok(())
+fn fail(broken: Broken) -> TestCaseError {
+    TestCaseError::fail(broken.to_string())
 }
 
 /// Ids pushed with equal orders come out in the order of their pushes.

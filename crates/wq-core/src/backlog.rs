@@ -31,6 +31,64 @@ impl SlotId {
 /// item that it hands out; an id is in the backlog at most once. All methods run under the queue's lock: they must
 /// be quick, and must not call back into the queue.
 ///
+/// With feature `contract`, `wq_core::contract::check` asks yours for every rule that the queue rests on:
+///
+/// ```
+/// use wq_core::{Backlog, SlotId, WorkQueue};
+///
+/// /// Last in, first out. A second add brings an item to the top; what rides along counts its adds.
+/// #[derive(Default)]
+/// struct Stack(Vec<(SlotId, u32)>);
+///
+/// impl Backlog for Stack {
+///     type Order = u32;
+///
+///     fn merge(held: &mut u32, new: u32) {
+///         *held = held.saturating_add(new);
+///     }
+///
+///     fn push(&mut self, id: SlotId, order: u32) {
+///         self.0.push((id, order));
+///     }
+///
+///     fn touch(&mut self, id: SlotId, order: &u32) {
+///         if let Some(mut held) = self.remove(id) {
+///             Self::merge(&mut held, *order);
+///             self.push(id, held);
+///         }
+///     }
+///
+///     fn pop(&mut self) -> Option<(SlotId, u32)> {
+///         self.0.pop()
+///     }
+///
+///     fn remove(&mut self, id: SlotId) -> Option<u32> {
+///         let place = self.0.iter().position(|(other, _)| *other == id)?;
+///         Some(self.0.remove(place).1)
+///     }
+///
+///     fn len(&self) -> usize {
+///         self.0.len()
+///     }
+///
+///     fn shrink(&mut self) {
+///         self.0.shrink_to_fit();
+///     }
+/// }
+///
+/// // In a test:
+/// # #[cfg(feature = "contract")]
+/// wq_core::contract::check(Stack::default, &[1, 2, 5]);
+///
+/// let queue = WorkQueue::builder().backlog(Stack::default()).build()?;
+/// for item in ["a", "b", "a"] {
+///     queue.add_with(item, 1);
+/// }
+/// let top = queue.try_get()?;
+/// assert_eq!((*top.item(), *top.order()), ("a", 2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
 /// A backlog that breaks the rules can keep an item from coming out, but cannot make the queue hand one item to two
 /// holders: an id that was popped though its item is not queued is skipped.
 ///

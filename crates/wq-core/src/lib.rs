@@ -14,6 +14,8 @@ mod process;
 mod snapshot;
 mod reader;
 mod backlog;
+#[cfg(feature = "contract")]
+pub mod contract;
 mod observer;
 #[cfg(feature = "prometheus")]
 pub mod prometheus;

@@ -120,6 +120,7 @@ ours! {
     "get_batch": Queue::get_batch;
     "get_blocking()": Queue::get_blocking;
     "get_timeout": Queue::get_timeout;
+    "get_owned": Queue::get_owned;
     "guard.done()": |guard: Guard<'_>| guard.done();
     "guard.finish(outcome)": |guard: Guard<'_>, outcome| guard.finish(outcome);
     "guard.order()": |guard: Guard<'_>| guard.order() == &();

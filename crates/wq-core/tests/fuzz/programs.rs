@@ -181,6 +181,7 @@ pub(crate) fn backlog(bytes: &[u8]) -> Result<(), TestCaseError> {
                 fifo.remove(SlotId::from_index(id));
             }
             BacklogStep::Shrink => fifo.shrink(),
+            _ => {}
         }
     }
     Ok(())

@@ -47,6 +47,28 @@ fn is_fair_among_equals() {
     wq_contract::backlog::is_fair_among_equals(Priority::new, orders());
 }
 
+/// As those who write a backlog ask theirs.
+#[test]
+fn keeps_the_contract() {
+    let groups = [None, Some(GroupId::new(0)), Some(GroupId::new(1))];
+    let orders: Vec<Order> = groups
+        .into_iter()
+        .flat_map(|group| {
+            let merges = [OnMerge::Raise, OnMerge::Lower, OnMerge::Set];
+            merges
+                .map(|on_merge| {
+                    Order::priority(if on_merge == OnMerge::Set { 2 } else { -1 }).on_merge(on_merge)
+                })
+                .map(|order| group.map_or(order, |group| order.in_group(group)))
+        })
+        .collect();
+    for make in [Priority::new, strict, || aged(1), || weighted(GroupId::new(1), 3)] as [fn() -> Priority; 4]
+    {
+        wq_core::contract::check_leaving(make, &orders, |order| order.on_merge(OnMerge::Raise));
+        wq_core::contract::check_first_come(make, &orders);
+    }
+}
+
 #[test]
 fn higher_comes_first_and_the_first_of_each_first() {
     let mut backlog = Priority::new();
