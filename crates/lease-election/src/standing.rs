@@ -3,8 +3,10 @@
 #![cfg_attr(not(feature = "kube"), allow(dead_code, reason = "only an API server has LeaseCandidates"))]
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -20,8 +22,19 @@ pub enum Candidacy {
     Looking,
     /// Its LeaseCandidate is on the server, whose controller elects.
     Standing,
-    /// It is not published, or not kept up, for this reason; it goes on trying. (A 403 or 404: the permission or the namespace is missing, the API is there.)
+    /// The same, but the LeaseCandidate may not be watched, for this reason. It is read instead, each renew interval and at least every 2 s, so that the
+    /// controller's questions are answered in time; the watch is tried again, at least every 30 s.
+    Unwatched(StoreError),
+    /// It is not published, or not kept up, for this reason; it goes on trying. (A 403 or 404: the permission or the namespace is missing. The API is
+    /// there, or it may not be asked whether it is: that counts for nothing, and for [`WithoutApi`](crate::WithoutApi) only a server that says so has none.)
     Refused(StoreError),
+    /// Another elector keeps up a LeaseCandidate of this name for another Lease: a LeaseCandidate is named as its elector's identity, and stands for one
+    /// Lease. This one does not stand until that one is gone. Give each elector in a namespace an identity of its own
+    /// (`pod-0-scheduler`, `pod-0-sweeper`), or leave it out.
+    NameTaken {
+        /// For which Lease.
+        lease: String,
+    },
     /// The API server has no LeaseCandidates. The policy says what is done.
     ApiAbsent,
     /// The LeaseCandidate stands, and for half a minute nobody elected anybody: the server's controller does not run (feature gate
@@ -29,7 +42,7 @@ pub enum Candidacy {
     NobodyElects,
     /// The LeaseCandidate was taken back.
     Withdrawn,
-    /// It could not be taken back, for this reason. The server forgets it after half an hour; until then it may elect it for some seconds.
+    /// It could not be taken back, or is not kept up any more, for this reason. The server forgets it after half an hour; until then it may elect it for some seconds.
     LeftBehind(StoreError),
 }
 
@@ -127,7 +140,7 @@ impl Standing {
     pub(crate) fn manner(&self) -> Manner {
         match &*self.board.candidacy.borrow() {
             Candidacy::ApiAbsent if self.elects => Manner::Alone,
-            Candidacy::Standing | Candidacy::NobodyElects => {
+            Candidacy::Standing | Candidacy::Unwatched(_) | Candidacy::NobodyElects => {
                 Manner::Elected { stands: true, impatient: self.elects && self.is_servers }
             }
             _ => Manner::Elected { stands: false, impatient: false },
@@ -142,7 +155,7 @@ impl Standing {
     /// The candidate found that nobody elects, or that somebody does.
     pub(crate) fn note_silence(&self, silent: bool) {
         match (silent, self.board.candidacy()) {
-            (true, Candidacy::Standing) => {
+            (true, Candidacy::Standing | Candidacy::Unwatched(_)) => {
                 tracing::warn!("nobody elects among the LeaseCandidates: electing by the Lease alone");
                 self.board.note(Candidacy::NobodyElects);
             }
@@ -163,19 +176,27 @@ impl Standing {
     }
 
     fn start(&self, state: &mut State) {
-        if state.current.as_ref().is_some_and(|current| *current.wanted.borrow()) {
+        if state
+            .current
+            .as_ref()
+            .is_some_and(|current| *current.wanted.borrow() && !current.task.is_finished())
+        {
             return;
         }
         let before = state.current.take().map(|current| current.task);
         let (wanted, want) = watch::channel(true);
         let (ending, done) = watch::channel(());
         let publishing = (self.publish)(Arc::clone(&self.board), want);
+        let board = Arc::clone(&self.board);
         let task = tokio::spawn(async move {
             let _ending = ending;
             if let Some(before) = before {
                 let _ = before.await;
             }
-            publishing.await;
+            if AssertUnwindSafe(publishing).catch_unwind().await.is_err() {
+                tracing::error!("the publisher of the LeaseCandidate panicked, and keeps it up no more");
+                board.note(Candidacy::LeftBehind(StoreError::unknown("its publisher panicked")));
+            }
         });
         state.current = Some(Published { wanted, task, done });
     }

@@ -18,6 +18,9 @@ pub(crate) const LOOK: Duration = Duration::from_secs(60);
 /// From one making or mending to the next: whoever deletes or changes it as often as it is made is not fought at full speed.
 const PACE: Duration = Duration::from_secs(1);
 
+/// The longest time between two reads where it is not watched: the server waits 5 s for an answer.
+const LONGEST_POLL: Duration = Duration::from_secs(2);
+
 /// The pause after the first failure, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
 
@@ -109,13 +112,32 @@ pub(crate) struct Publication {
     answered: Option<Timestamp>,
     /// To be asked whether the API is there.
     doubtful: bool,
+    /// One of this name that stood for another Lease was deleted. If there is one again, somebody keeps it up.
+    cleared: bool,
     not_before: Moment,
     failures: u32,
+    /// How often it is read where it is not watched.
+    poll: Duration,
+    /// When it was last read or written.
+    looked: Moment,
+    watch: Watch,
+    /// Watches in a row that did not open, or ended at once.
+    unwatched: u32,
     withdrawing: bool,
 }
 
+/// Whether changes are told, or when to try that again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Watch {
+    Open(Moment),
+    Closed { not_before: Moment },
+}
+
+const ORIGIN: Moment = Moment::from_origin(Duration::ZERO);
+
 impl Publication {
-    pub(crate) fn new(wanted: Wanted) -> Self {
+    /// `poll`: how often it is read where it may not be watched.
+    pub(crate) fn new(wanted: Wanted, poll: Duration) -> Self {
         Self {
             wanted,
             known: Known::Unknown,
@@ -124,8 +146,13 @@ impl Publication {
             mended: None,
             answered: None,
             doubtful: false,
-            not_before: Moment::from_origin(Duration::ZERO),
+            cleared: false,
+            not_before: ORIGIN,
             failures: 0,
+            poll: poll.min(LONGEST_POLL),
+            looked: ORIGIN,
+            watch: Watch::Closed { not_before: ORIGIN },
+            unwatched: 0,
             withdrawing: false,
         }
     }
@@ -139,13 +166,58 @@ impl Publication {
         self.doubtful && self.api == ApiState::Unknown
     }
 
+    /// The other Lease for which somebody else keeps one of this name up.
+    pub(crate) fn taken_by(&self) -> Option<&str> {
+        self.anothers().filter(|_| self.cleared)
+    }
+
+    /// The other Lease for which the one of this name stands.
+    fn anothers(&self) -> Option<&str> {
+        match &self.known {
+            Known::Present(seen) if seen.says.lease != self.wanted.lease => Some(&seen.says.lease),
+            _ => None,
+        }
+    }
+
     /// Whether the server has it as it is to be.
     pub(crate) fn stands(&self) -> bool {
         matches!(&self.known, Known::Present(seen) if seen.says == self.wanted) && self.renewed.is_some()
     }
 
-    /// The version that the server was last known to have; from there it is watched.
-    pub(crate) fn version(&self) -> Option<&str> {
+    /// The version from which it is to be watched now, if it is not.
+    pub(crate) fn to_watch(&self, now: Moment) -> Option<&str> {
+        match self.watch {
+            Watch::Closed { not_before } if now >= not_before && !self.withdrawing => self.version(),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn watching(&mut self, now: Moment) {
+        self.watch = Watch::Open(now);
+    }
+
+    /// The watch did not open, or has ended: `error` says why, if anything does. It is opened again, ever more slowly if it is of no use.
+    pub(crate) fn unwatched(&mut self, now: Moment, error: Option<&StoreError>) {
+        let opened = match self.watch {
+            Watch::Open(since) => Some(since),
+            Watch::Closed { .. } => None,
+        };
+        if opened.is_some() || error == Some(&StoreError::Expired) {
+            // What happened meanwhile is to be read.
+            self.known = Known::Unknown;
+        }
+        let pause = if opened.is_some_and(|since| now >= since.after(PACE)) {
+            self.unwatched = 0;
+            Duration::ZERO
+        } else {
+            self.unwatched = self.unwatched.saturating_add(1);
+            pause(self.unwatched).max(error.map_or(Duration::ZERO, asked))
+        };
+        self.watch = Watch::Closed { not_before: now.after(pause) };
+    }
+
+    /// The version that the server was last known to have.
+    fn version(&self) -> Option<&str> {
         match &self.known {
             Known::Present(seen) => Some(&seen.resource_version),
             _ => None,
@@ -157,12 +229,12 @@ impl Publication {
         if !self.withdrawing {
             self.withdrawing = true;
             self.failures = 0;
-            self.not_before = Moment::from_origin(Duration::ZERO);
+            self.not_before = ORIGIN;
         }
     }
 
     pub(crate) fn next(&self, now: Moment, wall: Timestamp) -> Deed {
-        let done = self.known == Known::Absent || self.api == ApiState::Absent;
+        let done = self.known == Known::Absent || self.api == ApiState::Absent || self.anothers().is_some();
         if self.withdrawing && done {
             return Deed::Done;
         }
@@ -183,10 +255,11 @@ impl Publication {
         match &self.known {
             Known::Unknown => Deed::Read,
             Known::Absent => mending(Deed::Create(to_micros(wall))),
-            // It stands for another Lease, and that cannot be changed.
-            Known::Present(seen) if seen.says.lease != self.wanted.lease => {
-                mending(Deed::Delete(seen.uid.clone()))
+            // It stands for another Lease, and that cannot be changed. One that an earlier life left is in the way once.
+            Known::Present(_) if self.taken_by().is_some() => {
+                self.look_again(now, Moment::from_origin(Duration::MAX))
             }
+            Known::Present(seen) if self.anothers().is_some() => mending(Deed::Delete(seen.uid.clone())),
             Known::Present(seen) => {
                 let due = self.renewed.map_or(now, |renewed| renewed.after(RENEWAL));
                 let asked = seen.is_asked() && self.answered != seen.ping;
@@ -196,9 +269,20 @@ impl Publication {
                 if seen.says != self.wanted {
                     return mending(Deed::Update(self.time(seen, wall)));
                 }
-                Deed::Wait(due)
+                self.look_again(now, due)
             }
         }
+    }
+
+    /// Nothing is due before `due` but to learn what changes.
+    fn look_again(&self, now: Moment, due: Moment) -> Deed {
+        let Watch::Closed { not_before } = self.watch else { return Deed::Wait(due) };
+        let poll = self.looked.after(self.poll);
+        if now >= poll {
+            return Deed::Read;
+        }
+        let watch = if now < not_before { not_before } else { due };
+        Deed::Wait(due.min(poll).min(watch))
     }
 
     /// The time to say: the wall clock's, but never before the question, which is of the server's clock: a candidate whose own clock is behind has
@@ -221,6 +305,7 @@ impl Publication {
             Answer::Found(Some(seen)) => {
                 self.api = ApiState::Present;
                 self.failures = 0;
+                self.looked = sent;
                 if matches!(deed, Deed::Create(_) | Deed::Update(_)) {
                     let mended = match &self.known {
                         Known::Present(known) => known.says != self.wanted,
@@ -237,6 +322,7 @@ impl Publication {
             Answer::Found(None) => self.known = Known::Absent,
             Answer::Deleted => {
                 self.failures = 0;
+                self.cleared |= !self.withdrawing;
                 self.known = Known::Absent;
             }
             Answer::Api(true) => {
@@ -281,18 +367,15 @@ impl Publication {
                     return;
                 }
             }
+            // Whether there is such a thing may not be asked: then it is not taken to be absent, and what was refused is tried again.
+            (StoreError::Rejected { .. }, Deed::Probe) => self.doubtful = false,
             // Whether it was applied is for a read to say.
             (StoreError::Unknown { .. }, Deed::Create(_) | Deed::Update(_) | Deed::Delete(_)) => {
                 self.known = Known::Unknown;
             }
             _ => {}
         }
-        let doubled = PAUSES.0.saturating_mul(1 << self.failures.saturating_sub(1).min(16));
-        let asked = match error {
-            StoreError::TooManyRequests { retry_after } => retry_after.unwrap_or_default().min(RENEWAL),
-            _ => Duration::ZERO,
-        };
-        self.not_before = sent.after(doubled.min(PAUSES.1)).max(now.after(asked));
+        self.not_before = sent.after(pause(self.failures)).max(now.after(asked(error)));
     }
 
     /// The watch tells of a state of it.
@@ -309,15 +392,23 @@ impl Publication {
         }
     }
 
-    /// The watch ended: what happened meanwhile is to be read.
-    pub(crate) fn distrust(&mut self) {
-        self.known = Known::Unknown;
-    }
-
     fn is_behind(&self, version: &str) -> bool {
         self.version()
             .and_then(|known| compare_resource_versions(version, known))
             .is_some_and(std::cmp::Ordering::is_lt)
+    }
+}
+
+/// After so many failures in a row.
+fn pause(failures: u32) -> Duration {
+    PAUSES.0.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(PAUSES.1)
+}
+
+/// For how long the server asks to be left alone.
+fn asked(error: &StoreError) -> Duration {
+    match error {
+        StoreError::TooManyRequests { retry_after } => retry_after.unwrap_or_default().min(RENEWAL),
+        _ => Duration::ZERO,
     }
 }
 

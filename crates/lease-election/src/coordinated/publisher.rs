@@ -17,7 +17,7 @@ use tokio::sync::watch;
 use super::publication::{Answer, ApiState, Deed, Publication, Seen, Wanted};
 use crate::clock::{Clock, Moment};
 use crate::config::Config;
-use crate::error::StoreError;
+use crate::error::{StoreError, shown};
 use crate::kube_store::from_kube;
 use crate::standing::{Board, Candidacy};
 
@@ -39,6 +39,8 @@ pub(crate) struct Publisher {
     name: String,
     wanted: Wanted,
     request_timeout: Duration,
+    /// How often it is read where it may not be watched.
+    poll: Duration,
     clock: Arc<dyn Clock>,
 }
 
@@ -64,6 +66,7 @@ impl Publisher {
             name: config.identity().to_owned(),
             wanted,
             request_timeout: config.request_timeout(),
+            poll: config.renew_interval(),
             clock,
         }
     }
@@ -76,11 +79,12 @@ impl Publisher {
             _ = want.wait_for(|want| !want) => return,
             () = board.until_lease_is_known() => {}
         }
-        let mut publication = Publication::new(self.wanted.clone());
+        let mut publication = Publication::new(self.wanted.clone(), self.poll);
         let mut object: Option<DynamicObject> = None;
         let mut events: Option<(Events, Moment)> = None;
         let mut give_up: Option<Moment> = None;
         let mut error: Option<StoreError> = None;
+        let mut blind: Option<StoreError> = None;
         loop {
             let now = self.clock.now();
             if give_up.is_none() && !*want.borrow() {
@@ -110,27 +114,28 @@ impl Publisher {
                         _ => error.filter(|_| matches!(deed, Deed::Probe | Deed::Read)),
                     };
                     publication.done(now, self.clock.now(), &deed, answer);
-                    if publication.version().is_none() {
-                        events = None;
-                    }
                     if give_up.is_none() {
-                        self.tell(&board, &publication, error.as_ref());
+                        self.tell(&board, &publication, error.as_ref(), blind.as_ref());
                     }
                     continue;
                 }
             };
-            if events.is_none()
-                && give_up.is_none()
-                && let Some(from) = publication.version()
-            {
+            if let Some(from) = publication.to_watch(now) {
                 match self.watch(from).await {
-                    Ok(opened) => events = Some((opened, self.clock.now())),
+                    Ok(opened) => {
+                        let now = self.clock.now();
+                        publication.watching(now);
+                        events = Some((opened, now));
+                        blind = None;
+                    }
                     Err(failure) => {
                         tracing::debug!(candidate = self.name, error = %failure, "the LeaseCandidate is not watched");
-                        publication.done(now, self.clock.now(), &Deed::Read, Answer::Failed(failure));
-                        publication.distrust();
+                        publication.unwatched(self.clock.now(), Some(&failure));
+                        blind =
+                            Some(failure).filter(|failure| matches!(failure, StoreError::Rejected { .. }));
                     }
                 }
+                self.tell(&board, &publication, None, blind.as_ref());
                 continue;
             }
             let until = give_up.map_or(until, |give_up| until.min(give_up));
@@ -140,12 +145,13 @@ impl Publisher {
                         *heard = self.clock.now();
                     }
                     if !self.take_in(*event, &mut publication, &mut object) {
-                        publication.distrust();
+                        publication.unwatched(self.clock.now(), None);
                         events = None;
                     }
+                    self.tell(&board, &publication, None, blind.as_ref());
                 }
                 Heard::End => {
-                    publication.distrust();
+                    publication.unwatched(self.clock.now(), None);
                     events = None;
                 }
                 Heard::Withdraw | Heard::Time => {}
@@ -216,10 +222,20 @@ impl Publisher {
         true
     }
 
-    fn tell(&self, board: &Board, publication: &Publication, error: Option<&StoreError>) {
+    /// `error`: of what was done last; `blind`: why it may not be watched.
+    fn tell(
+        &self,
+        board: &Board,
+        publication: &Publication,
+        error: Option<&StoreError>,
+        blind: Option<&StoreError>,
+    ) {
         let before = board.candidacy();
         let after = match (publication.api(), error) {
             (ApiState::Absent, _) => Candidacy::ApiAbsent,
+            _ if publication.taken_by().is_some() => {
+                Candidacy::NameTaken { lease: publication.taken_by().unwrap_or_default().to_owned() }
+            }
             (_, Some(error))
                 if !publication.stands() && !publication.is_in_doubt() && *error != StoreError::Conflict =>
             {
@@ -228,7 +244,7 @@ impl Publisher {
             _ if !publication.stands() => return,
             // The rest is for the elector to find out.
             _ if before == Candidacy::NobodyElects => return,
-            _ => Candidacy::Standing,
+            _ => blind.map_or(Candidacy::Standing, |error| Candidacy::Unwatched(error.clone())),
         };
         if after != before {
             match &after {
@@ -238,6 +254,14 @@ impl Publisher {
                 ),
                 Candidacy::Refused(error) => {
                     tracing::warn!(candidate = self.name, %error, "the LeaseCandidate is not published")
+                }
+                Candidacy::NameTaken { lease } => tracing::warn!(
+                    candidate = self.name,
+                    lease = shown(lease),
+                    "a candidate for another Lease has this name: give each elector in a namespace an identity of its own, or none"
+                ),
+                Candidacy::Unwatched(error) => {
+                    tracing::warn!(candidate = self.name, %error, "the LeaseCandidate may not be watched: it is polled");
                 }
                 _ => {}
             }

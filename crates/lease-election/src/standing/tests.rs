@@ -47,6 +47,27 @@ async fn it_stands_from_the_first_campaign_to_the_end_of_the_last() {
     assert_eq!(lives.load(Ordering::SeqCst), 2);
 }
 
+/// A clock may panic, for one.
+#[tokio::test]
+async fn what_a_publisher_that_panicked_left_does_not_count_as_standing() {
+    let lives = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&lives);
+    let publish: Publish = Box::new(move |board, mut want| {
+        let life = counted.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async move {
+            board.note(Candidacy::Standing);
+            assert!(life > 0, "the first one panics");
+            let _ = want.wait_for(|want| !want).await;
+        })
+    });
+    let standing = Arc::new(Standing::new(publish, true, true));
+    let _campaign = standing.begin();
+    assert!(matches!(settled(&standing).await, Candidacy::LeftBehind(_)));
+    assert_eq!(standing.manner(), Manner::Elected { stands: false, impatient: false });
+    let _another = standing.begin();
+    assert_eq!(settled(&standing).await, Candidacy::Standing, "the next campaign publishes anew");
+}
+
 #[tokio::test]
 async fn who_is_not_to_lead_or_cannot_does_not_stand() {
     let (standing, _) = standing();

@@ -49,7 +49,7 @@ pub(crate) fn elector(
     elector_of(server, clock, config, identity, emulation, policy)
 }
 
-fn elector_of(
+pub(crate) fn elector_of(
     server: &EmbeddedApiServer,
     clock: TokioClock,
     config: ConfigBuilder,
@@ -166,23 +166,23 @@ impl Controller {
     }
 }
 
-struct World {
-    server: EmbeddedApiServer,
-    clock: TokioClock,
+pub(crate) struct World {
+    pub(crate) server: EmbeddedApiServer,
+    pub(crate) clock: TokioClock,
     /// By how many seconds the controller's wall clock is ahead.
-    ahead: Arc<AtomicI64>,
+    pub(crate) ahead: Arc<AtomicI64>,
     _controller: Option<tokio::task::JoinHandle<()>>,
 }
 
 impl World {
-    fn new(ahead: i64) -> Self {
+    pub(crate) fn new(ahead: i64) -> Self {
         let mut world = Self::without_controller();
         world.ahead.store(ahead, Ordering::SeqCst);
         world._controller = Some(world.controller());
         world
     }
 
-    fn without_controller() -> Self {
+    pub(crate) fn without_controller() -> Self {
         let server = EmbeddedApiServer::builder().seed(1).build();
         Self { server, clock: TokioClock::new(), ahead: Arc::default(), _controller: None }
     }
@@ -191,20 +191,20 @@ impl World {
         Controller::start(&self.server, self.clock, &self.ahead)
     }
 
-    fn elector(&self, identity: &str, emulation: &str) -> LeaderElector {
+    pub(crate) fn elector(&self, identity: &str, emulation: &str) -> LeaderElector {
         elector(&self.server, self.clock, identity, emulation, WithoutApi::Elect)
     }
 
-    fn replica(&self, identity: &str, emulation: &str) -> Replica {
+    pub(crate) fn replica(&self, identity: &str, emulation: &str) -> Replica {
         Replica::start(self.elector(identity, emulation), Duration::ZERO)
     }
 
-    async fn stands(&self, identity: &str) -> bool {
+    pub(crate) async fn stands(&self, identity: &str) -> bool {
         candidates(&self.server).get_opt(identity).await.unwrap().is_some()
     }
 }
 
-fn is_valid(replica: &Replica) -> bool {
+pub(crate) fn is_valid(replica: &Replica) -> bool {
     replica.terms.lock().unwrap().last().is_some_and(|led| led.leadership.is_valid())
 }
 

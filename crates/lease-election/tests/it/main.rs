@@ -24,6 +24,8 @@ mod violations;
 mod watchdog;
 mod work;
 #[cfg(all(feature = "kube", not(wq_plant)))]
+mod candidacy;
+#[cfg(all(feature = "kube", not(wq_plant)))]
 mod coordinated;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod events;

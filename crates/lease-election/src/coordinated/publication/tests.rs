@@ -3,6 +3,7 @@
 use super::*;
 
 const NOW: Moment = Moment::from_origin(Duration::from_secs(1000));
+const POLL: Duration = Duration::from_secs(1);
 
 fn wall() -> Timestamp {
     "2026-01-01T00:00:00Z".parse().unwrap()
@@ -29,16 +30,22 @@ fn seen(version: u64, ping: Option<Timestamp>, renew: Option<Timestamp>) -> Seen
     Seen { uid: "u".into(), resource_version: version.to_string(), says: wanted(), ping, renew }
 }
 
-/// One that stands since `NOW`.
+/// One that stands since `NOW`, and is watched.
 fn standing() -> Publication {
-    let mut publication = Publication::new(wanted());
+    let mut publication = Publication::new(wanted(), POLL);
     assert_eq!(publication.next(NOW, wall()), Deed::Read);
     publication.done(NOW, NOW, &Deed::Read, Answer::Found(None));
     let create = publication.next(NOW, wall());
     assert_eq!(create, Deed::Create(wall()));
     publication.done(NOW, NOW, &create, Answer::Found(Some(seen(5, None, Some(wall())))));
     assert!(publication.stands());
+    assert_eq!(publication.to_watch(NOW), Some("5"));
+    publication.watching(NOW);
     publication
+}
+
+fn forbidden() -> StoreError {
+    StoreError::Rejected { code: 403, message: "no".into() }
 }
 
 fn failed(publication: &mut Publication, now: Moment, error: StoreError) -> Deed {
@@ -116,7 +123,7 @@ fn what_an_earlier_life_left_is_mended_and_one_of_another_lease_is_made_anew() {
     let old = |change: fn(&mut Wanted)| {
         let mut left = seen(5, None, Some(wall()));
         change(&mut left.says);
-        let mut publication = Publication::new(wanted());
+        let mut publication = Publication::new(wanted(), POLL);
         publication.done(NOW, NOW, &Deed::Read, Answer::Found(Some(left)));
         assert!(!publication.stands());
         publication.next(NOW, wall())
@@ -128,7 +135,7 @@ fn what_an_earlier_life_left_is_mended_and_one_of_another_lease_is_made_anew() {
 
 #[test]
 fn failures_are_repeated_ever_more_slowly_and_as_the_server_asks() {
-    let mut publication = Publication::new(wanted());
+    let mut publication = Publication::new(wanted(), POLL);
     let mut now = NOW;
     let mut pauses = Vec::new();
     for _ in 0..12 {
@@ -139,7 +146,7 @@ fn failures_are_repeated_ever_more_slowly_and_as_the_server_asks() {
     }
     assert_eq!(pauses[..4], [100, 200, 400, 800]);
     assert_eq!(pauses.last(), Some(&30_000));
-    let mut publication = Publication::new(wanted());
+    let mut publication = Publication::new(wanted(), POLL);
     let asked = StoreError::TooManyRequests { retry_after: Some(Duration::from_secs(7)) };
     failed(&mut publication, NOW, asked);
     assert_eq!(publication.next(NOW, wall()), Deed::Wait(ms(7000)));
@@ -159,12 +166,10 @@ fn a_conflict_is_read_at_once_and_an_unanswered_write_is_read_back() {
 
 #[test]
 fn where_it_cannot_be_made_the_api_is_looked_for_and_looked_for_again_each_minute() {
-    for refusal in [
-        StoreError::NotFound,
-        StoreError::Rejected { code: 403, message: "no".into() },
-        StoreError::Rejected { code: 404, message: "no".into() },
-    ] {
-        let mut publication = Publication::new(wanted());
+    for refusal in
+        [StoreError::NotFound, forbidden(), StoreError::Rejected { code: 404, message: "no".into() }]
+    {
+        let mut publication = Publication::new(wanted(), POLL);
         publication.done(NOW, NOW, &Deed::Read, Answer::Found(None));
         assert!(matches!(failed(&mut publication, NOW, refusal.clone()), Deed::Create(_)));
         assert_eq!(publication.next(NOW, wall()), Deed::Probe, "{refusal}");
@@ -177,7 +182,7 @@ fn where_it_cannot_be_made_the_api_is_looked_for_and_looked_for_again_each_minut
         assert_eq!(publication.next(later, wall()), Deed::Read);
 
         // The API is there: the permission or the namespace is what is missing.
-        let mut publication = Publication::new(wanted());
+        let mut publication = Publication::new(wanted(), POLL);
         publication.done(NOW, NOW, &Deed::Read, Answer::Found(None));
         failed(&mut publication, NOW, refusal.clone());
         publication.done(NOW, NOW, &Deed::Probe, Answer::Api(true));
@@ -185,6 +190,113 @@ fn where_it_cannot_be_made_the_api_is_looked_for_and_looked_for_again_each_minut
         assert_eq!(publication.api(), ApiState::Present);
         assert!(matches!(publication.next(NOW, wall()), Deed::Wait(_)), "no hot loop");
     }
+}
+
+/// Whether the API is there is no more than the answer to the question says.
+#[test]
+fn where_it_may_not_be_asked_whether_there_is_such_an_api_it_is_not_absent_and_the_refusal_is_told() {
+    for code in [401, 403] {
+        let refusal = StoreError::Rejected { code, message: "no".into() };
+        let mut publication = Publication::new(wanted(), POLL);
+        publication.done(NOW, NOW, &Deed::Read, Answer::Found(None));
+        let mut now = NOW;
+        for _ in 0..10 {
+            assert!(matches!(failed(&mut publication, now, forbidden()), Deed::Create(_)));
+            assert_eq!(failed(&mut publication, now, refusal.clone()), Deed::Probe);
+            assert!(!publication.is_in_doubt(), "it is to be told");
+            assert_eq!(publication.api(), ApiState::Unknown);
+            let Deed::Wait(until) = publication.next(now, wall()) else { panic!("a hot loop") };
+            assert!(now < until && until <= now.after(Duration::from_secs(30)));
+            now = until;
+        }
+        // The permission to stand is given, and that to ask is not.
+        let create = publication.next(now, wall());
+        publication.done(now, now, &create, Answer::Found(Some(seen(5, None, Some(wall())))));
+        assert!(publication.stands());
+    }
+}
+
+#[test]
+fn where_it_may_not_be_watched_it_is_polled_and_the_watch_is_tried_ever_more_seldom() {
+    let mut publication = standing();
+    publication.unwatched(NOW.after(RENEWAL / 2), None);
+    let (mut now, begun) = (NOW.after(RENEWAL / 2), NOW.after(RENEWAL / 2));
+    let (mut reads, mut watches) = (0u32, 0u32);
+    for step in 0.. {
+        assert!(step < 1000, "a hot loop");
+        if now.since(begun) >= Duration::from_secs(100) {
+            break;
+        }
+        match publication.next(now, wall()) {
+            Deed::Read => {
+                reads += 1;
+                publication.done(now, now, &Deed::Read, Answer::Found(Some(seen(5, None, Some(wall())))));
+                assert!(publication.stands());
+            }
+            Deed::Wait(until) if publication.to_watch(now).is_some() => {
+                assert!(until > now);
+                watches += 1;
+                publication.unwatched(now, Some(&forbidden()));
+            }
+            Deed::Wait(until) => now = until,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!((100..=102).contains(&reads), "{reads}");
+    // After 100 ms, 200 ms, 400 ms, ... and then each 30 s.
+    assert!((10..=12).contains(&watches), "{watches}");
+    // A question that a read finds is answered as any other, and at the latest after 2 s.
+    publication.changed(seen(6, Some(ahead(200)), Some(wall())));
+    assert!(matches!(publication.next(now, wall()), Deed::Update(_)));
+    let mut slow = Publication::new(wanted(), RENEWAL);
+    slow.done(NOW, NOW, &Deed::Read, Answer::Found(None));
+    let create = slow.next(NOW, wall());
+    slow.done(NOW, NOW, &create, Answer::Found(Some(seen(5, None, Some(wall())))));
+    slow.unwatched(NOW, Some(&forbidden()));
+    assert_eq!(slow.next(ms(2000), wall()), Deed::Read);
+}
+
+#[test]
+fn a_watch_that_ends_as_soon_as_it_is_open_is_no_hot_loop_and_one_that_was_of_use_is_opened_at_once() {
+    let mut publication = standing();
+    publication.unwatched(ms(10), None);
+    assert_eq!(publication.next(ms(10), wall()), Deed::Read, "what happened meanwhile");
+    publication.done(ms(10), ms(11), &Deed::Read, Answer::Found(Some(seen(5, None, Some(wall())))));
+    assert_eq!(publication.to_watch(ms(109)), None);
+    assert_eq!(publication.next(ms(11), wall()), Deed::Wait(ms(110)));
+    assert_eq!(publication.to_watch(ms(110)), Some("5"));
+    publication.watching(ms(110));
+    publication.unwatched(ms(2000), None);
+    publication.done(ms(2000), ms(2000), &Deed::Read, Answer::Found(Some(seen(5, None, Some(wall())))));
+    assert_eq!(publication.to_watch(ms(2000)), Some("5"));
+}
+
+/// Two electors with one identity, for two Leases of one namespace: neither is to delete the other's for ever.
+#[test]
+fn one_of_another_lease_that_comes_again_is_somebody_elses_and_is_left_alone() {
+    let mut others = seen(5, None, Some(wall()));
+    others.says.lease = "another".into();
+    let mut publication = Publication::new(wanted(), POLL);
+    publication.done(NOW, NOW, &Deed::Read, Answer::Found(Some(others.clone())));
+    assert_eq!(publication.taken_by(), None, "it may be an earlier life's");
+    let delete = publication.next(NOW, wall());
+    assert_eq!(delete, Deed::Delete("u".into()));
+    publication.done(NOW, NOW, &delete, Answer::Deleted);
+    let create = publication.next(NOW, wall());
+    publication.done(NOW, NOW, &create, Answer::Failed(StoreError::Conflict));
+    others.resource_version = "7".into();
+    publication.done(ms(1), ms(1), &Deed::Read, Answer::Found(Some(others.clone())));
+    assert_eq!(publication.taken_by(), Some("another"));
+    assert!(!publication.stands());
+    assert_eq!(publication.to_watch(ms(1)), Some("7"));
+    publication.watching(ms(1));
+    assert!(matches!(publication.next(ms(1_000_000), wall()), Deed::Wait(_)), "nor is it answered for");
+    // And when it is gone this one stands.
+    publication.deleted(&others);
+    assert!(matches!(publication.next(ms(1_000_000), wall()), Deed::Create(_)));
+    publication.changed(Seen { resource_version: "9".into(), ..others });
+    publication.withdraw();
+    assert_eq!(publication.next(ms(1_000_000), wall()), Deed::Done, "it is not this one's to take back");
 }
 
 #[test]
@@ -197,7 +309,7 @@ fn it_is_taken_back_by_its_uid_and_what_is_unknown_is_read_first() {
     assert_eq!(publication.next(ms(2), wall()), Deed::Done);
 
     let mut publication = standing();
-    publication.distrust();
+    publication.unwatched(ms(1), None);
     publication.withdraw();
     assert_eq!(publication.next(ms(1), wall()), Deed::Read);
     publication.done(ms(1), ms(2), &Deed::Read, Answer::Found(None));
