@@ -20,7 +20,7 @@ mod world;
 
 use client_go::ClientGo;
 use explore::{Play, explore};
-use world::{Call, Phase, Rules, Step, World, name};
+use world::{Call, More, Phase, Rules, Step, World, name};
 
 /// client-go's defaults are 15, 10 and 2 s, with 5 s for a request; these keep the proportions, and are told apart sooner.
 const LEASE: Duration = Duration::from_secs(6);
@@ -48,6 +48,7 @@ fn main() {
         joins: true,
         restarts: 0,
         restores: 0,
+        more: More::default(),
     };
     let start = World::new([elector(0), elector(1)]);
     println!(

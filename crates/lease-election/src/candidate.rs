@@ -197,7 +197,8 @@ impl Candidate {
                     }
                 };
                 let acquire = free.max(self.write_not_before);
-                if now >= acquire && (!self.barred || purpose == Purpose::Release) {
+                let barred = self.barred && !planted("maintenance-takes-over");
+                if now >= acquire && (!barred || purpose == Purpose::Release) {
                     return Action::Write(purpose);
                 }
                 let interval = self.config.renew_interval();
@@ -262,7 +263,10 @@ impl Candidate {
                 strategy: String::new(),
                 preferred_holder: String::new(),
                 write_id: None,
-                successor: String::new(),
+                successor: match held {
+                    Some(lease) if planted("hint-outlives-record") => lease.record.successor.clone(),
+                    _ => String::new(),
+                },
             },
         };
         if let (true, Purpose::Release, Some(lease)) = (coordinated, purpose, held) {

@@ -45,6 +45,11 @@ pub fn decide(observation: &Observation, config: &Config, now: Moment) -> Step {
                 _ => Step::TakeOver,
             }
         }
+        Observation::Present { lease, .. }
+            if planted("hint-outlives-record") && lease.record.successor == config.identity() =>
+        {
+            Step::TakeOver
+        }
         Observation::Present { .. } => match runs_out(observation, config) {
             Some(moment) if now < moment => Step::WaitUntil(moment),
             _ => Step::TakeOver,
@@ -58,6 +63,9 @@ fn turn_comes(observation: &Observation, config: &Config) -> Option<Moment> {
     match observation {
         Observation::Present { lease, since, jitter, .. } => {
             let named = lease.record.hint()?;
+            if planted("hint-for-ever") && named != config.identity() {
+                return Some(Moment::from_origin(Duration::MAX));
+            }
             (named != config.identity()).then(|| since.after(config.hold_back()).after(*jitter))
         }
         _ => None,

@@ -416,6 +416,9 @@ impl Driver {
                     term.request_stop();
                 }
                 () = term.stop_requested(), if drained_by.is_none() => {
+                    if planted("hand-over-before-join") {
+                        self.release(until, term.successor()).await;
+                    }
                     drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
                 }
                 () = sleep_until(&clock, drained_by) => return Interrupt::Overran,

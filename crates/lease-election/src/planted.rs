@@ -45,4 +45,26 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("stop-strands", "a stop while an acquisition is unanswered looks for nothing"),
     ("foreign-news-ignored", "a leader that reads another holder goes on"),
     ("identity-is-claim", "a record that names its identity is taken for its own"),
+    (
+        "hint-outlives-record",
+        "a successor's name stays on the record of whoever takes the lease, and whoever it names takes it at once",
+    ),
+    ("hint-for-ever", "a lease that was handed over to one is left to that one for ever"),
+    ("hand-over-before-join", "the lease is given back when a leader hands it over, and the work goes on"),
+    ("maintenance-takes-over", "an elector under maintenance takes the lease when it is free"),
+    ("grant-claimed-at-once", "a grant is claimed while the one who led before it may act"),
+    (
+        "grant-given-back-at-once",
+        "a grant that is not wanted is given back while the one who led before it may act",
+    ),
+    (
+        "grant-hides-deletion",
+        "a grant on another object than the one known waits for nobody who led on that one",
+    ),
+    ("evidence-of-another", "what is known of a holder counts for the one who came after"),
+    (
+        "cold-start-from-the-future",
+        "a candidate that starts takes a record from the future for one that ran out",
+    ),
+    ("cold-start-without-bound", "a candidate that starts trusts wall clocks to the second"),
 ];

@@ -9,7 +9,9 @@ fn main() {}
 #[cfg(wq_plant)]
 fn main() {
     match std::env::args().nth(1).as_deref() {
-        Some("--it") => println!("violations:: work::"),
+        Some("--it") => {
+            println!("violations:: work:: handover:: succession:: maintenance:: evidence:: cold_start::")
+        }
         _ => lease_election::PLANTED_BUGS.iter().for_each(|(name, wrong)| println!("{name} {wrong}")),
     }
 }

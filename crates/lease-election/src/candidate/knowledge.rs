@@ -296,6 +296,17 @@ impl Candidate {
     fn note_succession(&mut self, now: Moment, lease: &StoredLease) {
         let may_act_until = match &self.observation {
             Observation::Absent { free_at } => Some(*free_at),
+            // The one known is gone, and nothing told so. Its holder may have renewed unseen before that, or another may have had it.
+            Observation::Present { lease: known, mine, jitter, .. }
+                if known.version.uid != lease.version.uid
+                    && !planted("grant-hides-deletion")
+                    && self.waits_after_deletion(*mine)
+                    && !(*mine && now < self.undisputed_until) =>
+            {
+                let own = self.config.lease_duration();
+                let patience = known.record.patience(own, self.config.foreign_lease_cap());
+                Some(now.after(patience.max(own)).after(*jitter))
+            }
             Observation::Present { lease: known, mine: false, .. }
                 if !known.record.is_free()
                     && !lease.record.is_free()

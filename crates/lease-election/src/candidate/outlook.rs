@@ -1,15 +1,14 @@
 //! Outlook: a candidate's state relative to now, as numbers. Candidates with equal outlooks do the same from now on, which is what
 //! makes the model of the protocol finite. Only in builds of tests.
 //!
-//! Left out, because nothing is decided by it: serial numbers and times of records (a write is known by its id), how often a record changed
-//! hands, and the random numbers to come, which only make a wait longer, as any pause does. So does the name of a successor, which the model
-//! therefore need not know (`decide/tests.rs` shows that it does no more).
+//! Left out, because nothing is decided by it: serial numbers and times of records (a write is known by its id; where wall clocks are trusted its time
+//! counts), how often a record changed hands, and the random numbers to come, which only make a wait longer, as any pause does.
 
 #![allow(dead_code, reason = "asked by the model, whose program includes this file")]
 
 use std::time::Duration;
 
-use super::{Candidate, ORIGIN, Read, Role, Write};
+use super::{Candidate, Manner, ORIGIN, Read, Role, Write};
 use crate::clock::Moment;
 use crate::observation::Observation;
 
@@ -70,7 +69,13 @@ impl Candidate {
             Observation::Present { lease: known, since, mine, jitter } => {
                 let patience =
                     known.record.patience(lease, config.foreign_lease_cap()).saturating_add(*jitter);
-                let patience = if *mine || known.record.is_free() { Duration::ZERO } else { patience };
+                let patience = match (known.record.is_free(), *mine) {
+                    // Left alone for a while: to its successor, or to the controller.
+                    (true, _) if known.record.hint().is_some() => config.hold_back().saturating_add(*jitter),
+                    (true, _) if !known.record.strategy.is_empty() => lease,
+                    (false, false) => patience,
+                    _ => Duration::ZERO,
+                };
                 out.extend([2, u64::from(*mine), distance(*since, now, patience)]);
                 names.version(&known.version, out);
                 names.record(&known.record, out);
@@ -110,6 +115,33 @@ impl Candidate {
                 names.record(record, out);
             }
             _ => out.push(0),
+        }
+        self.outlook_of_extras(now, out);
+    }
+
+    /// What only those worlds have in which it is asked for.
+    fn outlook_of_extras(&self, now: Moment, out: &mut Vec<u64>) {
+        let mut extra = |which: u64, value: u64| out.extend([1 << 40 | which, value]);
+        if self.barred {
+            extra(0, 1);
+        }
+        if !self.successor.is_empty() {
+            extra(1, names::digest(self.successor.as_bytes()));
+        }
+        match self.manner {
+            Manner::Free => {}
+            Manner::Elected { .. } => extra(2, 1),
+            Manner::Alone => extra(2, 2),
+        }
+        if self.claim_not_before > now {
+            extra(3, distance(self.claim_not_before, now, Duration::ZERO));
+        }
+        if let Some(from) = self.vacant_from() {
+            extra(4, distance(from, now, Duration::ZERO));
+        }
+        if self.config.wall_clock_bound().is_some() {
+            extra(5, u64::from(self.is_cold));
+            extra(6, self.last_time.map_or(0, |time| names::seconds_off(time, now)));
         }
     }
 

@@ -32,7 +32,8 @@ impl Bench {
 
     fn put(&mut self, record: Record) -> StoredLease {
         self.revision += 1;
-        let lease = StoredLease { version: Version::new("u", self.revision.to_string()), record };
+        let uid = self.lease.as_ref().map_or("u", |lease| &lease.version.uid);
+        let lease = StoredLease { version: Version::new(uid, self.revision.to_string()), record };
         self.lease = Some(lease.clone());
         lease
     }

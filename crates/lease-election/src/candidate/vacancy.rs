@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::Candidate;
 use crate::clock::Moment;
 use crate::observation::Observation;
+use crate::planted::planted;
 use crate::record::Record;
 use crate::version::Version;
 
@@ -42,11 +43,11 @@ impl Candidate {
     /// The holder of this version is gone, by what the application knows. The usual random wait stays: all candidates may know it at once.
     pub(crate) fn vacate(&mut self, now: Moment, version: &Version) {
         if let Observation::Present { lease, mine: false, jitter, .. } = &self.observation
-            && lease.version == *version
+            && (lease.version == *version || planted("evidence-of-another"))
             && !lease.record.is_free()
             && self.vacant_from().is_none_or(|from| from > now.after(*jitter))
         {
-            self.vacancy = Some(Vacancy { version: version.clone(), from: now.after(*jitter) });
+            self.vacancy = Some(Vacancy { version: lease.version.clone(), from: now.after(*jitter) });
         }
     }
 
@@ -60,6 +61,10 @@ impl Candidate {
 /// How long a record still holds by a wall clock that differs from that of its writer by no more than `bound`.
 fn left_by_wall(record: &Record, patience: Duration, bound: Duration, wall: Timestamp) -> Option<Duration> {
     let renewed = record.renew_time?;
+    if planted("cold-start-from-the-future") && renewed > wall {
+        return Some(Duration::ZERO);
+    }
+    let bound = if planted("cold-start-without-bound") { Duration::ZERO } else { bound };
     // A store that keeps whole seconds has cut off up to one.
     let cut = Duration::from_secs(u64::from(renewed.subsec_nanosecond() == 0));
     let holds = SignedDuration::try_from(patience.saturating_add(bound).saturating_add(cut)).ok()?;
@@ -70,6 +75,9 @@ fn left_by_wall(record: &Record, patience: Duration, bound: Duration, wall: Time
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
+    use crate::record::StoredLease;
+    use crate::store::LeaseEvent;
 
     const BOUND: Duration = Duration::from_millis(500);
     const LEASE: Duration = Duration::from_secs(5);
@@ -77,6 +85,22 @@ mod tests {
     fn left(renewed: &str, wall: &str) -> Option<Duration> {
         let record = Record { renew_time: renewed.parse().ok(), ..Record::default() };
         left_by_wall(&record, LEASE, BOUND, wall.parse().unwrap())
+    }
+
+    #[test]
+    fn evidence_counts_for_the_version_that_was_asked_about_and_for_no_other() {
+        let config = Config::builder("ns", "lease").fast().identity("baz").takeover_jitter(Duration::ZERO);
+        let mut candidate = Candidate::new(&config.build().unwrap(), 1);
+        let at = |seconds| Moment::from_origin(Duration::from_secs(seconds));
+        for (revision, holder) in [("1", "a"), ("2", "b")] {
+            let record = Record { holder: holder.into(), lease_duration_seconds: 5, ..Record::default() };
+            let lease = StoredLease { version: Version::new("u", revision), record };
+            let _ = candidate.heard(at(0), LeaseEvent::Changed(lease));
+        }
+        candidate.vacate(at(1), &Version::new("u", "1"));
+        assert_eq!(candidate.vacant_from(), None);
+        candidate.vacate(at(1), &Version::new("u", "2"));
+        assert_eq!(candidate.vacant_from(), Some(at(1)));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::{Step, decide, runs_out};
 use crate::clock::Moment;
 use crate::config::Config;
 use crate::observation::Observation;
+use crate::planted::planted;
 use crate::record::Record;
 
 /// How long nobody may be elected before a candidate concludes that nobody elects: three rounds of the server's controller, which looks at a Lease
@@ -42,6 +43,12 @@ pub(crate) fn decide_coordinated(
         Observation::Unknown => Step::Read,
         Observation::Present { lease, mine, .. } if lease.record.holder == config.identity() => {
             let record = &lease.record;
+            if planted("grant-claimed-at-once") && is_grant(record) {
+                return Step::TakeOver;
+            }
+            if planted("grant-given-back-at-once") && prefers_another(record, config.identity()) {
+                return Step::GiveBack;
+            }
             if *mine {
                 Step::GiveBack
             } else if is_grant(record) {

@@ -154,9 +154,16 @@ fn a_hint_is_good_for_the_record_that_it_was_written_in_and_for_no_other() {
     }
 }
 
+#[test]
+fn a_hint_on_a_record_that_somebody_holds_is_none() {
+    let Observation::Present { lease, since, mine, jitter } = held("bing", 5) else { unreachable!() };
+    let record = Record { successor: "baz".into(), ..lease.record };
+    let known = Observation::Present { lease: StoredLease { record, ..lease }, since, mine, jitter };
+    assert_eq!(decide(&known, &config(), after(1)), decide(&held("bing", 5), &config(), after(1)));
+}
+
 proptest! {
-    /// The model of the protocol knows no hints, and need not: all that one does is to make a candidate wait that may take the lease, and
-    /// not for ever. Waiting, as any pause, is in the model.
+    /// All that a hint does is to make a candidate wait that may take the lease, and not for ever.
     #[test]
     fn a_hint_only_ever_delays_and_not_for_long(
         holder in prop::sample::select(vec!["", "baz", "bing"]),

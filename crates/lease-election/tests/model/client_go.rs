@@ -207,6 +207,10 @@ impl Elector for ClientGo {
 
     fn be_patient(&mut self, _: Moment) {}
 
+    fn identity(&self) -> &str {
+        self.identity
+    }
+
     fn leads(&self) -> bool {
         self.leads
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::candidate::{Action, Candidate, News, Purpose, Read, Write};
+use crate::candidate::{Action, Candidate, Manner, News, Purpose, Read, Write};
 use crate::config::Config;
 use crate::names::{Names, revision};
 use crate::observation::Observation;
@@ -21,22 +21,43 @@ pub(crate) struct Terms {
     pub(crate) drift_ppm: u32,
     /// Without a watch a standby reads sooner.
     pub(crate) polls: bool,
+    /// The place in the order of those that take an expired lease, a second apart.
+    pub(crate) rank: Option<u8>,
+    /// How far its wall clock is ahead.
+    pub(crate) skew: i64,
+    /// How far the wall clocks are taken to be apart at most.
+    pub(crate) wall_clocks: Option<u64>,
+    pub(crate) manner: Manner,
 }
 
 impl Terms {
     pub(crate) fn elector(self, identity: &str, seed: u64) -> Ours {
         let seconds = Duration::from_secs;
-        let config = Config::builder("ns", "lease")
+        let mut config = Config::builder("ns", "lease")
             .identity(identity)
             .lease_duration(seconds(self.lease))
             .renew_interval(seconds(self.interval))
             .request_timeout(seconds(self.timeout))
             .stop_margin(seconds(self.margin))
             .clock_drift_ppm(self.drift_ppm)
-            .takeover_jitter(Duration::ZERO)
-            .build()
-            .expect("a configuration that is safe");
-        Ours { candidate: Candidate::new(&config, seed), polite: false, polls: self.polls }
+            .takeover_jitter(Duration::ZERO);
+        if let Some(rank) = self.rank {
+            config = config.rank(rank).takeover_jitter(seconds(1));
+        }
+        if let Some(bound) = self.wall_clocks {
+            config = config.trust_wall_clocks_within(seconds(bound));
+        }
+        let config = config.build().expect("a configuration that is safe");
+        let mut candidate = Candidate::new(&config, seed);
+        candidate.arrange(Moment::from_origin(Duration::ZERO), self.manner);
+        Ours {
+            candidate,
+            polite: false,
+            polls: self.polls,
+            identity: identity.to_owned(),
+            skew: self.skew,
+            manner: self.manner,
+        }
     }
 }
 
@@ -50,8 +71,8 @@ fn kind(purpose: Purpose) -> Kind {
 
 fn told(news: News) -> Told {
     match news {
-        // There is no controller here that prefers anybody.
-        News::Nothing | News::Unpreferred => Told::Nothing,
+        News::Nothing => Told::Nothing,
+        News::Unpreferred => Told::Unpreferred,
         News::Acquired(tenure) => {
             let version = Version::new(tenure.fence.uid, tenure.fence.resource_version);
             Told::Began(revision(&version), tenure.until)
@@ -68,9 +89,27 @@ pub(crate) struct Ours {
     candidate: Candidate,
     polite: bool,
     polls: bool,
+    identity: String,
+    skew: i64,
+    manner: Manner,
 }
 
+/// It knows of a controller that elects.
+pub(crate) const ELECTED: Manner = Manner::Elected { stands: true, impatient: false };
+
 impl Ours {
+    fn wall(&self, now: Moment) -> Timestamp {
+        let passed = now.since(Moment::from_origin(Duration::ZERO)).as_secs();
+        let seconds = i64::try_from(passed).unwrap_or(i64::MAX).saturating_add(self.skew);
+        Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
+    }
+
+    /// As the driver does after each answer and event.
+    fn start_cold(&mut self, now: Moment) {
+        let wall = self.wall(now);
+        self.candidate.start_cold(wall, now);
+    }
+
     fn after<R>(&mut self, result: R) -> R {
         if !self.polite {
             self.candidate.forget_manners();
@@ -102,7 +141,8 @@ impl Elector for Ours {
             Kind::Renew => Purpose::Renew,
             Kind::Release => Purpose::Release,
         };
-        let write = self.candidate.begin_write(now, Timestamp::UNIX_EPOCH, purpose);
+        let wall = self.wall(now);
+        let write = self.candidate.begin_write(now, wall, purpose);
         self.after(write)
     }
 
@@ -117,16 +157,19 @@ impl Elector for Ours {
 
     fn read(&mut self, now: Moment, read: Read, answer: Result<Option<StoredLease>, StoreError>) -> Told {
         let news = self.candidate.read(now, read, answer);
+        self.start_cold(now);
         self.after(told(news))
     }
 
     fn wrote(&mut self, now: Moment, write: &Write, answer: Result<StoredLease, StoreError>) -> Told {
         let news = self.candidate.wrote(now, write, answer);
+        self.start_cold(now);
         self.after(told(news))
     }
 
     fn heard(&mut self, now: Moment, event: LeaseEvent) -> Told {
         let news = self.candidate.heard(now, event);
+        self.start_cold(now);
         self.after(told(news))
     }
 
@@ -156,6 +199,31 @@ impl Elector for Ours {
             Observation::Present { lease, .. } => Some(lease),
             _ => None,
         }
+    }
+
+    fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    fn name_successor(&mut self, successor: &str) {
+        self.candidate.name_successor(Some(successor.to_owned()));
+    }
+
+    fn bar(&mut self, barred: bool) {
+        self.candidate.bar(barred);
+    }
+
+    fn flap(&mut self, now: Moment) {
+        self.manner = if self.manner == ELECTED { Manner::Alone } else { ELECTED };
+        self.candidate.arrange(now, self.manner);
+    }
+
+    fn vacate(&mut self, now: Moment, version: &Version) {
+        self.candidate.vacate(now, version);
+    }
+
+    fn is_unpreferred(&self) -> bool {
+        self.candidate.is_unpreferred()
     }
 
     fn counts_on(&self, write: &Write) -> bool {

@@ -3,10 +3,12 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use crate::candidate::Manner;
 use crate::client_go::ClientGo;
 use crate::explore::{Found, Play, explore};
-use crate::ours::{Ours, Terms};
-use crate::world::{Rules, Step, World, Wrong};
+use crate::ours::{ELECTED, Ours, Terms};
+use crate::planted::planted;
+use crate::world::{More, Rules, Step, World, Wrong};
 
 /// How far the searches go.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -17,12 +19,12 @@ pub(crate) enum Effort {
 }
 
 impl Effort {
-    /// How many states of a world are looked at that has all of them looked at from effort `all` on.
-    fn bound(self, all: Self) -> usize {
+    /// How many states of this world are looked at.
+    fn bound(self, scenario: &Scenario) -> usize {
         match self {
             Self::Quick => 8_000,
-            effort if effort >= all => 400_000_000,
-            _ => 60_000,
+            effort if effort >= scenario.all => 400_000_000,
+            _ => scenario.part,
         }
     }
 }
@@ -43,9 +45,10 @@ fn pauses() -> Rules {
         strangers: false,
         deletions: false,
         work_ends: false,
-        joins: !crate::planted::planted("release-before-stop"),
+        joins: !planted("release-before-stop"),
         restarts: 0,
         restores: 0,
+        more: More::default(),
     }
 }
 
@@ -128,10 +131,69 @@ const MET_ONE: &[Step] = &[
     Step::Answer(0),
 ];
 
+/// The first elector was granted the lease, has claimed it, and leads; the other has seen that.
+const GRANTED: &[Step] = &[
+    Step::Grant(0),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1),
+];
+
+/// After that it has renewed, which the other has not seen; the Lease was deleted, and a new one is the other's.
+const MADE_AGAIN: &[Step] = &[
+    Step::Grant(0),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1),
+    Step::Tick,
+    Step::Tick,
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Delete,
+    Step::Grant(1),
+];
+
+/// The first elector led, and was started again; the second knows that the one who held the lease is gone, and has not heard it when the first
+/// leads again.
+const ASKED: &[Step] = leads_and_is_seen!(
+    0,
+    1,
+    Step::Restart(0),
+    Step::Ask(1),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0)
+);
+
+/// The one whose wall clock is behind leads, the one whose clock is ahead starts again.
+const BEHIND_LEADS: &[Step] = leads_and_is_seen!(1, 0, Step::Restart(0));
+
 struct Scenario {
     name: &'static str,
     /// From which effort on all of its states are looked at.
     all: Effort,
+    /// How many are looked at before.
+    part: usize,
     terms: Terms,
     rules: Rules,
     /// The second elector has leases of its own length.
@@ -140,13 +202,24 @@ struct Scenario {
     way: &'static [Step],
     /// All electors have one identity, as two processes by mistake, or two lives of one.
     one_identity: bool,
+    /// Each life of a process has an identity of its own.
+    named_lives: bool,
 }
 
 fn scenarios() -> Vec<Scenario> {
-    let terms = Terms { lease: 4, interval: 1, timeout: 1, margin: 1, drift_ppm: 0, polls: false };
-    let world =
-        |name, all, rules| Scenario { name, all, terms, rules, other: None, way: &[], one_identity: false };
-    vec![
+    let terms = terms();
+    let world = |name, all, rules| Scenario {
+        name,
+        all,
+        part: 60_000,
+        terms,
+        rules,
+        other: None,
+        way: &[],
+        one_identity: false,
+        named_lives: false,
+    };
+    let mut scenarios = vec![
         world("late writes", Effort::Full, Rules { late_writes: 1, ..pauses() }),
         world("watches", Effort::Full, Rules { watches: true, ..pauses() }),
         world("strangers", Effort::Full, Rules { strangers: true, ..pauses() }),
@@ -235,6 +308,140 @@ fn scenarios() -> Vec<Scenario> {
         world("restarts and deletions", Effort::Long, Rules { restarts: 1, deletions: true, ..pauses() }),
         world("two late writes each", Effort::Long, Rules { late_writes: 2, ..pauses() }),
         world("three electors", Effort::Long, Rules { tick: vec![SECOND; 3], ..pauses() }),
+    ];
+    scenarios.extend(features());
+    scenarios
+}
+
+fn terms() -> Terms {
+    Terms {
+        lease: 4,
+        interval: 1,
+        timeout: 1,
+        margin: 1,
+        drift_ppm: 0,
+        polls: false,
+        rank: None,
+        skew: 0,
+        wall_clocks: None,
+        manner: Manner::Free,
+    }
+}
+
+/// The worlds of what is called for, or asked for: hand-overs, maintenance, coordinated election, evidence, cold starts.
+fn features() -> Vec<Scenario> {
+    let terms = terms();
+    let world = |name, more, rules: Rules| Scenario {
+        name,
+        all: Effort::Long,
+        part: 60_000,
+        terms,
+        rules: Rules { more, ..rules },
+        other: None,
+        way: &[],
+        one_identity: false,
+        named_lives: false,
+    };
+    let (ranked, elected) = (|rank| Terms { rank: Some(rank), ..terms }, Terms { manner: ELECTED, ..terms });
+    let grants = || More { grants: true, ..More::default() };
+    let hands_over =
+        Rules { joins: !planted("release-before-stop") && !planted("hand-over-before-join"), ..pauses() };
+    vec![
+        Scenario {
+            terms: ranked(0),
+            other: Some(ranked(1)),
+            way: SECOND_LEADS,
+            ..world("hand-overs by rank", More { hand_overs: true, ..More::default() }, hands_over)
+        },
+        world("maintenance", More { maintenance: true, ..More::default() }, pauses()),
+        Scenario { terms: elected, ..world("grants", grants(), pauses()) },
+        Scenario { terms: elected, way: GRANTED, ..world("grants after a term", grants(), pauses()) },
+        Scenario {
+            terms: elected,
+            way: GRANTED,
+            ..world("grants, preferences", More { prefers: true, ..grants() }, pauses())
+        },
+        Scenario {
+            terms: elected,
+            ..world("grants, late writes", grants(), Rules { late_writes: 1, ..pauses() })
+        },
+        Scenario {
+            terms: elected,
+            one_identity: true,
+            ..world("grants under one identity", grants(), Rules { restarts: 1, ..pauses() })
+        },
+        Scenario {
+            terms: elected,
+            other: Some(Terms { manner: Manner::Alone, ..terms }),
+            ..world("grants beside one that elects alone", grants(), pauses())
+        },
+        Scenario {
+            terms: elected,
+            other: Some(terms),
+            ..world("grants beside one of the ordinary kind", grants(), pauses())
+        },
+        Scenario {
+            terms: elected,
+            ..world("a controller that comes and goes", More { flaps: true, ..grants() }, pauses())
+        },
+        Scenario {
+            terms: elected,
+            ..world("grants and deletions", grants(), Rules { deletions: true, ..pauses() })
+        },
+        Scenario {
+            terms: elected,
+            way: MADE_AGAIN,
+            ..world("grants after a deletion", grants(), Rules { deletions: true, ..pauses() })
+        },
+        Scenario {
+            named_lives: true,
+            ..world(
+                "evidence",
+                More { evidence: true, ..More::default() },
+                Rules { restarts: 1, late_writes: 1, ..pauses() },
+            )
+        },
+        Scenario {
+            named_lives: true,
+            way: ASKED,
+            ..world(
+                "evidence that comes late",
+                More { evidence: true, ..More::default() },
+                Rules { restarts: 1, ..pauses() },
+            )
+        },
+        cold_start(1),
+        Scenario { name: "cold starts with a clock ahead", way: BEHIND_LEADS, ..cold_start(1) },
+    ]
+}
+
+/// Wall clocks that are this far ahead and behind are taken to be apart by 2 s at most.
+fn cold_start(skew: i64) -> Scenario {
+    let behind = Terms { wall_clocks: Some(2), skew: -skew, ..terms() };
+    Scenario {
+        name: "cold starts",
+        all: Effort::Long,
+        part: 60_000,
+        terms: Terms { skew, ..behind },
+        rules: Rules { restarts: 1, more: More { wall_clocks: true, ..More::default() }, ..pauses() },
+        other: Some(behind),
+        way: &[],
+        one_identity: false,
+        named_lives: false,
+    }
+}
+
+/// Worlds in which an assumption is broken that an opt-in rests on (A8, A9): two leaders must be found there.
+fn broken_assumptions() -> Vec<Scenario> {
+    let lies = More { evidence: true, lies: true, ..More::default() };
+    vec![
+        Scenario {
+            name: "evidence that lies",
+            rules: Rules { more: lies, ..pauses() },
+            other: None,
+            ..cold_start(0)
+        },
+        Scenario { name: "wall clocks that are further apart", ..cold_start(3) },
     ]
 }
 
@@ -270,15 +477,25 @@ pub(crate) fn play_all(effort: Effort, only: Option<&str>) -> ExitCode {
         println!("model: it does not see that client-go's rules split");
         return ExitCode::FAILURE;
     }
+    if cfg!(not(wq_plant)) && only.is_none() {
+        for scenario in broken_assumptions() {
+            let overlaps = play(&scenario, Effort::Full).wrong.is_some_and(|(_, wrong)| is_overlap(&wrong));
+            if !overlaps {
+                println!("model: it does not see two leaders with {}", scenario.name);
+                return ExitCode::FAILURE;
+            }
+        }
+    }
     if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn play(scenario: &Scenario, effort: Effort) -> Found {
     let rules = &scenario.rules;
     let restart = |node: u8, lives: u8| {
-        let identity = if scenario.one_identity { "a" } else { ["a", "b", "c"][usize::from(node)] };
+        let name = if scenario.one_identity { "a" } else { ["a", "b", "c"][usize::from(node)] };
+        let identity = if scenario.named_lives { format!("{name}{lives}") } else { name.to_owned() };
         let terms = scenario.other.filter(|_| node == 1).unwrap_or(scenario.terms);
-        terms.elector(identity, u64::from(node) * 10 + u64::from(lives))
+        terms.elector(&identity, u64::from(node) * 10 + u64::from(lives))
     };
     let electors = (0..).zip(&rules.tick).map(|(node, _)| restart(node, 0));
     let mut start = World::new(electors);
@@ -286,11 +503,13 @@ fn play(scenario: &Scenario, effort: Effort) -> Found {
         start.step(rules, *step, &restart).expect("the way to where it starts is right");
     }
     // A lease, what is waited for after failures, and for an event.
-    let patience = u32::try_from(scenario.other.unwrap_or(scenario.terms).lease + 8).unwrap_or(u32::MAX);
+    // The controller's own wait comes on top.
+    let more = if rules.more.grants { 14 } else { 8 };
+    let patience = u32::try_from(scenario.other.unwrap_or(scenario.terms).lease + more).unwrap_or(u32::MAX);
     let look = |print: u64, world: &World<Ours>| -> Result<(), Wrong> {
         if print.is_multiple_of(64) { world.clone().settle(rules, patience) } else { Ok(()) }
     };
-    explore(&Play { rules, start, restart: &restart, bound: effort.bound(scenario.all), look: &look })
+    explore(&Play { rules, start, restart: &restart, bound: effort.bound(scenario), look: &look })
 }
 
 /// Whether the search sees two leaders under client-go's rules: a search that sees nothing there proves nothing here.
@@ -301,5 +520,9 @@ fn client_go_splits() -> bool {
     let start = World::new([elector(0, 0), elector(1, 0)]);
     let found =
         explore(&Play { rules: &rules, start, restart: &elector, bound: 1_000_000, look: &|_, _| Ok(()) });
-    found.wrong.is_some_and(|(_, wrong)| wrong.0.contains("lead at the same time"))
+    found.wrong.is_some_and(|(_, wrong)| is_overlap(&wrong))
+}
+
+fn is_overlap(wrong: &Wrong) -> bool {
+    wrong.0.contains("lead at the same time") || wrong.0.contains("takes the lease while")
 }

@@ -8,6 +8,10 @@ use std::time::Duration;
 use crate::names::{Names, distance, revision};
 use crate::{LeaseEvent, Moment, Record, StoreError, StoredLease, Version};
 
+#[path = "deeds.rs"]
+mod deeds;
+pub(crate) use deeds::{Extra, More};
+
 /// What a write is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -33,6 +37,8 @@ pub(crate) enum Told {
     Extended(Moment),
     Over,
     Released,
+    /// The server's controller prefers another.
+    Unpreferred,
 }
 
 /// The rules that an elector goes by, without clock and I/O.
@@ -66,6 +72,20 @@ pub(crate) trait Elector: Clone {
     fn leads(&self) -> bool;
     /// The Lease as it was last seen.
     fn known(&self) -> Option<&StoredLease>;
+
+    fn identity(&self) -> &str;
+    /// Whom the next release names.
+    fn name_successor(&mut self, _: &str) {}
+    /// It is to look on only, or not any more.
+    fn bar(&mut self, _: bool) {}
+    /// There is a controller that elects, or there is none any more.
+    fn flap(&mut self, _: Moment) {}
+    /// The holder of this version is known to be gone.
+    fn vacate(&mut self, _: Moment, _: &Version) {}
+    /// Whether the controller asks it to make way.
+    fn is_unpreferred(&self) -> bool {
+        false
+    }
 
     /// Whether this write, if it is found applied, would count as the elector's own.
     fn counts_on(&self, write: &Self::Write) -> bool;
@@ -111,6 +131,7 @@ pub(crate) struct Rules {
     pub(crate) restarts: u8,
     /// How often somebody takes a copy of the Lease, and writes it back when it is nobody's.
     pub(crate) restores: u8,
+    pub(crate) more: More,
 }
 
 /// One thing that happens.
@@ -138,6 +159,13 @@ pub(crate) enum Step {
     Delete,
     Copy,
     Restore,
+    HandOver(u8, u8),
+    Switch(u8),
+    Flap(u8),
+    Grant(u8),
+    Prefer(u8),
+    Ask(u8),
+    Learn(u8),
 }
 
 /// The work of a term: it goes on until it has been joined, and has effects for no longer than the margin after `until`.
@@ -179,6 +207,7 @@ pub(crate) struct Node<E: Elector> {
     pub(crate) work: Option<Work>,
     pub(crate) phase: Phase,
     restarts: u8,
+    extra: Extra,
 }
 
 /// A state of everything.
@@ -199,6 +228,8 @@ pub(crate) struct World<E: Elector> {
     /// What somebody keeps to write it back.
     copy: Option<Record>,
     copies: u8,
+    /// Which nodes have seen the last write of a candidate.
+    seen: u8,
     pub(crate) nodes: Vec<Arc<Node<E>>>,
 }
 
@@ -245,6 +276,7 @@ impl<E: Elector> World<E> {
                 work: None,
                 phase: Phase::Campaign,
                 restarts: 0,
+                extra: Extra::default(),
             })
         };
         Self {
@@ -258,6 +290,7 @@ impl<E: Elector> World<E> {
             fence: 0,
             copy: None,
             copies: 0,
+            seen: 0,
             nodes: electors.into_iter().map(node).collect(),
         }
     }
@@ -367,6 +400,7 @@ impl<E: Elector> World<E> {
                 out.push(Step::Restore);
             }
         }
+        self.more_steps(rules, out);
         if prompt || rules.punctual.is_none() {
             out.push(Step::Tick);
         }
@@ -427,6 +461,9 @@ impl<E: Elector> World<E> {
             let names = self.names(rules);
             self.at_mut(i).elector.forget_lost(&names);
         }
+        if rules.more.grants {
+            self.note_who_saw();
+        }
         Ok(())
     }
 
@@ -462,26 +499,14 @@ impl<E: Elector> World<E> {
             Step::Join(i) => {
                 let node = self.at_mut(i);
                 node.work = None;
+                node.extra.stopping = false;
                 node.phase = Phase::Campaign;
                 node.elector.abdicate();
                 Ok(())
             }
             Step::Finish(i) => {
-                let valid = self.is_valid(rules, i);
-                let node = self.at_mut(i);
-                // The driver joins the work first.
-                if rules.joins {
-                    node.work = None;
-                }
-                if valid && node.flight.is_some() {
-                    node.phase = Phase::Wind;
-                } else if valid {
-                    node.phase = Phase::Release;
-                    node.elector.leave();
-                } else {
-                    node.phase = Phase::Campaign;
-                    node.elector.abdicate();
-                }
+                self.at_mut(i).elector.name_successor("");
+                self.finish(rules, i);
                 Ok(())
             }
             Step::Leave(i) => {
@@ -498,9 +523,17 @@ impl<E: Elector> World<E> {
                     node.give_up(rules, write);
                 }
                 let late = std::mem::take(&mut node.late);
-                let elector = restart(i, lives);
-                *node =
-                    Node { elector, flight: None, late, work: None, phase: Phase::Campaign, restarts: lives };
+                let (elector, extra) = (restart(i, lives), Extra::default());
+                *node = Node {
+                    elector,
+                    flight: None,
+                    late,
+                    work: None,
+                    phase: Phase::Campaign,
+                    restarts: lives,
+                    extra,
+                };
+                self.seen &= !(1 << i);
                 Ok(())
             }
             Step::Touch => {
@@ -536,6 +569,27 @@ impl<E: Elector> World<E> {
                 }
                 Ok(())
             }
+            step => self.do_more(rules, step),
+        }
+    }
+
+    /// The work of a term ends in time.
+    fn finish(&mut self, rules: &Rules, i: u8) {
+        let valid = self.is_valid(rules, i);
+        let node = self.at_mut(i);
+        node.extra.stopping = false;
+        // The driver joins the work first.
+        if rules.joins {
+            node.work = None;
+        }
+        if valid && node.flight.is_some() {
+            node.phase = Phase::Wind;
+        } else if valid {
+            node.phase = Phase::Release;
+            node.elector.leave();
+        } else {
+            node.phase = Phase::Campaign;
+            node.elector.abdicate();
         }
     }
 
@@ -548,9 +602,13 @@ impl<E: Elector> World<E> {
         }
         let call = match node.elector.todo(now) {
             Some(Todo::Read) => Call::Read(node.elector.begin_read(now), None),
-            Some(Todo::Write(kind)) => Call::Write(node.elector.begin_write(now, kind), None),
+            Some(Todo::Write(kind)) => {
+                self.may_send(i, kind)?;
+                Call::Write(self.at_mut(i).elector.begin_write(now, kind), None)
+            }
             None => return Ok(()),
         };
+        let node = self.at_mut(i);
         node.flight = Some(Flight { call, sent: now });
         Ok(())
     }
@@ -603,9 +661,17 @@ impl<E: Elector> World<E> {
         let was_valid = self.is_valid(rules, i);
         let fence = self.fence;
         let phase = self.at(i).phase;
+        let declines = self.declines(i);
         let node = self.at_mut(i);
         match told {
             Told::Nothing => {}
+            Told::Unpreferred => node.extra.stopping |= phase == Phase::Lead,
+            Told::Began(revision, _) if declines && phase == Phase::Campaign => {
+                node.phase = Phase::Release;
+                node.elector.name_successor("");
+                node.elector.leave();
+                self.fence = self.fence.max(revision);
+            }
             Told::Began(revision, until) => {
                 if phase != Phase::Campaign {
                     return wrong(format!("{} begins a term in the middle of another", name(i)));
@@ -618,6 +684,7 @@ impl<E: Elector> World<E> {
                 }
                 node.phase = Phase::Lead;
                 node.work = Some(Work { until });
+                node.extra.stopping = node.elector.is_unpreferred();
                 self.fence = revision;
             }
             Told::Extended(until) => match &mut node.work {
@@ -635,6 +702,7 @@ impl<E: Elector> World<E> {
                 }
             }
             Told::Over | Told::Released => {
+                node.extra.stopping = false;
                 node.phase = Phase::Campaign;
                 node.flight = None;
                 node.elector.abdicate();
@@ -690,12 +758,19 @@ impl<E: Elector> World<E> {
                 Kind::Acquire if !self.at(i).elector.counts_on(write) => {}
                 Kind::Acquire => self.nobody_else_acts(rules, i, "takes the lease")?,
                 Kind::Renew if !own => return wrong(format!("{} renews what it did not write", name(i))),
+                // What it was granted, and will not use. Candidates that elect by themselves follow at once.
+                Kind::Release if !own && rules.more.grants && self.is_named(i) => {
+                    self.nobody_else_acts(rules, i, "gives back what it was granted")?;
+                }
                 Kind::Release if !own => return wrong(format!("{} empties what it did not write", name(i))),
                 Kind::Release if self.at(i).work.is_some() && !matches!(self.at(i).phase, Phase::Lead) => {
                     return wrong(format!("{} gives the lease back while its work goes on", name(i)));
                 }
                 Kind::Renew | Kind::Release => {}
             }
+        }
+        if kind != Kind::Release {
+            self.seen = 0;
         }
         Ok(Ok(self.put(record.clone(), Some(i))))
     }
@@ -744,6 +819,7 @@ impl<E: Elector> World<E> {
     /// Nobody leads after so many ticks, or not for good.
     pub(crate) fn settle(mut self, rules: &Rules, patience: u32) -> Result<(), Wrong> {
         let nobody = |_, _| unreachable!("nobody is killed while all is well");
+        self.settle_more();
         for i in self.everybody() {
             self.at_mut(i).late.clear();
             if self.at(i).flight.is_some() {
@@ -753,6 +829,7 @@ impl<E: Elector> World<E> {
             self.at_mut(i).elector.be_patient(now);
         }
         for tick in 0..2 * patience {
+            self.elect(rules)?;
             // A node may have several things to do at one moment; none has many.
             for i in self.everybody().chain(self.everybody()).chain(self.everybody()).chain(self.everybody())
             {
@@ -769,6 +846,9 @@ impl<E: Elector> World<E> {
                 }
                 if self.at(i).phase == Phase::Drain {
                     self.change(rules, Step::Join(i), &nobody)?;
+                }
+                if self.at(i).phase == Phase::Lead && self.at(i).extra.stopping {
+                    self.change(rules, Step::Finish(i), &nobody)?;
                 }
                 if self.at(i).elector.todo(now).is_some() {
                     for step in [Step::Send(i), Step::Arrive(i), Step::Answer(i)] {
@@ -810,7 +890,7 @@ impl<E: Elector> World<E> {
             }
             alive.extend(node.late.iter().map(|write| E::draft(write).2));
         }
-        Names::among(alive)
+        Names::among(alive).with_times(rules.more.wall_clocks.then(|| self.now(rules, 0)))
     }
 
     /// All that decides what may happen from here on, as numbers.
@@ -834,6 +914,7 @@ impl<E: Elector> World<E> {
                 }
                 _ => None,
             };
+            known.extend(node.extra.revision());
             let writes = under_way.into_iter().chain(&node.late);
             known.extend(writes.filter_map(|write| E::draft(write).1).map(revision));
         }
@@ -848,6 +929,7 @@ impl<E: Elector> World<E> {
             }
         }
         out.push(self.writer.map_or(9, u64::from));
+        self.outlook_of_more(rules, &mut names, out);
         names.version(&Version::new("", self.fence.to_string()), out);
         for (i, node) in (0..).zip(&self.nodes) {
             let now = self.now(rules, i);

@@ -13,12 +13,19 @@ pub(crate) struct Names {
     records: Vec<u64>,
     /// Records that somebody may still read: those of the server, and of what is under way.
     alive: Vec<u64>,
+    /// The time, where that of a record counts.
+    now: Option<Moment>,
 }
 
 impl Names {
     /// Names for a world in which these records may still be read.
     pub(crate) fn among<'r>(alive: impl IntoIterator<Item = &'r Record>) -> Self {
         Self { alive: alive.into_iter().map(essence).collect(), ..Self::default() }
+    }
+
+    /// The same where the time in a record counts.
+    pub(crate) fn with_times(self, now: Option<Moment>) -> Self {
+        Self { now, ..self }
     }
 
     /// These are the revisions that somebody knows.
@@ -44,6 +51,16 @@ impl Names {
         out.push(place(&mut self.records, essence(record)));
         out.push(digest(record.holder.as_bytes()));
         out.push(u64::from(record.lease_duration_seconds.unsigned_abs()));
+        if let (Some(now), Some(time)) = (self.now, record.renew_time) {
+            out.push(seconds_off(time, now));
+        }
+        // A grant of the controller, a hint, its notes: what few records have.
+        let is_grant = !record.is_free() && record.acquire_time.is_none();
+        let notes = [&record.successor, &record.strategy, &record.preferred_holder];
+        if is_grant || notes.iter().any(|note| !note.is_empty()) {
+            out.extend([2 << 40, u64::from(is_grant)]);
+            out.extend(notes.map(|note| digest(note.as_bytes())));
+        }
     }
 }
 
@@ -68,8 +85,14 @@ pub(crate) fn revision(version: &Version) -> u64 {
     version.resource_version.parse().expect("the versions of the model are numbers")
 }
 
+/// How many seconds `time` is ahead of a wall clock that shows `now`; what is a minute ago is as good as any older.
+pub(crate) fn seconds_off(time: jiff::Timestamp, now: Moment) -> u64 {
+    let now = i64::try_from(now.since(Moment::from_origin(Duration::ZERO)).as_secs()).unwrap_or(i64::MAX);
+    time.as_second().saturating_sub(now).saturating_add(60).max(0).unsigned_abs()
+}
+
 /// FNV-1a.
-fn digest(bytes: &[u8]) -> u64 {
+pub(crate) fn digest(bytes: &[u8]) -> u64 {
     bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))

@@ -200,6 +200,28 @@ fn a_grant_on_a_lease_made_again_waits_for_the_one_whose_lease_was_deleted() {
     assert!(matches!(&bench.settle(at_ms(5000), None)[..], [News::Acquired(_)]));
 }
 
+/// Nothing told that the Lease of `bing`, who may have renewed since, was deleted; or that it was given back, and another had it.
+#[test]
+fn a_grant_on_another_lease_than_the_one_known_waits_for_whoever_led_on_that_one_unseen() {
+    for holder in ["bing", ""] {
+        let mut bench = Bench::coordinated("baz");
+        let led = Record { holder: holder.into(), lease_duration_seconds: 5, ..Record::default() };
+        let led = bench.put(Record { acquire_time: Some(WALL), ..led });
+        let _ = bench.hear(at_ms(0), led);
+        bench.lease.as_mut().unwrap().version.uid = "v".into();
+        let grant = bench.grant("baz");
+        let _ = bench.hear(at_ms(4000), grant);
+        // A whole lease of ours.
+        let own = bench.candidate.config.lease_duration();
+        let last = at_ms(4000).after(own);
+        assert!(bench.settle(last.before(Duration::from_millis(1)), None).is_empty(), "{holder}");
+        assert!(matches!(
+            &bench.settle(last.after(Duration::from_millis(200)), None)[..],
+            [News::Acquired(_)]
+        ));
+    }
+}
+
 #[test]
 fn a_grant_after_a_release_is_claimed_at_once() {
     let mut bench = Bench::coordinated("baz");

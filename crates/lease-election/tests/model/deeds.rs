@@ -1,0 +1,256 @@
+//! What happens in few worlds: hand-overs to somebody named, maintenance, the server's controller of coordinated elections, evidence about holders.
+
+use jiff::Timestamp;
+
+use super::{Elector, Kind, Node, Phase, Rules, STRANGER, Step, World, Wrong, name, revision, wrong};
+use crate::names::{Names, digest, seconds_off};
+use crate::{Moment, Record, Version};
+
+/// What may happen besides; by default nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct More {
+    /// The work of a leader ends because it hands over, and the release names another.
+    pub(crate) hand_overs: bool,
+    /// Somebody switches an elector's maintenance on and off.
+    pub(crate) maintenance: bool,
+    /// The server's controller grants the lease: a free one at any time, another's when its holder's lease is over by the server's clock, or at any
+    /// time if the one who gets it saw that holder's last renewal, as is assumed (A10).
+    pub(crate) grants: bool,
+    /// It notes on a lease in force whom it prefers.
+    pub(crate) prefers: bool,
+    /// An elector finds that there is no controller, or that there is one.
+    pub(crate) flaps: bool,
+    /// Candidates ask whether the holder has ended, and hear of it later.
+    pub(crate) evidence: bool,
+    /// They are told so of anybody, also of what goes on.
+    pub(crate) lies: bool,
+    /// The time that stands in a record counts.
+    pub(crate) wall_clocks: bool,
+}
+
+/// What a node has of it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Extra {
+    /// Its work was told to end.
+    pub(super) stopping: bool,
+    barred: bool,
+    /// The version whose holder is known to be gone, by an answer that is under way.
+    gone: Option<Version>,
+}
+
+impl Extra {
+    pub(super) fn revision(&self) -> Option<u64> {
+        self.gone.as_ref().map(revision)
+    }
+}
+
+/// How long the controller grants a lease for: less than the electors ask for.
+const GRANTED: i32 = 2;
+const STRATEGY: &str = "s";
+
+impl<E: Elector> World<E> {
+    pub(super) fn more_steps(&self, rules: &Rules, out: &mut Vec<Step>) {
+        let more = &rules.more;
+        for i in self.everybody() {
+            let node = self.at(i);
+            let leads = node.phase == Phase::Lead;
+            if leads && node.extra.stopping && !rules.work_ends {
+                out.push(Step::Finish(i));
+            }
+            if more.hand_overs && leads {
+                // To another, or to somebody who does not come.
+                let others = self.everybody().end + 1;
+                out.extend((0..others).filter(|to| *to != i).map(|to| Step::HandOver(i, to)));
+            }
+            if more.maintenance {
+                out.push(Step::Switch(i));
+            }
+            if more.flaps {
+                out.push(Step::Flap(i));
+            }
+            if more.grants && self.may_be_granted(rules, i) {
+                out.push(Step::Grant(i));
+            }
+            if more.prefers && self.may_prefer(i) {
+                out.push(Step::Prefer(i));
+            }
+            if more.evidence {
+                match &node.extra.gone {
+                    Some(_) => out.push(Step::Learn(i)),
+                    None if self.is_gone(node, more.lies) => out.push(Step::Ask(i)),
+                    None => {}
+                }
+            }
+        }
+    }
+
+    /// Does a step of these.
+    pub(super) fn do_more(&mut self, rules: &Rules, step: Step) -> Result<(), Wrong> {
+        match step {
+            Step::HandOver(i, to) => {
+                let node = self.nodes.get(usize::from(to));
+                let successor = node.map_or("nobody", |node| node.elector.identity()).to_owned();
+                self.at_mut(i).elector.name_successor(&successor);
+                self.finish(rules, i);
+            }
+            Step::Switch(i) => {
+                let node = self.at_mut(i);
+                node.extra.barred = !node.extra.barred;
+                let barred = node.extra.barred;
+                node.elector.bar(barred);
+                node.extra.stopping |= barred && node.phase == Phase::Lead;
+            }
+            Step::Flap(i) => {
+                let now = self.now(rules, i);
+                self.at_mut(i).elector.flap(now);
+            }
+            Step::Grant(i) => {
+                let before = self.lease.as_ref().map(|lease| &lease.record);
+                // To the microsecond another than any, which is what tells it from all others.
+                let time = self.time(rules).as_microsecond() + i64::try_from(self.revision).unwrap_or(0);
+                let grant = Record {
+                    holder: self.at(i).elector.identity().to_owned(),
+                    lease_duration_seconds: GRANTED,
+                    renew_time: Timestamp::from_microsecond(time).ok(),
+                    leader_transitions: before.map_or(0, |record| record.leader_transitions),
+                    strategy: STRATEGY.to_owned(),
+                    ..Record::default()
+                };
+                self.put(grant, None);
+            }
+            Step::Prefer(i) => {
+                if let Some(lease) = self.lease.clone() {
+                    let preferred_holder = self.at(i).elector.identity().to_owned();
+                    let record = Record { preferred_holder, strategy: STRATEGY.to_owned(), ..lease.record };
+                    self.put(record, self.writer);
+                }
+            }
+            Step::Ask(i) => {
+                let known = self.at(i).elector.known().map(|known| known.version.clone());
+                self.at_mut(i).extra.gone = known;
+            }
+            Step::Learn(i) => {
+                let now = self.now(rules, i);
+                let node = self.at_mut(i);
+                if let Some(version) = node.extra.gone.take() {
+                    node.elector.vacate(now, &version);
+                }
+            }
+            _ => unreachable!("a step of every world"),
+        }
+        Ok(())
+    }
+
+    /// The server's wall clock.
+    fn time(&self, rules: &Rules) -> Timestamp {
+        let passed = self.now(rules, 0).since(Moment::from_origin(std::time::Duration::ZERO));
+        Timestamp::from_second(i64::try_from(passed.as_secs()).unwrap_or(0)).unwrap_or_default()
+    }
+
+    /// Whether the lease is over by the server's clock.
+    fn is_expired(&self, rules: &Rules, record: &Record) -> bool {
+        let now = self.time(rules).as_second();
+        record.renew_time.is_none_or(|at| at.as_second() + i64::from(record.lease_duration_seconds) < now)
+    }
+
+    fn may_be_granted(&self, rules: &Rules, i: u8) -> bool {
+        let saw_it = self.seen & 1 << i != 0;
+        match &self.lease {
+            None => true,
+            Some(lease) if lease.record.is_free() => true,
+            Some(lease) => {
+                let over = self.is_expired(rules, &lease.record) && self.writer.is_some();
+                lease.record.holder != self.at(i).elector.identity() && (saw_it || over)
+            }
+        }
+    }
+
+    fn may_prefer(&self, i: u8) -> bool {
+        let identity = self.at(i).elector.identity();
+        self.lease.as_ref().is_some_and(|lease| {
+            let record = &lease.record;
+            !record.is_free() && record.holder != identity && record.preferred_holder != identity
+        })
+    }
+
+    /// Who has seen the last write of a candidate. A grant tells nothing of what was there before.
+    pub(super) fn note_who_saw(&mut self) {
+        let Some(lease) = self.lease.as_ref().filter(|_| self.writer.is_some()) else { return };
+        for (i, node) in self.nodes.iter().enumerate() {
+            if node.elector.known().is_some_and(|known| known.version == lease.version) {
+                self.seen |= 1 << i;
+            }
+        }
+    }
+
+    /// Whether a record names a node which did not write it, as a grant does.
+    pub(super) fn is_named(&self, i: u8) -> bool {
+        let identity = self.at(i).elector.identity();
+        self.lease.as_ref().is_some_and(|lease| lease.record.holder == identity)
+    }
+
+    fn is_gone(&self, node: &Node<E>, lies: bool) -> bool {
+        let Some(known) = node.elector.known() else { return false };
+        let holder = known.record.holder.as_str();
+        let lives = || self.nodes.iter().any(|node| node.elector.identity() == holder);
+        let is_another = !holder.is_empty() && holder != STRANGER && holder != node.elector.identity();
+        is_another && (lies || !lives())
+    }
+
+    /// What a node that looks on must not do.
+    pub(super) fn may_send(&self, i: u8, kind: Kind) -> Result<(), Wrong> {
+        let node = self.at(i);
+        if node.extra.barred && kind == Kind::Acquire && node.phase == Phase::Campaign {
+            return wrong(format!("{} is under maintenance, and takes the lease", name(i)));
+        }
+        Ok(())
+    }
+
+    /// A term began: whether it is one to be given back, without work.
+    pub(super) fn declines(&self, i: u8) -> bool {
+        self.at(i).extra.barred
+    }
+
+    /// From here on all is well, and nobody is under maintenance.
+    pub(super) fn settle_more(&mut self) {
+        for i in self.everybody() {
+            if self.at(i).extra.barred {
+                let node = self.at_mut(i);
+                node.extra.barred = false;
+                node.elector.bar(false);
+            }
+        }
+    }
+
+    /// The controller does what is due, if there is one; its best candidate is the first.
+    pub(super) fn elect(&mut self, rules: &Rules) -> Result<(), Wrong> {
+        let best = self.at(0).elector.identity();
+        let due = match &self.lease {
+            None => true,
+            Some(lease) if lease.record.is_free() => true,
+            Some(lease) => lease.record.holder != best && self.is_expired(rules, &lease.record),
+        };
+        if rules.more.grants && due { self.do_more(rules, Step::Grant(0)) } else { Ok(()) }
+    }
+
+    pub(super) fn outlook_of_more(&self, rules: &Rules, names: &mut Names, out: &mut Vec<u64>) {
+        let more = &rules.more;
+        if more.grants {
+            let now = self.now(rules, 0);
+            let ends = self.lease.as_ref().and_then(|lease| lease.record.renew_time);
+            out.extend([u64::from(self.seen), ends.map_or(0, |time| seconds_off(time, now).max(54))]);
+        }
+        if more.evidence {
+            out.extend(self.nodes.iter().map(|node| digest(node.elector.identity().as_bytes())));
+        }
+        if more.hand_overs || more.maintenance || more.prefers || more.evidence {
+            for node in &self.nodes {
+                out.push(u64::from(node.extra.stopping) * 2 + u64::from(node.extra.barred));
+                match &node.extra.gone {
+                    Some(version) => names.version(version, out),
+                    None => out.push(0),
+                }
+            }
+        }
+    }
+}
