@@ -192,10 +192,11 @@ where
     /// If `Hash`, `Eq` or `Clone` of an item panics.
     #[must_use]
     pub fn parked(&self) -> Vec<T> {
-        let mut items: Vec<(T, MarkId)> = {
+        let mut items: Vec<(T, MarkId)> = Vec::new(); // Dropped after the lock, if a clone panics.
+        {
             let control = self.inner.control.lock();
-            control.parked.listed().map(|(item, id)| (item.clone(), id)).collect()
-        };
+            items.extend(control.parked.listed().map(|(item, id)| (item.clone(), id)));
+        }
         items.retain(|(item, _)| !self.inner.queue.holds(item));
         if !items.is_empty() {
             // One that has come and gone meanwhile was in the queue, and not parked.
@@ -524,8 +525,9 @@ where
     }
 
     fn remembered_items(&self) -> Vec<T> {
+        let mut items = Vec::new(); // Dropped after the lock, if a clone panics.
         let control = self.control.lock();
-        let mut items: Vec<T> = control.windows.items().chain(control.parked.items()).cloned().collect();
+        items.extend(control.windows.items().chain(control.parked.items()).cloned());
         control.limiter.each_remembered(&mut |item| items.push(item.clone()));
         items
     }

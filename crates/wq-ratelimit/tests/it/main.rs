@@ -16,4 +16,5 @@ mod parking;
 mod recorded;
 mod remembering;
 mod taken_back;
+mod unwinding;
 mod upstream;
