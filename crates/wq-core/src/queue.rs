@@ -112,18 +112,27 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         self.shared.survey_into(found)
     }
 
-    /// Clones everything that the queue holds, under one lock: takes time in proportion to the most items held lately.
+    /// Clones everything that the queue holds, under one lock: takes time in proportion to the most items held lately, and
+    /// whoever else calls the queue waits for that.
+    ///
+    /// `Clone` of the items runs under that lock, as it does in a get: it must not call this queue, nor wait for somebody who
+    /// does, which would be a deadlock. It may call others. Outside of the lock there is nothing to clone: the queue has its items
+    /// by value, and the end of a guard may drop any of them as soon as the lock is free; to have each behind a pointer that can be
+    /// shared would cost every add an allocation. Items that are such pointers (`Arc<str>`) are cloned in no time; of a queue with
+    /// millions of others ask [`counts`](Self::counts) or [`survey`](Self::survey) instead.
     ///
     /// # Panics
     ///
-    /// If `Clone` of an item panics.
+    /// If `Clone` of an item panics. The queue is as before, and the clones made by then are dropped after the lock.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<T>
     where
         T: Clone,
     {
         let now = self.shared.now_for_ages();
-        let mut items = Vec::new();
+        let counts = self.counts();
+        // Before the lock, so that others need not wait for it, and dropped after it. What came meanwhile is made room for there.
+        let mut items = Vec::with_capacity(counts.queued.saturating_add(counts.in_flight));
         let core = self.shared.lock();
         core.state.see(&mut items, now);
         Snapshot {

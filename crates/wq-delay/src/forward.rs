@@ -400,11 +400,12 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.core.reorder(item, order)
     }
 
-    /// Clones everything that is queued or in flight.
+    /// Clones everything that is queued or in flight, under one lock: as [`wq_core::WorkQueue::snapshot`], which says what `Clone` may
+    /// not do there.
     ///
     /// # Panics
     ///
-    /// If `Clone` of an item panics.
+    /// If `Clone` of an item panics; the queue is as before.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<T>
     where

@@ -462,7 +462,12 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.reorder(item, order)
     }
 
-    /// Clones everything that is queued or in flight.
+    /// Clones everything that is queued or in flight, under one lock: as wq-core's `WorkQueue::snapshot`, which says what `Clone` may
+    /// not do there.
+    ///
+    /// # Panics
+    ///
+    /// If `Clone` of an item panics; the queue is as before.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot<T> {
         self.inner.queue.snapshot()

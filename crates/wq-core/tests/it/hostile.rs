@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use wq_contract::wakes::Wakes;
 use wq_core::{Added, Observer, TryGetError, WorkQueue};
@@ -124,6 +124,79 @@ fn a_panic_in_clone_in_a_batch_leaves_all_of_it_queued() {
     let mut items = rest(&queue);
     items.sort_unstable();
     assert_eq!(items, [1, 2, 3]);
+}
+
+#[test]
+fn a_panic_in_clone_in_a_snapshot_changes_nothing_wherever_the_item_is() {
+    let queue = WorkQueue::new();
+    queue.add_all([Item(1), Item(2), Item(3)]);
+    let (one, _two) = (queue.try_get().unwrap(), queue.try_get().unwrap());
+    queue.add(Item(1));
+    let counts = queue.counts();
+    for hostile in 1..=3 {
+        set(Some((Trap::Clone, hostile)));
+        assert!(panics(|| queue.snapshot()));
+        assert_eq!(queue.counts(), counts);
+        set(None);
+        let mut seen: Vec<u8> = queue.snapshot().items.iter().map(|seen| seen.item.0).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, [1, 2, 3]);
+    }
+    one.done();
+    assert_eq!(queue.len(), 2, "the lock is free");
+}
+
+/// Calls queues where it may: this one in `Drop`, another in `Clone`.
+#[derive(Debug)]
+struct Calling {
+    id: u8,
+    own: Weak<OnceLock<WorkQueue<Self>>>,
+    other: WorkQueue<u8>,
+}
+
+impl Hash for Calling {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
+}
+
+impl PartialEq for Calling {
+    fn eq(&self, other: &Self) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Calling {}
+
+impl Clone for Calling {
+    fn clone(&self) -> Self {
+        spring(Trap::Clone, self.id);
+        self.other.add(self.id);
+        Self { id: self.id, own: Weak::clone(&self.own), other: self.other.clone() }
+    }
+}
+
+impl Drop for Calling {
+    fn drop(&mut self) {
+        if let Some(own) = self.own.upgrade().as_deref().and_then(OnceLock::get) {
+            assert!(own.counts().queued <= 3, "which takes the lock");
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_that_panics_drops_its_clones_after_the_lock_and_clone_may_call_another_queue() {
+    let (own, other) = (Arc::new(OnceLock::new()), WorkQueue::new());
+    let queue = own.get_or_init(WorkQueue::new);
+    for id in 1..=3 {
+        queue.add(Calling { id, own: Arc::downgrade(&own), other: other.clone() });
+    }
+    set(Some((Trap::Clone, 3)));
+    assert!(panics(|| queue.snapshot()));
+    set(None);
+    assert_eq!(other.len(), 2, "so many clones were dropped");
+    assert_eq!(queue.snapshot().items.len(), 3);
+    assert_eq!(other.len(), 3);
 }
 
 #[test]
@@ -349,7 +422,7 @@ fn a_panic_in_the_drop_of_a_waker_puts_the_item_back() {
 fn an_observer_may_call_the_queue_and_may_panic() {
     #[derive(Default)]
     struct Nosy {
-        queue: std::sync::OnceLock<WorkQueue<u8>>,
+        queue: OnceLock<WorkQueue<u8>>,
         panic: std::sync::atomic::AtomicBool,
     }
     impl Nosy {
