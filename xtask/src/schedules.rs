@@ -22,7 +22,7 @@ use crate::workspace::Workspace;
 /// The crates whose schedules are played. Each takes part with those test targets that it has.
 const CRATES: [&str; 5] = ["wq-core", "wq-delay", "wq-ratelimit", "wq-priority", ELECTION];
 
-/// It has no schedules but those of its simulation, and takes part with planted bugs alone: without them its programs are built by themselves, with all features.
+/// Without planted bugs it takes part with the schedules of a term alone: its model and its simulation are built by themselves, with all features.
 pub(crate) const ELECTION: &str = "lease-election";
 
 /// The test target that lists a crate's planted bugs; one without it has none.
@@ -116,9 +116,12 @@ impl Programs {
                 command.args(["--package", &package.name]);
             }
         }
+        // Default features are stores for whole servers, which nobody plants bugs in, and which have no schedules.
         if planted && platform == Platform::Machine {
-            // Default features are stores for whole servers, which nobody plants bugs in.
             command.args(["--lib", "--no-default-features"]);
+        }
+        if platform == Platform::Loom {
+            command.arg("--no-default-features");
         }
         for target in platform.targets(planted) {
             command.args(["--test", target]);
@@ -178,7 +181,7 @@ impl Programs {
 fn takes_part(package: &Package, platform: Platform, planted: bool) -> bool {
     let has = |name: &str| package.targets.iter().any(|target| target.is_test() && target.name == name);
     CRATES.contains(&package.name.as_str())
-        && (if planted { has(PLANTED) } else { package.name != ELECTION })
+        && (if planted { has(PLANTED) } else { package.name != ELECTION || platform == Platform::Loom })
         && platform.targets(planted).iter().any(|target| has(target))
 }
 

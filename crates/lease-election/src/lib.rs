@@ -29,6 +29,7 @@ mod coordinated;
 mod feed;
 mod observer;
 mod driver;
+mod platform;
 mod term;
 mod leadership;
 mod watchdog;

@@ -1,17 +1,16 @@
 //! Term: the state of one term behind every clone of its guard. A latch with a deadline: it goes off once, and nothing sets it back.
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use tokio::sync::Notify;
 
 use crate::clock::{Clock, Moment};
 use crate::error::StoreError;
 use crate::loss::Loss;
 use crate::planted::planted;
+use crate::platform::{AtomicBool, AtomicU64, Notify, OnceLock, Ordering};
 use crate::record::{Marks, StoredLease};
 use crate::store::LeaseStore;
 use crate::version::FenceToken;
@@ -240,5 +239,6 @@ impl Term {
     }
 }
 
-#[cfg(test)]
+// Not as a part of the model checker's program, which has no store.
+#[cfg(all(test, not(wq_loom)))]
 mod tests;

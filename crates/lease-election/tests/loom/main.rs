@@ -1,0 +1,70 @@
+//! loom: every schedule of what may happen at once to one term, with up to three preemptions. `cargo xtask loom lease-election` runs each scenario in a
+//! process of its own: a deadlock that loom finds ends the process.
+//!
+//! The term is private: its very files are part of this program, on the platform of the model checker. Called with the name of a scenario it runs
+//! that one, with `--list` it prints all, with nothing it does nothing. `LOOM_MAX_PREEMPTIONS` sets another bound.
+#![cfg_attr(
+    wq_loom,
+    allow(
+        dead_code,
+        unused_imports,
+        unreachable_pub,
+        unnameable_types,
+        missing_docs,
+        reason = "files of the library, of which a part is asked"
+    )
+)]
+
+#[cfg(wq_loom)]
+#[path = "../../src"]
+mod shipped {
+    pub(crate) mod announcement;
+    pub(crate) mod clock;
+    pub(crate) mod config;
+    pub(crate) mod error;
+    pub(crate) mod leadership;
+    pub(crate) mod loss;
+    pub(crate) mod planted;
+    pub(crate) mod record;
+    pub(crate) mod store;
+    pub(crate) mod term;
+    pub(crate) mod version;
+}
+
+#[cfg(wq_loom)]
+mod platform;
+#[cfg(wq_loom)]
+mod scene;
+#[cfg(wq_loom)]
+mod terms;
+
+#[cfg(wq_loom)]
+use shipped::{announcement, clock, config, error, leadership, loss, planted, record, store, term, version};
+#[cfg(wq_loom)]
+use wq_contract::scenario;
+#[cfg(wq_loom)]
+use wq_contract::scenario::Scenario;
+
+#[cfg(not(wq_loom))]
+fn main() {}
+
+#[cfg(wq_loom)]
+fn main() {
+    wq_contract::explore::main(SCENARIOS);
+}
+
+#[cfg(wq_loom)]
+#[rustfmt::skip] // One line a scenario: this is the list that people read.
+const SCENARIOS: &[Scenario] = &[
+    scenario!(terms::lost_against_end, "a wait for the end of a term that begins while it ends: it hears of it, and why"),
+    scenario!(terms::lost_against_expiry, "a term that expires while somebody begins to wait and no timer fires: whoever asks tells the one who waits"),
+    scenario!(terms::lost_across_a_renewal, "a wait whose timer was set before a renewal ends at the later deadline and not before"),
+    scenario!(terms::two_observers, "two ask of an expired term and a third waits: all hear that it is over, and the same reason"),
+    scenario!(terms::renewal_against_expiry, "a renewal that is noted while somebody finds the term expired: one of the two, and never both"),
+    scenario!(terms::renewal_against_end, "a renewal that is noted while the term ends revives nothing"),
+    scenario!(terms::two_ends, "two reasons at once: one stays, and everybody hears that one"),
+    scenario!(terms::guard_against_expiry, "a guarded future that waits for ever is dropped when somebody finds the term expired"),
+    scenario!(terms::guard_against_its_future, "a guarded future that completes while the term ends: its result or the loss, and no step after the loss was told"),
+    scenario!(terms::ending_against_stop, "a stop asked for while the work begins to wait for it: the term goes on, and the work is told"),
+    scenario!(terms::ending_against_stop_and_end, "a stop and the end at once, and work that begins to wait: told of one of them, and the end stays"),
+];
