@@ -160,7 +160,7 @@ fn upstream_renew_already_acquired_object_keeps_acquire_time_and_transitions() {
 
 /// Go candidates know a record by its whole seconds.
 #[test]
-fn v9_each_renewal_is_in_another_second_whatever_the_wall_clock_does() {
+fn v09_each_renewal_is_in_another_second_whatever_the_wall_clock_does() {
     let minute = SignedDuration::from_mins(1);
     let noon = Timestamp::from_second(1_767_268_800).unwrap();
     let walls: [fn(Timestamp, i64) -> Timestamp; 4] = [
@@ -280,7 +280,7 @@ fn a_renewal_applied_after_the_term_makes_no_term() {
 }
 
 #[test]
-fn v5_a_write_found_by_reading_counts_from_its_own_sending_and_not_from_a_later_one() {
+fn v05_a_write_found_by_reading_counts_from_its_own_sending_and_not_from_a_later_one() {
     let mut bench = Bench::new("baz");
     bench.settle(at_ms(0), None);
     // The first renewal is applied, and its answer lost; the second, on the same version, meets a conflict.

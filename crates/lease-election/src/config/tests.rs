@@ -61,7 +61,7 @@ fn default_identities_differ() {
 }
 
 #[test]
-fn v6_a_configuration_that_could_act_past_its_lease_is_refused_with_the_numbers() {
+fn v06_a_configuration_that_could_act_past_its_lease_is_refused_with_the_numbers() {
     let error = builder().renew_interval(secs(10)).request_timeout(secs(5)).build().unwrap_err();
     assert_eq!(error.field, "renew_interval");
     let text = error.to_string();
@@ -92,7 +92,7 @@ fn the_inequality_is_exact() {
 }
 
 #[test]
-fn v9_leases_of_a_fraction_of_a_second_are_refused() {
+fn v09_leases_of_a_fraction_of_a_second_are_refused() {
     for lease in [0, 900, 1_500, 14_999, 600_001] {
         let error = builder().fast().lease_duration(Duration::from_millis(lease)).build().unwrap_err();
         assert_eq!(error.field, "lease_duration", "{lease} ms");

@@ -46,7 +46,7 @@ fn term(clock: &Hand, until: u64) -> Arc<Term> {
 }
 
 #[test]
-fn v8_after_a_suspend_the_term_is_over_although_no_timer_fired() {
+fn v08_after_a_suspend_the_term_is_over_although_no_timer_fired() {
     let clock = Hand::default();
     let leadership = Leadership::of(term(&clock, 13));
     clock.set(1);

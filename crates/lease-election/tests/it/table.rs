@@ -16,7 +16,7 @@ fn every_violation_has_a_row_and_every_row_a_test_that_exists() {
         let cell = row.trim_end_matches(" |").rsplit(" | ").next().unwrap();
         let name = cell.strip_prefix('`').and_then(|rest| rest.strip_suffix('`'));
         let (file, test) = name.and_then(|name| name.split_once("::")).expect("`file::test` ends the row");
-        assert!(test.starts_with(&format!("v{number}_")), "V{number}: {test}");
+        assert!(test.starts_with(&format!("v{number:02}_")), "V{number}: {test}");
         let source =
             fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("V{number}: {file}: {error}"));
         assert!(source.contains(&format!("fn {test}(")), "V{number}: {file} has no test {test}");
@@ -24,6 +24,44 @@ fn every_violation_has_a_row_and_every_row_a_test_that_exists() {
     for number in 1..=7 {
         assert!(page.contains(&format!("| A{number} | ")), "there is no assumption A{number}");
     }
+}
+
+/// `file::test` of every test in this folder that is named for a violation.
+fn named_for_a_violation(root: &Path, folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            named_for_a_violation(root, &path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let source = fs::read_to_string(&path).unwrap();
+            let file = path.strip_prefix(root).unwrap().display();
+            let functions = source
+                .lines()
+                .filter_map(|line| line.trim_start().trim_start_matches("async ").strip_prefix("fn v"));
+            let names = functions.filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+            found.extend(names.filter_map(|rest| Some(format!("{file}::v{}", rest.split_once('(')?.0))));
+        }
+    }
+}
+
+#[test]
+fn every_test_that_is_named_for_a_violation_is_on_the_page_and_there_is_one_for_each() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("README.md")).unwrap();
+    let mut found = Vec::new();
+    for folder in ["src", "tests"] {
+        named_for_a_violation(root, &root.join(folder), &mut found);
+    }
+    let missing: Vec<&String> = found.iter().filter(|test| !page.contains(&format!("`{test}`"))).collect();
+    assert!(missing.is_empty(), "not on the page: {missing:#?}");
+    for number in 1..=17 {
+        let name = format!("::v{number:02}_");
+        assert!(found.iter().any(|test| test.contains(&name)), "there is no test of V{number}");
+    }
+    // And what the page names is there.
+    let named = page.split('`').filter(|code| code.contains(".rs::v"));
+    let gone: Vec<&str> = named.filter(|test| !found.iter().any(|there| there == test)).collect();
+    assert!(gone.is_empty(), "not there: {gone:?}");
 }
 
 #[test]

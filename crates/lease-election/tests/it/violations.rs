@@ -26,7 +26,7 @@ async fn depose(cluster: &Cluster, a: &Replica) -> Replica {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v1_a_deposed_leader_cannot_release_the_lease_of_its_successor() {
+async fn v01_a_deposed_leader_cannot_release_the_lease_of_its_successor() {
     for conflict_first in [false, true] {
         let cluster = Cluster::new();
         // Work that takes its time, so that the release comes after the take-over.
@@ -51,7 +51,7 @@ async fn v1_a_deposed_leader_cannot_release_the_lease_of_its_successor() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v1_a_release_that_meets_a_foreign_holder_gives_up() {
+async fn v01_a_release_that_meets_a_foreign_holder_gives_up() {
     let cluster = Cluster::new();
     cluster.set("a", &[Verb::Watch], forbidden());
     let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
@@ -67,7 +67,7 @@ async fn v1_a_release_that_meets_a_foreign_holder_gives_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v2_the_lease_is_given_back_only_after_the_work_has_ended() {
+async fn v02_the_lease_is_given_back_only_after_the_work_has_ended() {
     let cluster = Cluster::new();
     let released: Arc<Mutex<Vec<Instant>>> = Arc::default();
     let log = Arc::clone(&released);
@@ -86,7 +86,7 @@ async fn v2_the_lease_is_given_back_only_after_the_work_has_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v2_in_a_black_hole_the_work_is_told_in_time_and_nothing_is_released_late() {
+async fn v02_in_a_black_hole_the_work_is_told_in_time_and_nothing_is_released_late() {
     let cluster = Cluster::new();
     let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
     let began = a.leads().await;
@@ -100,7 +100,7 @@ async fn v2_in_a_black_hole_the_work_is_told_in_time_and_nothing_is_released_lat
 }
 
 #[tokio::test(start_paused = true)]
-async fn v3_a_foreign_holder_ends_the_term_at_once() {
+async fn v03_a_foreign_holder_ends_the_term_at_once() {
     // By its watch in no time, by its next renewal if it has no watch.
     for (watch, bound) in [(true, 1 * MS), (false, 1002 * MS)] {
         let cluster = Cluster::new();
@@ -122,7 +122,7 @@ async fn v3_a_foreign_holder_ends_the_term_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v4_a_lease_lost_and_regained_is_another_term() {
+async fn v04_a_lease_lost_and_regained_is_another_term() {
     let cluster = Cluster::new();
     let elector = cluster.elector(fast("a"));
     let terms: Arc<Mutex<Vec<lease_election::Leadership>>> = Arc::default();
@@ -155,7 +155,7 @@ async fn v4_a_lease_lost_and_regained_is_another_term() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v5_the_hold_counts_from_the_sending_of_the_renewal() {
+async fn v05_the_hold_counts_from_the_sending_of_the_renewal() {
     let cluster = Cluster::new();
     let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
     a.leads().await;
@@ -177,7 +177,7 @@ async fn v5_the_hold_counts_from_the_sending_of_the_renewal() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v7_a_leader_that_was_stopped_finds_its_term_over_at_first_use() {
+async fn v07_a_leader_that_was_stopped_finds_its_term_over_at_first_use() {
     // Time goes on while its tasks do not run. (That no timer is needed for it is a test of the guard alone, in `term/tests.rs`.)
     let cluster = Cluster::new();
     let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
@@ -192,7 +192,7 @@ async fn v7_a_leader_that_was_stopped_finds_its_term_over_at_first_use() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn v9_a_healthy_leader_on_a_short_lease_is_never_robbed() {
+async fn v09_a_healthy_leader_on_a_short_lease_is_never_robbed() {
     let cluster = Cluster::new();
     let short = |id: &str| {
         Config::builder("ns", "lease")
