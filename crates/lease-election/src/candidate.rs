@@ -37,6 +37,9 @@ enum Role {
 /// Writes whose fate is unknown are remembered up to this number; an older one that is applied after all is then taken for a stranger's, and waited for.
 const MAX_PENDING: usize = 64;
 
+/// From one grant that is given back to the next.
+const DECLINES: Duration = Duration::from_secs(1);
+
 /// How far the times that are written may run ahead of the wall clock.
 const FARTHEST_AHEAD: SignedDuration = SignedDuration::from_hours(24);
 
@@ -52,6 +55,8 @@ pub(crate) struct Candidate {
     claim_not_before: Moment,
     /// The time in the last grant, and when that was seen: what the server's clock said.
     servers: Option<(Timestamp, Moment)>,
+    /// After a grant that was given back.
+    decline_not_before: Moment,
     /// When the Lease was seen to go.
     went: Moment,
     /// The first part of every write's id: no other elector has it.
@@ -107,6 +112,7 @@ impl Candidate {
             unelected: false,
             claim_not_before: ORIGIN,
             servers: None,
+            decline_not_before: ORIGIN,
             went: ORIGIN,
             writer: String::new(),
             serial: 0,
@@ -187,8 +193,12 @@ impl Candidate {
                 }
                 let (free, purpose) = match self.step(now) {
                     Step::Read => return at(self.read_not_before, now, Action::Read),
-                    Step::Create | Step::TakeOver => (now, Purpose::Acquire),
+                    Step::Create => (now, Purpose::Acquire),
                     Step::GiveBack => (now, Purpose::Release),
+                    // It is not to lead: what the controller granted before it heard so is somebody else's.
+                    Step::TakeOver if self.declines() => (self.decline_not_before, Purpose::Release),
+                    Step::WaitUntil(moment) if self.declines() => (moment, Purpose::Release),
+                    Step::TakeOver => (now, Purpose::Acquire),
                     // What is granted is nobody's to take, however vacant it looks.
                     Step::WaitUntil(moment) if self.manner != Manner::Free => (moment, Purpose::Acquire),
                     Step::WaitUntil(moment) => {
@@ -209,7 +219,7 @@ impl Candidate {
                 };
                 let routine = self.last_heard.after(patience);
                 let read = stale.map_or(routine, |stale| routine.min(stale)).max(self.read_not_before);
-                let next = if self.barred { read } else { acquire.min(read) };
+                let next = if self.barred && purpose == Purpose::Acquire { read } else { acquire.min(read) };
                 if now >= read { Action::Read } else { Action::Wait(next) }
             }
         }
@@ -231,6 +241,9 @@ impl Candidate {
     pub(crate) fn begin_write(&mut self, now: Moment, wall: Timestamp, purpose: Purpose) -> Write {
         self.serial = self.serial.saturating_add(1);
         let wall = self.next_time(now, wall);
+        if purpose == Purpose::Release && self.role == Role::Standby {
+            self.decline_not_before = now.after(DECLINES);
+        }
         let held = match &self.observation {
             Observation::Present { lease, .. } => Some(lease),
             _ => None,

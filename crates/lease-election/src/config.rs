@@ -262,7 +262,8 @@ impl ConfigBuilder {
         self
     }
 
-    /// Whether the lease is given back when the work has ended, so that another candidate starts at once. Default true.
+    /// Whether the lease is given back when the work has ended, so that another candidate starts at once. Default true. With `false` it runs out, also
+    /// when the controller of a coordinated election prefers another.
     #[doc(alias = "ReleaseOnCancel")]
     pub fn release_on_stop(mut self, release: bool) -> Self {
         self.release_on_stop = release;

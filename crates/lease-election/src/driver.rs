@@ -54,8 +54,6 @@ pub(crate) struct Driver {
     watch: TermWatch,
     stop: StopSignal,
     maintenance: watch::Receiver<bool>,
-    /// The server's controller prefers another leader.
-    stepping_down: bool,
 }
 
 /// Why a lease was not given back.
@@ -140,7 +138,12 @@ impl Driver {
     ) -> Self {
         // No work runs now, however the run before this one ended.
         candidate.resume();
-        shared.standing.iter().for_each(|standing| standing.occupy(false));
+        if let Some(standing) = &shared.standing {
+            if !standing.board().is_lease_known() {
+                candidate.distrust();
+            }
+            standing.occupy(false);
+        }
         shared.work.set(None);
         let feed = Feed::new(
             Arc::clone(&shared.store),
@@ -161,7 +164,6 @@ impl Driver {
             watch,
             stop,
             maintenance,
-            stepping_down: false,
         }
     }
 
@@ -211,7 +213,10 @@ impl Driver {
 
     /// Stopped with a grant of the server's controller unclaimed: it is given back, so that nobody waits for nobody.
     async fn decline_grant(&mut self) {
-        if self.request.is_none() && self.candidate.may_decline(self.shared.clock.now()) {
+        if self.shared.config.release_on_stop()
+            && self.request.is_none()
+            && self.candidate.may_decline(self.shared.clock.now())
+        {
             let until = self.shared.clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
             self.release(until, None).await;
         }
@@ -285,6 +290,7 @@ impl Driver {
             store: Arc::clone(&shared.store),
             request_timeout: config.request_timeout(),
             releases: config.release_on_stop(),
+            standing: shared.standing.clone(),
         });
         tracing::info!(lease = config.name(), namespace = config.namespace(), fence = %tenure.fence, "leading");
         shared.counters.count(|stats| &mut stats.terms);
@@ -340,8 +346,7 @@ impl Driver {
                     shared.counters.lost(&term.loss());
                 }
                 self.work_ended();
-                let gives_back = config.release_on_stop() || self.stepping_down;
-                if let (true, Some(until), true) = (in_term, until, gives_back) {
+                if let (true, Some(until), true) = (in_term, until, config.release_on_stop()) {
                     self.release(until, term.successor()).await;
                 }
                 return match joined {
@@ -396,7 +401,6 @@ impl Driver {
             let mut renewed = None;
             if unpreferred && drained_by.is_none() {
                 tracing::info!(lease = self.shared.config.name(), "the server prefers another leader");
-                self.stepping_down = true;
                 drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
                 term.request_stop();
             }

@@ -81,6 +81,9 @@ pub enum HandOverError {
     OwnIdentity,
     /// The elector was told to give nothing back ([`release_on_stop(false)`](crate::ConfigBuilder::release_on_stop)).
     NeverReleases,
+    /// In a coordinated election the server's controller chooses who is next, and hears no wishes. [`step_down`](Leadership::step_down) and
+    /// [maintenance](crate::LeaderElector::maintenance) there; where candidates elect by themselves (no such API, or nobody elects) this does not come.
+    ServerElects,
 }
 
 impl fmt::Display for HandOverError {
@@ -89,6 +92,9 @@ impl fmt::Display for HandOverError {
             Self::Lost(lost) => lost.fmt(f),
             Self::Identity(error) => write!(f, "nobody to hand over to: {error}"),
             Self::OwnIdentity => f.write_str("the successor named is the leader itself"),
+            Self::ServerElects => {
+                f.write_str("the server's controller chooses who is next: step down, or use maintenance")
+            }
             Self::NeverReleases => f.write_str("the lease is not given back: release_on_stop is false"),
         }
     }
@@ -185,12 +191,16 @@ impl Leadership {
     /// conditional write as ever. Candidates of client-go do not know it, see an ordinary release and may come first.
     ///
     /// # Errors
-    /// As [`step_down`](Self::step_down); [`HandOverError::Identity`] and [`HandOverError::OwnIdentity`] if `identity` is no other candidate's.
+    /// As [`step_down`](Self::step_down); [`HandOverError::Identity`] and [`HandOverError::OwnIdentity`] if `identity` is no other candidate's,
+    /// [`HandOverError::ServerElects`] in a coordinated election.
     pub fn hand_over_to(&self, identity: impl Into<String>) -> Result<(), HandOverError> {
         let identity = identity.into();
         check_identity(&identity).map_err(HandOverError::Identity)?;
         if identity == self.term.identity() {
             return Err(HandOverError::OwnIdentity);
+        }
+        if self.term.server_elects() {
+            return Err(HandOverError::ServerElects);
         }
         if !self.term.releases() {
             return Err(HandOverError::NeverReleases);

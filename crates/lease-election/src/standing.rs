@@ -53,7 +53,7 @@ pub(crate) type Publish =
 /// Where each part notes what the other needs.
 pub(crate) struct Board {
     candidacy: watch::Sender<Candidacy>,
-    /// Whether the Lease was read once. Nothing is published before: a grant is always seen to follow something.
+    /// Whether the Lease was read since somebody follows it. Nothing is published before: a grant is always seen to follow something.
     lease_known: watch::Sender<bool>,
 }
 
@@ -75,6 +75,15 @@ impl Board {
 
     pub(crate) fn lease_known(&self) {
         self.lease_known.send_if_modified(|known| !std::mem::replace(known, true));
+    }
+
+    /// Nobody has followed the Lease for a while.
+    fn lease_forgotten(&self) {
+        self.lease_known.send_replace(false);
+    }
+
+    pub(crate) fn is_lease_known(&self) -> bool {
+        *self.lease_known.borrow()
     }
 
     /// # Cancel safety
@@ -147,6 +156,11 @@ impl Standing {
         }
     }
 
+    /// Whether who leads next is the server's controller to say.
+    pub(crate) fn server_elects(&self) -> bool {
+        self.manner() != Manner::Alone && self.board.candidacy() != Candidacy::NobodyElects
+    }
+
     /// News of the publisher, from now on.
     pub(crate) fn news(&self) -> watch::Receiver<Candidacy> {
         self.board.candidacy.subscribe()
@@ -167,6 +181,9 @@ impl Standing {
     /// A campaign begins: from now on the candidate stands, until all campaigns have ended.
     pub(crate) fn begin(self: &Arc<Self>) -> Stood {
         self.with(|state| {
+            if state.campaigns == 0 {
+                self.board.lease_forgotten();
+            }
             state.campaigns += 1;
             if state.stands() {
                 self.start(state);
@@ -208,6 +225,9 @@ impl Standing {
 
     /// Nor does one that cannot: the controller would elect it again and again, and nobody else.
     pub(crate) fn occupy(&self, occupied: bool) {
+        if occupied {
+            self.board.lease_forgotten();
+        }
         self.change(|state| state.occupied = occupied);
     }
 

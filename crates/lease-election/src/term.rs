@@ -12,6 +12,7 @@ use crate::loss::Loss;
 use crate::planted::planted;
 use crate::platform::{AtomicBool, AtomicU64, Notify, OnceLock, Ordering};
 use crate::record::{Marks, StoredLease};
+use crate::standing::Standing;
 use crate::store::LeaseStore;
 use crate::version::FenceToken;
 
@@ -28,6 +29,8 @@ pub(crate) struct Term {
     stopping: AtomicBool,
     /// Whether the lease is given back when the work has ended.
     releases: bool,
+    /// In a coordinated election, how its candidate stands.
+    standing: Option<Arc<Standing>>,
     /// Whom the lease is to be given to.
     successor: Mutex<Option<String>>,
     /// Told when `loss` or `stopping` is set.
@@ -49,6 +52,7 @@ pub(crate) struct TermParts {
     pub(crate) store: Arc<dyn LeaseStore>,
     pub(crate) request_timeout: Duration,
     pub(crate) releases: bool,
+    pub(crate) standing: Option<Arc<Standing>>,
 }
 
 impl Term {
@@ -63,6 +67,7 @@ impl Term {
             loss: OnceLock::new(),
             stopping: AtomicBool::new(false),
             releases: parts.releases,
+            standing: parts.standing,
             successor: Mutex::new(None),
             changed: Notify::new(),
             clock: parts.clock,
@@ -85,6 +90,11 @@ impl Term {
 
     pub(crate) fn releases(&self) -> bool {
         self.releases
+    }
+
+    /// Whether the server's controller chooses who is next.
+    pub(crate) fn server_elects(&self) -> bool {
+        self.standing.as_ref().is_some_and(|standing| standing.server_elects())
     }
 
     pub(crate) fn name_successor(&self, identity: String) {

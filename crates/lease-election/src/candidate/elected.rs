@@ -42,6 +42,12 @@ impl Candidate {
                 if lease.record.holder == self.config.identity() && (*mine || is_grant(&lease.record)))
     }
 
+    /// Whether a grant is given back because this elector is not to lead. Not while its LeaseCandidate stands: the controller would grant it again.
+    pub(super) fn declines(&self) -> bool {
+        let stands = matches!(self.manner, Manner::Elected { stands: true, .. });
+        self.barred && !stands && self.config.release_on_stop() && self.is_granted()
+    }
+
     /// Whether it may be given back that this elector does not lead under. A grant not while the one who led before it may act: candidates that elect by
     /// themselves would follow at once.
     pub(crate) fn may_decline(&self, now: Moment) -> bool {

@@ -23,6 +23,7 @@ impl Candidate {
         self.read_not_before = ORIGIN;
         self.write_not_before = ORIGIN;
         self.silent_until = ORIGIN;
+        self.decline_not_before = ORIGIN;
         self.last_heard = Moment::from_origin(Duration::MAX);
         self.failed_reads = 0;
         self.failed_writes = 0;

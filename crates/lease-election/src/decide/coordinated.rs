@@ -49,7 +49,11 @@ pub(crate) fn decide_coordinated(
             if planted("grant-given-back-at-once") && prefers_another(record, config.identity()) {
                 return Step::GiveBack;
             }
-            if *mine {
+            if !config.release_on_stop() && (*mine || prefers_another(record, config.identity())) {
+                // It is left to run out, and then in the controller's way.
+                let runs_out = runs_out(observation, config).unwrap_or(now);
+                until(runs_out.max(claim.not_before), Step::GiveBack)
+            } else if *mine {
                 Step::GiveBack
             } else if is_grant(record) {
                 let is_late = prefers_another(record, config.identity());

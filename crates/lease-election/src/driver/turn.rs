@@ -225,6 +225,11 @@ pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Rep
     {
         shared.counters.renewed(now.since(write.sent));
     }
+    if let Some(standing) = &shared.standing
+        && matches!(&reply, Reply::Read(_, Ok(_)) | Reply::Written(_, Ok(_)))
+    {
+        standing.board().lease_known();
+    }
     let news = match reply {
         Reply::Read(read, answer) => candidate.read(now, read, answer),
         Reply::Written(write, answer) => candidate.wrote(now, &write, answer),
@@ -244,11 +249,6 @@ fn start_cold(shared: &Shared, candidate: &mut Candidate) {
 
 /// Tells observers who holds the lease, if that changed.
 fn note_leader(shared: &Shared, candidate: &Candidate) {
-    if let Some(standing) = &shared.standing
-        && *candidate.observation() != Observation::Unknown
-    {
-        standing.board().lease_known();
-    }
     let holder = candidate.observation().holder();
     let changed = shared.leader.send_if_modified(|known| {
         let differs = known.as_deref() != holder;

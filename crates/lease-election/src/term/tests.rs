@@ -42,6 +42,7 @@ fn term(clock: &Hand, until: u64) -> Arc<Term> {
         store: Arc::new(MemoryLeaseStore::new()),
         request_timeout: Duration::from_secs(1),
         releases: true,
+        standing: None,
     })
 }
 

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Verb};
-use lease_election::{Candidacy, Config, Ending, Outcome, StoreError, WithoutApi};
+use lease_election::{
+    Candidacy, Config, ConfigBuilder, Ending, HandOverError, Outcome, StoreError, WithoutApi,
+};
 use tokio::time::Instant;
 
 use crate::cluster::{Replica, sleep_ms};
-use crate::coordinated::{World, elector_of, is_valid};
+use crate::coordinated::{World, elector_of, is_valid, lease};
 
 fn candidacy(replica: &Replica) -> Candidacy {
     replica.elector.status().candidacy.unwrap()
@@ -100,4 +102,100 @@ async fn of_two_elections_with_one_identity_the_second_says_what_is_wrong_and_le
     assert_eq!(candidacy(&second), Candidacy::Standing, "when the name is free");
     second.elector.stop_handle().stop();
     second.run.await.unwrap();
+}
+
+/// Granted the lease, and kept from claiming it.
+async fn granted(world: &World, config: ConfigBuilder) -> Replica {
+    forbid(world, Match::any().user("one").resource("leases").writes());
+    let one = elector_of(&world.server, world.clock, config, "one", "1.5.0", WithoutApi::Elect);
+    let one = Replica::start(one, Duration::ZERO);
+    while holder(world).await.is_empty() {
+        sleep_ms(10).await;
+    }
+    sleep_ms(100).await;
+    one
+}
+
+async fn holder(world: &World) -> String {
+    lease(&world.server).await.and_then(|lease| lease.holder_identity).unwrap_or_default()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_grant_that_meets_maintenance_is_given_back_and_not_left_to_run_out() {
+    let world = World::new(0);
+    let one = granted(&world, Config::builder("default", "lease").fast()).await;
+    one.elector.maintenance().begin();
+    world.server.faults().clear();
+    sleep_ms(1500).await;
+    assert_eq!(holder(&world).await, "");
+    assert!(!world.stands("one").await && one.terms.lock().unwrap().is_empty());
+    one.elector.maintenance().end();
+    one.leads().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_gives_nothing_back_leaves_a_grant_and_its_lease_to_run_out() {
+    let world = World::new(0);
+    let keeps = || Config::builder("default", "lease").fast().release_on_stop(false);
+    let one = granted(&world, keeps()).await;
+    world.server.faults().clear();
+    one.elector.stop_handle().stop();
+    assert_eq!(one.run.await.unwrap(), Outcome::NeverLed);
+    sleep_ms(1000).await;
+    assert_eq!(holder(&world).await, "one");
+
+    // And its lease, when the controller prefers another.
+    let newer = elector_of(&world.server, world.clock, keeps(), "newer", "1.5.0", WithoutApi::Elect);
+    let newer = Replica::start(newer, Duration::ZERO);
+    newer.leads().await;
+    let older = world.replica("older", "1.4.0");
+    let leads = older.leads().await;
+    let ended = newer.last().ended.expect("it was asked to end");
+    assert!(leads - ended >= Duration::from_secs(4), "{:?}", leads - ended);
+    assert_eq!(newer.elector.stats().releases, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn to_hand_over_to_one_by_name_is_refused_where_the_server_elects_and_not_where_nobody_does() {
+    let world = World::new(0);
+    let one = world.replica("one", "1.4.0");
+    one.leads().await;
+    let leadership = one.last().leadership;
+    assert_eq!(leadership.hand_over_to("other"), Err(HandOverError::ServerElects));
+    assert!(!leadership.is_stopping());
+    leadership.step_down().unwrap();
+    assert!(leadership.is_stopping());
+
+    let world = World::without_controller();
+    let (one, other) = (world.replica("one", "1.4.0"), world.replica("other", "1.4.0"));
+    sleep_ms(35_000).await;
+    let (leader, next, name) = if is_valid(&one) { (&one, &other, "other") } else { (&other, &one, "one") };
+    leader.last().leadership.hand_over_to(name).unwrap();
+    next.leads().await;
+}
+
+/// Whom a grant follows is known only to who has read the Lease.
+#[tokio::test(start_paused = true)]
+async fn a_later_run_stands_only_when_it_has_read_the_lease_again() {
+    let world = World::new(0);
+    let elector = world.elector("one", "1.4.0");
+    for may_read in [false, false, true] {
+        if !may_read {
+            forbid(&world, Match::any().user("one").verb(Verb::Get).resource("leases"));
+        }
+        let running = elector.clone();
+        let run =
+            tokio::spawn(
+                async move { running.run(|leadership| async move { leadership.ending().await }).await },
+            );
+        sleep_ms(if may_read { 100 } else { 3000 }).await;
+        assert_eq!(world.stands("one").await, may_read);
+        world.server.faults().clear();
+        while !elector.is_leader() {
+            sleep_ms(10).await;
+        }
+        run.abort();
+        sleep_ms(500).await;
+        assert!(!world.stands("one").await);
+    }
 }

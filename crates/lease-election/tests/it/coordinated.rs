@@ -33,7 +33,7 @@ pub(crate) fn leases(server: &EmbeddedApiServer) -> Api<Lease> {
     Api::namespaced(server.client(), "default")
 }
 
-async fn lease(server: &EmbeddedApiServer) -> Option<LeaseSpec> {
+pub(crate) async fn lease(server: &EmbeddedApiServer) -> Option<LeaseSpec> {
     leases(server).get_opt("lease").await.unwrap().and_then(|lease| lease.spec)
 }
 

@@ -298,6 +298,54 @@ fn one_that_lost_its_term_gives_back_what_it_left_so_that_the_controller_elects(
     assert!(matches!(&bench.settle(at_ms(10_010), None)[..], [News::Acquired(_)]));
 }
 
+/// Nobody is to wait for one that does not lead; but while its LeaseCandidate stands it would only be granted the lease again.
+#[test]
+fn a_grant_to_one_that_is_not_to_lead_is_given_back_when_it_stands_no_more() {
+    let mut bench = Bench::coordinated("baz");
+    led_by(&mut bench, at_ms(0), "bing", 5);
+    bench.candidate.bar(true);
+    let grant = bench.grant("baz");
+    let _ = bench.hear(at_ms(1000), grant);
+    let gone = Manner::Elected { stands: false, impatient: false };
+    bench.candidate.arrange(at_ms(1000), gone);
+    bench.settle(at_ms(4999), None);
+    assert!(!bench.lease.as_ref().unwrap().record.is_free(), "bing may lead until then");
+    bench.candidate.arrange(at_ms(5000), ELECTED);
+    bench.settle(at_ms(5000), None);
+    assert!(!bench.lease.as_ref().unwrap().record.is_free(), "it stands");
+    bench.candidate.arrange(at_ms(5000), gone);
+    assert!(bench.settle(at_ms(5000), None).is_empty());
+    assert!(bench.lease.as_ref().unwrap().record.is_free());
+    // A controller that grants it at once again is not answered at its speed.
+    let grant = bench.grant("baz");
+    let _ = bench.hear(at_ms(5010), grant);
+    bench.settle(at_ms(5999), None);
+    assert!(!bench.lease.as_ref().unwrap().record.is_free());
+    bench.settle(at_ms(6000), None);
+    assert!(bench.lease.as_ref().unwrap().record.is_free());
+    assert!(!bench.candidate.is_leading());
+}
+
+#[test]
+fn one_that_was_told_to_give_nothing_back_leaves_its_lease_to_run_out() {
+    let mut bench = Bench::led("baz");
+    let keeps = Config::builder("ns", "lease").fast().identity("baz").takeover_jitter(Duration::ZERO);
+    bench.candidate.config = Arc::new(keeps.release_on_stop(false).build().unwrap());
+    assert_eq!(bench.candidate.tick(at_ms(4000)), News::Ended(Loss::Expired));
+    bench.settle(at_ms(4999), None);
+    assert!(!bench.lease.as_ref().unwrap().record.is_free());
+    bench.settle(at_ms(5000), None);
+    assert!(bench.lease.as_ref().unwrap().record.is_free(), "and then out of the controller's way");
+    // So with a grant that comes with the note that another is preferred.
+    bench.grant("baz");
+    let marked = bench.prefer("bing");
+    let _ = bench.hear(at_ms(6000), marked);
+    bench.settle(at_ms(10_999), None);
+    assert!(!bench.lease.as_ref().unwrap().record.is_free());
+    bench.settle(at_ms(11_000), None);
+    assert!(bench.lease.as_ref().unwrap().record.is_free());
+}
+
 #[test]
 fn where_nobody_is_elected_for_half_a_minute_it_elects_alone_until_somebody_does() {
     let mut bench = Bench::coordinated("baz");
