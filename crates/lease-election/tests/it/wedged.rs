@@ -68,10 +68,12 @@ async fn a_leader_whose_work_does_not_end_does_not_stand_until_it_has() {
     )
     .unwrap();
     let (unblock, blocked) = mpsc::channel::<()>();
+    let (begin, begun) = watch::channel(false);
     let running = elector.clone();
     let run = tokio::spawn(async move {
         running
             .run(move |_| async move {
+                begin.send_replace(true);
                 // What else is this thread's to run goes to another.
                 let _ = tokio::task::block_in_place(|| blocked.recv());
                 std::future::pending::<()>().await;
@@ -81,7 +83,7 @@ async fn a_leader_whose_work_does_not_end_does_not_stand_until_it_has() {
     let stands = async || candidates(&server).get_opt("one").await.unwrap().is_some();
     until("it stands", stands).await;
     controller.step().await.unwrap();
-    until("it leads", async || elector.is_leader()).await;
+    until("it works", async || *begun.borrow()).await;
 
     // Cut off from its Lease, and not from its LeaseCandidate.
     let writes = Match::any().user("one").resource("leases").writes();
