@@ -138,11 +138,8 @@ impl Driver {
     ) -> Self {
         // No work runs now, however the run before this one ended.
         candidate.resume();
-        if let Some(standing) = &shared.standing {
-            if !standing.board().is_lease_known() {
-                candidate.distrust();
-            }
-            standing.occupy(false);
+        if shared.standing.as_ref().is_some_and(|standing| !standing.follow()) {
+            candidate.distrust();
         }
         shared.work.set(None);
         let feed = Feed::new(

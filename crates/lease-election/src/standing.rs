@@ -82,10 +82,6 @@ impl Board {
         self.lease_known.send_replace(false);
     }
 
-    pub(crate) fn is_lease_known(&self) -> bool {
-        *self.lease_known.borrow()
-    }
-
     /// # Cancel safety
     /// Dropping the future loses nothing.
     pub(crate) async fn until_lease_is_known(&self) {
@@ -229,6 +225,12 @@ impl Standing {
             self.board.lease_forgotten();
         }
         self.change(|state| state.occupied = occupied);
+    }
+
+    /// A campaign follows the Lease from here on, and no work is left of an earlier one. Whether the Lease was read since somebody follows it.
+    pub(crate) fn follow(&self) -> bool {
+        self.occupy(false);
+        *self.board.lease_known.borrow()
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
