@@ -37,7 +37,7 @@ pub enum Candidacy {
     },
     /// The API server has no LeaseCandidates. The policy says what is done.
     ApiAbsent,
-    /// The LeaseCandidate stands, and for half a minute nobody elected anybody: the server's controller does not run (feature gate
+    /// The LeaseCandidate stands, and for half a minute nobody elected anybody, or for ten seconds nobody minded a leader whom nobody elected: the server's controller does not run (feature gate
     /// `CoordinatedLeaderElection`). The policy says what is done.
     NobodyElects,
     /// The LeaseCandidate was taken back.

@@ -2,10 +2,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Candidate, Manner, Role};
+use super::{Candidate, Manner, ORIGIN, Role};
 use crate::clock::Moment;
 use crate::decide::coordinated::{
-    Claim, SILENCE, decide_after_grants, decide_alone, decide_coordinated, is_grant, prefers_another,
+    Claim, SILENCE, SILENCE_UNTOUCHED, decide_after_grants, decide_alone, decide_coordinated, is_grant,
+    is_untouched, prefers_another,
 };
 use crate::decide::{Step, runs_out};
 use crate::observation::Observation;
@@ -60,16 +61,18 @@ impl Candidate {
         if !matches!(self.manner, Manner::Elected { stands: true, impatient: true }) {
             return None;
         }
-        let unled = match &self.observation {
+        let (unled, silence) = match &self.observation {
             Observation::Unknown => return None,
-            Observation::Absent { .. } => self.went,
+            Observation::Absent { .. } => (self.went, SILENCE),
             Observation::Present { lease, .. } if lease.record.holder == self.config.identity() => {
                 return None;
             }
-            Observation::Present { lease, since, .. } if lease.record.is_free() => *since,
-            Observation::Present { .. } => runs_out(&self.observation, &self.config)?,
+            // Since it stands: the one who leads so was not elected, and it matters only when he goes.
+            Observation::Present { lease, .. } if is_untouched(&lease.record) => (ORIGIN, SILENCE_UNTOUCHED),
+            Observation::Present { lease, since, .. } if lease.record.is_free() => (*since, SILENCE),
+            Observation::Present { .. } => (runs_out(&self.observation, &self.config)?, SILENCE),
         };
-        Some(unled.max(self.stands_from).after(SILENCE))
+        Some(unled.max(self.stands_from).after(silence))
     }
 
     /// The take-over rule that counts now.

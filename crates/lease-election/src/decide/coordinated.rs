@@ -13,6 +13,10 @@ use crate::record::Record;
 /// every 5 s, and gives candidates 5 s to answer.
 pub(crate) const SILENCE: Duration = Duration::from_secs(30);
 
+/// The same where the Lease says that nobody has elected: it was led, or given back, by one who elected alone, and the controller's hand is not on it. A
+/// controller that knows a better candidate, or finds the Lease free, says so when it looks, or when those that it asked have answered: 5 s each.
+pub(crate) const SILENCE_UNTOUCHED: Duration = Duration::from_secs(10);
+
 /// What of a candidate's knowledge the rule needs beside the observation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Claim {
@@ -104,6 +108,11 @@ pub(crate) fn decide_after_grants(
 /// Whether this is the controller's own record, that nobody renewed: it sets no time of acquisition, and a candidate sets one.
 pub(crate) fn is_grant(record: &Record) -> bool {
     !record.is_free() && record.acquire_time.is_none()
+}
+
+/// Whether one that elected alone left this, and no controller has seen to it since.
+pub(crate) fn is_untouched(record: &Record) -> bool {
+    record.strategy.is_empty() && record.preferred_holder.is_empty() && record.acquire_time.is_some()
 }
 
 /// Whether the controller asks the holder to make way.

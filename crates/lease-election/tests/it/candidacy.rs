@@ -199,3 +199,24 @@ async fn a_later_run_stands_only_when_it_has_read_the_lease_again() {
         assert!(!world.stands("one").await);
     }
 }
+
+/// The API is there and the gate is off. Who came before has found that out.
+#[tokio::test(start_paused = true)]
+async fn where_nobody_elects_a_roll_out_does_not_wait_half_a_minute_for_each_replica() {
+    let world = World::without_controller();
+    let first = world.replica("first", "1.4.0");
+    let began = Instant::now();
+    assert!(first.leads().await - began >= Duration::from_secs(30), "nobody knows anything");
+    let second = world.replica("second", "1.4.0");
+    sleep_ms(12_000).await;
+    let stopped = Instant::now();
+    first.elector.stop_handle().stop();
+    assert!(second.leads().await - stopped < Duration::from_millis(500));
+    // One that had no time to find out.
+    let third = world.replica("third", "1.4.0");
+    sleep_ms(3000).await;
+    let stopped = Instant::now();
+    second.elector.stop_handle().stop();
+    let took = third.leads().await - stopped;
+    assert!(took < Duration::from_secs(8), "{took:?}");
+}

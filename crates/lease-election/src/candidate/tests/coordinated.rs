@@ -374,6 +374,50 @@ fn where_nobody_is_elected_for_half_a_minute_it_elects_alone_until_somebody_does
     assert!(!patient.calls.contains(&"create"));
 }
 
+/// Who leads without a strategy on the Lease elected alone. A roll-out is not to find out anew each time that nobody elects.
+#[test]
+fn where_the_lease_says_that_nobody_elects_it_is_believed_sooner() {
+    let alone = |bench: &mut Bench| {
+        led_by(bench, at_ms(0), "bing", 5);
+        bench.candidate.arrange(at_ms(0), Manner::Elected { stands: false, impatient: false });
+    };
+    let free = |bench: &mut Bench, now| {
+        let free =
+            bench.put(Record { lease_duration_seconds: 1, acquire_time: Some(WALL), ..Record::default() });
+        let _ = bench.hear(now, free);
+    };
+    // It has stood for long enough when the leader goes.
+    let mut bench = Bench::coordinated("baz");
+    alone(&mut bench);
+    assert!(!bench.candidate.arrange(at_ms(1000), ELECTED));
+    assert!(!bench.candidate.arrange(at_ms(10_999), ELECTED));
+    assert!(bench.candidate.arrange(at_ms(11_000), ELECTED));
+    led_by(&mut bench, at_ms(11_500), "bing", 5);
+    free(&mut bench, at_ms(12_000));
+    assert!(bench.candidate.arrange(at_ms(12_000), ELECTED));
+    assert!(matches!(&bench.settle(at_ms(12_000), None)[..], [News::Acquired(_)]));
+    // Not long enough.
+    let mut bench = Bench::coordinated("baz");
+    alone(&mut bench);
+    bench.candidate.arrange(at_ms(1000), ELECTED);
+    free(&mut bench, at_ms(2000));
+    assert!(!bench.candidate.arrange(at_ms(10_999), ELECTED));
+    assert!(bench.settle(at_ms(10_999), None).is_empty());
+    assert!(bench.candidate.arrange(at_ms(11_000), ELECTED));
+    assert!(matches!(&bench.settle(at_ms(11_000), None)[..], [News::Acquired(_)]));
+    // The controller's hand is on it: all is as ever.
+    let mut bench = Bench::coordinated("baz");
+    alone(&mut bench);
+    bench.candidate.arrange(at_ms(1000), ELECTED);
+    let found = bench.lease.clone().unwrap().record;
+    let touched = bench.put(Record { strategy: STRATEGY.into(), ..found });
+    let _ = bench.hear(at_ms(2000), touched);
+    for second in 3..30 {
+        assert!(!bench.candidate.arrange(at_ms(second * 1000), ELECTED), "{second} s");
+        let _ = bench.settle(at_ms(second * 1000), None);
+    }
+}
+
 #[test]
 fn while_somebody_leads_nobody_is_missed() {
     let mut bench = Bench::coordinated("baz");
