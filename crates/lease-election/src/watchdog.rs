@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::clock::{BootClock, Clock, Moment};
@@ -11,11 +11,12 @@ use crate::error::ConfigError;
 use crate::version::FenceToken;
 
 mod last_words;
-mod state;
-mod timer;
+pub(crate) mod shared;
+pub(crate) mod state;
+pub(crate) mod timer;
 
+use shared::Shared;
 use state::{Due, State};
-use timer::Timer;
 
 /// What is to happen when the work of a term is still there after the term: for [`LeaderElector::with_watchdog`](crate::LeaderElector::with_watchdog).
 ///
@@ -160,7 +161,7 @@ impl Overdue {
     /// Whether the work goes on, as of now: it may have ended since.
     #[must_use]
     pub fn is_working(&self) -> bool {
-        self.shared.state().is_working(&self.fence)
+        self.shared.is_working(&self.fence)
     }
 }
 
@@ -190,40 +191,6 @@ impl fmt::Debug for Overdue {
     }
 }
 
-/// What the thread and those whom it watches share. The timer always stands where the state says, because both change under one lock.
-#[derive(Debug)]
-struct Shared {
-    state: Mutex<State>,
-    timer: Box<dyn Timer>,
-}
-
-impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn due(&self, now: Moment) -> Due {
-        let mut state = self.state();
-        let due = state.due(now);
-        if let Due::Wait(wake) = due {
-            self.timer.set(wake);
-        }
-        due
-    }
-
-    /// Returns what `change` does, so that it is dropped without the lock.
-    fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        let mut state = self.state();
-        let before = state.wake();
-        let changed = change(&mut state);
-        let wake = state.wake();
-        if wake != before {
-            self.timer.set(wake);
-        }
-        changed
-    }
-}
-
 /// A watchdog's thread, which ends when the elector and the work of its terms are gone.
 #[derive(Debug)]
 pub(crate) struct Watch {
@@ -236,7 +203,7 @@ impl Watch {
     pub(crate) fn start(watchdog: Watchdog, config: &Config) -> Result<Arc<Self>, WatchdogError> {
         let grace = grace(watchdog.grace, config).map_err(WatchdogError::Config)?;
         let timer = timer::timer().map_err(WatchdogError::Timer)?;
-        let shared = Arc::new(Shared { state: Mutex::default(), timer });
+        let shared = Arc::new(Shared::new(timer));
         let (watched, act) = (Arc::clone(&shared), watchdog.act);
         let (namespace, name) = (Arc::from(config.namespace()), Arc::from(config.name()));
         // Linux shows 15 bytes of a thread's name.
@@ -272,7 +239,7 @@ fn grace(asked: Option<Duration>, config: &Config) -> Result<Duration, ConfigErr
 fn watch(shared: &Arc<Shared>, act: &Act, namespace: &Arc<str>, name: &Arc<str>) {
     loop {
         match shared.due(BootClock.now()) {
-            Due::Wait(_) => shared.timer.wait(),
+            Due::Wait(_) => shared.wait(),
             Due::End => return,
             Due::Fire { fence, late } => {
                 let (namespace, name) = (Arc::clone(namespace), Arc::clone(name));
@@ -353,5 +320,6 @@ impl Drop for Working {
     }
 }
 
-#[cfg(test)]
+// Not as a part of the model checker's program, which has no elector.
+#[cfg(all(test, not(wq_loom)))]
 mod tests;

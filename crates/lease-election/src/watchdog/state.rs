@@ -8,7 +8,7 @@ use crate::version::FenceToken;
 
 /// The term that is watched.
 #[derive(PartialEq, Eq, Debug)]
-pub(super) struct Watched {
+pub(crate) struct Watched {
     /// Shared, because what stands here is handed out under a lock: whoever holds up the allocator would hold up an abort.
     fence: Arc<FenceToken>,
     /// From then on the work must have ended.
@@ -36,7 +36,7 @@ pub(crate) struct State {
 
 impl State {
     /// A term begins; its work has not. Returns what was watched before, to be dropped without a lock.
-    pub(super) fn begin(&mut self, fence: Arc<FenceToken>, deadline: Moment) -> Option<Watched> {
+    pub(crate) fn begin(&mut self, fence: Arc<FenceToken>, deadline: Moment) -> Option<Watched> {
         self.watched.replace(Watched { fence, deadline, is_working: false, has_fired: false })
     }
 
@@ -61,7 +61,7 @@ impl State {
     }
 
     /// The work of the term has ended, and with it all there was to watch, which is returned.
-    pub(super) fn work_ended(&mut self) -> Option<Watched> {
+    pub(crate) fn work_ended(&mut self) -> Option<Watched> {
         self.watched.take()
     }
 

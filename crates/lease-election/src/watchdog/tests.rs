@@ -1,7 +1,10 @@
 //! The watch over the terms of an elector, under paused time: what the thread would find if it looked now. The thread itself is in `tests/it/watchdog.rs`.
 
+use std::sync::Mutex;
+
 use jiff::Timestamp;
 
+use super::timer::Timer;
 use super::*;
 use crate::clock::{Sleep, TokioClock};
 use crate::elector::{LeaderElector, Outcome};
@@ -56,7 +59,7 @@ impl Scene {
         let config = Config::builder("ns", "lease").identity("a").build().unwrap();
         let elector = LeaderElector::with_clock(store.client("a"), config, clock, 1);
         let timer = Standing::default();
-        let shared = Shared { state: Mutex::default(), timer: Box::new(timer.clone()) };
+        let shared = Shared::new(Box::new(timer.clone()));
         let watch = Arc::new(Watch { shared: Arc::new(shared), grace: Duration::from_secs(1) });
         elector.shared().watchdog.set(Arc::clone(&watch)).unwrap();
         Self { clock, elector, watch, timer, cut }

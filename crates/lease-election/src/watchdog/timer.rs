@@ -3,7 +3,7 @@
 use crate::clock::Moment;
 
 /// One timer, set by anybody and waited for by one thread.
-pub(super) trait Timer: Send + Sync + std::fmt::Debug {
+pub(crate) trait Timer: Send + Sync + std::fmt::Debug {
     /// From now on it goes off at this moment of the [`BootClock`](crate::BootClock), or not at all.
     fn set(&self, at: Option<Moment>);
 

@@ -1,4 +1,4 @@
-//! loom: every schedule of what may happen at once to one term, with up to three preemptions. `cargo xtask loom lease-election` runs each scenario in a
+//! loom: every schedule of what may happen at once to one term and to its watchdog, with up to three preemptions. `cargo xtask loom lease-election` runs each scenario in a
 //! process of its own: a deadlock that loom finds ends the process.
 //!
 //! The term is private: its very files are part of this program, on the platform of the model checker. Called with the name of a scenario it runs
@@ -29,6 +29,7 @@ mod shipped {
     pub(crate) mod store;
     pub(crate) mod term;
     pub(crate) mod version;
+    pub(crate) mod watchdog;
 }
 
 #[cfg(wq_loom)]
@@ -37,9 +38,13 @@ mod platform;
 mod scene;
 #[cfg(wq_loom)]
 mod terms;
+#[cfg(wq_loom)]
+mod watchdogs;
 
 #[cfg(wq_loom)]
-use shipped::{announcement, clock, config, error, leadership, loss, planted, record, store, term, version};
+use shipped::{
+    announcement, clock, config, error, leadership, loss, planted, record, store, term, version, watchdog,
+};
 #[cfg(wq_loom)]
 use wq_contract::scenario;
 #[cfg(wq_loom)]
@@ -67,4 +72,10 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(terms::guard_against_its_future, "a guarded future that completes while the term ends: its result or the loss, and no step after the loss was told"),
     scenario!(terms::ending_against_stop, "a stop asked for while the work begins to wait for it: the term goes on, and the work is told"),
     scenario!(terms::ending_against_stop_and_end, "a stop and the end at once, and work that begins to wait: told of one of them, and the end stays"),
+    scenario!(watchdogs::begins_against_the_watch, "work that begins while the watchdog begins to wait, and is late: it acts"),
+    scenario!(watchdogs::renewal_against_the_deadline, "a renewal just before the deadline: the watchdog does not act, and acts at the next"),
+    scenario!(watchdogs::loss_moves_the_deadline_in, "a term that is lost while the watchdog waits for its end: it acts at the earlier deadline"),
+    scenario!(watchdogs::two_move_the_deadline, "work that begins while its term is lost: whoever comes last, it acts at the earlier deadline"),
+    scenario!(watchdogs::work_ends_at_the_deadline, "work that ends at its deadline: the watchdog acts once or not at all, and ends with its elector"),
+    scenario!(watchdogs::next_term_is_watched, "a term that ends and one that begins while the watchdog looks: it acts on the late work of the second"),
 ];

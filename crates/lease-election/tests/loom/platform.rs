@@ -6,9 +6,8 @@ use std::pin::Pin;
 use std::sync::PoisonError;
 use std::task::{Context, Poll, Waker};
 
-use loom::sync::{Mutex, MutexGuard};
-
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+pub(crate) use loom::sync::{Mutex, MutexGuard};
 
 /// Set once. Whoever sees it set sees what was done before, and nobody else does.
 #[derive(Debug)]
