@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use lease_election::{Config, LeaseStore, MemoryLeaseStore, Record, StoredLease};
+use lease_election::{Config, Fault, LeaseStore, MemoryLeaseStore, Record, StoredLease, Verb};
 use tokio::time::Instant;
 
 use crate::judge::{Dice, World};
@@ -124,6 +124,9 @@ fn in_memory(seed: u64, start: Instant, world: &Arc<Mutex<World>>) -> MemoryLeas
             if let Some(name) = memory::name(verb, &fault) {
                 world.saw(name);
             }
+            if let (Verb::Update | Verb::Create, Fault::Late(after)) = (verb, &fault) {
+                world.late.insert(Instant::now() + *after);
+            }
             world.trace.note(start, format_args!("{client} {verb:?} {fault:?}"));
             fault
         })
@@ -133,8 +136,12 @@ fn in_memory(seed: u64, start: Instant, world: &Arc<Mutex<World>>) -> MemoryLeas
                 lease.map_or(("", ""), |lease| (&lease.version.resource_version, &lease.record.holder));
             world.trace.note(start, format_args!("{client} wrote {version} {holder}"));
             world.check(seed);
-            if lease.is_some_and(|lease| lease.record.is_free()) {
+            let Some(record) = lease.map(|lease| &lease.record) else { return };
+            if record.is_free() {
                 world.gives_back(seed, client);
+                world.named = Some(record.successor.clone()).filter(|successor| !successor.is_empty());
+            } else if world.named.take().is_some_and(|named| named == record.holder) {
+                world.saw("successor took it");
             }
         })
 }

@@ -75,12 +75,22 @@ pub(crate) struct World {
     pub(crate) dead: BTreeSet<String>,
     /// Until when a process stands still: it does nothing, and nobody can say that its work goes on.
     pub(crate) still: BTreeMap<String, Instant>,
+    /// Links of processes that have ended for good: whatever their elector remembers, nothing of it runs.
+    pub(crate) ended: BTreeSet<String>,
+    /// Since when a process is under maintenance.
+    pub(crate) barred: BTreeMap<String, Instant>,
+    /// All were started again then, and found a lease that somebody held.
+    pub(crate) all_began: Option<Instant>,
+    /// Whom the last release named.
+    pub(crate) named: Option<String>,
+    /// When what was under way as the faults stopped arrives at last.
+    pub(crate) late: BTreeSet<Instant>,
     pub(crate) trace: Trace,
     pub(crate) seen: Seen,
 }
 
 /// A process that goes on after it stood still has its timers late by no more than this.
-const GRAIN: Duration = Duration::from_millis(100);
+const GRAIN: Duration = Duration::from_millis(2);
 
 impl World {
     pub(crate) fn saw(&mut self, what: &'static str) {
@@ -95,7 +105,10 @@ impl World {
     /// The invariant that is checked after every step: no guard is valid but that of the last term, and none becomes valid again.
     fn look(&mut self, seed: u64, at_most: usize) {
         let (count, mut wrong) = (self.terms.len(), None);
-        for (i, led) in self.terms.iter_mut().enumerate().skip(count.saturating_sub(at_most)) {
+        let ended = &self.ended;
+        let lives = |led: &Led| !ended.contains(&led.node);
+        let terms = self.terms.iter_mut().enumerate().skip(count.saturating_sub(at_most));
+        for (i, led) in terms.filter(|(_, led)| lives(led)) {
             // What remains is asked and not the guard, which notes that it has expired, and tells.
             let valid = !led.leadership.remaining().is_zero();
             if valid && led.over {
@@ -111,7 +124,9 @@ impl World {
     }
 
     pub(crate) fn somebody_leads(&self) -> bool {
-        self.terms.last().is_some_and(|led| !led.leadership.remaining().is_zero())
+        self.terms
+            .last()
+            .is_some_and(|led| !self.ended.contains(&led.node) && !led.leadership.remaining().is_zero())
     }
 
     /// Somebody sends a release, or it is carried out.
@@ -127,7 +142,15 @@ impl World {
         if let Some(last) = self.fences.last() {
             assert!(*last < fence, "seed {seed}: {last} then {fence}\n{}", story());
         }
+        let barred = self.barred.get(&node).is_some_and(|since| since.elapsed() > Duration::from_millis(1));
+        assert!(!barred, "seed {seed}: {node} leads under maintenance\n{}", story());
+        let (mut on_evidence, cold) =
+            (false, self.all_began.is_some_and(|began| began.elapsed() < Duration::from_secs(4)));
         for led in &self.terms {
+            if self.ended.contains(&led.node) {
+                on_evidence |= !led.leadership.remaining().is_zero();
+                continue;
+            }
             // Its margin is over before anybody else's term begins.
             let stood_still = self.still.get(&led.node).is_some_and(|until| Instant::now() < *until + GRAIN);
             let late = led.working && (led.node == node || !stood_still);
@@ -136,6 +159,13 @@ impl World {
             let beside = !led.leadership.remaining().is_zero() || led.leadership.is_valid();
             assert!(!beside, "seed {seed}: {node} begins beside {}\n{}", led.node, story());
         }
+        if on_evidence {
+            self.saw("led while a dead one's hold went on");
+        }
+        if cold {
+            self.saw("led after a cold start");
+        }
+        self.all_began = None;
         self.fences.push(fence);
         self.terms.push(Led { node, leadership, working: true, over: false });
         self.saw("term");

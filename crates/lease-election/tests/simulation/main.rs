@@ -14,12 +14,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use lease_election::{LeaderElector, Record};
+use lease_election::{Config, LeaderElector, Record};
 use tokio::time::Instant;
 
 use backend::{Backend, Kind};
 use judge::{Dice, Seen, Trace, World};
-use node::{Node, Stage};
+use node::{DAY, Mode, Node, Stage};
 
 /// What befalls whom is drawn in steps of this length.
 const STEPS: u64 = 10;
@@ -29,13 +29,20 @@ const BETWEEN: u64 = 24 * STEPS;
 /// So many seeds are told of at a time.
 const PIECE: u64 = 1000;
 /// The last part of each run is fair, for the sake of progress.
-const FAIR: u64 = 25 * STEPS;
+const FAIR: u64 = 40 * STEPS;
+/// What was sent before that arrives no later than so long after.
+#[cfg(all(feature = "kube", not(wq_plant)))]
+const LATEST: Duration = Duration::from_secs(20);
 /// When a process that was killed is taken away.
 const AFTER_DEATH: u64 = 10 * STEPS;
 const MS: Duration = Duration::from_millis(1);
 
 /// What every batch of some hundred runs must have seen, wherever the lease is.
-const EVERYWHERE: [&str; 11] = [
+const EVERYWHERE: [&str; 15] = [
+    "handed over",
+    "stepped down",
+    "maintenance",
+    "maintenance of a leader",
     "clock set",
     "process stands still",
     "process killed",
@@ -50,7 +57,12 @@ const EVERYWHERE: [&str; 11] = [
 ];
 
 /// And in memory.
-const IN_MEMORY: [&str; 14] = [
+const IN_MEMORY: [&str; 19] = [
+    "successor took it",
+    "all started again",
+    "led after a cold start",
+    "holder known to be gone",
+    "led while a dead one's hold went on",
     "conflict",
     "too many requests",
     "server error",
@@ -110,7 +122,7 @@ async fn trouble(
     dice: &mut Dice,
 ) {
     let (world, backend) = (&stage.world, &stage.backend);
-    match dice.roll(11) {
+    match dice.roll(14) {
         0..=3 => {
             world.lock().unwrap().saw("label");
             backend.touch().await;
@@ -130,7 +142,7 @@ async fn trouble(
             let record = Record {
                 holder: "x".into(),
                 lease_duration_seconds: 5,
-                renew_time: Timestamp::from_second(step as i64).ok(),
+                renew_time: Timestamp::from_second(DAY + stage.start.elapsed().as_secs() as i64).ok(),
                 ..Record::default()
             };
             backend.overwrite(record).await;
@@ -138,22 +150,85 @@ async fn trouble(
         7 => {
             let n = dice.roll(running.len() as u64) as usize;
             world.lock().unwrap().saw("clock set");
-            running[n].wall.set(dice.roll(20_000) as i64 - 10_000);
+            running[n].wall.set(stage.mode, dice);
         }
         8..=10 => {
             let n = dice.roll(running.len() as u64);
-            let next = stage.start(n, step, dice);
-            let old = std::mem::replace(&mut running[n as usize], next);
+            kill(stage, &running[n as usize]);
+            start_again(stage, running, buried, n, step, dice);
+        }
+        11..=12 => {
+            let n = dice.roll(running.len() as u64) as usize;
             let mut now = world.lock().unwrap();
-            now.saw("process killed");
-            now.dead.insert(old.link.clone());
-            drop(now);
-            // Its plan names the dead.
-            backend.set_weather(world, n, &running[n as usize].link, 0, dice);
-            buried.push((step, old));
+            if now.barred.remove(&running[n].link).is_some() {
+                running[n].elector.maintenance().end();
+            } else {
+                now.barred.insert(running[n].link.clone(), Instant::now());
+                now.saw("maintenance");
+                if running[n].elector.is_leader() {
+                    now.saw("maintenance of a leader");
+                }
+                drop(now);
+                running[n].elector.maintenance().begin();
+            }
+        }
+        13 if stage.mode == Mode::WallClocks => {
+            for node in running.iter() {
+                kill(stage, node);
+            }
+            tokio::time::sleep(MS * (500 + dice.roll(8000)) as u32).await;
+            for n in 0..running.len() as u64 {
+                start_again(stage, running, buried, n, step, dice);
+            }
+            let held = backend.lease().await.is_some_and(|lease| !lease.record.is_free());
+            let mut now = world.lock().unwrap();
+            now.saw("all started again");
+            now.all_began = held.then(Instant::now);
         }
         _ => {}
     }
+}
+
+/// From now on nothing reaches this process, and nothing comes from it.
+fn kill(stage: &Stage, node: &Node) {
+    let mut now = stage.world.lock().unwrap();
+    now.saw("process killed");
+    now.dead.insert(node.link.clone());
+    if stage.mode == Mode::Evidence {
+        // It has ended indeed: its work as well.
+        now.ended.insert(node.link.clone());
+        node.still.stand(AFTER_DEATH * 1000 / STEPS);
+    }
+}
+
+fn start_again(
+    stage: &Stage,
+    running: &mut [Node],
+    buried: &mut Vec<(u64, Node)>,
+    n: u64,
+    step: u64,
+    dice: &mut Dice,
+) {
+    let next = stage.start(n, step, dice);
+    let old = std::mem::replace(&mut running[n as usize], next);
+    // Its plan names the dead.
+    stage.backend.set_weather(&stage.world, n, &running[n as usize].link, 0, dice);
+    buried.push((step, old));
+}
+
+/// How long nobody may lead where there are no faults: a lease, and what it takes to wait one's turn and to try again after a conflict from nowhere.
+fn patience(config: &Config) -> Duration {
+    let turn = config.takeover_jitter() * u32::from(config.rank().map_or(1, |rank| rank + 1));
+    config.lease_duration() + turn + config.request_timeout() + config.renew_interval() / 2
+}
+
+/// And after the last fault, until somebody leads again: the same, and what it takes to notice that the faults are over.
+fn slack(config: &Config) -> Duration {
+    // The server had asked to be left alone, or a request that is never answered is under way, and the slowest retry comes after it.
+    let asked = config.lease_duration();
+    let retry = config.request_timeout() + config.renew_interval() * 5 / 2;
+    // A watch that fell silent; the pause of `campaign`.
+    asked.max(retry).max(config.renew_interval() * 3).max(Duration::from_secs(2))
 }
 
 async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
@@ -162,12 +237,17 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
     let start = Instant::now();
     let nodes = 2 + dice.roll(3);
     let backend = Arc::new(Backend::new(kind, seed, nodes, start, &world));
-    let stage = Stage { seed, start, backend: Arc::clone(&backend), world: Arc::clone(&world) };
+    let (backend_too, world_too) = (Arc::clone(&backend), Arc::clone(&world));
+    let stage = Stage { seed, start, backend: backend_too, world: world_too, mode: Mode::of(seed), nodes };
     let mut running: Vec<Node> = (0..nodes).map(|n| stage.start(n, 0, &mut dice)).collect();
     let mut buried: Vec<(u64, Node)> = Vec::new();
 
     let (steps, fair_from) = (seconds * STEPS, (seconds * STEPS).saturating_sub(FAIR));
-    let (mut step, mut next_change, mut next_trouble, mut led) = (0, 1, 1 + dice.roll(2 * BETWEEN), 0);
+    let (mut step, mut next_change, mut next_trouble) = (0, 1, 1 + dice.roll(2 * BETWEEN));
+    let (mut fair_began, mut unled_since, mut led) = (start, None, false);
+    let most =
+        |of: fn(&Config) -> Duration| (0..nodes).map(|n| of(&stage.config(n, 0))).max().unwrap_or_default();
+    let (patience, slack) = (most(patience), most(slack));
     while step < steps {
         // To what happens next; from link to link the electors are judged by what they do themselves.
         let stops = buried.iter().map(|(killed, _)| killed + AFTER_DEATH).filter(|stop| *stop > step).min();
@@ -182,6 +262,8 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
             if weather == 4 {
                 // For less than a request may take, so that its answer is taken in late, or for up to three leases.
                 let pause = if dice.roll(3) == 0 { 50 + dice.roll(800) } else { 500 + dice.roll(15_000) };
+                // It goes on when the faults stop.
+                let pause = pause.min((fair_from - step) * 1000 / STEPS);
                 let until = running[n].still.stand(pause);
                 let mut world = world.lock().unwrap();
                 world.saw("process stands still");
@@ -192,9 +274,12 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
         }
         world.lock().unwrap().check(seed);
         if step == fair_from {
+            fair_began = Instant::now();
             for node in &running {
                 backend.set_weather(&world, node.number, &node.link, 0, &mut dice);
+                node.elector.maintenance().end();
             }
+            world.lock().unwrap().barred.clear();
         }
         // Its term is long over by then.
         for (_, old) in buried.iter().filter(|(killed, _): &&(u64, Node)| killed + AFTER_DEATH == step) {
@@ -204,16 +289,25 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
             next_trouble = step + 1 + dice.roll(2 * BETWEEN);
             trouble(&stage, &mut running, &mut buried, step, &mut dice).await;
         }
-        if fair && world.lock().unwrap().somebody_leads() {
-            led = step;
+        if fair {
+            let now = world.lock().unwrap();
+            // The last fault ends when the last of what was sent under it has arrived.
+            let last_fault = match kind {
+                Kind::Memory => now.late.range(fair_began..=Instant::now()).next_back().copied(),
+                // Which of them arrive the servers alone know, and by when they have.
+                #[cfg(all(feature = "kube", not(wq_plant)))]
+                Kind::Server => Some((fair_began + LATEST).min(Instant::now())),
+            };
+            let since = unled_since.unwrap_or_else(Instant::now).max(last_fault.unwrap_or(start));
+            unled_since = (!now.somebody_leads()).then_some(since);
+            led |= unled_since.is_none();
+            // What arrives late is a fault, and comes back with its own slack.
+            let bound = if led && last_fault.is_none() { patience } else { patience + slack };
+            let unled = unled_since.map_or(Duration::ZERO, |since| since.elapsed());
+            let story = || now.trace.story();
+            assert!(unled <= bound, "seed {seed}: nobody leads in fair weather for {unled:?}\n{}", story());
         }
     }
-    // A lease, its jitter, the slowest retry and the longest pause between two campaigns.
-    assert!(
-        led + 10 * STEPS >= steps,
-        "seed {seed}: nobody leads in fair weather\n{}",
-        world.lock().unwrap().trace.story()
-    );
     end(seed, &stage, running, buried, &mut dice).await;
     let mut world = world.lock().unwrap();
     backend.tell(&mut world, start);
@@ -228,7 +322,10 @@ async fn end(seed: u64, stage: &Stage, running: Vec<Node>, buried: Vec<(u64, Nod
     let overran = || electors.iter().map(|elector| elector.stats().losses.overran).sum::<u64>();
     let overran_before = overran();
     // The leader first, and the others while they are about to take over.
-    if let Some(leader) = all.iter().find(|node| node.elector.is_leader()) {
+    let leader = all.iter().find(|node| node.elector.is_leader());
+    // What is left of a term whose work outlived its hand-over runs out, and may not before the end.
+    let runs_out = leader.is_none() && backend.lease().await.is_some_and(|lease| !lease.record.is_free());
+    if let Some(leader) = leader {
         leader.elector.stop_handle().stop();
         while backend.lease().await.is_some_and(|lease| !lease.record.is_free()) && !leader.run.is_finished()
         {
@@ -244,7 +341,7 @@ async fn end(seed: u64, stage: &Stage, running: Vec<Node>, buried: Vec<(u64, Nod
         world.lock().unwrap().check(seed);
     }
     let holder = backend.lease().await.map(|lease| lease.record.holder).unwrap_or_default();
-    if overran() == overran_before {
+    if overran() == overran_before && !runs_out {
         let story = world.lock().unwrap().trace.story();
         assert_eq!(holder, "", "seed {seed}: stopped in fair weather, and yet not given back\n{story}");
     }

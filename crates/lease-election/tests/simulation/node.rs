@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use futures::{FutureExt as _, StreamExt as _};
 use jiff::Timestamp;
 use lease_election::{
-    Clock, Config, Ending, LeaderElector, LeaseEvents, LeaseStore, Moment, Record, Sleep, StoreError,
-    StoredLease, Version,
+    Clock, Config, Ending, HolderEvidence, LeaderElector, Leadership, LeaseEvents, LeaseStore, Moment,
+    Record, Sleep, StoreError, StoredLease, Version,
 };
 use tokio::time::Instant;
 
@@ -24,13 +24,64 @@ pub(crate) struct Still {
     until: Arc<AtomicU64>,
 }
 
-/// By how many seconds a wall clock is set forward or back.
+/// By how many milliseconds a wall clock is ahead.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wall(Arc<AtomicI64>);
 
 impl Wall {
-    pub(crate) fn set(&self, seconds: i64) {
-        self.0.store(seconds, Ordering::SeqCst);
+    pub(crate) fn set(&self, mode: Mode, dice: &mut Dice) {
+        let ahead = match mode {
+            // What is assumed there: half the bound, either way.
+            Mode::WallClocks => {
+                let bound = WALL_CLOCKS.as_millis() as u64;
+                dice.roll(bound + 1) as i64 - bound as i64 / 2
+            }
+            _ => dice.roll(1_000_000_000) as i64 - 500_000_000,
+        };
+        self.0.store(ahead, Ordering::SeqCst);
+    }
+}
+
+/// What the electors of a run may rely on besides the lease.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    /// Nothing; they have ranks.
+    Ranks,
+    /// Wall clocks within a bound, which is kept.
+    WallClocks,
+    /// Evidence of who has ended, which is true.
+    Evidence,
+}
+
+const WALL_CLOCKS: Duration = Duration::from_secs(1);
+
+impl Mode {
+    pub(crate) fn of(seed: u64) -> Self {
+        match seed % 3 {
+            0 => Self::Ranks,
+            1 => Self::WallClocks,
+            _ => Self::Evidence,
+        }
+    }
+
+    /// Who life number `life` of node `n` is. Lives of one node are told apart where it counts.
+    fn identity(self, n: u64, life: u64) -> String {
+        if self == Self::Evidence { format!("n{n}.{life}") } else { format!("n{n}") }
+    }
+}
+
+/// The true register of those whose process has ended.
+struct Register(Arc<Mutex<World>>);
+
+#[async_trait]
+impl HolderEvidence for Register {
+    async fn is_gone(&self, holder: &str, _: &Record) -> bool {
+        let mut world = self.0.lock().unwrap();
+        let gone = world.ended.contains(holder);
+        if gone {
+            world.saw("holder known to be gone");
+        }
+        gone
     }
 }
 
@@ -57,6 +108,9 @@ impl Still {
     }
 }
 
+/// When runs begin, whatever day it is, in seconds.
+pub(crate) const DAY: i64 = 1_767_225_600;
+
 /// A clock that runs fast or slow by some millionths, and whose wall clock is off by hours and is set now and then. While its process stands still it goes on, and
 /// its timers do not fire.
 #[derive(Clone, Debug)]
@@ -73,8 +127,8 @@ impl Clock for Drifting {
     }
     fn wall(&self) -> Timestamp {
         let passed = i64::try_from(self.still.origin.elapsed().as_micros()).unwrap();
-        let seconds = 1_767_225_600 + self.ppm * 1000 + self.wall.0.load(Ordering::SeqCst);
-        Timestamp::from_microsecond(seconds * 1_000_000 + passed).unwrap()
+        let ahead = self.wall.0.load(Ordering::SeqCst) * 1000;
+        Timestamp::from_microsecond(DAY * 1_000_000 + ahead + passed).unwrap()
     }
     fn sleep_until(&self, deadline: Moment) -> Sleep {
         let clock = self.clone();
@@ -174,26 +228,41 @@ pub(crate) struct Stage {
     pub(crate) start: Instant,
     pub(crate) backend: Arc<Backend>,
     pub(crate) world: Arc<Mutex<World>>,
+    pub(crate) mode: Mode,
+    pub(crate) nodes: u64,
 }
 
 impl Stage {
-    /// Starts life number `life` of node `n`. Its lives have one identity.
-    pub(crate) fn start(&self, n: u64, life: u64, dice: &mut Dice) -> Node {
-        let (identity, link) = (format!("n{n}"), format!("n{n}.{life}"));
+    pub(crate) fn config(&self, n: u64, life: u64) -> Config {
         let config = Config::builder("default", "lease")
             .fast()
-            .identity(&identity)
-            .drain_timeout(Duration::from_secs(3))
-            .build()
-            .unwrap();
+            .identity(self.mode.identity(n, life))
+            .drain_timeout(Duration::from_secs(3));
+        match self.mode {
+            Mode::Ranks => config.rank(n as u8),
+            Mode::WallClocks => config.trust_wall_clocks_within(WALL_CLOCKS),
+            Mode::Evidence => config,
+        }
+        .build()
+        .unwrap()
+    }
+
+    /// Starts life number `life` of node `n`.
+    pub(crate) fn start(&self, n: u64, life: u64, dice: &mut Dice) -> Node {
+        let link = format!("n{n}.{life}");
+        let config = self.config(n, life);
         // Within the drift that the configuration allows for.
         let still = Still::new(self.start);
         let wall = Wall::default();
+        wall.set(self.mode, dice);
         let clock = Drifting { ppm: dice.roll(1001) as i64 - 500, still: still.clone(), wall: wall.clone() };
         let seed = self.seed.wrapping_mul(31) + n + 1000 * life;
         let store = self.backend.connect(n, &link, &config);
         let line = Line { store, still: still.clone(), link: link.clone(), stage: self.clone() };
-        let elector = LeaderElector::with_clock(line, config, clock, seed);
+        let mut elector = LeaderElector::with_clock(line, config, clock, seed);
+        if self.mode == Mode::Evidence {
+            elector = elector.with_evidence(Register(Arc::clone(&self.world)));
+        }
         let (stage, running, node) = (self.clone(), elector.clone(), link.clone());
         let dice = Dice(self.seed ^ (n + 77 * (life + 1)));
         let run = tokio::spawn(async move { stage.campaign(running, node, dice).await });
@@ -205,6 +274,12 @@ impl Stage {
             let (stage, name) = (self.clone(), node.clone());
             let (length, wind_up) = (dice.roll(25_000), dice.roll(4000));
             let (polite, panics) = (dice.roll(4) != 0, dice.roll(12) == 0);
+            let parting = match dice.roll(4) {
+                0 => Some(None),
+                // Maybe to one that is not there.
+                1 => Some(Some(self.mode.identity(dice.roll(self.nodes + 1), 0))),
+                _ => None,
+            };
             let run = elector.run(move |leadership| async move {
                 let term = Working::begin(&stage.world, stage.seed, stage.start, name, leadership.clone());
                 let until = tokio::time::sleep(Duration::from_millis(length));
@@ -218,6 +293,15 @@ impl Stage {
                         }
                     }
                     () = until => {
+                        if let Some(successor) = parting
+                            && let Some(what) = parts(&leadership, successor)
+                        {
+                            stage.world.lock().unwrap().saw(what);
+                            let _ = leadership.ending().await;
+                            // It counts on the lease until its work has ended.
+                            tokio::time::sleep(Duration::from_millis(wind_up)).await;
+                            return;
+                        }
                         stage.world.lock().unwrap().saw(if panics { "work panicked" } else { "work ended" });
                         drop(term);
                         if panics {
@@ -229,5 +313,13 @@ impl Stage {
             let _ = AssertUnwindSafe(run).catch_unwind().await;
             tokio::time::sleep(Duration::from_millis(dice.roll(2000))).await;
         }
+    }
+}
+
+/// Gives the term up, maybe for somebody's sake; `None` if it does not.
+fn parts(leadership: &Leadership, successor: Option<String>) -> Option<&'static str> {
+    match successor {
+        Some(successor) => leadership.hand_over_to(successor).ok().map(|()| "handed over"),
+        None => leadership.step_down().ok().map(|()| "stepped down"),
     }
 }
