@@ -37,6 +37,8 @@ mod platform;
 #[cfg(wq_loom)]
 mod scene;
 #[cfg(wq_loom)]
+mod standing;
+#[cfg(wq_loom)]
 mod terms;
 #[cfg(wq_loom)]
 mod watchdogs;

@@ -119,6 +119,7 @@ impl Scene {
             store: Arc::new(NoStore),
             request_timeout: Duration::from_secs(1),
             releases: true,
+            standing: None,
         });
         Self { clock, term }
     }
