@@ -30,6 +30,8 @@ mod coordinated;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod events;
 #[cfg(all(feature = "kube", not(wq_plant)))]
+mod half_served;
+#[cfg(all(feature = "kube", not(wq_plant)))]
 mod kube_store;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod stale;
