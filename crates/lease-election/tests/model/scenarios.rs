@@ -334,7 +334,7 @@ fn features() -> Vec<Scenario> {
     let world = |name, more, rules: Rules| Scenario {
         name,
         all: Effort::Long,
-        part: 60_000,
+        part: 30_000,
         terms,
         rules: Rules { more, ..rules },
         other: None,
@@ -421,7 +421,7 @@ fn cold_start(skew: i64) -> Scenario {
     Scenario {
         name: "cold starts",
         all: Effort::Long,
-        part: 60_000,
+        part: 30_000,
         terms: Terms { skew, ..behind },
         rules: Rules { restarts: 1, more: More { wall_clocks: true, ..More::default() }, ..pauses() },
         other: Some(behind),
@@ -439,9 +439,10 @@ fn broken_assumptions() -> Vec<Scenario> {
             name: "evidence that lies",
             rules: Rules { more: lies, ..pauses() },
             other: None,
+            part: 60_000,
             ..cold_start(0)
         },
-        Scenario { name: "wall clocks that are further apart", ..cold_start(3) },
+        Scenario { name: "wall clocks that are further apart", part: 60_000, ..cold_start(3) },
     ]
 }
 
