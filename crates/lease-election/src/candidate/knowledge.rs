@@ -11,7 +11,7 @@ use crate::decide::runs_out;
 use crate::loss::Loss;
 use crate::observation::Observation;
 use crate::planted::planted;
-use crate::record::StoredLease;
+use crate::record::{Record, StoredLease};
 use crate::version::{FenceToken, compare_resource_versions};
 
 /// What a version of the Lease means to the one who wrote the one before it.
@@ -210,10 +210,9 @@ impl Candidate {
         self.gone = gone.or_else(|| self.last_known().cloned());
         let free_at = match &self.observation {
             Observation::Present { lease, mine, jitter, .. } if self.waits_after_deletion(*mine) => {
-                // A lease that was given back is anybody's at once, however long it would have held.
-                let held = !lease.record.is_free() || planted("release-counts-as-hold");
-                let undisputed = *mine && held && now < self.undisputed_until;
-                if told && (*mine || lease.record.is_free()) || undisputed {
+                if told && (*mine || lease.record.is_free())
+                    || *mine && self.is_undisputed(now, &lease.record)
+                {
                     now
                 } else if told {
                     runs_out(&self.observation, &self.config).unwrap_or(now)
@@ -261,6 +260,13 @@ impl Candidate {
         self.config.wait_after_deletion() && !planted("no-wait-after-deletion") && !hidden
     }
 
+    /// Whether nobody can have taken the lease since this record of ours got or renewed it.
+    fn is_undisputed(&self, now: Moment, own: &Record) -> bool {
+        // A lease that was given back is anybody's at once, however long it would have held.
+        let held = !own.is_free() || planted("release-counts-as-hold");
+        held && now < self.undisputed_until
+    }
+
     /// Replaces the observation, and forgets the writes that can no longer be applied.
     fn replace(&mut self, now: Moment, lease: StoredLease, mine: bool) {
         let draw = self.draw();
@@ -301,7 +307,7 @@ impl Candidate {
                 if known.version.uid != lease.version.uid
                     && !planted("grant-hides-deletion")
                     && self.waits_after_deletion(*mine)
-                    && !(*mine && now < self.undisputed_until) =>
+                    && !(*mine && self.is_undisputed(now, &known.record)) =>
             {
                 let own = self.config.lease_duration();
                 let patience = known.record.patience(own, self.config.foreign_lease_cap());

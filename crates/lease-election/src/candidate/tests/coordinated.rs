@@ -222,6 +222,23 @@ fn a_grant_on_another_lease_than_the_one_known_waits_for_whoever_led_on_that_one
     }
 }
 
+/// Another may have been granted what was given back, may lead on, cut off, and the Lease was deleted: none of it was seen.
+#[test]
+fn a_grant_on_another_lease_than_the_one_given_back_waits_for_whoever_had_that_one_since() {
+    let mut bench = Bench::led("baz");
+    bench.candidate.leave();
+    assert_eq!(bench.settle(at_ms(10), None), [News::Released]);
+    bench.lease.as_mut().unwrap().version.uid = "v".into();
+    let grant = bench.grant("baz");
+    let _ = bench.hear(at_ms(1000), grant.clone());
+    let last = at_ms(1000).after(bench.candidate.config.lease_duration());
+    for now in [at_ms(1000), at_ms(3900), last.before(Duration::from_millis(1))] {
+        assert!(bench.settle(now, None).is_empty(), "{now:?}");
+        assert_eq!(bench.lease, Some(grant.clone()), "nothing is written");
+    }
+    assert!(matches!(&bench.settle(last.after(Duration::from_millis(200)), None)[..], [News::Acquired(_)]));
+}
+
 #[test]
 fn a_grant_after_a_release_is_claimed_at_once() {
     let mut bench = Bench::coordinated("baz");
