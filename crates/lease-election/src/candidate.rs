@@ -202,7 +202,9 @@ impl Candidate {
                     // What is granted is nobody's to take, however vacant it looks.
                     Step::WaitUntil(moment) if self.manner != Manner::Free => (moment, Purpose::Acquire),
                     Step::WaitUntil(moment) => {
-                        let from = self.vacant_from().map_or(moment, |vacant| vacant.min(moment));
+                        // The holder is gone; of one who led before the Lease was granted to it nothing is known by that.
+                        let vacant = self.vacant_from().map(|vacant| vacant.max(self.claim_not_before));
+                        let from = vacant.map_or(moment, |vacant| vacant.min(moment));
                         (from, Purpose::Acquire)
                     }
                 };

@@ -160,6 +160,37 @@ fn anothers_grant_that_nobody_claims_is_not_taken_over_the_head_of_one_who_may_s
     }
 }
 
+/// To an elector of the ordinary kind, beside those who are granted it: it need not wait for the grant, but for whoever led before it.
+#[test]
+fn that_one_is_gone_who_was_granted_the_lease_says_nothing_of_who_led_before() {
+    for deleted in [true, false] {
+        let mut bench = Bench::new("baz");
+        let led = led_by(&mut bench, at_ms(0), "bing", 5);
+        if deleted {
+            let _ = bench.candidate.heard(at_ms(1000), LeaseEvent::Deleted(Some(led)));
+            bench.lease.as_mut().unwrap().version.uid = "v".into();
+            bench.revision += 1;
+        }
+        let grant = bench.grant("other");
+        let _ = bench.hear(at_ms(1100), grant.clone());
+        bench.candidate.vacate(at_ms(1200), &grant.version);
+        for now in [at_ms(1200), at_ms(3000), at_ms(4999)] {
+            assert!(bench.settle(now, None).is_empty(), "deleted {deleted}, {now:?}");
+            assert_eq!(bench.lease, Some(grant.clone()), "nothing is written");
+        }
+        // And not until the grant has run out, at 6.1 s.
+        assert!(matches!(&bench.settle(at_ms(5000), None)[..], [News::Acquired(_)]), "deleted {deleted}");
+    }
+    // Nobody led before: at once.
+    let mut bench = Bench::new("baz");
+    let free = bench.put(Record::default());
+    let _ = bench.hear(at_ms(0), free);
+    let grant = bench.grant("other");
+    let _ = bench.hear(at_ms(0), grant.clone());
+    bench.candidate.vacate(at_ms(100), &grant.version);
+    assert!(matches!(&bench.settle(at_ms(100), None)[..], [News::Acquired(_)]));
+}
+
 /// A free Lease is taken at once by those who elect by themselves.
 #[test]
 fn a_grant_is_not_given_back_over_the_head_of_one_who_may_still_act_either() {
