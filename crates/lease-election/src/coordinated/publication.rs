@@ -363,7 +363,8 @@ impl Publication {
                 if *deed != Deed::Probe =>
             {
                 self.doubtful = true;
-                if self.api == ApiState::Unknown {
+                // The question comes next; but who takes it back asks no more, and tries again.
+                if self.api == ApiState::Unknown && !self.withdrawing {
                     return;
                 }
             }

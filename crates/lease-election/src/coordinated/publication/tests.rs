@@ -320,3 +320,22 @@ fn it_is_taken_back_by_its_uid_and_what_is_unknown_is_read_first() {
     failed(&mut publication, ms(1), StoreError::NotFound);
     assert_eq!(publication.next(ms(2), wall()), Deed::Done, "gone already");
 }
+
+#[test]
+fn one_that_may_be_neither_read_nor_asked_for_is_taken_back_at_no_full_speed() {
+    for refusal in [forbidden(), StoreError::Rejected { code: 404, message: "no".into() }] {
+        let mut publication = Publication::new(wanted(), POLL);
+        assert_eq!(failed(&mut publication, NOW, refusal.clone()), Deed::Read);
+        assert_eq!(failed(&mut publication, NOW, forbidden()), Deed::Probe);
+        publication.withdraw();
+        let mut now = NOW;
+        for _ in 0..10 {
+            assert_eq!(failed(&mut publication, now, refusal.clone()), Deed::Read);
+            let Deed::Wait(until) = publication.next(now, wall()) else { panic!("a hot loop") };
+            assert!(now < until && until <= now.after(Duration::from_secs(30)));
+            now = until;
+        }
+        publication.done(now, now, &Deed::Read, Answer::Found(None));
+        assert_eq!(publication.next(now, wall()), Deed::Done);
+    }
+}
