@@ -189,10 +189,9 @@ impl Candidate {
                 return News::Nothing;
             }
             if std::mem::take(&mut self.another_made_it) && self.config.wait_after_deletion() {
-                // Who made it may act for as long as a lease of ours is: it was not seen, nor for how long it is. What we sent before
-                // it and has not arrived begins no term beside theirs.
-                let wait = self.config.lease_duration().saturating_add(self.config.takeover_jitter());
-                self.observation = Observation::Absent { free_at: free_at.max(now.after(wait)) };
+                // What we sent before it and has not arrived begins no term beside theirs.
+                self.observation =
+                    Observation::Absent { free_at: free_at.max(self.unseen_may_act_until(now)) };
                 self.pending.clear();
             }
             return News::Nothing;
@@ -255,6 +254,11 @@ impl Candidate {
         self.gone = Some(last);
     }
 
+    /// For how long one may act who made a Lease that was not seen: as long as a lease of ours is, because for how long theirs is was not seen either.
+    fn unseen_may_act_until(&self, now: Moment) -> Moment {
+        now.after(self.config.lease_duration()).after(self.config.takeover_jitter())
+    }
+
     fn waits_after_deletion(&self, mine: bool) -> bool {
         let hidden = planted("deletion-hides-take-over") && mine;
         self.config.wait_after_deletion() && !planted("no-wait-after-deletion") && !hidden
@@ -301,6 +305,14 @@ impl Candidate {
     /// to the same name may be to another process of that name.
     fn note_succession(&mut self, now: Moment, lease: &StoredLease) {
         let may_act_until = match &self.observation {
+            // Another may have made it meanwhile, and led, and it was deleted again: what stands there now is one more.
+            Observation::Absent { free_at }
+                if is_grant(&lease.record)
+                    && self.waits_after_deletion(false)
+                    && (self.another_made_it || now.since(self.absent_at) > self.config.lease_duration()) =>
+            {
+                Some(self.unseen_may_act_until(now).max(*free_at))
+            }
             Observation::Absent { free_at } => Some(*free_at),
             // The one known is gone, and nothing told so. Its holder may have renewed unseen before that, or another may have had it.
             Observation::Present { lease: known, mine, jitter, .. }

@@ -231,6 +231,59 @@ fn a_grant_on_a_lease_made_again_waits_for_the_one_whose_lease_was_deleted() {
     assert!(matches!(&bench.settle(at_ms(5000), None)[..], [News::Acquired(_)]));
 }
 
+/// Somebody may have made one meanwhile, and led, and may lead on, cut off, when that one is gone: nothing told of it.
+#[test]
+fn a_grant_on_a_lease_made_again_waits_after_a_silence_for_whoever_led_meanwhile_unseen() {
+    let own = config("baz").lease_duration();
+    for (silence, is_told) in [(5000, true), (5000, false), (5001, true), (5001, false), (100_000, true)] {
+        // There is none, and then it hears nothing.
+        let mut bench = Bench::coordinated("baz");
+        let back = at_ms(silence);
+        let grant = bench.grant("baz");
+        if is_told {
+            let _ = bench.hear(back, grant.clone());
+        } else {
+            let read = bench.candidate.begin_read(back);
+            let _ = bench.candidate.read(back, read, Ok(Some(grant.clone())));
+        }
+        if silence > 5000 {
+            assert!(bench.settle(back, None).is_empty(), "{silence} ms, told {is_told}");
+            assert!(bench.settle(back.after(own).before(Duration::from_millis(1)), None).is_empty());
+            assert_eq!(bench.lease, Some(grant), "nothing is written");
+        }
+        let due = if silence > 5000 { back.after(own) } else { back };
+        assert!(matches!(&bench.settle(due, None)[..], [News::Acquired(_)]), "{silence} ms, told {is_told}");
+    }
+}
+
+#[test]
+fn a_grant_on_a_lease_made_again_waits_for_whoever_made_the_one_that_was_in_the_way() {
+    for granted in [true, false] {
+        let mut bench = Bench::new("baz");
+        bench.candidate.arrange(at_ms(0), Manner::Alone);
+        let read = bench.candidate.begin_read(at_ms(0));
+        let _ = bench.candidate.read(at_ms(0), read, Ok(None));
+        let create = bench.candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
+        let _ = bench.candidate.wrote(at_ms(100), &create, Err(StoreError::Conflict));
+        let own = config("baz").lease_duration();
+        let due = if granted {
+            // That one was deleted, and this is another.
+            let grant = bench.grant("baz");
+            let _ = bench.hear(at_ms(200), grant.clone());
+            assert!(bench.settle(at_ms(200).after(own).before(Duration::from_millis(1)), None).is_empty());
+            assert_eq!(bench.lease, Some(grant), "nothing is written");
+            at_ms(200).after(own)
+        } else {
+            // Who made it, or one made after it, has waited for those before; and gives it back.
+            led_by(&mut bench, at_ms(200), "bing", 5);
+            let free = bench.put(Record::default());
+            let _ = bench.hear(at_ms(300), free);
+            at_ms(300)
+        };
+        assert!(matches!(&bench.settle(due, None)[..], [News::Acquired(_)]), "granted {granted}");
+    }
+}
+
 /// Nothing told that the Lease of `bing`, who may have renewed since, was deleted; or that it was given back, and another had it.
 #[test]
 fn a_grant_on_another_lease_than_the_one_known_waits_for_whoever_led_on_that_one_unseen() {
