@@ -174,10 +174,11 @@ impl Term {
 
     /// Ends the term, if it is not over already.
     pub(crate) fn end(&self, loss: Loss) {
+        // Asked first: whoever ends a term must get to its reason, and a clock may panic.
+        let now = self.clock.now().to_nanos();
         let held = self.valid_until.swap(0, Ordering::SeqCst);
         if held != 0 {
-            let expired = self.clock.now().to_nanos() >= held;
-            self.note(if expired { Loss::Expired } else { loss });
+            self.note(if now >= held { Loss::Expired } else { loss });
         }
     }
 

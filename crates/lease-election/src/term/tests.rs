@@ -1,6 +1,9 @@
 //! The guard alone, on a clock that is moved by hand and whose timers never fire: what it says must not depend on anybody waking up.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
+
+use futures::FutureExt as _;
 
 use super::*;
 use crate::leadership::Leadership;
@@ -16,11 +19,18 @@ impl Hand {
     fn set(&self, seconds: u64) {
         *self.0.lock().unwrap() = Duration::from_secs(seconds);
     }
+
+    /// From now on it panics.
+    fn smash(&self) {
+        *self.0.lock().unwrap() = Duration::MAX;
+    }
 }
 
 impl Clock for Hand {
     fn now(&self) -> Moment {
-        Moment::from_origin(*self.0.lock().unwrap())
+        let now = *self.0.lock().unwrap();
+        assert_ne!(now, Duration::MAX, "the clock is broken");
+        Moment::from_origin(now)
     }
     fn wall(&self) -> Timestamp {
         Timestamp::UNIX_EPOCH
@@ -108,6 +118,20 @@ async fn whoever_finds_the_term_expired_wakes_those_who_wait_for_its_end() {
     clock.set(13);
     assert!(!leadership.is_valid());
     assert_eq!(lost.await.unwrap(), Loss::Expired);
+}
+
+#[test]
+fn a_clock_that_panics_while_a_term_is_ended_leaves_nobody_waiting_for_its_end() {
+    let clock = Hand::default();
+    let term = term(&clock, 13);
+    let leadership = Leadership::of(Arc::clone(&term));
+    clock.smash();
+    let ended = catch_unwind(AssertUnwindSafe(|| term.end(Loss::Deleted)));
+    assert!(ended.is_err());
+    term.break_off();
+    assert!(!leadership.is_valid());
+    assert_eq!(leadership.lost().now_or_never(), Some(Loss::Broken));
+    assert_eq!(leadership.loss(), Some(Loss::Broken));
 }
 
 /// A record of the term, as its elector writes it.
