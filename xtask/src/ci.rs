@@ -309,10 +309,6 @@ fn build(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
 
 fn test(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     run(workspace.cargo(&["test", "--locked", "--workspace", "--all-features"]), deadline)?;
-    run(
-        workspace.cargo(&["build", "--locked", "--quiet", "--workspace", "--all-features", "--examples"]),
-        deadline,
-    )?;
     for example in examples(workspace) {
         let mut command = Command::new(&example);
         // Those that would go on for ever end.
@@ -322,7 +318,7 @@ fn test(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     Ok(Verdict::Passed)
 }
 
-/// The example programs of the published crates, as `cargo build --examples` left them.
+/// The example programs of the published crates, as `cargo test` left them.
 fn examples(workspace: &Workspace) -> Vec<PathBuf> {
     let folder = workspace.debug_dir().join("examples");
     let targets = workspace.published().flat_map(|package| &package.targets);
