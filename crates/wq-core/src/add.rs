@@ -5,7 +5,7 @@ use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -17,6 +17,7 @@ use crate::hasher::ItemHash;
 use crate::news::News;
 use crate::observer::Observer;
 use crate::offer::{Borrowed, Offer};
+use crate::one_panic::one_panic;
 use crate::parker::block_on;
 use crate::planted::{ended_between_looks, planted};
 use crate::queue::WorkQueue;
@@ -320,18 +321,6 @@ impl<T, B: Backlog> Drop for Sweep<'_, T, B> {
         let tell = |observer: &dyn Observer| self.answers.iter().for_each(|&added| observer.added(added));
         let told = catch_unwind(AssertUnwindSafe(|| self.shared.observe(tell)));
         one_panic([woken, told]);
-    }
-}
-
-/// Goes on with the first of these panics, unless there is one under way already.
-fn one_panic(results: [std::thread::Result<()>; 2]) {
-    let mut panics = results.into_iter().filter_map(Result::err);
-    let first = panics.next();
-    panics.for_each(std::mem::forget); // Its drop may panic too.
-    match first {
-        Some(payload) if std::thread::panicking() => std::mem::forget(payload),
-        Some(payload) => resume_unwind(payload),
-        None => {}
     }
 }
 

@@ -20,6 +20,8 @@ const PROGRAMS: u64 = if cfg!(miri) { 4 } else { 1000 };
 const STEPS: usize = 120;
 /// As many as a backlog holds when the workers are slow.
 const MANY: u32 = if cfg!(miri) { 100 } else { 5000 };
+/// Not held by 16 bits.
+const FAR: u32 = 70_000;
 
 /// What a queue does with its backlog. Ids are indices.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,12 +104,14 @@ where
             panic!("{broken}, after {steps:?}");
         }
     }
-    // In the order of their ids, added again from the back, every third taken out.
+    // In the order of their ids, added again from the back, every third taken out, and many back in a smaller one.
     let mut dice = Dice::new(PROGRAMS);
     let mut steps: Vec<_> = (0..MANY).map(|id| Step::Add(id, dice.one_of(orders))).collect();
     steps.extend((0..MANY).rev().step_by(2).map(|id| Step::Add(id, dice.one_of(orders))));
     steps.extend((0..MANY).step_by(3).map(Step::Remove));
     steps.push(Step::Shrink);
+    steps.extend((0..MANY).step_by(2).map(|id| Step::Add(id, dice.one_of(orders))));
+    steps.push(Step::Add(FAR, dice.one_of(orders)));
     if let Err(broken) = play(&steps) {
         panic!("{broken}, with {MANY} ids at once");
     }

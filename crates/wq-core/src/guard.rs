@@ -110,7 +110,16 @@ where
     fn put_back(&mut self) {
         let Some(ticket) = self.hand_out.ticket.take() else { return };
         let shared = &*self.hand_out.shared;
+        let now = shared.now();
         let mut core = shared.lock();
+        if core.state.is_handed_back() {
+            // Nobody is to begin it any more.
+            let Finished::Left { item, .. } = core.state.done(ticket, now) else { return };
+            core.not_handed_back.extend(item);
+            release(core, News::IDLE);
+            shared.observe(|observer| observer.removed());
+            return;
+        }
         let is_back = core.state.put_back(ticket, mem::take(&mut self.order));
         release(core, if is_back { News::WORK } else { News::NONE });
     }
@@ -305,6 +314,9 @@ macro_rules! guard {
 
             /// Has the item queued again, at the tail and with its order, as if it had not been handed out: for layers above, whose
             /// own part of a hand-out has panicked. No effect on an item that is no longer in this guard's hands.
+            ///
+            /// No capacity is asked for. It waits from now on, and an observer is told of its next hand-out as of any other. After
+            /// [`WorkQueue::shutdown_now`](crate::WorkQueue::shutdown_now) it leaves the queue, and the next call of that hands it back.
             ///
             /// # Panics
             ///

@@ -26,6 +26,7 @@ mod state;
 mod shared;
 mod news;
 mod waiters;
+mod one_panic;
 mod lock;
 mod parker;
 mod clock;

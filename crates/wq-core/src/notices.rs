@@ -4,12 +4,15 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use crate::added::{Added, AddedAll};
 use crate::backlog::{Backlog, Fifo};
 use crate::hasher::ItemHash;
 use crate::news::News;
+use crate::observer::Observer;
+use crate::one_panic::one_panic;
 use crate::queue::WorkQueue;
 use crate::shared::{Core, Shared};
 use crate::waiters::Wakes;
@@ -152,8 +155,14 @@ impl<T, B: Backlog> Notices<'_, T, B> {
 
 impl<T, B: Backlog> Drop for Notices<'_, T, B> {
     fn drop(&mut self) {
-        std::mem::take(&mut self.wakes).fire();
-        self.shared.observe(|observer| self.told.iter().for_each(|&added| observer.added(added)));
+        if self.wakes.is_empty() && self.told.is_empty() {
+            return;
+        }
+        // Getters first: observers may take their time.
+        let woken = catch_unwind(AssertUnwindSafe(|| std::mem::take(&mut self.wakes).fire()));
+        let tell = |observer: &dyn Observer| self.told.iter().for_each(|&added| observer.added(added));
+        let told = catch_unwind(AssertUnwindSafe(|| self.shared.observe(tell)));
+        one_panic([woken, told]);
     }
 }
 

@@ -111,6 +111,8 @@ pub(crate) struct State<T, B: Backlog> {
     /// Invariant: never true together with `shutting_down`.
     paused: bool,
     shutting_down: bool,
+    /// Whether what nobody had begun was taken out at a shutdown.
+    handed_back: bool,
     stamps: Stamps,
     occupancy: Occupancy,
     spares: Spares<T>,
@@ -128,6 +130,7 @@ impl<T, B: Backlog> State<T, B> {
             capacity,
             paused: false,
             shutting_down: false,
+            handed_back: false,
             stamps: Stamps::default(),
             occupancy: Occupancy::default(),
             spares: Spares::new(spares),
@@ -419,7 +422,7 @@ impl<T, B: Backlog> State<T, B> {
     }
 
     /// Takes out what is queued, in its order, and clones of what would have run again, into `taken`, which is empty
-    /// before; guards in flight then end without a requeue. If a clone panics nothing has changed.
+    /// before, at a shutdown; guards in flight then end without a requeue. If a clone panics nothing has changed.
     pub(crate) fn take_all(&mut self, taken: &mut Vec<T>)
     where
         T: Clone,
@@ -449,6 +452,11 @@ impl<T, B: Backlog> State<T, B> {
                 self.stamps.waits_no_more(index);
             }
         }
+        self.handed_back = true;
+    }
+
+    pub(crate) const fn is_handed_back(&self) -> bool {
+        self.handed_back
     }
 
     /// Empties the backlog. If that panics all is in it still, in another order.

@@ -9,10 +9,10 @@
 //! One that is woken and then neither polled nor dropped is not on its way, and nobody can know. When too much has come
 //! without anybody's arrival, all who were woken are written off, and another is woken in their stead ([`PRESSURE`]).
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
+use crate::one_panic::one_panic;
 use crate::planted::planted;
 
 /// Two, not one: a chain of one stalls behind a preempted thread.
@@ -79,7 +79,7 @@ impl Wakes {
     #[inline]
     fn call_all(&mut self) {
         let Some(waker) = self.one.take() else { return };
-        if self.more.is_empty() {
+        if self.more.is_empty() && !std::thread::panicking() {
             waker.wake();
         } else {
             self.call_many(waker);
@@ -90,20 +90,8 @@ impl Wakes {
     /// one under way already.
     #[cold]
     fn call_many(&mut self, first: Waker) {
-        let mut panic: Option<Box<dyn Any + Send>> = None;
-        for waker in [first].into_iter().chain(std::mem::take(&mut self.more)) {
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-                match panic {
-                    None => panic = Some(payload),
-                    Some(_) => std::mem::forget(payload), // Its drop may panic too.
-                }
-            }
-        }
-        match panic {
-            Some(payload) if std::thread::panicking() => std::mem::forget(payload),
-            Some(payload) => resume_unwind(payload),
-            None => {}
-        }
+        let wakers = [first].into_iter().chain(std::mem::take(&mut self.more));
+        one_panic(wakers.map(|waker| catch_unwind(AssertUnwindSafe(|| waker.wake()))));
     }
 }
 

@@ -1,7 +1,10 @@
 //! `After`: whom a locked section leaves to be woken once the lock is free. Declared before the lock is taken, and so
 //! dropped after it, in a panic too.
 
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
+use std::thread;
 
 /// Wakes its wakers when it is dropped.
 #[derive(Debug, Default)]
@@ -20,17 +23,17 @@ impl After {
 }
 
 impl Drop for After {
+    /// A panic in one waker costs the others nothing. The first goes on when all are woken, unless there is one under way: two at
+    /// once would end the program.
     fn drop(&mut self) {
-        /// A panic in one waker costs the others nothing: the rest is woken while it unwinds.
-        struct Rest(std::vec::IntoIter<Waker>);
-
-        impl Drop for Rest {
-            fn drop(&mut self) {
-                self.0.by_ref().for_each(Waker::wake);
-            }
+        let wake = |waker: Waker| catch_unwind(AssertUnwindSafe(|| waker.wake())).err();
+        let mut panics = mem::take(&mut self.wakers).into_iter().filter_map(wake);
+        let Some(first) = panics.next() else { return };
+        panics.for_each(mem::forget); // Its drop may panic too.
+        if thread::panicking() {
+            mem::forget(first);
+        } else {
+            resume_unwind(first);
         }
-
-        let mut rest = Rest(std::mem::take(&mut self.wakers).into_iter());
-        rest.0.by_ref().for_each(Waker::wake);
     }
 }

@@ -208,8 +208,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `Clone` of an item panics, a waker, or `Eq` of an item that is due. The queue is shut down then, and those that were
-    /// delayed can still be had from [`shutdown`](Self::shutdown).
+    /// If `Clone` of an item panics, a waker, or `Eq` of an item that is due. The queue is shut down then, and what was
+    /// taken out by then can still be had from another call of this; those that were delayed from [`shutdown`](Self::shutdown), too.
     #[must_use = "these items will not be handed out any more"]
     pub fn shutdown_now(&self) -> Vec<T>
     where

@@ -490,7 +490,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     /// # Panics
     ///
     /// As [`shutdown`](Self::shutdown), and if `Clone` of an item panics. What was taken out by then can still be had from
-    /// [`shutdown`](Self::shutdown); the rest is handed out.
+    /// another call of this; the rest is handed out.
     #[must_use = "these items will not be handed out any more"]
     pub fn shutdown_now(&self) -> Vec<T> {
         self.inner.hand_back(|| self.inner.queue.shutdown_now())

@@ -14,6 +14,7 @@ use hashbrown::HashSet;
 use std::any::Any;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -518,8 +519,9 @@ where
         };
         // Whatever panics with one, the others are looked at.
         let look = |item| catch_unwind(AssertUnwindSafe(|| comes_back(item))).err();
-        let panics: Vec<Panic> = items.into_iter().filter_map(look).collect();
-        if let Some(first) = panics.into_iter().next() {
+        let mut panics = items.into_iter().filter_map(look);
+        if let Some(first) = panics.next() {
+            panics.for_each(mem::forget); // Its drop may panic too.
             resume_unwind(first);
         }
     }

@@ -1,6 +1,7 @@
 //! Tests of the line of waiters: random steps against a plain list.
 
 use std::collections::VecDeque;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Wake;

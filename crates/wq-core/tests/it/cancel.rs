@@ -198,6 +198,24 @@ fn adders_that_are_held_but_not_polled_do_not_stall_the_rest_for_ever() {
 }
 
 #[test]
+fn an_adder_that_was_woken_in_a_pause_and_is_held_does_not_keep_the_next_out() {
+    let queue = WorkQueue::builder().capacity(1).build().unwrap();
+    queue.add(1);
+    queue.pause();
+    let (mut get, getter) = (queue.get(), Wakes::new());
+    assert!(getter.poll(&mut get).is_pending());
+    let (mut held, holder) = (queue.add_wait(2), Wakes::new());
+    let (mut live, adder) = (queue.add_wait(3), Wakes::new());
+    assert!(holder.poll(&mut held).is_pending() && adder.poll(&mut live).is_pending());
+    assert_eq!(queue.remove(&1), Some(1));
+    assert_eq!((holder.count(), adder.count()), (1, 0));
+    queue.resume();
+    assert_eq!(adder.count(), 1, "the worker sleeps, and calls nobody");
+    assert!(adder.poll(&mut live).is_ready());
+    assert!(getter.poll(&mut get).is_ready());
+}
+
+#[test]
 fn a_drain_that_saw_its_moment_before_shutdown_is_final_all_the_same_if_it_answers_after_it() {
     let queue = WorkQueue::new();
     queue.add(1);

@@ -1,5 +1,6 @@
 //! Put back: a waker or an observer that panics while an item is handed out costs nobody the item.
 
+use std::hash::{Hash, Hasher};
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
@@ -221,4 +222,70 @@ fn a_backlog_that_panics_in_shutdown_now_costs_no_item_and_no_drain() {
     assert_eq!(queue.shutdown_now(), [1, 2]);
     assert_eq!(wakes.count(), 1);
     assert!(wakes.poll(&mut drained).is_ready());
+}
+
+struct Silent;
+
+impl Observer for Silent {}
+
+/// Nobody is to begin what is handed back at a shutdown.
+#[test]
+fn an_item_put_back_after_shutdown_now_is_handed_back_by_the_next_call() {
+    for observed in [false, true] {
+        let builder = WorkQueue::builder();
+        let queue = if observed { builder.observer(Silent) } else { builder }.build().unwrap();
+        queue.add_all([1, 2]);
+        let (one, two) = (queue.try_get().unwrap(), queue.try_get().unwrap());
+        assert_eq!(queue.shutdown_now(), [0; 0]);
+        let (mut drained, wakes) = (queue.drained(), Wakes::new());
+        assert!(wakes.poll(&mut drained).is_pending());
+        two.put_back();
+        assert_eq!((queue.len(), queue.in_flight()), (0, 1));
+        one.done();
+        assert!(wakes.poll(&mut drained).is_ready());
+        assert!(queue.try_get().is_err());
+        assert_eq!(queue.shutdown_now(), [2]);
+        assert_eq!(queue.shutdown_now(), [0; 0]);
+    }
+}
+
+/// All in one place of the table; 13 cannot be compared.
+#[derive(Clone, Debug)]
+struct Clashing(u32);
+
+impl Hash for Clashing {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+impl PartialEq for Clashing {
+    fn eq(&self, other: &Self) -> bool {
+        if self.0.max(other.0) == 13 {
+            resume_unwind(Box::new("the panic that this test wants"));
+        }
+        self.0 == other.0
+    }
+}
+
+impl Eq for Clashing {}
+
+/// Two panics at once would end the program.
+#[test]
+fn a_waker_that_panics_while_a_panic_is_under_way_is_heard_of_no_more() {
+    let queue = WorkQueue::new();
+    let hostile = Waker::from(Arc::new(Hostile));
+    let mut get = queue.get();
+    assert!(Pin::new(&mut get).poll(&mut Context::from_waker(&hostile)).is_pending());
+    assert!(panics(|| queue.add_all([Clashing(1), Clashing(13)])));
+    assert_eq!(queue.len(), 1);
+    let mut get = queue.get();
+    assert!(Pin::new(&mut get).poll(&mut Context::from_waker(&hostile)).is_ready());
+    let mut another = queue.get();
+    assert!(Pin::new(&mut another).poll(&mut Context::from_waker(&hostile)).is_pending());
+    let mut notices = queue.notices();
+    queue.add_quietly(Clashing(2), (), &mut notices);
+    assert!(panics(|| {
+        let _delivered = notices;
+        queue.add(Clashing(13));
+    }));
+    assert_eq!(queue.len(), 1);
 }

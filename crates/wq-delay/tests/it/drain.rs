@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 use wq_contract::wakes::Wakes;
-use wq_delay::{Added, DelayingQueue, Drained, ManualTimer, Scheduled};
+use wq_delay::{Added, DelayingQueue, Drained, ManualTimer, Scheduled, Timer as _};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -233,6 +233,34 @@ fn a_waker_that_panics_in_a_shutdown_leaves_no_queue_half_ended_and_loses_no_ite
     assert!(matches!(queue.try_get(), Err(wq_delay::TryGetError::ShutDown)));
     assert_eq!(queue.shutdown(), [1]);
     assert_eq!(queue.shutdown(), [0; 0]);
+}
+
+/// It stands in two lines, and so is woken twice: two panics at once would end the program.
+#[test]
+fn a_getter_whose_waker_panics_in_a_shutdown_ends_no_program_and_loses_no_item() {
+    for now in [false, true] {
+        let (queue, _timer) = queue();
+        queue.add_after(1, SECOND * 9);
+        let waker = std::task::Waker::from(Arc::new(Explodes));
+        let mut got = pin!(queue.get());
+        assert!(got.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
+        let ended =
+            catch_unwind(AssertUnwindSafe(|| if now { queue.shutdown_now() } else { queue.shutdown() }));
+        assert!(ended.is_err() && queue.is_shutting_down());
+        assert_eq!(queue.shutdown(), [1]);
+    }
+}
+
+#[test]
+fn sleepers_whose_wakers_panic_end_no_program() {
+    let timer = ManualTimer::new();
+    let waker = std::task::Waker::from(Arc::new(Explodes));
+    let mut sleeps: Vec<_> = (1..4).map(|at| timer.sleep_until(timer.now() + SECOND * at)).collect();
+    for sleep in &mut sleeps {
+        assert!(sleep.as_mut().poll(&mut std::task::Context::from_waker(&waker)).is_pending());
+    }
+    assert!(catch_unwind(AssertUnwindSafe(|| timer.advance(SECOND * 5))).is_err());
+    assert_eq!(timer.sleepers(), 0);
 }
 
 /// The shutdown moves what is due, and a getter that is woken for that panics.
