@@ -303,6 +303,10 @@ fn deny(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
 /// Ahead of `test` and `demo`, so that the time of those stages is the time of what they run.
 fn build(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     run(workspace.cargo(&["test", "--locked", "--workspace", "--all-features", "--no-run"]), deadline)?;
+    run(
+        workspace.cargo(&["build", "--locked", "--quiet", "--workspace", "--all-features", "--examples"]),
+        deadline,
+    )?;
     run(demo::build_command(workspace), deadline)?;
     Ok(Verdict::Passed)
 }
@@ -318,7 +322,7 @@ fn test(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     Ok(Verdict::Passed)
 }
 
-/// The example programs of the published crates, as `cargo test` left them.
+/// The example programs of the published crates, as the stage `build` left them.
 fn examples(workspace: &Workspace) -> Vec<PathBuf> {
     let folder = workspace.debug_dir().join("examples");
     let targets = workspace.published().flat_map(|package| &package.targets);
