@@ -315,10 +315,7 @@ impl Driver {
             // Neither is asked anything until the work is gone: what panicked once may panic again.
             Err(panic) => {
                 term.break_off();
-                if !work.is_finished() {
-                    work.abort();
-                    let _ = work.await;
-                }
+                let _ = join_dropped(&shared, &mut work).await;
                 shared.counters.lost(&term.loss());
                 Ended::Panicked(panic)
             }

@@ -1,6 +1,7 @@
 //! A coordinated leader whose work blocks its thread and does not end, on a clock that the test moves.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Rule};
@@ -13,14 +14,14 @@ use crate::coordinated::{Controller, candidates, leases};
 
 /// Stands still until it is moved.
 #[derive(Clone, Debug)]
-struct ManualClock(Arc<watch::Sender<Moment>>);
+pub(crate) struct ManualClock(Arc<watch::Sender<Moment>>);
 
 impl ManualClock {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Arc::new(watch::Sender::new(Moment::from_origin(LEASE))))
     }
 
-    fn advance(&self, by: std::time::Duration) {
+    pub(crate) fn advance(&self, by: std::time::Duration) {
         self.0.send_modify(|now| *now = now.after(by));
     }
 }
@@ -42,7 +43,7 @@ impl Clock for ManualClock {
 }
 
 /// Until then others run; nothing here waits for a time to pass.
-async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     for _ in 0..50_000 {
         if is_so().await {
             return;
@@ -108,4 +109,56 @@ async fn a_leader_whose_work_does_not_end_does_not_stand_until_it_has() {
     until("it stands again", stands).await;
     elector.stop_handle().stop();
     run.await.unwrap();
+}
+
+/// A client of this user whose next write to a Lease, once it is armed, panics in the hands of whoever sent it.
+fn faulty(server: &EmbeddedApiServer, armed: &Arc<AtomicBool>) -> kube::Client {
+    let (client, armed) = (server.client_as("one"), Arc::clone(armed));
+    let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let (client, armed) = (client.clone(), Arc::clone(&armed));
+        async move {
+            let writes = request.method() == http::Method::PUT && request.uri().path().contains("/leases/");
+            assert!(!writes || !armed.swap(false, Ordering::SeqCst), "a bug below the store");
+            client.send(request).await
+        }
+    });
+    kube::Client::new(service, "default")
+}
+
+/// Nor does one whose store has panicked: it leads no more, and cannot lead again before its work has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn a_leader_whose_store_panics_does_not_stand_until_its_work_has_ended() {
+    let server = EmbeddedApiServer::builder().seed(1).build();
+    let (clock, armed) = (ManualClock::new(), Arc::default());
+    let controller = Controller::new(&server, clock.clone(), &Arc::default());
+    let config = Config::builder("default", "lease").fast().identity("one");
+    let version = Coordination::new("1.0.0");
+    let client = faulty(&server, &armed);
+    let elector = LeaderElector::coordinated_with_clock(client, config, &version, clock.clone(), 1).unwrap();
+    let (unblock, blocked) = mpsc::channel::<()>();
+    let (begin, begun) = watch::channel(false);
+    let running = elector.clone();
+    let run = tokio::spawn(async move {
+        running
+            .run(move |_| async move {
+                begin.send_replace(true);
+                let _ = tokio::task::block_in_place(|| blocked.recv());
+                std::future::pending::<()>().await;
+            })
+            .await
+    });
+    let stands = async || candidates(&server).get_opt("one").await.unwrap().is_some();
+    until("it stands", stands).await;
+    controller.step().await.unwrap();
+    until("it works", async || *begun.borrow()).await;
+
+    armed.store(true, Ordering::SeqCst);
+    clock.advance(LEASE / 5);
+    until("its candidate is taken back", async || !stands().await).await;
+    assert!(!elector.is_leader() && !run.is_finished(), "its work blocks");
+    assert_eq!(elector.stats().losses.broken, 0, "it is counted when its work has ended");
+    unblock.send(()).unwrap();
+    assert!(run.await.unwrap_err().is_panic(), "the panic goes on where it was run");
+    assert_eq!(elector.stats().losses.broken, 1);
+    assert!(!stands().await);
 }
