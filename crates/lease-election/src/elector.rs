@@ -106,12 +106,14 @@ impl LeaderElector {
         standing: Option<Standing>,
     ) -> Self {
         let candidate = Candidate::new(&config, seed);
+        let counters: Arc<Counters> = Arc::default();
+        let standing = standing.map(|standing| Arc::new(standing.counting(&counters)));
         Self {
             shared: Arc::new(Shared {
                 config,
                 store,
                 clock,
-                counters: Arc::default(),
+                counters,
                 leader: watch::Sender::new(None),
                 stop: watch::Sender::new(false),
                 maintenance: Maintenance { on: watch::Sender::new(false) },
@@ -122,7 +124,7 @@ impl LeaderElector {
                 at_work: Arc::default(),
                 watchdog: OnceLock::new(),
                 evidence: OnceLock::new(),
-                standing: standing.map(Arc::new),
+                standing,
             }),
         }
     }

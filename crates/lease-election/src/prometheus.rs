@@ -32,6 +32,7 @@ type Label = (&'static str, String);
 /// | `leader_election_releases_total` | counter | leases given back (`outcome="released"`), or not in time (`outcome="failed"`) |
 /// | `leader_election_request_failures_total` | counter | by `role` (`leader`, `candidate`) and `reason` |
 /// | `leader_election_reads_total`, `leader_election_watches_total` | counter | reads of the lease, and times the watch was opened |
+/// | `leader_election_publisher_failures_total` | counter | times that whoever keeps up the LeaseCandidate panicked, or ended with its runtime |
 ///
 /// Every series is there from the beginning, at 0. Several electors of one name are counted together; the remaining time is that of the one which has
 /// least, of those that lead. An elector that is gone has gauges no more; what it counted stays.
@@ -285,6 +286,11 @@ const COUNTERS: &[CounterOf] = &[
     }),
     ("reads", "Total number of reads of the lease", |stats| plain(stats.reads)),
     ("watches", "Total number of times the watch of the lease was opened", |stats| plain(stats.watches)),
+    (
+        "publisher_failures",
+        "Total number of times the publisher of the lease candidate panicked or ended with its runtime",
+        |stats| plain(stats.publisher_failures),
+    ),
 ];
 
 fn plain(count: u64) -> Series {

@@ -3,16 +3,17 @@
 #![cfg_attr(not(feature = "kube"), allow(dead_code, reason = "only an API server has LeaseCandidates"))]
 
 use std::fmt;
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
 use crate::candidate::Manner;
 use crate::error::StoreError;
+use crate::status::Counters;
+
+mod publishing;
+use publishing::Published;
 
 /// How a candidate of a coordinated election stands with the server.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,13 +43,14 @@ pub enum Candidacy {
     NobodyElects,
     /// The LeaseCandidate was taken back.
     Withdrawn,
-    /// It could not be taken back, or is not kept up any more, for this reason. The server forgets it after half an hour; until then it may elect it for some seconds.
+    /// It could not be taken back, for this reason: the server forgets it after half an hour; until then it may elect it for some seconds. Or whoever keeps it up
+    /// panicked, or its runtime went away: while it is wanted that is begun again, at first after a second ([`Stats::publisher_failures`](crate::Stats::publisher_failures)).
     LeftBehind(StoreError),
 }
 
 /// The publisher's part: publishes until `wanted` is false, then takes back, then ends.
 pub(crate) type Publish =
-    Box<dyn Fn(Arc<Board>, watch::Receiver<bool>) -> BoxFuture<'static, ()> + Send + Sync>;
+    Arc<dyn Fn(Arc<Board>, watch::Receiver<bool>) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Where each part notes what the other needs.
 pub(crate) struct Board {
@@ -89,13 +91,6 @@ impl Board {
     }
 }
 
-struct Published {
-    wanted: watch::Sender<bool>,
-    task: JoinHandle<()>,
-    /// Closed when the task has ended.
-    done: watch::Receiver<()>,
-}
-
 #[derive(Default)]
 struct State {
     /// Campaigns that want it.
@@ -117,6 +112,7 @@ impl State {
 pub(crate) struct Standing {
     publish: Publish,
     board: Arc<Board>,
+    counters: Arc<Counters>,
     state: Mutex<State>,
     /// Whether it elects by itself where nobody does.
     elects: bool,
@@ -130,7 +126,12 @@ impl Standing {
             candidacy: watch::Sender::new(Candidacy::Looking),
             lease_known: watch::Sender::new(false),
         });
-        Self { publish, board, state: Mutex::default(), elects, is_servers }
+        Self { publish, board, counters: Arc::default(), state: Mutex::default(), elects, is_servers }
+    }
+
+    /// The same, counting here.
+    pub(crate) fn counting(self, counters: &Arc<Counters>) -> Self {
+        Self { counters: Arc::clone(counters), ..self }
     }
 
     pub(crate) fn board(&self) -> &Board {
@@ -189,29 +190,21 @@ impl Standing {
     }
 
     fn start(&self, state: &mut State) {
-        if state
-            .current
-            .as_ref()
-            .is_some_and(|current| *current.wanted.borrow() && !current.task.is_finished())
-        {
+        if state.current.as_ref().is_some_and(|current| current.is_wanted() && !current.has_ended()) {
             return;
         }
-        let before = state.current.take().map(|current| current.task);
-        let (wanted, want) = watch::channel(true);
-        let (ending, done) = watch::channel(());
-        let publishing = (self.publish)(Arc::clone(&self.board), want);
-        let board = Arc::clone(&self.board);
-        let task = tokio::spawn(async move {
-            let _ending = ending;
-            if let Some(before) = before {
-                let _ = before.await;
-            }
-            if AssertUnwindSafe(publishing).catch_unwind().await.is_err() {
-                tracing::error!("the publisher of the LeaseCandidate panicked, and keeps it up no more");
-                board.note(Candidacy::LeftBehind(StoreError::unknown("its publisher panicked")));
+        let before = state.current.take();
+        state.current = Some(Published::begin(&self.publish, &self.board, &self.counters, before));
+    }
+
+    /// Begins a publishing again that ended with its runtime, in the caller's.
+    pub(crate) fn keep_up(&self) {
+        self.with(|state| {
+            let is_gone = |current: &Published| current.is_wanted() && current.has_ended();
+            if state.stands() && state.current.as_ref().is_some_and(is_gone) {
+                self.start(state);
             }
         });
-        state.current = Some(Published { wanted, task, done });
     }
 
     /// An elector that is not to lead does not stand, and stands again when it is.
@@ -276,7 +269,7 @@ impl Standing {
 
 fn unwant(state: &mut State) {
     if let Some(current) = &state.current {
-        current.wanted.send_replace(false);
+        current.unwant();
     }
 }
 

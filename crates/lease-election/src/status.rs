@@ -112,6 +112,8 @@ pub struct Stats {
     pub failed_releases: u64,
     /// Times the watch was opened.
     pub watches: u64,
+    /// Times that whoever keeps up the LeaseCandidate of a coordinated election panicked, or ended with its runtime.
+    pub publisher_failures: u64,
 }
 
 #[cfg(feature = "prometheus")]
@@ -144,6 +146,7 @@ impl Stats {
             releases,
             failed_releases,
             watches,
+            publisher_failures,
         } = other;
         add(&mut self.terms, *terms);
         add(&mut self.losses.expired, *expired);
@@ -160,6 +163,7 @@ impl Stats {
         add(&mut self.releases, *releases);
         add(&mut self.failed_releases, *failed_releases);
         add(&mut self.watches, *watches);
+        add(&mut self.publisher_failures, *publisher_failures);
     }
 }
 

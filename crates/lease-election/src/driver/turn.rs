@@ -145,7 +145,9 @@ pub(super) async fn turn(
 fn arrange(shared: &Shared, candidate: &mut Candidate, now: Moment) -> Option<watch::Receiver<Candidacy>> {
     let standing = shared.standing.as_ref()?;
     standing.bar(shared.maintenance.is_on());
+    // Subscribed before it is asked: what ends in between is told.
     let news = standing.news();
+    standing.keep_up();
     standing.note_silence(candidate.arrange(now, standing.manner()));
     Some(news)
 }

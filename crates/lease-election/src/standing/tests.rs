@@ -1,6 +1,7 @@
 //! The wish that a candidate stands: from the first campaign to the end of the last, less the times in which its elector is not to lead, or cannot.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use super::*;
 
@@ -8,7 +9,7 @@ use super::*;
 fn standing() -> (Arc<Standing>, Arc<AtomicU32>) {
     let lives = Arc::new(AtomicU32::new(0));
     let counted = Arc::clone(&lives);
-    let publish: Publish = Box::new(move |board, mut want| {
+    let publish: Publish = Arc::new(move |board, mut want| {
         let counted = Arc::clone(&counted);
         Box::pin(async move {
             counted.fetch_add(1, Ordering::SeqCst);
@@ -48,24 +49,89 @@ async fn it_stands_from_the_first_campaign_to_the_end_of_the_last() {
 }
 
 /// A clock may panic, for one.
-#[tokio::test]
-async fn what_a_publisher_that_panicked_left_does_not_count_as_standing() {
-    let lives = Arc::new(AtomicU32::new(0));
-    let counted = Arc::clone(&lives);
-    let publish: Publish = Box::new(move |board, mut want| {
-        let life = counted.fetch_add(1, Ordering::SeqCst);
+#[tokio::test(start_paused = true)]
+async fn a_publisher_that_panics_is_begun_again_within_its_campaign_ever_more_seldom_and_that_is_counted() {
+    const HOUR: Duration = Duration::from_secs(3600);
+    let lives: Arc<Mutex<Vec<Duration>>> = Arc::default();
+    let (log, begun) = (Arc::clone(&lives), tokio::time::Instant::now());
+    let publish: Publish = Arc::new(move |board, mut want| {
+        let log = Arc::clone(&log);
         Box::pin(async move {
             board.note(Candidacy::Standing);
-            assert!(life > 0, "the first one panics");
+            let life = {
+                let mut lives = log.lock().unwrap();
+                lives.push(begun.elapsed());
+                lives.len()
+            };
+            if life == 9 {
+                tokio::time::sleep(HOUR).await;
+            }
+            assert!(life > 10, "life {life} panics");
             let _ = want.wait_for(|want| !want).await;
+            board.note(Candidacy::Withdrawn);
         })
     });
+    let counters: Arc<Counters> = Arc::default();
+    let standing = Arc::new(Standing::new(publish, true, true).counting(&counters));
+    let campaign = standing.begin();
+    assert_eq!(
+        settled(&standing).await,
+        Candidacy::LeftBehind(StoreError::unknown("its publisher panicked"))
+    );
+    assert_eq!(standing.manner(), Manner::Elected { stands: false, impatient: false }, "it does not count");
+    tokio::time::sleep(2 * HOUR).await;
+    assert_eq!(standing.board().candidacy(), Candidacy::Standing);
+    let pauses: Vec<u64> = lives.lock().unwrap().windows(2).map(|two| (two[1] - two[0]).as_secs()).collect();
+    assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 60, 60, 3601, 2], "a long life begins the row anew");
+    assert_eq!(counters.stats().publisher_failures, 10);
+    campaign.end().await;
+    assert_eq!(standing.board().candidacy(), Candidacy::Withdrawn);
+    assert_eq!(counters.stats().publisher_failures, 10, "an end is no failure");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_panicked_and_is_wanted_no_more_is_not_begun_again_and_holds_nobody_up() {
+    let publish: Publish = Arc::new(|_, _| Box::pin(async { panic!("each time") }));
     let standing = Arc::new(Standing::new(publish, true, true));
-    let _campaign = standing.begin();
+    let campaign = standing.begin();
     assert!(matches!(settled(&standing).await, Candidacy::LeftBehind(_)));
+    let asked = tokio::time::Instant::now();
+    campaign.end().await;
+    assert_eq!(asked.elapsed(), Duration::ZERO);
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap()
+}
+
+#[test]
+fn one_that_ended_with_its_runtime_is_told_and_begun_again_by_a_campaign_in_another() {
+    let (standing, lives) = standing();
+    let (first, second) = (runtime(), runtime());
+    let _campaign = first.block_on(async {
+        let campaign = standing.begin();
+        assert_eq!(settled(&standing).await, Candidacy::Standing);
+        campaign
+    });
+    let mut news = standing.news();
+    drop(first);
+    assert!(news.has_changed().unwrap(), "whoever follows it is woken");
+    assert_eq!(
+        *news.borrow_and_update(),
+        Candidacy::LeftBehind(StoreError::unknown("its runtime went away"))
+    );
     assert_eq!(standing.manner(), Manner::Elected { stands: false, impatient: false });
-    let _another = standing.begin();
-    assert_eq!(settled(&standing).await, Candidacy::Standing, "the next campaign publishes anew");
+    second.block_on(async {
+        standing.keep_up();
+        assert_eq!(settled(&standing).await, Candidacy::Standing);
+        standing.keep_up();
+        assert_eq!(settled(&standing).await, Candidacy::Standing);
+        assert_eq!(lives.load(Ordering::SeqCst), 2);
+        // One that is taken back is not to be kept up.
+        standing.withdraw().await;
+        standing.keep_up();
+        assert_eq!(settled(&standing).await, Candidacy::Withdrawn);
+    });
 }
 
 #[tokio::test]

@@ -34,6 +34,8 @@ mod half_served;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod kube_store;
 #[cfg(all(feature = "kube", not(wq_plant)))]
+mod runtimes;
+#[cfg(all(feature = "kube", not(wq_plant)))]
 mod stale;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod upstream_candidates;

@@ -72,6 +72,7 @@ async fn names_and_types_are_those_of_client_go_and_all_are_there_at_zero() {
         "leader_election_request_failures_total{role=\"leader\",reason=\"conflict\",name=\"lease\"} 0",
         "leader_election_reads_total{name=\"lease\"} 0",
         "leader_election_watches_total{name=\"lease\"} 0",
+        "leader_election_publisher_failures_total{name=\"lease\"} 0",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}\nis not in\n{text}");
     }
