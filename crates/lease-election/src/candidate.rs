@@ -9,6 +9,7 @@ use crate::clock::Moment;
 use crate::config::Config;
 use crate::decide::Step;
 use crate::decide::coordinated::is_grant;
+use crate::draws::{draw, fraction};
 use crate::error::StoreError;
 use crate::loss::Loss;
 use crate::observation::Observation;
@@ -545,24 +546,13 @@ impl Candidate {
         time
     }
 
-    /// The next number of a splitmix64 sequence (Steele, Lea, Flood 2014).
     fn draw(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.random;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        draw(&mut self.random)
     }
 }
 
 fn at(due: Moment, now: Moment, action: Action) -> Action {
     if now >= due { action } else { Action::Wait(due) }
-}
-
-/// A part of `whole`, chosen by `draw`.
-fn fraction(whole: Duration, draw: u64) -> Duration {
-    let nanos = whole.as_nanos().saturating_mul(u128::from(draw % 1024)) / 1024;
-    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]

@@ -229,7 +229,7 @@ impl LeaderElector {
         let config = named(config)?.build()?;
         let wanted = coordination.wanted(config.name())?;
         let clock: Arc<dyn Clock> = Arc::new(clock);
-        let publisher = Publisher::new(client.clone(), &config, wanted, Arc::clone(&clock));
+        let publisher = Publisher::new(client.clone(), &config, wanted, Arc::clone(&clock), seed);
         let publish = Arc::new(move |board, want| {
             let publishing = publisher.clone().publish(board, want);
             Box::pin(publishing) as futures::future::BoxFuture<'static, ()>

@@ -1,4 +1,4 @@
-//! KubeLeaseStore: the Lease of a Kubernetes API server. The requests are `object`'s, what the Lease says is `spec`'s.
+//! KubeLeaseStore: the Lease of a Kubernetes API server. What is asked of it is `object`'s, what the Lease says is `spec`'s.
 
 use std::fmt;
 
@@ -18,11 +18,12 @@ mod annotation_store;
 mod events;
 mod mark;
 mod object;
+mod requests;
 mod spec;
 
 pub use annotation_store::AnnotationStore;
-pub(crate) use object::from_kube;
 use object::{Form, ObjectStore};
+pub(crate) use requests::{Call, Requests, from_kube};
 
 /// The record as a Lease has it.
 const SPEC: Form = Form { read: spec::read, write: spec::write };

@@ -36,6 +36,7 @@ mod watchdog;
 mod pause;
 mod maintenance;
 mod lent;
+mod draws;
 mod elector;
 mod liveness;
 mod latency;

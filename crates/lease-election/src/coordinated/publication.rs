@@ -5,6 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::Moment;
+use crate::draws::{draw, fraction};
 use crate::error::StoreError;
 use crate::record::to_micros;
 use crate::version::compare_resource_versions;
@@ -18,11 +19,14 @@ pub(crate) const LOOK: Duration = Duration::from_secs(60);
 /// From one making or mending to the next: whoever deletes or changes it as often as it is made is not fought at full speed.
 const PACE: Duration = Duration::from_secs(1);
 
-/// The longest time between two reads where it is not watched: the server waits 5 s for an answer.
-const LONGEST_POLL: Duration = Duration::from_secs(2);
+/// The longest time between two reads where it is not watched, and between two tries where the next may succeed: the server waits 5 s for an answer.
+const SOON: Duration = Duration::from_secs(2);
 
-/// The pause after the first failure, and the longest.
+/// The pause after the first failure, less a random part, and the longest: after refusals.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(30));
+
+/// For how long a server is left alone that asks for it and whose time was not heard: API Priority and Fairness asks for a second, in a header.
+const UNSAID: Duration = Duration::from_secs(1);
 
 /// How far a question's time may be ahead of the wall clock to be answered in its own time.
 const FARTHEST_AHEAD: SignedDuration = SignedDuration::from_hours(24);
@@ -115,7 +119,14 @@ pub(crate) struct Publication {
     /// One of this name that stood for another Lease was deleted. If there is one again, somebody keeps it up.
     cleared: bool,
     not_before: Moment,
-    failures: u32,
+    /// Until when the server asked to be left alone.
+    silent_until: Moment,
+    /// Reads that failed, in a row.
+    unread: u32,
+    /// What else failed, in a row, whatever was read in between.
+    undone: u32,
+    /// Of random numbers.
+    random: u64,
     /// How often it is read where it is not watched.
     poll: Duration,
     /// When it was last read or written.
@@ -136,8 +147,8 @@ enum Watch {
 const ORIGIN: Moment = Moment::from_origin(Duration::ZERO);
 
 impl Publication {
-    /// `poll`: how often it is read where it may not be watched.
-    pub(crate) fn new(wanted: Wanted, poll: Duration) -> Self {
+    /// `poll`: how often it is read where it may not be watched. `seed`: of its random pauses.
+    pub(crate) fn new(wanted: Wanted, poll: Duration, seed: u64) -> Self {
         Self {
             wanted,
             known: Known::Unknown,
@@ -148,8 +159,11 @@ impl Publication {
             doubtful: false,
             cleared: false,
             not_before: ORIGIN,
-            failures: 0,
-            poll: poll.min(LONGEST_POLL),
+            silent_until: ORIGIN,
+            unread: 0,
+            undone: 0,
+            random: seed,
+            poll: poll.min(SOON),
             looked: ORIGIN,
             watch: Watch::Closed { not_before: ORIGIN },
             unwatched: 0,
@@ -211,7 +225,7 @@ impl Publication {
             Duration::ZERO
         } else {
             self.unwatched = self.unwatched.saturating_add(1);
-            pause(self.unwatched).max(error.map_or(Duration::ZERO, asked))
+            self.pause(self.unwatched, PAUSES.1).max(error.map_or(Duration::ZERO, asked))
         };
         self.watch = Watch::Closed { not_before: now.after(pause) };
     }
@@ -228,7 +242,7 @@ impl Publication {
     pub(crate) fn withdraw(&mut self) {
         if !self.withdrawing {
             self.withdrawing = true;
-            self.failures = 0;
+            self.succeeded();
             self.not_before = ORIGIN;
         }
     }
@@ -238,8 +252,9 @@ impl Publication {
         if self.withdrawing && done {
             return Deed::Done;
         }
-        if now < self.not_before {
-            return Deed::Wait(self.not_before);
+        let not_before = self.not_before.max(self.silent_until);
+        if now < not_before {
+            return Deed::Wait(not_before);
         }
         if self.withdrawing {
             return match &self.known {
@@ -304,8 +319,11 @@ impl Publication {
         match answer {
             Answer::Found(Some(seen)) => {
                 self.api = ApiState::Present;
-                self.failures = 0;
+                self.unread = 0;
                 self.looked = sent;
+                if *deed != Deed::Read {
+                    self.succeeded();
+                }
                 if matches!(deed, Deed::Create(_) | Deed::Update(_)) {
                     let mended = match &self.known {
                         Known::Present(known) => known.says != self.wanted,
@@ -321,14 +339,14 @@ impl Publication {
             }
             Answer::Found(None) => self.known = Known::Absent,
             Answer::Deleted => {
-                self.failures = 0;
+                self.succeeded();
                 self.cleared |= !self.withdrawing;
                 self.known = Known::Absent;
             }
             Answer::Api(true) => {
                 if self.api == ApiState::Absent {
                     self.known = Known::Unknown;
-                    self.failures = 0;
+                    self.succeeded();
                 }
                 self.api = ApiState::Present;
                 self.doubtful = false;
@@ -345,7 +363,9 @@ impl Publication {
     }
 
     fn failed(&mut self, sent: Moment, now: Moment, deed: &Deed, error: &StoreError) {
-        self.failures = self.failures.saturating_add(1);
+        let failures = if *deed == Deed::Read { &mut self.unread } else { &mut self.undone };
+        *failures = failures.saturating_add(1);
+        let failures = *failures;
         match (error, deed) {
             (StoreError::NotFound, Deed::Update(_) | Deed::Delete(_)) => {
                 self.known = Known::Absent;
@@ -354,7 +374,7 @@ impl Publication {
             // Another object, or another version of it: the first time that may be read at once.
             (StoreError::Conflict, _) => {
                 self.known = Known::Unknown;
-                if self.failures == 1 {
+                if failures == 1 {
                     return;
                 }
             }
@@ -376,7 +396,22 @@ impl Publication {
             }
             _ => {}
         }
-        self.not_before = sent.after(pause(self.failures)).max(now.after(asked(error)));
+        let longest = match error {
+            StoreError::Unknown { .. } | StoreError::Conflict => SOON,
+            _ => PAUSES.1,
+        };
+        self.not_before = sent.after(self.pause(failures, longest));
+        self.silent_until = self.silent_until.max(now.after(asked(error)));
+    }
+
+    fn succeeded(&mut self) {
+        (self.unread, self.undone) = (0, 0);
+    }
+
+    /// After so many failures in a row: a random part less than it might be, so that those whom one fault met do not come back together.
+    fn pause(&mut self, failures: u32, longest: Duration) -> Duration {
+        let doubled = PAUSES.0.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(longest);
+        doubled.saturating_sub(fraction(doubled / 4, draw(&mut self.random)))
     }
 
     /// The watch tells of a state of it.
@@ -400,15 +435,10 @@ impl Publication {
     }
 }
 
-/// After so many failures in a row.
-fn pause(failures: u32) -> Duration {
-    PAUSES.0.saturating_mul(1 << failures.saturating_sub(1).min(16)).min(PAUSES.1)
-}
-
 /// For how long the server asks to be left alone.
 fn asked(error: &StoreError) -> Duration {
     match error {
-        StoreError::TooManyRequests { retry_after } => retry_after.unwrap_or_default().min(RENEWAL),
+        StoreError::TooManyRequests { retry_after } => retry_after.unwrap_or(UNSAID).min(RENEWAL),
         _ => Duration::ZERO,
     }
 }

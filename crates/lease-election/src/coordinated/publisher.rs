@@ -7,9 +7,9 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1beta1::LeaseCandidate;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{APIResourceList, MicroTime};
 use kube::Client;
-use kube::api::{Api, DeleteParams, DynamicObject, PostParams, Preconditions, WatchEvent, WatchParams};
+use kube::api::{Api, DeleteParams, DynamicObject, Preconditions, WatchEvent, WatchParams};
 use kube::core::ApiResource;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
@@ -18,7 +18,7 @@ use super::publication::{Answer, ApiState, Deed, Publication, Seen, Wanted};
 use crate::clock::{Clock, Moment};
 use crate::config::Config;
 use crate::error::{StoreError, shown};
-use crate::kube_store::from_kube;
+use crate::kube_store::{Call, Requests, from_kube};
 use crate::standing::{Board, Candidacy};
 
 /// How long the server keeps a watch open.
@@ -27,21 +27,25 @@ const WATCH_SECONDS: u32 = 290;
 /// A watch of which nothing is heard for so long is opened anew: a server sends bookmarks each minute.
 const SILENCE: Duration = Duration::from_secs(150);
 
-const GROUP_VERSION: &str = "coordination.k8s.io/v1beta1";
+/// The URL of its versions.
+const GROUP: &str = "/apis/coordination.k8s.io";
 
 /// Publishes one LeaseCandidate.
 #[derive(Clone)]
 pub(crate) struct Publisher {
-    client: Client,
+    requests: Requests,
+    /// Of the question whether there is such an API.
+    group: Requests,
+    /// For the watch.
     api: Api<DynamicObject>,
     resource: ApiResource,
     namespace: String,
     name: String,
     wanted: Wanted,
-    request_timeout: Duration,
     /// How often it is read where it may not be watched.
     poll: Duration,
     clock: Arc<dyn Clock>,
+    seed: u64,
 }
 
 type Events = BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>;
@@ -56,18 +60,28 @@ enum Heard {
 }
 
 impl Publisher {
-    pub(crate) fn new(client: Client, config: &Config, wanted: Wanted, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(
+        client: Client,
+        config: &Config,
+        wanted: Wanted,
+        clock: Arc<dyn Clock>,
+        seed: u64,
+    ) -> Self {
         let resource = ApiResource::erase::<LeaseCandidate>(&());
+        let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), config.namespace(), &resource);
+        let (name, timeout) = (config.identity().to_owned(), config.request_timeout());
+        let url = api.resource_url().to_owned();
         Self {
-            api: Api::namespaced_with(client.clone(), config.namespace(), &resource),
-            client,
+            requests: Requests { client: client.clone(), url, name: name.clone(), timeout },
+            group: Requests { client, url: GROUP.into(), name: resource.version.clone(), timeout },
+            api,
             resource,
             namespace: config.namespace().to_owned(),
-            name: config.identity().to_owned(),
+            name,
             wanted,
-            request_timeout: config.request_timeout(),
             poll: config.renew_interval(),
             clock,
+            seed,
         }
     }
 
@@ -79,7 +93,7 @@ impl Publisher {
             _ = want.wait_for(|want| !want) => return,
             () = board.until_lease_is_known() => {}
         }
-        let mut publication = Publication::new(self.wanted.clone(), self.poll);
+        let mut publication = Publication::new(self.wanted.clone(), self.poll, self.seed);
         let mut object: Option<DynamicObject> = None;
         let mut events: Option<(Events, Moment)> = None;
         let mut give_up: Option<Moment> = None;
@@ -90,7 +104,7 @@ impl Publisher {
             if give_up.is_none() && !*want.borrow() {
                 publication.withdraw();
                 events = None;
-                give_up = Some(now.after(self.request_timeout.saturating_mul(2)));
+                give_up = Some(now.after(self.requests.timeout.saturating_mul(2)));
             }
             if give_up.is_some_and(|until| now >= until) {
                 let error = error.unwrap_or_else(|| StoreError::unknown("no time was left"));
@@ -138,7 +152,10 @@ impl Publisher {
                 self.tell(&board, &publication, None, blind.as_ref());
                 continue;
             }
-            let until = give_up.map_or(until, |give_up| until.min(give_up));
+            if give_up.is_some_and(|give_up| until >= give_up) {
+                give_up = Some(now);
+                continue;
+            }
             match self.hear(&mut events, &mut want, until, give_up.is_none()).await {
                 Heard::Event(event) => {
                     if let Some((_, heard)) = &mut events {
@@ -250,7 +267,8 @@ impl Publisher {
             match &after {
                 Candidacy::ApiAbsent => tracing::warn!(
                     candidate = self.name,
-                    "the API server has no LeaseCandidates ({GROUP_VERSION}); it is asked again each minute"
+                    version = self.resource.api_version,
+                    "the API server has no LeaseCandidates; it is asked again each minute"
                 ),
                 Candidacy::Refused(error) => {
                     tracing::warn!(candidate = self.name, %error, "the LeaseCandidate is not published")
@@ -269,28 +287,19 @@ impl Publisher {
         }
     }
 
-    async fn within<R>(
-        &self,
-        call: impl Future<Output = Result<R, kube::Error>> + Send,
-    ) -> Result<R, StoreError> {
-        match tokio::time::timeout(self.request_timeout, call).await {
-            Ok(answer) => answer.map_err(from_kube),
-            Err(_) => Err(StoreError::unknown("no answer within the request time-out")),
-        }
-    }
-
     async fn watch(&self, from: &str) -> Result<Events, StoreError> {
         let params = WatchParams {
             field_selector: Some(format!("metadata.name={}", self.name)),
             timeout: Some(WATCH_SECONDS),
             ..WatchParams::default()
         };
-        Ok(self.within(self.api.watch(&params, from)).await?.boxed())
+        let opening = async { self.api.watch(&params, from).await.map_err(from_kube) };
+        Ok(self.requests.within(opening).await?.boxed())
     }
 
     async fn attempt(&self, deed: &Deed, object: &mut Option<DynamicObject>) -> Answer {
         let answer = match deed {
-            Deed::Read => match self.within(self.api.get(&self.name)).await {
+            Deed::Read => match self.requests.send(Call::Get).await.map_err(StoreError::from) {
                 Ok(found) => Ok(Some(found)),
                 Err(StoreError::NotFound) => Ok(None),
                 Err(error) => Err(error),
@@ -298,25 +307,25 @@ impl Publisher {
             Deed::Create(renew) => {
                 let mut made = DynamicObject::new(&self.name, &self.resource).within(&self.namespace);
                 write(&mut made, &self.wanted, *renew);
-                self.within(self.api.create(&PostParams::default(), &made)).await.map(Some)
+                self.requests.create(&made).await.map(Some)
             }
             Deed::Update(renew) => {
-                let Some(mut written) = object.take() else {
+                let Some(mut written) = object.clone() else {
                     return Answer::Failed(StoreError::Conflict);
                 };
                 write(&mut written, &self.wanted, *renew);
-                self.within(self.api.replace(&self.name, &PostParams::default(), &written)).await.map(Some)
+                self.requests.send(Call::Replace(&written)).await.map(Some).map_err(StoreError::from)
             }
             Deed::Delete(uid) => {
                 let only = Preconditions { uid: Some(uid.clone()), ..Preconditions::default() };
                 let params = DeleteParams { preconditions: Some(only), ..DeleteParams::default() };
-                return match self.within(self.api.delete(&self.name, &params)).await {
+                return match self.requests.send::<Value>(Call::Delete(&params)).await {
                     Ok(_) => Answer::Deleted,
-                    Err(error) => Answer::Failed(error),
+                    Err(refusal) => Answer::Failed(refusal.into()),
                 };
             }
             Deed::Probe => {
-                let listed = self.within(self.client.list_api_group_resources(GROUP_VERSION)).await;
+                let listed = self.group.send::<APIResourceList>(Call::Get).await.map_err(StoreError::from);
                 return match listed {
                     Ok(list) => Answer::Api(
                         list.resources.iter().any(|resource| resource.name == self.resource.plural),

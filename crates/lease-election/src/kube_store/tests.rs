@@ -182,7 +182,7 @@ fn an_object_without_uid_or_version_is_no_answer() {
 
 #[test]
 fn statuses_say_whether_a_write_may_have_been_applied() {
-    let status = |code: u16| object::from_status(&Status { code, ..Status::default() }, None);
+    let status = |code: u16| requests::from_status(&Status { code, ..Status::default() }, None);
     assert_eq!(status(404), StoreError::NotFound);
     assert_eq!(status(409), StoreError::Conflict);
     assert_eq!(status(410), StoreError::Expired);

@@ -220,3 +220,71 @@ async fn where_nobody_elects_a_roll_out_does_not_wait_half_a_minute_for_each_rep
     let took = third.leads().await - stopped;
     assert!(took < Duration::from_secs(8), "{took:?}");
 }
+
+/// The controller asks, and waits 5 s for the answer.
+#[tokio::test(start_paused = true)]
+async fn after_an_outage_of_a_minute_a_candidate_answers_within_seconds_and_leads() {
+    let world = World::new(0);
+    let one = world.elector("one", "1.4.0");
+    let running = one.clone();
+    tokio::spawn(async move {
+        running.run_forever(|leadership| async move { drop(leadership.ending().await) }).await;
+    });
+    sleep_ms(5000).await;
+    assert!(one.is_leader());
+    for outage in [61_000, 77_000] {
+        world.server.faults().partition("one");
+        assert!(world.server.faults().drop_watches(&Match::any().user("one")) > 0);
+        sleep_ms(outage).await;
+        assert!(!one.is_leader());
+        world.server.faults().heal("one");
+        let healed = Instant::now();
+        while !one.is_leader() {
+            assert!(healed.elapsed() < Duration::from_millis(3000), "{:?}", healed.elapsed());
+            sleep_ms(10).await;
+        }
+    }
+}
+
+/// As API Priority and Fairness asks: in plain text, with the time in the header alone.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_asks_to_be_left_alone_is_left_alone() {
+    for what in ["leasecandidates", "leases"] {
+        let world = World::new(0);
+        let overloaded = Match::any().user("one").except_resource("leases");
+        let busy = Fault::Overloaded { retry_after_s: 20 };
+        world.server.faults().set_plan(FaultPlan::none().rule(Rule::new(overloaded, busy)));
+        let one = world.replica("one", "1.4.0");
+        if what == "leases" {
+            // Also by one that is to be gone.
+            sleep_ms(1000).await;
+            one.elector.stop_handle().stop();
+        }
+        sleep_ms(19_000).await;
+        let asked = world.server.requests().all().by("one").except_resource("leases").count();
+        assert_eq!(asked, 1);
+        if what == "leases" {
+            assert_eq!(one.run.await.unwrap(), Outcome::NeverLed);
+            continue;
+        }
+        world.server.faults().clear();
+        one.leads().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_whose_withdrawal_meets_conflicts_again_and_again_pauses_between_them_and_gives_up_in_time() {
+    let world = World::new(0);
+    let one = world.replica("one", "1.4.0");
+    one.leads().await;
+    let deletions = Match::any().user("one").verb(Verb::Delete).resource("leasecandidates");
+    world.server.faults().set_plan(FaultPlan::none().rule(Rule::new(deletions, Fault::Conflict)));
+    let before = world.server.requests().all().by("one").except_resource("leases").count();
+    let stopped = Instant::now();
+    one.elector.stop_handle().stop();
+    assert_eq!(one.run.await.unwrap(), Outcome::Finished(Ending::StopRequested));
+    assert!(stopped.elapsed() <= Duration::from_millis(1900), "{:?}", stopped.elapsed());
+    let asked = world.server.requests().all().by("one").except_resource("leases").count() - before;
+    assert!((4..=14).contains(&asked), "{asked} requests");
+    assert_eq!(one.elector.status().candidacy, Some(Candidacy::LeftBehind(StoreError::Conflict)));
+}

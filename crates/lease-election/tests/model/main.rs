@@ -19,6 +19,7 @@ mod shipped {
     pub(crate) mod clock;
     pub(crate) mod config;
     pub(crate) mod decide;
+    pub(crate) mod draws;
     pub(crate) mod error;
     pub(crate) mod loss;
     pub(crate) mod observation;
@@ -36,7 +37,8 @@ mod world;
 
 use shipped::candidate::outlook::names;
 use shipped::{
-    announcement, candidate, clock, config, decide, error, loss, observation, planted, record, store, version,
+    announcement, candidate, clock, config, decide, draws, error, loss, observation, planted, record, store,
+    version,
 };
 
 use clock::{Clock, Moment, Sleep};

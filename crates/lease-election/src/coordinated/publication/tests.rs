@@ -30,9 +30,13 @@ fn seen(version: u64, ping: Option<Timestamp>, renew: Option<Timestamp>) -> Seen
     Seen { uid: "u".into(), resource_version: version.to_string(), says: wanted(), ping, renew }
 }
 
+fn new() -> Publication {
+    Publication::new(wanted(), POLL, 1)
+}
+
 /// One that stands since `NOW`, and is watched.
 fn standing() -> Publication {
-    let mut publication = Publication::new(wanted(), POLL);
+    let mut publication = new();
     assert_eq!(publication.next(NOW, wall()), Deed::Read);
     publication.done(NOW, NOW, &Deed::Read, Answer::Found(None));
     let create = publication.next(NOW, wall());
@@ -123,7 +127,7 @@ fn what_an_earlier_life_left_is_mended_and_one_of_another_lease_is_made_anew() {
     let old = |change: fn(&mut Wanted)| {
         let mut left = seen(5, None, Some(wall()));
         change(&mut left.says);
-        let mut publication = Publication::new(wanted(), POLL);
+        let mut publication = new();
         publication.done(NOW, NOW, &Deed::Read, Answer::Found(Some(left)));
         assert!(!publication.stands());
         publication.next(NOW, wall())
@@ -133,23 +137,101 @@ fn what_an_earlier_life_left_is_mended_and_one_of_another_lease_is_made_anew() {
     assert_eq!(old(|says| says.lease = "another".into()), Deed::Delete("u".into()));
 }
 
-#[test]
-fn failures_are_repeated_ever_more_slowly_and_as_the_server_asks() {
-    let mut publication = Publication::new(wanted(), POLL);
+/// The pauses after failures in a row of a read.
+fn pauses(seed: u64, error: &StoreError) -> Vec<Duration> {
+    let mut publication = Publication::new(wanted(), POLL, seed);
+    publication.done(NOW, NOW, &Deed::Probe, Answer::Api(true));
     let mut now = NOW;
-    let mut pauses = Vec::new();
-    for _ in 0..12 {
-        assert_eq!(failed(&mut publication, now, StoreError::unknown("no")), Deed::Read);
+    let pause = |_| {
+        // Where it is refused, whether the API is there is asked each time, and answered.
+        if failed(&mut publication, now, error.clone()) == Deed::Read && publication.doubtful {
+            publication.done(now, now, &Deed::Probe, Answer::Api(true));
+        }
         let Deed::Wait(until) = publication.next(now, wall()) else { panic!("a hot loop") };
-        pauses.push(until.since(now).as_millis());
+        let pause = until.since(now);
         now = until;
+        pause
+    };
+    (0..12).map(pause).collect()
+}
+
+#[test]
+fn a_lost_connection_is_tried_again_within_two_seconds_and_what_is_refused_ever_more_seldom() {
+    let lost = StoreError::unknown("connection refused");
+    for (error, longest) in [(lost.clone(), 2_000), (forbidden(), 30_000)] {
+        let doubled = [100, 200, 400, 800].into_iter().chain([longest; 3]);
+        let pauses = pauses(1, &error);
+        for (pause, most) in pauses.iter().take(4).chain(pauses.iter().rev().take(3)).zip(doubled) {
+            let millis = pause.as_millis();
+            assert!(most * 3 / 4 <= millis && millis <= most, "{error}: {millis} ms, of {most}");
+        }
     }
-    assert_eq!(pauses[..4], [100, 200, 400, 800]);
-    assert_eq!(pauses.last(), Some(&30_000));
-    let mut publication = Publication::new(wanted(), POLL);
-    let asked = StoreError::TooManyRequests { retry_after: Some(Duration::from_secs(7)) };
-    failed(&mut publication, NOW, asked);
+    assert_ne!(pauses(1, &lost), pauses(2, &lost), "many that lost it at once do not come back at once");
+}
+
+#[test]
+fn what_the_server_asks_for_is_kept_also_by_who_takes_it_back_and_by_who_watches() {
+    let asks = StoreError::TooManyRequests { retry_after: Some(Duration::from_secs(7)) };
+    let mut publication = new();
+    failed(&mut publication, NOW, asks.clone());
     assert_eq!(publication.next(NOW, wall()), Deed::Wait(ms(7000)));
+    publication.withdraw();
+    assert_eq!(publication.next(NOW, wall()), Deed::Wait(ms(7000)));
+    assert_eq!(publication.next(ms(7000), wall()), Deed::Read);
+    // By who takes it back no more than that is kept.
+    let mut publication = new();
+    for _ in 0..5 {
+        publication.done(NOW, NOW, &Deed::Read, Answer::Failed(StoreError::unknown("no")));
+    }
+    publication.withdraw();
+    assert_eq!(publication.next(NOW, wall()), Deed::Read);
+
+    let unsaid = StoreError::TooManyRequests { retry_after: None };
+    for (error, seconds) in [(asks, 7), (unsaid, 1)] {
+        let mut publication = standing();
+        publication.unwatched(ms(10), Some(&error));
+        publication.done(ms(10), ms(10), &Deed::Read, Answer::Found(Some(seen(5, None, Some(wall())))));
+        assert_eq!(publication.to_watch(ms(seconds * 1000 + 9)), None);
+        assert_eq!(publication.to_watch(ms(seconds * 1000 + 10)), Some("5"));
+    }
+}
+
+/// How many of these are sent within ten seconds where each is answered so, and reads succeed.
+fn tries(publication: &mut Publication, is_one: fn(&Deed) -> bool, error: &StoreError) -> u32 {
+    let (mut now, mut tries) = (ms(1), 0);
+    for _ in 0..1000 {
+        match publication.next(now, ahead(1)) {
+            Deed::Wait(until) => now = until,
+            Deed::Read => {
+                let found = seen(6, Some(ahead(1)), Some(wall()));
+                publication.done(now, now, &Deed::Read, Answer::Found(Some(found)));
+            }
+            deed => {
+                assert!(is_one(&deed), "{deed:?}");
+                tries += 1;
+                publication.done(now, now, &deed, Answer::Failed(error.clone()));
+            }
+        }
+        if now > ms(10_000) {
+            return tries;
+        }
+    }
+    panic!("a hot loop");
+}
+
+#[test]
+fn writes_that_fail_again_and_again_are_no_hot_loop_because_what_is_read_in_between_is_there() {
+    for error in [StoreError::Conflict, StoreError::unknown("no answer")] {
+        let mut publication = standing();
+        publication.changed(seen(6, Some(ahead(1)), Some(wall())));
+        let renewals = tries(&mut publication, |deed| matches!(deed, Deed::Update(_)), &error);
+        let mut publication = standing();
+        publication.withdraw();
+        let withdrawals = tries(&mut publication, |deed| matches!(deed, Deed::Delete(_)), &error);
+        for tries in [renewals, withdrawals] {
+            assert!((7..=13).contains(&tries), "{tries} tries in 10 s: {error}");
+        }
+    }
 }
 
 #[test]
@@ -169,7 +251,7 @@ fn where_it_cannot_be_made_the_api_is_looked_for_and_looked_for_again_each_minut
     for refusal in
         [StoreError::NotFound, forbidden(), StoreError::Rejected { code: 404, message: "no".into() }]
     {
-        let mut publication = Publication::new(wanted(), POLL);
+        let mut publication = new();
         publication.done(NOW, NOW, &Deed::Read, Answer::Found(None));
         assert!(matches!(failed(&mut publication, NOW, refusal.clone()), Deed::Create(_)));
         assert_eq!(publication.next(NOW, wall()), Deed::Probe, "{refusal}");
@@ -182,7 +264,7 @@ fn where_it_cannot_be_made_the_api_is_looked_for_and_looked_for_again_each_minut
         assert_eq!(publication.next(later, wall()), Deed::Read);
 
         // The API is there: the permission or the namespace is what is missing.
-        let mut publication = Publication::new(wanted(), POLL);
+        let mut publication = new();
         publication.done(NOW, NOW, &Deed::Read, Answer::Found(None));
         failed(&mut publication, NOW, refusal.clone());
         publication.done(NOW, NOW, &Deed::Probe, Answer::Api(true));
@@ -197,7 +279,7 @@ fn where_it_cannot_be_made_the_api_is_looked_for_and_looked_for_again_each_minut
 fn where_it_may_not_be_asked_whether_there_is_such_an_api_it_is_not_absent_and_the_refusal_is_told() {
     for code in [401, 403] {
         let refusal = StoreError::Rejected { code, message: "no".into() };
-        let mut publication = Publication::new(wanted(), POLL);
+        let mut publication = new();
         publication.done(NOW, NOW, &Deed::Read, Answer::Found(None));
         let mut now = NOW;
         for _ in 0..10 {
@@ -248,7 +330,7 @@ fn where_it_may_not_be_watched_it_is_polled_and_the_watch_is_tried_ever_more_sel
     // A question that a read finds is answered as any other, and at the latest after 2 s.
     publication.changed(seen(6, Some(ahead(200)), Some(wall())));
     assert!(matches!(publication.next(now, wall()), Deed::Update(_)));
-    let mut slow = Publication::new(wanted(), RENEWAL);
+    let mut slow = Publication::new(wanted(), RENEWAL, 1);
     slow.done(NOW, NOW, &Deed::Read, Answer::Found(None));
     let create = slow.next(NOW, wall());
     slow.done(NOW, NOW, &create, Answer::Found(Some(seen(5, None, Some(wall())))));
@@ -262,8 +344,9 @@ fn a_watch_that_ends_as_soon_as_it_is_open_is_no_hot_loop_and_one_that_was_of_us
     publication.unwatched(ms(10), None);
     assert_eq!(publication.next(ms(10), wall()), Deed::Read, "what happened meanwhile");
     publication.done(ms(10), ms(11), &Deed::Read, Answer::Found(Some(seen(5, None, Some(wall())))));
-    assert_eq!(publication.to_watch(ms(109)), None);
-    assert_eq!(publication.next(ms(11), wall()), Deed::Wait(ms(110)));
+    assert_eq!(publication.to_watch(ms(84)), None);
+    let Deed::Wait(until) = publication.next(ms(11), wall()) else { panic!("a hot loop") };
+    assert!(ms(85) <= until && until <= ms(110), "{until:?}");
     assert_eq!(publication.to_watch(ms(110)), Some("5"));
     publication.watching(ms(110));
     publication.unwatched(ms(2000), None);
@@ -276,7 +359,7 @@ fn a_watch_that_ends_as_soon_as_it_is_open_is_no_hot_loop_and_one_that_was_of_us
 fn one_of_another_lease_that_comes_again_is_somebody_elses_and_is_left_alone() {
     let mut others = seen(5, None, Some(wall()));
     others.says.lease = "another".into();
-    let mut publication = Publication::new(wanted(), POLL);
+    let mut publication = new();
     publication.done(NOW, NOW, &Deed::Read, Answer::Found(Some(others.clone())));
     assert_eq!(publication.taken_by(), None, "it may be an earlier life's");
     let delete = publication.next(NOW, wall());
@@ -324,7 +407,7 @@ fn it_is_taken_back_by_its_uid_and_what_is_unknown_is_read_first() {
 #[test]
 fn one_that_may_be_neither_read_nor_asked_for_is_taken_back_at_no_full_speed() {
     for refusal in [forbidden(), StoreError::Rejected { code: 404, message: "no".into() }] {
-        let mut publication = Publication::new(wanted(), POLL);
+        let mut publication = new();
         assert_eq!(failed(&mut publication, NOW, refusal.clone()), Deed::Read);
         assert_eq!(failed(&mut publication, NOW, forbidden()), Deed::Probe);
         publication.withdraw();
