@@ -19,6 +19,8 @@ mod memory_store;
 mod multi_store;
 #[cfg(feature = "kube")]
 mod kube_store;
+#[cfg(any(feature = "kube", test))]
+mod holder_pod;
 #[cfg(feature = "kube")]
 mod pod_evidence;
 #[cfg(feature = "contract")]
@@ -34,9 +36,9 @@ mod term;
 mod leadership;
 mod watchdog;
 mod pause;
+mod draws;
 mod maintenance;
 mod lent;
-mod draws;
 mod elector;
 mod liveness;
 mod latency;

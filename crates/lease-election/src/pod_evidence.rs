@@ -6,25 +6,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod, PodSpec, PodStatus};
+use kube::core::Status;
 use kube::{Api, Client};
 
 use crate::config::random;
 use crate::evidence::HolderEvidence;
+use crate::holder_pod::{Found, HolderPod, Word, identity_of};
 use crate::record::Record;
+
+/// On the Pod by which the API server shows one that a kubelet runs from a file.
+const MIRROR: &str = "kubernetes.io/config.mirror";
 
 /// Evidence from the holder's Pod: take over as soon as Kubernetes says that it has ended, and not a lease later.
 ///
-/// Holders must be named by [`identity`](Self::identity): `<pod name>_<pod uid>_<anything>`. Any other identity is no Pod's, and nothing is known about it. Needs `get` on
-/// pods in their namespace.
+/// Holders must be named by [`identity`](Self::identity): `<pod name>_<pod uid>_<64 bits in hex>`. Any other identity is no Pod's, and nothing is known about it
+/// (client-go's is not, `<host name>_<uuid>`, although it looks like one). Needs `get` on pods in their namespace.
 ///
 /// # What counts
-/// - There is no Pod of this name, or one with another uid: Kubernetes lets a Pod go when its kubelet has said that nothing of it runs.
+/// - There is no Pod of this name, as the API server says of this very Pod, or one with another uid: Kubernetes lets a Pod go when its kubelet has said that
+///   nothing of it runs.
 /// - Its phase is `Succeeded` or `Failed`, and no container is said to run. (Not if the garbage collector of pods said so, for a node that is gone: nobody has
 ///   asked that node.)
 /// - All its containers have terminated, later than the holder's last renewal by the clock of their node, and none will be restarted: the Pod is being deleted, or its
 ///   `restartPolicy` is `Never`.
 ///
-/// Nothing else does: not a Pod that is being deleted, nor one that is not ready, nor a node that cannot be reached.
+/// Nothing else does: not a Pod that is being deleted, nor one that is not ready, nor a node that cannot be reached. Of static Pods nothing is known: what the API server
+/// shows is a mirror.
 ///
 /// # What it assumes
 /// **That nobody deletes a Pod whose processes still run**: `kubectl delete --force`, a grace period of zero, a Node object that is deleted while its machine runs, a taint
@@ -32,7 +39,9 @@ use crate::record::Record;
 /// off, is at the end of its hold. Only the [fence](crate::Leadership::fence) helps there. Do not use this where such things are done by habit. And that a node's clock is not set back
 /// between the end of one container and the start of the next.
 ///
-/// That a Pod is not there says nothing in the wrong namespace, so nothing is believed of it until this process's own Pod was found there.
+/// That a Pod is not there says nothing in the wrong namespace or cluster, so nothing is believed of it until this process's own Pod was found there. That the other candidates
+/// are Pods of the same namespace is assumed, and that their identities are made of `metadata.name` and `metadata.uid`: a host name is that of the node on the
+/// host's network, and cut to 63 letters elsewhere.
 #[derive(Clone)]
 pub struct PodEvidence {
     pods: Api<Pod>,
@@ -53,7 +62,7 @@ impl PodEvidence {
     /// Name and uid come from the downward API (`metadata.name`, `metadata.uid`).
     #[must_use]
     pub fn identity(pod_name: &str, pod_uid: &str) -> String {
-        format!("{pod_name}_{pod_uid}_{:016x}", random())
+        identity_of(pod_name, pod_uid, random())
     }
 }
 
@@ -66,25 +75,38 @@ impl fmt::Debug for PodEvidence {
 #[async_trait]
 impl HolderEvidence for PodEvidence {
     async fn is_gone(&self, holder: &str, record: &Record) -> bool {
-        let Some((name, uid)) = pod_of(holder) else { return false };
-        let Ok(pod) = self.pods.get_opt(name).await else { return false };
-        is_gone(pod.as_ref(), uid, record) && (is_pod(pod.as_ref(), uid) || self.is_home().await)
+        let Some(pod) = HolderPod::of(holder) else { return false };
+        let Ok(there) = self.look(pod).await else { return false };
+        match seen(there.as_ref(), record).map(|found| pod.judge(found)) {
+            Some(Word::Ended) => true,
+            Some(Word::NotHere) => self.is_home(record).await,
+            Some(Word::Nothing) | None => false,
+        }
     }
 }
 
 impl PodEvidence {
+    /// What there is under its name, if the API server says so. A 404 of somebody in between, or of a server that does not serve Pods, says nothing of a Pod.
+    async fn look(&self, pod: HolderPod<'_>) -> Result<Option<Pod>, kube::Error> {
+        match self.pods.get(pod.name).await {
+            Err(kube::Error::Api(status)) if is_about(&status, pod.name) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
     /// Whether it looks where the Pods of this election are.
-    async fn is_home(&self) -> bool {
+    async fn is_home(&self, record: &Record) -> bool {
         if self.is_home.load(Ordering::Relaxed) {
             return true;
         }
-        let Some((name, uid)) = pod_of(&self.identity) else { return false };
-        let is_home = matches!(self.pods.get_opt(name).await, Ok(pod) if is_pod(pod.as_ref(), uid));
+        let Some(own) = HolderPod::of(&self.identity) else { return false };
+        let Ok(there) = self.look(own).await else { return false };
+        let is_home = seen(there.as_ref(), record).is_some_and(|found| own.is_here(found));
         if is_home {
             self.is_home.store(true, Ordering::Relaxed);
         } else {
             tracing::warn!(
-                pod = name,
+                pod = own.name,
                 "this process's own Pod is not in the namespace of the evidence: nothing is believed"
             );
         }
@@ -92,38 +114,26 @@ impl PodEvidence {
     }
 }
 
-fn is_pod(pod: Option<&Pod>, uid: &str) -> bool {
-    pod.is_some_and(|pod| pod.metadata.uid.as_deref() == Some(uid))
+/// Whether this is what an API server says that has no Pod of this name.
+fn is_about(status: &Status, name: &str) -> bool {
+    let details = status.details.as_ref();
+    status.code == 404
+        && status.reason == "NotFound"
+        && details.is_some_and(|details| details.kind == "pods" && details.name == name)
 }
 
-/// The name and the uid of the Pod that an identity names. Anybody may have written it, and the name goes into a URL.
-fn pod_of(holder: &str) -> Option<(&str, &str)> {
-    let (name, rest) = holder.split_once('_')?;
-    let uid = rest.split('_').next()?;
-    let is_name = (1..=253).contains(&name.len())
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte))
-        && !name.starts_with('.')
-        && !name.contains("..");
-    let groups = uid.split('-').map(str::len).eq([8, 4, 4, 4, 12]);
-    let is_uid = groups && uid.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
-    (is_name && is_uid).then_some((name, uid))
-}
-
-fn is_gone(pod: Option<&Pod>, uid: &str, record: &Record) -> bool {
-    let Some(pod) = pod else { return true };
-    match &pod.metadata.uid {
-        Some(other) if other != uid => true,
-        Some(_) => match (&pod.spec, &pod.status) {
-            (Some(spec), Some(status)) => {
-                let is_deleted = pod.metadata.deletion_timestamp.is_some();
-                has_ended(spec, status, is_deleted, record)
-            }
-            _ => false,
-        },
-        None => false,
+/// What is to be judged; `None` if nothing can be made of it.
+fn seen<'p>(there: Option<&'p Pod>, record: &Record) -> Option<Found<'p>> {
+    let Some(pod) = there else { return Some(Found::Nothing) };
+    if pod.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(MIRROR)) {
+        return None;
     }
+    let is_deleted = pod.metadata.deletion_timestamp.is_some();
+    let has_ended = match (&pod.spec, &pod.status) {
+        (Some(spec), Some(status)) => has_ended(spec, status, is_deleted, record),
+        _ => false,
+    };
+    Some(Found::Pod { uid: pod.metadata.uid.as_deref()?, has_ended })
 }
 
 fn has_ended(spec: &PodSpec, status: &PodStatus, is_deleted: bool, record: &Record) -> bool {
@@ -138,9 +148,17 @@ fn has_ended(spec: &PodSpec, status: &PodStatus, is_deleted: bool, record: &Reco
     }
     let is_final = is_deleted || spec.restart_policy.as_deref() == Some("Never");
     // All that may run the holder: what is still waiting, or is not told of, may start.
-    let told = status.container_statuses.as_ref().map_or(0, Vec::len);
-    let all_told = told > 0 && told >= spec.containers.len();
-    is_final && all_told && all(status).all(|container| has_terminated(container, spec, record))
+    is_final
+        && is_told_in_full(spec, status)
+        && all(status).all(|container| has_terminated(container, spec, record))
+}
+
+/// Whether something is said of each of its containers.
+fn is_told_in_full(spec: &PodSpec, status: &PodStatus) -> bool {
+    let told = |name: &String| all(status).any(|container| container.name == *name);
+    let ephemeral = spec.ephemeral_containers.iter().flatten().map(|container| &container.name);
+    let others = spec.containers.iter().chain(spec.init_containers.iter().flatten());
+    !spec.containers.is_empty() && others.map(|container| &container.name).chain(ephemeral).all(told)
 }
 
 fn all(status: &PodStatus) -> impl Iterator<Item = &ContainerStatus> {

@@ -10,8 +10,17 @@ fn record() -> Record {
     Record { renew_time: "2026-01-01T00:00:10.5Z".parse().ok(), ..Record::default() }
 }
 
+const ANOTHER: &str = "0a1b2c3d-0000-4111-8222-ffffffffffff";
+
+/// Whether this is evidence where the Pods of the election are.
+fn is_evidence(there: Option<&Pod>) -> bool {
+    let identity = identity_of("a", UID, 7);
+    let word = seen(there, &record()).map(|found| HolderPod::of(&identity).unwrap().judge(found));
+    matches!(word, Some(Word::Ended | Word::NotHere))
+}
+
 fn gone(pod: Value) -> bool {
-    is_gone(Some(&serde_json::from_value(pod).unwrap()), UID, &record())
+    is_evidence(Some(&serde_json::from_value(pod).unwrap()))
 }
 
 /// A Pod of one container, in this state.
@@ -44,9 +53,9 @@ const LATER: &str = "2026-01-01T00:00:11Z";
 
 #[test]
 fn a_pod_that_is_not_there_or_another_is_gone() {
-    assert!(is_gone(None, UID, &record()));
+    assert!(is_evidence(None));
     let mut other = pod("Running", running());
-    other["metadata"]["uid"] = json!("0a1b2c3d-0000-4111-8222-ffffffffffff");
+    other["metadata"]["uid"] = json!(ANOTHER);
     assert!(gone(other));
     let mut unknown = pod("Running", running());
     unknown["metadata"].as_object_mut().unwrap().remove("uid");
@@ -114,25 +123,54 @@ fn init_containers_count_as_what_they_are() {
 }
 
 #[test]
-fn an_identity_names_a_pod_only_in_full() {
-    let own = PodEvidence::identity("operator-0", UID);
-    assert_eq!(pod_of(&own), Some(("operator-0", UID)));
-    assert_ne!(own, PodEvidence::identity("operator-0", UID));
-    assert_eq!(pod_of(&format!("a.b_{UID}")), Some(("a.b", UID)));
-    for other in [
-        "",
-        "laptop",
-        "laptop_0123456789abcdef",
-        &format!("_{UID}"),
-        &format!("../x_{UID}"),
-        &format!("a/b_{UID}"),
-        &format!("a?b_{UID}"),
-        &format!("A_{UID}"),
-        &format!("..{UID}_{UID}"),
-        &format!("{}_{UID}", "a".repeat(254)),
-        "a_0a1b2c3d-0000-4111-8222-0123456789ag",
-        "a_0a1b2c3d00004111822201234567890123ab",
+fn containers_of_every_kind_are_to_be_told_of() {
+    let sidecar = json!([{"name": "side", "restartPolicy": "Always"}]);
+    for (kind, statuses, more) in [
+        ("initContainers", "initContainerStatuses", sidecar),
+        ("ephemeralContainers", "ephemeralContainerStatuses", json!([{"name": "side"}])),
     ] {
-        assert_eq!(pod_of(other), None, "{other}");
+        let mut pod = deleted(pod("Running", terminated(LATER)));
+        pod["spec"][kind] = more;
+        assert!(!gone(pod.clone()), "one of the {kind} may run, or start");
+        // Somebody else's status is not its own.
+        pod["status"]["containerStatuses"] =
+            json!([container("main", terminated(LATER)), container("main", terminated(LATER))]);
+        assert!(!gone(pod.clone()));
+        pod["status"][statuses] = json!([container("side", terminated(LATER))]);
+        assert!(gone(pod));
     }
+}
+
+/// The kubelet knows the Pod by a uid of its own, and runs it whatever becomes of what the API server shows.
+#[test]
+fn the_mirror_of_a_static_pod_is_no_evidence() {
+    for uid in [UID, ANOTHER] {
+        let mut mirror = pod("Failed", terminated(LATER));
+        assert!(gone(mirror.clone()));
+        mirror["metadata"]["uid"] = json!(uid);
+        mirror["metadata"]["annotations"] = json!({"kubernetes.io/config.mirror": "c0ffee"});
+        assert!(!gone(mirror));
+    }
+}
+
+#[test]
+fn only_what_the_api_server_says_of_this_very_pod_says_that_there_is_none() {
+    let says = |code: u16, body: Value| {
+        let status: Status = serde_json::from_value(body).unwrap();
+        is_about(&status.with_code(code), "a")
+    };
+    let status = |kind: &str, name: &str, reason: &str| {
+        let details = json!({"kind": kind, "name": name});
+        json!({"status": "Failure", "message": "m", "reason": reason, "details": details})
+    };
+    assert!(says(404, status("pods", "a", "NotFound")));
+    assert!(!says(403, status("pods", "a", "NotFound")));
+    assert!(!says(404, status("pods", "b", "NotFound")));
+    assert!(!says(404, status("namespaces", "a", "NotFound")));
+    assert!(!says(404, status("pods", "a", "Forbidden")));
+    assert!(!says(404, json!({"reason": "NotFound", "message": "could not find the requested resource"})));
+    assert!(!is_about(
+        &Status::failure("404 page not found", "Failed to parse error data").with_code(404),
+        "a"
+    ));
 }

@@ -195,6 +195,8 @@ async fn as_long_as_it_is_true_no_two_are_at_work_and_if_it_is_not_they_are() {
 
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod of_pods {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
     use embedded_apiserver::EmbeddedApiServer;
@@ -203,6 +205,83 @@ mod of_pods {
     use kube::{Api, ResourceExt};
     use lease_election::{HolderEvidence, PodEvidence, Record};
     use serde_json::json;
+
+    fn pods(server: &EmbeddedApiServer, namespace: &str) -> Api<Pod> {
+        Api::namespaced(server.client(), namespace)
+    }
+
+    /// Makes it, and says which uid it got.
+    async fn make(pods: &Api<Pod>, name: &str) -> String {
+        let pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+            "spec": {"containers": [{"name": "main", "image": "i"}]},
+        });
+        let pod = pods.create(&PostParams::default(), &serde_json::from_value(pod).unwrap()).await.unwrap();
+        pod.uid().unwrap()
+    }
+
+    fn record() -> Record {
+        Record { renew_time: "2026-01-02T03:04:06.5Z".parse().ok(), ..Record::default() }
+    }
+
+    /// client-go names a candidate by its host, which is named as its Pod, and a uuid that it draws.
+    #[tokio::test(start_paused = true)]
+    async fn a_go_candidate_that_leads_is_not_taken_for_a_pod_that_was_replaced() {
+        let server = EmbeddedApiServer::builder().seed(1).build();
+        let pods = pods(&server, "default");
+        let own = PodEvidence::identity("b", &make(&pods, "b").await);
+        let evidence = PodEvidence::new(server.client_as("b"), "default", &own);
+        make(&pods, "operator-7d9f").await;
+        let go = "operator-7d9f_550e8400-e29b-41d4-a716-446655440000";
+        assert!(!evidence.is_gone(go, &record()).await);
+    }
+
+    /// Two StatefulSets of one name: each Pod has a namesake in the other namespace, alive or failed.
+    #[tokio::test(start_paused = true)]
+    async fn namesakes_in_another_namespace_are_evidence_of_nothing() {
+        let server = EmbeddedApiServer::builder().seed(1).build();
+        let (home, astray) = (pods(&server, "default"), pods(&server, "kube-system"));
+        let own = PodEvidence::identity("operator-1", &make(&home, "operator-1").await);
+        let holder = PodEvidence::identity("operator-0", &make(&home, "operator-0").await);
+        let evidence = PodEvidence::new(server.client_as("b"), "kube-system", &own);
+        make(&astray, "operator-1").await;
+        assert!(!evidence.is_gone(&holder, &record()).await, "there is no namesake of the holder");
+        make(&astray, "operator-0").await;
+        assert!(!evidence.is_gone(&holder, &record()).await, "it runs");
+        let failed = Patch::Merge(json!({"status": {"phase": "Failed"}}));
+        astray.patch_status("operator-0", &PatchParams::default(), &failed).await.unwrap();
+        assert!(!evidence.is_gone(&holder, &record()).await, "it has failed");
+    }
+
+    /// A load balancer that has no API server behind it for a moment, or the wrong one.
+    #[tokio::test(start_paused = true)]
+    async fn a_404_of_somebody_in_between_is_no_evidence() {
+        let server = EmbeddedApiServer::builder().seed(1).build();
+        let pods = pods(&server, "default");
+        let own = PodEvidence::identity("b", &make(&pods, "b").await);
+        let gone = PodEvidence::identity("a", &make(&pods, "a").await);
+        pods.delete("a", &DeleteParams::default().grace_period(0)).await.unwrap();
+        let holder = PodEvidence::identity("c", &make(&pods, "c").await);
+        let astray: Arc<AtomicBool> = Arc::default();
+        let (client, is_astray) = (server.client_as("b"), Arc::clone(&astray));
+        let between = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+            let (client, is_astray) = (client.clone(), is_astray.load(Ordering::SeqCst));
+            async move {
+                if is_astray {
+                    let answer = http::Response::builder().status(404);
+                    return Ok(answer
+                        .body(kube::client::Body::from(b"404 page not found".to_vec()))
+                        .unwrap());
+                }
+                client.send(request).await
+            }
+        });
+        let evidence = PodEvidence::new(kube::Client::new(between, "default"), "default", &own);
+        assert!(evidence.is_gone(&gone, &record()).await, "it knows where it is");
+        assert!(!evidence.is_gone(&holder, &record()).await);
+        astray.store(true, Ordering::SeqCst);
+        assert!(!evidence.is_gone(&holder, &record()).await, "nobody said that there is no such Pod");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_pod_is_evidence_when_it_has_failed_or_is_gone_and_not_before() {
