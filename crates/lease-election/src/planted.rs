@@ -63,6 +63,11 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ),
     ("evidence-of-another", "what is known of a holder counts for the one who came after"),
     (
+        "pod-evidence-of-another-uid",
+        "a Pod of the same name and another uid, in another namespace, counts for the holder's and for one's own",
+    ),
+    ("expiry-untold", "who finds the term expired tells nobody who waits for its end"),
+    (
         "cold-start-from-the-future",
         "a candidate that starts takes a record from the future for one that ran out",
     ),

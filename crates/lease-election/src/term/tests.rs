@@ -113,11 +113,13 @@ async fn whoever_finds_the_term_expired_wakes_those_who_wait_for_its_end() {
     let clock = Hand::default();
     let leadership = Leadership::of(term(&clock, 13));
     let waiting = leadership.clone();
-    let lost = tokio::spawn(async move { waiting.lost().await });
+    let mut lost = tokio::spawn(async move { waiting.lost().await });
     tokio::task::yield_now().await;
     clock.set(13);
     assert!(!leadership.is_valid());
-    assert_eq!(lost.await.unwrap(), Loss::Expired);
+    tokio::task::yield_now().await;
+    let told = (&mut lost).now_or_never().expect("it is told at once, or never");
+    assert_eq!(told.unwrap(), Loss::Expired);
 }
 
 #[test]

@@ -21,6 +21,7 @@ mod shipped {
     pub(crate) mod decide;
     pub(crate) mod draws;
     pub(crate) mod error;
+    pub(crate) mod holder_pod;
     pub(crate) mod loss;
     pub(crate) mod observation;
     pub(crate) mod planted;
@@ -32,6 +33,7 @@ mod shipped {
 mod client_go;
 mod explore;
 mod ours;
+mod pods;
 mod scenarios;
 mod world;
 
@@ -55,5 +57,9 @@ fn main() -> std::process::ExitCode {
         _ => scenarios::Effort::Quick,
     };
     let only = std::env::args().nth(1).filter(|arg| !arg.starts_with('-'));
+    let pods = only.as_deref().is_none_or(|only| only == "pods");
+    if pods && !pods::play() {
+        return std::process::ExitCode::FAILURE;
+    }
     scenarios::play_all(effort, only.as_deref())
 }
