@@ -9,9 +9,12 @@
 #[macro_export]
 macro_rules! room_contract_tests {
     (queue: $queue:expr $(,)?) => {
+        use std::pin::Pin;
+        use std::sync::mpsc;
+        use std::task::Context;
         use std::thread;
         use std::time::Duration;
-        use $crate::wakes::Wakes;
+        use $crate::wakes::{self, Wakes};
         use $crate::wq_core::{Added, RejectedReason};
 
         const LONG: Duration = Duration::from_secs(30);
@@ -87,6 +90,35 @@ macro_rules! room_contract_tests {
                     assert_eq!((*rejected.item(), rejected.reason()), (item, RejectedReason::ShutDown));
                 }
             });
+        }
+
+        /// The thread that waits for an item calls the waker of another who waits for room.
+        #[test]
+        fn a_waker_that_uses_up_the_unpark_of_the_thread_that_calls_it_does_not_keep_it_asleep() {
+            let queue = $queue;
+            queue.add(1);
+            let mut held = queue.add_wait(2);
+            assert!(Wakes::new().poll(&mut held).is_pending());
+            let adds_and_parks = wakes::calling({
+                let (queue, other) = (queue.clone(), $queue);
+                move || {
+                    queue.add(7);
+                    thread::park();
+                    assert!(other.get_timeout(Duration::ZERO).is_err());
+                }
+            });
+            let mut hostile = queue.add_wait(3);
+            assert!(
+                Future::poll(Pin::new(&mut hostile), &mut Context::from_waker(&adds_and_parks)).is_pending()
+            );
+            queue.try_get().unwrap().done(); // Wakes the one that is held.
+            let (tell, told) = mpsc::channel();
+            let worker = thread::spawn({
+                let queue = queue.clone();
+                move || tell.send(*queue.get_owned_blocking().unwrap().item())
+            });
+            assert_eq!(told.recv_timeout(LONG), Ok(7));
+            worker.join().unwrap().unwrap();
         }
     };
 }

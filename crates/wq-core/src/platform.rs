@@ -9,6 +9,7 @@ pub(crate) use model::*;
 
 #[cfg(not(any(wq_loom, wq_shuttle)))]
 mod machine {
+    pub(crate) use std::sync::atomic::AtomicUsize as WakeCount;
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize};
     pub(crate) use std::thread::{Thread, current, park, park_timeout, scope};
     pub(crate) use std::thread_local;
@@ -62,6 +63,9 @@ mod model {
     #[cfg(wq_shuttle)]
     pub(crate) use checker::thread::{Thread, current, park, scope};
     pub(crate) use checker::thread_local;
+    /// How often a thread was woken. Counted at one step with the unpark behind it: as a step of its own it makes two to
+    /// three times as many schedules, that differ in polls for nothing.
+    pub(crate) use std::sync::atomic::AtomicUsize as WakeCount;
     /// loom has none: what needs them is played by shuttle alone.
     #[cfg(wq_loom)]
     pub(crate) use std::thread::scope;

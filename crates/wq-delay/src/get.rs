@@ -1,7 +1,7 @@
 //! The getters: a core getter that keeps time while it waits. The blocking forms run the same futures on the calling
 //! thread, parked by the timer.
 
-use crate::parking::thread_waker;
+use crate::parking::ThreadTask;
 use crate::queue::DelayingQueue;
 use crate::shared::Shared;
 use crate::tick::Tick;
@@ -341,9 +341,10 @@ where
     B: Backlog,
     S: BuildHasher,
 {
-    let waker = thread_waker();
-    let mut context = Context::from_waker(&waker);
+    let thread = ThreadTask::current();
+    let mut context = Context::from_waker(&thread.waker);
     loop {
+        let wakes = thread.wakes();
         post.shared.move_due(core, post.id);
         if let Poll::Ready(output) = Pin::new(&mut *getter).poll(&mut context) {
             return Some(post.leave_with(output));
@@ -351,10 +352,10 @@ where
         if deadline.is_some_and(|deadline| deadline.is_due(post.shared.now())) {
             return None;
         }
-        let until = post.report(&waker);
+        let until = post.report(&thread.waker);
         let until = [until, deadline].into_iter().flatten().min().filter(|until| *until != Tick::NEVER);
-        // Nothing that could use up the unpark may stand between the report and the park.
-        post.shared.timer.park_until(until.map(|until| post.shared.line.instant(until)));
+        let until = until.map(|until| post.shared.line.instant(until));
+        thread.park_until(&*post.shared.timer, until, wakes);
     }
 }
 
