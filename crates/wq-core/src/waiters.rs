@@ -8,6 +8,8 @@
 //!
 //! One that is woken and then neither polled nor dropped is not on its way, and nobody can know. When too much has come
 //! without anybody's arrival, all who were woken are written off, and another is woken in their stead ([`PRESSURE`]).
+//!
+//! Whoever sleeps stands behind all who came before, also after having been woken for nothing.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
@@ -34,12 +36,14 @@ enum Entry {
     /// The next free entry.
     Free(u32),
     Asleep {
+        turn: u64,
         waker: Waker,
         before: u32,
         after: u32,
     },
     /// Woken in this era, and not yet seen since.
     Woken {
+        turn: u64,
         era: u64,
     },
 }
@@ -107,6 +111,8 @@ pub(crate) struct Waiters {
     first_free: u32,
     first: u32,
     last: u32,
+    /// How many have come.
+    turns: u64,
     asleep: usize,
     /// Who was woken in this era.
     woken: usize,
@@ -123,6 +129,7 @@ impl Waiters {
             first_free: NIL,
             first: NIL,
             last: NIL,
+            turns: 0,
             asleep: 0,
             woken: 0,
             written_off: 0,
@@ -150,29 +157,42 @@ impl Waiters {
         }
     }
 
-    /// Puts a waiter to sleep: a new one at the end of the line. One that was woken for nothing goes back to its head.
-    /// The waker that this replaces is handed out.
+    /// Puts a waiter to sleep: a new one at the end of the line, one that was woken for nothing where it stood. The waker
+    /// that this replaces is handed out.
     pub(crate) fn sleep(&mut self, key: &mut Option<Key>, waker: Waker) -> Option<Waker> {
         let Some(Key(index)) = *key else {
             *key = Some(self.enter(waker));
             return None;
         };
-        let before_all = self.first;
         match self.entries.get_mut(index as usize) {
             Some(Entry::Asleep { waker: held, .. }) => Some(std::mem::replace(held, waker)),
-            Some(entry @ Entry::Woken { .. }) => {
-                let woken = std::mem::replace(entry, Entry::Asleep { waker, before: NIL, after: before_all });
-                self.link(NIL, index, before_all);
+            Some(Entry::Woken { turn, era }) => {
+                let (turn, era) = (*turn, *era);
+                let (before, after) = self.neighbours(turn);
+                if let Some(entry) = self.entries.get_mut(index as usize) {
+                    *entry = Entry::Asleep { turn, waker, before, after };
+                }
+                self.link(before, index, after);
                 self.asleep += 1;
-                if let Entry::Woken { era } = woken
-                    && !planted("woken-for-nothing-is-counted-on")
-                {
+                if !planted("woken-for-nothing-is-counted-on") {
                     self.arrived(era);
                 }
                 None
             }
             Some(Entry::Free(_)) | None => Some(waker),
         }
+    }
+
+    /// Between whom one of this turn sleeps. Those before it were woken too, and are back: nearly always there is one at
+    /// most.
+    fn neighbours(&self, turn: u64) -> (u32, u32) {
+        let (mut before, mut after) = (NIL, self.first);
+        while let Some(Entry::Asleep { turn: other, after: next, .. }) = self.entries.get(after as usize)
+            && *other < turn
+        {
+            (before, after) = (after, *next);
+        }
+        (before, after)
     }
 
     /// The waiter leaves the line: it got something, or gives up. Says whether it takes a wake-up with it that
@@ -183,11 +203,11 @@ impl Waiters {
             return (false, None);
         }
         let left = match std::mem::replace(entry, Entry::Free(self.first_free)) {
-            Entry::Asleep { waker, before, after } => {
+            Entry::Asleep { waker, before, after, .. } => {
                 self.unlink(before, after);
                 (false, Some(waker))
             }
-            Entry::Woken { era } => {
+            Entry::Woken { era, .. } => {
                 self.arrived(era);
                 (true, None)
             }
@@ -274,7 +294,8 @@ impl Waiters {
 
     fn enter(&mut self, waker: Waker) -> Key {
         let before = self.last;
-        let entry = Entry::Asleep { waker, before, after: NIL };
+        let entry = Entry::Asleep { turn: self.turns, waker, before, after: NIL };
+        self.turns += 1;
         let index = match self.entries.get_mut(self.first_free as usize) {
             Some(place) => {
                 let index = self.first_free;
@@ -299,8 +320,9 @@ impl Waiters {
     pub(crate) fn wake_first(&mut self, wakes: &mut Wakes) {
         let index = self.first;
         let Some(entry) = self.entries.get_mut(index as usize) else { return };
-        if let Entry::Asleep { waker, before, after } =
-            std::mem::replace(entry, Entry::Woken { era: self.era })
+        let Entry::Asleep { turn, .. } = *entry else { return };
+        if let Entry::Asleep { waker, before, after, .. } =
+            std::mem::replace(entry, Entry::Woken { turn, era: self.era })
         {
             self.unlink(before, after);
             self.woken += 1;

@@ -94,7 +94,8 @@ proptest! {
                     if was_woken {
                         woken.retain(|id| *id != waiter.id);
                         written_off.retain(|id| *id != waiter.id);
-                        asleep.push_front(waiter.id);
+                        let behind = asleep.iter().position(|id| *id > waiter.id);
+                        asleep.insert(behind.unwrap_or(asleep.len()), waiter.id);
                     }
                     prop_assert!(waiters.sleeps_with(waiter.key.as_ref().unwrap(), &waiter.count.waker()));
                 }

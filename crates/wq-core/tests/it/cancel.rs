@@ -106,6 +106,38 @@ fn a_woken_get_that_finds_nothing_keeps_its_place_in_line() {
 }
 
 #[test]
+fn two_that_were_woken_for_nothing_keep_their_order_whoever_looks_first() {
+    for looks in [[0, 1], [1, 0]] {
+        let queue = WorkQueue::new();
+        let mut line = many(&queue, 3);
+        queue.add_all([1, 2]);
+        drop((queue.try_get().unwrap(), queue.try_get().unwrap()));
+        assert_eq!(looks.map(|which| line[which].take()), [None, None]);
+        queue.add(3);
+        let wakes: Vec<_> = line.iter().map(|waiting| waiting.wakes.count()).collect();
+        assert_eq!(wakes, [2, 1, 0], "{looks:?}");
+    }
+}
+
+#[test]
+fn nor_do_adders_change_places() {
+    for looks in [[0, 1], [1, 0]] {
+        let queue = WorkQueue::builder().capacity(2).build().unwrap();
+        queue.add_all([1, 2]);
+        let mut line: Vec<_> = (3..6).map(|item| (queue.add_wait(item), Wakes::new())).collect();
+        line.iter_mut().for_each(|(add, wakes)| assert!(wakes.poll(add).is_pending()));
+        drop((queue.try_get().unwrap(), queue.try_get().unwrap()));
+        queue.add_all([6, 7]);
+        for which in looks {
+            let (add, wakes) = &mut line[which];
+            assert!(wakes.poll(add).is_pending());
+        }
+        queue.try_get().unwrap().done();
+        assert_eq!(line.iter().map(|(_, wakes)| wakes.count()).collect::<Vec<_>>(), [2, 1, 0], "{looks:?}");
+    }
+}
+
+#[test]
 fn an_item_that_comes_back_wakes_a_getter() {
     let queue = WorkQueue::new();
     queue.add(1);
