@@ -75,10 +75,13 @@ impl Error for Broken {}
 ///
 /// Whose turn it is is the backlog's own affair, but for [`check_first_come`].
 ///
+/// Whether orders are merged can be seen by `orders` of which two differ, or by one that a second one like it changes. Of a
+/// type that has only one value, as `()`, there is nothing to see, and `&[()]` is enough.
+///
 /// # Panics
 ///
 /// At the first rule that is broken, with the rule and the shortest program found that breaks it; and where the backlog
-/// panics, if `orders` is empty, or if it is not empty at first.
+/// panics, if `orders` is empty or cannot show whether they are merged, or if the backlog is not empty at first.
 pub fn check<B>(make: impl Fn() -> B, orders: &[B::Order])
 where
     B: Backlog<Order: Debug + PartialEq>,
@@ -95,6 +98,10 @@ pub fn check_leaving<B>(make: impl Fn() -> B, orders: &[B::Order], leaves: impl 
 where
     B: Backlog<Order: Debug + PartialEq>,
 {
+    assert!(
+        shows_merging::<B>(orders, &leaves),
+        "orders is {orders:?} but must hold at least 2 that differ: no rule about merging is asked with these"
+    );
     let play = |steps: &[Step<B::Order>]| play_leaving(make(), steps.iter().cloned(), &leaves);
     for seed in 0..PROGRAMS {
         let mut dice = Dice::new(seed);
@@ -115,6 +122,17 @@ where
     if let Err(broken) = play(&steps) {
         panic!("{broken}, with {MANY} ids at once");
     }
+}
+
+/// Whether it makes a difference that orders are merged. If there are none, something else is to be said.
+fn shows_merging<B>(orders: &[B::Order], leaves: &impl Fn(B::Order) -> B::Order) -> bool
+where
+    B: Backlog<Order: PartialEq>,
+{
+    let Some(first) = orders.first().filter(|_| size_of::<B::Order>() > 0) else { return true };
+    let mut twice = first.clone();
+    B::merge(&mut twice, first.clone());
+    leaves(twice) != leaves(first.clone()) || orders.iter().any(|order| order != first)
 }
 
 /// Asks a backlog whether ids that are pushed with equal orders come out in the order of their pushes. Not every backlog has to.

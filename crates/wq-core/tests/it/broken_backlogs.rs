@@ -252,6 +252,56 @@ fn one_that_serves_the_last_first_breaks_the_rule_of_those_who_serve_the_first_f
     assert_eq!(said.matches("Add(").count(), 2, "two are the shortest program: {said}");
 }
 
+/// Orders of which one like the other changes nothing: the higher one stays.
+#[test]
+fn orders_that_cannot_show_whether_they_are_merged_are_refused() {
+    #[derive(Default)]
+    struct Highest(Vec<(SlotId, u8)>);
+
+    impl Backlog for Highest {
+        type Order = u8;
+
+        fn merge(held: &mut u8, new: u8) {
+            *held = new.max(*held);
+        }
+
+        fn push(&mut self, id: SlotId, order: u8) {
+            self.0.push((id, order));
+        }
+
+        /// Merges nothing.
+        fn touch(&mut self, _: SlotId, _: &u8) {}
+
+        fn pop(&mut self) -> Option<(SlotId, u8)> {
+            (!self.0.is_empty()).then(|| self.0.remove(0))
+        }
+
+        fn remove(&mut self, id: SlotId) -> Option<u8> {
+            let place = self.0.iter().position(|(other, _)| *other == id)?;
+            Some(self.0.remove(place).1)
+        }
+
+        fn len(&self) -> usize {
+            self.0.len()
+        }
+    }
+
+    let said = |orders: &[u8]| {
+        let checked = catch_unwind(AssertUnwindSafe(|| check(Highest::default, orders)));
+        *checked.expect_err("it is not seen").downcast::<String>().unwrap()
+    };
+    for orders in [&[3][..], &[3, 3]] {
+        assert!(
+            said(orders).starts_with(&format!("orders is {orders:?} but must hold at least 2 that differ"))
+        );
+    }
+    assert!(said(&[3, 4]).starts_with("an id comes out with the merge of its orders since its push"));
+    check_first_come(Highest::default, &[3]);
+    let checked = catch_unwind(|| check(|| Broken::new(Defect::TouchIsIgnored), &[vec![3]]));
+    let said = checked.expect_err("it is not seen").downcast::<String>().unwrap();
+    assert!(said.starts_with("an id comes out with"), "orders that pile up show it alone: {said}");
+}
+
 #[test]
 fn one_without_a_defect_passes() {
     assert_eq!(said(|make, orders| check(|| make(Defect::None), orders)), None);
