@@ -113,11 +113,25 @@ macro_rules! blocking_contract_tests {
                     queue.add(item);
                 }
                 queue.shutdown();
-                let drained = queue.drained_blocking(LONG);
+                let drained = queue.drained_timeout(LONG);
                 drop(queue.shutdown_now()); // Ends the workers, also if that failed.
                 drained.unwrap();
+                queue.drained_blocking();
                 assert_eq!(sum.load(Ordering::SeqCst), ITEMS * (ITEMS + 1) / 2);
             });
+        }
+
+        #[test]
+        fn a_drain_on_a_thread_ends_when_the_last_item_does() {
+            let queue = $queue;
+            queue.add(1);
+            let guard = queue.get_blocking().unwrap();
+            thread::scope(|scope| {
+                let drain = scope.spawn(|| queue.drained_blocking());
+                guard.done();
+                drain.join().unwrap();
+            });
+            assert!(queue.counts().is_idle());
         }
 
         #[test]
@@ -126,7 +140,7 @@ macro_rules! blocking_contract_tests {
             queue.add(1);
             queue.add(2);
             let guard = queue.get_blocking().unwrap();
-            let left = queue.drained_blocking(Duration::ZERO).unwrap_err();
+            let left = queue.drained_timeout(Duration::ZERO).unwrap_err();
             assert_eq!((left.queued, left.in_flight.as_slice()), (1, &[*guard.item()][..]));
         }
     };

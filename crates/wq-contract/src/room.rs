@@ -27,7 +27,7 @@ macro_rules! room_contract_tests {
             assert_eq!(queue.add_wait_timeout(1, Duration::ZERO).unwrap(), Added::Merged);
             assert_eq!(queue.remove(&1), Some(1));
             assert_eq!(queue.add_wait_timeout(2, Duration::ZERO).unwrap(), Added::Queued);
-            assert_eq!(queue.add_wait_timeout_with(2, Default::default(), LONG).unwrap(), Added::Merged);
+            assert_eq!(queue.add_wait_timeout_with(2, LONG, Default::default()).unwrap(), Added::Merged);
             assert_eq!(queue.len(), 1);
         }
 
@@ -37,7 +37,7 @@ macro_rules! room_contract_tests {
             queue.add(1);
             for rejected in [
                 queue.add_wait_timeout(2, Duration::ZERO).unwrap_err(),
-                queue.add_wait_timeout_with(2, Default::default(), Duration::ZERO).unwrap_err(),
+                queue.add_wait_timeout_with(2, Duration::ZERO, Default::default()).unwrap_err(),
             ] {
                 assert_eq!((*rejected.item(), rejected.reason()), (2, RejectedReason::TimedOut));
             }

@@ -203,7 +203,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     ///
     /// As [`add`](Self::add). If the time is over and the waker of another, or the observer, panics, the item is dropped.
     pub fn add_wait_timeout(&self, item: T, timeout: Duration) -> Result<Added, Rejected<T>> {
-        self.add_wait_timeout_with(item, B::Order::default(), timeout)
+        self.add_wait_timeout_with(item, timeout, B::Order::default())
     }
 
     /// As [`add_wait_timeout`](Self::add_wait_timeout), with an order.
@@ -218,8 +218,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     pub fn add_wait_timeout_with(
         &self,
         item: T,
-        order: B::Order,
         timeout: Duration,
+        order: B::Order,
     ) -> Result<Added, Rejected<T>> {
         self.add_wait_until(item, order, Deadline::after(timeout))
     }

@@ -29,7 +29,12 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         Drained { shared: self.shared_ref(), key: None }
     }
 
-    /// As [`drained`](Self::drained), blocking the thread, for at most this long.
+    /// As [`drained`](Self::drained), blocking the thread.
+    pub fn drained_blocking(&self) {
+        block_on(&mut self.drained(), Deadline::NEVER);
+    }
+
+    /// As [`drained_blocking`](Self::drained_blocking), for at most this long.
     ///
     /// # Errors
     ///
@@ -38,7 +43,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// # Panics
     ///
     /// If the time is over and `Clone` of an item in flight panics, which is to be told of.
-    pub fn drained_blocking(&self, timeout: Duration) -> Result<(), NotDrained<T>>
+    pub fn drained_timeout(&self, timeout: Duration) -> Result<(), NotDrained<T>>
     where
         T: Clone,
     {
@@ -57,7 +62,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     }
 }
 
-/// What was left when [`WorkQueue::drained_blocking`] gave up.
+/// What was left when [`WorkQueue::drained_timeout`] gave up.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotDrained<T> {

@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         queue.add("this one at once");
         // Nothing delayed, queued or in flight: then the workers may go home.
-        let drained = queue.drained_blocking(Duration::from_secs(10));
+        let drained = queue.drained_timeout(Duration::from_secs(10));
         queue.shutdown();
         drained
     })?;

@@ -4,6 +4,7 @@ use crate::parking::wait_until;
 use crate::planted::planted;
 use crate::queue::DelayingQueue;
 use crate::scheduled::NotDrained;
+use crate::tick::Tick;
 use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
@@ -28,12 +29,17 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         Drained { queue: self, core: self.core.drained(), empty_since: None, id: None }
     }
 
-    /// As [`drained`](Self::drained), blocking the thread, for at most this long by the queue's timer.
+    /// As [`drained`](Self::drained), blocking the thread.
+    pub fn drained_blocking(&self) {
+        wait_until(&self.shared, &mut self.drained(), Tick::NEVER);
+    }
+
+    /// As [`drained_blocking`](Self::drained_blocking), for at most this long by the queue's timer.
     ///
     /// # Errors
     ///
     /// [`NotDrained`] says what is left.
-    pub fn drained_blocking(&self, timeout: Duration) -> Result<(), NotDrained<T>>
+    pub fn drained_timeout(&self, timeout: Duration) -> Result<(), NotDrained<T>>
     where
         T: Clone,
     {
@@ -51,10 +57,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             if counts.is_idle() && waits_for_none {
                 return Ok(());
             }
-            let held = self
-                .core
-                .drained_blocking(Duration::ZERO)
-                .map_or_else(|left| left.in_flight, |()| Vec::new());
+            let held =
+                self.core.drained_timeout(Duration::ZERO).map_or_else(|left| left.in_flight, |()| Vec::new());
             if counts.queued > 0 || delayed > 0 || !held.is_empty() {
                 return Err(NotDrained { queued: counts.queued, delayed, in_flight: held });
             }

@@ -200,7 +200,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     where
         T: Clone,
     {
-        self.add_wait_timeout_with(item, B::Order::default(), timeout)
+        self.add_wait_timeout_with(item, timeout, B::Order::default())
     }
 
     /// As [`add_wait_timeout`](Self::add_wait_timeout), with an order for the backlog.
@@ -215,8 +215,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     pub fn add_wait_timeout_with(
         &self,
         item: T,
-        order: B::Order,
         timeout: Duration,
+        order: B::Order,
     ) -> Result<Added, Rejected<T>>
     where
         T: Clone,

@@ -28,7 +28,7 @@ impl Scheduled {
     }
 }
 
-/// What was left when [`DelayingQueue::drained_blocking`](crate::DelayingQueue::drained_blocking) gave up.
+/// What was left when [`DelayingQueue::drained_timeout`](crate::DelayingQueue::drained_timeout) gave up.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotDrained<T> {

@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 }
             });
         }
-        let drained = queue.drained_blocking(Duration::from_secs(10));
+        let drained = queue.drained_timeout(Duration::from_secs(10));
         queue.shutdown();
         drained
     })?;

@@ -222,10 +222,10 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     pub fn add_wait_timeout_with(
         &self,
         item: T,
-        order: B::Order,
         timeout: Duration,
+        order: B::Order,
     ) -> Result<Added, Rejected<T>> {
-        self.inner.queue.add_wait_timeout_with(item, order, timeout)
+        self.inner.queue.add_wait_timeout_with(item, timeout, order)
     }
 
     /// Adds an item once this delay is over, whatever the limiter would say. Counts no attempt.
@@ -507,16 +507,21 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.drained()
     }
 
-    /// As [`drained`](Self::drained), blocking the thread, for at most this long by the queue's timer.
+    /// As [`drained`](Self::drained), blocking the thread.
+    pub fn drained_blocking(&self) {
+        self.inner.queue.drained_blocking();
+    }
+
+    /// As [`drained_blocking`](Self::drained_blocking), for at most this long by the queue's timer.
     ///
     /// # Errors
     ///
     /// [`NotDrained`] says what is left.
-    pub fn drained_blocking(&self, timeout: Duration) -> Result<(), NotDrained<T>>
+    pub fn drained_timeout(&self, timeout: Duration) -> Result<(), NotDrained<T>>
     where
         T: Clone,
     {
-        self.inner.queue.drained_blocking(timeout)
+        self.inner.queue.drained_timeout(timeout)
     }
 }
 

@@ -113,7 +113,8 @@ ours! {
     "deadline": Queue::deadline::<u64>;
     "delayed_len": Queue::delayed_len;
     "drained().await": |queue: &Queue| drop(queue.drained());
-    "drained_blocking(timeout)": |queue: &Queue, timeout| queue.drained_blocking(timeout);
+    "drained_blocking()": Queue::drained_blocking;
+    "drained_timeout(timeout)": |queue: &Queue, timeout| queue.drained_timeout(timeout);
     "forget": <TokenBucket as RateLimiter<u64>>::forget;
     "gauges()": Queue::gauges;
     "get().await": |queue: &Queue| drop(queue.get());

@@ -78,7 +78,7 @@ const VERBS: &[Verb] = &[
     ("shutdown", Queue::shutdown, 0),
     ("shutdown_now", |queue| drop(queue.shutdown_now()), 0),
     ("get_timeout, and done", |queue| drop(queue.get_timeout(Duration::ZERO)), 3),
-    ("drained_blocking", |queue| drop(queue.drained_blocking(Duration::ZERO)), 2),
+    ("drained_timeout", |queue| drop(queue.drained_timeout(Duration::ZERO)), 2),
 ];
 
 /// How often each verb reads the clock, beside what it should.
@@ -97,7 +97,7 @@ fn reads_of_each(
         // The beginning of a time-out is read, and once more what is left of it when it has to wait.
         let without = match name {
             "get_timeout, and done" | "add_wait_timeout" => 1,
-            "drained_blocking" => 2,
+            "drained_timeout" => 2,
             _ => 0,
         };
         (name, reads, if is_timed { observed } else { without })

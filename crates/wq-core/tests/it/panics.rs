@@ -163,7 +163,7 @@ const VERBS: &[Verb] = &[
     }),
     ("snapshot", |call| drop(call.queue.snapshot())),
     ("gauges", |call| drop(format!("{:?} {:?}", call.queue.gauges(), call.queue))),
-    ("drained_blocking", |call| drop(call.queue.drained_blocking(Duration::ZERO))),
+    ("drained_timeout", |call| drop(call.queue.drained_timeout(Duration::ZERO))),
     ("shrink", |call| call.queue.shrink()),
     ("shutdown", |call| call.queue.shutdown()),
     ("shutdown_now", |call| {
@@ -215,7 +215,7 @@ fn survives((name, verb): Verb, place: Place, trap: Trap, spares: usize) -> bool
     taken.retain(|item| *item != 50);
     assert!(queue.counts().is_idle(), "{case}: {:?}", queue.counts());
     queue.shutdown();
-    queue.drained_blocking(Duration::ZERO).unwrap();
+    queue.drained_timeout(Duration::ZERO).unwrap();
 
     let times = |item: u8| taken.iter().filter(|other| **other == item).count();
     assert_eq!([times(1), times(2), times(3), times(4)], [0, 1, 1, 1], "{case}: {taken:?}");

@@ -34,7 +34,7 @@ fn call_everything<T: Hash + Eq + Clone>(queue: &WorkQueue<T>, own: impl Fn() ->
     let _ = wakes.poll(&mut queue.get_batch(MANY)).map(|guards| {
         guards.iter().for_each(|guard| _ = queue.add(guard.item().clone()));
     });
-    drop((queue.snapshot(), queue.gauges(), queue.counts(), queue.drained_blocking(Duration::ZERO)));
+    drop((queue.snapshot(), queue.gauges(), queue.counts(), queue.drained_timeout(Duration::ZERO)));
     if !queue.is_paused() {
         queue.pause();
         queue.resume();

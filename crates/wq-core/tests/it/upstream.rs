@@ -72,7 +72,7 @@ fn traced() -> (WorkQueue<&'static str, Traced>, Arc<AtomicUsize>) {
 fn end(queue: &WorkQueue<String>, end: End) {
     queue.shutdown();
     if end == End::ShutDownWithDrain {
-        queue.drained_blocking(LONG).unwrap();
+        queue.drained_timeout(LONG).unwrap();
     }
 }
 
@@ -137,7 +137,7 @@ fn items_added_again_by_their_worker_run_once_more() {
                 queue.add(item.to_string());
             }
             // Before shutdown, so that no re-add is refused.
-            queue.drained_blocking(LONG).unwrap();
+            queue.drained_timeout(LONG).unwrap();
             end(&queue, how);
         });
         assert_eq!(queue.len(), 0);
@@ -248,12 +248,12 @@ fn a_drain_is_given_up_by_dropping_it() {
     let mut given_up = queue.drained();
     assert!(wakes.poll(&mut given_up).is_pending());
     drop(given_up);
-    let left = queue.drained_blocking(Duration::ZERO).unwrap_err();
+    let left = queue.drained_timeout(Duration::ZERO).unwrap_err();
     assert_eq!(left.in_flight, ["foo"]);
     assert_eq!(left.to_string(), "the queue was not drained in time: 0 items are queued, 1 in flight");
     item.done();
     assert_eq!(wakes.count(), 0);
-    queue.drained_blocking(Duration::ZERO).unwrap();
+    queue.drained_timeout(Duration::ZERO).unwrap();
 }
 
 /// TestQueueDrainageUsingShutDownWithDrainWithDirtyItem.
