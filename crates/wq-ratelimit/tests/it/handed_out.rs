@@ -1,51 +1,16 @@
 //! A panic of an item's own code at its hand-out, when the queue looks for its mark: nobody has it in hand then, so it is queued
 //! still, and so are those of its batch.
 
-use std::cell::Cell;
 use std::future::Future;
-use std::hash::{Hash, Hasher};
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
+use wq_contract::fragile::{Fragile, Fuse};
 use wq_ratelimit::{ExponentialBackoff, ManualTimer, Outcome, Phase, RateLimitingQueue};
 
-thread_local! {
-    /// So many calls of `Hash` and `Eq` go well, and the one after that panics.
-    static FUSE: Cell<Option<u32>> = const { Cell::new(None) };
-}
-
-fn burn() {
-    match FUSE.get() {
-        Some(0) => {
-            FUSE.set(None);
-            resume_unwind(Box::new(())); // Nothing is printed for it.
-        }
-        left => FUSE.set(left.map(|left| left - 1)),
-    }
-}
-
-#[derive(Debug, Clone)]
-struct Brittle(u32);
-
-impl Hash for Brittle {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        burn();
-        self.0.hash(state);
-    }
-}
-
-impl PartialEq for Brittle {
-    fn eq(&self, other: &Self) -> bool {
-        burn();
-        self.0 == other.0
-    }
-}
-
-impl Eq for Brittle {}
-
-type Queue = RateLimitingQueue<Brittle, ExponentialBackoff<Brittle>>;
+type Queue = RateLimitingQueue<Fragile, ExponentialBackoff<Fragile>>;
 
 fn ready<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
@@ -56,7 +21,7 @@ fn ready<F: Future>(future: F) -> F::Output {
 }
 
 /// Items 1 to 3 are queued, and have marks; item 0 is in hand.
-fn in_each_call(what: &str, step: impl for<'q> Fn(&'q Queue, wq_ratelimit::ProcessingGuard<'q, Brittle>)) {
+fn in_each_call(what: &str, step: impl for<'q> Fn(&'q Queue, wq_ratelimit::ProcessingGuard<'q, Fragile>)) {
     for fuse in 0.. {
         let second = Duration::from_secs(1);
         let queue = RateLimitingQueue::builder()
@@ -65,15 +30,15 @@ fn in_each_call(what: &str, step: impl for<'q> Fn(&'q Queue, wq_ratelimit::Proce
             .build()
             .unwrap();
         (1..4).for_each(|item| {
-            queue.add(Brittle(item));
+            queue.add(Fragile(item));
             queue.try_get().unwrap().finish(Outcome::Park);
         });
-        queue.add(Brittle(0));
+        queue.add(Fragile(0));
         let in_hand = queue.try_get().unwrap();
-        (1..4).for_each(|item| assert!(queue.add(Brittle(item)).is_accepted()));
-        FUSE.set(Some(fuse));
+        (1..4).for_each(|item| assert!(queue.add(Fragile(item)).is_accepted()));
+        Fuse::after(fuse).light();
         let went_well = catch_unwind(AssertUnwindSafe(|| step(&queue, in_hand))).is_ok();
-        let is_over = FUSE.take().is_some();
+        let is_over = Fuse::put_out().is_some();
         assert_eq!(went_well, is_over, "{what}");
         assert_eq!(queue.in_flight(), 0, "{what}: call {fuse}");
         if is_over {
@@ -81,9 +46,9 @@ fn in_each_call(what: &str, step: impl for<'q> Fn(&'q Queue, wq_ratelimit::Proce
             return;
         }
         for item in 1..4 {
-            let phase = queue.phase(&Brittle(item));
+            let phase = queue.phase(&Fragile(item));
             assert_eq!(phase, Some(Phase::Queued), "{what}: {item} is lost by the panic of call {fuse}");
-            assert!(!queue.is_parked(&Brittle(item)));
+            assert!(!queue.is_parked(&Fragile(item)));
         }
     }
 }

@@ -1,66 +1,14 @@
 //! Panics of the caller's code, in whichever of its calls: no item is lost by one.
 
-use std::cell::Cell;
-use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
+use wq_contract::fragile::{Fragile, Fuse, Line};
 use wq_ratelimit::{
-    Backlog, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
-    RateLimitingQueue, SlotId,
+    Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome, RateLimitingQueue,
 };
-
-thread_local! {
-    /// So many calls of `Hash`, `Eq`, `Clone` and `Drop` go well, and the one after that panics.
-    static FUSE: Cell<Option<u32>> = const { Cell::new(None) };
-}
-
-fn burn() {
-    match FUSE.get() {
-        Some(0) => {
-            FUSE.set(None);
-            resume_unwind(Box::new(())); // Nothing is printed for it.
-        }
-        left => FUSE.set(left.map(|left| left - 1)),
-    }
-}
-
-#[derive(Debug)]
-struct Fragile(u32);
-
-impl Hash for Fragile {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        burn();
-        self.0.hash(state);
-    }
-}
-
-impl PartialEq for Fragile {
-    fn eq(&self, other: &Self) -> bool {
-        burn();
-        self.0 == other.0
-    }
-}
-
-impl Eq for Fragile {}
-
-impl Clone for Fragile {
-    fn clone(&self) -> Self {
-        burn();
-        Self(self.0)
-    }
-}
-
-impl Drop for Fragile {
-    fn drop(&mut self) {
-        if !std::thread::panicking() {
-            burn();
-        }
-    }
-}
 
 type Queue = RateLimitingQueue<Fragile, ExponentialBackoff<Fragile>>;
 
@@ -82,9 +30,9 @@ fn parked(policy: DuringBackoff) -> Queue {
 fn in_each_call(policy: DuringBackoff, step: impl Fn(&Queue)) -> u32 {
     for fuse in 0.. {
         let queue = parked(policy);
-        FUSE.set(Some(fuse));
+        Fuse::after(fuse).with_drops().light();
         let went_well = catch_unwind(AssertUnwindSafe(|| step(&queue))).is_ok();
-        let is_over = FUSE.take().is_some();
+        let is_over = Fuse::put_out().is_some();
         assert_eq!(went_well, is_over);
         let is_queued = queue.contains(&Fragile(1));
         assert!(is_queued || queue.is_parked(&Fragile(1)), "lost by the panic of call {fuse}");
@@ -94,48 +42,6 @@ fn in_each_call(policy: DuringBackoff, step: impl Fn(&Queue)) -> u32 {
         }
     }
     unreachable!("it does not end")
-}
-
-/// First in, first out, with an order that panics.
-#[derive(Debug, Default)]
-struct Line(VecDeque<SlotId>);
-
-#[derive(Debug, Default)]
-struct Votes(u32);
-
-impl Clone for Votes {
-    fn clone(&self) -> Self {
-        burn();
-        Self(self.0)
-    }
-}
-
-impl Backlog for Line {
-    type Order = Votes;
-
-    fn merge(held: &mut Votes, new: Votes) {
-        burn();
-        held.0 += new.0;
-    }
-
-    fn push(&mut self, slot: SlotId, _: Votes) {
-        self.0.push_back(slot);
-    }
-
-    fn touch(&mut self, _: SlotId, _: &Votes) {}
-
-    fn pop(&mut self) -> Option<(SlotId, Votes)> {
-        self.0.pop_front().map(|slot| (slot, Votes::default()))
-    }
-
-    fn remove(&mut self, slot: SlotId) -> Option<Votes> {
-        let at = self.0.iter().position(|other| *other == slot)?;
-        self.0.remove(at).map(|_| Votes::default())
-    }
-
-    fn len(&self) -> usize {
-        self.0.len()
-    }
 }
 
 /// An item fails in the hands of whom an event has brought it, while its retry waits, or has fallen due behind.
@@ -164,9 +70,9 @@ fn a_panic_at_the_end_of_an_attempt_does_not_lose_the_retry_that_it_replaces() {
                 timer.advance(second);
                 queue.move_due();
             }
-            FUSE.set(Some(fuse));
+            Fuse::after(fuse).with_drops().light();
             let went_well = catch_unwind(AssertUnwindSafe(|| guard.finish(outcome))).is_ok();
-            let is_over = FUSE.take().is_some();
+            let is_over = Fuse::put_out().is_some();
             assert_eq!(went_well, is_over);
             assert_eq!(queue.in_flight(), 0);
             let is_parked = outcome == Outcome::Park && queue.is_parked(&Fragile(1));
@@ -195,9 +101,9 @@ fn what_was_handed_out_is_not_parked_by_a_panic() {
         queue.add_after(Fragile(1), Duration::ZERO);
         drop(queue.try_get().unwrap());
         assert!(!queue.is_parked(&Fragile(1)));
-        FUSE.set(Some(fuse));
+        Fuse::after(fuse).with_drops().light();
         let _ = catch_unwind(AssertUnwindSafe(|| queue.add(Fragile(1))));
-        FUSE.set(None);
+        Fuse::put_out();
         assert!(!queue.is_parked(&Fragile(1)), "call {fuse}");
     }
 }
@@ -211,9 +117,9 @@ fn what_a_shutdown_could_not_hand_back_for_a_panic_the_next_one_does() {
             let queue = parked(DuringBackoff::Keep);
             (3..5).for_each(|item| _ = queue.add(Fragile(item)));
             (1..3).for_each(|item| _ = queue.add_after(Fragile(item), Duration::from_secs(1)));
-            FUSE.set(Some(fuse));
+            Fuse::after(fuse).with_drops().light();
             let mut left = catch_unwind(AssertUnwindSafe(|| shutdown(&queue)));
-            let is_over = FUSE.take().is_some();
+            let is_over = Fuse::put_out().is_some();
             assert_eq!(left.is_ok(), is_over);
             if left.is_err() {
                 left = Ok(queue.shutdown());
