@@ -21,6 +21,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// it is final. A moment that nobody saw because items were delayed or moved around it may not count. This wait keeps no
     /// time: somebody must go on getting items.
     ///
+    /// # Panics
+    ///
+    /// When polled, where it does not wait for what is delayed: as [`move_due`](Self::move_due).
+    ///
     /// # Cancel safety
     ///
     /// Cancel safe: it only looks. A wait begun anew does not know of moments before it.
@@ -30,6 +34,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// As [`drained`](Self::drained), blocking the thread.
+    ///
+    /// # Panics
+    ///
+    /// As [`drained`](Self::drained) when polled.
     pub fn drained_blocking(&self) {
         wait_until(&self.shared, &mut self.drained(), Tick::NEVER);
     }
@@ -39,6 +47,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// # Errors
     ///
     /// [`NotDrained`] says what is left.
+    ///
+    /// # Panics
+    ///
+    /// As [`drained`](Self::drained) when polled. If the time is over and `Clone` of an item in flight panics, which is to be told of.
     pub fn drained_timeout(&self, timeout: Duration) -> Result<(), NotDrained<T>>
     where
         T: Clone,

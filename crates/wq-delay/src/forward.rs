@@ -239,12 +239,13 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         item.map_or(Ok(Added::Merged), |item| Err(Rejected::new(item, RejectedReason::TimedOut)))
     }
 
-    /// Adds items in their order, under one lock if [`ImmediateAdd::Keep`] is the policy. Otherwise as
-    /// [`add`](Self::add) for each.
+    /// Adds items in their order. With [`ImmediateAdd::Keep`] under one lock, as [`wq_core::WorkQueue::add_all`], which runs
+    /// the iterator first. With another policy as [`add`](Self::add) for each, as the iterator comes to it.
     ///
     /// # Panics
     ///
-    /// As [`add`](Self::add); the items before the one at fault have then been added.
+    /// With [`ImmediateAdd::Keep`] as [`wq_core::WorkQueue::add_all`]. Otherwise if the iterator panics, or `Hash` or `Eq` of an
+    /// item; the items before it have then been added.
     pub fn add_all(&self, items: impl IntoIterator<Item = T>) -> AddedAll {
         self.add_all_with(items.into_iter().map(|item| (item, B::Order::default())))
     }
@@ -337,6 +338,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// How many items are queued, those that are due among them: neither those in flight nor those delayed.
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due).
     #[must_use]
     #[doc(alias = "Len")]
     pub fn len(&self) -> usize {
@@ -344,12 +349,20 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// Whether no item is queued. Items may be in flight or delayed.
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due).
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// How many items are where, counted under one lock. See [`delayed_len`](Self::delayed_len) for the rest.
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due).
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.shared.move_due(&self.core, None);
@@ -358,6 +371,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     /// What the backlog tells of the items that still have to be handed out, those that are due among them, as
     /// [`wq_core::WorkQueue::survey`].
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due), and if the backlog does.
     #[must_use]
     pub fn survey(&self) -> B::Found
     where
@@ -369,6 +386,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     /// As [`survey`](Self::survey), added to what was found before, and with the gauges of the same moment, as
     /// [`wq_core::WorkQueue::survey_into`].
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due), and if the backlog does.
     pub fn survey_into(&self, found: &mut B::Found) -> Gauges
     where
         B: Survey,
@@ -379,6 +400,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     /// What a scrape of metrics reads of what is queued, those that are due among them, and in flight, as
     /// [`wq_core::WorkQueue::gauges`].
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due), and if the backlog does.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
         self.shared.move_due(&self.core, None);

@@ -29,6 +29,11 @@ const LOOKS: u32 = 4;
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// Waits for the next item. `None`: the queue is shut down and nothing is queued.
     ///
+    /// # Panics
+    ///
+    /// When polled, as [`wq_core::WorkQueue::get`], and as [`move_due`](Self::move_due). If the waker of another getter or the timer
+    /// panics when the item is there already, it is queued again.
+    ///
     /// # Cancel safety
     ///
     /// Cancel safe, as [`wq_core::WorkQueue::get`]: a dropped future loses its place in line, and no item. If it kept
@@ -41,6 +46,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// As [`get`](Self::get), with a future and a guard that borrow nothing.
+    ///
+    /// # Panics
+    ///
+    /// As [`get`](Self::get).
     ///
     /// # Cancel safety
     ///
@@ -59,6 +68,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// Waits until there is an item, and takes as many as there are, at most `max`. An empty answer: the queue is shut
     /// down and nothing is queued.
     ///
+    /// # Panics
+    ///
+    /// As [`get`](Self::get), with all of the batch for the item.
+    ///
     /// # Cancel safety
     ///
     /// As [`get`](Self::get).
@@ -75,6 +88,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// # Errors
     ///
     /// [`TryGetError`] says whether there can be one later.
+    ///
+    /// # Panics
+    ///
+    /// If `Clone` of the item panics: it is queued still, at the tail. And as [`move_due`](Self::move_due).
     #[inline(always)]
     pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError>
     where
@@ -89,6 +106,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// # Errors
     ///
     /// [`TryGetError`] says whether there can be one later.
+    ///
+    /// # Panics
+    ///
+    /// As [`try_get`](Self::try_get).
     pub fn try_get_owned(&self) -> Result<OwnedProcessingGuard<T, B>, TryGetError>
     where
         T: Clone,
@@ -98,6 +119,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// As [`get`](Self::get), blocking the thread. Blocking and async getters wait in one line.
+    ///
+    /// # Panics
+    ///
+    /// As [`get`](Self::get) when polled.
     #[must_use = "dropping the guard says that the item is finished"]
     #[inline(always)]
     pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>>
@@ -126,6 +151,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// # Errors
     ///
     /// [`GetTimeoutError`] says whether there can be an item later.
+    ///
+    /// # Panics
+    ///
+    /// As [`get_blocking`](Self::get_blocking).
     pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError>
     where
         T: Clone,
@@ -134,6 +163,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// As [`get_blocking`](Self::get_blocking), with a guard that borrows nothing.
+    ///
+    /// # Panics
+    ///
+    /// As [`get_blocking`](Self::get_blocking).
     #[must_use = "dropping the guard says that the item is finished"]
     pub fn get_owned_blocking(&self) -> Option<OwnedProcessingGuard<T, B>>
     where
@@ -147,6 +180,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// # Errors
     ///
     /// As [`get_timeout`](Self::get_timeout).
+    ///
+    /// # Panics
+    ///
+    /// As [`get_blocking`](Self::get_blocking).
     pub fn get_owned_timeout(&self, timeout: Duration) -> Result<OwnedProcessingGuard<T, B>, GetTimeoutError>
     where
         T: Clone,
@@ -156,6 +193,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     /// As [`get_batch`](Self::get_batch), blocking the thread, in one line with all getters. An empty answer: the queue is shut
     /// down and nothing is queued.
+    ///
+    /// # Panics
+    ///
+    /// As [`get_batch`](Self::get_batch) when polled.
     #[must_use = "dropping the guards says that the items are finished"]
     pub fn get_batch_blocking(&self, max: NonZeroUsize) -> Vec<ProcessingGuard<'_, T, B>>
     where
@@ -170,6 +211,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// # Errors
     ///
     /// As [`get_timeout`](Self::get_timeout).
+    ///
+    /// # Panics
+    ///
+    /// As [`get_batch_blocking`](Self::get_batch_blocking).
     pub fn get_batch_timeout(
         &self,
         max: NonZeroUsize,
@@ -196,6 +241,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// themselves. It spares them the work, and queues due items while all workers are busy, which is what an observer's
     /// `queue_duration` is then measured from. In a queue of [`build_blocking`](crate::Builder::build_blocking) it keeps no
     /// time, and only waits for the end.
+    ///
+    /// # Panics
+    ///
+    /// When polled, as [`move_due`](Self::move_due).
     ///
     /// # Cancel safety
     ///

@@ -170,12 +170,20 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// How many items wait for their deadline.
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due).
     #[must_use]
     pub fn delayed_len(&self) -> usize {
         self.settled(|pending, _| pending.heap.len())
     }
 
     /// When the next item will be due. `None` if none is delayed, or none will ever be due.
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due).
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         let earliest = self.settled(|pending, _| pending.earliest())?;
@@ -185,6 +193,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// Queues what is due. All getters and all verbs that look at queued items do this first; only
     /// [`ProcessingGuard::done_and_get`](wq_core::ProcessingGuard::done_and_get), which belongs to the queue below, does
     /// not: a worker that lives on it alone calls this now and then, or somebody runs [`keep_time`](Self::keep_time).
+    ///
+    /// # Panics
+    ///
+    /// If `Eq` of an item that is due, the backlog or the timer panics. So do all verbs that queue what is due first.
     pub fn move_due(&self) {
         self.shared.move_due(&self.core, None);
     }

@@ -1,101 +1,11 @@
-//! The verbs of the queues below, forwarded by hand. Each means what it means there.
+//! The verbs of the queues below but for the adds, forwarded by hand. Each means what it means there.
 
 use crate::limiter::RateLimiter;
 use crate::queue::RateLimitingQueue;
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
-use wq_delay::{
-    AddWait, Added, AddedAll, Backlog, Counts, Debounce, Drained, Gauges, NotDrained, Phase, QueueReader,
-    Rejected, Scheduled, Snapshot, Survey,
-};
-
-impl<T, L, B, S> RateLimitingQueue<T, L, B, S>
-where
-    T: Hash + Eq + Clone,
-    L: RateLimiter<T>,
-    B: Backlog,
-    S: BuildHasher,
-{
-    /// Adds an item, to be handed out once after this call. If it is backing off, the builder's
-    /// [`during_backoff`](crate::Builder::during_backoff) says what becomes of that; if it is delayed for another reason,
-    /// [`immediate_add`](crate::Builder::immediate_add) does.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics; with [`DuringBackoff::Clear`](crate::DuringBackoff::Clear) also if the limiter
-    /// does, or `Clone` of the item: nothing is added then, and what was parked is so still.
-    #[doc(alias = "Add")]
-    #[inline]
-    pub fn add(&self, item: T) -> Added {
-        self.add_with(item, B::Order::default())
-    }
-
-    /// As [`add`](Self::add), with an order for the backlog.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add), and if the backlog panics.
-    #[inline]
-    pub fn add_with(&self, item: T, order: B::Order) -> Added {
-        if self.inner.minds_events() {
-            return self.inner.add_event(item, order);
-        }
-        self.inner.queue.add_with(item, order)
-    }
-
-    /// As [`add`](Self::add), by reference: the item is only made if it is not queued yet.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add), and if `From` panics.
-    #[inline]
-    pub fn add_ref<Q>(&self, item: &Q) -> Added
-    where
-        T: Borrow<Q> + for<'q> From<&'q Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        self.add_ref_with(item, B::Order::default())
-    }
-
-    /// As [`add_ref`](Self::add_ref), with an order for the backlog.
-    ///
-    /// # Panics
-    ///
-    /// As [`add_ref`](Self::add_ref), and if the backlog panics.
-    #[inline]
-    pub fn add_ref_with<Q>(&self, item: &Q, order: B::Order) -> Added
-    where
-        T: Borrow<Q> + for<'q> From<&'q Q>,
-        Q: Hash + Eq + ?Sized,
-    {
-        if self.inner.minds_events() {
-            return self.add_with(T::from(item), order);
-        }
-        self.inner.queue.add_ref_with(item, order)
-    }
-
-    /// Adds items in their order, under one lock if the policies of the builder are the default ones.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    pub fn add_all(&self, items: impl IntoIterator<Item = T>) -> AddedAll {
-        self.add_all_with(items.into_iter().map(|item| (item, B::Order::default())))
-    }
-
-    /// As [`add_all`](Self::add_all), with an order for each item.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    pub fn add_all_with(&self, items: impl IntoIterator<Item = (T, B::Order)>) -> AddedAll {
-        if self.inner.minds_events() {
-            return items.into_iter().map(|(item, order)| self.add_with(item, order)).collect();
-        }
-        self.inner.queue.add_all_with(items)
-    }
-}
+use wq_delay::{Backlog, Counts, Drained, Gauges, NotDrained, Phase, QueueReader, Snapshot, Survey};
 
 impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L, B, S> {
     /// Gives back memory that is not in use, of the queue, the limiter and what is remembered of items that back off or are
@@ -108,180 +18,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.shrink();
         let now = self.now();
         self.inner.controlled(|control, discarded| control.shrink(now, discarded));
-    }
-
-    /// Adds an item unless the queue is full. Delayed items take no room.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if there is no room, and after shutdown.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    pub fn try_add(&self, item: T) -> Result<Added, Rejected<T>> {
-        self.inner.queue.try_add(item)
-    }
-
-    /// As [`try_add`](Self::try_add), with an order for the backlog.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if there is no room, and after shutdown.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the backlog, panics.
-    pub fn try_add_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>> {
-        self.inner.queue.try_add_with(item, order)
-    }
-
-    /// Adds an item as soon as there is room, as [`try_add`](Self::try_add) understands it.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    ///
-    /// # Cancel safety
-    ///
-    /// A future dropped before it is ready has added nothing; it drops the item.
-    pub fn add_wait(&self, item: T) -> AddWait<'_, T, B, S> {
-        self.inner.queue.add_wait(item)
-    }
-
-    /// As [`add_wait`](Self::add_wait), with an order for the backlog.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the backlog, panics.
-    ///
-    /// # Cancel safety
-    ///
-    /// A future dropped before it is ready has added nothing; it drops the item.
-    pub fn add_wait_with(&self, item: T, order: B::Order) -> AddWait<'_, T, B, S> {
-        self.inner.queue.add_wait_with(item, order)
-    }
-
-    /// As [`add_wait`](Self::add_wait), blocking the thread. Threads and tasks that wait for room stand in one line.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    pub fn add_wait_blocking(&self, item: T) -> Result<Added, Rejected<T>> {
-        self.inner.queue.add_wait_blocking(item)
-    }
-
-    /// As [`add_wait_blocking`](Self::add_wait_blocking), with an order for the backlog.
-    ///
-    /// # Errors
-    ///
-    /// As [`add_wait_blocking`](Self::add_wait_blocking).
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the backlog, panics.
-    pub fn add_wait_blocking_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>> {
-        self.inner.queue.add_wait_blocking_with(item, order)
-    }
-
-    /// As [`add_wait_blocking`](Self::add_wait_blocking), for at most this long by the queue's timer.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if no room came in time, and if the queue is shut down, before or while this waits.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics. If the time is over and the waker of another, or the observer, panics, the item is
-    /// dropped.
-    pub fn add_wait_timeout(&self, item: T, timeout: Duration) -> Result<Added, Rejected<T>> {
-        self.inner.queue.add_wait_timeout(item, timeout)
-    }
-
-    /// As [`add_wait_timeout`](Self::add_wait_timeout), with an order for the backlog.
-    ///
-    /// # Errors
-    ///
-    /// As [`add_wait_timeout`](Self::add_wait_timeout).
-    ///
-    /// # Panics
-    ///
-    /// As [`add_wait_timeout`](Self::add_wait_timeout), and if the backlog panics.
-    pub fn add_wait_timeout_with(
-        &self,
-        item: T,
-        timeout: Duration,
-        order: B::Order,
-    ) -> Result<Added, Rejected<T>> {
-        self.inner.queue.add_wait_timeout_with(item, timeout, order)
-    }
-
-    /// Adds an item once this delay is over, whatever the limiter would say. Counts no attempt.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    #[doc(alias = "AddAfter")]
-    pub fn add_after(&self, item: T, delay: Duration) -> Scheduled {
-        self.inner.queue.add_after(item, delay)
-    }
-
-    /// As [`add_after`](Self::add_after), with an order for the backlog.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the backlog, panics.
-    pub fn add_after_with(&self, item: T, delay: Duration, order: B::Order) -> Scheduled {
-        self.inner.queue.add_after_with(item, delay, order)
-    }
-
-    /// Adds an item once the timer's clock shows this instant; at once if it does already. Counts no attempt.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    pub fn add_at(&self, item: T, deadline: Instant) -> Scheduled {
-        self.inner.queue.add_at(item, deadline)
-    }
-
-    /// As [`add_at`](Self::add_at), with an order for the backlog.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the backlog, panics.
-    pub fn add_at_with(&self, item: T, deadline: Instant, order: B::Order) -> Scheduled {
-        self.inner.queue.add_at_with(item, deadline, order)
-    }
-
-    /// Adds an item once it has been quiet, as [`wq_delay::DelayingQueue::add_debounced`]. Counts no attempt. One that is
-    /// backing off comes at the end of its back-off at the latest, or earlier.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    pub fn add_debounced(&self, item: T, debounce: Debounce) -> Scheduled {
-        self.inner.queue.add_debounced(item, debounce)
-    }
-
-    /// As [`add_debounced`](Self::add_debounced), with an order for the backlog.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the backlog, panics.
-    pub fn add_debounced_with(&self, item: T, debounce: Debounce, order: B::Order) -> Scheduled {
-        self.inner.queue.add_debounced_with(item, debounce, order)
     }
 
     /// Takes a delayed item out: it does not come out at its deadline, and backs off no longer unless it is in hand. Its
@@ -330,18 +66,30 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     }
 
     /// How many items wait for their deadline.
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due).
     #[must_use]
     pub fn delayed_len(&self) -> usize {
         self.inner.queue.delayed_len()
     }
 
     /// When the next item will be due. `None` if none is delayed, or none will ever be due.
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due).
     #[must_use]
     pub fn next_deadline(&self) -> Option<Instant> {
         self.inner.queue.next_deadline()
     }
 
     /// Queues what is due; see [`wq_delay::DelayingQueue::move_due`].
+    ///
+    /// # Panics
+    ///
+    /// As [`wq_delay::DelayingQueue::move_due`].
     pub fn move_due(&self) {
         self.inner.queue.move_due();
     }
@@ -407,6 +155,10 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     }
 
     /// How many items are queued, those that are due among them: neither those in flight nor those delayed.
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due).
     #[must_use]
     #[doc(alias = "Len")]
     pub fn len(&self) -> usize {
@@ -414,18 +166,30 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     }
 
     /// Whether no item is queued. Items may be in flight or delayed.
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due).
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.inner.queue.is_empty()
     }
 
     /// How many items are where, counted under one lock. See [`delayed_len`](Self::delayed_len) for the rest.
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due).
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.inner.queue.counts()
     }
 
     /// What the backlog tells of the items that still have to be handed out, as [`wq_delay::DelayingQueue::survey`].
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due), and if the backlog does.
     #[must_use]
     pub fn survey(&self) -> B::Found
     where
@@ -435,6 +199,10 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     }
 
     /// As [`survey`](Self::survey), added to what was found before, and with the gauges of the same moment.
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due), and if the backlog does.
     pub fn survey_into(&self, found: &mut B::Found) -> Gauges
     where
         B: Survey,
@@ -443,6 +211,10 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     }
 
     /// What a scrape of metrics reads of what is queued and in flight, as [`wq_delay::DelayingQueue::gauges`].
+    ///
+    /// # Panics
+    ///
+    /// As [`move_due`](Self::move_due), and if the backlog does.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
         self.inner.queue.gauges()
@@ -499,6 +271,10 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     /// Waits until nothing is queued, in flight or (unless the builder's
     /// [`drain_awaits_delayed`](crate::Builder::drain_awaits_delayed) says otherwise) delayed, all in one moment.
     ///
+    /// # Panics
+    ///
+    /// When polled, as [`wq_delay::DelayingQueue::drained`].
+    ///
     /// # Cancel safety
     ///
     /// Cancel safe: it only looks.
@@ -508,6 +284,10 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     }
 
     /// As [`drained`](Self::drained), blocking the thread.
+    ///
+    /// # Panics
+    ///
+    /// As [`wq_delay::DelayingQueue::drained_blocking`].
     pub fn drained_blocking(&self) {
         self.inner.queue.drained_blocking();
     }
@@ -517,6 +297,10 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     /// # Errors
     ///
     /// [`NotDrained`] says what is left.
+    ///
+    /// # Panics
+    ///
+    /// As [`wq_delay::DelayingQueue::drained_timeout`].
     pub fn drained_timeout(&self, timeout: Duration) -> Result<(), NotDrained<T>>
     where
         T: Clone,

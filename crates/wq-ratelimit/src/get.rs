@@ -22,6 +22,11 @@ where
 {
     /// Waits for the next item. `None`: the queue is shut down and nothing is queued.
     ///
+    /// # Panics
+    ///
+    /// When polled, as [`wq_delay::DelayingQueue::get`], and if `Hash` or `Eq` of the item panics when its mark is looked for: it is
+    /// queued again.
+    ///
     /// # Cancel safety
     ///
     /// Cancel safe, as [`wq_delay::DelayingQueue::get`].
@@ -32,6 +37,10 @@ where
     }
 
     /// As [`get`](Self::get), with a future and a guard that borrow nothing.
+    ///
+    /// # Panics
+    ///
+    /// As [`get`](Self::get).
     ///
     /// # Cancel safety
     ///
@@ -50,6 +59,10 @@ where
     /// Waits until there is an item, and takes as many as there are, at most `max`. An empty answer: the queue is shut
     /// down and nothing is queued.
     ///
+    /// # Panics
+    ///
+    /// As [`get`](Self::get), with all of the batch for the item.
+    ///
     /// # Cancel safety
     ///
     /// As [`get`](Self::get).
@@ -63,6 +76,10 @@ where
     /// # Errors
     ///
     /// [`TryGetError`] says whether there can be one later.
+    ///
+    /// # Panics
+    ///
+    /// If `Clone`, `Hash` or `Eq` of the item panics: it is queued still, or again. And as [`move_due`](Self::move_due).
     #[inline(always)]
     pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError> {
         self.inner.queue.try_get().map(|held| ProcessingGuard { queue: &*self.inner, held }.begun())
@@ -73,6 +90,10 @@ where
     /// # Errors
     ///
     /// [`TryGetError`] says whether there can be one later.
+    ///
+    /// # Panics
+    ///
+    /// As [`try_get`](Self::try_get).
     #[inline]
     pub fn try_get_owned(&self) -> Result<OwnedProcessingGuard<T, B>, TryGetError>
     where
@@ -88,6 +109,10 @@ where
     }
 
     /// As [`get`](Self::get), blocking the thread.
+    ///
+    /// # Panics
+    ///
+    /// As [`get`](Self::get) when polled.
     #[must_use = "dropping the guard ends the work on the item"]
     #[inline(always)]
     pub fn get_blocking(&self) -> Option<ProcessingGuard<'_, T, B>> {
@@ -115,6 +140,10 @@ where
     /// # Errors
     ///
     /// [`GetTimeoutError`] says whether there can be an item later.
+    ///
+    /// # Panics
+    ///
+    /// As [`get_blocking`](Self::get_blocking).
     #[inline]
     pub fn get_timeout(&self, timeout: Duration) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError> {
         self.inner
@@ -124,6 +153,10 @@ where
     }
 
     /// As [`get_blocking`](Self::get_blocking), with a guard that borrows nothing.
+    ///
+    /// # Panics
+    ///
+    /// As [`get_blocking`](Self::get_blocking).
     #[must_use = "dropping the guard ends the work on the item"]
     pub fn get_owned_blocking(&self) -> Option<OwnedProcessingGuard<T, B>>
     where
@@ -143,6 +176,10 @@ where
     /// # Errors
     ///
     /// As [`get_timeout`](Self::get_timeout).
+    ///
+    /// # Panics
+    ///
+    /// As [`get_blocking`](Self::get_blocking).
     pub fn get_owned_timeout(&self, timeout: Duration) -> Result<OwnedProcessingGuard<T, B>, GetTimeoutError>
     where
         T: 'static,
@@ -157,6 +194,10 @@ where
     }
 
     /// As [`get_batch`](Self::get_batch), blocking the thread. An empty answer: the queue is shut down and nothing is queued.
+    ///
+    /// # Panics
+    ///
+    /// As [`get_batch`](Self::get_batch) when polled.
     #[must_use = "dropping the guards ends the work on the items"]
     pub fn get_batch_blocking(&self, max: NonZeroUsize) -> Vec<ProcessingGuard<'_, T, B>> {
         begin_all(&*self.inner, self.inner.queue.get_batch_blocking(max))
@@ -168,6 +209,10 @@ where
     /// # Errors
     ///
     /// As [`get_timeout`](Self::get_timeout).
+    ///
+    /// # Panics
+    ///
+    /// As [`get_batch_blocking`](Self::get_batch_blocking).
     pub fn get_batch_timeout(
         &self,
         max: NonZeroUsize,
@@ -178,6 +223,10 @@ where
     }
 
     /// Keeps time, and does nothing else, until the queue is shut down; see [`wq_delay::DelayingQueue::keep_time`].
+    ///
+    /// # Panics
+    ///
+    /// When polled, as [`move_due`](Self::move_due).
     ///
     /// # Cancel safety
     ///

@@ -115,6 +115,10 @@ macro_rules! guard {
             /// # Errors
             ///
             /// [`TryGetError`] if there is no next item. This guard has ended in any case.
+            ///
+            /// # Panics
+            ///
+            /// As [`try_get`](crate::RateLimitingQueue::try_get). This guard has ended in any case.
             pub fn done_and_get(self) -> Result<Self, TryGetError>
             where
                 T: Clone,
@@ -133,7 +137,7 @@ macro_rules! guard {
             ///
             /// # Panics
             ///
-            /// As [`finish`](Self::finish), and if `Clone` of the next item panics.
+            /// As [`finish`](Self::finish) and [`done_and_get`](Self::done_and_get).
             pub fn finish_and_get(self, outcome: Outcome) -> Result<Self, TryGetError>
             where
                 T: Clone,

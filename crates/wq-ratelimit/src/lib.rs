@@ -5,6 +5,7 @@ mod queue;
 mod outcome;
 mod guard;
 mod builder;
+mod add;
 mod forward;
 mod get;
 mod control;
