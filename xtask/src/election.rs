@@ -11,9 +11,9 @@ use crate::workspace::Workspace;
 
 pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     let figures = if workspace.is_long() {
-        [("MODEL", "long"), ("SEEDS", "20000"), ("SERVER_SEEDS", "10000"), ("SECONDS", "3600")]
+        [("MODEL", "long"), ("SEEDS", "20000"), ("SERVER_SEEDS", "20000"), ("SECONDS", "3600")]
     } else {
-        [("MODEL", "full"), ("SEEDS", "2000"), ("SERVER_SEEDS", "300"), ("SECONDS", "900")]
+        [("MODEL", "full"), ("SEEDS", "2000"), ("SERVER_SEEDS", "2000"), ("SECONDS", "900")]
     };
     let programs = Programs::of_election(workspace, deadline)?;
     for target in ["model", "simulation"] {

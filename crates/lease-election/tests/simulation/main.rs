@@ -311,7 +311,12 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
     end(seed, &stage, running, buried, &mut dice).await;
     let mut world = world.lock().unwrap();
     backend.tell(&mut world, start);
-    (std::mem::take(&mut world.trace), std::mem::take(&mut world.seen))
+    // The store has the world in its hooks, and each term has the store.
+    let terms = std::mem::take(&mut world.terms);
+    let told = (std::mem::take(&mut world.trace), std::mem::take(&mut world.seen));
+    drop(world);
+    drop(terms);
+    told
 }
 
 /// Everybody is stopped: whoever leads gives the lease back, and nobody works.
