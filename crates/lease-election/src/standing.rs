@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::future::BoxFuture;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 use crate::candidate::Manner;
 use crate::error::StoreError;
@@ -57,6 +57,8 @@ pub(crate) struct Board {
     candidacy: watch::Sender<Candidacy>,
     /// Whether the Lease was read since somebody follows it. Nothing is published before: a grant is always seen to follow something.
     lease_known: watch::Sender<bool>,
+    /// The elector's own connection was found to be of no use. Whoever watches may not hear of that.
+    doubt: Notify,
 }
 
 impl Board {
@@ -82,6 +84,16 @@ impl Board {
     /// Nobody has followed the Lease for a while.
     fn lease_forgotten(&self) {
         self.lease_known.send_replace(false);
+    }
+
+    pub(crate) fn doubt_connection(&self) {
+        self.doubt.notify_one();
+    }
+
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub(crate) async fn connection_is_doubted(&self) {
+        self.doubt.notified().await;
     }
 
     /// # Cancel safety
@@ -125,6 +137,7 @@ impl Standing {
         let board = Arc::new(Board {
             candidacy: watch::Sender::new(Candidacy::Looking),
             lease_known: watch::Sender::new(false),
+            doubt: Notify::new(),
         });
         Self { publish, board, counters: Arc::default(), state: Mutex::default(), elects, is_servers }
     }

@@ -53,7 +53,7 @@ type Events = BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>
 /// What is heard while nothing is to be done.
 enum Heard {
     Event(Box<WatchEvent<DynamicObject>>),
-    /// The watch ended, or is silent.
+    /// The watch ended, or is silent, or may be dead.
     End,
     Withdraw,
     Time,
@@ -156,7 +156,7 @@ impl Publisher {
                 give_up = Some(now);
                 continue;
             }
-            match self.hear(&mut events, &mut want, until, give_up.is_none()).await {
+            match self.hear(&board, &mut events, &mut want, until, give_up.is_none()).await {
                 Heard::Event(event) => {
                     if let Some((_, heard)) = &mut events {
                         *heard = self.clock.now();
@@ -178,11 +178,13 @@ impl Publisher {
 
     async fn hear(
         &self,
+        board: &Board,
         events: &mut Option<(Events, Moment)>,
         want: &mut watch::Receiver<bool>,
         until: Moment,
         standing: bool,
     ) -> Heard {
+        let is_watching = events.is_some();
         let silent = events.as_ref().map(|(_, heard)| heard.after(SILENCE));
         let next = async {
             match events {
@@ -211,6 +213,8 @@ impl Publisher {
             () = withdraw => Heard::Withdraw,
             heard = next => heard,
             () = quiet => Heard::End,
+            // What was told until then was heard first.
+            () = board.connection_is_doubted(), if is_watching => Heard::End,
             () = self.clock.sleep_until(until) => Heard::Time,
         }
     }

@@ -98,6 +98,7 @@ pub(super) async fn turn(
                 if silent && !candidate.is_leading() && candidate.observation().version() != before.as_ref() {
                     // The read told what the watch had not.
                     feed.restart();
+                    doubt_connection(shared);
                     shared.counters.watching(false);
                 }
                 news
@@ -219,6 +220,9 @@ pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Rep
                 shared.counters.count(|stats| &mut stats.slow_path);
             }
             tracing::debug!(lease = shared.config.name(), leading, %error, "a request failed");
+            if matches!(error, StoreError::Unknown { .. }) {
+                doubt_connection(shared);
+            }
         }
         None => shared.counters.succeeded(matches!(reply, Reply::Written(..))),
     }
@@ -239,6 +243,13 @@ pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Rep
     start_cold(shared, candidate);
     note_leader(shared, candidate);
     news
+}
+
+/// The LeaseCandidate is watched through the same.
+fn doubt_connection(shared: &Shared) {
+    if let Some(standing) = &shared.standing {
+        standing.board().doubt_connection();
+    }
 }
 
 fn start_cold(shared: &Shared, candidate: &mut Candidate) {
