@@ -30,7 +30,9 @@ pub enum ImmediateAdd {
     Keep,
     /// One run, now: the add takes the waiting request with it. A deadline that was set only once is gone then.
     Merge,
-    /// One run, later: the add joins the waiting request. An event can then wait as long as the longest delay.
+    /// One run, later: the add joins the waiting request. An event can then wait as long as the longest delay; one that joins a
+    /// request without an end (a delay of [`Duration::MAX`]) never comes out, unless that is
+    /// [canceled](DelayingQueue::cancel) first, or moved.
     Defer,
 }
 

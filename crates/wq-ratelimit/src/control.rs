@@ -26,6 +26,11 @@ pub enum DuringBackoff {
     Clear,
     /// The item waits for its retry, and the event with it: nothing shortens a back-off. An event that comes while the item
     /// is being worked on still runs it again at once, unless a retry from before waits then: it joins that one.
+    ///
+    /// That goes for a back-off without an end, too (`RetryWith` a delay of [`Duration::MAX`]): the add is told
+    /// [`Merged`](wq_delay::Added::Merged), and no event brings the item back before that is
+    /// [canceled](crate::RateLimitingQueue::cancel). What is to wait for the next event is to be
+    /// [parked](crate::Outcome::Park).
     Defer,
 }
 

@@ -23,6 +23,21 @@ fn runs(queue: &DelayingQueue<u64>) -> usize {
     std::iter::from_fn(|| queue.try_get().ok().map(drop)).count()
 }
 
+#[test]
+fn what_defers_to_a_request_without_an_end_comes_out_when_that_is_moved() {
+    let (queue, timer) = queue(SecondAdd::Earliest, ImmediateAdd::Defer);
+    queue.add_after(1, Duration::MAX);
+    assert_eq!(queue.add(1), Added::Merged);
+    timer.advance(hours(24 * 365 * 10));
+    assert_eq!(runs(&queue), 0);
+    queue.add_after(1, hours(1));
+    timer.advance(hours(1));
+    assert_eq!(runs(&queue), 1);
+    queue.add_after(1, Duration::MAX);
+    assert_eq!((queue.add(1), queue.cancel(&1)), (Added::Merged, Some(1)));
+    assert_eq!(queue.add(1), Added::Queued);
+}
+
 /// Defect D8 of client-go: always twice.
 #[test]
 fn a_delayed_item_added_now_runs_as_often_as_the_policy_says() {

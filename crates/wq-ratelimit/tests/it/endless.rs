@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 use wq_ratelimit::{
-    Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimiter, RateLimitingQueue,
+    Added, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimiter, RateLimitingQueue,
     TokenBucket,
 };
 
@@ -52,6 +52,32 @@ fn story(
         seen.push(see());
     }
     seen
+}
+
+/// A strict back-off is strict for ever; what waits for an event is parked.
+#[test]
+fn an_event_that_defers_to_a_back_off_without_an_end_waits_until_that_is_canceled() {
+    let timer = ManualTimer::new();
+    let queue = RateLimitingQueue::builder()
+        .limiter(ExponentialBackoff::new(SECOND, SECOND).unwrap())
+        .during_backoff(DuringBackoff::Defer)
+        .timer(timer.clone())
+        .build()
+        .unwrap();
+    let endless = Outcome::RetryWith { delay: Duration::MAX, combine: Combine::Max };
+    for outcome in [endless, Outcome::Park] {
+        queue.add(1);
+        queue.try_get().unwrap().finish(outcome);
+        let is_parked = outcome == Outcome::Park;
+        let told = if is_parked { Added::Queued } else { Added::Merged };
+        assert_eq!(queue.add(1), told, "{outcome:?}");
+        timer.advance(TEN_YEARS);
+        assert_eq!(queue.try_get().is_ok(), is_parked, "{outcome:?}");
+        assert_eq!(queue.cancel(&1), (!is_parked).then_some(1), "{outcome:?}");
+        assert_eq!(queue.add(1), Added::Queued, "{outcome:?}: nothing is left to defer to");
+        queue.try_get().unwrap().finish(Outcome::Success);
+        assert_eq!((queue.len(), queue.delayed_len()), (0, 0), "{outcome:?}");
+    }
 }
 
 #[test]
