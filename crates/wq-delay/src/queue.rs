@@ -47,7 +47,8 @@ pub enum ImmediateAdd {
 ///
 /// A clone is another handle to the same queue. `Hash`, `Eq` and `Clone` of items run under the queue's locks and must not
 /// call the queue. They may panic: the queue stays usable. Only an item whose `Eq` panics while it is moved at its
-/// deadline is lost, to the caller who gets the panic.
+/// deadline is lost, to the caller who gets the panic: back in its place it would be due at once, and panic again before all
+/// that are due behind it.
 #[doc(alias = "DelayingInterface")]
 #[doc(alias = "TypedDelayingInterface")]
 pub struct DelayingQueue<T, B: Backlog = Fifo, S = DefaultHasher> {

@@ -32,7 +32,9 @@ use wq_delay::{Added, Backlog, DefaultHasher, DelayingQueue, Fifo, Phase, Schedu
 /// asks for it.
 ///
 /// A clone is another handle to the same queue. `Hash`, `Eq` and `Clone` of items and the limiter run under locks of the
-/// queue and must not call it.
+/// queue and must not call it. They may panic: no item that waits is lost by that, but for what
+/// [`DelayingQueue`] says of its own. What is remembered of failures may be: a table that grows or ages hashes what it holds,
+/// and one that cannot go on drops the rest, under the lock.
 #[doc(alias = "RateLimitingInterface")]
 #[doc(alias = "TypedRateLimitingInterface")]
 pub struct RateLimitingQueue<T, L, B: Backlog = Fifo, S = DefaultHasher> {
