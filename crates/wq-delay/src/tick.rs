@@ -15,6 +15,7 @@ impl Tick {
     pub(crate) const NEVER: Self = Self(u64::MAX);
 
     /// At the deadline counts as due; never is never due.
+    #[inline]
     pub(crate) fn is_due(self, now: Self) -> bool {
         let now = if planted("a-tick-early") { Self(now.0.saturating_add(1)) } else { now };
         self != Self::NEVER && self <= now
@@ -25,6 +26,7 @@ impl Tick {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
+    #[inline]
     pub(crate) fn after(self, delay: Duration) -> Self {
         let delay = u64::try_from(delay.as_nanos()).unwrap_or(u64::MAX);
         Self(self.0.saturating_add(delay))
@@ -43,6 +45,7 @@ impl TimeLine {
     }
 
     /// Rounds nothing. What lies before the start is due already; what lies beyond 584 years never is.
+    #[inline]
     pub(crate) fn tick(&self, instant: Instant) -> Tick {
         let since = instant.saturating_duration_since(self.start);
         Tick(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))

@@ -23,6 +23,7 @@ pub enum SecondAdd {
 }
 
 impl SecondAdd {
+    #[inline]
     fn of(self, held: Tick, new: Tick) -> Tick {
         match self {
             Self::Earliest if planted("latest-wins") => held.max(new),
@@ -53,11 +54,13 @@ pub(crate) enum Wish {
 }
 
 impl Wish {
+    #[inline]
     pub(crate) const fn is_revocable(self) -> bool {
         matches!(self, Self::Revocable(..))
     }
 
     /// For an item that does not wait yet.
+    #[inline]
     pub(crate) fn term(self) -> Term {
         match self {
             Self::At(deadline, _) | Self::Revocable(deadline, _) => Term { deadline, limit: deadline },
@@ -66,6 +69,7 @@ impl Wish {
     }
 
     /// For an item that waits.
+    #[inline]
     pub(crate) fn after(self, held: Term) -> Term {
         match self {
             Self::At(new, policy) | Self::Revocable(new, policy) => {

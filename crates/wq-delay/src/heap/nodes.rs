@@ -1,4 +1,4 @@
-//! `Nodes`: the array of the heap, and where in it a node's children are. What lies behind a node is not known here.
+//! `Node`, and `Nodes`: a heap of them in one array. What lies behind a node is not known here.
 
 use crate::planted::planted;
 use crate::tick::Tick;
@@ -8,8 +8,8 @@ pub(super) const ARITY: usize = 8;
 /// So many places of the first family are never used: the root is its last member.
 const UNUSED: usize = ARITY - 1;
 
-/// One node: 16 bytes.
-#[derive(Debug, Clone, Copy)]
+/// When the item in a slot is due: 16 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Node {
     pub(super) deadline: Tick,
     pub(super) slot: u32,
@@ -21,16 +21,17 @@ impl Node {
     /// Behind every node.
     const NONE: Self = Self { deadline: Tick::NEVER, slot: u32::MAX, sequence: u32::MAX };
 
+    #[inline]
     pub(super) fn before(&self, other: &Self) -> bool {
-        if planted("ties-in-any-order") {
-            return self.deadline < other.deadline;
-        }
         self.rank() < other.rank()
     }
 
     /// As one number, which is compared without a jump. No two nodes have one sequence: the slot never decides.
-    fn rank(&self) -> u128 {
-        u128::from(self.deadline.0) << 64 | u128::from(self.sequence) << 32 | u128::from(self.slot)
+    #[inline]
+    pub(super) fn rank(&self) -> u128 {
+        let sequence =
+            if planted("ties-in-any-order") { self.sequence.reverse_bits() } else { self.sequence };
+        u128::from(self.deadline.0) << 64 | u128::from(sequence) << 32 | u128::from(self.slot)
     }
 }
 
@@ -40,7 +41,7 @@ impl Node {
 struct Family([Node; ARITY]);
 
 /// Position 0 is the root; the children of position `p` are those from `8 p + 1` on, and stand in family `p + 1`.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Nodes {
     /// Each has a node; places without one, at the end, hold [`Node::NONE`].
     families: Vec<Family>,
@@ -48,52 +49,85 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    pub(super) fn with_capacity(nodes: usize) -> Self {
-        Self { families: Vec::with_capacity(families_of(nodes)), len: 0 }
-    }
-
-    /// As [`with_capacity`](Self::with_capacity), if there is memory.
-    pub(super) fn try_with_capacity(nodes: usize) -> Option<Self> {
-        let mut families = Vec::new();
-        families.try_reserve_exact(families_of(nodes)).ok()?;
-        Some(Self { families, len: 0 })
+    /// Makes room for so many, if there is memory.
+    pub(super) fn try_make_room(&mut self, nodes: usize) -> Option<()> {
+        self.families.try_reserve_exact(families_of(nodes).saturating_sub(self.families.len())).ok()
     }
 
     pub(super) const fn len(&self) -> usize {
         self.len
     }
 
-    pub(super) const fn capacity(&self) -> usize {
-        (self.families.capacity() * ARITY).saturating_sub(UNUSED)
-    }
-
+    #[inline]
     pub(super) fn first(&self) -> Option<&Node> {
         self.families.first().map(|family| &family.0[UNUSED])
     }
 
-    /// # Panics
-    ///
-    /// If there is no node at that position.
-    pub(super) fn at(&self, position: usize) -> &Node {
-        let place = position + UNUSED;
-        &self.families[place / ARITY].0[place % ARITY]
+    /// All nodes, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Node> {
+        self.families.iter().flat_map(|family| &family.0).skip(UNUSED).take(self.len)
     }
 
-    /// # Panics
-    ///
-    /// As [`at`](Self::at).
-    pub(super) fn at_mut(&mut self, position: usize) -> &mut Node {
-        let place = position + UNUSED;
-        &mut self.families[place / ARITY].0[place % ARITY]
+    #[inline]
+    pub(super) fn push(&mut self, node: Node) {
+        let place = self.len + UNUSED;
+        if place / ARITY == self.families.len() {
+            self.families.push(Family([Node::NONE; ARITY]));
+        }
+        self.len += 1;
+        self.rise(self.len - 1, node);
     }
 
-    /// The position of the parent of any node but the root.
-    pub(super) const fn parent(position: usize) -> usize {
-        (position - 1) / ARITY
+    /// Takes the first node away.
+    pub(super) fn pop(&mut self) -> Option<Node> {
+        let first = *self.first()?;
+        self.len -= 1;
+        let last = std::mem::replace(self.at_mut(self.len), Node::NONE);
+        self.families.truncate(families_of(self.len));
+        if self.len > 0 {
+            if planted("gap-not-settled") {
+                *self.at_mut(0) = last;
+            } else {
+                self.sink(last);
+            }
+        }
+        Some(first)
+    }
+
+    /// Takes all nodes out, in no order. The memory is kept.
+    pub(super) fn clear(&mut self) {
+        self.families.clear();
+        self.len = 0;
+    }
+
+    /// Settles a node from the end of the array at the root. It belongs near the end: on the way down it is not compared
+    /// with anything, which costs less than to find out where it would stop.
+    fn sink(&mut self, node: Node) {
+        let mut hole = 0;
+        while let Some((child, first)) = self.first_child(hole) {
+            *self.at_mut(hole) = first;
+            hole = child;
+        }
+        self.rise(hole, node);
+    }
+
+    /// Puts a node where there is none, or above that.
+    #[inline]
+    fn rise(&mut self, mut hole: usize, node: Node) {
+        while hole > 0 {
+            let parent = (hole - 1) / ARITY;
+            let other = *self.at(parent);
+            if !node.before(&other) {
+                break;
+            }
+            *self.at_mut(hole) = other;
+            hole = parent;
+        }
+        *self.at_mut(hole) = node;
     }
 
     /// Of the children of a node the one that is before the others, and its position.
-    pub(super) fn first_child(&self, position: usize) -> Option<(usize, Node)> {
+    fn first_child(&self, position: usize) -> Option<(usize, Node)> {
         let Family(children) = self.families.get(position + 1)?;
         let mut first = (0, children[0]);
         for (at, node) in children.iter().enumerate().skip(1) {
@@ -103,33 +137,14 @@ impl Nodes {
         Some((position * ARITY + 1 + at, node))
     }
 
-    /// Puts a node at the end.
-    pub(super) fn push(&mut self, node: Node) {
-        let place = self.len + UNUSED;
-        if place / ARITY == self.families.len() {
-            self.families.push(Family([Node::NONE; ARITY]));
-        }
-        self.len += 1;
-        *self.at_mut(self.len - 1) = node;
+    fn at(&self, position: usize) -> &Node {
+        let place = position + UNUSED;
+        &self.families[place / ARITY].0[place % ARITY]
     }
 
-    /// Takes the last node away.
-    pub(super) fn pop(&mut self) -> Option<Node> {
-        self.len = self.len.checked_sub(1)?;
-        let last = std::mem::replace(self.at_mut(self.len), Node::NONE);
-        self.families.truncate(families_of(self.len));
-        Some(last)
-    }
-
-    /// All nodes, first the one that is before all others. That is a heap, too.
-    pub(super) fn sorted(&self) -> Vec<Node> {
-        let mut nodes: Vec<Node> = (0..self.len).map(|position| *self.at(position)).collect();
-        nodes.sort_unstable_by_key(Node::rank);
-        nodes
-    }
-
-    pub(super) fn shrink_to(&mut self, nodes: usize) {
-        self.families.shrink_to(families_of(nodes));
+    fn at_mut(&mut self, position: usize) -> &mut Node {
+        let place = position + UNUSED;
+        &mut self.families[place / ARITY].0[place % ARITY]
     }
 }
 

@@ -1,7 +1,9 @@
 //! `DelayHeap` against a sorted vector, and its rules one by one.
 
-use super::nodes::ARITY;
-use super::{CHUNK, DelayHeap, Inserted, NONE, SMALL, Slot, Waiting};
+use super::leaves::FULL;
+use super::slots::Slot;
+use super::table::Table;
+use super::{CHUNK, DelayHeap, Inserted, SMALL, Waiting};
 use crate::tick::Tick;
 use crate::wish::{SecondAdd, Wish};
 use proptest::prelude::*;
@@ -51,33 +53,17 @@ fn pop(heap: &mut Heap, now: u64) -> Option<(u32, u64)> {
     heap.pop_due(Tick(now)).map(|waiting| (waiting.item, waiting.deadline.0))
 }
 
-/// What must hold between the heap array, the slab and the table after every operation.
+/// What must hold between the agenda, the slots and the table after every operation.
 fn check(heap: &Heap) {
-    assert_eq!(heap.table.len(), heap.nodes.len());
-    for at in 0..heap.nodes.len() {
-        let node = heap.nodes.at(at);
-        if at > 0 {
-            assert!(!node.before(heap.nodes.at((at - 1) / ARITY)), "a child is before its parent");
-        }
-        match &heap.slots[node.slot as usize] {
-            Slot::Held { item, .. } => {
-                assert_eq!(heap.position_of(node.slot), at);
-                assert_eq!(heap.find(hash(*item), item), Some(node.slot));
-            }
-            Slot::Free { .. } => panic!("a node names a free slot"),
-        }
+    let nodes = heap.sorted();
+    assert_eq!(nodes.len(), heap.len(), "one node of each item is in force");
+    assert_eq!(heap.agenda.first(), nodes.first(), "the first is not stale, and before all others");
+    for node in &nodes {
+        let held = heap.slots.get(node.slot).expect("a node in force names a held slot");
+        assert_eq!(heap.find(hash(held.item), &held.item), Some(node.slot));
     }
-    let mut free = 0;
-    let mut next = heap.first_free;
-    while next != NONE {
-        free += 1;
-        next = match &heap.slots[next as usize] {
-            Slot::Free { next } => *next,
-            Slot::Held { .. } => panic!("the free list names a held slot"),
-        };
-    }
-    assert_eq!(free + heap.nodes.len(), heap.slots.len());
-    assert_eq!(heap.places.len(), heap.slots.len());
+    assert_eq!(heap.slots.free().count() + nodes.len(), heap.slots.len());
+    heap.agenda.check(|slot, sequence| heap.slots.deadline(slot, sequence));
 }
 
 #[test]
@@ -222,6 +208,55 @@ fn room_that_was_reserved_is_kept() {
     assert!(heap.capacity() >= 10_000);
 }
 
+#[test]
+fn a_slot_of_a_number_takes_32_bytes() {
+    assert_eq!(size_of::<Slot<u64, ()>>(), 32);
+}
+
+#[test]
+fn nodes_that_are_moved_again_and_again_take_no_more_room() {
+    let mut heap = Heap::with_room(0).unwrap();
+    let items = 20 * u32::try_from(FULL).unwrap();
+    for round in 0..50 {
+        for item in 0..items {
+            let deadline = u64::from(item.wrapping_mul(0x9e37_79b9) >> (round % 7));
+            insert(&mut heap, item, deadline + 1, SecondAdd::Replace);
+        }
+        check(&heap);
+        assert!(heap.agenda.len() <= 2 * items as usize, "round {round}: {} nodes", heap.agenda.len());
+    }
+}
+
+#[test]
+fn all_that_is_due_at_once_comes_out_in_insertion_order_from_leaves_that_begin_alike() {
+    let mut heap = Heap::with_room(0).unwrap();
+    let items = 20 * u32::try_from(FULL).unwrap();
+    (0..items).for_each(|item| _ = insert(&mut heap, item, 5, SecondAdd::Earliest));
+    for item in (0..items).step_by(3) {
+        assert!(heap.remove(hash(item), &item).is_some());
+    }
+    check(&heap);
+    let mut due = Vec::new();
+    heap.pop_all_due(Tick(5), usize::MAX, &mut due);
+    let rest: Vec<u32> = (0..items).filter(|item| item % 3 != 0).collect();
+    assert_eq!(due.into_iter().map(|waiting| waiting.item).collect::<Vec<_>>(), rest);
+}
+
+#[test]
+fn what_was_taken_out_and_is_put_back_comes_out_once() {
+    let mut heap = Heap::with_room(0).unwrap();
+    (0..100).for_each(|item| _ = insert(&mut heap, item, 1 + u64::from(item % 10), SecondAdd::Earliest));
+    for item in [99, 50, 0, 50] {
+        let waiting = heap.remove(hash(item), &item).unwrap();
+        heap.put_back(waiting);
+        check(&heap);
+    }
+    let order: Vec<u32> = std::iter::from_fn(|| pop(&mut heap, 10)).map(|(item, _)| item).collect();
+    let mut expected: Vec<u32> = (0..100).collect();
+    expected.sort_by_key(|item| item % 10);
+    assert_eq!(order, expected);
+}
+
 #[derive(Debug, Clone)]
 enum Op {
     Insert(u32, u64),
@@ -321,8 +356,9 @@ proptest! {
     fn behaves_like_a_sorted_vector(
         ops in prop::collection::vec(op(), 0..150),
         policy in prop::sample::select(vec![SecondAdd::Earliest, SecondAdd::Latest, SecondAdd::Replace]),
+        room in prop::sample::select(vec![0, 0, 30, 100]),
     ) {
-        let mut heap = Heap::with_room(0).unwrap();
+        let mut heap = Heap::with_room(room).unwrap();
         let mut sorted = Sorted::default();
         for op in ops {
             match op {
@@ -390,6 +426,35 @@ proptest! {
             for item in 0..40 {
                 let waits = sorted.at(item).map(|entry| entry.0);
                 prop_assert_eq!(heap.deadline(hash(item), &item).map(|at| at.0), waits);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_table_holds_what_was_added_and_not_struck_out(
+        ops in prop::collection::vec((any::<bool>(), 0..60u32), 0..300),
+        room in prop::sample::select(vec![0, 1, 7, 40]),
+    ) {
+        let mut table = Table::try_with_capacity(room).unwrap();
+        let mut slots = BTreeSet::new();
+        for (is_added, slot) in ops {
+            if is_added {
+                if slots.insert(slot) {
+                    table.insert(hash(slot), slot);
+                }
+            } else {
+                slots.remove(&slot);
+                table.strike(hash(slot), slot);
+            }
+            prop_assert_eq!(table.len(), slots.len());
+            prop_assert!(table.capacity() >= table.len());
+            for slot in 0..60 {
+                let found = table.find(hash(slot), |other| other == slot);
+                prop_assert_eq!(found, slots.contains(&slot).then_some(slot));
             }
         }
     }

@@ -1,0 +1,359 @@
+//! `Leaves`: the nodes of what is due later, in leaves that are in order among themselves and in none within.
+//!
+//! A node is put at the end of its leaf, and a leaf that is full is cut into several: each node is moved a few times
+//! altogether, in a row with those beside it. A node may be stale: that of an item that went or has another deadline now. Each
+//! leaf knows how many are not, and is cleaned before more than a third are.
+
+use super::nodes::Node;
+use super::slots::{NONE, index};
+use crate::tick::Tick;
+
+/// So many nodes fill a leaf.
+pub(super) const FULL: usize = if cfg!(test) { 16 } else { 2048 };
+/// Into so many leaves a full one is cut: the fewer, the more often nodes are moved.
+const PARTS: usize = if cfg!(test) { 4 } else { 8 };
+/// Nodes in a block of memory.
+const BLOCK: usize = if cfg!(test) { 4 } else { 64 };
+/// So many nodes stand at the end of a leaf itself before they are moved to a block: the ends of all leaves are near to each
+/// other.
+const TAIL: usize = if cfg!(test) { 2 } else { 8 };
+/// So many stale nodes more than the third are left in a leaf.
+const SLACK: u32 = if cfg!(test) { 1 } else { 16 };
+
+/// A node without its deadline, which stands in its slot: 8 bytes.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    slot: u32,
+    sequence: u32,
+}
+
+impl Entry {
+    const NONE: Self = Self { slot: NONE, sequence: NONE };
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Leaf {
+    /// The rank of no node in it is lower, and of none in those before it as high.
+    from: u128,
+    /// Those that came last: as many as are not in blocks.
+    tail: [Entry; TAIL],
+    /// The last of its blocks, which alone may have room.
+    block: u32,
+    len: u32,
+    /// How many of them are not stale.
+    live: u32,
+}
+
+impl Leaf {
+    #[cfg(test)]
+    fn begin(&self) -> Tick {
+        Tick(u64::try_from(self.from >> 64).expect("the upper half"))
+    }
+
+    const fn new(from: u128) -> Self {
+        Self { from, tail: [Entry::NONE; TAIL], block: NONE, len: 0, live: 0 }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Leaves {
+    /// The last first.
+    leaves: Vec<Leaf>,
+    /// The deadline that each begins with, for the search.
+    begins: Vec<Tick>,
+    blocks: Vec<[Entry; BLOCK]>,
+    /// Of each block the one before it in its leaf, or the next free one.
+    links: Vec<u32>,
+    first_free: u32,
+    live: usize,
+    /// Where nodes are sorted.
+    bench: Vec<Node>,
+}
+
+impl Default for Leaves {
+    fn default() -> Self {
+        Self {
+            leaves: Vec::new(),
+            begins: Vec::new(),
+            blocks: Vec::new(),
+            links: Vec::new(),
+            first_free: NONE,
+            live: 0,
+            bench: Vec::new(),
+        }
+    }
+}
+
+impl Leaves {
+    /// Sees to it that adds of so many items, and moves of their deadlines, need no more memory, if there is that much.
+    pub(super) fn try_make_room(&mut self, items: usize) -> Option<()> {
+        if items <= FULL {
+            return Some(());
+        }
+        let more = |room: usize, len: usize| room.saturating_sub(len);
+        let (leaves, blocks) = (leaves_for(items), blocks_for(items));
+        self.leaves.try_reserve_exact(more(leaves, self.leaves.len())).ok()?;
+        self.begins.try_reserve_exact(more(leaves, self.begins.len())).ok()?;
+        self.blocks.try_reserve_exact(more(blocks, self.blocks.len())).ok()?;
+        self.links.try_reserve_exact(more(blocks, self.links.len())).ok()?;
+        self.bench.try_reserve_exact(more(FULL, self.bench.len())).ok()
+    }
+
+    /// How many nodes are not stale.
+    pub(super) const fn live(&self) -> usize {
+        self.live
+    }
+
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.leaves.iter().map(|leaf| leaf.len as usize).sum()
+    }
+
+    /// What must hold after every operation.
+    #[cfg(test)]
+    pub(super) fn check(&self, deadline: impl Fn(u32, u32) -> Option<Tick>) {
+        assert!(self.leaves.is_sorted_by_key(|leaf| !leaf.from), "leaves are not in order");
+        assert!(
+            self.begins.iter().eq(self.leaves.iter().map(|leaf| leaf.begin()).collect::<Vec<_>>().iter())
+        );
+        let mut used = 0;
+        for (at, leaf) in self.leaves.iter().enumerate() {
+            let mut nodes = Vec::new();
+            self.visit(leaf, |block, entries| {
+                nodes.extend(live(entries, &deadline));
+                used += usize::from(block.is_some());
+            });
+            assert_eq!(nodes.len(), leaf.live as usize, "a leaf has lost count");
+            assert!(
+                leaf.live > 0 && leaf.len <= leaf.live + leaf.live / 2 + SLACK,
+                "too many nodes are stale"
+            );
+            assert!(nodes.iter().all(|node| self.find(node) == Some(at)), "a node is in the wrong leaf");
+        }
+        assert_eq!(self.live, self.leaves.iter().map(|leaf| leaf.live as usize).sum());
+        let free =
+            std::iter::successors(Some(self.first_free), |&block| self.links.get(block as usize).copied());
+        assert_eq!(used + free.filter(|&block| block != NONE).count(), self.blocks.len(), "a block is lost");
+    }
+
+    /// The leaf that this node is in, or belongs into. `None`: it is before all of them.
+    #[inline]
+    pub(super) fn find(&self, node: &Node) -> Option<usize> {
+        let at = self.begins.partition_point(|begin| *begin > node.deadline);
+        if self.leaves.get(at)?.from <= node.rank() {
+            return Some(at);
+        }
+        // Several begin with this deadline.
+        let at = at + self.leaves[at..].partition_point(|leaf| leaf.from > node.rank());
+        (at < self.leaves.len()).then_some(at)
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, at: usize, node: Node, deadline: impl Fn(u32, u32) -> Option<Tick>) {
+        self.append(at, Entry { slot: node.slot, sequence: node.sequence });
+        let leaf = &mut self.leaves[at];
+        leaf.live += 1;
+        let is_full = leaf.len as usize >= FULL;
+        self.live += 1;
+        if is_full {
+            self.clean(at, deadline);
+        }
+    }
+
+    /// A node of this leaf has become stale.
+    #[inline]
+    pub(super) fn forget(&mut self, at: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
+        let leaf = &mut self.leaves[at];
+        leaf.live -= 1;
+        let is_stale = leaf.len > leaf.live + leaf.live / 2 + SLACK || leaf.live == 0;
+        self.live -= 1;
+        if is_stale {
+            self.clean(at, deadline);
+        }
+    }
+
+    /// Takes the first leaf away, and hands out its nodes, the last first.
+    pub(super) fn take_first(
+        &mut self,
+        run: &mut Vec<Node>,
+        deadline: impl Fn(u32, u32) -> Option<Tick>,
+    ) -> bool {
+        let Some(leaf) = self.leaves.pop() else { return false };
+        self.begins.pop();
+        self.gather(&leaf, deadline);
+        self.live -= self.bench.len();
+        self.bench.sort_unstable_by_key(Node::rank);
+        run.extend(self.bench.iter().rev());
+        true
+    }
+
+    /// Takes all nodes out. The memory is kept.
+    pub(super) fn clear(&mut self) {
+        self.leaves.clear();
+        self.begins.clear();
+        self.blocks.clear();
+        self.links.clear();
+        self.first_free = NONE;
+        self.live = 0;
+    }
+
+    /// Puts nodes, sorted, before all others.
+    pub(super) fn put_first(&mut self, nodes: &[Node]) {
+        for part in nodes.chunks(FULL / 2).rev() {
+            let Some(first) = part.first() else { continue };
+            self.leaves.push(Leaf::new(first.rank()));
+            self.begins.push(first.deadline);
+            self.fill(self.leaves.len() - 1, part);
+            self.live += part.len();
+        }
+    }
+
+    /// The nodes that are not stale, in no order.
+    pub(super) fn nodes(&self, deadline: impl Fn(u32, u32) -> Option<Tick>) -> Vec<Node> {
+        let mut nodes = Vec::with_capacity(self.live);
+        for leaf in &self.leaves {
+            self.visit(leaf, |_, entries| nodes.extend(live(entries, &deadline)));
+        }
+        nodes
+    }
+
+    /// Takes the stale nodes out of a leaf, and cuts it if it is too large still.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn clean(&mut self, at: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
+        let (leaf, begin) = (self.leaves[at], self.begins[at]);
+        self.gather(&leaf, &deadline);
+        let mut nodes = std::mem::take(&mut self.bench);
+        debug_assert_eq!(nodes.len(), leaf.live as usize, "a leaf has lost count");
+        let parts = if nodes.len() >= FULL / 4 * 3 { PARTS } else { 1 };
+        let size = nodes.len().div_ceil(parts).max(1);
+        cut(&mut nodes, size);
+        let parts = nodes.chunks(size).enumerate().rev().map(|(part, nodes)| {
+            let first = if part == 0 { None } else { nodes.iter().min_by_key(|node| node.rank()) };
+            first.map_or((leaf.from, begin), |first| (first.rank(), first.deadline))
+        });
+        let parts: Vec<_> = parts.collect();
+        let count = parts.len();
+        self.leaves.splice(at..=at, parts.iter().map(|(from, _)| Leaf::new(*from)));
+        self.begins.splice(at..=at, parts.iter().map(|(_, begin)| *begin));
+        for (part, nodes) in nodes.chunks(size).enumerate() {
+            self.fill(at + count - 1 - part, nodes);
+        }
+        self.bench = nodes;
+        if count == 1 {
+            self.merge(at, &deadline);
+        }
+    }
+
+    /// Two neighbours that are small become one: else each would keep a block for a few nodes.
+    fn merge(&mut self, at: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
+        for late in [at, at.wrapping_sub(1)] {
+            if let Some([after, before]) = self.leaves.get(late..).and_then(<[Leaf]>::first_chunk)
+                && (after.len + before.len) as usize <= FULL / 4
+            {
+                let after = *after;
+                self.gather(&after, &deadline);
+                let nodes = std::mem::take(&mut self.bench);
+                self.leaves.remove(late);
+                self.begins.remove(late);
+                self.fill(late, &nodes);
+                self.bench = nodes;
+            }
+        }
+    }
+
+    /// Moves the nodes of a leaf that are not stale to the bench, and frees its blocks.
+    fn gather(&mut self, leaf: &Leaf, deadline: impl Fn(u32, u32) -> Option<Tick>) {
+        let mut nodes = std::mem::take(&mut self.bench);
+        nodes.clear();
+        let mut oldest = None;
+        self.visit(leaf, |block, entries| {
+            nodes.extend(live(entries, &deadline));
+            oldest = block.or(oldest);
+        });
+        if let Some(oldest) = oldest {
+            self.links[oldest as usize] = self.first_free;
+            self.first_free = leaf.block;
+        }
+        self.bench = nodes;
+    }
+
+    /// The nodes of a leaf: the tail, then those of each block, the last first.
+    fn visit<'a>(&'a self, leaf: &'a Leaf, mut visit: impl FnMut(Option<u32>, &'a [Entry])) {
+        let (mut block, mut left) = (leaf.block, leaf.len as usize);
+        let tail = left % TAIL;
+        visit(None, &leaf.tail[..tail]);
+        left -= tail;
+        while left > 0 {
+            let used = (left - 1) % BLOCK + 1;
+            visit(Some(block), &self.blocks[block as usize][..used]);
+            block = self.links[block as usize];
+            left -= used;
+        }
+    }
+
+    fn fill(&mut self, at: usize, nodes: &[Node]) {
+        self.leaves[at].live += index(nodes.len());
+        nodes.iter().for_each(|node| self.append(at, Entry { slot: node.slot, sequence: node.sequence }));
+    }
+
+    #[inline]
+    fn append(&mut self, at: usize, entry: Entry) {
+        let leaf = &mut self.leaves[at];
+        let len = leaf.len as usize;
+        leaf.tail[len % TAIL] = entry;
+        leaf.len += 1;
+        if len % TAIL == TAIL - 1 {
+            self.put_away(at);
+        }
+    }
+
+    /// Moves a tail that is full to a block.
+    fn put_away(&mut self, at: usize) {
+        let Self { leaves, blocks, links, first_free, .. } = self;
+        let leaf = &mut leaves[at];
+        let place = (leaf.len as usize - TAIL) % BLOCK;
+        if place == 0 {
+            let block = *first_free;
+            if let Some(link) = links.get_mut(block as usize) {
+                *first_free = std::mem::replace(link, leaf.block);
+                leaf.block = block;
+            } else {
+                let block = index(blocks.len());
+                blocks.push([Entry::NONE; BLOCK]);
+                links.push(leaf.block);
+                leaf.block = block;
+            }
+        }
+        blocks[leaf.block as usize][place..place + TAIL].copy_from_slice(&leaf.tail);
+    }
+}
+
+/// Those of these nodes that are not stale.
+fn live(entries: &[Entry], deadline: impl Fn(u32, u32) -> Option<Tick>) -> impl Iterator<Item = Node> {
+    entries.iter().filter_map(move |&Entry { slot, sequence }| {
+        Some(Node { deadline: deadline(slot, sequence)?, slot, sequence })
+    })
+}
+
+/// Orders nodes so far that each chunk of this size is before the next.
+fn cut(nodes: &mut [Node], size: usize) {
+    if nodes.len() <= size {
+        return;
+    }
+    let middle = nodes.len().div_ceil(size) / 2 * size;
+    nodes.select_nth_unstable_by_key(middle, Node::rank);
+    let (before, after) = nodes.split_at_mut(middle);
+    cut(before, size);
+    cut(after, size);
+}
+
+/// How many blocks hold so many items and the stale nodes beside them.
+const fn blocks_for(items: usize) -> usize {
+    items / 2 * 3 / BLOCK + leaves_for(items)
+}
+
+/// How many leaves there are of so many items, if they are not taken out again.
+const fn leaves_for(items: usize) -> usize {
+    items / (FULL / PARTS) + PARTS
+}

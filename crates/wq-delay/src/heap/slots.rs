@@ -1,0 +1,178 @@
+//! `Slots`: the items that wait, each in a slot of its own with all that belongs to it. Free slots are linked through
+//! themselves.
+
+use std::num::NonZeroU64;
+
+use wq_core::ItemHash;
+
+use crate::tick::Tick;
+use crate::wish::Term;
+
+/// End of the free list.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// 32 bytes for a `u64` under `Fifo`, the hash being never zero.
+#[derive(Debug)]
+pub(super) enum Slot<T, O> {
+    Free { next: u32 },
+    Held(Held<T, O>),
+}
+
+/// An item that waits.
+#[derive(Debug)]
+pub(super) struct Held<T, O> {
+    pub(super) item: T,
+    pub(super) order: O,
+    pub(super) limit: Limit,
+    pub(super) deadline: Tick,
+    /// The table knows it by this.
+    pub(super) hash: ItemHash,
+    /// Of the node in force; others that name this slot are stale.
+    pub(super) sequence: u32,
+}
+
+/// How far debounced adds may put an item off, and in the highest bit whether all that asked for it is revocable. Never
+/// zero, so that a free slot costs no extra word.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit(NonZeroU64);
+
+impl Limit {
+    const REVOCABLE: u64 = 1 << 63;
+    /// From here on (292 years) there is no limit.
+    const FAR: u64 = Self::REVOCABLE - 1;
+
+    #[inline]
+    pub(super) fn of(term: Term, is_revocable: bool) -> Self {
+        let mark = if is_revocable { Self::REVOCABLE } else { 0 };
+        Self(NonZeroU64::new(term.limit.0.min(Self::FAR) | mark).unwrap_or(NonZeroU64::MIN))
+    }
+
+    #[inline]
+    pub(super) fn tick(self) -> Tick {
+        match self.0.get() & Self::FAR {
+            Self::FAR => Tick::NEVER,
+            limit => Tick(limit),
+        }
+    }
+
+    pub(super) fn is_revocable(self) -> bool {
+        self.0.get() & Self::REVOCABLE != 0
+    }
+
+    /// The same limit, of an item that somebody else has asked for too.
+    pub(super) fn not_revocable(self) -> Self {
+        Self(NonZeroU64::new(self.0.get() & Self::FAR).unwrap_or(NonZeroU64::MIN))
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Slots<T, O> {
+    slots: Vec<Slot<T, O>>,
+    first_free: u32,
+}
+
+impl<T, O> Default for Slots<T, O> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), first_free: NONE }
+    }
+}
+
+impl<T, O> Slots<T, O> {
+    /// With room for so many, if there is memory.
+    pub(super) fn try_with_capacity(slots: usize) -> Option<Self> {
+        let mut room = Self::default();
+        room.slots.try_reserve_exact(slots).ok()?;
+        Some(room)
+    }
+
+    pub(super) const fn capacity(&self) -> usize {
+        self.slots.capacity()
+    }
+
+    /// How many slots there are, those that are free among them.
+    #[cfg(test)]
+    pub(super) const fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    #[inline]
+    pub(super) fn get(&self, slot: u32) -> Option<&Held<T, O>> {
+        match self.slots.get(slot as usize) {
+            Some(Slot::Held(held)) => Some(held),
+            Some(Slot::Free { .. }) | None => None,
+        }
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, slot: u32) -> Option<&mut Held<T, O>> {
+        match self.slots.get_mut(slot as usize) {
+            Some(Slot::Held(held)) => Some(held),
+            Some(Slot::Free { .. }) | None => None,
+        }
+    }
+
+    /// The deadline of the item in this slot, if the node of this number is the one in force.
+    #[inline]
+    pub(super) fn deadline(&self, slot: u32, sequence: u32) -> Option<Tick> {
+        self.get(slot).filter(|held| held.sequence == sequence).map(|held| held.deadline)
+    }
+
+    /// Puts an item into a free slot.
+    ///
+    /// # Panics
+    ///
+    /// Beyond 2^32 - 2 waiting items, which take more than 200 GB.
+    #[inline]
+    pub(super) fn insert(&mut self, held: Held<T, O>) -> u32 {
+        let slot = self.first_free;
+        if let Some(free) = self.slots.get_mut(slot as usize) {
+            if let Slot::Free { next } = std::mem::replace(free, Slot::Held(held)) {
+                self.first_free = next;
+            }
+            return slot;
+        }
+        let slot = index(self.slots.len());
+        self.slots.push(Slot::Held(held));
+        slot
+    }
+
+    /// Takes an item out of its slot.
+    #[inline]
+    pub(super) fn take(&mut self, slot: u32) -> Option<Held<T, O>> {
+        let place = self.slots.get_mut(slot as usize)?;
+        match std::mem::replace(place, Slot::Free { next: self.first_free }) {
+            Slot::Held(held) => {
+                self.first_free = slot;
+                Some(held)
+            }
+            Slot::Free { next } => {
+                *place = Slot::Free { next };
+                None
+            }
+        }
+    }
+
+    /// The free slots, as they are linked.
+    #[cfg(test)]
+    pub(super) fn free(&self) -> impl Iterator<Item = u32> {
+        let next = |slot: u32| match self.slots.get(slot as usize) {
+            Some(Slot::Free { next }) => Some(*next),
+            Some(Slot::Held(_)) => panic!("the free list names a held slot"),
+            None => None,
+        };
+        std::iter::successors(Some(self.first_free), move |slot| next(*slot)).filter(|slot| *slot != NONE)
+    }
+}
+
+/// An index as it is stored.
+///
+/// # Panics
+///
+/// Beyond 2^32 - 2.
+#[inline]
+pub(super) fn index(position: usize) -> u32 {
+    match u32::try_from(position) {
+        Ok(index) if index < NONE => index,
+        _ => panic!("a delaying queue holds at most {} waiting items", NONE - 1),
+    }
+}

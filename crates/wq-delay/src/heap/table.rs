@@ -1,0 +1,145 @@
+//! `Table`: finds the slot of an item by its hash. One array, in which an entry stands at its home or behind it.
+//!
+//! The whole hash stands in the entry: a look costs one visit of the memory, another slot is looked at only if its item has the
+//! same hash, and to grow is to read one array and write another from end to end.
+
+use wq_core::ItemHash;
+
+/// A hash, spread, in the upper half and a slot in the lower one; no hash is zero.
+type Entry = u64;
+
+const VACANT: Entry = 0;
+/// Odd, so that no two hashes become one; what is counted or ends in zeros is spread over all bits (2^32 / golden ratio).
+const SPREAD: u32 = 0x9e37_79b9;
+/// Of `BUCKETS` buckets so many are used at most.
+const USED: usize = 4;
+const BUCKETS: usize = 5;
+/// The least that it makes room for.
+const LEAST: usize = 4;
+
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    /// Never all in use. Sorted by home, but for those that stand behind it.
+    entries: Vec<Entry>,
+    len: usize,
+}
+
+impl Table {
+    /// With room for so many, if there is memory.
+    pub(super) fn try_with_capacity(slots: usize) -> Option<Self> {
+        if slots == 0 {
+            return Some(Self::default());
+        }
+        let buckets = slots.max(LEAST).div_ceil(USED) * BUCKETS;
+        let mut entries = Vec::new();
+        entries.try_reserve_exact(buckets).ok()?;
+        entries.resize(buckets, VACANT);
+        Some(Self { entries, len: 0 })
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) const fn capacity(&self) -> usize {
+        self.entries.len() / BUCKETS * USED
+    }
+
+    /// The slot with this hash that is the right one.
+    #[inline]
+    pub(super) fn find(&self, hash: ItemHash, is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+        self.position(hash, is_it).map(|at| slot_of(self.entries[at]))
+    }
+
+    /// Adds a slot that is not in it.
+    #[inline]
+    pub(super) fn insert(&mut self, hash: ItemHash, slot: u32) {
+        if self.len >= self.capacity() {
+            self.grow();
+        }
+        self.len += 1;
+        self.put(u64::from(spread(hash)) << 32 | u64::from(slot));
+    }
+
+    /// Strikes a slot out. Those behind it move up, so that no gap is between an entry and its home.
+    #[inline]
+    pub(super) fn strike(&mut self, hash: ItemHash, slot: u32) {
+        let Some(mut gap) = self.position(hash, |other| other == slot) else { return };
+        self.len -= 1;
+        let mut at = gap;
+        loop {
+            at = self.after(at);
+            let entry = self.entries[at];
+            if entry == VACANT {
+                break;
+            }
+            if self.distance(self.home(entry), at) >= self.distance(gap, at) {
+                self.entries[gap] = entry;
+                gap = at;
+            }
+        }
+        self.entries[gap] = VACANT;
+    }
+
+    #[inline]
+    fn position(&self, hash: ItemHash, mut is_it: impl FnMut(u32) -> bool) -> Option<usize> {
+        let hash = spread(hash);
+        let mut at = self.home(u64::from(hash) << 32);
+        loop {
+            let entry = *self.entries.get(at)?; // There is none in an empty table.
+            if entry == VACANT {
+                return None;
+            }
+            if entry >> 32 == u64::from(hash) && is_it(slot_of(entry)) {
+                return Some(at);
+            }
+            at = self.after(at);
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, entry: Entry) {
+        let mut at = self.home(entry);
+        while self.entries[at] != VACANT {
+            at = self.after(at);
+        }
+        self.entries[at] = entry;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let buckets = (2 * self.capacity()).max(LEAST).div_ceil(USED) * BUCKETS;
+        let old = std::mem::replace(&mut self.entries, vec![VACANT; buckets]);
+        old.into_iter().filter(|entry| *entry != VACANT).for_each(|entry| self.put(entry));
+    }
+
+    /// Where an entry is looked for first: the hash as a fraction of the array.
+    #[inline]
+    fn home(&self, entry: Entry) -> usize {
+        ((u128::from(entry >> 32) * self.entries.len() as u128) >> 32) as usize
+    }
+
+    #[inline]
+    fn after(&self, at: usize) -> usize {
+        if at + 1 == self.entries.len() { 0 } else { at + 1 }
+    }
+
+    /// How many steps it is from one place to another.
+    #[inline]
+    fn distance(&self, from: usize, to: usize) -> usize {
+        if from <= to { to - from } else { to + self.entries.len() - from }
+    }
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "both halves are the hash")]
+fn spread(hash: ItemHash) -> u32 {
+    (hash.spread() as u32).wrapping_mul(SPREAD)
+}
+
+#[inline]
+#[expect(clippy::cast_possible_truncation, reason = "the lower half")]
+const fn slot_of(entry: Entry) -> u32 {
+    entry as u32
+}
