@@ -65,6 +65,10 @@ pub(crate) struct Candidate {
     serial: u64,
     random: u64,
     role: Role,
+    /// A term ended before its work was wound up, and that may go on.
+    unwound: bool,
+    /// Until then what the work of such a term sent may land.
+    lands_until: Moment,
     /// It is not to take the lease for now.
     barred: bool,
     /// Whom the next release names; empty for nobody.
@@ -119,6 +123,8 @@ impl Candidate {
             serial: 0,
             random: seed,
             role: Role::Standby,
+            unwound: false,
+            lands_until: ORIGIN,
             barred: false,
             successor: String::new(),
             observation: Observation::Unknown,
@@ -179,7 +185,9 @@ impl Candidate {
                 let due = tenure.sent.after(self.config.renew_interval()).max(self.write_not_before);
                 at(due, now, Action::Write(Purpose::Renew))
             }
-            Role::Leaving => at(self.write_not_before, now, Action::Write(Purpose::Release)),
+            Role::Leaving => {
+                at(self.write_not_before.max(self.given_back_from()), now, Action::Write(Purpose::Release))
+            }
             Role::Standby => {
                 // That there is no Lease holds for a while only: one may have come and gone. Nothing but an answer tells, and before half a
                 // lease is over another is asked for, also by who stood still for so long.
@@ -209,6 +217,7 @@ impl Candidate {
                         (from, Purpose::Acquire)
                     }
                 };
+                let free = if purpose == Purpose::Release { free.max(self.given_back_from()) } else { free };
                 let acquire = free.max(self.write_not_before);
                 let barred = self.barred && !planted("maintenance-takes-over");
                 if now >= acquire && (!barred || purpose == Purpose::Release) {
@@ -459,8 +468,8 @@ impl Candidate {
     }
 
     /// A campaign begins, maybe long after the last.
-    pub(crate) fn resume(&mut self) {
-        self.abdicate();
+    pub(crate) fn resume(&mut self, now: Moment) {
+        self.abdicate(now);
         if matches!(self.observation, Observation::Absent { .. }) {
             self.must_read = true;
             self.read_not_before = self.silent_until;
@@ -474,9 +483,19 @@ impl Candidate {
         }
     }
 
-    /// The term is over for a reason that the protocol did not see.
-    pub(crate) fn abdicate(&mut self) {
+    /// No work is left of any term, however it ended: for a reason, maybe, that the protocol did not see.
+    pub(crate) fn abdicate(&mut self, now: Moment) {
+        self.unwound |= self.is_leading();
+        if std::mem::take(&mut self.unwound) {
+            self.lands_until = self.lands_until.max(now.after(self.config.stop_margin()));
+        }
         self.role = Role::Standby;
+    }
+
+    /// From when on the lease may be given back, to whoever comes: what the work of a term that was not wound up within it has sent may land for as
+    /// long as the stop margin after that work is gone, and another would lead by then.
+    fn given_back_from(&self) -> Moment {
+        if self.unwound { Moment::from_origin(Duration::MAX) } else { self.lands_until }
     }
 
     /// Whether it is to leave the lease to others for now, and only look on. As a pause of the process would, but that it hears all news.

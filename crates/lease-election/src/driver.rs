@@ -2,7 +2,6 @@
 //! stop, join, release. All decisions about the lease are the candidate's.
 
 use std::any::Any;
-use std::fmt;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError};
@@ -25,8 +24,9 @@ use crate::planted::planted;
 use crate::term::{Term, TermParts};
 use crate::watchdog::TermWatch;
 
+mod release;
 mod turn;
-use turn::{Reply, absorb, reply, send_read, sleep_until, turn};
+use turn::{Reply, sleep_until, turn};
 
 /// How a run ended.
 pub(crate) enum Ended<R> {
@@ -54,29 +54,6 @@ pub(crate) struct Driver {
     watch: TermWatch,
     stop: StopSignal,
     maintenance: watch::Receiver<bool>,
-}
-
-/// Why a lease was not given back.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum NotReleased {
-    /// The term was over before.
-    Lost,
-    /// In time.
-    NoAnswer,
-    /// No attempt was due in time, because the server asked to be left alone: waiting that out would only delay the end of the run.
-    NotDue,
-}
-
-impl fmt::Display for NotReleased {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Lost => "the term was over before",
-            Self::NoAnswer => "no certain answer in time",
-            Self::NotDue => {
-                "the next attempt would have come too late: the server failed, or asked to be left alone"
-            }
-        })
-    }
 }
 
 /// Asked to stop by a handle, or abandoned by the caller of `run`.
@@ -137,7 +114,7 @@ impl Driver {
         stop: StopSignal,
     ) -> Self {
         // No work runs now, however the run before this one ended.
-        candidate.resume();
+        candidate.resume(shared.clock.now());
         if shared.standing.as_ref().is_some_and(|standing| !standing.follow()) {
             candidate.distrust();
         }
@@ -208,66 +185,6 @@ impl Driver {
         }
     }
 
-    /// Stopped with a grant of the server's controller unclaimed: it is given back, so that nobody waits for nobody.
-    async fn decline_grant(&mut self) {
-        if self.shared.config.release_on_stop()
-            && self.request.is_none()
-            && self.candidate.may_decline(self.shared.clock.now())
-        {
-            let until = self.shared.clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
-            self.release(until, None).await;
-        }
-    }
-
-    /// Stopped before it led: an acquisition that may have been applied is looked for and given back, so that nobody waits a whole lease for nobody.
-    async fn give_up(&mut self) {
-        if planted("stop-strands") || self.request.is_none() && !self.candidate.may_have_acquired() {
-            return;
-        }
-        let clock = Arc::clone(&self.shared.clock);
-        let mut timeout =
-            clock.sleep_until(clock.now().after(self.shared.config.request_timeout().saturating_mul(2)));
-        while self.request.is_some() || self.candidate.may_have_acquired() {
-            if self.request.is_none() {
-                let now = clock.now();
-                let read = self.candidate.begin_read(now);
-                self.request = Some(send_read(&self.shared, read));
-            }
-            let reply = tokio::select! {
-                biased;
-                reply = reply(&mut self.request) => reply,
-                () = &mut timeout => return,
-            };
-            let was_read = matches!(reply, Reply::Read(_, Ok(_)));
-            let failed_read = matches!(reply, Reply::Read(_, Err(_)));
-            if let News::Acquired(_) = absorb(&self.shared, &mut self.candidate, reply) {
-                let until = self.candidate.deadline().unwrap_or_else(|| clock.now());
-                self.decline(until).await;
-                return;
-            }
-            if was_read {
-                return;
-            }
-            if failed_read {
-                // A server that refuses at once must not be asked in a hot loop.
-                let pause = clock.sleep_until(clock.now().after(self.shared.config.pace()));
-                tokio::select! {
-                    biased;
-                    () = &mut timeout => return,
-                    () = pause => {}
-                }
-            }
-        }
-    }
-
-    /// Gives back a lease under which no work was begun.
-    async fn decline(&mut self, until: Moment) {
-        if self.shared.config.release_on_stop() {
-            self.release(until, None).await;
-        }
-        self.candidate.abdicate();
-    }
-
     async fn lead<F, Fut, R>(mut self, tenure: Tenure, work: F) -> Ended<R>
     where
         F: FnOnce(Leadership) -> Fut + Send + 'static,
@@ -310,7 +227,10 @@ impl Driver {
         });
         let attended = AssertUnwindSafe(self.attend(&term, &mut work, &tenure)).catch_unwind().await;
         let ended = match attended {
-            Ok(ended) => ended,
+            Ok(ended) => {
+                self.candidate.abdicate(shared.clock.now());
+                ended
+            }
             // A store or a clock that panics must not leave work behind that nobody attends: the next run would start beside it.
             // Neither is asked anything until the work is gone: what panicked once may panic again.
             Err(panic) => {
@@ -320,7 +240,6 @@ impl Driver {
                 Ended::Panicked(panic)
             }
         };
-        self.candidate.abdicate();
         self.work_ended();
         ended
     }
@@ -389,11 +308,10 @@ impl Driver {
         let clock = Arc::clone(&self.shared.clock);
         let lost = |until: Moment| Interrupt::Lost(until.min(clock.now()));
         let mut drained_by: Option<Moment> = None;
-        // The note may have come with the news of the acquisition.
-        let mut unpreferred = self.candidate.is_unpreferred();
         loop {
             let mut renewed = None;
-            if unpreferred && drained_by.is_none() {
+            // The note may have come with the news of the acquisition, or of a renewal.
+            if drained_by.is_none() && self.candidate.is_unpreferred() {
                 tracing::info!(lease = self.shared.config.name(), "the server prefers another leader");
                 drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
                 term.request_stop();
@@ -424,7 +342,6 @@ impl Driver {
                 _ = term.lost() => return lost(until),
                 news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.inquiry, &mut self.request, None) => match news {
                     News::Renewed(until) => renewed = Some(until),
-                    News::Unpreferred => unpreferred = true,
                     News::Ended(loss) => {
                         term.end(loss);
                         return lost(until);
@@ -442,84 +359,6 @@ impl Driver {
                 self.shared.counters.count(|stats| &mut stats.renewals);
                 self.note_lease_end(until.before(self.shared.config.hold()));
             }
-        }
-    }
-
-    /// Gives the lease back, within what is left of the hold and not longer than two requests may take.
-    async fn release(&mut self, until: Moment, successor: Option<String>) {
-        self.candidate.name_successor(successor);
-        let shared = Arc::clone(&self.shared);
-        let lease = shared.config.name();
-        match self.try_release(until).await {
-            Ok(()) => {
-                shared.counters.count(|stats| &mut stats.releases);
-                tracing::info!(lease, "lease given back");
-            }
-            Err(why) => {
-                shared.counters.count(|stats| &mut stats.failed_releases);
-                tracing::warn!(lease, %why, "the lease could not be given back, it runs out");
-            }
-        }
-    }
-
-    async fn try_release(&mut self, until: Moment) -> Result<(), NotReleased> {
-        let clock = Arc::clone(&self.shared.clock);
-        self.withdraw(until).await;
-        let budget = clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
-        let end = until.min(budget);
-        let mut timeout = clock.sleep_until(end);
-        // An answer under way is waited for first: the release is conditional on the version it brings.
-        while self.request.is_some() {
-            tokio::select! {
-                biased;
-                () = &mut timeout => return Err(NotReleased::NoAnswer),
-                reply = reply(&mut self.request) => {
-                    let _ = absorb(&self.shared, &mut self.candidate, reply);
-                }
-            }
-        }
-        if !self.candidate.is_leading() && !self.candidate.is_granted() {
-            return Err(NotReleased::Lost);
-        }
-        self.candidate.leave();
-        let left = turn(
-            &self.shared,
-            &mut self.candidate,
-            &mut self.feed,
-            &mut self.inquiry,
-            &mut self.request,
-            Some(end),
-        );
-        tokio::select! {
-            biased;
-            () = &mut timeout => Err(NotReleased::NoAnswer),
-            news = left => match news {
-                News::Released => Ok(()),
-                News::Nothing => Err(NotReleased::NotDue),
-                _ => Err(NotReleased::Lost),
-            },
-        }
-    }
-
-    /// In a coordinated election one that goes for good takes its candidate back before the lease: the controller would grant it the lease once more.
-    async fn withdraw(&mut self, until: Moment) {
-        let Some(standing) = &self.shared.standing else { return };
-        let others = if self.stop.is_asked() {
-            0
-        } else if self.stop.is_abandoned() {
-            standing.campaigns()
-        } else {
-            standing.campaigns().saturating_sub(1)
-        };
-        if others > 0 {
-            return;
-        }
-        let (clock, timeout) = (&self.shared.clock, self.shared.config.request_timeout());
-        let budget = until.before(timeout).min(clock.now().after(timeout));
-        tokio::select! {
-            biased;
-            () = standing.withdraw() => {}
-            () = clock.sleep_until(budget) => {}
         }
     }
 

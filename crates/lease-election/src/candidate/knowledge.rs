@@ -374,6 +374,7 @@ impl Candidate {
     }
 
     pub(super) fn lose(&mut self, loss: Loss) -> News {
+        self.unwound |= self.is_leading();
         self.role = Role::Standby;
         News::Ended(loss)
     }

@@ -140,6 +140,10 @@ impl Candidate {
         if let Some(from) = self.vacant_from() {
             extra(4, distance(from, now, Duration::ZERO));
         }
+        if self.given_back_from() > now {
+            let until = if self.unwound { u64::MAX } else { distance(self.lands_until, now, Duration::ZERO) };
+            extra(7, until);
+        }
         if self.config.wall_clock_bound().is_some() {
             extra(5, u64::from(self.is_cold));
             extra(6, self.last_time.map_or(0, |time| names::seconds_off(time, now)));

@@ -6,6 +6,7 @@ use super::*;
 use crate::version::Version;
 
 mod coordinated;
+mod unwound;
 
 fn config(identity: &str) -> Config {
     Config::builder("ns", "lease").fast().identity(identity).takeover_jitter(Duration::ZERO).build().unwrap()

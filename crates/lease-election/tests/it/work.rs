@@ -465,3 +465,37 @@ async fn terms_that_are_taken_away_at_once_again_and_again_do_not_spin() {
     run.await.unwrap();
     assert!(asked.elapsed() < 5 * MS);
 }
+
+/// It leads again at once; but the release of that term lets another in no sooner than what the dropped work has sent can have landed.
+#[tokio::test(start_paused = true)]
+async fn a_term_after_one_whose_work_was_dropped_is_given_back_a_stop_margin_after_that_at_the_soonest() {
+    let cluster = Cluster::new();
+    let a = cluster.elector(fast("a").drain_timeout(2000 * MS));
+    let terms: Arc<Mutex<Vec<Leadership>>> = Arc::default();
+    let (running, log) = (a.clone(), Arc::clone(&terms));
+    let run = tokio::spawn(async move {
+        let work = move |leadership: Leadership| {
+            let first = log.lock().unwrap().is_empty();
+            log.lock().unwrap().push(leadership);
+            async move {
+                if first {
+                    std::future::pending::<()>().await;
+                }
+            }
+        };
+        running.run_forever(work).await;
+    });
+    sleep_ms(1500).await;
+    let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
+    sleep_ms(500).await;
+    let first = terms.lock().unwrap()[0].clone();
+    first.step_down().unwrap();
+    assert_eq!(first.lost().await, Loss::Overran);
+    let dropped = Instant::now();
+    let took = b.leads().await - dropped;
+    assert_eq!(terms.lock().unwrap().len(), 2, "it led again, and its work returned at once");
+    assert!(took >= 1000 * MS, "took {took:?}");
+    assert!(took < 1100 * MS, "took {took:?}");
+    a.stop_handle().stop();
+    run.await.unwrap();
+}

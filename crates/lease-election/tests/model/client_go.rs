@@ -130,7 +130,7 @@ impl Elector for ClientGo {
     fn tick(&mut self, now: Moment) -> Told {
         match self.round {
             Some(deadline) if self.leads && now >= deadline => {
-                self.abdicate();
+                self.abdicate(now);
                 Told::Over
             }
             _ => Told::Nothing,
@@ -195,7 +195,7 @@ impl Elector for ClientGo {
 
     fn distrust(&mut self) {}
 
-    fn abdicate(&mut self) {
+    fn abdicate(&mut self, _: Moment) {
         self.leads = false;
         self.round = None;
         self.attempt = None;

@@ -24,6 +24,8 @@ pub(crate) struct More {
     pub(crate) evidence: bool,
     /// They are told so of anybody, also of what goes on.
     pub(crate) lies: bool,
+    /// What lost work has sent lands for as long as the margin after its term, also when that work was joined before.
+    pub(crate) lands: bool,
     /// The time that stands in a record counts.
     pub(crate) wall_clocks: bool,
 }

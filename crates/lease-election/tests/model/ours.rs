@@ -177,8 +177,8 @@ impl Elector for Ours {
         self.candidate.distrust();
     }
 
-    fn abdicate(&mut self) {
-        self.candidate.abdicate();
+    fn abdicate(&mut self, now: Moment) {
+        self.candidate.abdicate(now);
     }
 
     fn leave(&mut self) {

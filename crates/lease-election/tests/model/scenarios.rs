@@ -146,7 +146,27 @@ const GRANTED: &[Step] = &[
     Step::Answer(1),
 ];
 
-/// After that it has renewed, which the other has not seen; the Lease was deleted, and a new one is the other's.
+/// The first elector led, its hold has run out, and its work was joined at once; the other has not seen that.
+const EXPIRED: &[Step] =
+    leads_and_is_seen!(0, 1, Step::Tick, Step::Tick, Step::Tick, Step::Wake(0), Step::Join(0));
+
+/// The same by a grant; the other has seen nothing at all.
+const GRANTED_AND_EXPIRED: &[Step] = &[
+    Step::Grant(0),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Wake(0),
+    Step::Join(0),
+];
+
+/// As after GRANTED, and it has renewed, which the other has not seen; the Lease was deleted, and a new one is the other's.
 const MADE_AGAIN: &[Step] = &[
     Step::Grant(0),
     Step::Send(0),
@@ -337,6 +357,23 @@ fn features() -> Vec<Scenario> {
             ..world("hand-overs by rank", More { hand_overs: true, ..More::default() }, hands_over)
         },
         world("maintenance", More { maintenance: true, ..More::default() }, pauses()),
+        Scenario {
+            way: EXPIRED,
+            ..world(
+                "what lost work has sent",
+                More { lands: true, ..More::default() },
+                Rules { work_ends: true, ..pauses() },
+            )
+        },
+        Scenario {
+            terms: elected,
+            way: GRANTED_AND_EXPIRED,
+            ..world(
+                "grants, what lost work has sent",
+                More { lands: true, ..grants() },
+                Rules { work_ends: true, ..pauses() },
+            )
+        },
         Scenario { terms: elected, ..world("grants", grants(), pauses()) },
         Scenario { terms: elected, way: GRANTED, ..world("grants after a term", grants(), pauses()) },
         Scenario {

@@ -63,8 +63,8 @@ pub(crate) trait Elector: Clone {
     fn heard(&mut self, now: Moment, event: LeaseEvent) -> Told;
     /// The watch broke.
     fn distrust(&mut self);
-    /// The term is over, whatever the elector knows.
-    fn abdicate(&mut self);
+    /// No work is left of any term, whatever the elector knows.
+    fn abdicate(&mut self, now: Moment);
     /// The lease is to be given back.
     fn leave(&mut self);
     /// From now on all is well, and waits for politeness' sake are waited for.
@@ -205,6 +205,8 @@ pub(crate) struct Node<E: Elector> {
     /// Writes that were given up and may still be applied.
     late: Vec<E::Write>,
     pub(crate) work: Option<Work>,
+    /// Until then what the work of a term that was not wound up within it has sent may land.
+    landing: Option<Moment>,
     pub(crate) phase: Phase,
     restarts: u8,
     extra: Extra,
@@ -255,6 +257,13 @@ pub(crate) fn name(node: u8) -> char {
 }
 
 impl<E: Elector> Node<E> {
+    /// The work is gone, later than its term.
+    fn join(&mut self, rules: &Rules) {
+        if let Some(work) = self.work.take().filter(|_| rules.more.lands) {
+            self.landing = Some(work.until.after(rules.margin));
+        }
+    }
+
     /// Nobody waits for the answer any more; what was sent may arrive all the same.
     fn give_up(&mut self, rules: &Rules, write: E::Write) {
         if rules.late_writes > 0 {
@@ -274,6 +283,7 @@ impl<E: Elector> World<E> {
                 flight: None,
                 late: Vec::new(),
                 work: None,
+                landing: None,
                 phase: Phase::Campaign,
                 restarts: 0,
                 extra: Extra::default(),
@@ -310,7 +320,9 @@ impl<E: Elector> World<E> {
     /// Whether the work of a node may have effects now.
     pub(crate) fn acts(&self, rules: &Rules, node: u8) -> bool {
         let now = self.now(rules, node);
-        self.at(node).work.as_ref().is_some_and(|work| now < work.until.after(rules.margin))
+        let node = self.at(node);
+        node.work.as_ref().is_some_and(|work| now < work.until.after(rules.margin))
+            || node.landing.is_some_and(|until| now < until)
     }
 
     /// Whether a node's guard says yes.
@@ -497,11 +509,12 @@ impl<E: Elector> World<E> {
                 self.take_in(rules, i, told)
             }
             Step::Join(i) => {
+                let now = self.now(rules, i);
                 let node = self.at_mut(i);
-                node.work = None;
+                node.join(rules);
                 node.extra.stopping = false;
                 node.phase = Phase::Campaign;
-                node.elector.abdicate();
+                node.elector.abdicate(now);
                 Ok(())
             }
             Step::Finish(i) => {
@@ -510,10 +523,11 @@ impl<E: Elector> World<E> {
                 Ok(())
             }
             Step::Leave(i) => {
+                let now = self.now(rules, i);
                 let node = self.at_mut(i);
                 node.flight = None;
                 node.phase = Phase::Campaign;
-                node.elector.abdicate();
+                node.elector.abdicate(now);
                 Ok(())
             }
             Step::Restart(i) => {
@@ -529,6 +543,7 @@ impl<E: Elector> World<E> {
                     flight: None,
                     late,
                     work: None,
+                    landing: None,
                     phase: Phase::Campaign,
                     restarts: lives,
                     extra,
@@ -575,12 +590,14 @@ impl<E: Elector> World<E> {
 
     /// The work of a term ends in time.
     fn finish(&mut self, rules: &Rules, i: u8) {
-        let valid = self.is_valid(rules, i);
+        let (valid, now) = (self.is_valid(rules, i), self.now(rules, i));
         let node = self.at_mut(i);
         node.extra.stopping = false;
         // The driver joins the work first.
-        if rules.joins {
+        if rules.joins && valid {
             node.work = None;
+        } else if rules.joins {
+            node.join(rules);
         }
         if valid && node.flight.is_some() {
             node.phase = Phase::Wind;
@@ -589,7 +606,7 @@ impl<E: Elector> World<E> {
             node.elector.leave();
         } else {
             node.phase = Phase::Campaign;
-            node.elector.abdicate();
+            node.elector.abdicate(now);
         }
     }
 
@@ -705,7 +722,7 @@ impl<E: Elector> World<E> {
                 node.extra.stopping = false;
                 node.phase = Phase::Campaign;
                 node.flight = None;
-                node.elector.abdicate();
+                node.elector.abdicate(now);
             }
         }
         let node = self.at_mut(i);
@@ -715,7 +732,7 @@ impl<E: Elector> World<E> {
                 node.elector.leave();
             } else {
                 node.phase = Phase::Campaign;
-                node.elector.abdicate();
+                node.elector.abdicate(now);
             }
         }
         self.nobody_else_acts(rules, i, "leads")
@@ -937,6 +954,9 @@ impl<E: Elector> World<E> {
             out.push(node.phase as u64);
             out.push(u64::from(node.restarts));
             out.push(node.work.as_ref().map_or(0, |work| 1 + distance(work.until, now, rules.margin)));
+            if let Some(until) = node.landing.filter(|until| now < *until) {
+                out.extend([1 << 41, distance(until, now, Duration::ZERO)]);
+            }
             match &node.flight {
                 None => out.push(0),
                 Some(Flight { call: Call::Read(read, answer), sent }) => {

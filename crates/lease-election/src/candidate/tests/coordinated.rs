@@ -2,11 +2,11 @@
 
 use super::*;
 
-const STRATEGY: &str = "OldestEmulationVersion";
-const ELECTED: Manner = Manner::Elected { stands: true, impatient: true };
+pub(super) const STRATEGY: &str = "OldestEmulationVersion";
+pub(super) const ELECTED: Manner = Manner::Elected { stands: true, impatient: true };
 
 impl Bench {
-    fn coordinated(identity: &str) -> Self {
+    pub(super) fn coordinated(identity: &str) -> Self {
         let mut bench = Self::new(identity);
         bench.candidate.arrange(at_ms(0), ELECTED);
         bench.settle(at_ms(0), None);
@@ -14,7 +14,7 @@ impl Bench {
     }
 
     /// As the controller writes: over what is there, or a new Lease.
-    fn grant(&mut self, holder: &str) -> StoredLease {
+    pub(super) fn grant(&mut self, holder: &str) -> StoredLease {
         let found = self.lease.as_ref().map(|lease| lease.record.clone()).unwrap_or_default();
         self.put(Record {
             holder: holder.into(),
@@ -27,17 +27,17 @@ impl Bench {
         })
     }
 
-    fn prefer(&mut self, other: &str) -> StoredLease {
+    pub(super) fn prefer(&mut self, other: &str) -> StoredLease {
         let found = self.lease.clone().unwrap().record;
         self.put(Record { preferred_holder: other.into(), ..found })
     }
 
-    fn hear(&mut self, now: Moment, lease: StoredLease) -> News {
+    pub(super) fn hear(&mut self, now: Moment, lease: StoredLease) -> News {
         self.candidate.heard(now, LeaseEvent::Changed(lease))
     }
 
     /// One that leads since `at_ms(0)`.
-    fn led(identity: &str) -> Self {
+    pub(super) fn led(identity: &str) -> Self {
         let mut bench = Self::coordinated(identity);
         let grant = bench.grant(identity);
         assert_eq!(bench.hear(at_ms(0), grant), News::Nothing, "a grant alone begins no term");
@@ -47,7 +47,7 @@ impl Bench {
 }
 
 /// A Lease of so many seconds that its holder has just renewed, as the candidate hears.
-fn led_by(bench: &mut Bench, heard: Moment, holder: &str, seconds: i32) -> StoredLease {
+pub(super) fn led_by(bench: &mut Bench, heard: Moment, holder: &str, seconds: i32) -> StoredLease {
     let led = bench.put(Record {
         holder: holder.into(),
         lease_duration_seconds: seconds,
@@ -391,12 +391,13 @@ fn one_that_lost_its_term_gives_back_what_it_left_so_that_the_controller_elects(
     let mut bench = Bench::led("baz");
     assert_eq!(bench.candidate.tick(at_ms(10_000)), News::Ended(Loss::Expired));
     assert!(bench.candidate.is_granted());
-    bench.settle(at_ms(10_000), None);
+    bench.candidate.abdicate(at_ms(10_000));
+    bench.settle(at_ms(11_000), None);
     assert!(bench.lease.as_ref().unwrap().record.is_free());
     assert!(!bench.candidate.is_leading());
     let grant = bench.grant("baz");
-    let _ = bench.hear(at_ms(10_010), grant);
-    assert!(matches!(&bench.settle(at_ms(10_010), None)[..], [News::Acquired(_)]));
+    let _ = bench.hear(at_ms(11_010), grant);
+    assert!(matches!(&bench.settle(at_ms(11_010), None)[..], [News::Acquired(_)]));
 }
 
 /// Nobody is to wait for one that does not lead; but while its LeaseCandidate stands it would only be granted the lease again.
@@ -433,6 +434,7 @@ fn one_that_was_told_to_give_nothing_back_leaves_its_lease_to_run_out() {
     let keeps = Config::builder("ns", "lease").fast().identity("baz").takeover_jitter(Duration::ZERO);
     bench.candidate.config = Arc::new(keeps.release_on_stop(false).build().unwrap());
     assert_eq!(bench.candidate.tick(at_ms(4000)), News::Ended(Loss::Expired));
+    bench.candidate.abdicate(at_ms(4000));
     bench.settle(at_ms(4999), None);
     assert!(!bench.lease.as_ref().unwrap().record.is_free());
     bench.settle(at_ms(5000), None);

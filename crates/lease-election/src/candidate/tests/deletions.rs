@@ -201,7 +201,7 @@ fn who_heard_nothing_for_a_lease_does_not_trust_an_old_absence() {
 fn a_campaign_begins_with_a_look_at_what_was_absent() {
     let (mut candidate, free) = after_a_deletion(true);
     let later = free.after(Duration::from_secs(3600));
-    candidate.resume();
+    candidate.resume(later);
     assert_eq!(candidate.action(later, true), Action::Read);
     let _ = read_absent(&mut candidate, later);
     assert_eq!(makes_it_at(&candidate, later), later.after(Duration::from_secs(5)));

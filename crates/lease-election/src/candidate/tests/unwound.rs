@@ -1,0 +1,86 @@
+//! A term whose work was not wound up within it: what that work sent may land after it is gone, so nothing is given back to others for a stop margin.
+
+use super::coordinated::{ELECTED, STRATEGY};
+use super::*;
+
+fn is_free(bench: &Bench) -> bool {
+    bench.lease.as_ref().unwrap().record.is_free()
+}
+
+/// What ends a term from within: its hold runs out, its work overruns its time to wind up, the runtime goes away.
+#[test]
+fn a_controllers_candidate_gives_back_what_it_left_a_stop_margin_after_the_work_is_gone() {
+    for (how, ended) in [("expired", 4000), ("overran", 1500)] {
+        let mut bench = Bench::coordinated("baz");
+        let grant = bench.grant("baz");
+        let _ = bench.hear(at_ms(0), grant);
+        assert!(matches!(&bench.settle(at_ms(0), None)[..], [News::Acquired(_)]));
+        if how == "expired" {
+            assert_eq!(bench.candidate.tick(at_ms(ended)), News::Ended(Loss::Expired));
+        }
+        // The work is still to be joined: its runtime may be gone, or it blocks.
+        if how == "expired" {
+            assert!(bench.settle(at_ms(ended + 2000), None).is_empty());
+            assert!(!is_free(&bench), "{how}: the work may go on");
+        }
+        let gone = ended + 2500;
+        bench.candidate.abdicate(at_ms(gone));
+        bench.settle(at_ms(gone), None);
+        bench.settle(at_ms(gone + 999), None);
+        assert!(!is_free(&bench), "{how}: a write of the work may be under way");
+        bench.settle(at_ms(gone + 1000), None);
+        assert!(is_free(&bench), "{how}");
+        assert_eq!(bench.lease.as_ref().unwrap().record.strategy, STRATEGY);
+    }
+}
+
+/// It takes its own record again at once, because it knows that no work is left; but the term after is not given away sooner than the one before.
+#[test]
+fn one_that_leads_again_at_once_gives_nothing_back_before_the_work_of_the_term_before_has_no_effects() {
+    for manner in [Manner::Free, Manner::Alone] {
+        let mut bench = Bench::new("baz");
+        bench.candidate.arrange(at_ms(0), manner);
+        bench.settle(at_ms(0), None);
+        assert_eq!(bench.candidate.tick(at_ms(4000)), News::Ended(Loss::Expired));
+        bench.candidate.abdicate(at_ms(4100));
+        assert!(matches!(&bench.settle(at_ms(4100), None)[..], [News::Acquired(_)]), "{manner:?}");
+        bench.candidate.leave();
+        bench.settle(at_ms(4200), None);
+        bench.settle(at_ms(5099), None);
+        assert!(!is_free(&bench), "{manner:?}");
+        assert_eq!(bench.settle(at_ms(5100), None).first(), Some(&News::Released), "{manner:?}");
+    }
+}
+
+#[test]
+fn a_grant_is_not_declined_before_that_either() {
+    let mut bench = Bench::coordinated("baz");
+    let grant = bench.grant("baz");
+    let _ = bench.hear(at_ms(0), grant);
+    bench.settle(at_ms(0), None);
+    assert_eq!(bench.candidate.tick(at_ms(4000)), News::Ended(Loss::Expired));
+    bench.candidate.abdicate(at_ms(4000));
+    bench.candidate.bar(true);
+    bench.candidate.arrange(at_ms(4000), Manner::Elected { stands: false, impatient: false });
+    let grant = bench.grant("baz");
+    let _ = bench.hear(at_ms(4100), grant);
+    bench.settle(at_ms(4999), None);
+    assert!(!is_free(&bench));
+    bench.settle(at_ms(5000), None);
+    assert!(is_free(&bench));
+}
+
+/// A release that failed is tried again, at once.
+#[test]
+fn what_was_wound_up_within_its_term_waits_for_nothing() {
+    for manner in [Manner::Free, ELECTED] {
+        let mut bench = Bench::new("baz");
+        bench.settle(at_ms(0), None);
+        bench.candidate.arrange(at_ms(0), manner);
+        bench.candidate.leave();
+        bench.settle(at_ms(1000), Some(StoreError::unknown("no answer")));
+        bench.candidate.abdicate(at_ms(1000));
+        bench.candidate.leave();
+        assert_eq!(bench.settle(at_ms(1200), None).first(), Some(&News::Released), "{manner:?}");
+    }
+}

@@ -1,0 +1,179 @@
+//! Release: how a lease is given back, and how one is looked for that may have been got unnoticed. When that may be is the candidate's to say.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::Driver;
+use super::turn::{Reply, absorb, reply, send_read, turn};
+use crate::candidate::News;
+use crate::clock::Moment;
+use crate::planted::planted;
+
+/// Why a lease was not given back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum NotReleased {
+    /// The term was over before.
+    Lost,
+    /// In time.
+    NoAnswer,
+    /// No attempt was due in time, because the server asked to be left alone, or what an earlier term's work sent may still land: waiting that out would
+    /// only delay the end of the run.
+    NotDue,
+}
+
+impl fmt::Display for NotReleased {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lost => "the term was over before",
+            Self::NoAnswer => "no certain answer in time",
+            Self::NotDue => {
+                "the next attempt would have come too late: the server failed or asked to be left alone, or the work of a term before may have effects"
+            }
+        })
+    }
+}
+
+impl Driver {
+    /// Stopped with a grant of the server's controller unclaimed: it is given back, so that nobody waits for nobody.
+    pub(super) async fn decline_grant(&mut self) {
+        if self.shared.config.release_on_stop()
+            && self.request.is_none()
+            && self.candidate.may_decline(self.shared.clock.now())
+        {
+            let until = self.shared.clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
+            self.release(until, None).await;
+        }
+    }
+
+    /// Stopped before it led: an acquisition that may have been applied is looked for and given back, so that nobody waits a whole lease for nobody.
+    pub(super) async fn give_up(&mut self) {
+        if planted("stop-strands") || self.request.is_none() && !self.candidate.may_have_acquired() {
+            return;
+        }
+        let clock = Arc::clone(&self.shared.clock);
+        let mut timeout =
+            clock.sleep_until(clock.now().after(self.shared.config.request_timeout().saturating_mul(2)));
+        while self.request.is_some() || self.candidate.may_have_acquired() {
+            if self.request.is_none() {
+                let now = clock.now();
+                let read = self.candidate.begin_read(now);
+                self.request = Some(send_read(&self.shared, read));
+            }
+            let reply = tokio::select! {
+                biased;
+                reply = reply(&mut self.request) => reply,
+                () = &mut timeout => return,
+            };
+            let was_read = matches!(reply, Reply::Read(_, Ok(_)));
+            let failed_read = matches!(reply, Reply::Read(_, Err(_)));
+            if let News::Acquired(_) = absorb(&self.shared, &mut self.candidate, reply) {
+                let until = self.candidate.deadline().unwrap_or_else(|| clock.now());
+                self.decline(until).await;
+                return;
+            }
+            if was_read {
+                return;
+            }
+            if failed_read {
+                // A server that refuses at once must not be asked in a hot loop.
+                let pause = clock.sleep_until(clock.now().after(self.shared.config.pace()));
+                tokio::select! {
+                    biased;
+                    () = &mut timeout => return,
+                    () = pause => {}
+                }
+            }
+        }
+    }
+
+    /// Gives back a lease under which no work was begun.
+    pub(super) async fn decline(&mut self, until: Moment) {
+        if self.shared.config.release_on_stop() {
+            self.release(until, None).await;
+        } else {
+            self.candidate.leave();
+        }
+        self.candidate.abdicate(self.shared.clock.now());
+    }
+
+    /// Gives the lease back, within what is left of the hold and not longer than two requests may take.
+    pub(super) async fn release(&mut self, until: Moment, successor: Option<String>) {
+        self.candidate.name_successor(successor);
+        let shared = Arc::clone(&self.shared);
+        let lease = shared.config.name();
+        match self.try_release(until).await {
+            Ok(()) => {
+                shared.counters.count(|stats| &mut stats.releases);
+                tracing::info!(lease, "lease given back");
+            }
+            Err(why) => {
+                shared.counters.count(|stats| &mut stats.failed_releases);
+                tracing::warn!(lease, %why, "the lease could not be given back, it runs out");
+            }
+        }
+    }
+
+    async fn try_release(&mut self, until: Moment) -> Result<(), NotReleased> {
+        let clock = Arc::clone(&self.shared.clock);
+        self.withdraw(until).await;
+        let budget = clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
+        let end = until.min(budget);
+        let mut timeout = clock.sleep_until(end);
+        // An answer under way is waited for first: the release is conditional on the version it brings.
+        while self.request.is_some() {
+            tokio::select! {
+                biased;
+                () = &mut timeout => {
+                    self.candidate.leave();
+                    return Err(NotReleased::NoAnswer);
+                }
+                reply = reply(&mut self.request) => {
+                    let _ = absorb(&self.shared, &mut self.candidate, reply);
+                }
+            }
+        }
+        if !self.candidate.is_leading() && !self.candidate.is_granted() {
+            return Err(NotReleased::Lost);
+        }
+        self.candidate.leave();
+        let left = turn(
+            &self.shared,
+            &mut self.candidate,
+            &mut self.feed,
+            &mut self.inquiry,
+            &mut self.request,
+            Some(end),
+        );
+        tokio::select! {
+            biased;
+            () = &mut timeout => Err(NotReleased::NoAnswer),
+            news = left => match news {
+                News::Released => Ok(()),
+                News::Nothing => Err(NotReleased::NotDue),
+                _ => Err(NotReleased::Lost),
+            },
+        }
+    }
+
+    /// In a coordinated election one that goes for good takes its candidate back before the lease: the controller would grant it the lease once more.
+    async fn withdraw(&mut self, until: Moment) {
+        let Some(standing) = &self.shared.standing else { return };
+        let others = if self.stop.is_asked() {
+            0
+        } else if self.stop.is_abandoned() {
+            standing.campaigns()
+        } else {
+            standing.campaigns().saturating_sub(1)
+        };
+        if others > 0 {
+            return;
+        }
+        let (clock, timeout) = (&self.shared.clock, self.shared.config.request_timeout());
+        let budget = until.before(timeout).min(clock.now().after(timeout));
+        tokio::select! {
+            biased;
+            () = standing.withdraw() => {}
+            () = clock.sleep_until(budget) => {}
+        }
+    }
+}
