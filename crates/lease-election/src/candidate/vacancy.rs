@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Candidate;
 use crate::clock::Moment;
+use crate::decide::coordinated::is_grant;
 use crate::observation::Observation;
 use crate::planted::planted;
 use crate::record::Record;
@@ -21,7 +22,8 @@ pub(crate) struct Vacancy {
 
 impl Candidate {
     /// After news: judges the first Lease that this candidate sees by the wall clock, if it is configured to. `wall` must have been read
-    /// before `now`: whatever lies between the two then makes it wait longer.
+    /// before `now`: whatever lies between the two then makes it wait longer. Not a grant of the server's controller: its time is the server's, whose clock
+    /// no candidate answers for, and one who led before may act for longer than it says.
     pub(crate) fn start_cold(&mut self, wall: Timestamp, now: Moment) {
         if !self.is_cold || self.observation == Observation::Unknown {
             return;
@@ -30,6 +32,7 @@ impl Candidate {
         let Some(bound) = self.config.wall_clock_bound() else { return };
         if let Observation::Present { lease, mine: false, jitter, .. } = &self.observation
             && !lease.record.is_free()
+            && !is_grant(&lease.record)
         {
             let patience =
                 lease.record.patience(self.config.lease_duration(), self.config.foreign_lease_cap());
@@ -101,6 +104,24 @@ mod tests {
         assert_eq!(candidate.vacant_from(), None);
         candidate.vacate(at(1), &Version::new("u", "2"));
         assert_eq!(candidate.vacant_from(), Some(at(1)));
+    }
+
+    /// Its time is the server's, whose clock may be behind by more than the candidates' differ, and another may have led until then.
+    #[test]
+    fn a_grant_is_not_judged_by_the_wall_clock() {
+        let config = Config::builder("ns", "lease").fast().identity("baz").trust_wall_clocks_within(BOUND);
+        let config = config.build().unwrap();
+        let at = Moment::from_origin(Duration::from_secs(100));
+        let wall: Timestamp = "2026-01-01T00:01:00Z".parse().unwrap();
+        for (acquire_time, is_judged) in [(Some(wall), true), (None, false)] {
+            let renew_time = "2026-01-01T00:00:00Z".parse().ok();
+            let record = Record { holder: "a".into(), renew_time, acquire_time, ..Record::default() };
+            let mut candidate = Candidate::new(&config, 1);
+            let lease = StoredLease { version: Version::new("u", "1"), record };
+            let _ = candidate.heard(at, LeaseEvent::Changed(lease));
+            candidate.start_cold(wall, at);
+            assert_eq!(candidate.vacant_from().is_some(), is_judged);
+        }
     }
 
     #[test]
