@@ -52,6 +52,8 @@ pub(crate) struct Candidate {
     stands_from: Moment,
     /// Whether nobody was elected for so long that nobody is taken to elect.
     unelected: bool,
+    /// Since when no controller's hand is seen on the Lease, however often it changes, if none is.
+    untouched_from: Moment,
     /// Until then the one whose lease the controller took away may act, as far as this candidate has seen.
     claim_not_before: Moment,
     /// The time in the last grant, and when that was seen: what the server's clock said.
@@ -115,6 +117,7 @@ impl Candidate {
             manner: Manner::Free,
             stands_from: ORIGIN,
             unelected: false,
+            untouched_from: ORIGIN,
             claim_not_before: ORIGIN,
             servers: None,
             decline_not_before: ORIGIN,
@@ -294,9 +297,12 @@ impl Candidate {
                 },
             },
         };
-        if let (true, Purpose::Release, Some(lease)) = (coordinated, purpose, held) {
-            // Who elects without a controller sees by it that there may be one.
+        if let (true, Purpose::Release, Some(lease)) = (coordinated, purpose, held)
+            && !lease.record.strategy.is_empty()
+        {
+            // Who elects without a controller sees by it that there may be one; and who is next is for that one to say.
             record.strategy.clone_from(&lease.record.strategy);
+            record.successor.clear();
         }
         let record = record.marked(&self.writer, self.serial, self.marks());
         let base = held.map(|lease| lease.version.clone());

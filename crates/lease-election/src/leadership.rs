@@ -81,7 +81,8 @@ pub enum HandOverError {
     OwnIdentity,
     /// The elector was told to give nothing back ([`release_on_stop(false)`](crate::ConfigBuilder::release_on_stop)).
     NeverReleases,
-    /// In a coordinated election the server's controller chooses who is next, and hears no wishes. [`step_down`](Leadership::step_down) and
+    /// In a coordinated election the server's controller chooses who is next, and hears no wishes; so it is when its notes are on the Lease (a strategy)
+    /// although this elector sees no controller. [`step_down`](Leadership::step_down) and
     /// [maintenance](crate::LeaderElector::maintenance) there; where candidates elect by themselves (no such API, or nobody elects) this does not come.
     ServerElects,
 }
@@ -192,7 +193,8 @@ impl Leadership {
     ///
     /// # Errors
     /// As [`step_down`](Self::step_down); [`HandOverError::Identity`] and [`HandOverError::OwnIdentity`] if `identity` is no other candidate's,
-    /// [`HandOverError::ServerElects`] in a coordinated election.
+    /// [`HandOverError::ServerElects`] in a coordinated election, and on a Lease with a controller's strategy on it: there a hint would count for nobody, because
+    /// whoever elects alone leaves such a Lease to the controller first. If the strategy comes after this call, the lease is given back without the hint.
     pub fn hand_over_to(&self, identity: impl Into<String>) -> Result<(), HandOverError> {
         let identity = identity.into();
         check_identity(&identity).map_err(HandOverError::Identity)?;

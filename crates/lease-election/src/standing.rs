@@ -111,6 +111,10 @@ struct State {
     barred: bool,
     /// It cannot: work of an earlier term does not end.
     occupied: bool,
+    /// Nobody is taken to elect, however its candidate stands at the moment.
+    silent: bool,
+    /// A controller has left notes on the Lease that this elector holds.
+    noted: bool,
     current: Option<Published>,
 }
 
@@ -168,7 +172,8 @@ impl Standing {
 
     /// Whether who leads next is the server's controller to say.
     pub(crate) fn server_elects(&self) -> bool {
-        self.manner() != Manner::Alone && self.board.candidacy() != Candidacy::NobodyElects
+        let (silent, noted) = self.with(|state| (state.silent, state.noted));
+        noted || self.manner() != Manner::Alone && !silent
     }
 
     /// News of the publisher, from now on.
@@ -178,14 +183,20 @@ impl Standing {
 
     /// The candidate found that nobody elects, or that somebody does.
     pub(crate) fn note_silence(&self, silent: bool) {
+        let was_silent = self.with(|state| std::mem::replace(&mut state.silent, silent));
+        if silent && !was_silent {
+            tracing::warn!("nobody elects among the LeaseCandidates: electing by the Lease alone");
+        }
         match (silent, self.board.candidacy()) {
-            (true, Candidacy::Standing | Candidacy::Unwatched(_)) => {
-                tracing::warn!("nobody elects among the LeaseCandidates: electing by the Lease alone");
-                self.board.note(Candidacy::NobodyElects);
-            }
+            (true, Candidacy::Standing | Candidacy::Unwatched(_)) => self.board.note(Candidacy::NobodyElects),
             (false, Candidacy::NobodyElects) => self.board.note(Candidacy::Standing),
             _ => {}
         }
+    }
+
+    /// The candidate found notes of a controller on the Lease that this elector holds, or none.
+    pub(crate) fn note_hand(&self, noted: bool) {
+        self.with(|state| state.noted = noted);
     }
 
     /// A campaign begins: from now on the candidate stands, until all campaigns have ended.

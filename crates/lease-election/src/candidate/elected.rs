@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Candidate, Manner, ORIGIN, Role};
+use super::{Candidate, Manner, Role};
 use crate::clock::Moment;
 use crate::decide::coordinated::{
     Claim, SILENCE, SILENCE_UNTOUCHED, decide_after_grants, decide_alone, decide_coordinated, is_grant,
@@ -13,7 +13,9 @@ use crate::observation::Observation;
 use crate::record::{Marks, Record, to_micros};
 
 impl Candidate {
-    /// From now on the lease is got in this manner. Whether nobody is taken to elect.
+    /// From now on the lease is got in this manner. Whether nobody is taken to elect: that is concluded while this candidate stands, without a gap, because
+    /// the controller lives in the server that does not answer in one; and once concluded it counts until somebody is seen to elect, whatever becomes of
+    /// the connection or the LeaseCandidate.
     pub(crate) fn arrange(&mut self, now: Moment, manner: Manner) -> bool {
         let stood = matches!(self.manner, Manner::Elected { stands: true, .. });
         let stands = matches!(manner, Manner::Elected { stands: true, .. });
@@ -21,7 +23,7 @@ impl Candidate {
         if stands && !stood {
             self.stands_from = now;
         }
-        self.unelected = stands && (self.unelected || self.silent_from().is_some_and(|from| now >= from));
+        self.unelected |= self.silent_from().is_some_and(|from| now >= from);
         self.unelected
     }
 
@@ -67,8 +69,10 @@ impl Candidate {
             Observation::Present { lease, .. } if lease.record.holder == self.config.identity() => {
                 return None;
             }
-            // Since it stands: the one who leads so was not elected, and it matters only when he goes.
-            Observation::Present { lease, .. } if is_untouched(&lease.record) => (ORIGIN, SILENCE_UNTOUCHED),
+            // However often it is renewed and changes hands: those who lead so were not elected, and it matters only when they go.
+            Observation::Present { lease, .. } if is_untouched(&lease.record) => {
+                (self.untouched_from, SILENCE_UNTOUCHED)
+            }
             Observation::Present { lease, since, .. } if lease.record.is_free() => (*since, SILENCE),
             Observation::Present { .. } => (runs_out(&self.observation, &self.config)?, SILENCE),
         };
@@ -90,6 +94,32 @@ impl Candidate {
                 decide_alone(&self.observation, &self.config, claim, now)
             }
         }
+    }
+
+    /// What this record, which takes the place of the one known or of its notes, says of a controller.
+    pub(super) fn note_hand(&mut self, now: Moment, record: &Record) {
+        let known = match &self.observation {
+            Observation::Present { lease, .. } => Some(&lease.record),
+            _ => None,
+        };
+        let is_new = |note: fn(&Record) -> &String| {
+            !note(record).is_empty() && known.is_none_or(|known| note(known) != note(record))
+        };
+        // Who elects alone writes no notes, and who was elected only those that he found.
+        let noted = is_new(|record| &record.strategy) || is_new(|record| &record.preferred_holder);
+        if is_untouched(record) && !known.is_some_and(is_untouched) {
+            self.untouched_from = now;
+        }
+        if is_grant(record) || noted && self.manner != Manner::Free {
+            self.unelected = false;
+            self.stands_from = now;
+        }
+    }
+
+    /// Whether a controller has left notes on the record under which this elector leads: who leads next is its to say then.
+    pub(crate) fn is_noted(&self) -> bool {
+        matches!(&self.observation, Observation::Present { lease, .. }
+            if lease.record.holder == self.config.identity() && !lease.record.strategy.is_empty())
     }
 
     /// A grant to this elector tells what the server's clock says.

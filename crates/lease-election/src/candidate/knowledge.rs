@@ -115,6 +115,7 @@ impl Candidate {
 
     /// The server's controller wrote which strategy counts, or whom it prefers, beside a record that stays in force.
     fn noted(&mut self, now: Moment, lease: StoredLease) -> News {
+        self.note_hand(now, &lease.record);
         if let Observation::Present { lease: known, mine, .. } = &mut self.observation {
             if *mine {
                 self.own = Some(lease.record.clone());
@@ -122,13 +123,7 @@ impl Candidate {
             *known = lease;
             self.changes = self.changes.wrapping_add(1);
         }
-        self.somebody_elects(now);
         if self.is_leading() && self.is_unpreferred() { News::Unpreferred } else { News::Nothing }
-    }
-
-    fn somebody_elects(&mut self, now: Moment) {
-        self.unelected = false;
-        self.stands_from = now;
     }
 
     /// From when on a write's hold counts: the instant before it was sent.
@@ -277,6 +272,7 @@ impl Candidate {
         if self.manner != Manner::Free || is_grant(&lease.record) {
             self.note_succession(now, &lease);
         }
+        self.note_hand(now, &lease.record);
         self.gone = None;
         self.another_made_it = false;
         self.pending.retain(|write| write.base.as_ref() == Some(&lease.version));
@@ -340,7 +336,6 @@ impl Candidate {
         }
         if is_grant(&lease.record) {
             self.note_servers_time(now, &lease.record);
-            self.somebody_elects(now);
         }
     }
 

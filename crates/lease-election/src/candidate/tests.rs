@@ -6,6 +6,7 @@ use super::*;
 use crate::version::Version;
 
 mod coordinated;
+mod silence;
 mod unwound;
 
 fn config(identity: &str) -> Config {

@@ -70,12 +70,15 @@ pub(crate) fn decide_coordinated(
     }
 }
 
-/// The rule of a candidate that elects by itself because nobody does for it: the ordinary one, but a grant is a grant, and a free Lease that the
-/// controller's hand has been on is left to it for a whole lease.
+/// The rule of a candidate that elects by itself because nobody does for it: the ordinary one, but a grant is a grant, a free Lease that the
+/// controller's hand has been on is left to it for a whole lease, and so is what this candidate left beside the note that another is preferred: it makes
+/// way once each time that it is asked to, and does not take the lease again from under the one it made way for. If nobody comes, it leads again.
 pub(crate) fn decide_alone(observation: &Observation, config: &Config, claim: Claim, now: Moment) -> Step {
     match observation {
-        Observation::Present { lease, mine: false, .. }
-            if lease.record.holder == config.identity() && is_grant(&lease.record) =>
+        Observation::Present { lease, mine, .. }
+            if lease.record.holder == config.identity()
+                && (!mine && is_grant(&lease.record)
+                    || prefers_another(&lease.record, config.identity())) =>
         {
             decide_coordinated(observation, config, claim, now)
         }

@@ -150,6 +150,7 @@ fn arrange(shared: &Shared, candidate: &mut Candidate, now: Moment) -> Option<wa
     let news = standing.news();
     standing.keep_up();
     standing.note_silence(candidate.arrange(now, standing.manner()));
+    standing.note_hand(candidate.is_noted());
     Some(news)
 }
 

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Verb};
+use kube::api::DeleteParams;
 use lease_election::{
     Candidacy, Config, ConfigBuilder, Ending, HandOverError, Outcome, StoreError, WithoutApi,
 };
 use tokio::time::Instant;
 
 use crate::cluster::{Replica, sleep_ms};
-use crate::coordinated::{World, elector_of, is_valid, lease};
+use crate::coordinated::{World, candidates, elector_of, is_valid, lease};
 
 fn candidacy(replica: &Replica) -> Candidacy {
     replica.elector.status().candidacy.unwrap()
@@ -295,4 +296,40 @@ async fn one_whose_withdrawal_meets_conflicts_again_and_again_pauses_between_the
     let asked = world.server.requests().all().by("one").except_resource("leases").count() - before;
     assert!((4..=14).contains(&asked), "{asked} requests");
     assert_eq!(one.elector.status().candidacy, Some(Candidacy::LeftBehind(StoreError::Conflict)));
+}
+
+/// A lost connection: what was found out is as true as before, and counts in the gap too.
+#[tokio::test(start_paused = true)]
+async fn where_nobody_elects_a_blip_makes_nobody_wait_for_a_controller_anew() {
+    for still_cut in [false, true] {
+        let world = World::without_controller();
+        let first = world.replica("first", "1.4.0");
+        first.leads().await;
+        let second = world.replica("second", "1.4.0");
+        sleep_ms(12_000).await;
+        assert_eq!(candidacy(&second), Candidacy::NobodyElects);
+        // From its LeaseCandidate alone.
+        let faults = world.server.faults();
+        forbid(&world, Match::any().user("second").resource("leasecandidates"));
+        candidates(&world.server).delete("second", &DeleteParams::default()).await.unwrap();
+        sleep_ms(3000).await;
+        assert!(is_forbidden(&candidacy(&second)), "{:?}", candidacy(&second));
+        if !still_cut {
+            faults.clear();
+            sleep_ms(31_000).await;
+            assert_eq!(candidacy(&second), Candidacy::NobodyElects);
+            forbid(&world, Match::any().user("second").resource("leasecandidates"));
+            candidates(&world.server).delete("second", &DeleteParams::default()).await.unwrap();
+            sleep_ms(1000).await;
+            faults.clear();
+            sleep_ms(4000).await;
+            assert_eq!(candidacy(&second), Candidacy::NobodyElects);
+        }
+        let stopped = Instant::now();
+        first.elector.stop_handle().stop();
+        let took = second.leads().await - stopped;
+        assert!(took < Duration::from_millis(500), "still cut {still_cut}: {took:?}");
+        // And it may hand over to one by name, as before.
+        second.last().leadership.hand_over_to("third").unwrap();
+    }
 }

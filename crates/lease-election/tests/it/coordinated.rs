@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::time::Duration;
 
 use embedded_apiserver::EmbeddedApiServer;
+use futures::StreamExt;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::coordination::v1beta1::LeaseCandidate;
@@ -12,8 +13,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, PostParams};
 use lease_election::{
-    Candidacy, Clock, Config, ConfigBuilder, Coordination, Ending, LeaderElector, Loss, Outcome, TokioClock,
-    WithoutApi,
+    Candidacy, Clock, Config, ConfigBuilder, Coordination, Ending, KubeLeaseStore, LeaderElector, Loss,
+    Outcome, TokioClock, WithoutApi, observe_with_clock,
 };
 use tokio::time::Instant;
 
@@ -413,4 +414,61 @@ async fn who_abandons_a_run_and_begins_another_stands_and_leads_again() {
             }
         }
     }
+}
+
+/// What its work sent may land for a stop margin after that was dropped: another leads no sooner.
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_makes_way_too_slowly_gives_nothing_back_while_its_writes_may_land() {
+    let world = World::new(0);
+    let config = Config::builder("default", "lease").fast().drain_timeout(Duration::from_secs(2));
+    let newer = elector_of(&world.server, world.clock, config, "newer", "1.5.0", WithoutApi::Elect);
+    let (running, (told, mut term)) = (newer.clone(), tokio::sync::watch::channel(None));
+    tokio::spawn(async move {
+        let work = move |leadership: lease_election::Leadership| {
+            told.send_replace(Some(leadership));
+            std::future::pending()
+        };
+        running.run_forever(work).await;
+    });
+    let term = term.wait_for(Option::is_some).await.unwrap().clone().unwrap();
+    // Right after a renewal, so that its lease would run out in 5 s.
+    sleep_ms(1500).await;
+    let older = world.replica("older", "1.4.0");
+    assert_eq!(term.lost().await, Loss::Overran);
+    let dropped = Instant::now();
+    let took = older.leads().await - dropped;
+    assert!(took >= Duration::from_secs(1), "{took:?}");
+    assert!(took < Duration::from_millis(1500), "given back then: {took:?}");
+    sleep_ms(5000).await;
+    assert!(is_valid(&older) && world.stands("newer").await);
+}
+
+/// A leader keeps to the time of its grant: when the server's clock is set back while it leads, the times it writes are ahead by as much. They harm nobody
+/// who leads or elects alone. The controller misses it later by that much, if it crashes in that very term, and that is less than half an hour (no controller
+/// elects whose clock is further ahead: it takes all candidates for dead); half a minute after its lease has run out its fellow candidates elect alone.
+#[tokio::test(start_paused = true)]
+async fn a_leader_elected_by_a_clock_that_was_ahead_and_is_set_right_is_replaced_when_it_crashes() {
+    let world = World::new(1200);
+    let best = world.replica("best", "1.4.0");
+    best.leads().await;
+    let other = world.replica("other", "1.5.0");
+    sleep_ms(10_000).await;
+    world.ahead.store(0, Ordering::SeqCst);
+    sleep_ms(60_000).await;
+    assert!(is_valid(&best) && best.terms.lock().unwrap().len() == 1, "it leads on");
+    let mut seen = Box::pin(observe_with_clock(
+        KubeLeaseStore::new(world.server.client(), other.elector.config()),
+        other.elector.config(),
+        world.clock,
+    ));
+    assert_eq!(seen.next().await, Some(Some("best".into())));
+
+    world.server.faults().partition("best");
+    let crashed = Instant::now();
+    assert_eq!(seen.next().await, Some(None), "an observer goes by its own clock");
+    assert!(crashed.elapsed() <= Duration::from_millis(5100), "{:?}", crashed.elapsed());
+    let took = other.leads().await - crashed;
+    assert!(best.last().told.is_some_and(|(_, ending)| ending == Ending::Lost(Loss::Expired)));
+    assert!(took < Duration::from_secs(37), "{took:?}");
+    assert!(took > Duration::from_secs(30), "the controller goes by what stands there: {took:?}");
 }

@@ -4,15 +4,16 @@
 use std::sync::{Arc, Mutex};
 
 use kube::Client;
+use kube::api::PostParams;
 use kube::client::Body;
-use lease_election::{Candidacy, Config, Coordination, LeaderElector, Leadership};
+use lease_election::{Candidacy, Config, Coordination, HandOverError, LeaderElector, Leadership};
 use tower::ServiceExt as _;
 
 use crate::cluster::sleep_ms;
-use crate::coordinated::World;
+use crate::coordinated::{World, leases};
 
 /// Through a server without the API: it knows no such path.
-fn elector_without_api(world: &World, identity: &'static str) -> LeaderElector {
+fn elector_without_api(world: &World, identity: &'static str, releases: bool) -> LeaderElector {
     let server = world.server.service().as_user(identity);
     let client = Client::new(
         tower::service_fn(move |mut request: http::Request<Body>| {
@@ -23,7 +24,7 @@ fn elector_without_api(world: &World, identity: &'static str) -> LeaderElector {
         }),
         "default",
     );
-    let config = Config::builder("default", "lease").fast().identity(identity);
+    let config = Config::builder("default", "lease").fast().identity(identity).release_on_stop(releases);
     let coordination = Coordination::new("1.9.0").emulating("1.3.0");
     LeaderElector::coordinated_with_clock(client, config, &coordination, world.clock, 77).unwrap()
 }
@@ -67,7 +68,7 @@ async fn leads(terms: &Terms, name: &'static str, millis: u64) {
 async fn those_that_see_the_api_and_those_that_do_not_lead_one_at_a_time() {
     let world = World::new(0);
     let terms = Terms::default();
-    let blind = elector_without_api(&world, "blind");
+    let blind = elector_without_api(&world, "blind", true);
     start(&blind, "blind", &terms);
     leads(&terms, "blind", 1000).await;
     assert_eq!(blind.status().candidacy, Some(Candidacy::ApiAbsent));
@@ -93,4 +94,60 @@ async fn those_that_see_the_api_and_those_that_do_not_lead_one_at_a_time() {
     leads(&terms, "blind", 12_000).await;
     sleep_ms(60_000).await;
     assert_eq!(leader(&terms), Some("blind"));
+}
+
+/// It is asked to make way, and does: once, also if it gives nothing back. What it left runs out, and is the preferred one's then.
+#[tokio::test(start_paused = true)]
+async fn one_that_elects_alone_and_gives_nothing_back_makes_way_once_and_for_good() {
+    let world = World::new(0);
+    let terms = Terms::default();
+    let blind = elector_without_api(&world, "blind", false);
+    start(&blind, "blind", &terms);
+    leads(&terms, "blind", 1000).await;
+    let sees = world.elector("sees", "1.4.0");
+    start(&sees, "sees", &terms);
+    leads(&terms, "sees", 12_000).await;
+    sleep_ms(60_000).await;
+    assert_eq!(leader(&terms), Some("sees"));
+    let led: Vec<_> = terms.lock().unwrap().iter().map(|(name, _)| *name).collect();
+    assert_eq!(led, ["blind", "sees"]);
+}
+
+/// Nor when its work takes too long to wind up, each time.
+#[tokio::test(start_paused = true)]
+async fn one_that_elects_alone_and_winds_up_too_late_makes_way_once_too() {
+    let world = World::new(0);
+    let blind = elector_without_api(&world, "blind", true);
+    let (elector, terms) = (blind.clone(), Terms::default());
+    let counted = Arc::clone(&terms);
+    tokio::spawn(async move {
+        let work = move |leadership: Leadership| {
+            counted.lock().unwrap().push(("blind", leadership));
+            std::future::pending()
+        };
+        elector.run_forever(work).await;
+    });
+    leads(&terms, "blind", 1000).await;
+    let sees = world.elector("sees", "1.4.0");
+    start(&sees, "sees", &terms);
+    leads(&terms, "sees", 60_000).await;
+    sleep_ms(60_000).await;
+    assert_eq!((leader(&terms), terms.lock().unwrap().len()), (Some("sees"), 2));
+}
+
+/// A controller has written on its Lease: who is next is the controller's to say, although this one sees none.
+#[tokio::test(start_paused = true)]
+async fn one_that_elects_alone_hands_over_to_nobody_when_a_controller_has_written_on_its_lease() {
+    let world = World::without_controller();
+    let terms = Terms::default();
+    let blind = elector_without_api(&world, "blind", true);
+    start(&blind, "blind", &terms);
+    leads(&terms, "blind", 1000).await;
+    let mut lease = leases(&world.server).get("lease").await.unwrap();
+    lease.spec.as_mut().unwrap().strategy = Some("OldestEmulationVersion".into());
+    leases(&world.server).replace("lease", &PostParams::default(), &lease).await.unwrap();
+    sleep_ms(100).await;
+    let leadership = terms.lock().unwrap()[0].1.clone();
+    assert_eq!(leadership.hand_over_to("other"), Err(HandOverError::ServerElects));
+    assert!(leadership.is_valid() && !leadership.is_stopping());
 }

@@ -450,97 +450,32 @@ fn one_that_was_told_to_give_nothing_back_leaves_its_lease_to_run_out() {
 }
 
 #[test]
-fn where_nobody_is_elected_for_half_a_minute_it_elects_alone_until_somebody_does() {
-    let mut bench = Bench::coordinated("baz");
-    for second in 0..30 {
-        assert!(!bench.candidate.arrange(at_ms(second * 1000), ELECTED));
-        assert!(bench.settle(at_ms(second * 1000), None).is_empty());
-    }
-    assert!(!bench.candidate.arrange(at_ms(29_999), ELECTED));
-    assert!(bench.candidate.arrange(at_ms(30_000), ELECTED));
-    let news = bench.settle(at_ms(30_000), None);
-    assert!(matches!(&news[..], [News::Acquired(_)]), "{news:?}");
-    assert!(bench.candidate.arrange(at_ms(30_001), ELECTED));
-    let marked = {
-        let found = bench.lease.clone().unwrap().record;
-        bench.put(Record { strategy: STRATEGY.into(), preferred_holder: "bing".into(), ..found })
-    };
-    assert_eq!(bench.hear(at_ms(30_010), marked), News::Unpreferred);
-    assert!(!bench.candidate.arrange(at_ms(30_020), ELECTED), "a controller is there after all");
-
-    let mut patient = Bench::new("baz");
-    let manner = Manner::Elected { stands: true, impatient: false };
-    patient.candidate.arrange(at_ms(0), manner);
-    patient.settle(at_ms(0), None);
-    assert!(!patient.candidate.arrange(at_ms(1_000_000), manner));
-    assert!(patient.settle(at_ms(1_000_000), None).is_empty());
-    assert!(!patient.calls.contains(&"create"));
-}
-
-/// Who leads without a strategy on the Lease elected alone. A roll-out is not to find out anew each time that nobody elects.
-#[test]
-fn where_the_lease_says_that_nobody_elects_it_is_believed_sooner() {
-    let alone = |bench: &mut Bench| {
-        led_by(bench, at_ms(0), "bing", 5);
-        bench.candidate.arrange(at_ms(0), Manner::Elected { stands: false, impatient: false });
-    };
-    let free = |bench: &mut Bench, now| {
-        let free =
-            bench.put(Record { lease_duration_seconds: 1, acquire_time: Some(WALL), ..Record::default() });
-        let _ = bench.hear(now, free);
-    };
-    // It has stood for long enough when the leader goes.
-    let mut bench = Bench::coordinated("baz");
-    alone(&mut bench);
-    assert!(!bench.candidate.arrange(at_ms(1000), ELECTED));
-    assert!(!bench.candidate.arrange(at_ms(10_999), ELECTED));
-    assert!(bench.candidate.arrange(at_ms(11_000), ELECTED));
-    led_by(&mut bench, at_ms(11_500), "bing", 5);
-    free(&mut bench, at_ms(12_000));
-    assert!(bench.candidate.arrange(at_ms(12_000), ELECTED));
-    assert!(matches!(&bench.settle(at_ms(12_000), None)[..], [News::Acquired(_)]));
-    // Not long enough.
-    let mut bench = Bench::coordinated("baz");
-    alone(&mut bench);
-    bench.candidate.arrange(at_ms(1000), ELECTED);
-    free(&mut bench, at_ms(2000));
-    assert!(!bench.candidate.arrange(at_ms(10_999), ELECTED));
-    assert!(bench.settle(at_ms(10_999), None).is_empty());
-    assert!(bench.candidate.arrange(at_ms(11_000), ELECTED));
-    assert!(matches!(&bench.settle(at_ms(11_000), None)[..], [News::Acquired(_)]));
-    // The controller's hand is on it: all is as ever.
-    let mut bench = Bench::coordinated("baz");
-    alone(&mut bench);
-    bench.candidate.arrange(at_ms(1000), ELECTED);
-    let found = bench.lease.clone().unwrap().record;
-    let touched = bench.put(Record { strategy: STRATEGY.into(), ..found });
-    let _ = bench.hear(at_ms(2000), touched);
-    for second in 3..30 {
-        assert!(!bench.candidate.arrange(at_ms(second * 1000), ELECTED), "{second} s");
-        let _ = bench.settle(at_ms(second * 1000), None);
-    }
-}
-
-#[test]
-fn while_somebody_leads_nobody_is_missed() {
-    let mut bench = Bench::coordinated("baz");
-    for second in 0..100 {
-        let seconds = i64::try_from(second).unwrap();
-        let lease = bench.put(Record {
-            holder: "bing".into(),
-            lease_duration_seconds: 5,
-            renew_time: Timestamp::from_second(seconds).ok(),
-            ..Record::default()
-        });
-        let _ = bench.hear(at_ms(second * 1000), lease);
-        assert!(!bench.candidate.arrange(at_ms(second * 1000), ELECTED));
-    }
-}
-
-#[test]
 fn an_elector_of_the_ordinary_kind_takes_a_note_for_a_foreign_write() {
     let mut bench = Bench::new("baz");
     bench.settle(at_ms(0), None);
     let marked = bench.prefer("bing");
     assert_eq!(bench.hear(at_ms(100), marked), News::Ended(Loss::ForeignWrite));
+}
+
+/// On a Lease that a controller has written on, who is next is the controller's to say, and candidates that elect alone leave it to that for a lease.
+#[test]
+fn a_release_that_keeps_the_strategy_names_no_successor() {
+    for (strategy, named) in [(STRATEGY, ""), ("", "bing")] {
+        let mut bench = Bench::new("baz");
+        bench.candidate.arrange(at_ms(0), Manner::Alone);
+        bench.settle(at_ms(0), None);
+        let found = bench.lease.clone().unwrap().record;
+        let noted = bench.put(Record { strategy: strategy.into(), ..found });
+        let _ = bench.hear(at_ms(100), noted);
+        assert_eq!(bench.candidate.is_noted(), !strategy.is_empty());
+        bench.candidate.name_successor(Some("bing".into()));
+        bench.candidate.leave();
+        let write = bench.candidate.begin_write(at_ms(200), WALL, Purpose::Release);
+        assert_eq!((&*write.record.strategy, &*write.record.successor), (strategy, named));
+        assert_eq!(
+            write.record.hint(),
+            Some(named).filter(|named| !named.is_empty()),
+            "and what it says counts"
+        );
+    }
 }

@@ -106,3 +106,15 @@ fn a_candidate_that_may_go_alone_looks_again_when_nobody_was_elected_for_long() 
         Step::WaitUntil(after(30))
     );
 }
+
+/// It makes way once: what it left is not taken again from under the one that is preferred.
+#[test]
+fn one_that_elects_alone_and_was_asked_to_make_way_does_not_lead_again_at_once() {
+    let marked = || seen(Record { preferred_holder: "bing".into(), ..led_by("baz") }, true);
+    assert_eq!(decide_alone(&marked(), &config(), CLAIM, SEEN), Step::GiveBack);
+    let keeps = Config::builder("ns", "lease").identity("baz").release_on_stop(false).build().unwrap();
+    assert_eq!(decide_alone(&marked(), &keeps, CLAIM, after(14)), Step::WaitUntil(after(15)));
+    assert_eq!(decide_alone(&marked(), &keeps, CLAIM, after(15)), Step::GiveBack);
+    // Its own record without that note is its own.
+    assert_eq!(decide_alone(&seen(led_by("baz"), true), &keeps, CLAIM, SEEN), Step::TakeOver);
+}
