@@ -275,9 +275,10 @@ impl<T: Eq, O> DelayHeap<T, O> {
     /// Puts an item back that was taken out, where it was in the order. Calls nothing of the item's.
     pub(crate) fn put_back(&mut self, waiting: Waiting<T, O>) {
         let Waiting { item, order, hash, deadline, sequence, limit } = waiting;
-        // A node of its may be left, and would be in force again in the slot that it names.
+        // A node of its may be left, and would be in force again in the slot that it names. Which that was is not known: the
+        // highest is in the same leaf, also where the leaf begins with that node.
         let slots = &self.slots;
-        let node = Node { deadline, slot: 0, sequence };
+        let node = Node { deadline, slot: u32::MAX, sequence };
         self.agenda.purge(node, |slot, sequence| slots.deadline(slot, sequence));
         self.settle_in(Held { item, order, limit, deadline, hash, sequence });
     }

@@ -246,7 +246,8 @@ fn all_that_is_due_at_once_comes_out_in_insertion_order_from_leaves_that_begin_a
 fn what_was_taken_out_and_is_put_back_comes_out_once() {
     let mut heap = Heap::with_room(0).unwrap();
     (0..100).for_each(|item| _ = insert(&mut heap, item, 1 + u64::from(item % 10), SecondAdd::Earliest));
-    for item in [99, 50, 0, 50] {
+    // Also those that leaves begin with.
+    for item in (0..100).chain([99, 50, 0, 50]) {
         let waiting = heap.remove(hash(item), &item).unwrap();
         heap.put_back(waiting);
         check(&heap);
