@@ -4,9 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use async_trait::async_trait;
+use jiff::{SignedDuration, Timestamp};
 use lease_election::{
-    Config, ConfigBuilder, Ending, Fault, FenceToken, LeaderElector, Leadership, MemoryLeaseStore, Outcome,
-    StoreError, TokioClock, Verb,
+    Clock, Config, ConfigBuilder, Ending, Fault, FenceToken, LeaderElector, Leadership, LeaseEvents,
+    LeaseStore, MemoryLeaseStore, Moment, Outcome, Record, Sleep, StoreError, StoredLease, TokioClock, Verb,
+    Version,
 };
 use tokio::time::Instant;
 
@@ -140,4 +143,76 @@ impl Replica {
 
 pub(crate) async fn sleep_ms(millis: u64) {
     tokio::time::sleep(Duration::from_millis(millis)).await;
+}
+
+/// A clock that stands still until it is moved.
+#[derive(Clone, Debug)]
+pub(crate) struct ManualClock(Arc<tokio::sync::watch::Sender<Moment>>);
+
+impl ManualClock {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(tokio::sync::watch::Sender::new(Moment::from_origin(LEASE))))
+    }
+
+    pub(crate) fn advance(&self, by: Duration) {
+        self.0.send_modify(|now| *now = now.after(by));
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Moment {
+        *self.0.borrow()
+    }
+    fn wall(&self) -> Timestamp {
+        let since = SignedDuration::try_from(self.now().since_origin()).unwrap();
+        Timestamp::from_second(1_767_225_600).unwrap() + since
+    }
+    fn sleep_until(&self, deadline: Moment) -> Sleep {
+        let mut time = self.0.subscribe();
+        Box::pin(async move {
+            let _ = time.wait_for(|now| *now >= deadline).await;
+        })
+    }
+}
+
+/// A store that notes which releases met whose lease, and what became of them. They may be long on their way.
+pub(crate) struct Releases {
+    store: MemoryLeaseStore,
+    travels: Duration,
+    pub(crate) met: Arc<Mutex<Vec<String>>>,
+}
+
+impl Releases {
+    pub(crate) fn new(store: MemoryLeaseStore, travels: Duration) -> Self {
+        Self { store, travels, met: Arc::default() }
+    }
+}
+
+#[async_trait]
+impl LeaseStore for Releases {
+    async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
+        self.store.get().await
+    }
+    async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
+        self.store.create(record).await
+    }
+    async fn update(&self, version: &Version, record: &Record) -> Result<StoredLease, StoreError> {
+        if !record.is_free() {
+            return self.store.update(version, record).await;
+        }
+        let (store, travels, met) = (self.store.clone(), self.travels, Arc::clone(&self.met));
+        let (version, record) = (version.clone(), record.clone());
+        // Also if the sender gives it up.
+        let sent = tokio::spawn(async move {
+            tokio::time::sleep(travels).await;
+            let holder = store.lease().map(|lease| lease.record.holder).unwrap_or_default();
+            let answer = store.update(&version, &record).await;
+            met.lock().unwrap().push(format!("{holder}: {:?}", answer.as_ref().map(|_| ())));
+            answer
+        });
+        sent.await.unwrap()
+    }
+    async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
+        self.store.watch(from).await
+    }
 }

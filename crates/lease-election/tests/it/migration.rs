@@ -1,7 +1,8 @@
 //! Two stores as one: candidates of the old store, of both and of the new one never lead together, whichever half fails; and records of client-go's multi-locks.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lease_election::{
@@ -17,6 +18,8 @@ const MS: Duration = Duration::from_millis(1);
 struct Stores {
     old: MemoryLeaseStore,
     new: MemoryLeaseStore,
+    /// Whose requests go nowhere any more.
+    dead: Arc<Mutex<BTreeSet<String>>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -28,7 +31,14 @@ enum Knows {
 
 impl Stores {
     fn new() -> Self {
-        Self { old: MemoryLeaseStore::new(), new: MemoryLeaseStore::new() }
+        let dead: Arc<Mutex<BTreeSet<String>>> = Arc::default();
+        let store = || {
+            let dead = Arc::clone(&dead);
+            MemoryLeaseStore::new().with_faults(move |client, _| {
+                if dead.lock().unwrap().contains(client) { Fault::Lost } else { Fault::None }
+            })
+        };
+        Self { old: store(), new: store(), dead: Arc::clone(&dead) }
     }
 
     fn elector(&self, knows: Knows, identity: &str, seed: u64) -> LeaderElector {
@@ -63,7 +73,7 @@ async fn a_roll_out_in_three_steps_has_one_leader_at_all_times() {
         let stores = Stores::new();
         let mut seed = 0;
         let mut running: Vec<Replica> = Vec::new();
-        let mut terms = 0;
+        let (mut terms, mut crashed, mut given_back) = (0, 0, 0);
         for knows in [Knows::Old, Knows::Both, Knows::New] {
             for n in 0..3 {
                 seed += 1;
@@ -73,9 +83,10 @@ async fn a_roll_out_in_three_steps_has_one_leader_at_all_times() {
                 running.push(next);
                 if let Some(retired) = &retired {
                     if crash {
-                        // Its runtime goes away: nothing is given back.
+                        // Nothing that it sends from now on arrives, and so nothing is given back.
+                        stores.dead.lock().unwrap().insert(retired.elector.config().identity().to_owned());
+                        crashed += usize::from(leads(retired));
                         retired.run.abort();
-                        retired.elector.stop_handle().stop();
                     } else {
                         retired.elector.stop_handle().stop();
                     }
@@ -87,6 +98,7 @@ async fn a_roll_out_in_three_steps_has_one_leader_at_all_times() {
                 }
                 let led: usize = running.iter().map(|replica| replica.terms.lock().unwrap().len()).sum();
                 terms += led;
+                given_back += retired.map_or(0, |retired| retired.elector.stats().releases);
                 assert!(
                     running.iter().any(leads),
                     "nobody leads 8 s after {identity} started: {:?}",
@@ -95,6 +107,12 @@ async fn a_roll_out_in_three_steps_has_one_leader_at_all_times() {
             }
         }
         assert!(terms > 0);
+        // Leaders were among those that went, and only who was asked to stop gave anything back.
+        assert_eq!(
+            (crashed > 0, given_back > 0),
+            (crash, !crash),
+            "{crashed} crashed, {given_back} given back"
+        );
         // Both halves may go on existing; the new one alone counts now.
         assert!(stores.holders().1.starts_with("new"));
     }
@@ -171,7 +189,7 @@ async fn a_renewal_of_which_half_fails_costs_no_term() {
             (Fault::Late(1500 * MS), 1),
             (Fault::Refused(StoreError::unknown("500")), 3),
         ] {
-            let armed = Arc::new(std::sync::Mutex::new(0));
+            let armed = Arc::new(Mutex::new(0));
             let (trap, with) = (Arc::clone(&armed), fault.clone());
             let faulty = move |_: &str, verb: Verb| {
                 let mut left = trap.lock().unwrap();

@@ -7,8 +7,9 @@ use lease_election::{Config, Coordination, LeaderElector};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::cluster::LEASE;
+use crate::cluster::ManualClock;
 use crate::coordinated::candidates;
-use crate::wedged::{ManualClock, until};
+use crate::wedged::until;
 
 fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap()

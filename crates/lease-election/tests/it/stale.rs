@@ -50,11 +50,13 @@ fn note(terms: &mut BTreeMap<(String, u64), String>, identity: &str, fence: &Fen
 
 #[tokio::test(start_paused = true)]
 async fn electors_on_servers_that_lag_behind_never_lead_together_and_lead_again() {
+    let mut leaders_crashed = 0;
     for seed in 1..=3 {
         let mut rng = fastrand::Rng::with_seed(seed);
         let server = EmbeddedApiServer::builder().seed(seed).build();
         let mut candidates: BTreeMap<&str, Candidate> = BTreeMap::new();
         let mut terms = BTreeMap::new();
+        let mut crashed = Vec::new();
         for step in 0..800 {
             sleep_ms(rng.u64(50..500)).await;
             let identity = IDENTITIES[rng.usize(..3)];
@@ -63,8 +65,11 @@ async fn electors_on_servers_that_lag_behind_never_lead_together_and_lead_again(
                     candidates.insert(identity, Candidate::start(&server, identity, rng.u64(..)));
                 }
                 (0, Some(candidate)) => {
-                    // It crashes: nothing is given back, its guard is nobody's.
+                    // It crashes: nothing that it sends arrives any more, nothing is given back, and its guard is nobody's.
+                    candidate.front.faults().partition(identity);
+                    leaders_crashed += usize::from(candidate.is_valid());
                     candidate.replica.run.abort();
+                    crashed.push(candidate.replica.elector.clone());
                     candidates.remove(identity);
                 }
                 (1 | 2, Some(candidate)) => {
@@ -92,6 +97,9 @@ async fn electors_on_servers_that_lag_behind_never_lead_together_and_lead_again(
                 }
             }
         }
+        for elector in crashed {
+            assert_eq!(elector.stats().releases, 0, "seed {seed}: who crashed gave the lease back");
+        }
         assert!(terms.len() > 5, "seed {seed}: {} terms", terms.len());
         for candidate in candidates.values() {
             candidate.front.behind(Duration::ZERO);
@@ -99,4 +107,5 @@ async fn electors_on_servers_that_lag_behind_never_lead_together_and_lead_again(
         sleep_ms(30_000).await;
         assert!(candidates.values().any(Candidate::is_valid), "seed {seed}: nobody leads when all is well");
     }
+    assert!(leaders_crashed > 0, "no leader ever crashed");
 }

@@ -5,42 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 
 use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Rule};
-use jiff::{SignedDuration, Timestamp};
-use lease_election::{Clock, Config, Coordination, LeaderElector, Moment, Outcome, Sleep};
+use lease_election::{Config, Coordination, LeaderElector, Outcome};
 use tokio::sync::watch;
 
-use crate::cluster::LEASE;
+use crate::cluster::{LEASE, ManualClock};
 use crate::coordinated::{Controller, candidates, leases};
-
-/// Stands still until it is moved.
-#[derive(Clone, Debug)]
-pub(crate) struct ManualClock(Arc<watch::Sender<Moment>>);
-
-impl ManualClock {
-    pub(crate) fn new() -> Self {
-        Self(Arc::new(watch::Sender::new(Moment::from_origin(LEASE))))
-    }
-
-    pub(crate) fn advance(&self, by: std::time::Duration) {
-        self.0.send_modify(|now| *now = now.after(by));
-    }
-}
-
-impl Clock for ManualClock {
-    fn now(&self) -> Moment {
-        *self.0.borrow()
-    }
-    fn wall(&self) -> Timestamp {
-        let since = SignedDuration::try_from(self.now().since_origin()).unwrap();
-        Timestamp::from_second(1_767_225_600).unwrap() + since
-    }
-    fn sleep_until(&self, deadline: Moment) -> Sleep {
-        let mut time = self.0.subscribe();
-        Box::pin(async move {
-            let _ = time.wait_for(|now| *now >= deadline).await;
-        })
-    }
-}
 
 /// Until then others run; nothing here waits for a time to pass.
 pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
