@@ -136,6 +136,9 @@ fn in_memory(seed: u64, start: Instant, world: &Arc<Mutex<World>>) -> MemoryLeas
                 lease.map_or(("", ""), |lease| (&lease.version.resource_version, &lease.record.holder));
             world.trace.note(start, format_args!("{client} wrote {version} {holder}"));
             world.check(seed);
+            let now = &mut *world;
+            let verdict = now.ledger.wrote(client, lease.map(|lease| &lease.record), &now.ended);
+            now.rules(seed, verdict);
             let Some(record) = lease.map(|lease| &lease.record) else { return };
             if record.is_free() {
                 world.gives_back(seed, client);

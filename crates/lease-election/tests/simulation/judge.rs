@@ -9,6 +9,8 @@ use std::time::Duration;
 use lease_election::{FenceToken, Leadership};
 use tokio::time::Instant;
 
+use crate::ledger::Ledger;
+
 /// splitmix64, for the plan of faults.
 #[derive(Clone)]
 pub(crate) struct Dice(pub(crate) u64);
@@ -85,6 +87,7 @@ pub(crate) struct World {
     pub(crate) named: Option<String>,
     /// When what was under way as the faults stopped arrives at last.
     pub(crate) late: BTreeSet<Instant>,
+    pub(crate) ledger: Ledger,
     pub(crate) trace: Trace,
     pub(crate) seen: Seen,
 }
@@ -95,6 +98,13 @@ const GRAIN: Duration = Duration::from_millis(2);
 impl World {
     pub(crate) fn saw(&mut self, what: &'static str) {
         *self.seen.entry(what).or_default() += 1;
+    }
+
+    /// What the ledger says of an entry.
+    pub(crate) fn rules(&self, seed: u64, verdict: Result<(), String>) {
+        if let Err(wrong) = verdict {
+            panic!("seed {seed}: {wrong}\n{}", self.trace.story());
+        }
     }
 
     /// Looks at the last terms: of more than these none can be news, and all are looked at when another begins.

@@ -1,9 +1,10 @@
 //! Many electors, one lease, every fault of the store, clocks that run at different rates, and time that is not real: one seed, one history.
-//! After every step: no two valid guards, fence tokens only rise, a lease is emptied only by one whose work has ended, and no term begins
+//! After every step: no two valid guards, no write over another's live record, fence tokens only rise, a lease is emptied only by one whose work has ended, and no term begins
 //! while the work of another goes on. The lease is in memory, or on an API server in this process; the judge is the same.
 
 mod backend;
 mod judge;
+mod ledger;
 mod memory;
 mod node;
 #[cfg(all(feature = "kube", not(wq_plant)))]
@@ -239,6 +240,7 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
     let backend = Arc::new(Backend::new(kind, seed, nodes, start, &world));
     let (backend_too, world_too) = (Arc::clone(&backend), Arc::clone(&world));
     let stage = Stage { seed, start, backend: backend_too, world: world_too, mode: Mode::of(seed), nodes };
+    stage.world.lock().unwrap().ledger.by_wall = stage.mode == Mode::WallClocks;
     let mut running: Vec<Node> = (0..nodes).map(|n| stage.start(n, 0, &mut dice)).collect();
     let mut buried: Vec<(u64, Node)> = Vec::new();
 
@@ -352,6 +354,7 @@ async fn end(seed: u64, stage: &Stage, running: Vec<Node>, buried: Vec<(u64, Nod
     }
     let mut world = world.lock().unwrap();
     assert!(world.terms.iter().all(|led| led.leadership.remaining().is_zero() && !led.working));
+    world.rules(seed, world.ledger.all_ended());
     for elector in &electors {
         let stats = elector.stats();
         for (what, times) in [

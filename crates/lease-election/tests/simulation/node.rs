@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use futures::{FutureExt as _, StreamExt as _};
 use jiff::Timestamp;
 use lease_election::{
-    Clock, Config, Ending, HolderEvidence, LeaderElector, Leadership, LeaseEvents, LeaseStore, Moment,
-    Record, Sleep, StoreError, StoredLease, Version,
+    Announcement, Clock, Config, Ending, HolderEvidence, LeaderElector, Leadership, LeaseEvents, LeaseStore,
+    Moment, Record, Sleep, StoreError, StoredLease, Version,
 };
 use tokio::time::Instant;
 
@@ -158,9 +158,17 @@ impl Line {
         self.stage.world.lock().unwrap().check(self.stage.seed);
     }
 
+    /// One more request.
+    fn asks(&self) {
+        let mut world = self.stage.world.lock().unwrap();
+        let verdict = world.ledger.asks(&self.link);
+        world.rules(self.stage.seed, verdict);
+    }
+
     fn note(&self, what: &str, record: &Record) {
         let mut world = self.stage.world.lock().unwrap();
         world.check(self.stage.seed);
+        world.ledger.sends(record);
         let mark = record.write_id.as_deref().unwrap_or_default();
         world.trace.note(self.stage.start, format_args!("{} sends {what} {mark}", self.link));
         if record.is_free() {
@@ -174,6 +182,7 @@ impl LeaseStore for Line {
     async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
         self.still.goes_on().await;
         self.look();
+        self.asks();
         let answer = self.store.get().await;
         self.still.goes_on().await;
         self.look();
@@ -182,6 +191,7 @@ impl LeaseStore for Line {
     async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
         self.still.goes_on().await;
         self.note("create", record);
+        self.asks();
         let answer = self.store.create(record).await;
         self.still.goes_on().await;
         self.look();
@@ -190,6 +200,7 @@ impl LeaseStore for Line {
     async fn update(&self, version: &Version, record: &Record) -> Result<StoredLease, StoreError> {
         self.still.goes_on().await;
         self.note("update", record);
+        self.asks();
         let answer = self.store.update(version, record).await;
         self.still.goes_on().await;
         self.look();
@@ -197,6 +208,7 @@ impl LeaseStore for Line {
     }
     async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
         self.still.goes_on().await;
+        self.asks();
         let events = self.store.watch(from).await?;
         self.look();
         let (still, stage) = (self.still.clone(), self.stage.clone());
@@ -208,6 +220,12 @@ impl LeaseStore for Line {
                 event
             }
         })))
+    }
+    fn announce(&self, announcement: &Announcement) {
+        let mut world = self.stage.world.lock().unwrap();
+        let verdict = world.ledger.announced(&self.link, announcement);
+        world.rules(self.stage.seed, verdict);
+        self.store.announce(announcement);
     }
 }
 
