@@ -14,6 +14,12 @@
 //!
 //! It needs no version from the writer, so it fences blind writes too, as server-side apply. Deletes carry no object: give them the preconditions
 //! `uid` and `resourceVersion` of what the leader has seen.
+//!
+//! **After etcd was restored from a backup** tokens are smaller than before it, and so are those on the objects, which went back with it: new leaders are not
+//! refused. But a write of a leader of before the restoration, if it arrives only now, is taken, and its token then refuses all others until the server
+//! has made as many writes again. Stop all replicas before the restoration, or restore with a revision that is beyond all that were handed out
+//! (`etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted`). An object that refuses every leader is put right by deleting it, or by
+//! writing a new token while the policy's binding is away.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

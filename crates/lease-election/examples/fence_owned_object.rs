@@ -6,6 +6,10 @@
 //!    writing takes the new leader's version for its own, and is not fenced.
 //! 3. A conflict is the end: another leader has been here.
 //!
+//! **After etcd was restored from a backup** nothing needs to be done: no token is compared, and each new term takes the object by the version that it reads.
+//! But versions are handed out a second time then, and a write of before the restoration may find its version again: stop all replicas before it, or restore with a
+//! revision that is beyond all that were handed out (`etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted`).
+//!
 //! The object names the Lease as its owner, by uid, so that it goes when the Lease goes (on a cluster, by the garbage collector).
 
 use embedded_apiserver::EmbeddedApiServer;

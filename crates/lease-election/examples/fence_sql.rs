@@ -9,7 +9,13 @@
 //!
 //! `$fence` is [`FenceToken::number`](lease_election::FenceToken::number). A new leader's first write to a row is what shuts the old one out of it: before it acts on
 //! what it reads, it raises the fence of the rows it is about to rely on (`UPDATE .. SET fence = $fence WHERE .. AND fence <= $fence`, then `SELECT`). The
-//! table here is a model of that one statement; the election is real, on tokio's paused clock.
+//! table here is a model of that one statement (an SQL engine is a minute of C to build, and would show no more of it); the election is real, on tokio's
+//! paused clock.
+//!
+//! **After etcd was restored from a backup** resource versions, and with them tokens, go on from where the backup was. The table kept greater ones, and so it
+//! refuses every leader, until the server has made as many writes again. Restore with a revision that is beyond all that were handed out
+//! (`etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted`), and tokens go on rising. Where that was not done: stop all replicas, wait until
+//! none of their writes can be on its way any more, `UPDATE job SET fence = 0`, and start them again.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
