@@ -1,4 +1,4 @@
-//! Coordinated election on an API server, with a controller of the test's own that does what kube-apiserver's does (1.36), a moment after each change.
+//! Coordinated election on an API server, with a controller of the test's own, which looks a moment after each change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -9,22 +9,16 @@ use futures::StreamExt;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::api::coordination::v1beta1::LeaseCandidate;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::Api;
-use kube::api::{DeleteParams, ListParams, PostParams};
+use kube::api::DeleteParams;
 use lease_election::{
-    Candidacy, Clock, Config, ConfigBuilder, Coordination, Ending, KubeLeaseStore, LeaderElector, Loss,
-    Outcome, TokioClock, WithoutApi, observe_with_clock,
+    Candidacy, Clock, Config, ConfigBuilder, Coordination, Ending, LeaderElector, Loss, Moment, Outcome,
+    Sleep, TokioClock, WithoutApi, observe_with_clock,
 };
 use tokio::time::Instant;
 
 use crate::cluster::{Replica, sleep_ms};
-
-const STRATEGY: &str = "OldestEmulationVersion";
-
-fn seconds(seconds: i64) -> SignedDuration {
-    SignedDuration::from_secs(seconds)
-}
+use crate::controller::{Controller, STRATEGY};
 
 pub(crate) fn candidates(server: &EmbeddedApiServer) -> Api<LeaseCandidate> {
     Api::namespaced(server.client(), "default")
@@ -65,105 +59,19 @@ pub(crate) fn elector_of(
     LeaderElector::coordinated_with_clock(client, config, &coordination, clock, seed).unwrap()
 }
 
-/// kube-apiserver's controller, less its informers: it looks again every 20 ms. `ahead`: by how many seconds its wall clock is ahead of the electors'.
-pub(crate) struct Controller {
-    leases: Api<Lease>,
-    candidates: Api<LeaseCandidate>,
-    clock: Arc<dyn Clock>,
-    ahead: Arc<AtomicI64>,
-}
+/// A clock whose wall clock is ahead of the electors' by so many seconds.
+#[derive(Clone, Debug)]
+struct Ahead(TokioClock, Arc<AtomicI64>);
 
-impl Controller {
-    pub(crate) fn new(server: &EmbeddedApiServer, clock: impl Clock, ahead: &Arc<AtomicI64>) -> Self {
-        let (clock, ahead) = (Arc::new(clock), Arc::clone(ahead));
-        Self { leases: leases(server), candidates: candidates(server), clock, ahead }
+impl Clock for Ahead {
+    fn now(&self) -> Moment {
+        self.0.now()
     }
-
-    fn start(
-        server: &EmbeddedApiServer,
-        clock: TokioClock,
-        ahead: &Arc<AtomicI64>,
-    ) -> tokio::task::JoinHandle<()> {
-        let controller = Self::new(server, clock, ahead);
-        tokio::spawn(async move {
-            loop {
-                sleep_ms(20).await;
-                // A conflict is another look.
-                let _ = controller.step().await;
-            }
-        })
+    fn wall(&self) -> Timestamp {
+        self.0.wall() + SignedDuration::from_secs(self.1.load(Ordering::SeqCst))
     }
-
-    pub(crate) async fn step(&self) -> Result<(), kube::Error> {
-        let now = self.clock.wall() + seconds(self.ahead.load(Ordering::SeqCst));
-        let put = PostParams::default();
-        let mut found: Vec<LeaseCandidate> = self.candidates.list(&ListParams::default()).await?.items;
-        let spec = |candidate: &LeaseCandidate| candidate.spec.clone();
-        let renew =
-            |candidate: &LeaseCandidate| spec(candidate).renew_time.map_or(Timestamp::MIN, |time| time.0);
-        found.retain(|candidate| renew(candidate) + seconds(1800) > now);
-        found.sort_by_key(|candidate| spec(candidate).emulation_version);
-        let Some(best) = found.first().map(|best| best.metadata.name.clone().unwrap()) else { return Ok(()) };
-        let held = self.leases.get_opt("lease").await?;
-        let expired = |spec: &LeaseSpec| match (&spec.renew_time, spec.lease_duration_seconds) {
-            (Some(time), Some(length)) => time.0 + seconds(length.into()) < now,
-            _ => true,
-        };
-        let holder = |lease: &Lease| lease.spec.clone().unwrap().holder_identity.unwrap_or_default();
-        if let Some(lease) = &held
-            && !expired(&lease.spec.clone().unwrap())
-            && holder(lease) == best
-        {
-            return Ok(());
-        }
-        // Everybody is asked who has not said anything for 5 s, and has 5 s to answer.
-        let mut waits = false;
-        for candidate in &found {
-            let ping = spec(candidate).ping_time.map(|time| time.0);
-            let answered = ping.is_none_or(|ping| renew(candidate) >= ping);
-            if !answered && ping.is_some_and(|ping| ping + seconds(5) > now) {
-                waits = true;
-            } else if renew(candidate) + seconds(5) <= now && answered {
-                let mut asked = candidate.clone();
-                asked.spec.ping_time = Some(MicroTime(now));
-                let name = candidate.metadata.name.clone().unwrap();
-                self.candidates.replace(&name, &put, &asked).await?;
-                waits = true;
-            }
-        }
-        if waits {
-            return Ok(());
-        }
-        let Some(electee) = found.iter().find(|candidate| renew(candidate) + seconds(5) > now) else {
-            return Ok(());
-        };
-        let electee = electee.metadata.name.clone();
-        let granted = LeaseSpec {
-            holder_identity: electee.clone(),
-            lease_duration_seconds: Some(5),
-            renew_time: Some(MicroTime(now)),
-            strategy: Some(STRATEGY.into()),
-            ..LeaseSpec::default()
-        };
-        let Some(mut lease) = held else {
-            let made = Lease {
-                metadata: kube::api::ObjectMeta { name: Some("lease".into()), ..Default::default() },
-                spec: Some(granted),
-            };
-            self.leases.create(&put, &made).await?;
-            return Ok(());
-        };
-        let holder = holder(&lease);
-        let spec = lease.spec.as_mut().unwrap();
-        spec.strategy = Some(STRATEGY.into());
-        if holder.is_empty() || expired(spec) && Some(&holder) != electee.as_ref() {
-            let transitions = spec.lease_transitions;
-            *spec = LeaseSpec { lease_transitions: transitions, ..granted };
-        } else if Some(&holder) != electee.as_ref() {
-            spec.preferred_holder = electee;
-        }
-        self.leases.replace("lease", &put, &lease).await?;
-        Ok(())
+    fn sleep_until(&self, deadline: Moment) -> Sleep {
+        self.0.sleep_until(deadline)
     }
 }
 
@@ -188,8 +96,17 @@ impl World {
         Self { server, clock: TokioClock::new(), ahead: Arc::default(), _controller: None }
     }
 
+    /// It looks again every 20 ms.
     fn controller(&self) -> tokio::task::JoinHandle<()> {
-        Controller::start(&self.server, self.clock, &self.ahead)
+        let clock = Ahead(self.clock, Arc::clone(&self.ahead));
+        let controller = Controller::new(self.server.client(), clock);
+        tokio::spawn(async move {
+            loop {
+                sleep_ms(20).await;
+                // A conflict is another look.
+                let _ = controller.step().await;
+            }
+        })
     }
 
     pub(crate) fn elector(&self, identity: &str, emulation: &str) -> LeaderElector {

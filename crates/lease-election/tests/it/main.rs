@@ -26,6 +26,8 @@ mod work;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod candidacy;
 #[cfg(all(feature = "kube", not(wq_plant)))]
+mod controller;
+#[cfg(all(feature = "kube", not(wq_plant)))]
 mod coordinated;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod events;

@@ -9,7 +9,8 @@ use lease_election::{Config, Coordination, LeaderElector, Outcome};
 use tokio::sync::watch;
 
 use crate::cluster::{LEASE, ManualClock};
-use crate::coordinated::{Controller, candidates, leases};
+use crate::controller::Controller;
+use crate::coordinated::{candidates, leases};
 
 /// Until then others run; nothing here waits for a time to pass.
 pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
@@ -27,7 +28,7 @@ pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
 async fn a_leader_whose_work_does_not_end_does_not_stand_until_it_has() {
     let server = EmbeddedApiServer::builder().seed(1).build();
     let clock = ManualClock::new();
-    let controller = Controller::new(&server, clock.clone(), &Arc::default());
+    let controller = Controller::new(server.client(), clock.clone());
     let config = Config::builder("default", "lease").fast().identity("one");
     let elector = LeaderElector::coordinated_with_clock(
         server.client_as("one"),
@@ -101,7 +102,7 @@ fn faulty(server: &EmbeddedApiServer, armed: &Arc<AtomicBool>) -> kube::Client {
 async fn a_leader_whose_store_panics_does_not_stand_until_its_work_has_ended() {
     let server = EmbeddedApiServer::builder().seed(1).build();
     let (clock, armed) = (ManualClock::new(), Arc::default());
-    let controller = Controller::new(&server, clock.clone(), &Arc::default());
+    let controller = Controller::new(server.client(), clock.clone());
     let config = Config::builder("default", "lease").fast().identity("one");
     let version = Coordination::new("1.0.0");
     let client = faulty(&server, &armed);
