@@ -134,9 +134,12 @@ impl World {
     }
 
     pub(crate) fn somebody_leads(&self) -> bool {
-        self.terms
-            .last()
-            .is_some_and(|led| !self.ended.contains(&led.node) && !led.leadership.remaining().is_zero())
+        self.leader().is_some()
+    }
+
+    pub(crate) fn leader(&self) -> Option<String> {
+        let leads = |led: &&Led| !self.ended.contains(&led.node) && !led.leadership.remaining().is_zero();
+        self.terms.last().filter(leads).map(|led| led.node.clone())
     }
 
     /// Somebody sends a release, or it is carried out.

@@ -1,5 +1,7 @@
 //! A process: an elector with a clock of its own, a line to its store, and work. While it stands still nothing that concerns it goes on but the clock.
 
+#![cfg_attr(any(not(feature = "kube"), wq_plant), allow(dead_code, reason = "a controller would need them"))]
+
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,12 +11,16 @@ use async_trait::async_trait;
 use futures::{FutureExt as _, StreamExt as _};
 use jiff::Timestamp;
 use lease_election::{
-    Announcement, Clock, Config, Ending, HolderEvidence, LeaderElector, Leadership, LeaseEvents, LeaseStore,
-    Moment, Record, Sleep, StoreError, StoredLease, Version,
+    Announcement, Candidacy, Clock, Config, ConfigBuilder, Ending, HolderEvidence, LeaderElector, Leadership,
+    LeaseEvents, LeaseStore, Moment, Record, Sleep, StoreError, StoredLease, Version,
 };
+use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::backend::Backend;
+use crate::backend::{Backend, Kind};
+#[cfg(all(feature = "kube", not(wq_plant)))]
+use crate::coordinated::Clocks;
+use crate::coordinated::stands_on;
 use crate::judge::{Dice, Working, World};
 
 /// Until when a process stands still, in milliseconds after the start.
@@ -36,8 +42,14 @@ impl Wall {
                 let bound = WALL_CLOCKS.as_millis() as u64;
                 dice.roll(bound + 1) as i64 - bound as i64 / 2
             }
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Mode::Coordinated(clocks) => clocks.of_elector(dice),
             _ => dice.roll(1_000_000_000) as i64 - 500_000_000,
         };
+        self.put(ahead);
+    }
+
+    pub(crate) fn put(&self, ahead: i64) {
         self.0.store(ahead, Ordering::SeqCst);
     }
 }
@@ -51,13 +63,24 @@ pub(crate) enum Mode {
     WallClocks,
     /// Evidence of who has ended, which is true.
     Evidence,
+    /// An API server's controller, and wall clocks as that needs them.
+    #[cfg(all(feature = "kube", not(wq_plant)))]
+    Coordinated(Clocks),
 }
 
 const WALL_CLOCKS: Duration = Duration::from_secs(1);
 
 impl Mode {
-    pub(crate) fn of(seed: u64) -> Self {
-        match seed % 3 {
+    pub(crate) fn of(kind: Kind, seed: u64) -> Self {
+        let turn = match kind {
+            Kind::Memory => seed,
+            // Every third is coordinated, and the others take turns.
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Kind::Server if seed % 3 == 1 => return Self::Coordinated(Clocks::of(seed)),
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Kind::Server => seed / 3,
+        };
+        match turn % 3 {
             0 => Self::Ranks,
             1 => Self::WallClocks,
             _ => Self::Evidence,
@@ -65,8 +88,20 @@ impl Mode {
     }
 
     /// Who life number `life` of node `n` is. Lives of one node are told apart where it counts.
-    fn identity(self, n: u64, life: u64) -> String {
-        if self == Self::Evidence { format!("n{n}.{life}") } else { format!("n{n}") }
+    pub(crate) fn identity(self, n: u64, life: u64) -> String {
+        let apart = match self {
+            Self::Evidence => true,
+            // One that comes back under its old name has a LeaseCandidate already; that of one which does not is left behind.
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Self::Coordinated(clocks) => n % 2 == 1 || clocks == Clocks::Ahead,
+            _ => false,
+        };
+        if apart { format!("n{n}.{life}") } else { format!("n{n}") }
+    }
+
+    /// Whether the server's controller elects, or may.
+    pub(crate) fn is_coordinated(self) -> bool {
+        !matches!(self, Self::Ranks | Self::WallClocks | Self::Evidence)
     }
 }
 
@@ -86,7 +121,7 @@ impl HolderEvidence for Register {
 }
 
 impl Still {
-    fn new(origin: Instant) -> Self {
+    pub(crate) fn new(origin: Instant) -> Self {
         Self { origin, until: Arc::default() }
     }
 
@@ -101,7 +136,7 @@ impl Still {
         Duration::from_millis(self.until.load(Ordering::SeqCst)).saturating_sub(self.origin.elapsed())
     }
 
-    async fn goes_on(&self) {
+    pub(crate) async fn goes_on(&self) {
         while !self.left().is_zero() {
             tokio::time::sleep(self.left().max(Duration::from_micros(1))).await;
         }
@@ -114,10 +149,10 @@ pub(crate) const DAY: i64 = 1_767_225_600;
 /// A clock that runs fast or slow by some millionths, and whose wall clock is off by hours and is set now and then. While its process stands still it goes on, and
 /// its timers do not fire.
 #[derive(Clone, Debug)]
-struct Drifting {
-    ppm: i64,
-    still: Still,
-    wall: Wall,
+pub(crate) struct Drifting {
+    pub(crate) ppm: i64,
+    pub(crate) still: Still,
+    pub(crate) wall: Wall,
 }
 
 impl Clock for Drifting {
@@ -248,10 +283,22 @@ pub(crate) struct Stage {
     pub(crate) world: Arc<Mutex<World>>,
     pub(crate) mode: Mode,
     pub(crate) nodes: u64,
+    /// Something was written that a controller may want to see.
+    pub(crate) written: Arc<watch::Sender<()>>,
+    /// The minor version that each node emulates.
+    pub(crate) emulated: Arc<Mutex<Vec<u64>>>,
 }
 
 impl Stage {
+    pub(crate) fn poke(&self) {
+        self.written.send_replace(());
+    }
+
     pub(crate) fn config(&self, n: u64, life: u64) -> Config {
+        self.builder(n, life).build().unwrap()
+    }
+
+    pub(crate) fn builder(&self, n: u64, life: u64) -> ConfigBuilder {
         let config = Config::builder("default", "lease")
             .fast()
             .identity(self.mode.identity(n, life))
@@ -259,25 +306,20 @@ impl Stage {
         match self.mode {
             Mode::Ranks => config.rank(n as u8),
             Mode::WallClocks => config.trust_wall_clocks_within(WALL_CLOCKS),
-            Mode::Evidence => config,
+            _ => config,
         }
-        .build()
-        .unwrap()
     }
 
     /// Starts life number `life` of node `n`.
     pub(crate) fn start(&self, n: u64, life: u64, dice: &mut Dice) -> Node {
         let link = format!("n{n}.{life}");
-        let config = self.config(n, life);
         // Within the drift that the configuration allows for.
         let still = Still::new(self.start);
         let wall = Wall::default();
         wall.set(self.mode, dice);
         let clock = Drifting { ppm: dice.roll(1001) as i64 - 500, still: still.clone(), wall: wall.clone() };
         let seed = self.seed.wrapping_mul(31) + n + 1000 * life;
-        let store = self.backend.connect(n, &link, &config);
-        let line = Line { store, still: still.clone(), link: link.clone(), stage: self.clone() };
-        let mut elector = LeaderElector::with_clock(line, config, clock, seed);
+        let mut elector = self.elector(n, life, &link, clock, seed);
         if self.mode == Mode::Evidence {
             elector = elector.with_evidence(Register(Arc::clone(&self.world)));
         }
@@ -287,51 +329,112 @@ impl Stage {
         Node { elector, number: n, link, still, wall, run }
     }
 
+    fn elector(&self, n: u64, life: u64, link: &str, clock: Drifting, seed: u64) -> LeaderElector {
+        #[cfg(all(feature = "kube", not(wq_plant)))]
+        if let Some(elector) = crate::coordinated::elector(self, n, life, link, &clock, seed) {
+            return elector;
+        }
+        let config = self.config(n, life);
+        let store = self.backend.connect(n, link, &config);
+        let still = clock.still.clone();
+        let line = Line { store, still, link: link.to_owned(), stage: self.clone() };
+        LeaderElector::with_clock(line, config, clock, seed)
+    }
+
     async fn campaign(self, elector: LeaderElector, node: String, mut dice: Dice) {
+        let goes_on = stands_on(self.mode, &mut dice);
         while !elector.is_stopped() {
-            let (stage, name) = (self.clone(), node.clone());
-            let (length, wind_up) = (dice.roll(25_000), dice.roll(4000));
-            let (polite, panics) = (dice.roll(4) != 0, dice.roll(12) == 0);
-            let parting = match dice.roll(4) {
-                0 => Some(None),
-                // Maybe to one that is not there.
-                1 => Some(Some(self.mode.identity(dice.roll(self.nodes + 1), 0))),
-                _ => None,
-            };
-            let run = elector.run(move |leadership| async move {
-                let term = Working::begin(&stage.world, stage.seed, stage.start, name, leadership.clone());
-                let until = tokio::time::sleep(Duration::from_millis(length));
-                tokio::select! {
-                    biased;
-                    ending = leadership.ending() => {
-                        if polite || matches!(ending, Ending::StopRequested) {
-                            tokio::time::sleep(Duration::from_millis(wind_up)).await;
-                        } else {
-                            std::future::pending::<()>().await;
-                        }
-                    }
-                    () = until => {
-                        if let Some(successor) = parting
-                            && let Some(what) = parts(&leadership, successor)
-                        {
-                            stage.world.lock().unwrap().saw(what);
-                            let _ = leadership.ending().await;
-                            // It counts on the lease until its work has ended.
-                            tokio::time::sleep(Duration::from_millis(wind_up)).await;
-                            return;
-                        }
-                        stage.world.lock().unwrap().saw(if panics { "work panicked" } else { "work ended" });
-                        drop(term);
-                        if panics {
-                            std::panic::resume_unwind(Box::new("the work"));
-                        }
-                    }
-                }
-            });
-            let _ = AssertUnwindSafe(run).catch_unwind().await;
+            if goes_on {
+                // It stands on from term to term.
+                let (stage, name, mut dice) = (self.clone(), node.clone(), dice.clone());
+                let running = elector.clone();
+                let run = elector.run_forever(move |leadership| {
+                    let plan = Plan::draw(&stage, &mut dice);
+                    plan.work(stage.clone(), name.clone(), running.clone(), leadership)
+                });
+                let _ = AssertUnwindSafe(run).catch_unwind().await;
+            } else {
+                let (stage, name, running) = (self.clone(), node.clone(), elector.clone());
+                let plan = Plan::draw(&stage, &mut dice);
+                let run = elector.run(move |leadership| plan.work(stage, name, running, leadership));
+                let _ = AssertUnwindSafe(run).catch_unwind().await;
+            }
             tokio::time::sleep(Duration::from_millis(dice.roll(2000))).await;
         }
     }
+}
+
+/// How a term goes if nothing befalls it.
+struct Plan {
+    length: u64,
+    wind_up: u64,
+    polite: bool,
+    panics: bool,
+    /// Whether it gives the term up, and for whose sake.
+    parting: Option<Option<String>>,
+}
+
+impl Plan {
+    fn draw(stage: &Stage, dice: &mut Dice) -> Self {
+        let (length, wind_up) = (dice.roll(25_000), dice.roll(4000));
+        let (polite, panics) = (dice.roll(4) != 0, dice.roll(12) == 0);
+        let parting = match dice.roll(4) {
+            0 => Some(None),
+            // Maybe to one that is not there.
+            1 => Some(Some(stage.mode.identity(dice.roll(stage.nodes + 1), 0))),
+            _ => None,
+        };
+        Self { length, wind_up, polite, panics, parting }
+    }
+
+    async fn work(self, stage: Stage, name: String, elector: LeaderElector, leadership: Leadership) {
+        let Self { length, wind_up, polite, panics, parting } = self;
+        let term = Working::begin(&stage.world, stage.seed, stage.start, name, leadership.clone());
+        if let Some(how) = told(stage.mode, elector.status().candidacy.as_ref()) {
+            stage.world.lock().unwrap().saw(how);
+        }
+        let until = tokio::time::sleep(Duration::from_millis(length));
+        tokio::select! {
+            biased;
+            ending = leadership.ending() => {
+                let asked = ending == Ending::StopRequested && stage.mode.is_coordinated();
+                if asked && !elector.is_stopped() && !elector.maintenance().is_on() {
+                    stage.world.lock().unwrap().saw("made way");
+                }
+                if polite || matches!(ending, Ending::StopRequested) {
+                    tokio::time::sleep(Duration::from_millis(wind_up)).await;
+                } else {
+                    std::future::pending::<()>().await;
+                }
+            }
+            () = until => {
+                if let Some(successor) = parting
+                    && let Some(what) = parts(&leadership, successor)
+                {
+                    stage.world.lock().unwrap().saw(what);
+                    let _ = leadership.ending().await;
+                    // It counts on the lease until its work has ended.
+                    tokio::time::sleep(Duration::from_millis(wind_up)).await;
+                    return;
+                }
+                stage.world.lock().unwrap().saw(if panics { "work panicked" } else { "work ended" });
+                drop(term);
+                if panics {
+                    std::panic::resume_unwind(Box::new("the work"));
+                }
+            }
+        }
+    }
+}
+
+/// How one came to lead in a coordinated election.
+fn told(mode: Mode, candidacy: Option<&Candidacy>) -> Option<&'static str> {
+    mode.is_coordinated().then_some(match candidacy {
+        None => "led beside coordinated ones",
+        Some(Candidacy::ApiAbsent) => "led where the API is absent",
+        Some(Candidacy::NobodyElects) => "led where nobody elects",
+        Some(_) => "led as elected",
+    })
 }
 
 /// Gives the term up, maybe for somebody's sake; `None` if it does not.

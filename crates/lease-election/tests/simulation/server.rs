@@ -5,13 +5,19 @@ use std::time::Duration;
 
 use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Replica, Rule, Verb};
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use k8s_openapi::api::coordination::v1beta1::LeaseCandidate;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use kube::{Api, Client};
 use lease_election::{Config, KubeLeaseStore, LeaseStore, Record, StoredLease};
 use serde_json::json;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::backend::Kind;
+use crate::coordinated::{Clocks, SEATS};
 use crate::judge::{Dice, World};
+use crate::node::{Mode, Stage, Still};
+use crate::wire::{self, Gate};
 
 const OPERATOR: &str = "operator";
 
@@ -20,23 +26,64 @@ pub(crate) struct Servers {
     fronts: Vec<Replica>,
     operator: KubeLeaseStore,
     leases: Api<Lease>,
+    /// Whether each has LeaseCandidates.
+    gates: Vec<Gate>,
+    candidates: Api<LeaseCandidate>,
+    /// What is fair hides nothing of what was written.
+    calm: bool,
     plans: Mutex<u64>,
     touched: Mutex<u64>,
 }
 
 impl Servers {
     pub(crate) fn new(seed: u64, nodes: u64) -> Self {
+        let (calm, seats) = match Mode::of(Kind::Server, seed) {
+            Mode::Coordinated(clocks) => (clocks == Clocks::Ahead, SEATS),
+            _ => (false, 0),
+        };
         // Time enough for what seeds make of it, whatever day it is.
         let day = std::time::UNIX_EPOCH + Duration::from_secs(1_767_225_600);
         let server = EmbeddedApiServer::builder().seed(seed).start_time(day).build();
         let config = Config::builder("default", "lease").identity(OPERATOR).build().unwrap();
         let operator = KubeLeaseStore::new(server.client_as(OPERATOR), &config);
         let leases = Api::namespaced(server.client_as(OPERATOR), "default");
-        let fronts: Vec<Replica> = (0..nodes).map(|_| server.replica()).collect();
+        let candidates = Api::namespaced(server.client_as(OPERATOR), "default");
+        let fronts: Vec<Replica> = (0..nodes + seats).map(|_| server.replica()).collect();
         for (n, front) in fronts.iter().enumerate() {
-            front.faults().set_plan(fair(seed.wrapping_add(n as u64)));
+            front.faults().set_plan(fair(seed.wrapping_add(n as u64), calm));
         }
-        Self { server, fronts, operator, leases, plans: Mutex::new(seed), touched: Mutex::default() }
+        let gates = fronts.iter().map(|_| Arc::new(watch::Sender::new(true))).collect();
+        let (plans, touched) = (Mutex::new(seed), Mutex::default());
+        Self { server, fronts, operator, leases, gates, candidates, calm, plans, touched }
+    }
+
+    /// The server of this number, as a process reaches it.
+    pub(crate) fn wired(&self, stage: &Stage, still: &Still, n: u64, link: &str) -> Client {
+        let n = n as usize;
+        wire::client(stage, still, link, self.fronts[n].service().as_user(link), &self.gates[n])
+    }
+
+    pub(crate) fn gate(&self, n: u64) -> bool {
+        *self.gates[n as usize].borrow()
+    }
+
+    pub(crate) fn set_gate(&self, n: u64, open: bool) {
+        self.gates[n as usize].send_replace(open);
+    }
+
+    /// Watches of LeaseCandidates end, silent ones too.
+    pub(crate) fn end_silence(&self, n: u64) {
+        let watches = Match::any().verb(Verb::Watch).resource("leasecandidates");
+        let _ = self.fronts[n as usize].faults().cut_watches(&watches);
+    }
+
+    pub(crate) async fn candidates(&self) -> Vec<LeaseCandidate> {
+        self.candidates.list(&ListParams::default()).await.expect("nothing befalls the operator").items
+    }
+
+    pub(crate) async fn delete_candidate(&self, candidate: &LeaseCandidate) {
+        let name = candidate.metadata.name.as_deref().unwrap_or_default();
+        let _ = self.candidates.delete(name, &DeleteParams::default()).await;
     }
 
     pub(crate) fn connect(&self, n: u64, link: &str, config: &Config) -> Arc<dyn LeaseStore> {
@@ -56,11 +103,11 @@ impl Servers {
         }
         front.behind(Duration::from_millis(lag));
         let mut plan = match weather {
-            0 => fair(seed),
+            0 => fair(seed, self.calm),
             1 => foul(seed, dice),
             2 if dice.roll(2) == 0 => {
                 world.saw("partition");
-                fair(seed).partition(link)
+                fair(seed, self.calm).partition(link)
             }
             2 => {
                 world.saw("black hole");
@@ -132,13 +179,13 @@ fn milliseconds(dice: &mut Dice, below: u64) -> u64 {
     1 + dice.roll(below)
 }
 
-/// A few milliseconds, now and then a conflict from nowhere or a watch that ends.
-fn fair(seed: u64) -> FaultPlan {
-    let end = Fault::CutWatch { min_events: 1, max_events: 60, after_ms: None, mid_line: false };
-    FaultPlan::seeded(seed)
+/// A few milliseconds, now and then a conflict from nowhere or, if it is not calm, a watch that ends.
+fn fair(seed: u64, calm: bool) -> FaultPlan {
+    let plan = FaultPlan::seeded(seed)
         .rule(Rule::new(Match::any(), Fault::Latency { min_ms: 0, max_ms: 8 }))
-        .rule(Rule::new(Match::any().verb(Verb::Update), Fault::Conflict).percent(2))
-        .rule(Rule::new(Match::any().verb(Verb::Watch), end).percent(20))
+        .rule(Rule::new(Match::any().verb(Verb::Update), Fault::Conflict).percent(2));
+    let end = Fault::CutWatch { min_events: 1, max_events: 60, after_ms: None, mid_line: false };
+    if calm { plan } else { plan.rule(Rule::new(Match::any().verb(Verb::Watch), end).percent(20)) }
 }
 
 /// Anything.

@@ -1,0 +1,148 @@
+//! The connection of one process to its API server: while the process stands still nothing is sent, and no answer and no event is taken in. Where the
+//! server does not have LeaseCandidates there is no such path, and who watched one is cut off.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use embedded_apiserver::ApiService;
+use http::{Method, Request};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use kube::Client;
+use kube::client::Body;
+use serde_json::Value;
+use tokio::sync::watch;
+use tower::ServiceExt as _;
+
+use crate::judge::World;
+use crate::node::{Stage, Still};
+
+/// Whether an API server has LeaseCandidates.
+pub(crate) type Gate = Arc<watch::Sender<bool>>;
+
+const CANDIDATES: &str = "/coordination.k8s.io/v1beta1";
+
+type Shut = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+async fn shut(gate: Gate) {
+    let _ = gate.subscribe().wait_for(|open| !open).await;
+}
+
+/// Of this process, whose requests are made in its name.
+pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: ApiService, gate: &Gate) -> Client {
+    let (stage, still, link, gate) = (stage.clone(), still.clone(), link.to_owned(), Arc::clone(gate));
+    let send = move |request: Request<Body>| {
+        let (stage, still, link, gate) = (stage.clone(), still.clone(), link.clone(), Arc::clone(&gate));
+        let server = server.clone();
+        async move {
+            still.goes_on().await;
+            let (mut parts, body) = request.into_parts();
+            let body = body.collect_bytes().await.map_err(std::io::Error::other)?;
+            let path = parts.uri.path().to_owned();
+            let writes = matches!(parts.method, Method::POST | Method::PUT | Method::DELETE);
+            {
+                let mut world = stage.world.lock().unwrap();
+                world.check(stage.seed);
+                if writes {
+                    world.trace.note(stage.start, format_args!("{link} sends {} {path}", parts.method));
+                }
+                if writes && path.ends_with("/leases/lease") && is_release(&body) {
+                    world.gives_back(stage.seed, &link);
+                }
+            }
+            let about_candidates = path.contains(CANDIDATES);
+            if about_candidates && !*gate.borrow() {
+                stage.world.lock().unwrap().saw("no such path");
+                let unknown = parts.uri.to_string().replace(CANDIDATES, "/coordination.k8s.io/v0");
+                parts.uri = unknown.parse().map_err(std::io::Error::other)?;
+            }
+            let answer = server.oneshot(Request::from_parts(parts, Body::from(body))).await;
+            if writes {
+                stage.poke();
+            }
+            let answer = answer.map_err(std::io::Error::other)?;
+            still.goes_on().await;
+            stage.world.lock().unwrap().check(stage.seed);
+            let shut: Option<Shut> = about_candidates.then(|| Box::pin(shut(gate)) as Shut);
+            let (seed, world) = (stage.seed, Arc::clone(&stage.world));
+            Ok::<_, std::io::Error>(answer.map(|body| TakenIn {
+                body,
+                held: None,
+                waits: None,
+                still,
+                shut,
+                ended: false,
+                seed,
+                world,
+            }))
+        }
+    };
+    Client::new(tower::service_fn(send), "default")
+}
+
+/// Whether nobody is to hold the Lease by this.
+fn is_release(body: &[u8]) -> bool {
+    let written: Value = serde_json::from_slice(body).unwrap_or_default();
+    written["spec"]["holderIdentity"].as_str().is_none_or(str::is_empty)
+}
+
+/// What a server answers, as the process takes it in.
+struct TakenIn<B: HttpBody> {
+    body: B,
+    held: Option<Result<Frame<B::Data>, B::Error>>,
+    waits: Option<Pin<Box<tokio::time::Sleep>>>,
+    still: Still,
+    /// Ends with the API.
+    shut: Option<Shut>,
+    ended: bool,
+    seed: u64,
+    world: Arc<Mutex<World>>,
+}
+
+impl<B> HttpBody for TakenIn<B>
+where
+    B: HttpBody + Unpin,
+    B::Data: Unpin,
+    B::Error: Unpin,
+{
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let this = &mut *self;
+        if this.held.is_none() {
+            if this.shut.as_mut().is_some_and(|shut| shut.as_mut().poll(cx).is_ready()) {
+                this.shut = None;
+                this.ended = true;
+            }
+            if this.ended {
+                return Poll::Ready(None);
+            }
+            match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
+                Some(frame) => this.held = Some(frame),
+                None => return Poll::Ready(None),
+            }
+        }
+        loop {
+            if let Some(waits) = &mut this.waits {
+                ready!(waits.as_mut().poll(cx));
+                this.waits = None;
+            }
+            let left = this.still.left();
+            if left.is_zero() {
+                this.world.lock().unwrap().check(this.seed);
+                return Poll::Ready(this.held.take());
+            }
+            this.waits = Some(Box::pin(tokio::time::sleep(left.max(Duration::from_micros(1)))));
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
