@@ -21,6 +21,7 @@ use crate::version::compare_resource_versions;
 mod deeds;
 mod elected;
 mod knowledge;
+mod succession;
 mod vacancy;
 #[cfg(test)]
 pub(crate) mod outlook;
@@ -56,6 +57,10 @@ pub(crate) struct Candidate {
     untouched_from: Moment,
     /// Until then the one whose lease the controller took away may act, as far as this candidate has seen.
     claim_not_before: Moment,
+    /// The grant that is known, if somebody may have led before it whom the watch has not told of yet.
+    unproven: Option<succession::Unproven>,
+    /// The next event of the watch need not follow on what is known.
+    leaps: bool,
     /// The time in the last grant, and when that was seen: what the server's clock said.
     servers: Option<(Timestamp, Moment)>,
     /// After a grant that was given back.
@@ -119,6 +124,8 @@ impl Candidate {
             unelected: false,
             untouched_from: ORIGIN,
             claim_not_before: ORIGIN,
+            unproven: None,
+            leaps: false,
             servers: None,
             decline_not_before: ORIGIN,
             went: ORIGIN,
@@ -215,7 +222,7 @@ impl Candidate {
                     Step::WaitUntil(moment) if self.manner != Manner::Free => (moment, Purpose::Acquire),
                     Step::WaitUntil(moment) => {
                         // The holder is gone; of one who led before the Lease was granted to it nothing is known by that.
-                        let vacant = self.vacant_from().map(|vacant| vacant.max(self.claim_not_before));
+                        let vacant = self.vacant_from().map(|vacant| vacant.max(self.claim_from()));
                         let from = vacant.map_or(moment, |vacant| vacant.min(moment));
                         (from, Purpose::Acquire)
                     }
@@ -445,10 +452,13 @@ impl Candidate {
     pub(crate) fn heard(&mut self, now: Moment, event: LeaseEvent) -> News {
         let expired = self.tick(now);
         self.last_heard = now;
+        let leapt = event != LeaseEvent::Alive && std::mem::take(&mut self.leaps);
         let news = match event {
             LeaseEvent::Changed(lease) => {
                 self.failed_writes = 0;
-                self.see(now, lease, false)
+                let news = self.see(now, lease.clone(), false);
+                self.told(&lease, leapt);
+                news
             }
             LeaseEvent::Alive => News::Nothing,
             LeaseEvent::Deleted(None) => {

@@ -26,16 +26,18 @@ pub(crate) struct Feed {
 enum State {
     /// To be opened as soon as the candidate knows where from.
     Ready,
-    Opening(BoxFuture<'static, Result<LeaseEvents, StoreError>>),
+    /// And whether it is to begin with what there is.
+    Opening(BoxFuture<'static, Result<LeaseEvents, StoreError>>, bool),
     Open(LeaseEvents, Moment),
     Pausing(Sleep),
 }
 
 /// What a feed tells.
 pub(crate) enum FeedNews {
-    /// `anew`: what happened between the version known and this watch is not told.
+    /// `anew`: what happened between the version known and this watch is not told. `leaps`: it begins with what there is, whatever was known.
     Opened {
         anew: bool,
+        leaps: bool,
     },
     Event(LeaseEvent),
     /// The watch ended, in the usual way or by an error; it will be opened again.
@@ -72,17 +74,19 @@ impl Feed {
                 State::Ready => {
                     let store = Arc::clone(&self.store);
                     let from = from.filter(|_| !self.anew).cloned();
-                    let timeout = self.request_timeout;
-                    self.state = State::Opening(Box::pin(async move {
+                    let (timeout, leaps) = (self.request_timeout, from.is_none());
+                    let opening = async move {
                         tokio::time::timeout(timeout, store.watch(from.as_ref())).await.unwrap_or_else(|_| {
                             Err(StoreError::unknown("the watch did not open within the request time-out"))
                         })
-                    }));
+                    };
+                    self.state = State::Opening(Box::pin(opening), leaps);
                 }
-                State::Opening(opening) => match opening.await {
+                State::Opening(opening, leaps) => match opening.await {
                     Ok(events) => {
+                        let leaps = *leaps;
                         self.state = State::Open(events, self.clock.now());
-                        return FeedNews::Opened { anew: std::mem::take(&mut self.anew) };
+                        return FeedNews::Opened { anew: std::mem::take(&mut self.anew), leaps };
                     }
                     Err(error) => {
                         self.anew |= error == StoreError::Expired;

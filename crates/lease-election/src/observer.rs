@@ -281,7 +281,7 @@ impl Observer {
     fn hear(&mut self, news: FeedNews) {
         let now = self.clock.now();
         match news {
-            FeedNews::Opened { anew } => self.must_read |= anew,
+            FeedNews::Opened { anew, .. } => self.must_read |= anew,
             FeedNews::Closed(error) => self.must_read |= error.is_some(),
             FeedNews::Event(event) => {
                 self.last_heard = now;

@@ -55,7 +55,7 @@ impl Candidate {
     /// themselves would follow at once.
     pub(crate) fn may_decline(&self, now: Moment) -> bool {
         let is_own = matches!(&self.observation, Observation::Present { mine: true, .. });
-        self.is_granted() && (is_own || now >= self.claim_not_before)
+        self.is_granted() && (is_own || now >= self.claim_from())
     }
 
     /// From when on nobody is taken to elect, if nobody is elected until then.
@@ -82,11 +82,11 @@ impl Candidate {
     /// The take-over rule that counts now.
     pub(super) fn step(&self, now: Moment) -> Step {
         let claim = Claim {
-            not_before: self.claim_not_before,
+            not_before: self.claim_from(),
             silent_from: if self.unelected { None } else { self.silent_from() },
         };
         match self.manner {
-            Manner::Free => decide_after_grants(&self.observation, &self.config, self.claim_not_before, now),
+            Manner::Free => decide_after_grants(&self.observation, &self.config, self.claim_from(), now),
             Manner::Elected { .. } if !self.unelected => {
                 decide_coordinated(&self.observation, &self.config, claim, now)
             }

@@ -250,7 +250,7 @@ impl Candidate {
     }
 
     /// For how long one may act who made a Lease that was not seen: as long as a lease of ours is, because for how long theirs is was not seen either.
-    fn unseen_may_act_until(&self, now: Moment) -> Moment {
+    pub(super) fn unseen_may_act_until(&self, now: Moment) -> Moment {
         now.after(self.config.lease_duration()).after(self.config.takeover_jitter())
     }
 
@@ -269,6 +269,7 @@ impl Candidate {
     /// Replaces the observation, and forgets the writes that can no longer be applied.
     fn replace(&mut self, now: Moment, lease: StoredLease, mine: bool) {
         let draw = self.draw();
+        self.give_up_proof();
         if self.manner != Manner::Free || is_grant(&lease.record) {
             self.note_succession(now, &lease);
         }
@@ -335,6 +336,7 @@ impl Candidate {
             self.claim_not_before = self.claim_not_before.max(until);
         }
         if is_grant(&lease.record) {
+            self.note_leap(now, lease);
             self.note_servers_time(now, &lease.record);
         }
     }

@@ -117,6 +117,10 @@ impl Candidate {
             }
             _ => out.push(0),
         }
+        if let Some(unproven) = &self.unproven {
+            out.push(8);
+            names.record(&unproven.before.record, out);
+        }
         self.outlook_of_extras(now, out);
     }
 
@@ -134,8 +138,12 @@ impl Candidate {
             Manner::Elected { .. } => extra(2, 1),
             Manner::Alone => extra(2, 2),
         }
-        if self.claim_not_before > now {
-            extra(3, distance(self.claim_not_before, now, Duration::ZERO));
+        if self.claim_from() > now {
+            extra(3, distance(self.claim_from(), now, Duration::ZERO));
+            extra(8, distance(self.claim_not_before, now, Duration::ZERO));
+        }
+        if self.leaps {
+            extra(9, 1);
         }
         if let Some(from) = self.vacant_from() {
             extra(4, distance(from, now, Duration::ZERO));

@@ -7,6 +7,7 @@ use crate::version::Version;
 
 mod coordinated;
 mod silence;
+mod succession;
 mod unwound;
 
 fn config(identity: &str) -> Config {

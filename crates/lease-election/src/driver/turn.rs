@@ -88,7 +88,7 @@ pub(super) async fn turn(
         let asks = inquiry.plan(candidate.observation(), now);
         let wake = asks.map_or(wake, |asks| Some(wake.map_or(asks, |wake| wake.min(asks))));
         let known = *candidate.observation() != Observation::Unknown;
-        let from = candidate.observation().version().cloned();
+        let from = candidate.watch_from().cloned();
         let news = tokio::select! {
             biased;
             reply = reply(request) => {
@@ -104,7 +104,8 @@ pub(super) async fn turn(
                 news
             }
             told = feed.next(known, from.as_ref()) => match told {
-                FeedNews::Opened { anew } => {
+                FeedNews::Opened { anew, leaps } => {
+                    candidate.opened(leaps);
                     if anew {
                         candidate.distrust();
                     }
