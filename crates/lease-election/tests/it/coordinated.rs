@@ -12,8 +12,8 @@ use k8s_openapi::api::coordination::v1beta1::LeaseCandidate;
 use kube::Api;
 use kube::api::DeleteParams;
 use lease_election::{
-    Candidacy, Clock, Config, ConfigBuilder, Coordination, Ending, LeaderElector, Loss, Moment, Outcome,
-    Sleep, TokioClock, WithoutApi, observe_with_clock,
+    Candidacy, Clock, Config, ConfigBuilder, Coordination, Ending, KubeLeaseStore, LeaderElector, Loss,
+    Moment, Outcome, Sleep, TokioClock, WithoutApi, observe_with_clock,
 };
 use tokio::time::Instant;
 
