@@ -124,7 +124,7 @@ fn is_version(object: &DynamicObject, version: &Version) -> bool {
 
 impl ObjectStore {
     pub(super) async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
-        match self.requests.send(Call::Get).await.map_err(StoreError::from) {
+        match self.requests.send_about(Call::Get).await {
             Ok(object) => self.remember(object).map(Some),
             Err(StoreError::NotFound) => Ok(None),
             Err(error) => Err(error),
@@ -141,7 +141,7 @@ impl ObjectStore {
         let known = match self.recall(version) {
             Some(object) => object,
             None => {
-                let object = self.requests.send::<DynamicObject>(Call::Get).await?;
+                let object = self.requests.send_about::<DynamicObject>(Call::Get).await?;
                 if !is_version(&object, version) {
                     return Err(StoreError::Conflict);
                 }
@@ -151,7 +151,7 @@ impl ObjectStore {
         // With the uid in it: a PUT of a missing Lease would otherwise make a new one, whatever its resourceVersion says.
         let mut object = known;
         (self.form.write)(&mut object, record);
-        let object = self.requests.send(Call::Replace(&object)).await?;
+        let object = self.requests.send_about(Call::Replace(&object)).await?;
         self.remember(object)
     }
 

@@ -90,6 +90,17 @@ impl Requests {
             .map_err(|error| StoreError::unknown(format!("the answer is no object: {error}")))?)
     }
 
+    /// As [`send`](Self::send), but that the object is missing is the API server's word about this very one. Somebody in between may say 404 too, of a path
+    /// or of a server that it does not know: that says nothing of the object.
+    pub(crate) async fn send_about<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, StoreError> {
+        self.send(call).await.map_err(|Refusal { error, status }| match error {
+            StoreError::NotFound if !is_about(&status, &self.name) => {
+                StoreError::unknown(format!("status 404: {}", shown(&status.message)))
+            }
+            error => error,
+        })
+    }
+
     /// Makes the object. A conflict means that there is one, and nothing else.
     pub(crate) async fn create(&self, object: &DynamicObject) -> Result<DynamicObject, StoreError> {
         match self.send(Call::Create(object)).await {
@@ -105,6 +116,10 @@ impl Requests {
             Err(refusal) => Err(refusal.error),
         }
     }
+}
+
+fn is_about(status: &Status, name: &str) -> bool {
+    status.reason == "NotFound" && status.details.as_ref().is_some_and(|details| details.name == name)
 }
 
 pub(crate) fn from_kube(error: kube::Error) -> StoreError {

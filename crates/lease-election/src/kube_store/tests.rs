@@ -256,10 +256,30 @@ async fn an_answer_that_is_no_object_says_nothing_of_the_lease() {
         assert!(matches!(store.get().await, Err(StoreError::Unknown { .. })), "{code} {body}");
         assert!(matches!(store.create(&Record::default()).await, Err(StoreError::Unknown { .. })));
     }
-    assert_eq!(answered(404, None, "gone").get().await, Ok(None));
     // The answer's own code counts: what stands in between may pass on what somebody else has said.
     let wrapped = answered(502, None, r#"{"kind":"Status","code":404,"reason":"NotFound"}"#);
     assert!(matches!(wrapped.get().await, Err(StoreError::Unknown { .. })), "this is no absent Lease");
+}
+
+/// A balancer in front of the API servers may say 404 too, and a leader that believes it ends its term.
+#[tokio::test(start_paused = true)]
+async fn only_what_the_api_server_says_of_this_very_lease_says_that_there_is_none() {
+    let of_it = r#"{"kind":"Status","code":404,"reason":"NotFound","details":{"name":"l","kind":"leases"}}"#;
+    let update =
+        async |body| answered(404, None, body).update(&Version::new("u", "5"), &Record::default()).await;
+    assert_eq!(answered(404, None, of_it).get().await, Ok(None));
+    assert_eq!(update(of_it).await, Err(StoreError::NotFound));
+    for body in [
+        "gone",
+        "404 page not found",
+        "{}",
+        r#"{"kind":"Status","code":404,"reason":"NotFound"}"#,
+        r#"{"kind":"Status","code":404,"reason":"NotFound","details":{"name":"m","kind":"leases"}}"#,
+        r#"{"kind":"Status","code":404,"reason":"","details":{"name":"l","kind":"leases"}}"#,
+    ] {
+        assert!(matches!(answered(404, None, body).get().await, Err(StoreError::Unknown { .. })), "{body}");
+        assert!(matches!(update(body).await, Err(StoreError::Unknown { .. })), "{body}");
+    }
 }
 
 #[test]
