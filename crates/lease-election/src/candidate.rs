@@ -294,7 +294,7 @@ impl Candidate {
                 lease_duration_seconds: self.lease_seconds(),
                 acquire_time: Some(wall),
                 renew_time: Some(wall),
-                leader_transitions: held.map_or(0, |lease| lease.record.leader_transitions.saturating_add(1)),
+                leader_transitions: held.map_or(0, |lease| lease.record.transitions().saturating_add(1)),
                 strategy: String::new(),
                 preferred_holder: String::new(),
                 write_id: None,
@@ -394,6 +394,8 @@ impl Candidate {
                 let altered = write.record != lease.record;
                 let news = self.see(now, lease, false);
                 self.failed_writes = 0;
+                // Made, and older than what is gone: the server went back, or the answer is old. A read tells.
+                self.must_read |= matches!(self.observation, Observation::Absent { .. });
                 if altered {
                     // The next attempt will fare no better, and must not follow at once if the lease is free now.
                     self.write_not_before = write.sent.after(self.config.pace().saturating_mul(4));

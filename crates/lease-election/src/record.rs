@@ -52,6 +52,11 @@ impl Record {
         }
     }
 
+    /// How often the holder changed, as it may be written: the API refuses what is below zero.
+    pub(crate) fn transitions(&self) -> i32 {
+        self.leader_transitions.max(0)
+    }
+
     /// The first field in which `other` differs, as the Lease calls it.
     pub(crate) fn differs_in(&self, other: &Self) -> Option<&'static str> {
         [
@@ -135,7 +140,7 @@ impl Record {
             lease_duration_seconds: 1,
             acquire_time: Some(wall),
             renew_time: Some(wall),
-            leader_transitions: self.leader_transitions,
+            leader_transitions: self.transitions(),
             strategy: String::new(),
             preferred_holder: String::new(),
             write_id: None,

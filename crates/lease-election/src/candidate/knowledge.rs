@@ -38,7 +38,12 @@ impl Candidate {
             Verdict::Same => News::Nothing,
             Verdict::Older if !undisturbed => News::Nothing,
             Verdict::Older => {
-                self.replace(now, lease, false);
+                // The Lease as it is now, on a server that went back. What we made there is ours; what we held before only while nobody else can have had it.
+                if let (Role::Standby, Some(write)) = (&self.role, self.made(&lease)) {
+                    return self.applied(now, lease, &write);
+                }
+                let mine = self.own.as_ref() == Some(&lease.record) && self.is_undisputed(now, &lease.record);
+                self.replace(now, lease, mine);
                 self.lose_if_leading(Loss::Rewound)
             }
             Verdict::Touched => {
@@ -67,6 +72,11 @@ impl Candidate {
                 self.lose_if_leading(loss)
             }
         }
+    }
+
+    /// The create of ours that made this Lease, if its fate was unknown.
+    fn made(&self, lease: &StoredLease) -> Option<Write> {
+        self.pending.iter().find(|write| write.base.is_none() && write.record == lease.record).cloned()
     }
 
     /// The Lease as it was last known to be, there or gone.

@@ -103,6 +103,17 @@ fn upstream_acquire_from_unled_object_counts_a_transition() {
     assert_eq!(bench.lease.unwrap().record.leader_transitions, 1);
 }
 
+/// An annotation may say anything, and a Lease may not say less than zero.
+#[test]
+fn transitions_below_zero_are_counted_from_zero() {
+    for there in [-7, i32::MIN] {
+        let mut bench = Bench::new("baz");
+        bench.put(Record { leader_transitions: there, ..Record::default() });
+        bench.settle(at_ms(0), None);
+        assert_eq!(bench.lease.unwrap().record.leader_transitions, 1);
+    }
+}
+
 #[test]
 fn upstream_acquire_from_led_object_after_its_duration() {
     let mut bench = Bench::new("baz");

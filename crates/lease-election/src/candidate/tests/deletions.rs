@@ -264,3 +264,64 @@ fn a_late_create_of_ours_begins_no_term_after_a_long_silence_either() {
     assert_eq!(candidate.read(at_ms(6000), read, Ok(Some(ours))), News::Nothing);
     assert_eq!(makes_it_at(&candidate, at_ms(6000)), at_ms(11_000), "it is waited for like any other's");
 }
+
+/// A server that says that there is no Lease, and shows it again a moment later, was wrong in one of the two.
+#[test]
+fn one_s_own_lease_that_is_back_in_its_own_hold_is_not_waited_for() {
+    let leader = || {
+        let mut bench = Bench::new("baz");
+        assert!(matches!(&bench.settle(at_ms(0), None)[..], [News::Acquired(_)]));
+        bench
+    };
+    let mut bench = leader();
+    assert_eq!(bench.settle(at_ms(1000), Some(StoreError::NotFound)), [News::Ended(Loss::Deleted)]);
+    // What it makes at once fails, and half a renew interval after the failure it reads.
+    let news = bench.settle(at_ms(1500), None);
+    assert!(matches!(&news[..], [News::Acquired(_)]), "{news:?}");
+
+    // When the hold is over another may have had it, and what is shown now is older than that.
+    let mut bench = leader();
+    let own = bench.lease.clone();
+    assert_eq!(bench.candidate.tick(at_ms(4000)), News::Ended(Loss::Expired));
+    let write = bench.candidate.begin_write(at_ms(4000), WALL, Purpose::Acquire);
+    let _ = bench.candidate.wrote(at_ms(4000), &write, Err(StoreError::NotFound));
+    let read = bench.candidate.begin_read(at_ms(4100));
+    let _ = bench.candidate.read(at_ms(4100), read, Ok(own));
+    assert!(matches!(bench.candidate.observation(), Observation::Present { mine: false, .. }));
+}
+
+/// A server that was restored from an earlier state counts on from there.
+#[test]
+fn a_lease_made_on_a_server_that_went_back_is_one_s_own() {
+    let mut bench = Bench::new("baz");
+    bench.revision = 100;
+    bench.held_by("bing", 5);
+    bench.settle(at_ms(0), None);
+    // It is gone, and the next revision is a smaller one.
+    bench.lease = None;
+    bench.revision = 10;
+    for tick in 1..=300 {
+        let news = bench.settle(at_ms(tick * 100), None);
+        if let [News::Acquired(tenure)] = &news[..] {
+            assert_eq!(tenure.fence.resource_version, "11");
+            assert_eq!(bench.calls.iter().filter(|call| **call == "create").count(), 1);
+            return;
+        }
+        assert!(bench.lease.is_none(), "it was made, and nobody leads: {news:?}");
+    }
+    panic!("nobody leads");
+}
+
+/// The answer to a create may come when the Lease is gone again: it begins no term.
+#[test]
+fn a_create_that_is_answered_after_the_deletion_of_what_it_made_begins_no_term() {
+    let (mut candidate, free) = after_a_deletion(true);
+    let read = candidate.begin_read(free);
+    let _ = candidate.read(free, read, Ok(None));
+    let write = candidate.begin_write(free, WALL, Purpose::Acquire);
+    let made = StoredLease { version: Version::new("v", "20"), record: write.record.clone() };
+    let _ = candidate.heard(free, deleted(&made, 21));
+    assert_eq!(candidate.wrote(free, &write, Ok(made)), News::Nothing);
+    let read = candidate.begin_read(free);
+    assert_eq!(candidate.read(free, read, Ok(None)), News::Nothing);
+}
