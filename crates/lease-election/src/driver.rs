@@ -24,6 +24,7 @@ use crate::planted::planted;
 use crate::term::{Term, TermParts};
 use crate::watchdog::TermWatch;
 
+mod announcement;
 mod release;
 mod turn;
 use turn::{Reply, sleep_until, turn};
@@ -382,7 +383,7 @@ impl Driver {
 
     fn announce(&self, what: Announced, term: &Term) {
         let (identity, at) = (self.shared.config.identity(), self.shared.clock.wall());
-        self.shared.store.announce(&Announcement::new(what, identity, term.fence().clone(), at));
+        announcement::announce(&self.shared, &Announcement::new(what, identity, term.fence().clone(), at));
     }
 }
 

@@ -63,7 +63,8 @@ pub trait LeaseStore: Send + Sync {
     async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError>;
 
     /// Makes the beginning or the end of a term known, to people: a Kubernetes Event, a line in a log. The elector calls it in a task of its runtime,
-    /// between two requests, so it returns at once and sends what it sends in the background. It does nothing unless implemented.
+    /// between two requests, so it returns at once and sends what it sends in the background. It does nothing unless implemented. A panic in it is logged, and
+    /// changes nothing.
     #[doc(alias = "RecordEvent")]
     fn announce(&self, announcement: &Announcement) {
         let _ = announcement;

@@ -1,6 +1,7 @@
 //! The public API, on an in-memory lease and under paused time.
 
 mod altered;
+mod announcements;
 mod cluster;
 mod cold_start;
 mod evidence;
