@@ -30,7 +30,7 @@ pub type LeaseEvents = BoxStream<'static, Result<LeaseEvent, StoreError>>;
 /// The server must offer linearizable compare-and-swap on the object, and linearizable reads: the safety of an election rests on both.
 /// Resource versions are decimal numbers that rise over **all** writes of the store, also from an object that was deleted to the next of its name, as an
 /// API server's are, and none is handed out twice: fence tokens are compared by them, and so is what is old news. (Versions that are no numbers are
-/// compared for equality alone: then late news may cost a read, and fence tokens have no order that means anything.)
+/// compared for equality alone: then late news of one's own earlier renewal reads as another's write and may end a term, and fence tokens have no order that means anything.)
 /// An implementation does not retry: the elector anchors its term at the instant before the call, and a hidden retry would make a conflict out of its own success.
 /// It needs no time-out either: the elector gives each call one and drops its future.
 #[async_trait]

@@ -58,6 +58,9 @@ impl<'a> Numbers<'a> {
 /// Send it along with every effect that outlives a pause of this process, and let the receiver refuse a token smaller than one it has seen.
 /// Later terms compare greater, also after the Lease was deleted and made again, because a resource version is a revision of the whole store.
 /// (`transitions` starts again after a deletion, so it is for display.)
+///
+/// **Not after the store was restored from a backup**: its revisions start again from there, and a receiver that keeps the greatest token refuses everybody until they have caught
+/// up. Restore etcd with `--bump-revision`, or let receivers compare an epoch of yours first, and raise that (the crate's page says how).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct FenceToken {
     /// `metadata.uid` of the Lease.
@@ -73,7 +76,7 @@ impl FenceToken {
     /// The token as one number, for receivers that keep and compare numbers, as a column of a table: the resource version, of a
     /// [`MultiStore`](crate::MultiStore)'s two the greater. `None` if it is none, or does not fit, which no known server hands out.
     ///
-    /// Later terms of one API server have greater numbers.
+    /// Later terms of one API server have greater numbers, as long as its store is not restored from a backup.
     #[must_use]
     pub fn number(&self) -> Option<u64> {
         let (length, digits) = Numbers::of(&self.resource_version)?.greater;
