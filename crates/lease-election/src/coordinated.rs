@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use kube::Client;
 
 use crate::clock::{BootClock, Clock};
-use crate::config::{ConfigBuilder, check_name, random};
+use crate::config::{Config, ConfigBuilder, check_name, random};
 use crate::elector::LeaderElector;
 use crate::error::{ConfigError, shown};
 use crate::kube_store::KubeLeaseStore;
@@ -192,6 +193,24 @@ pub(crate) fn named(builder: ConfigBuilder) -> Result<ConfigBuilder, ConfigError
     Ok(builder)
 }
 
+/// Each renewal names a later second than the one before, and the controller judges a lease by that: renewed more often than once a second, it would run ahead
+/// of the server's clock without an end, and nobody would be elected for as long after a crash.
+pub(crate) fn paced(config: Config) -> Result<Config, ConfigError> {
+    const LEAST: Duration = Duration::from_secs(1);
+    let renew = config.renew_interval();
+    if renew >= LEAST {
+        return Ok(config);
+    }
+    Err(ConfigError {
+        field: "renew_interval",
+        value: format!("{renew:?}"),
+        bound: format!(
+            "at least {LEAST:?} in a coordinated election: the server judges a lease by the seconds that its renewals name"
+        ),
+        remedy: "renew once a second, or less often",
+    })
+}
+
 impl LeaderElector {
     /// An elector that takes part in coordinated election (KEP-4355): the API server's own controller chooses the leader among the LeaseCandidates, this
     /// one publishes its own, claims the Lease when it is granted to it, and makes way when the controller prefers another.
@@ -205,7 +224,7 @@ impl LeaderElector {
     /// [`WithoutApi`].
     ///
     /// # Errors
-    /// What [`ConfigBuilder::build`] refuses, an identity that cannot be a name, versions that are none, an emulation version above the binary
+    /// What [`ConfigBuilder::build`] refuses, renewals more often than once a second, an identity that cannot be a name, versions that are none, an emulation version above the binary
     /// version, a strategy that is no qualified name.
     pub fn coordinated(
         client: Client,
@@ -226,7 +245,7 @@ impl LeaderElector {
         clock: impl Clock,
         seed: u64,
     ) -> Result<Self, ConfigError> {
-        let config = named(config)?.build()?;
+        let config = paced(named(config)?.build()?)?;
         let wanted = coordination.wanted(config.name())?;
         let clock: Arc<dyn Clock> = Arc::new(clock);
         let publisher = Publisher::new(client.clone(), &config, wanted, Arc::clone(&clock), seed);

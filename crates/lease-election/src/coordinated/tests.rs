@@ -1,7 +1,6 @@
 //! What a candidate may say of itself: versions in the server's order, strategies, names, and what is refused in which words.
 
 use super::*;
-use crate::config::Config;
 
 #[test]
 fn versions_are_those_of_semver_and_in_its_order() {
@@ -92,4 +91,19 @@ fn an_identity_is_a_name_or_refused_and_one_left_out_becomes_one() {
     let one = named(Config::builder("ns", "lease")).unwrap().build().unwrap();
     let other = named(Config::builder("ns", "lease")).unwrap().build().unwrap();
     assert_ne!(one.identity(), other.identity());
+}
+
+#[test]
+fn renewals_within_a_second_are_refused_with_the_numbers() {
+    let config = |millis| {
+        let builder = Config::builder("ns", "lease").fast().renew_interval(Duration::from_millis(millis));
+        builder.build().unwrap()
+    };
+    assert!(paced(config(1000)).is_ok());
+    for millis in [999, 500, 10] {
+        let error = paced(config(millis)).unwrap_err();
+        assert_eq!(error.field, "renew_interval");
+        assert_eq!(error.value, format!("{millis}ms"));
+        assert!(error.bound.contains("at least 1s"), "{error}");
+    }
 }
