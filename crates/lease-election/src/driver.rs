@@ -24,15 +24,28 @@ use crate::planted::planted;
 use crate::term::{Term, TermParts};
 use crate::watchdog::TermWatch;
 
+mod account;
 mod announcement;
 mod release;
 mod turn;
+pub(crate) use account::Account;
+pub use account::Release;
 use turn::{Reply, sleep_until, turn};
 
 /// How a run ended.
 pub(crate) enum Ended<R> {
     With(Outcome<R>),
     Panicked(Box<dyn Any + Send>),
+}
+
+impl<R> Ended<R> {
+    /// A panic goes on here.
+    pub(crate) fn into_outcome(self) -> Outcome<R> {
+        match self {
+            Self::With(outcome) => outcome,
+            Self::Panicked(panic) => std::panic::resume_unwind(panic),
+        }
+    }
 }
 
 /// What ended the wait for the work.
@@ -55,6 +68,7 @@ pub(crate) struct Driver {
     watch: TermWatch,
     stop: StopSignal,
     maintenance: watch::Receiver<bool>,
+    account: Account,
 }
 
 /// Asked to stop by a handle, or abandoned by the caller of `run`.
@@ -88,7 +102,12 @@ impl StopSignal {
 }
 
 /// Runs as soon as no other run of the elector does, and no work that outlived one; not at all if it is stopped before.
-pub(crate) async fn run<F, Fut, R>(shared: Arc<Shared>, abandoned: watch::Receiver<()>, work: F) -> Ended<R>
+pub(crate) async fn run<F, Fut, R>(
+    shared: Arc<Shared>,
+    abandoned: watch::Receiver<()>,
+    account: Account,
+    work: F,
+) -> Ended<R>
 where
     F: FnOnce(Leadership) -> Fut + Send + 'static,
     Fut: Future<Output = R> + Send + 'static,
@@ -104,7 +123,7 @@ where
         () = stop.wait() => return Ended::With(Outcome::NeverLed),
         alone = alone => alone,
     };
-    Driver::new(shared, candidate, at_work, stop).run(work).await
+    Driver::new(shared, candidate, at_work, stop, account).run(work).await
 }
 
 impl Driver {
@@ -113,6 +132,7 @@ impl Driver {
         mut candidate: OwnedMutexGuard<Candidate>,
         at_work: OwnedMutexGuard<()>,
         stop: StopSignal,
+        account: Account,
     ) -> Self {
         // No work runs now, however the run before this one ended.
         candidate.resume(shared.clock.now());
@@ -139,6 +159,7 @@ impl Driver {
             watch,
             stop,
             maintenance,
+            account,
         }
     }
 
@@ -369,7 +390,7 @@ impl Driver {
     }
 
     fn note_length(&self, began: Moment, ended: Moment) {
-        *self.shared.lasted.lock().unwrap_or_else(PoisonError::into_inner) = ended.since(began);
+        self.account.term_ended(ended.since(began));
     }
 
     /// After the work of a term, before the release; once more for good after whatever came then.

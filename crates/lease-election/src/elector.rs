@@ -11,13 +11,12 @@ use tokio::sync::{Mutex as RunLock, watch};
 use crate::candidate::Candidate;
 use crate::clock::{BootClock, Clock};
 use crate::config::{Config, random};
-use crate::driver;
+use crate::driver::{self, Account, Ended};
 use crate::evidence::HolderEvidence;
 use crate::leadership::Leadership;
 use crate::lent::Home;
 use crate::liveness::{Liveness, WorkLease};
 use crate::maintenance::Maintenance;
-use crate::pause::Pauses;
 use crate::standing::{Standing, Stood};
 use crate::status::{Counters, Stats, Status};
 use crate::store::LeaseStore;
@@ -29,7 +28,7 @@ use crate::watchdog::{Watch, Watchdog, WatchdogError};
 #[non_exhaustive]
 pub enum Outcome<R> {
     /// The work ended while its term went on, by itself or after a stop. The lease was given back, if the elector does that
-    /// ([`release_on_stop`](crate::ConfigBuilder::release_on_stop)) and the server took it in time ([`Stats::failed_releases`] counts when not).
+    /// ([`release_on_stop`](crate::ConfigBuilder::release_on_stop)) and the server took it in time ([`Campaigns::release`](crate::Campaigns::release) says whether, [`Stats::failed_releases`] counts when not).
     Finished(R),
     /// The term ended first, then the work.
     Lost(R),
@@ -56,8 +55,6 @@ pub(crate) struct Shared {
     pub(crate) maintenance: Maintenance,
     pub(crate) work: Arc<WorkLease>,
     pub(crate) term: Mutex<Option<Arc<Term>>>,
-    /// How long the last term was.
-    pub(crate) lasted: Mutex<Duration>,
     /// The knowledge of the lease, kept from one campaign to the next; locked by the one that runs.
     pub(crate) candidate: Arc<RunLock<Candidate>>,
     /// Held by the work of a term until its last step: where a runtime goes away with its tasks, the work may outlive the run it belongs to.
@@ -119,7 +116,6 @@ impl LeaderElector {
                 maintenance: Maintenance { on: watch::Sender::new(false) },
                 work: Arc::default(),
                 term: Mutex::new(None),
-                lasted: Mutex::default(),
                 candidate: Arc::new(RunLock::new(candidate)),
                 at_work: Arc::default(),
                 watchdog: OnceLock::new(),
@@ -181,20 +177,30 @@ impl LeaderElector {
         Fut: Future<Output = R> + Send + 'static,
         R: Send + 'static,
     {
+        self.campaign(work).await.0.into_outcome()
+    }
+
+    /// [`run`](Self::run), with its account; a panic is handed back.
+    pub(crate) async fn campaign<F, Fut, R>(&self, work: F) -> (Ended<R>, Account)
+    where
+        F: FnOnce(Leadership) -> Fut + Send + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: Send + 'static,
+    {
         let stood = self.stand();
+        let account = Account::default();
         // The receiver of this signal sees its sender dropped if the caller drops this future.
         let (abandoned, watch_abandoned) = watch::channel(());
-        let driver = tokio::spawn(driver::run(Arc::clone(&self.shared), watch_abandoned, work));
-        let ended = driver.await;
+        let driver = driver::run(Arc::clone(&self.shared), watch_abandoned, account.clone(), work);
+        let ended = tokio::spawn(driver).await;
         drop(abandoned);
         if let Some(stood) = stood {
             stood.end().await;
         }
         match ended {
-            Ok(driver::Ended::With(outcome)) => outcome,
-            Ok(driver::Ended::Panicked(panic)) => std::panic::resume_unwind(panic),
+            Ok(ended) => (ended, account),
             Err(error) => match error.try_into_panic() {
-                Ok(panic) => std::panic::resume_unwind(panic),
+                Ok(panic) => (Ended::Panicked(panic), account),
                 // The runtime is shutting down, and drops this future next.
                 Err(_) => std::future::pending().await,
             },
@@ -203,9 +209,8 @@ impl LeaderElector {
 
     /// Campaigns again after each term, until it is stopped. `work` is called once for each term, never while an earlier call's future lives.
     ///
-    /// After work that returned by itself it waits one renew interval, so that others have a chance and nothing spins. So it does after a term that
-    /// was lost within a renew interval (something empties the Lease, or deletes it, again and again), and twice as long each time in a row, up to a
-    /// whole lease. After any other loss it campaigns again at once.
+    /// It waits one renew interval after work that returned by itself, and longer and longer after terms that are taken away at once: see
+    /// [`Campaigns`](crate::Campaigns), which is the same for a loop of your own.
     ///
     /// What `work` does before it returns its future is part of the work: it runs in the same task, is joined, and a [`Watchdog`] sees it.
     ///
@@ -219,49 +224,26 @@ impl LeaderElector {
         F: FnMut(Leadership) -> Fut + Send + 'static,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let stood = self.stand();
-        self.run_terms(&Home::of(work)).await;
-        if let Some(stood) = stood {
-            stood.end().await;
-        }
-    }
-
-    /// In a coordinated election the candidate stands from here on.
-    fn stand(&self) -> Option<Stood> {
-        self.shared.standing.as_ref().map(Standing::begin)
-    }
-
-    async fn run_terms<F, Fut>(&self, home: &Home<F>)
-    where
-        F: FnMut(Leadership) -> Fut + Send + 'static,
-        Fut: Future<Output = ()> + Send + 'static,
-    {
-        let mut pauses = Pauses::default();
+        let home = Home::of(work);
+        let mut campaigns = self.campaigns();
         // It comes home from each term but the one in which it panics, and that panic goes on here.
         while let Some(work) = home.lend() {
-            let run = self.run(move |leadership| async move {
+            let run = campaigns.run(move |leadership| async move {
                 if let Some(future) = work.call(leadership) {
                     future.await;
                 }
             });
-            let outcome = run.await;
+            run.await;
             if self.is_stopped() {
-                return;
-            }
-            let lasted = *self.shared.lasted.lock().unwrap_or_else(PoisonError::into_inner);
-            let config = &self.shared.config;
-            let lost = !matches!(outcome, Outcome::Finished(()));
-            let pause = pauses.after(lost, lasted, config.renew_interval(), config.lease_duration());
-            if !pause.is_zero() {
-                let until = self.shared.clock.now().after(pause);
-                let mut stop = self.shared.stop.subscribe();
-                tokio::select! {
-                    biased;
-                    _ = stop.wait_for(|stopped| *stopped) => return,
-                    () = self.shared.clock.sleep_until(until) => {}
-                }
+                break;
             }
         }
+        campaigns.end().await;
+    }
+
+    /// In a coordinated election the candidate stands from here on.
+    pub(crate) fn stand(&self) -> Option<Stood> {
+        self.shared.standing.as_ref().map(Standing::begin)
     }
 
     /// A handle that stops this elector, for good.
@@ -339,8 +321,6 @@ impl LeaderElector {
         }
     }
 
-    /// What a scrape asks.
-    #[cfg(any(test, feature = "prometheus"))]
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

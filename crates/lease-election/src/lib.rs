@@ -36,6 +36,7 @@ mod term;
 mod leadership;
 mod watchdog;
 mod pause;
+mod campaigns;
 mod draws;
 mod maintenance;
 mod lent;
@@ -48,11 +49,13 @@ pub mod prometheus;
 mod error;
 
 pub use announcement::{Announced, Announcement};
+pub use campaigns::Campaigns;
 pub use clock::{BootClock, Clock, Moment, Sleep, TokioClock};
 pub use config::{Config, ConfigBuilder, ConfigWarning, MAX_LEASE, MAX_RANK};
 #[cfg(feature = "kube")]
 pub use coordinated::{Coordination, Strategy, WithoutApi};
 pub use decide::{Step, decide};
+pub use driver::Release;
 pub use elector::{LeaderElector, Outcome, StopHandle};
 pub use error::{ConfigError, StoreError};
 pub use evidence::HolderEvidence;

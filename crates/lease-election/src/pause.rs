@@ -1,4 +1,4 @@
-//! Pause: how long `run_forever` waits between two terms. Pure.
+//! Pause: how long is waited between two terms. Pure.
 
 use std::time::Duration;
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::Driver;
 use super::turn::{Reply, absorb, reply, send_read, turn};
+use super::{Driver, Release};
 use crate::candidate::News;
 use crate::clock::Moment;
 use crate::planted::planted;
@@ -103,10 +103,12 @@ impl Driver {
         let lease = shared.config.name();
         match self.try_release(until).await {
             Ok(()) => {
+                self.account.release(Release::GivenBack);
                 shared.counters.count(|stats| &mut stats.releases);
                 tracing::info!(lease, "lease given back");
             }
             Err(why) => {
+                self.account.release(Release::Failed);
                 shared.counters.count(|stats| &mut stats.failed_releases);
                 tracing::warn!(lease, %why, "the lease could not be given back, it runs out");
             }

@@ -2,6 +2,7 @@
 
 mod altered;
 mod announcements;
+mod campaigns;
 mod cluster;
 mod cold_start;
 mod evidence;

@@ -1,0 +1,132 @@
+//! Campaigns: one term after another, with the pauses between them. What a pause is after which term is `pause`'s to say.
+
+use std::fmt;
+use std::future::Future;
+
+use crate::clock::Moment;
+use crate::driver::{Ended, Release};
+use crate::elector::{LeaderElector, Outcome};
+use crate::leadership::Leadership;
+use crate::pause::Pauses;
+use crate::standing::Stood;
+
+/// Campaigns again and again, with a loop of your own around [`run`](Self::run): for what [`run_forever`](LeaderElector::run_forever) does not let
+/// you do between two terms, with the same pauses.
+///
+/// After work that returned by itself, a [`step_down`](Leadership::step_down) too, it waits one renew interval, so that others have a chance and
+/// nothing spins. So it does after a term that was lost within a renew interval (something empties the Lease, or deletes it, again and again), and
+/// twice as long each time in a row, up to a whole lease. After any other loss it campaigns again at once.
+///
+/// In a coordinated election the candidate stands from the first run until [`end`](Self::end), also between the terms.
+///
+/// ```
+/// # use lease_election::{Config, LeaderElector, MemoryLeaseStore, Outcome, Release};
+/// # async fn lead(elector: LeaderElector) {
+/// let mut campaigns = elector.campaigns();
+/// while !elector.is_stopped() {
+///     let outcome = campaigns.run(|leadership| async move { leadership.ending().await }).await;
+///     println!("{outcome:?}, the lease: {:?}", campaigns.release());
+/// }
+/// campaigns.end().await;
+/// # }
+/// ```
+#[must_use = "campaigns do nothing until they are run"]
+pub struct Campaigns {
+    elector: LeaderElector,
+    pauses: Pauses,
+    not_before: Option<Moment>,
+    release: Release,
+    stood: Option<Stood>,
+}
+
+impl LeaderElector {
+    /// Campaigns that follow one another, in a loop of your own.
+    pub fn campaigns(&self) -> Campaigns {
+        Campaigns {
+            elector: self.clone(),
+            pauses: Pauses::default(),
+            not_before: None,
+            release: Release::default(),
+            stood: None,
+        }
+    }
+}
+
+impl Campaigns {
+    /// One campaign as [`LeaderElector::run`], after what is left of the pause that the one before leaves. The pause counts from the end of that one, so
+    /// that what is done between two runs is part of it. A stop during it is [`Outcome::NeverLed`], at once.
+    ///
+    /// # Panics
+    /// As [`LeaderElector::run`]; a run after it pauses as after work that returned.
+    ///
+    /// # Cancel safety
+    /// As [`LeaderElector::run`]; a campaign that was dropped leaves no pause.
+    pub async fn run<F, Fut, R>(&mut self, work: F) -> Outcome<R>
+    where
+        F: FnOnce(Leadership) -> Fut + Send + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: Send + 'static,
+    {
+        if self.stood.is_none() {
+            self.stood = self.elector.stand();
+        }
+        self.release = Release::default();
+        if let Some(until) = self.not_before
+            && self.is_stopped_before(until).await
+        {
+            return Outcome::NeverLed;
+        }
+        self.not_before = None;
+        let (ended, account) = self.elector.campaign(work).await;
+        let (lasted, release) = account.told();
+        self.release = release;
+        let lost = match &ended {
+            Ended::With(Outcome::NeverLed) => None,
+            Ended::With(Outcome::Finished(_)) | Ended::Panicked(_) => Some(false),
+            Ended::With(_) => Some(true),
+        };
+        if let Some(lost) = lost {
+            let (config, now) = (self.elector.config(), self.elector.shared().clock.now());
+            let pause = self.pauses.after(lost, lasted, config.renew_interval(), config.lease_duration());
+            self.not_before = Some(now.after(pause)).filter(|_| !pause.is_zero());
+        }
+        ended.into_outcome()
+    }
+
+    /// What became of the lease when the last [`run`](Self::run) ended.
+    pub fn release(&self) -> Release {
+        self.release
+    }
+
+    /// No more of them: in a coordinated election the candidate is taken back, which dropping this does in the background. Returns at once in any other.
+    ///
+    /// # Cancel safety
+    /// Once begun it goes on in the background.
+    pub async fn end(self) {
+        if let Some(stood) = self.stood {
+            stood.end().await;
+        }
+    }
+
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    async fn is_stopped_before(&self, until: Moment) -> bool {
+        let shared = self.elector.shared();
+        let mut stop = shared.stop.subscribe();
+        tokio::select! {
+            biased;
+            _ = stop.wait_for(|stopped| *stopped) => true,
+            () = shared.clock.sleep_until(until) => false,
+        }
+    }
+}
+
+impl fmt::Debug for Campaigns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Campaigns")
+            .field("elector", &self.elector)
+            .field("pauses", &self.pauses)
+            .field("release", &self.release)
+            .finish_non_exhaustive()
+    }
+}
