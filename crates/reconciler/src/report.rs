@@ -28,11 +28,13 @@ pub struct Report {
 pub enum Release {
     /// This process did not lead when it was stopped.
     NotLeading,
-    /// The work had ended in time, and the lease was given back (or its holder told to, and then it ran out).
+    /// The work had ended in time, and the lease was given back.
     GivenBack,
+    /// The lease could not be given back: the server did not say in time that it took it, and it runs out, or it was another's by then.
+    Failed,
     /// The lease was lost during the stop.
     Lost,
-    /// Work outlived its time, so the lease was kept until it ran out.
+    /// The lease was kept until it ran out: work outlived its time, or the election is to give nothing back.
     Kept,
 }
 

@@ -71,6 +71,8 @@ impl Manager {
         use crate::report::Release;
 
         let mut report = Report::default();
+        // They keep the pauses between terms: nobody who takes each term away makes the workers start at request speed.
+        let mut campaigns = elector.campaigns();
         let campaign = async {
             loop {
                 // Two trackers a term. Also past the elector's patience nothing starts before they are empty.
@@ -78,7 +80,7 @@ impl Manager {
                 let (members, grace) = (self.members(), self.grace());
                 let (caches, work_tracker) = (Arc::clone(caches), tracker.clone());
                 let term_tasks = tasks.clone();
-                let outcome = elector
+                let outcome = campaigns
                     .run(move |leadership| async move {
                         tracing::info!(fence = %leadership.fence(), "leading: the workers start");
                         let scope = Scope {
@@ -109,16 +111,23 @@ impl Manager {
                     report.terms = report.terms.saturating_add(1);
                     report.stop_took = stop_took;
                 };
+                let released = campaigns.release();
                 report.release = Some(match outcome {
                     Outcome::Finished(stop_took) => {
                         count(&mut report, stop_took);
-                        Release::GivenBack
+                        match released {
+                            lease_election::Release::GivenBack => Release::GivenBack,
+                            lease_election::Release::Failed => Release::Failed,
+                            _ => Release::Kept,
+                        }
                     }
                     Outcome::Lost(stop_took) => {
                         count(&mut report, stop_took);
                         report.lost_terms = report.lost_terms.saturating_add(1);
                         Release::Lost
                     }
+                    // It came to the lease as it was stopped, and could not decline it.
+                    Outcome::NeverLed if released == lease_election::Release::Failed => Release::Failed,
                     Outcome::NeverLed => Release::NotLeading,
                     _ => {
                         count(&mut report, Duration::ZERO);
@@ -154,6 +163,8 @@ impl Manager {
             () = campaign => {}
             () = stopper => {}
         }
+        elector.stop_handle().stop();
+        campaigns.end().await;
         report
     }
 }

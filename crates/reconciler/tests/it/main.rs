@@ -2,6 +2,8 @@
 
 mod bench;
 mod caches;
+#[cfg(feature = "election")]
+mod pauses;
 mod retries;
 mod runs;
 mod stopping;
