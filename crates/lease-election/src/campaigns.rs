@@ -17,7 +17,8 @@ use crate::standing::Stood;
 /// nothing spins. So it does after a term that was lost within a renew interval (something empties the Lease, or deletes it, again and again), and
 /// twice as long each time in a row, up to a whole lease. After any other loss it campaigns again at once.
 ///
-/// In a coordinated election the candidate stands from the first run until [`end`](Self::end), also between the terms.
+/// In a coordinated election the candidate stands from the first run until [`end`](Self::end), also between the terms. Nobody claims
+/// then what is granted to it: run again promptly, or end.
 ///
 /// ```
 /// # use lease_election::{Config, LeaderElector, MemoryLeaseStore, Outcome, Release};

@@ -53,14 +53,6 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("hand-over-before-join", "the lease is given back when a leader hands it over, and the work goes on"),
     ("maintenance-takes-over", "an elector under maintenance takes the lease when it is free"),
     ("grant-claimed-at-once", "a grant is claimed while the one who led before it may act"),
-    (
-        "grant-given-back-at-once",
-        "a grant that is not wanted is given back while the one who led before it may act",
-    ),
-    (
-        "grant-hides-deletion",
-        "a grant on another object than the one known waits for nobody who led on that one",
-    ),
     ("evidence-of-another", "what is known of a holder counts for the one who came after"),
     (
         "pod-evidence-of-another-uid",

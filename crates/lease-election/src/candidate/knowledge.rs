@@ -324,7 +324,6 @@ impl Candidate {
             // The one known is gone, and nothing told so. Its holder may have renewed unseen before that, or another may have had it.
             Observation::Present { lease: known, mine, jitter, .. }
                 if known.version.uid != lease.version.uid
-                    && !planted("grant-hides-deletion")
                     && self.waits_after_deletion(*mine)
                     && !(*mine && self.is_undisputed(now, &known.record)) =>
             {

@@ -50,9 +50,6 @@ pub(crate) fn decide_coordinated(
             if planted("grant-claimed-at-once") && is_grant(record) {
                 return Step::TakeOver;
             }
-            if planted("grant-given-back-at-once") && prefers_another(record, config.identity()) {
-                return Step::GiveBack;
-            }
             if !config.release_on_stop() && (*mine || prefers_another(record, config.identity())) {
                 // It is left to run out, and then in the controller's way.
                 let runs_out = runs_out(observation, config).unwrap_or(now);

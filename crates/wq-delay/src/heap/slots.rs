@@ -121,7 +121,7 @@ impl<T, O> Slots<T, O> {
     ///
     /// # Panics
     ///
-    /// Beyond 2^32 - 2 waiting items, which take more than 200 GB.
+    /// Beyond 2^32 - 1 waiting items, which take more than 200 GB.
     #[inline]
     pub(super) fn insert(&mut self, held: Held<T, O>) -> u32 {
         let slot = self.first_free;
@@ -168,11 +168,11 @@ impl<T, O> Slots<T, O> {
 ///
 /// # Panics
 ///
-/// Beyond 2^32 - 2.
+/// Beyond 2^32 - 2, the last place.
 #[inline]
 pub(super) fn index(position: usize) -> u32 {
     match u32::try_from(position) {
         Ok(index) if index < NONE => index,
-        _ => panic!("a delaying queue holds at most {} waiting items", NONE - 1),
+        _ => panic!("a delaying queue holds at most {} waiting items", NONE),
     }
 }

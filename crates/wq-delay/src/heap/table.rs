@@ -5,7 +5,8 @@
 
 use wq_core::ItemHash;
 
-/// A hash, spread, in the upper half and a slot in the lower one; no hash is zero.
+/// A hash, spread, in the upper half and a slot in the lower one. No hash is zero, nor the lower half of its
+/// `ItemHash::spread`, which is what is taken.
 type Entry = u64;
 
 const VACANT: Entry = 0;
