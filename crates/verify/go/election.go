@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -89,17 +90,44 @@ const leaseDuration = 3 * time.Second
 type candidate struct {
 	name           string
 	started, ended chan struct{}
-	stop           context.CancelFunc
+	cancel         context.CancelFunc
+	lock           *writes
+}
+
+// Writes tells when a candidate's write is under way. One that is canceled while the server applies it leaves a record
+// that client-go's release does not know: the release fails with a conflict, and client-go does not repeat it.
+type writes struct {
+	resourcelock.Interface
+	underWay sync.Mutex
+}
+
+func (w *writes) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	w.underWay.Lock()
+	defer w.underWay.Unlock()
+	return w.Interface.Create(ctx, record)
+}
+
+func (w *writes) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	w.underWay.Lock()
+	defer w.underWay.Unlock()
+	return w.Interface.Update(ctx, record)
+}
+
+// Stop cancels the campaign between two of its writes.
+func (c *candidate) stop() {
+	c.lock.underWay.Lock()
+	defer c.lock.underWay.Unlock()
+	c.cancel()
 }
 
 func campaign(ctx context.Context, client kubernetes.Interface, namespace, name string) *candidate {
-	ctx, stop := context.WithCancel(ctx)
-	c := &candidate{name, make(chan struct{}), make(chan struct{}), stop}
-	lock := &resourcelock.LeaseLock{
+	ctx, cancel := context.WithCancel(ctx)
+	lock := &writes{Interface: &resourcelock.LeaseLock{
 		LeaseMeta:  metav1.ObjectMeta{Namespace: namespace, Name: leaseName},
 		Client:     client.CoordinationV1(),
 		LockConfig: resourcelock.ResourceLockConfig{Identity: name},
-	}
+	}}
+	c := &candidate{name, make(chan struct{}), make(chan struct{}), cancel, lock}
 	go func() {
 		defer close(c.ended)
 		leaderelection.RunOrDie(ctx, leaderelection.LeaderElectionConfig{
