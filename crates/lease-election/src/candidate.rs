@@ -21,6 +21,7 @@ use crate::version::compare_resource_versions;
 mod deeds;
 mod elected;
 mod knowledge;
+mod remains;
 mod succession;
 mod vacancy;
 #[cfg(test)]
@@ -72,10 +73,8 @@ pub(crate) struct Candidate {
     serial: u64,
     random: u64,
     role: Role,
-    /// A term ended before its work was wound up, and that may go on.
-    unwound: bool,
-    /// Until then what the work of such a term sent may land.
-    lands_until: Moment,
+    /// Of the work of a term that was not wound up within it.
+    remains: remains::Remains,
     /// It is not to take the lease for now.
     barred: bool,
     /// Whom the next release names; empty for nobody.
@@ -133,8 +132,7 @@ impl Candidate {
             serial: 0,
             random: seed,
             role: Role::Standby,
-            unwound: false,
-            lands_until: ORIGIN,
+            remains: remains::Remains::Nothing,
             barred: false,
             successor: String::new(),
             observation: Observation::Unknown,
@@ -501,21 +499,6 @@ impl Candidate {
         }
     }
 
-    /// No work is left of any term, however it ended: for a reason, maybe, that the protocol did not see.
-    pub(crate) fn abdicate(&mut self, now: Moment) {
-        self.unwound |= self.is_leading();
-        if std::mem::take(&mut self.unwound) {
-            self.lands_until = self.lands_until.max(now.after(self.config.stop_margin()));
-        }
-        self.role = Role::Standby;
-    }
-
-    /// From when on the lease may be given back, to whoever comes: what the work of a term that was not wound up within it has sent may land for as
-    /// long as the stop margin after that work is gone, and another would lead by then.
-    fn given_back_from(&self) -> Moment {
-        if self.unwound { Moment::from_origin(Duration::MAX) } else { self.lands_until }
-    }
-
     /// Whether it is to leave the lease to others for now, and only look on. As a pause of the process would, but that it hears all news.
     pub(crate) fn bar(&mut self, barred: bool) {
         self.barred = barred;
@@ -526,7 +509,7 @@ impl Candidate {
         self.successor = successor.unwrap_or_default();
     }
 
-    /// The work has ended within its term: from now on the lease is to be given back.
+    /// The term is over for all but the Lease, which is renewed no more: it is to be given back, or to run out.
     pub(crate) fn leave(&mut self) {
         self.role = Role::Leaving;
         self.write_not_before = self.silent_until;

@@ -273,7 +273,6 @@ impl Driver {
         let config = &shared.config;
         let joined = match self.accompany(term, work, tenure.until).await {
             Interrupt::Joined(joined) => {
-                let until = self.candidate.deadline();
                 let in_term = term.is_valid();
                 self.note_length(began, shared.clock.now());
                 term.end(Loss::Finished);
@@ -281,8 +280,16 @@ impl Driver {
                     shared.counters.lost(&term.loss());
                 }
                 self.work_ended();
-                if let (true, Some(until), true) = (in_term, until, config.release_on_stop()) {
+                if in_term && joined.is_err() {
+                    // It did not await what it sent.
+                    self.candidate.break_off(shared.clock.now());
+                }
+                if in_term && config.release_on_stop() {
+                    self.outlast_work().await;
+                    let until = self.candidate.deadline().unwrap_or_else(|| shared.clock.now());
                     self.release(until, term.successor()).await;
+                } else if in_term {
+                    self.candidate.leave();
                 }
                 return match joined {
                     Ok(result) if in_term => Ended::With(Outcome::Finished(result)),

@@ -164,8 +164,9 @@ impl LeaderElector {
     /// work of the first waits for ever.
     ///
     /// # Panics
-    /// If the work panics, the lease is given back and the panic goes on here. If the store or the clock panics, the work is dropped and joined, the
-    /// lease runs out, and the panic goes on here.
+    /// If the work panics, the lease is given back as soon as nothing that it has sent can land any more, and the panic goes on here. A panic drops requests half
+    /// way, of which nobody can tell what becomes of them: so the lease is renewed for one stop margin more, and then given back (with `release_on_stop(false)`
+    /// the panic goes on at once). If the store or the clock panics, the work is dropped and joined, the lease runs out, and the panic goes on here.
     ///
     /// # Cancel safety
     /// Dropping the future stops the campaign as [`StopHandle::stop`] would, in the background: the work is told, joined, and the lease given back.
@@ -215,7 +216,7 @@ impl LeaderElector {
     /// What `work` does before it returns its future is part of the work: it runs in the same task, is joined, and a [`Watchdog`] sees it.
     ///
     /// # Panics
-    /// If the work panics, the lease is given back and the panic goes on here.
+    /// As [`run`](Self::run): if the work panics, the lease is given back a stop margin later, and the panic goes on here.
     ///
     /// # Cancel safety
     /// As [`run`](Self::run).

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 
 use jiff::Timestamp;
 
+use super::remains::Remains;
 use super::{Candidate, Manner, News, ORIGIN, Purpose, Role, Tenure, Write, fraction};
 use crate::clock::Moment;
 use crate::decide::coordinated::is_grant;
@@ -380,7 +381,9 @@ impl Candidate {
     }
 
     pub(super) fn lose(&mut self, loss: Loss) -> News {
-        self.unwound |= self.is_leading();
+        if self.is_leading() {
+            self.remains = Remains::Work;
+        }
         self.role = Role::Standby;
         News::Ended(loss)
     }

@@ -8,6 +8,7 @@
 
 use std::time::Duration;
 
+use super::remains::Remains;
 use super::{Candidate, Manner, ORIGIN, Read, Role, Write};
 use crate::clock::Moment;
 use crate::observation::Observation;
@@ -149,7 +150,10 @@ impl Candidate {
             extra(4, distance(from, now, Duration::ZERO));
         }
         if self.given_back_from() > now {
-            let until = if self.unwound { u64::MAX } else { distance(self.lands_until, now, Duration::ZERO) };
+            let until = match self.remains {
+                Remains::Work => u64::MAX,
+                _ => distance(self.given_back_from(), now, Duration::ZERO),
+            };
             extra(7, until);
         }
         if self.config.wall_clock_bound().is_some() {

@@ -96,6 +96,24 @@ impl Driver {
         self.candidate.abdicate(self.shared.clock.now());
     }
 
+    /// Keeps the lease, renewed, for as long as anything that work which was not wound up has sent may land.
+    pub(super) async fn outlast_work(&mut self) {
+        let clock = Arc::clone(&self.shared.clock);
+        let from = self.candidate.given_back_from();
+        let mut landed = clock.sleep_until(from);
+        while self.candidate.is_leading() && clock.now() < from {
+            tokio::select! {
+                biased;
+                () = &mut landed => {}
+                news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.inquiry, &mut self.request, None) => {
+                    if let News::Renewed(_) = news {
+                        self.shared.counters.count(|stats| &mut stats.renewals);
+                    }
+                }
+            }
+        }
+    }
+
     /// Gives the lease back, within what is left of the hold and not longer than two requests may take.
     pub(super) async fn release(&mut self, until: Moment, successor: Option<String>) {
         self.candidate.name_successor(successor);

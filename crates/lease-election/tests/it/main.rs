@@ -14,6 +14,7 @@ mod observe;
 mod maintenance;
 mod migration;
 mod migration_faults;
+mod panics;
 #[cfg(feature = "contract")]
 mod stores;
 mod succession;

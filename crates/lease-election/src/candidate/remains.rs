@@ -1,0 +1,42 @@
+//! Remains: what may be left of the work of a term that was not wound up within it, and from when on nothing is.
+
+use std::time::Duration;
+
+use super::{Candidate, ORIGIN, Role};
+use crate::clock::Moment;
+
+/// What may be left of the work of all terms so far.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Remains {
+    /// Each was wound up within its term, or long ago.
+    Nothing,
+    /// A term ended before its work did, and that may go on.
+    Work,
+    /// That work is gone; what it sent may land until then.
+    Requests(Moment),
+}
+
+impl Candidate {
+    /// No work is left of any term, however it ended: for a reason, maybe, that the protocol did not see.
+    pub(crate) fn abdicate(&mut self, now: Moment) {
+        if self.is_leading() || self.remains == Remains::Work {
+            self.break_off(now);
+        }
+        self.role = Role::Standby;
+    }
+
+    /// The work is gone, and was not wound up: it panicked, or was dropped. The term may go on, for the sake of the Lease.
+    pub(crate) fn break_off(&mut self, now: Moment) {
+        self.remains = Remains::Requests(now.after(self.config.stop_margin()));
+    }
+
+    /// From when on the lease may be given back, to whoever comes: what the work of a term that was not wound up within it has sent may land for as
+    /// long as the stop margin after that work is gone, and another would lead by then.
+    pub(crate) fn given_back_from(&self) -> Moment {
+        match self.remains {
+            Remains::Nothing => ORIGIN,
+            Remains::Work => Moment::from_origin(Duration::MAX),
+            Remains::Requests(until) => until,
+        }
+    }
+}
