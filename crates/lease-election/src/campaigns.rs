@@ -8,7 +8,7 @@ use crate::driver::{Ended, Release};
 use crate::elector::{LeaderElector, Outcome};
 use crate::leadership::Leadership;
 use crate::pause::Pauses;
-use crate::standing::Stood;
+use crate::standing::{Leaving, Stood};
 
 /// Campaigns again and again, with a loop of your own around [`run`](Self::run): for what [`run_forever`](LeaderElector::run_forever) does not let
 /// you do between two terms, with the same pauses.
@@ -17,8 +17,8 @@ use crate::standing::Stood;
 /// nothing spins. So it does after a term that was lost within a renew interval (something empties the Lease, or deletes it, again and again), and
 /// twice as long each time in a row, up to a whole lease. After any other loss it campaigns again at once.
 ///
-/// In a coordinated election the candidate stands from the first run until [`end`](Self::end), also between the terms. Nobody claims
-/// then what is granted to it: run again promptly, or end.
+/// In a coordinated election the candidate stands while a run goes on, its pause excepted: nobody would claim what is granted to it between two of them,
+/// and however long you take for the next, another leads meanwhile.
 ///
 /// ```
 /// # use lease_election::{Config, LeaderElector, MemoryLeaseStore, Outcome, Release};
@@ -37,7 +37,10 @@ pub struct Campaigns {
     pauses: Pauses,
     not_before: Option<Moment>,
     release: Release,
+    /// Where the next campaign begins at once, its candidate stands until then.
     stood: Option<Stood>,
+    /// The last one that did not stand any longer.
+    leaving: Option<Leaving>,
 }
 
 impl LeaderElector {
@@ -49,6 +52,7 @@ impl LeaderElector {
             not_before: None,
             release: Release::default(),
             stood: None,
+            leaving: None,
         }
     }
 }
@@ -68,17 +72,29 @@ impl Campaigns {
         Fut: Future<Output = R> + Send + 'static,
         R: Send + 'static,
     {
-        if self.stood.is_none() {
-            self.stood = self.elector.stand();
-        }
+        let outcome = self.run_and_go_on(work).await;
+        self.stand_no_more();
+        outcome.into_outcome()
+    }
+
+    /// [`run`](Self::run) of one who runs the next at once: where no pause comes before that, the candidate stands on. A panic is handed back.
+    pub(crate) async fn run_and_go_on<F, Fut, R>(&mut self, work: F) -> Ended<R>
+    where
+        F: FnOnce(Leadership) -> Fut + Send + 'static,
+        Fut: Future<Output = R> + Send + 'static,
+        R: Send + 'static,
+    {
         self.release = Release::default();
         if let Some(until) = self.not_before
             && self.is_stopped_before(until).await
         {
-            return Outcome::NeverLed;
+            return Ended::With(Outcome::NeverLed);
         }
         self.not_before = None;
+        // Not kept in here while it goes on: who drops this ends it.
+        let stood = self.stood.take().or_else(|| self.elector.stand());
         let (ended, account) = self.elector.campaign(work).await;
+        self.stood = stood;
         let (lasted, release) = account.told();
         self.release = release;
         let lost = match &ended {
@@ -91,7 +107,16 @@ impl Campaigns {
             let pause = self.pauses.after(lost, lasted, config.renew_interval(), config.lease_duration());
             self.not_before = Some(now.after(pause)).filter(|_| !pause.is_zero());
         }
-        ended.into_outcome()
+        if self.not_before.is_some() {
+            self.stand_no_more();
+        }
+        ended
+    }
+
+    fn stand_no_more(&mut self) {
+        if let Some(stood) = self.stood.take() {
+            self.leaving = Some(stood.leave());
+        }
     }
 
     /// What became of the lease when the last [`run`](Self::run) ended.
@@ -99,13 +124,15 @@ impl Campaigns {
         self.release
     }
 
-    /// No more of them: in a coordinated election the candidate is taken back, which dropping this does in the background. Returns at once in any other.
+    /// No more of them: waits until the candidate of a coordinated election is taken back, which goes on in the background if this is dropped. Returns at
+    /// once in any other.
     ///
     /// # Cancel safety
     /// Once begun it goes on in the background.
-    pub async fn end(self) {
-        if let Some(stood) = self.stood {
-            stood.end().await;
+    pub async fn end(mut self) {
+        self.stand_no_more();
+        if let Some(leaving) = self.leaving {
+            leaving.done().await;
         }
     }
 

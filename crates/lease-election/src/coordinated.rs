@@ -216,9 +216,10 @@ impl LeaderElector {
     /// one publishes its own, claims the Lease when it is granted to it, and makes way when the controller prefers another.
     ///
     /// The LeaseCandidate has the elector's identity for its name, which must be a DNS-1123 subdomain (one left out is), and stands while a
-    /// [`run`](Self::run) or [`run_forever`](Self::run_forever) goes on. When the controller prefers another, the work is asked to end as by a stop
+    /// [`run`](Self::run), of [`Campaigns`](crate::Campaigns) too, or [`run_forever`](Self::run_forever) goes on, less their pauses between two terms: a grant
+    /// that nobody claims would keep the lease from the others. When the controller prefers another, the work is asked to end as by a stop
     /// ([`Ending::StopRequested`](crate::Ending::StopRequested)), and the lease is given back when it has: use
-    /// [`run_forever`](Self::run_forever), so that the candidate stands on. [`Status::candidacy`](crate::Status::candidacy) says how it stands.
+    /// [`run_forever`](Self::run_forever), or a loop around `Campaigns`, so that the candidate stands again. [`Status::candidacy`](crate::Status::candidacy) says how it stands.
     ///
     /// Needs `get`, `create`, `update`, `delete` and `watch` on leasecandidates beside what [`KubeLeaseStore`] needs of leases. Where the API is absent:
     /// [`WithoutApi`].

@@ -178,26 +178,27 @@ impl LeaderElector {
         Fut: Future<Output = R> + Send + 'static,
         R: Send + 'static,
     {
-        self.campaign(work).await.0.into_outcome()
+        let stood = self.stand();
+        let (ended, _) = self.campaign(work).await;
+        if let Some(stood) = stood {
+            stood.end().await;
+        }
+        ended.into_outcome()
     }
 
-    /// [`run`](Self::run), with its account; a panic is handed back.
+    /// [`run`](Self::run), with its account; a panic is handed back. Who calls this lets the candidate stand.
     pub(crate) async fn campaign<F, Fut, R>(&self, work: F) -> (Ended<R>, Account)
     where
         F: FnOnce(Leadership) -> Fut + Send + 'static,
         Fut: Future<Output = R> + Send + 'static,
         R: Send + 'static,
     {
-        let stood = self.stand();
         let account = Account::default();
         // The receiver of this signal sees its sender dropped if the caller drops this future.
         let (abandoned, watch_abandoned) = watch::channel(());
         let driver = driver::run(Arc::clone(&self.shared), watch_abandoned, account.clone(), work);
         let ended = tokio::spawn(driver).await;
         drop(abandoned);
-        if let Some(stood) = stood {
-            stood.end().await;
-        }
         match ended {
             Ok(ended) => (ended, account),
             Err(error) => match error.try_into_panic() {
@@ -229,12 +230,12 @@ impl LeaderElector {
         let mut campaigns = self.campaigns();
         // It comes home from each term but the one in which it panics, and that panic goes on here.
         while let Some(work) = home.lend() {
-            let run = campaigns.run(move |leadership| async move {
+            let run = campaigns.run_and_go_on(move |leadership| async move {
                 if let Some(future) = work.call(leadership) {
                     future.await;
                 }
             });
-            run.await;
+            let _ = run.await.into_outcome();
             if self.is_stopped() {
                 break;
             }

@@ -284,10 +284,7 @@ impl Standing {
     /// # Cancel safety
     /// Dropping the future loses nothing.
     pub(crate) async fn until_withdrawn(&self) {
-        let done = self.with(|state| state.current.as_ref().map(|current| current.done.clone()));
-        if let Some(mut done) = done {
-            while done.changed().await.is_ok() {}
-        }
+        Leaving(self.with(|state| state.current.as_ref().map(|current| current.done.clone()))).done().await;
     }
 }
 
@@ -311,30 +308,50 @@ pub(crate) struct Stood {
 
 impl Stood {
     /// The campaign has ended; if it was the last, the candidate is taken back first.
-    pub(crate) async fn end(mut self) {
-        if self.leave() {
-            self.standing.until_withdrawn().await;
-        }
+    pub(crate) async fn end(self) {
+        self.leave().done().await;
     }
 
-    /// In one step, or a campaign that begins in between would find a candidate that stands and then goes. Says whether it was the last.
-    fn leave(&mut self) -> bool {
+    /// The same in the background.
+    pub(crate) fn leave(mut self) -> Leaving {
+        Leaving(self.begin_to_leave())
+    }
+
+    /// In one step, or a campaign that begins in between would find a candidate that stands and then goes. What is closed when it is taken back, if this
+    /// was the last.
+    fn begin_to_leave(&mut self) -> Option<watch::Receiver<()>> {
         if std::mem::replace(&mut self.has_ended, true) {
-            return false;
+            return None;
         }
         self.standing.with(|state| {
             state.campaigns = state.campaigns.saturating_sub(1);
-            if state.campaigns == 0 {
-                unwant(state);
+            if state.campaigns > 0 {
+                return None;
             }
-            state.campaigns == 0
+            unwant(state);
+            state.current.as_ref().map(|current| current.done.clone())
         })
     }
 }
 
 impl Drop for Stood {
     fn drop(&mut self) {
-        self.leave();
+        self.begin_to_leave();
+    }
+}
+
+/// A candidate that is being taken back, by a campaign that has ended.
+pub(crate) struct Leaving(Option<watch::Receiver<()>>);
+
+impl Leaving {
+    /// When that is done, or was given up.
+    ///
+    /// # Cancel safety
+    /// It goes on in the background.
+    pub(crate) async fn done(self) {
+        if let Some(mut done) = self.0 {
+            while done.changed().await.is_ok() {}
+        }
     }
 }
 

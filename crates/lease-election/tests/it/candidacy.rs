@@ -5,12 +5,12 @@ use std::time::Duration;
 use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Verb};
 use kube::api::DeleteParams;
 use lease_election::{
-    Candidacy, Config, ConfigBuilder, Ending, HandOverError, Outcome, StoreError, WithoutApi,
+    Candidacy, Config, ConfigBuilder, Ending, HandOverError, Leadership, Outcome, StoreError, WithoutApi,
 };
 use tokio::time::Instant;
 
 use crate::cluster::{Replica, sleep_ms};
-use crate::coordinated::{World, candidates, elector_of, is_valid, lease};
+use crate::coordinated::{World, candidates, elector_of, is_valid, lease, leases};
 
 fn candidacy(replica: &Replica) -> Candidacy {
     replica.elector.status().candidacy.unwrap()
@@ -332,4 +332,82 @@ async fn where_nobody_elects_a_blip_makes_nobody_wait_for_a_controller_anew() {
         // And it may hand over to one by name, as before.
         second.last().leadership.hand_over_to("third").unwrap();
     }
+}
+
+/// Nobody would claim what is granted to it then.
+#[tokio::test(start_paused = true)]
+async fn between_two_campaigns_of_a_loop_of_ones_own_it_does_not_stand_and_another_leads() {
+    for is_lost in [false, true] {
+        let world = World::new(0);
+        let best = world.elector("best", "1.3.0");
+        let mut campaigns = best.campaigns();
+        let other = world.replica("other", "1.5.0");
+        let server = world.server.clone();
+        let work = async move |leadership: Leadership| {
+            sleep_ms(3000).await;
+            if is_lost {
+                leases(&server).delete("lease", &DeleteParams::default()).await.unwrap();
+                leadership.lost().await;
+            }
+        };
+        let outcome = campaigns.run(work.clone()).await;
+        let ended = Instant::now();
+        assert_eq!(outcome, if is_lost { Outcome::Lost(()) } else { Outcome::Finished(()) });
+        // What is done between two runs may take long.
+        let took = other.leads().await - ended;
+        let longest = if is_lost { 12_000 } else { 1000 };
+        assert!(took < Duration::from_millis(longest), "lost {is_lost}: {took:?}");
+        sleep_ms(60_000).await;
+        assert!(is_valid(&other) && other.terms.lock().unwrap().len() == 1);
+        assert!(!world.stands("best").await);
+
+        campaigns.run(work).await;
+        assert!(!is_valid(&other), "preferred again as soon as it stands");
+        campaigns.end().await;
+        assert!(!world.stands("best").await);
+        assert_eq!(best.status().candidacy, Some(Candidacy::Withdrawn));
+    }
+}
+
+/// The next campaign begins as soon as a term is lost: nothing is gained by another LeaseCandidate, and the age of this one would be.
+#[tokio::test(start_paused = true)]
+async fn one_that_runs_for_ever_stands_on_when_its_term_is_lost_and_not_while_it_pauses() {
+    let world = World::new(0);
+    let one = world.elector("one", "1.4.0");
+    let running = one.clone();
+    tokio::spawn(async move {
+        running.run_forever(|leadership| async move { drop(leadership.ending().await) }).await;
+    });
+    let leads = async || {
+        while !one.is_leader() {
+            sleep_ms(10).await;
+        }
+        candidates(&world.server).get("one").await.unwrap().metadata.uid.unwrap()
+    };
+    let first = leads().await;
+    sleep_ms(3000).await;
+    leases(&world.server).delete("lease", &DeleteParams::default()).await.unwrap();
+    sleep_ms(300).await;
+    assert_eq!((leads().await, one.stats().terms), (first.clone(), 2));
+
+    // Taken away at once, three times in a row: the pauses are a second, two, and four.
+    for _ in 0..3 {
+        leads().await;
+        leases(&world.server).delete("lease", &DeleteParams::default()).await.unwrap();
+        sleep_ms(100).await;
+        assert_eq!((one.is_leader(), world.stands("one").await), (false, false));
+    }
+    assert_ne!(leads().await, first);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_of_a_loop_of_ones_own_that_is_dropped_takes_the_candidate_back() {
+    let world = World::new(0);
+    let one = world.elector("one", "1.4.0");
+    let mut campaigns = one.campaigns();
+    let run = campaigns.run(|leadership| async move { leadership.ending().await });
+    assert!(tokio::time::timeout(Duration::from_secs(8), run).await.is_err());
+    sleep_ms(100).await;
+    assert!(!world.stands("one").await && holder(&world).await.is_empty());
+    campaigns.end().await;
 }

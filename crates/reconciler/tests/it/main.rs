@@ -3,6 +3,8 @@
 mod bench;
 mod caches;
 #[cfg(feature = "election")]
+mod coordinated;
+#[cfg(feature = "election")]
 mod pauses;
 mod retries;
 mod runs;
