@@ -177,6 +177,7 @@ impl Driver {
 
     /// Until this elector leads, or is stopped.
     async fn campaign(&mut self) -> Option<Tenure> {
+        let mut declined_runs_out = None;
         while !self.stop.is_set() {
             self.candidate.bar(*self.maintenance.borrow_and_update());
             let news = tokio::select! {
@@ -187,11 +188,18 @@ impl Driver {
             };
             if let News::Acquired(tenure) = news {
                 if !*self.maintenance.borrow() {
+                    self.account.release(Release::NotDue);
                     return Some(tenure);
                 }
                 // Sent before the maintenance began: nobody is to wait for one that does not lead.
                 self.decline(tenure.until).await;
+                declined_runs_out = Some(tenure.sent.after(self.shared.config.lease_duration()));
             }
+        }
+        // A decline that failed is told of only while the lease that it left may run.
+        let (_, declined) = self.account.told();
+        if declined != Release::Failed || declined_runs_out.is_some_and(|at| self.shared.clock.now() >= at) {
+            self.account.release(Release::NotDue);
         }
         self.stand_no_more();
         self.give_up().await;

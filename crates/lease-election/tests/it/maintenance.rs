@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use lease_election::{Ending, Fault, Outcome, Verb};
+use lease_election::{Ending, Fault, Outcome, Release, Verb};
 use tokio::time::Instant;
 
 use crate::cluster::{Cluster, LEASE, Replica, fast, sleep_ms};
@@ -113,4 +113,32 @@ async fn one_that_ends_before_the_work_has_wound_up_still_ends_the_term() {
     a.elector.maintenance().end();
     assert_eq!(a.run.await.unwrap(), Outcome::Finished(Ending::StopRequested));
     assert_eq!(cluster.holder(), "");
+}
+
+/// What it declined at the beginning of a maintenance says nothing of the lease when it is stopped in the end.
+#[tokio::test(start_paused = true)]
+async fn an_acquisition_that_was_declined_is_told_of_only_while_its_lease_may_run() {
+    for (declines, stopped_after, told) in [
+        (Fault::None, 1000, Release::NotDue),
+        (Fault::Lost, 3000, Release::Failed),
+        (Fault::Lost, 60_000, Release::NotDue),
+    ] {
+        let cluster = Cluster::new();
+        cluster.set("a", &[Verb::Create], Fault::Slow { before: 100 * MS, after: 100 * MS });
+        cluster.set("a", &[Verb::Watch], Fault::Lost);
+        cluster.set("a", &[Verb::Update], declines.clone());
+        let elector = cluster.elector(fast("a"));
+        let switch = (elector.maintenance(), elector.stop_handle());
+        tokio::spawn(async move {
+            sleep_ms(50).await;
+            switch.0.begin();
+            sleep_ms(stopped_after).await;
+            switch.1.stop();
+        });
+        let mut campaigns = elector.campaigns();
+        assert_eq!(campaigns.run(async |_| ()).await, Outcome::NeverLed);
+        assert_eq!(campaigns.release(), told, "{declines:?}, stopped {stopped_after} ms later");
+        let left = cluster.store.lease().map(|lease| lease.record.holder);
+        assert_eq!(left.as_deref(), Some(if declines == Fault::None { "" } else { "a" }));
+    }
 }
