@@ -7,6 +7,7 @@
 
 use super::leaves::{FULL, Leaves};
 use super::nodes::{Node, Nodes};
+use crate::planted::planted;
 use crate::tick::Tick;
 
 /// So many nodes that are near are left in a heap.
@@ -149,6 +150,9 @@ impl Agenda {
         self.near.clear();
         nodes.retain(|node| deadline(node.slot, node.sequence).is_some());
         nodes.sort_unstable_by_key(|node| !node.rank());
+        if planted("earlier-nodes-are-put-away") {
+            nodes.reverse();
+        }
         let far = nodes.len().saturating_sub(NEAR / 2);
         let mut later: Vec<Node> = nodes.drain(..far).collect();
         later.reverse();

@@ -6,7 +6,10 @@
 
 use super::nodes::Node;
 use super::slots::{NONE, index};
+use crate::planted::planted;
 use crate::tick::Tick;
+#[cfg(test)]
+use std::cell::Cell;
 
 /// So many nodes fill a leaf.
 pub(super) const FULL: usize = if cfg!(test) { 16 } else { 2048 };
@@ -53,6 +56,13 @@ impl Leaf {
     const fn new(from: u128) -> Self {
         Self { from, tail: [Entry::NONE; TAIL], block: NONE, len: 0, live: 0 }
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How many leaves were cut on this thread, and how many were merged.
+    pub(super) static CUTS: Cell<usize> = const { Cell::new(0) };
+    pub(super) static MERGES: Cell<usize> = const { Cell::new(0) };
 }
 
 #[derive(Debug)]
@@ -140,7 +150,7 @@ impl Leaves {
     #[inline]
     pub(super) fn find(&self, node: &Node) -> Option<usize> {
         let at = self.begins.partition_point(|begin| *begin > node.deadline);
-        if self.leaves.get(at)?.from <= node.rank() {
+        if self.leaves.get(at)?.from <= node.rank() || planted("leaf-begins-by-deadline") {
             return Some(at);
         }
         // Several begin with this deadline.
@@ -182,7 +192,9 @@ impl Leaves {
         self.begins.pop();
         self.gather(&leaf, deadline);
         self.live -= self.bench.len();
-        self.bench.sort_unstable_by_key(Node::rank);
+        if !planted("leaf-handed-out-unsorted") {
+            self.bench.sort_unstable_by_key(Node::rank);
+        }
         run.extend(self.bench.iter().rev());
         true
     }
@@ -227,7 +239,9 @@ impl Leaves {
         debug_assert_eq!(nodes.len(), leaf.live as usize, "a leaf has lost count");
         let parts = if nodes.len() >= FULL / 4 * 3 { PARTS } else { 1 };
         let size = nodes.len().div_ceil(parts).max(1);
-        cut(&mut nodes, size);
+        if !planted("leaf-cut-unsorted") {
+            cut(&mut nodes, size);
+        }
         let parts = nodes.chunks(size).enumerate().rev().map(|(part, nodes)| {
             let first = if part == 0 { None } else { nodes.iter().min_by_key(|node| node.rank()) };
             first.map_or((leaf.from, begin), |first| (first.rank(), first.deadline))
@@ -242,6 +256,9 @@ impl Leaves {
         self.bench = nodes;
         if count == 1 {
             self.merge(at, &deadline);
+        } else {
+            #[cfg(test)]
+            CUTS.set(CUTS.get() + 1);
         }
     }
 
@@ -251,12 +268,16 @@ impl Leaves {
             if let Some([after, before]) = self.leaves.get(late..).and_then(<[Leaf]>::first_chunk)
                 && (after.len + before.len) as usize <= FULL / 4
             {
+                #[cfg(test)]
+                MERGES.set(MERGES.get() + 1);
                 let after = *after;
                 self.gather(&after, &deadline);
                 let nodes = std::mem::take(&mut self.bench);
                 self.leaves.remove(late);
                 self.begins.remove(late);
-                self.fill(late, &nodes);
+                if !planted("merged-leaf-is-dropped") {
+                    self.fill(late, &nodes);
+                }
                 self.bench = nodes;
             }
         }
@@ -282,7 +303,9 @@ impl Leaves {
     fn visit<'a>(&'a self, leaf: &'a Leaf, mut visit: impl FnMut(Option<u32>, &'a [Entry])) {
         let (mut block, mut left) = (leaf.block, leaf.len as usize);
         let tail = left % TAIL;
-        visit(None, &leaf.tail[..tail]);
+        if !planted("leaf-loses-its-tail") {
+            visit(None, &leaf.tail[..tail]);
+        }
         left -= tail;
         while left > 0 {
             let used = (left - 1) % BLOCK + 1;

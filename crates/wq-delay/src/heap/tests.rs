@@ -1,12 +1,13 @@
 //! `DelayHeap` against a sorted vector, and its rules one by one.
 
-use super::leaves::FULL;
+use super::leaves::{CUTS, FULL, MERGES};
 use super::slots::Slot;
 use super::table::Table;
 use super::{CHUNK, DelayHeap, Inserted, SMALL, Waiting};
 use crate::tick::Tick;
 use crate::wish::{SecondAdd, Wish};
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use std::collections::BTreeSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::LazyLock;
@@ -26,7 +27,7 @@ impl Hasher for Few {
     }
 
     fn finish(&self) -> u64 {
-        u64::from(self.0 % 7).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        u64::from(self.0 % if self.0 < 40 { 7 } else { 97 }).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
 }
 
@@ -275,17 +276,22 @@ enum Op {
 }
 
 fn op() -> impl Strategy<Value = Op> {
-    let item = 0..40u32;
-    let time = prop_oneof![9 => 0..50u64, 1 => Just(u64::MAX)];
+    op_among(40, 50, 2 * CHUNK, 1)
+}
+
+/// For so many items, deadlines up to this, batches of so many at most, and how rare it is that something befalls all of them.
+fn op_among(items: u32, end: u64, most: usize, rare: u32) -> impl Strategy<Value = Op> {
+    let item = 0..items;
+    let time = prop_oneof![9 => 0..end, 1 => Just(u64::MAX)];
     prop_oneof![
-        10 => (item.clone(), time.clone()).prop_map(|(item, at)| Op::Insert(item, at)),
-        5 => (item.clone(), time.clone()).prop_map(|(item, at)| Op::InsertRevocable(item, at)),
-        3 => item.clone().prop_map(Op::Revoke),
-        3 => item.clone().prop_map(Op::Remove),
-        3 => (item.clone(), time.clone()).prop_map(|(item, at)| Op::Postpone(item, at)),
-        3 => time.clone().prop_map(Op::PopDue),
-        3 => (time, 0..2 * CHUNK, 0..2 * CHUNK).prop_map(|(now, most, back)| Op::PopAllDue(now, most, back)),
-        1 => item.prop_map(Op::MergeInto),
+        10 * rare => (item.clone(), time.clone()).prop_map(|(item, at)| Op::Insert(item, at)),
+        5 * rare => (item.clone(), time.clone()).prop_map(|(item, at)| Op::InsertRevocable(item, at)),
+        3 * rare => item.clone().prop_map(Op::Revoke),
+        3 * rare => item.clone().prop_map(Op::Remove),
+        3 * rare => (item.clone(), time.clone()).prop_map(|(item, at)| Op::Postpone(item, at)),
+        3 * rare => time.clone().prop_map(Op::PopDue),
+        3 * rare => (time, 0..most, 0..most).prop_map(|(now, most, back)| Op::PopAllDue(now, most, back)),
+        rare => item.prop_map(Op::MergeInto),
         1 => Just(Op::Shrink),
         1 => Just(Op::TakeAll),
         1 => Just(Op::JumpSequence),
@@ -350,86 +356,119 @@ fn plain(waiting: Waiting<u32, u32>) -> (u32, u32, u64) {
     (waiting.item, waiting.order, waiting.deadline.0)
 }
 
+/// Plays it with both. What must hold between the parts is looked at after every so many operations.
+fn play(ops: Vec<Op>, items: u32, policy: SecondAdd, room: usize, step: usize) -> Result<(), TestCaseError> {
+    let mut heap = Heap::with_room(room).unwrap();
+    let mut sorted = Sorted::default();
+    for (number, op) in ops.into_iter().enumerate() {
+        match op {
+            Op::Insert(item, at) => {
+                prop_assert_eq!(insert(&mut heap, item, at, policy), sorted.insert(item, at, policy));
+            }
+            Op::InsertRevocable(item, at) => {
+                let was = sorted.revocable.contains(&item);
+                let inserted = insert_by(&mut heap, item, Wish::Revocable(Tick(at), policy));
+                prop_assert_eq!(inserted, sorted.insert(item, at, policy));
+                if was || inserted == Inserted::New {
+                    sorted.revocable.insert(item);
+                }
+            }
+            Op::Revoke(item) => {
+                let is_revocable = sorted.revocable.contains(&item);
+                let expected = if is_revocable { sorted.take(item) } else { None };
+                prop_assert_eq!(heap.revoke(hash(item), &item).map(plain), expected);
+            }
+            Op::Remove(item) => {
+                prop_assert_eq!(heap.remove(hash(item), &item).map(plain), sorted.take(item));
+            }
+            Op::Postpone(item, until) => {
+                sorted.insertions += 1;
+                let number = sorted.insertions;
+                let waits = sorted.at(item).map(|entry| {
+                    if entry.0 < until {
+                        (entry.0, entry.1) = (until, number);
+                    }
+                });
+                prop_assert_eq!(heap.postpone(hash(item), &item, Tick(until)), waits.is_some());
+            }
+            Op::PopDue(now) => {
+                prop_assert_eq!(heap.pop_due(Tick(now)).map(plain), sorted.pop_due(now));
+            }
+            Op::PopAllDue(now, most, back) => {
+                let mut due = Vec::new();
+                heap.pop_all_due(Tick(now), most, &mut due);
+                let expected: Vec<_> = sorted.entries_due(now).into_iter().take(most).collect();
+                prop_assert_eq!(due.iter().map(|waiting| waiting.item).collect::<Vec<_>>(), expected);
+                check(&heap);
+                due.split_off(due.len().saturating_sub(back))
+                    .into_iter()
+                    .rev()
+                    .for_each(|late| heap.put_back(late));
+                for waiting in due {
+                    prop_assert_eq!(sorted.take(waiting.item), Some(plain(waiting)));
+                }
+            }
+            Op::MergeInto(item) => {
+                sorted.revocable.remove(&item);
+                let merged = heap.merge_into(hash(item), &item, 3, |held, new| *held += new).is_ok();
+                prop_assert_eq!(merged, sorted.at(item).map(|entry| entry.3 += 3).is_some());
+            }
+            Op::Shrink => heap.shrink(),
+            Op::TakeAll => {
+                sorted.revocable.clear();
+                let mut all: Vec<_> = sorted.entries.drain(..).collect();
+                all.sort_unstable();
+                let all: Vec<_> = all.into_iter().map(|(at, _, item, order)| (item, order, at)).collect();
+                prop_assert_eq!(heap.take_all().into_iter().map(plain).collect::<Vec<_>>(), all);
+            }
+            Op::JumpSequence => heap.next_sequence = heap.next_sequence.max(u32::MAX - 3),
+        }
+        if number.is_multiple_of(step) {
+            check(&heap);
+        }
+        prop_assert_eq!(heap.len(), sorted.entries.len());
+        prop_assert_eq!(heap.earliest().map(|at| at.0), sorted.entries.iter().map(|entry| entry.0).min());
+        let looked_for = if number.is_multiple_of(step) { 0..items } else { 0..0 };
+        for item in looked_for {
+            let waits = sorted.at(item).map(|entry| entry.0);
+            prop_assert_eq!(heap.deadline(hash(item), &item).map(|at| at.0), waits);
+        }
+    }
+    Ok(())
+}
+
+fn policies() -> impl Strategy<Value = SecondAdd> {
+    prop::sample::select(vec![SecondAdd::Earliest, SecondAdd::Latest, SecondAdd::Replace])
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn behaves_like_a_sorted_vector(
         ops in prop::collection::vec(op(), 0..150),
-        policy in prop::sample::select(vec![SecondAdd::Earliest, SecondAdd::Latest, SecondAdd::Replace]),
+        policy in policies(),
         room in prop::sample::select(vec![0, 0, 30, 100]),
     ) {
-        let mut heap = Heap::with_room(room).unwrap();
-        let mut sorted = Sorted::default();
-        for op in ops {
-            match op {
-                Op::Insert(item, at) => {
-                    prop_assert_eq!(insert(&mut heap, item, at, policy), sorted.insert(item, at, policy));
-                }
-                Op::InsertRevocable(item, at) => {
-                    let was = sorted.revocable.contains(&item);
-                    let inserted = insert_by(&mut heap, item, Wish::Revocable(Tick(at), policy));
-                    prop_assert_eq!(inserted, sorted.insert(item, at, policy));
-                    if was || inserted == Inserted::New {
-                        sorted.revocable.insert(item);
-                    }
-                }
-                Op::Revoke(item) => {
-                    let is_revocable = sorted.revocable.contains(&item);
-                    let expected = if is_revocable { sorted.take(item) } else { None };
-                    prop_assert_eq!(heap.revoke(hash(item), &item).map(plain), expected);
-                }
-                Op::Remove(item) => {
-                    prop_assert_eq!(heap.remove(hash(item), &item).map(plain), sorted.take(item));
-                }
-                Op::Postpone(item, until) => {
-                    sorted.insertions += 1;
-                    let number = sorted.insertions;
-                    let waits = sorted.at(item).map(|entry| {
-                        if entry.0 < until {
-                            (entry.0, entry.1) = (until, number);
-                        }
-                    });
-                    prop_assert_eq!(heap.postpone(hash(item), &item, Tick(until)), waits.is_some());
-                }
-                Op::PopDue(now) => {
-                    prop_assert_eq!(heap.pop_due(Tick(now)).map(plain), sorted.pop_due(now));
-                }
-                Op::PopAllDue(now, most, back) => {
-                    let mut due = Vec::new();
-                    heap.pop_all_due(Tick(now), most, &mut due);
-                    let expected: Vec<_> = sorted.entries_due(now).into_iter().take(most).collect();
-                    prop_assert_eq!(due.iter().map(|waiting| waiting.item).collect::<Vec<_>>(), expected);
-                    check(&heap);
-                    due.split_off(due.len().saturating_sub(back)).into_iter().rev().for_each(|late| heap.put_back(late));
-                    for waiting in due {
-                        prop_assert_eq!(sorted.take(waiting.item), Some(plain(waiting)));
-                    }
-                }
-                Op::MergeInto(item) => {
-                    sorted.revocable.remove(&item);
-                    let merged = heap.merge_into(hash(item), &item, 3, |held, new| *held += new).is_ok();
-                    prop_assert_eq!(merged, sorted.at(item).map(|entry| entry.3 += 3).is_some());
-                }
-                Op::Shrink => heap.shrink(),
-                Op::TakeAll => {
-                    sorted.revocable.clear();
-                    let mut all: Vec<_> = sorted.entries.drain(..).collect();
-                    all.sort_unstable();
-                    let all: Vec<_> = all.into_iter().map(|(at, _, item, order)| (item, order, at)).collect();
-                    prop_assert_eq!(heap.take_all().into_iter().map(plain).collect::<Vec<_>>(), all);
-                }
-                Op::JumpSequence => heap.next_sequence = heap.next_sequence.max(u32::MAX - 3),
-            }
-            check(&heap);
-            prop_assert_eq!(heap.len(), sorted.entries.len());
-            prop_assert_eq!(heap.earliest().map(|at| at.0), sorted.entries.iter().map(|entry| entry.0).min());
-            for item in 0..40 {
-                let waits = sorted.at(item).map(|entry| entry.0);
-                prop_assert_eq!(heap.deadline(hash(item), &item).map(|at| at.0), waits);
-            }
-        }
+        play(ops, 40, policy, room, 1)?;
     }
+}
+
+/// So many that leaves are cut, and emptied again.
+#[test]
+fn behaves_like_a_sorted_vector_when_leaves_are_cut_and_merged() {
+    let config = ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() };
+    let any_op = || op_among(500, 500, 4, 50);
+    let removal = (0..500_u32).prop_map(Op::Remove);
+    let ebb = prop::collection::vec(prop_oneof![1 => any_op(), 4 => removal], 600);
+    let tide = (prop::collection::vec(any_op(), 700), ebb, prop::collection::vec(any_op(), 700));
+    let ops = tide.prop_map(|(rising, ebb, again)| [rising, ebb, again].concat());
+    let mut runner = TestRunner::new(config);
+    let (cuts, merges) = (CUTS.get(), MERGES.get());
+    let rooms = prop::sample::select(vec![0, 100, 600]);
+    runner.run(&(ops, policies(), rooms), |(ops, policy, room)| play(ops, 500, policy, room, 20)).unwrap();
+    let (cuts, merges) = (CUTS.get() - cuts, MERGES.get() - merges);
+    assert!(cuts > 100 && merges > 20, "{cuts} leaves were cut, and {merges} merged");
 }
 
 proptest! {

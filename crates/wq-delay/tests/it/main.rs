@@ -7,6 +7,7 @@ mod debounce;
 mod drain;
 mod idle;
 mod leaving;
+mod million;
 mod one_line;
 mod panics;
 mod policies;

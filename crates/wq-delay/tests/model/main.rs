@@ -1,6 +1,7 @@
 //! `DelayingQueue` under a manual timer against a naive queue: never early, exact order, one hand-out at a time, merging
 //! of orders, policies, shutdown and drain.
 
+mod many;
 mod oracle;
 
 use oracle::{Oracle, Order};
