@@ -70,25 +70,36 @@ impl fmt::Debug for ItemHasher {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ItemHash(NonZeroU32);
 
+/// Odd, so that no two hashes become one; what a hasher of one's own counts, or ends in zeros, is spread over the high bits
+/// (2^32 / golden ratio).
+const SPREAD: u32 = 0x9e37_79b9;
+
 impl ItemHash {
+    /// One of them.
+    pub(crate) const ANY: Self = Self(NonZeroU32::MIN);
+
     #[inline]
     pub(crate) fn of<T: Hash + ?Sized, S: BuildHasher>(item: &T, hasher: &S) -> Self {
         let hash = hasher.hash_one(item);
         #[expect(clippy::cast_possible_truncation, reason = "both halves are folded into the lower one")]
         let folded = (hash ^ (hash >> 32)) as u32;
-        Self(NonZeroU32::new(folded).unwrap_or(NonZeroU32::MIN))
+        Self::spread(folded)
     }
 
-    /// The hash as a table of `hashbrown` wants it: it takes the bucket from the low bits and a tag from the seven highest.
+    #[inline]
+    fn spread(folded: u32) -> Self {
+        Self(NonZeroU32::new(folded.wrapping_mul(SPREAD)).unwrap_or(NonZeroU32::MIN))
+    }
+
+    /// The 32 bits, of which the high ones are the best.
     #[inline]
     #[must_use]
-    pub fn spread(self) -> u64 {
-        let hash = u64::from(self.0.get());
-        hash << 32 | hash
+    pub const fn get(self) -> NonZeroU32 {
+        self.0
     }
 
     #[cfg(test)]
     pub(crate) fn from_raw(raw: u32) -> Self {
-        Self(NonZeroU32::new(raw).unwrap_or(NonZeroU32::MIN))
+        Self::spread(raw)
     }
 }

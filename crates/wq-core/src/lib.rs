@@ -22,6 +22,7 @@ pub mod prometheus;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 mod hasher;
+mod table;
 mod state;
 mod shared;
 mod news;

@@ -20,15 +20,13 @@ use std::mem;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry;
-
 use crate::added::Added;
 use crate::backlog::{Backlog, SlotId};
 use crate::hasher::ItemHash;
 use crate::offer::Offer;
 use crate::planted::planted;
 use crate::snapshot::Phase;
+use crate::table::{SlotEntry, SlotTable};
 use occupancy::Occupancy;
 use slab::{Meta, Slab, Slot};
 use spares::Spares;
@@ -98,7 +96,7 @@ pub(crate) enum Finished<T> {
 /// Invariant: an item is in `table` exactly when its slot is held, and its id is in `backlog` exactly when its phase is
 /// `Queued`; `queued` and `run_again` count the phases, and what is held and not queued is in flight.
 pub(crate) struct State<T, B: Backlog> {
-    table: HashTable<u32>,
+    table: SlotTable,
     slab: Slab<T, B::Order>,
     backlog: B,
     queued: usize,
@@ -121,7 +119,7 @@ pub(crate) struct State<T, B: Backlog> {
 impl<T, B: Backlog> State<T, B> {
     pub(crate) fn new(backlog: B, capacity: Option<NonZeroUsize>, spares: usize) -> Self {
         Self {
-            table: HashTable::new(),
+            table: SlotTable::new(),
             slab: Slab::new(),
             backlog,
             queued: 0,
@@ -195,20 +193,17 @@ impl<T, B: Backlog> State<T, B> {
     ) -> Option<Added> {
         let slab = &self.slab;
         let entry = self.table.entry(
-            hash.spread(),
-            |&index| match slab.get(index) {
+            hash,
+            |index| match slab.get(index) {
                 Some(Slot::Held { item, hash: other, .. }) => *other == hash && offer.is(item),
                 _ => false,
             },
-            |&index| slab.spread_hash(index),
+            |index| slab.hash(index),
         );
         match entry {
-            Entry::Occupied(found) => {
-                let index = *found.get();
-                self.add_again(index, order, full, now)
-            }
-            Entry::Vacant(_) if full => None,
-            Entry::Vacant(place) => {
+            SlotEntry::Held(index) => self.add_again(index, order, full, now),
+            SlotEntry::Vacant(_) if full => None,
+            SlotEntry::Vacant(place) => {
                 let index = self.slab.next_index();
                 // First the steps that may panic.
                 offer.make();
@@ -343,7 +338,7 @@ impl<T, B: Backlog> State<T, B> {
             }
             Phase::Processing => {
                 let worked = self.stamps.done(index, now);
-                strike(&mut self.table, index, ticket.hash);
+                self.table.strike(ticket.hash, index);
                 let Some(item) = freed.take(slot, index) else { return Finished::Stale };
                 self.stamps.left(index);
                 self.occupancy.left();
@@ -361,10 +356,10 @@ impl<T, B: Backlog> State<T, B> {
         if !self.slab.is_retired(from) {
             return from;
         }
-        let Some(index) = self.table.find_mut(hash.spread(), |&index| index == from) else { return from };
-        *index = self.slab.move_down(from);
-        self.stamps.moved(from, *index);
-        *index
+        let to = self.slab.move_down(from);
+        self.table.redirect(hash, from, to);
+        self.stamps.moved(from, to);
+        to
     }
 
     /// Whether this hand-out has not ended yet.
@@ -495,9 +490,9 @@ impl<T, B: Backlog> State<T, B> {
     fn shrink_to(&mut self, enough: usize) {
         let held = self.table.len();
         self.slab.shrink(held, enough);
-        let slab = &self.slab;
         if self.table.capacity() / 2 > enough {
-            self.table.shrink_to(enough, |&index| slab.spread_hash(index));
+            let slab = &self.slab;
+            self.table.shrink_to(enough, |index| slab.hash(index));
         }
         self.stamps.shrink(self.slab.slots());
         self.backlog.shrink();
@@ -510,12 +505,12 @@ impl<T, B: Backlog> State<T, B> {
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
-        let found = self.table.find(hash.spread(), |&index| match self.slab.get(index) {
+        let found = self.table.find(hash, |index| match self.slab.get(index) {
             Some(Slot::Held { item: held, hash: other, .. }) => *other == hash && held.borrow() == item,
             _ => false,
-        });
-        match self.slab.get(*found?) {
-            Some(Slot::Held { meta, .. }) => Some((*found?, *meta)),
+        })?;
+        match self.slab.get(found) {
+            Some(Slot::Held { meta, .. }) => Some((found, *meta)),
             _ => None,
         }
     }
@@ -532,19 +527,11 @@ impl<T, B: Backlog> State<T, B> {
     /// Takes an item out of table and slab. The caller has counted it.
     #[inline(always)]
     fn forget(&mut self, index: u32, hash: ItemHash) -> Option<T> {
-        strike(&mut self.table, index, hash);
+        self.table.strike(hash, index);
         let item = self.slab.free(index);
         self.stamps.left(index);
         self.occupancy.left();
         item
-    }
-}
-
-/// Takes a slot out of the table.
-#[inline(always)]
-fn strike(table: &mut HashTable<u32>, index: u32, hash: ItemHash) {
-    if let Ok(entry) = table.find_entry(hash.spread(), |&other| other == index) {
-        entry.remove();
     }
 }
 

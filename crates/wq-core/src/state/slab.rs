@@ -187,10 +187,10 @@ impl<T, O> Slab<T, O> {
 
     /// The hash of a held slot. The table asks only for those.
     #[inline]
-    pub(super) fn spread_hash(&self, index: u32) -> u64 {
+    pub(super) fn hash(&self, index: u32) -> ItemHash {
         match self.get(index) {
-            Some(Slot::Held { hash, .. }) => hash.spread(),
-            _ => 0,
+            Some(Slot::Held { hash, .. }) => *hash,
+            _ => ItemHash::ANY,
         }
     }
 

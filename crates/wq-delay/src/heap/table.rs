@@ -5,13 +5,10 @@
 
 use wq_core::ItemHash;
 
-/// A hash, spread, in the upper half and a slot in the lower one. No hash is zero, nor the lower half of its
-/// `ItemHash::spread`, which is what is taken.
+/// A hash in the upper half and a slot in the lower one. No hash is zero.
 type Entry = u64;
 
 const VACANT: Entry = 0;
-/// Odd, so that no two hashes become one; what is counted or ends in zeros is spread over all bits (2^32 / golden ratio).
-const SPREAD: u32 = 0x9e37_79b9;
 /// Of `BUCKETS` buckets so many are used at most.
 const USED: usize = 4;
 const BUCKETS: usize = 5;
@@ -59,7 +56,7 @@ impl Table {
             self.grow();
         }
         self.len += 1;
-        self.put(u64::from(spread(hash)) << 32 | u64::from(slot));
+        self.put(entry_of(hash, slot));
     }
 
     /// Strikes a slot out. Those behind it move up, so that no gap is between an entry and its home.
@@ -84,14 +81,14 @@ impl Table {
 
     #[inline]
     fn position(&self, hash: ItemHash, mut is_it: impl FnMut(u32) -> bool) -> Option<usize> {
-        let hash = spread(hash);
-        let mut at = self.home(u64::from(hash) << 32);
+        let sought = entry_of(hash, 0);
+        let mut at = self.home(sought);
         loop {
             let entry = *self.entries.get(at)?; // There is none in an empty table.
             if entry == VACANT {
                 return None;
             }
-            if entry >> 32 == u64::from(hash) && is_it(slot_of(entry)) {
+            if (entry ^ sought) >> 32 == 0 && is_it(slot_of(entry)) {
                 return Some(at);
             }
             at = self.after(at);
@@ -134,9 +131,8 @@ impl Table {
 }
 
 #[inline]
-#[expect(clippy::cast_possible_truncation, reason = "both halves are the hash")]
-fn spread(hash: ItemHash) -> u32 {
-    (hash.spread() as u32).wrapping_mul(SPREAD)
+const fn entry_of(hash: ItemHash, slot: u32) -> Entry {
+    (hash.get().get() as u64) << 32 | slot as u64
 }
 
 #[inline]

@@ -1,0 +1,343 @@
+//! `SlotTable`: finds the slot of an item by its hash. An array of groups, each half a cache line: whoever looks for a slot
+//! visits one line of the memory, and whoever strikes one out or adds one has then visited it already.
+
+#[cfg(test)]
+mod tests;
+
+use std::hint::black_box;
+use std::mem;
+
+use crate::hasher::ItemHash;
+
+/// How many slots a group has room for.
+const LANES: usize = 6;
+/// How many it holds on average at most: one group in nine is then asked for more than it has room for.
+const FILL: usize = 4;
+
+/// A table of so many groups, 2 MB, is not in the caches of one processor any more.
+const LARGE: usize = if cfg!(test) { 4 } else { 1 << 16 };
+/// So many slots leave a large table together: their groups are fetched from memory side by side.
+const TOGETHER: usize = 16;
+
+/// A lane is a byte of `Group::tags`, the lowest first: zero if it is vacant, and otherwise this with seven bits of the hash.
+const TAKEN: u64 = 0x80;
+const EACH_LANE: u64 = 0x0000_0101_0101_0101;
+/// The two bytes above the lanes count the slots that found no room here, nor in a group before that is theirs.
+const ONE_PASSED: u64 = 1 << 48;
+/// As many as can be counted, and then so many for ever.
+const MOST_PASSED: u64 = 0xffff << 48;
+
+/// The tags of slots, and the slots themselves.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(32))]
+struct Group {
+    tags: u64,
+    slots: [u32; LANES],
+}
+
+/// Lanes, the lowest first: the highest bit of each one's byte is set.
+#[derive(Clone, Copy)]
+struct Lanes(u64);
+
+impl Iterator for Lanes {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        if self.0 == 0 {
+            return None;
+        }
+        let lane = self.0.trailing_zeros() as usize / 8;
+        self.0 &= self.0 - 1;
+        Some(lane)
+    }
+}
+
+impl Group {
+    const EMPTY: Self = Self { tags: 0, slots: [0; LANES] };
+
+    /// The lanes with this tag; and now and then one above such a lane, which the borrow has reached.
+    #[inline(always)]
+    fn tagged(self, tag: u64) -> Lanes {
+        let differ = self.tags ^ (tag * EACH_LANE);
+        Lanes(differ.wrapping_sub(EACH_LANE) & !differ & (TAKEN * EACH_LANE))
+    }
+
+    #[inline(always)]
+    fn vacant(self) -> Lanes {
+        Lanes(!self.tags & (TAKEN * EACH_LANE))
+    }
+
+    fn taken(self) -> Lanes {
+        Lanes(self.tags & (TAKEN * EACH_LANE))
+    }
+
+    /// The right one of the slots with this tag.
+    #[inline(always)]
+    fn find(&self, tag: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<(usize, u32)> {
+        for lane in self.tagged(tag) {
+            if let Some(&slot) = self.slots.get(lane)
+                && is_it(slot)
+            {
+                return Some((lane, slot));
+            }
+        }
+        None
+    }
+
+    /// False: there is no vacant lane.
+    #[inline(always)]
+    fn put(&mut self, tag: u64, slot: u32) -> bool {
+        let Some(lane) = self.vacant().next() else { return false };
+        let Some(place) = self.slots.get_mut(lane) else { return false };
+        *place = slot;
+        self.tags |= tag << (8 * lane);
+        true
+    }
+
+    #[inline(always)]
+    fn vacate(&mut self, lane: usize) {
+        self.tags &= !(0xff << (8 * lane));
+    }
+
+    /// Whether what is looked for here may stand in a group behind.
+    #[inline(always)]
+    fn is_passed(self) -> bool {
+        self.tags >= ONE_PASSED
+    }
+
+    fn pass(&mut self) {
+        if self.tags < MOST_PASSED {
+            self.tags += ONE_PASSED;
+        }
+    }
+
+    fn pass_no_more(&mut self) {
+        if self.tags < MOST_PASSED {
+            self.tags -= ONE_PASSED;
+        }
+    }
+}
+
+/// Slots by the hashes of their items.
+///
+/// It knows neither items nor, but for seven bits of each, their hashes: who looks for a slot says which is the right one, and who
+/// lets it grow what the hash of a slot is.
+#[derive(Debug, Default)]
+pub(crate) struct SlotTable {
+    groups: Vec<Group>,
+    /// Of the lanes that are taken.
+    taken: usize,
+    /// Struck out, and in their lanes still: in a large table alone.
+    leaving: Vec<(ItemHash, u32)>,
+}
+
+/// What [`SlotTable::entry`] has found.
+#[derive(Debug)]
+pub(crate) enum SlotEntry<'a> {
+    Held(u32),
+    Vacant(VacantEntry<'a>),
+}
+
+/// Room for a slot.
+#[derive(Debug)]
+pub(crate) struct VacantEntry<'a> {
+    table: &'a mut SlotTable,
+    home: usize,
+    tag: u64,
+}
+
+impl VacantEntry<'_> {
+    #[inline(always)]
+    pub(crate) fn insert(self, slot: u32) {
+        self.table.taken += 1;
+        self.table.put(self.home, self.tag, slot);
+    }
+}
+
+/// Where a slot is.
+#[derive(Clone, Copy)]
+struct Place {
+    group: usize,
+    lane: usize,
+    slot: u32,
+}
+
+impl SlotTable {
+    pub(crate) const fn new() -> Self {
+        Self { groups: Vec::new(), taken: 0, leaving: Vec::new() }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.taken - self.leaving.len()
+    }
+
+    /// How many slots it holds before it grows.
+    #[inline]
+    pub(crate) const fn capacity(&self) -> usize {
+        self.groups.len() * FILL
+    }
+
+    /// The slot with this hash that is the right one.
+    #[inline]
+    pub(crate) fn find(&self, hash: ItemHash, is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+        self.probe(self.home(hash), tag(hash), is_it).map(|place| place.slot)
+    }
+
+    /// The slot with this hash that is the right one, or room for one.
+    #[inline(always)]
+    pub(crate) fn entry(
+        &mut self,
+        hash: ItemHash,
+        is_it: impl FnMut(u32) -> bool,
+        hash_of: impl Fn(u32) -> ItemHash,
+    ) -> SlotEntry<'_> {
+        if self.taken >= self.capacity() {
+            self.make_room(hash_of);
+        }
+        let (home, tag) = (self.home(hash), tag(hash));
+        match self.probe(home, tag, is_it) {
+            Some(place) => SlotEntry::Held(place.slot),
+            None => SlotEntry::Vacant(VacantEntry { table: self, home, tag }),
+        }
+    }
+
+    /// Puts another slot in the place of one, if that is in it.
+    pub(crate) fn redirect(&mut self, hash: ItemHash, from: u32, to: u32) {
+        if let Some(place) = self.probe(self.home(hash), tag(hash), |slot| slot == from) {
+            self.groups[place.group].slots[place.lane] = to;
+        }
+    }
+
+    /// Strikes a slot out, which is in it. For a while it may still be asked whether it is the right one; if by then another
+    /// item is in it, or the same again, each of the two entries is good for either.
+    #[inline(always)]
+    pub(crate) fn strike(&mut self, hash: ItemHash, slot: u32) {
+        if self.groups.len() < LARGE {
+            self.vacate(hash, slot);
+        } else {
+            self.leaving.push((hash, slot));
+            if self.leaving.len() == TOGETHER {
+                self.let_go();
+            }
+        }
+    }
+
+    #[inline]
+    fn vacate(&mut self, hash: ItemHash, slot: u32) {
+        let home = self.home(hash);
+        let Some(place) = self.probe(home, tag(hash), |other| other == slot) else { return };
+        self.taken -= 1;
+        self.groups[place.group].vacate(place.lane);
+        let mut at = home;
+        while at != place.group {
+            self.groups[at].pass_no_more();
+            at = self.after(at);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn let_go(&mut self) {
+        let mut leaving = mem::take(&mut self.leaving);
+        // A look at each first, with no branch between, has all of them fetched at once.
+        black_box(leaving.iter().fold(0, |seen, (hash, _)| seen ^ self.groups[self.home(*hash)].tags));
+        for (hash, slot) in leaving.drain(..) {
+            self.vacate(hash, slot);
+        }
+        self.leaving = leaving;
+    }
+
+    /// Gives back memory, so that there is room for no more than so many slots, or for those that are in it.
+    pub(crate) fn shrink_to(&mut self, slots: usize, hash_of: impl Fn(u32) -> ItemHash) {
+        self.let_go();
+        let groups = slots.max(self.taken).div_ceil(FILL);
+        if groups < self.groups.len() {
+            self.move_to(groups, hash_of);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, hash_of: impl Fn(u32) -> ItemHash) {
+        self.let_go();
+        if self.taken >= self.capacity() {
+            self.move_to((self.groups.len() * 2).max(1), hash_of);
+        }
+    }
+
+    /// The right one of the slots with this hash.
+    #[inline(always)]
+    fn probe(&self, home: usize, tag: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<Place> {
+        let group = self.groups.get(home)?;
+        if let Some((lane, slot)) = group.find(tag, &mut is_it) {
+            return Some(Place { group: home, lane, slot });
+        }
+        if group.is_passed() { self.probe_behind(home, tag, is_it) } else { None }
+    }
+
+    #[inline(never)]
+    fn probe_behind(&self, home: usize, tag: u64, mut is_it: impl FnMut(u32) -> bool) -> Option<Place> {
+        let mut at = self.after(home);
+        while at != home {
+            let group = self.groups.get(at)?;
+            if let Some((lane, slot)) = group.find(tag, &mut is_it) {
+                return Some(Place { group: at, lane, slot });
+            }
+            if !group.is_passed() {
+                return None;
+            }
+            at = self.after(at);
+        }
+        None
+    }
+
+    #[inline(always)]
+    fn put(&mut self, home: usize, tag: u64, slot: u32) {
+        if let Some(group) = self.groups.get_mut(home)
+            && !group.put(tag, slot)
+        {
+            self.put_behind(home, tag, slot);
+        }
+    }
+
+    #[inline(never)]
+    fn put_behind(&mut self, home: usize, tag: u64, slot: u32) {
+        let mut at = home;
+        loop {
+            self.groups[at].pass();
+            at = self.after(at);
+            if self.groups[at].put(tag, slot) {
+                return;
+            }
+        }
+    }
+
+    fn move_to(&mut self, groups: usize, hash_of: impl Fn(u32) -> ItemHash) {
+        let old = mem::replace(&mut self.groups, vec![Group::EMPTY; groups]);
+        for group in old {
+            for lane in group.taken() {
+                let hash = hash_of(group.slots[lane]);
+                self.put(self.home(hash), tag(hash), group.slots[lane]);
+            }
+        }
+    }
+
+    /// Where a slot is looked for first: the hash as a fraction of the array.
+    #[inline(always)]
+    fn home(&self, hash: ItemHash) -> usize {
+        ((u64::from(hash.get().get()) * self.groups.len() as u64) >> 32) as usize
+    }
+
+    #[inline(always)]
+    fn after(&self, at: usize) -> usize {
+        if at + 1 == self.groups.len() { 0 } else { at + 1 }
+    }
+}
+
+/// Of the low bits: the high ones say where the home is.
+#[inline(always)]
+fn tag(hash: ItemHash) -> u64 {
+    TAKEN | u64::from(hash.get().get() & 0x7f)
+}

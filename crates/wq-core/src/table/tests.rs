@@ -1,0 +1,165 @@
+//! Tests of the table: beside a plain array of items, whose slots are used again at once.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Items in slots, and the table that finds them.
+struct Items {
+    table: SlotTable,
+    slots: Vec<Option<u32>>,
+    hash_of: HashOf,
+}
+
+type HashOf = fn(u32) -> ItemHash;
+
+/// Every hash but for the seven bits of the tag is one of few, so that homes and tags are shared, also by themselves.
+fn shared(item: u32) -> ItemHash {
+    ItemHash::from_raw((item % 5) * 256 + item % 3)
+}
+
+fn spread(item: u32) -> ItemHash {
+    ItemHash::from_raw(item)
+}
+
+fn equal(_: u32) -> ItemHash {
+    ItemHash::ANY
+}
+
+impl Items {
+    fn new(hash_of: HashOf) -> Self {
+        Self { table: SlotTable::new(), slots: Vec::new(), hash_of }
+    }
+
+    fn find(&self, item: u32) -> Option<u32> {
+        self.table.find((self.hash_of)(item), |slot| self.slots[slot as usize] == Some(item))
+    }
+
+    fn add(&mut self, item: u32) {
+        let Self { table, slots, hash_of } = self;
+        let is_it = |slot: u32| slots[slot as usize] == Some(item);
+        if let SlotEntry::Vacant(vacant) = table.entry(hash_of(item), is_it, hash_in(slots, *hash_of)) {
+            let free = slots.iter().position(Option::is_none).unwrap_or(slots.len());
+            vacant.insert(u32::try_from(free).unwrap());
+            slots.resize(slots.len().max(free + 1), None);
+            slots[free] = Some(item);
+        }
+    }
+
+    fn strike(&mut self, item: u32) {
+        if let Some(slot) = self.find(item) {
+            self.table.strike((self.hash_of)(item), slot);
+            self.slots[slot as usize] = None;
+        }
+    }
+
+    /// Moves an item to the first slot that is free.
+    fn move_down(&mut self, item: u32) {
+        let free = self.slots.iter().position(Option::is_none);
+        if let (Some(from), Some(to)) = (self.find(item), free) {
+            self.table.redirect((self.hash_of)(item), from, u32::try_from(to).unwrap());
+            self.slots.swap(from as usize, to);
+        }
+    }
+
+    fn shrink(&mut self) {
+        let Self { table, slots, hash_of } = self;
+        table.shrink_to(0, hash_in(slots, *hash_of));
+    }
+
+    fn check(&self, items: u32) {
+        assert_eq!(self.table.len(), self.slots.iter().flatten().count());
+        assert!(self.table.taken <= self.table.capacity());
+        for item in 0..items {
+            let slot = self.slots.iter().position(|other| *other == Some(item));
+            assert_eq!(self.find(item).map(|slot| slot as usize), slot, "{item}");
+        }
+        let lanes: usize = self.table.groups.iter().map(|group| group.taken().count()).sum();
+        assert_eq!(self.table.taken, lanes);
+    }
+}
+
+fn hash_in(slots: &[Option<u32>], hash_of: HashOf) -> impl Fn(u32) -> ItemHash {
+    move |slot| hash_of(slots[slot as usize].expect("only slots that are in the table"))
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Add(u32),
+    Strike(u32),
+    MoveDown(u32),
+    Shrink,
+}
+
+const ITEMS: u32 = 80;
+
+fn op() -> impl Strategy<Value = Op> {
+    let item = 0..ITEMS;
+    prop_oneof![
+        30 => item.clone().prop_map(Op::Add),
+        25 => item.clone().prop_map(Op::Strike),
+        4 => item.prop_map(Op::MoveDown),
+        1 => Just(Op::Shrink),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 2 } else { 150 }, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn it_finds_what_was_added_and_not_struck_out(
+        ops in prop::collection::vec(op(), 0..if cfg!(miri) { 60 } else { 400 }),
+        hash_of in prop::sample::select(vec![shared as HashOf, spread, equal]),
+    ) {
+        let mut items = Items::new(hash_of);
+        for op in ops {
+            match op {
+                Op::Add(item) => items.add(item),
+                Op::Strike(item) => items.strike(item),
+                Op::MoveDown(item) => items.move_down(item),
+                Op::Shrink => items.shrink(),
+            }
+            items.check(ITEMS);
+        }
+    }
+}
+
+/// What has left a large table stays in its lane for a while, and then goes.
+#[test]
+fn slots_leave_a_large_table_together() {
+    let mut items = Items::new(spread);
+    (0..60).for_each(|item| items.add(item));
+    assert!(items.table.groups.len() >= LARGE);
+    let passed = |items: &Items| items.table.groups.iter().filter(|group| group.is_passed()).count();
+    for item in 0..60 {
+        items.strike(item);
+        assert_eq!(items.table.len(), 59 - item as usize);
+        assert_eq!(items.table.taken % TOGETHER, (60 - (item as usize + 1) / TOGETHER * TOGETHER) % TOGETHER);
+    }
+    items.shrink();
+    assert_eq!((items.table.taken, passed(&items), items.table.groups.len()), (0, 0, 0));
+}
+
+/// None of the numbers is wrong afterwards: a group that no slot has passed says so.
+#[test]
+fn nothing_is_looked_for_behind_a_group_when_what_stood_there_has_gone() {
+    let mut items = Items::new(equal);
+    (0..30).for_each(|item| items.add(item));
+    assert!(items.table.groups.iter().any(|group| group.is_passed()));
+    (0..30).rev().for_each(|item| items.strike(item));
+    items.table.let_go();
+    assert!(items.table.groups.iter().all(|group| group.tags == 0));
+}
+
+/// As many as a group can count stay for ever: the count would not be right any more.
+#[test]
+fn a_count_that_is_full_stays() {
+    let mut group = Group::EMPTY;
+    (0..70_000).for_each(|_| group.pass());
+    (0..70_000).for_each(|_| group.pass_no_more());
+    assert!(group.is_passed());
+    let mut group = Group::EMPTY;
+    (0..60_000).for_each(|_| group.pass());
+    (0..60_000).for_each(|_| group.pass_no_more());
+    assert!(!group.is_passed());
+}
