@@ -135,7 +135,7 @@ proptest! {
                     }
                 }
                 Op::Get { items } => {
-                    let Some((until, _)) = sorted.order.keys().take(items).last().copied() else { continue };
+                    let Some((until, _)) = sorted.order.keys().take(items).next_back().copied() else { continue };
                     timer.advance(Duration::from_nanos(until - now));
                     now = until;
                     while let Some(entry) = sorted.order.first_entry().filter(|entry| entry.key().0 <= now) {
