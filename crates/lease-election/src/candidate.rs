@@ -194,7 +194,7 @@ impl Candidate {
                 at(due, now, Action::Write(Purpose::Renew))
             }
             Role::Leaving => {
-                at(self.write_not_before.max(self.given_back_from()), now, Action::Write(Purpose::Release))
+                at(self.write_not_before.max(self.clear_from()), now, Action::Write(Purpose::Release))
             }
             Role::Standby => {
                 // That there is no Lease holds for a while only: one may have come and gone. Nothing but an answer tells, and before half a
@@ -225,8 +225,7 @@ impl Candidate {
                         (from, Purpose::Acquire)
                     }
                 };
-                let free = if purpose == Purpose::Release { free.max(self.given_back_from()) } else { free };
-                let acquire = free.max(self.write_not_before);
+                let acquire = free.max(self.clear_from()).max(self.write_not_before);
                 let barred = self.barred && !planted("maintenance-takes-over");
                 if now >= acquire && (!barred || purpose == Purpose::Release) {
                     return Action::Write(purpose);

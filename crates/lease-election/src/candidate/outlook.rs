@@ -149,10 +149,10 @@ impl Candidate {
         if let Some(from) = self.vacant_from() {
             extra(4, distance(from, now, Duration::ZERO));
         }
-        if self.given_back_from() > now {
+        if self.clear_from() > now {
             let until = match self.remains {
                 Remains::Work => u64::MAX,
-                _ => distance(self.given_back_from(), now, Duration::ZERO),
+                _ => distance(self.clear_from(), now, Duration::ZERO),
             };
             extra(7, until);
         }

@@ -30,9 +30,9 @@ impl Candidate {
         self.remains = Remains::Requests(now.after(self.config.stop_margin()));
     }
 
-    /// From when on the lease may be given back, to whoever comes: what the work of a term that was not wound up within it has sent may land for as
-    /// long as the stop margin after that work is gone, and another would lead by then.
-    pub(crate) fn given_back_from(&self) -> Moment {
+    /// From when on nobody's work runs beside what the work of a term that was not wound up within it has sent: that may land for as long as the stop margin
+    /// after that work is gone. Until then the lease is given back to nobody, and this candidate does not lead again.
+    pub(crate) fn clear_from(&self) -> Moment {
         match self.remains {
             Remains::Nothing => ORIGIN,
             Remains::Work => Moment::from_origin(Duration::MAX),

@@ -289,8 +289,9 @@ fn a_renewal_applied_after_the_term_makes_no_term() {
     let answer = bench.carry_out(&renewal);
     assert_eq!(bench.candidate.wrote(at_ms(4100), &renewal, answer), News::Nothing);
     assert!(!bench.candidate.is_leading());
-    // It is this candidate's own record, under which nothing runs: it may be taken at once, as another term.
-    assert_eq!(bench.candidate.action(at_ms(4100), true), Action::Write(Purpose::Acquire));
+    bench.candidate.abdicate(at_ms(4100));
+    // It is this candidate's own record, under which nothing runs: it is taken as another term, as soon as nothing is left of the work.
+    assert_eq!(bench.candidate.action(at_ms(5100), true), Action::Write(Purpose::Acquire));
 }
 
 #[test]
@@ -329,6 +330,7 @@ fn v10_a_deletion_that_may_hide_a_take_over_is_waited_for() {
         if own {
             bench.settle(at_ms(0), None);
             assert_eq!(bench.candidate.tick(at_ms(8000)), News::Ended(Loss::Expired));
+            bench.candidate.abdicate(at_ms(8000));
         } else {
             bench.held_by("", 1);
             let read = bench.candidate.begin_read(at_ms(0));
@@ -351,7 +353,9 @@ fn v10_the_deletion_of_its_own_lease_in_its_own_hold_is_not_waited_for() {
     bench.settle(at_ms(0), None);
     let read = bench.candidate.begin_read(at_ms(3000));
     assert_eq!(bench.candidate.read(at_ms(3000), read, Ok(None)), News::Ended(Loss::Deleted));
-    assert_eq!(bench.candidate.action(at_ms(3000), true), Action::Write(Purpose::Acquire));
+    bench.candidate.abdicate(at_ms(3000));
+    let clear = at_ms(3000).after(config("baz").stop_margin());
+    assert_eq!(bench.candidate.action(clear, true), Action::Write(Purpose::Acquire));
 }
 
 #[test]

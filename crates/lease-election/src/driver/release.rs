@@ -16,9 +16,8 @@ enum NotReleased {
     Lost,
     /// In time.
     NoAnswer,
-    /// No attempt was due in time, because the server asked to be left alone, or what an earlier term's work sent may still land: waiting that out would
-    /// only delay the end of the run.
-    NotDue,
+    /// No attempt was due in time, because the server failed or asked to be left alone: waiting that out would only delay the end of the run.
+    Silenced,
 }
 
 impl fmt::Display for NotReleased {
@@ -26,8 +25,8 @@ impl fmt::Display for NotReleased {
         f.write_str(match self {
             Self::Lost => "the term was over before",
             Self::NoAnswer => "no certain answer in time",
-            Self::NotDue => {
-                "the next attempt would have come too late: the server failed or asked to be left alone, or the work of a term before may have effects"
+            Self::Silenced => {
+                "the next attempt would have come too late: the server failed or asked to be left alone"
             }
         })
     }
@@ -40,8 +39,7 @@ impl Driver {
             && self.request.is_none()
             && self.candidate.may_decline(self.shared.clock.now())
         {
-            let until = self.shared.clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
-            self.release(until, None).await;
+            self.release(self.two_requests_from_clear(), None).await;
         }
     }
 
@@ -96,10 +94,16 @@ impl Driver {
         self.candidate.abdicate(self.shared.clock.now());
     }
 
+    /// When two requests may have been answered, or not, after nothing is left of work that was not wound up.
+    fn two_requests_from_clear(&self) -> Moment {
+        let from = self.shared.clock.now().max(self.candidate.clear_from());
+        from.after(self.shared.config.request_timeout().saturating_mul(2))
+    }
+
     /// Keeps the lease, renewed, for as long as anything that work which was not wound up has sent may land.
     pub(super) async fn outlast_work(&mut self) {
         let clock = Arc::clone(&self.shared.clock);
-        let from = self.candidate.given_back_from();
+        let from = self.candidate.clear_from();
         let mut landed = clock.sleep_until(from);
         while self.candidate.is_leading() && clock.now() < from {
             tokio::select! {
@@ -136,8 +140,7 @@ impl Driver {
     async fn try_release(&mut self, until: Moment) -> Result<(), NotReleased> {
         let clock = Arc::clone(&self.shared.clock);
         self.withdraw(until).await;
-        let budget = clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
-        let end = until.min(budget);
+        let end = until.min(self.two_requests_from_clear());
         let mut timeout = clock.sleep_until(end);
         // An answer under way is waited for first: the release is conditional on the version it brings.
         while self.request.is_some() {
@@ -169,7 +172,7 @@ impl Driver {
             () = &mut timeout => Err(NotReleased::NoAnswer),
             news = left => match news {
                 News::Released => Ok(()),
-                News::Nothing => Err(NotReleased::NotDue),
+                News::Nothing => Err(NotReleased::Silenced),
                 _ => Err(NotReleased::Lost),
             },
         }

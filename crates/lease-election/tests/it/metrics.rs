@@ -164,6 +164,7 @@ async fn losses_are_counted_by_reason_and_terms_and_transitions_with_them() {
     cluster.store.delete();
     sleep_ms(10).await;
     assert_eq!((loss("deleted"), loss("expired")), (1.0, 0.0));
+    sleep_ms(1000).await;
     let mut record = cluster.store.lease().unwrap().record;
     record.holder = "b".into();
     cluster.store.overwrite(record);

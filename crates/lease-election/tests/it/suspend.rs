@@ -122,8 +122,8 @@ async fn work_whose_term_ended_before_its_first_step_is_never_begun() {
             clock.suspend(Duration::from_secs(60));
         });
         suspends.await.unwrap();
-        sleep_ms(1).await;
-        // A lasting elector is in its next term.
+        sleep_ms(1500).await;
+        // A lasting elector is in its next term, a stop margin later.
         assert_eq!(begun.load(Ordering::SeqCst), u64::from(forever));
         run.abort();
         assert!(!run.await.is_err_and(|error| error.is_panic()));

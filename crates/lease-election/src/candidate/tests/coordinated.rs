@@ -153,6 +153,7 @@ fn anothers_grant_that_nobody_claims_is_not_taken_over_the_head_of_one_who_may_s
         bench.candidate.arrange(at_ms(0), manner);
         bench.settle(at_ms(0), None);
         led_by(&mut bench, at_ms(0), "bing", 15);
+        bench.candidate.abdicate(at_ms(0));
         let grant = bench.grant("other");
         let _ = bench.hear(at_ms(6000), grant);
         assert!(bench.settle(at_ms(14_999), None).is_empty(), "{manner:?}");

@@ -176,6 +176,7 @@ fn our_old_record_written_back_by_somebody_else_is_not_ours() {
         bench.held_by("bing", 5);
         let theirs = bench.lease.clone().unwrap();
         let _ = bench.candidate.heard(at_ms(8000), changed(&theirs));
+        bench.candidate.abdicate(at_ms(8000));
         // A backup is restored.
         let restored = bench.put(old);
         let _ = bench.candidate.heard(at_ms(9000), changed(&restored));
@@ -275,8 +276,10 @@ fn one_s_own_lease_that_is_back_in_its_own_hold_is_not_waited_for() {
     };
     let mut bench = leader();
     assert_eq!(bench.settle(at_ms(1000), Some(StoreError::NotFound)), [News::Ended(Loss::Deleted)]);
-    // What it makes at once fails, and half a renew interval after the failure it reads.
-    let news = bench.settle(at_ms(1500), None);
+    bench.candidate.abdicate(at_ms(1000));
+    // What it makes fails, and half a renew interval after the failure it reads.
+    assert!(bench.settle(at_ms(2000), Some(StoreError::Conflict)).is_empty());
+    let news = bench.settle(at_ms(2500), None);
     assert!(matches!(&news[..], [News::Acquired(_)]), "{news:?}");
 
     // When the hold is over another may have had it, and what is shown now is older than that.

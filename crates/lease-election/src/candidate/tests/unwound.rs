@@ -1,4 +1,5 @@
-//! A term whose work was not wound up within it: what that work sent may land after it is gone, so nothing is given back to others for a stop margin.
+//! A term whose work was not wound up within it: what that work sent may land after it is gone, so for a stop margin nobody is let in, and this one does
+//! not lead again.
 
 use super::coordinated::{ELECTED, STRATEGY};
 use super::*;
@@ -34,22 +35,38 @@ fn a_controllers_candidate_gives_back_what_it_left_a_stop_margin_after_the_work_
     }
 }
 
-/// It takes its own record again at once, because it knows that no work is left; but the term after is not given away sooner than the one before.
+/// It does not wait for its own lease to run out; but its next work does not begin beside what the work before has sent.
 #[test]
-fn one_that_leads_again_at_once_gives_nothing_back_before_the_work_of_the_term_before_has_no_effects() {
+fn it_takes_its_own_record_again_when_nothing_of_the_work_before_is_left() {
     for manner in [Manner::Free, Manner::Alone] {
         let mut bench = Bench::new("baz");
         bench.candidate.arrange(at_ms(0), manner);
         bench.settle(at_ms(0), None);
         assert_eq!(bench.candidate.tick(at_ms(4000)), News::Ended(Loss::Expired));
+        assert!(bench.settle(at_ms(4050), None).is_empty(), "{manner:?}: the work may go on");
         bench.candidate.abdicate(at_ms(4100));
-        assert!(matches!(&bench.settle(at_ms(4100), None)[..], [News::Acquired(_)]), "{manner:?}");
-        bench.candidate.leave();
-        bench.settle(at_ms(4200), None);
+        let before = bench.calls.len();
+        bench.settle(at_ms(4100), None);
         bench.settle(at_ms(5099), None);
-        assert!(!is_free(&bench), "{manner:?}");
-        assert_eq!(bench.settle(at_ms(5100), None).first(), Some(&News::Released), "{manner:?}");
+        assert_eq!(bench.calls.len(), before, "{manner:?}: a write of the work may be under way");
+        assert!(matches!(&bench.settle(at_ms(5100), None)[..], [News::Acquired(_)]), "{manner:?}");
+        bench.candidate.leave();
+        assert_eq!(bench.settle(at_ms(5110), None).first(), Some(&News::Released), "{manner:?}: at once");
     }
+}
+
+/// So it is with what another has left.
+#[test]
+fn it_takes_nothing_else_before_that_either() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    let gone = bench.lease.take().unwrap();
+    let _ = bench.candidate.heard(at_ms(3500), LeaseEvent::Deleted(Some(gone)));
+    bench.candidate.abdicate(at_ms(3500));
+    bench.settle(at_ms(3500), None);
+    bench.settle(at_ms(4499), None);
+    assert_eq!(bench.lease, None);
+    assert!(matches!(&bench.settle(at_ms(4500), None)[..], [News::Acquired(_)]));
 }
 
 #[test]
