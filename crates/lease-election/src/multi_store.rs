@@ -54,11 +54,17 @@ struct Memory {
     /// The newest of each half, for the watch.
     latest: Halves,
     /// The last states told, newest at the back.
-    told: VecDeque<StoredLease>,
+    told: VecDeque<Told>,
     /// The last writes sent, newest at the back: one of them may be half made.
     attempts: VecDeque<Attempt>,
     /// The version of the primary half that our last complete write made.
     written: Option<Version>,
+}
+
+/// A state of both halves as it was told.
+struct Told {
+    lease: StoredLease,
+    halves: Halves,
 }
 
 /// Between a state and the write on it, events and reads may tell a few more.
@@ -81,6 +87,12 @@ impl MultiStore {
                 memory: Mutex::default(),
             }),
         }
+    }
+}
+
+impl Memory {
+    fn told(&self, version: &Version) -> Option<&Told> {
+        self.told.iter().find(|told| told.lease.version == *version)
     }
 }
 
@@ -110,10 +122,27 @@ impl Shared {
         self.with(|memory| {
             let record = halves.record(self.own_seconds, &memory.attempts);
             let lease = StoredLease { version, record };
-            memory.told.retain(|old| old.version != lease.version);
-            push(&mut memory.told, lease.clone());
+            memory.told.retain(|old| old.lease.version != lease.version);
+            push(&mut memory.told, Told { lease: lease.clone(), halves: halves.clone() });
             Ok(Some(lease))
         })
+    }
+
+    /// Both halves as they were at this version, so that all can be told that came since.
+    async fn halves_of(&self, from: &Version) -> Result<Halves, StoreError> {
+        let known = self.with(|memory| memory.told(from).map(|told| told.halves.clone()));
+        let halves = match known {
+            Some(halves) => halves,
+            // Told by another store: known only if nothing came since.
+            None => self.snapshot().await?,
+        };
+        // A half that was not there cannot be watched from then on.
+        let whole = halves.primary.is_some() && halves.secondary.is_some();
+        if whole && halves.version() == Some(Ok(from.clone())) {
+            Ok(halves)
+        } else {
+            Err(StoreError::Expired)
+        }
     }
 
     /// Notes that this write is about to be sent, by which it is known if only one half of it is made.
@@ -122,9 +151,7 @@ impl Shared {
         self.with(|memory| {
             let before = match base {
                 None => Some(Record::default()),
-                Some(base) => {
-                    memory.told.iter().find(|told| told.version == *base).map(|told| told.record.clone())
-                }
+                Some(base) => memory.told(base).map(|told| told.lease.record.clone()),
             };
             if let Some(before) = before {
                 let (primary, secondary) = (halves.0.cloned(), halves.1.cloned());
@@ -229,11 +256,17 @@ impl LeaseStore for MultiStore {
 
     async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
         let shared = Arc::clone(&self.shared);
-        let halves = shared.snapshot().await?;
+        let (halves, first) = match from {
+            None => {
+                let halves = shared.snapshot().await?;
+                let first = shared.tell(&halves)?;
+                (halves, first)
+            }
+            Some(from) => (shared.halves_of(from).await?, None),
+        };
         shared.with(|memory| memory.latest = halves.clone());
         let primary = shared.primary.watch(version(halves.primary.as_ref())).await?;
         let secondary = shared.secondary.watch(version(halves.secondary.as_ref())).await?;
-        let first = shared.tell(&halves)?.filter(|lease| Some(&lease.version) != from);
         let first = stream::iter(first.map(|lease| Ok(LeaseEvent::Changed(lease))));
         let both = stream::select(marked(Half::Primary, primary), marked(Half::Secondary, secondary));
         // Of a watch of which one half has ended the other is not enough.
@@ -265,7 +298,7 @@ fn marked(half: Half, events: LeaseEvents) -> Marked {
 
 impl fmt::Debug for MultiStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = self.shared.with(|memory| memory.told.back().map(|lease| lease.version.clone()));
+        let told = self.shared.with(|memory| memory.told.back().map(|told| told.lease.version.clone()));
         f.debug_struct("MultiStore").field("version", &told).finish_non_exhaustive()
     }
 }
