@@ -183,6 +183,17 @@ impl Candidate {
         self.pending.iter().any(|write| write.purpose == Purpose::Acquire)
     }
 
+    /// Whether an acquisition that was not applied may still be, and a free record may be written in its place: by the same right, on condition of the same
+    /// version, so that only one of the two is ever applied. A grant is given back in another way.
+    pub(crate) fn may_forestall(&self) -> bool {
+        let base = self.observation.version();
+        if self.observation == Observation::Unknown || self.must_read || !self.config.release_on_stop() {
+            return false;
+        }
+        let awaited = |write: &Write| write.purpose == Purpose::Acquire && write.base.as_ref() == base;
+        self.role == Role::Standby && !self.is_granted() && self.pending.iter().any(awaited)
+    }
+
     /// What to do now. `watching`: changes are being told.
     pub(crate) fn action(&self, now: Moment, watching: bool) -> Action {
         if self.must_read || self.observation == Observation::Unknown {
@@ -283,8 +294,9 @@ impl Candidate {
                 }
             }
             (Purpose::Renew, Some(lease)) => Record { renew_time: Some(wall), ..lease.record.clone() },
-            (Purpose::Release, Some(lease)) => {
-                Record { successor: self.successor.clone(), ..lease.record.released(wall) }
+            (Purpose::Release, held) => {
+                let released = held.map_or_else(Record::default, |lease| lease.record.clone()).released(wall);
+                Record { successor: self.successor.clone(), ..released }
             }
             (_, held) => Record {
                 holder: self.config.identity().to_owned(),
@@ -423,7 +435,7 @@ impl Candidate {
                     // Somebody else wrote, or this very write was applied and sent twice on its way: what stands there now tells.
                     StoreError::Conflict => {
                         self.must_read = true;
-                        if write.base.is_none() {
+                        if write.base.is_none() && write.purpose == Purpose::Acquire {
                             self.another_made_it = true;
                             // Who made it may lead. An earlier one of ours that arrives when it is gone begins no term beside theirs.
                             self.pending.retain(|pending| pending.serial == write.serial);

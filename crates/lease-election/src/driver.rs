@@ -7,7 +7,6 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, PoisonError};
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
 use tokio::sync::{OwnedMutexGuard, watch};
 use tokio::task::{JoinError, JoinHandle};
 
@@ -30,7 +29,7 @@ mod release;
 mod turn;
 pub(crate) use account::Account;
 pub use account::Release;
-use turn::{Reply, sleep_until, turn};
+use turn::{Request, sleep_until, turn};
 
 /// How a run ended.
 pub(crate) enum Ended<R> {
@@ -63,7 +62,7 @@ pub(crate) struct Driver {
     at_work: Option<OwnedMutexGuard<()>>,
     feed: Feed,
     inquiry: Inquiry,
-    request: Option<BoxFuture<'static, Reply>>,
+    request: Option<Request>,
     /// Over the term under way, if there is a watchdog.
     watch: TermWatch,
     stop: StopSignal,

@@ -3,11 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::turn::{Reply, absorb, reply, send_read, turn};
+use super::turn::{Reply, absorb, reply, send_read, send_write, turn};
 use super::{Driver, Release};
-use crate::candidate::News;
+use crate::candidate::{News, Purpose};
 use crate::clock::Moment;
+use crate::error::StoreError;
 use crate::planted::planted;
+
+/// How often a stopped candidate writes in the place of an acquisition that may still be applied, at the most.
+const FORESTALLS: u32 = 3;
 
 /// Why a lease was not given back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,14 +47,22 @@ impl Driver {
         }
     }
 
-    /// Stopped before it led: an acquisition that may have been applied is looked for and given back, so that nobody waits a whole lease for nobody.
+    /// Stopped before it led: an acquisition that may have been applied is looked for and given back, and one that may still be applied is forestalled, so that
+    /// nobody waits a whole lease for nobody.
     pub(super) async fn give_up(&mut self) {
-        if planted("stop-strands") || self.request.is_none() && !self.candidate.may_have_acquired() {
+        if planted("stop-strands") {
+            return;
+        }
+        let writes = self.request.as_ref().is_some_and(|request| request.writes);
+        if !writes && !self.candidate.may_have_acquired() {
+            // Nobody needs the answer to a read any more.
+            self.request = None;
             return;
         }
         let clock = Arc::clone(&self.shared.clock);
         let mut timeout =
             clock.sleep_until(clock.now().after(self.shared.config.request_timeout().saturating_mul(2)));
+        let mut forestalls = FORESTALLS;
         while self.request.is_some() || self.candidate.may_have_acquired() {
             if self.request.is_none() {
                 let now = clock.now();
@@ -63,16 +75,30 @@ impl Driver {
                 () = &mut timeout => return,
             };
             let was_read = matches!(reply, Reply::Read(_, Ok(_)));
-            let failed_read = matches!(reply, Reply::Read(_, Err(_)));
+            let failed = match &reply {
+                Reply::Read(_, answer) => answer.is_err(),
+                // Whatever became of the acquisition, a read tells; and it does after a conflict.
+                Reply::Written(write, answer) => {
+                    let is_last = write.purpose == Purpose::Release;
+                    is_last && answer.as_ref().is_err_and(|error| *error != StoreError::Conflict)
+                }
+            };
             if let News::Acquired(_) = absorb(&self.shared, &mut self.candidate, reply) {
                 let until = self.candidate.deadline().unwrap_or_else(|| clock.now());
                 self.decline(until).await;
                 return;
             }
             if was_read {
-                return;
+                if forestalls == 0 || !self.candidate.may_forestall() {
+                    return;
+                }
+                forestalls -= 1;
+                let now = clock.now();
+                self.candidate.name_successor(None);
+                let write = self.candidate.begin_write(now, clock.wall(), Purpose::Release);
+                self.request = Some(send_write(&self.shared, &self.candidate, write, now));
             }
-            if failed_read {
+            if failed {
                 // A server that refuses at once must not be asked in a hot loop.
                 let pause = clock.sleep_until(clock.now().after(self.shared.config.pace()));
                 tokio::select! {

@@ -21,6 +21,12 @@ pub(super) enum Reply {
     Written(Box<Write>, Result<StoredLease, StoreError>),
 }
 
+/// A request under way.
+pub(super) struct Request {
+    pub(super) writes: bool,
+    reply: BoxFuture<'static, Reply>,
+}
+
 pub(super) async fn sleep_until(clock: &Arc<dyn Clock>, deadline: Option<Moment>) {
     match deadline {
         Some(deadline) => clock.sleep_until(deadline).await,
@@ -32,10 +38,10 @@ pub(super) async fn sleep_until(clock: &Arc<dyn Clock>, deadline: Option<Moment>
 ///
 /// # Cancel safety
 /// The request stays under way.
-pub(super) async fn reply(request: &mut Option<BoxFuture<'static, Reply>>) -> Reply {
+pub(super) async fn reply(request: &mut Option<Request>) -> Reply {
     match request {
         Some(pending) => {
-            let reply = pending.await;
+            let reply = (&mut pending.reply).await;
             *request = None;
             reply
         }
@@ -53,7 +59,7 @@ pub(super) async fn turn(
     candidate: &mut Candidate,
     feed: &mut Feed,
     inquiry: &mut Inquiry,
-    request: &mut Option<BoxFuture<'static, Reply>>,
+    request: &mut Option<Request>,
     horizon: Option<Moment>,
 ) -> News {
     loop {
@@ -164,26 +170,22 @@ async fn changed(news: Option<watch::Receiver<Candidacy>>) {
     }
 }
 
-pub(super) fn send_read(shared: &Arc<Shared>, read: Read) -> BoxFuture<'static, Reply> {
+pub(super) fn send_read(shared: &Arc<Shared>, read: Read) -> Request {
     shared.counters.count(|stats| &mut stats.reads);
     let store = Arc::clone(&shared.store);
     let timeout = shared.config.request_timeout();
-    Box::pin(async move {
+    let reply = Box::pin(async move {
         let answer = tokio::time::timeout(timeout, store.get()).await;
         Reply::Read(read, answer.unwrap_or_else(|_| Err(no_answer())))
-    })
+    });
+    Request { writes: false, reply }
 }
 
-fn send_write(
-    shared: &Arc<Shared>,
-    candidate: &Candidate,
-    write: Write,
-    now: Moment,
-) -> BoxFuture<'static, Reply> {
+pub(super) fn send_write(shared: &Arc<Shared>, candidate: &Candidate, write: Write, now: Moment) -> Request {
     let store = Arc::clone(&shared.store);
     let timeout = shared.config.request_timeout();
     let timeout = candidate.deadline().map_or(timeout, |deadline| timeout.min(deadline.since(now)));
-    Box::pin(async move {
+    let reply = Box::pin(async move {
         let call = async {
             match &write.base {
                 None => store.create(&write.record).await,
@@ -192,7 +194,8 @@ fn send_write(
         };
         let answer = tokio::time::timeout(timeout, call).await;
         Reply::Written(Box::new(write), answer.unwrap_or_else(|_| Err(no_answer())))
-    })
+    });
+    Request { writes: true, reply }
 }
 
 fn no_answer() -> StoreError {

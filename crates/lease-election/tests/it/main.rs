@@ -18,6 +18,7 @@ mod panics;
 #[cfg(feature = "contract")]
 mod stores;
 mod succession;
+mod stops;
 mod suspend;
 mod table;
 mod telling;

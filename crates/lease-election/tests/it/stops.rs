@@ -1,0 +1,103 @@
+//! A stop before the elector leads: what is waited for, and that nothing is left behind which others would have to wait for.
+
+use std::time::Duration;
+
+use lease_election::{Fault, Outcome, Record, StoreError, Verb};
+use tokio::time::Instant;
+
+use crate::cluster::{Cluster, Replica, fast, forbidden, sleep_ms};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Without a Lease, on one that is free, and on one of somebody dead, which runs out after a second.
+fn grounds() -> [Option<Record>; 3] {
+    let dead = Record { holder: "dead".into(), lease_duration_seconds: 1, ..Record::default() };
+    [None, Some(Record::default()), Some(dead)]
+}
+
+#[tokio::test(start_paused = true)]
+async fn v15_an_acquisition_that_is_applied_after_the_stop_strands_nobody() {
+    for ground in grounds() {
+        for (late, comes_after) in [(300, 0), (901, 0), (1500, 0), (901, 2000), (1500, 2000), (2500, 4000)] {
+            let cluster = Cluster::new();
+            if let Some(record) = &ground {
+                cluster.store.overwrite(record.clone());
+            }
+            cluster.set("a", &[Verb::Watch], forbidden());
+            cluster.set("a", &[Verb::Create, Verb::Update], Fault::Late(late * MS));
+            let mut a =
+                Replica::start(cluster.elector(fast("a").takeover_jitter(Duration::ZERO)), Duration::ZERO);
+            while cluster.requests_of("a", Verb::Create) + cluster.requests_of("a", Verb::Update) == 0 {
+                sleep_ms(1).await;
+            }
+            cluster.set("a", &[Verb::Create, Verb::Update], Fault::None);
+            a.elector.stop_handle().stop();
+            let asked = Instant::now();
+            assert_eq!((&mut a.run).await.unwrap(), Outcome::NeverLed);
+            assert!(asked.elapsed() <= 1800 * MS, "two requests' time");
+            sleep_ms(comes_after).await;
+            let after = Instant::now();
+            let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
+            let took = b.leads().await - after;
+            assert!(
+                took <= 10 * MS,
+                "{ground:?}, applied after {late} ms: took {took:?} from {comes_after} ms on"
+            );
+            // And what arrives later meets a conflict.
+            sleep_ms(10_000).await;
+            assert!(b.last().leadership.is_valid() && b.elector.stats().terms == 1);
+        }
+    }
+}
+
+/// Its time is bounded, and so is what it asks of a server that takes no writes.
+#[tokio::test(start_paused = true)]
+async fn v15_a_stop_whose_writes_fail_does_not_storm_the_server() {
+    for error in [StoreError::unknown("500"), StoreError::Rejected { code: 403, message: "no".into() }] {
+        let cluster = Cluster::new();
+        cluster.set("a", &[Verb::Watch], forbidden());
+        cluster.set("a", &[Verb::Create], Fault::Late(60_000 * MS));
+        let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+        sleep_ms(10).await;
+        cluster.set("a", &[Verb::Create], Fault::Refused(error.clone()));
+        a.elector.stop_handle().stop();
+        let asked = Instant::now();
+        assert_eq!((&mut a.run).await.unwrap(), Outcome::NeverLed);
+        assert!(asked.elapsed() <= 1800 * MS);
+        let sent = cluster.requests_of("a", Verb::Create) + cluster.requests_of("a", Verb::Get);
+        assert!((3..=8).contains(&sent), "{error}: {sent} requests");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_gives_nothing_back_writes_nothing_when_it_is_stopped() {
+    let cluster = Cluster::new();
+    cluster.set("a", &[Verb::Watch], forbidden());
+    cluster.set("a", &[Verb::Create], Fault::Lost);
+    let mut a = Replica::start(cluster.elector(fast("a").release_on_stop(false)), Duration::ZERO);
+    sleep_ms(10).await;
+    cluster.heal("a");
+    a.elector.stop_handle().stop();
+    assert_eq!((&mut a.run).await.unwrap(), Outcome::NeverLed);
+    assert_eq!(cluster.store.lease(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_that_is_stopped_waits_for_no_read_and_no_watch() {
+    for hanging in [Verb::Get, Verb::Watch] {
+        for after in (1000..4000).step_by(100) {
+            let cluster = Cluster::new();
+            let a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+            a.leads().await;
+            cluster.set("b", &[Verb::Watch], if hanging == Verb::Watch { Fault::Lost } else { forbidden() });
+            let mut b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
+            sleep_ms(100).await;
+            cluster.set("b", &[Verb::Get], Fault::Lost);
+            sleep_ms(after).await;
+            b.elector.stop_handle().stop();
+            let asked = Instant::now();
+            assert_eq!((&mut b.run).await.unwrap(), Outcome::NeverLed);
+            assert!(asked.elapsed() <= MS, "{hanging:?}, {after} ms: took {:?}", asked.elapsed());
+        }
+    }
+}
