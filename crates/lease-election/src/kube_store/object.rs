@@ -9,10 +9,10 @@ use kube::core::ApiResource;
 use kube::{Client, Resource};
 
 use super::events::{About, Recorder};
-use super::requests::{Call, Requests, from_kube, from_status};
+use super::requests::{Call, Requests, from_kube};
 use crate::announcement::Announcement;
 use crate::config::Config;
-use crate::error::StoreError;
+use crate::error::{StoreError, shown};
 use crate::record::{Record, StoredLease};
 use crate::store::{LeaseEvent, LeaseEvents};
 use crate::version::Version;
@@ -162,7 +162,7 @@ impl ObjectStore {
             ..WatchParams::default()
         };
         let from = from.map_or("", |version| version.resource_version.as_str());
-        let opening = async { self.api.watch(&params, from).await.map_err(from_kube) };
+        let opening = async { self.api.watch(&params, from).await.map_err(of_watch) };
         let events = self.requests.within(opening).await?;
         let store = self.clone();
         Ok(events.map(move |event| store.tell(event)).boxed())
@@ -171,7 +171,7 @@ impl ObjectStore {
 
 impl ObjectStore {
     fn tell(&self, event: Result<WatchEvent<DynamicObject>, kube::Error>) -> Result<LeaseEvent, StoreError> {
-        match event.map_err(from_kube)? {
+        match event.map_err(of_watch)? {
             WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                 if object.metadata.name.as_deref() != Some(&self.requests.name) {
                     return Ok(LeaseEvent::Alive);
@@ -185,8 +185,19 @@ impl ObjectStore {
                 Ok(LeaseEvent::Deleted(decode(&object, self.form).ok()))
             }
             WatchEvent::Bookmark(_) => Ok(LeaseEvent::Alive),
-            WatchEvent::Error(status) => Err(from_status(&status, None)),
+            WatchEvent::Error(status) => Err(of_watch(kube::Error::Api(status))),
         }
+    }
+}
+
+/// Of a watch a 404 says that nobody serves it: what a watch is for may be missing.
+fn of_watch(error: kube::Error) -> StoreError {
+    match error {
+        kube::Error::Api(status) if status.code == 404 => StoreError::Rejected {
+            code: 404,
+            message: format!("nobody serves the watch: {}", shown(&status.message)),
+        },
+        error => from_kube(error),
     }
 }
 

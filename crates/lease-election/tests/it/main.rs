@@ -40,6 +40,8 @@ mod half_served;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod kube_store;
 #[cfg(all(feature = "kube", not(wq_plant)))]
+mod missing;
+#[cfg(all(feature = "kube", not(wq_plant)))]
 mod runtimes;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod stale;
