@@ -4,6 +4,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::Client;
 
 use crate::announcement::Announcement;
@@ -13,6 +14,7 @@ use crate::record::{Record, StoredLease};
 use crate::store::{LeaseEvents, LeaseStore};
 use crate::version::Version;
 
+mod adornment;
 mod annotation;
 mod annotation_store;
 mod events;
@@ -65,6 +67,40 @@ impl KubeLeaseStore {
     #[must_use]
     pub fn with_events(mut self, client: Client, component: &str) -> Self {
         self.object.record_events(client, component);
+        self
+    }
+
+    /// These labels on the Lease when this elector makes it, and again with each of its writes, so that they follow the holder where candidates have different
+    /// ones. Labels of others stay. The server checks them: with one that it refuses nobody leads, and [`Status::blocked`](crate::Status::blocked) says why.
+    #[doc(alias = "Labels")]
+    #[must_use]
+    pub fn with_labels<K: Into<String>, V: Into<String>>(
+        mut self,
+        labels: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        let labels = labels.into_iter().map(|(key, value)| (key.into(), value.into()));
+        self.object.adorn(|adornment| adornment.labels.extend(labels));
+        self
+    }
+
+    /// These annotations, as [`with_labels`](Self::with_labels) does. Those that this crate keeps itself stay its own.
+    #[must_use]
+    pub fn with_annotations<K: Into<String>, V: Into<String>>(
+        mut self,
+        annotations: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        let annotations = annotations.into_iter().map(|(key, value)| (key.into(), value.into()));
+        self.object.adorn(|adornment| adornment.annotations.extend(annotations));
+        self
+    }
+
+    /// This owner on the Lease when this elector makes it: the garbage collector deletes the Lease with its last owner. Owners of a Lease that is there already are
+    /// left alone.
+    ///
+    /// Name what outlives all candidates, a Deployment, and never a Pod: a Lease that is deleted ends the term of its leader (A7 of the crate's page).
+    #[must_use]
+    pub fn with_owner(mut self, owner: OwnerReference) -> Self {
+        self.object.adorn(|adornment| adornment.owners.push(owner));
         self
     }
 }

@@ -8,6 +8,7 @@ use kube::api::{Api, DynamicObject, WatchEvent, WatchParams};
 use kube::core::ApiResource;
 use kube::{Client, Resource};
 
+use super::adornment::Adornment;
 use super::events::{About, Recorder};
 use super::requests::{Call, Requests, from_kube};
 use crate::announcement::Announcement;
@@ -33,6 +34,7 @@ pub(super) struct ObjectStore {
     resource: ApiResource,
     namespace: String,
     events: Option<Recorder>,
+    adornment: Arc<Adornment>,
     /// The last versions seen, newest at the back: a write keeps labels, annotations, owners and unknown fields of the version it replaces.
     seen: Arc<Mutex<VecDeque<DynamicObject>>>,
 }
@@ -61,6 +63,7 @@ impl ObjectStore {
             resource,
             namespace: config.namespace().to_owned(),
             events: None,
+            adornment: Arc::default(),
             seen: Arc::default(),
         }
     }
@@ -79,6 +82,10 @@ impl ObjectStore {
 
     pub(super) fn record_events(&mut self, client: Client, component: &str) {
         self.events = Some(Recorder::new(client, &self.namespace, component, self.requests.timeout));
+    }
+
+    pub(super) fn adorn(&mut self, change: impl FnOnce(&mut Adornment)) {
+        change(Arc::make_mut(&mut self.adornment));
     }
 
     pub(super) fn announce(&self, announcement: &Announcement) {
@@ -133,6 +140,7 @@ impl ObjectStore {
 
     pub(super) async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
         let mut object = DynamicObject::new(&self.requests.name, &self.resource).within(&self.namespace);
+        self.adornment.furnish(&mut object);
         (self.form.write)(&mut object, record);
         self.remember(self.requests.create(&object).await?)
     }
@@ -150,6 +158,7 @@ impl ObjectStore {
         };
         // With the uid in it: a PUT of a missing Lease would otherwise make a new one, whatever its resourceVersion says.
         let mut object = known;
+        self.adornment.restore(&mut object);
         (self.form.write)(&mut object, record);
         let object = self.requests.send_about(Call::Replace(&object)).await?;
         self.remember(object)

@@ -159,6 +159,54 @@ async fn a_label_changes_nothing_and_stays_and_a_foreign_holder_ends_the_term() 
     assert!(written.elapsed() <= 2 * MS);
 }
 
+/// Upstream's TestLabelUpdate: its own key is restored, others' keys are kept.
+#[tokio::test(start_paused = true)]
+async fn labels_and_annotations_of_the_application_are_on_the_lease_with_each_write() {
+    let server = EmbeddedApiServer::builder().seed(1).build();
+    let owner = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "q"});
+    let config = config("a");
+    let store = KubeLeaseStore::new(server.client(), &config)
+        .with_labels([("team", "x"), ("app", "y")])
+        .with_annotations([("note", "z"), (lease_election::WRITE_ANNOTATION, "mine")])
+        .with_owner(serde_json::from_value(owner).unwrap());
+    let elector = LeaderElector::with_clock(store, config, TokioClock::new(), 1);
+    let mut a = Replica::start(elector, Duration::ZERO);
+    a.leads().await;
+    let api = leases(&server);
+    let made = api.get("lease").await.unwrap().metadata;
+    assert_eq!(made.labels.unwrap(), [("app".into(), "y".into()), ("team".into(), "x".into())].into());
+    assert_eq!(made.annotations.as_ref().unwrap()["note"], "z");
+    assert_ne!(made.annotations.unwrap()[lease_election::WRITE_ANNOTATION], "mine");
+    assert_eq!(made.owner_references.unwrap()[0].name, "d");
+
+    let change = json!({"metadata": {
+        "labels": {"team": "other", "theirs": "1"}, "annotations": {"note": null}, "ownerReferences": null,
+    }});
+    api.patch("lease", &PatchParams::default(), &Patch::Merge(change)).await.unwrap();
+    sleep_ms(1500).await;
+    let renewed = api.get("lease").await.unwrap().metadata;
+    let labels = renewed.labels.unwrap();
+    assert_eq!((labels["team"].as_str(), labels["theirs"].as_str(), labels.len()), ("x", "1", 3));
+    assert_eq!(renewed.annotations.unwrap()["note"], "z");
+    assert_eq!(renewed.owner_references, None, "whoever took it away meant it");
+    assert_eq!(a.elector.stats().terms, 1);
+    a.elector.stop_handle().stop();
+    (&mut a.run).await.unwrap();
+    assert_eq!(api.get("lease").await.unwrap().metadata.labels.unwrap()["team"], "x");
+}
+
+/// A label that cannot be is the server's to refuse.
+#[tokio::test(start_paused = true)]
+async fn a_label_that_is_refused_is_told() {
+    let server = EmbeddedApiServer::builder().seed(1).build();
+    let config = config("a");
+    let store = KubeLeaseStore::new(server.client(), &config).with_labels([("team", "no label!")]);
+    let a = Replica::start(LeaderElector::with_clock(store, config, TokioClock::new(), 1), Duration::ZERO);
+    sleep_ms(1000).await;
+    let blocked = a.elector.status().blocked;
+    assert!(matches!(&blocked, Some(StoreError::Rejected { code: 422, .. })), "{blocked:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_lease_without_a_spec_is_free_and_one_that_is_deleted_is_lost() {
     let server = EmbeddedApiServer::builder().seed(1).build();
