@@ -75,9 +75,6 @@ pub struct ItemHash(NonZeroU32);
 const SPREAD: u32 = 0x9e37_79b9;
 
 impl ItemHash {
-    /// One of them.
-    pub(crate) const ANY: Self = Self(NonZeroU32::MIN);
-
     #[inline]
     pub(crate) fn of<T: Hash + ?Sized, S: BuildHasher>(item: &T, hasher: &S) -> Self {
         let hash = hasher.hash_one(item);

@@ -198,7 +198,7 @@ impl<T, B: Backlog> State<T, B> {
                 Some(Slot::Held { item, hash: other, .. }) => *other == hash && offer.is(item),
                 _ => false,
             },
-            |index| slab.hash(index),
+            || slab.hashes(),
         );
         match entry {
             SlotEntry::Held(index) => self.add_again(index, order, full, now),
@@ -492,7 +492,7 @@ impl<T, B: Backlog> State<T, B> {
         self.slab.shrink(held, enough);
         if self.table.capacity() / 2 > enough {
             let slab = &self.slab;
-            self.table.shrink_to(enough, |index| slab.hash(index));
+            self.table.shrink_to(enough, slab.hashes());
         }
         self.stamps.shrink(self.slab.slots());
         self.backlog.shrink();

@@ -68,6 +68,7 @@ impl Group {
         Lanes(!self.tags & (TAKEN * EACH_LANE))
     }
 
+    #[cfg(test)]
     fn taken(self) -> Lanes {
         Lanes(self.tags & (TAKEN * EACH_LANE))
     }
@@ -121,8 +122,9 @@ impl Group {
 
 /// Slots by the hashes of their items.
 ///
-/// It knows neither items nor, but for seven bits of each, their hashes: who looks for a slot says which is the right one, and who
-/// lets it grow what the hash of a slot is.
+/// It knows neither items nor, but for seven bits of each, their hashes: who looks for a slot says which is the right one (`is_it`),
+/// and who lets it grow which slots are held, with their hashes (`held`): all that are in it, and no other. Of a slot that was
+/// struck out it may still be asked for a while whether it is the right one.
 #[derive(Debug, Default)]
 pub(crate) struct SlotTable {
     groups: Vec<Group>,
@@ -168,6 +170,7 @@ impl SlotTable {
         Self { groups: Vec::new(), taken: 0, leaving: Vec::new() }
     }
 
+    /// How many slots are in it.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.taken - self.leaving.len()
@@ -187,14 +190,14 @@ impl SlotTable {
 
     /// The slot with this hash that is the right one, or room for one.
     #[inline(always)]
-    pub(crate) fn entry(
+    pub(crate) fn entry<H: Iterator<Item = (ItemHash, u32)>>(
         &mut self,
         hash: ItemHash,
         is_it: impl FnMut(u32) -> bool,
-        hash_of: impl Fn(u32) -> ItemHash,
+        held: impl FnOnce() -> H,
     ) -> SlotEntry<'_> {
         if self.taken >= self.capacity() {
-            self.make_room(hash_of);
+            self.make_room(held);
         }
         let (home, tag) = (self.home(hash), tag(hash));
         match self.probe(home, tag, is_it) {
@@ -210,8 +213,8 @@ impl SlotTable {
         }
     }
 
-    /// Strikes a slot out, which is in it. For a while it may still be asked whether it is the right one; if by then another
-    /// item is in it, or the same again, each of the two entries is good for either.
+    /// Strikes a slot out, which is in it. If an item comes into the slot, the same or another, before this has left its lane, each
+    /// of the two entries is good for either.
     #[inline(always)]
     pub(crate) fn strike(&mut self, hash: ItemHash, slot: u32) {
         if self.groups.len() < LARGE {
@@ -250,20 +253,20 @@ impl SlotTable {
     }
 
     /// Gives back memory, so that there is room for no more than so many slots, or for those that are in it.
-    pub(crate) fn shrink_to(&mut self, slots: usize, hash_of: impl Fn(u32) -> ItemHash) {
+    pub(crate) fn shrink_to(&mut self, slots: usize, held: impl Iterator<Item = (ItemHash, u32)>) {
         self.let_go();
         let groups = slots.max(self.taken).div_ceil(FILL);
         if groups < self.groups.len() {
-            self.move_to(groups, hash_of);
+            self.move_to(groups, held);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn make_room(&mut self, hash_of: impl Fn(u32) -> ItemHash) {
+    fn make_room<H: Iterator<Item = (ItemHash, u32)>>(&mut self, held: impl FnOnce() -> H) {
         self.let_go();
         if self.taken >= self.capacity() {
-            self.move_to((self.groups.len() * 2).max(1), hash_of);
+            self.move_to((self.groups.len() * 2).max(1), held());
         }
     }
 
@@ -314,13 +317,15 @@ impl SlotTable {
         }
     }
 
-    fn move_to(&mut self, groups: usize, hash_of: impl Fn(u32) -> ItemHash) {
-        let old = mem::replace(&mut self.groups, vec![Group::EMPTY; groups]);
-        for group in old {
-            for lane in group.taken() {
-                let hash = hash_of(group.slots[lane]);
-                self.put(self.home(hash), tag(hash), group.slots[lane]);
-            }
+    /// Into so many groups. In the order of the slots, not in that of the groups: what comes next need not wait for a group that is
+    /// written, as it would for a slot that is read.
+    fn move_to(&mut self, groups: usize, held: impl Iterator<Item = (ItemHash, u32)>) {
+        self.groups = Vec::new();
+        self.groups.resize(groups, Group::EMPTY);
+        self.taken = 0;
+        for (hash, slot) in held {
+            self.taken += 1;
+            self.put(self.home(hash), tag(hash), slot);
         }
     }
 

@@ -185,15 +185,6 @@ impl<T, O> Slab<T, O> {
             .filter(|slot| matches!(slot, Slot::Held { meta, .. } if meta.phase() == Phase::Queued))
     }
 
-    /// The hash of a held slot. The table asks only for those.
-    #[inline]
-    pub(super) fn hash(&self, index: u32) -> ItemHash {
-        match self.get(index) {
-            Some(Slot::Held { hash, .. }) => *hash,
-            _ => ItemHash::ANY,
-        }
-    }
-
     /// Frees a held slot and hands out what was in it, so that it can be dropped elsewhere.
     #[inline(always)]
     pub(super) fn free(&mut self, index: u32) -> Option<T> {
@@ -240,6 +231,11 @@ impl<T, O> Slab<T, O> {
             Slot::Held { item, hash, meta, .. } => Some((index, item, *hash, *meta)),
             Slot::Free(_) => None,
         })
+    }
+
+    /// The hashes of the held slots, by index.
+    pub(super) fn hashes(&self) -> impl Iterator<Item = (ItemHash, u32)> {
+        self.held().map(|(index, _, hash, _)| (hash, index))
     }
 
     /// What was asked of the item in this slot while it was processing, if anything was.

@@ -23,7 +23,7 @@ fn spread(item: u32) -> ItemHash {
 }
 
 fn equal(_: u32) -> ItemHash {
-    ItemHash::ANY
+    ItemHash::from_raw(1)
 }
 
 impl Items {
@@ -38,7 +38,7 @@ impl Items {
     fn add(&mut self, item: u32) {
         let Self { table, slots, hash_of } = self;
         let is_it = |slot: u32| slots[slot as usize] == Some(item);
-        if let SlotEntry::Vacant(vacant) = table.entry(hash_of(item), is_it, hash_in(slots, *hash_of)) {
+        if let SlotEntry::Vacant(vacant) = table.entry(hash_of(item), is_it, || held(slots, *hash_of)) {
             let free = slots.iter().position(Option::is_none).unwrap_or(slots.len());
             vacant.insert(u32::try_from(free).unwrap());
             slots.resize(slots.len().max(free + 1), None);
@@ -64,7 +64,7 @@ impl Items {
 
     fn shrink(&mut self) {
         let Self { table, slots, hash_of } = self;
-        table.shrink_to(0, hash_in(slots, *hash_of));
+        table.shrink_to(0, held(slots, *hash_of));
     }
 
     fn check(&self, items: u32) {
@@ -79,8 +79,8 @@ impl Items {
     }
 }
 
-fn hash_in(slots: &[Option<u32>], hash_of: HashOf) -> impl Fn(u32) -> ItemHash {
-    move |slot| hash_of(slots[slot as usize].expect("only slots that are in the table"))
+fn held(slots: &[Option<u32>], hash_of: HashOf) -> impl Iterator<Item = (ItemHash, u32)> {
+    (0..).zip(slots).filter_map(move |(slot, item)| Some((hash_of((*item)?), slot)))
 }
 
 #[derive(Clone, Copy, Debug)]
