@@ -85,7 +85,7 @@ impl Publisher {
         }
     }
 
-    /// Publishes while `want` is true, then takes it back, within the time of two requests.
+    /// Publishes while `want` is true, then takes it back, within the time of two requests after the one under way.
     pub(crate) async fn publish(self, board: Arc<Board>, mut want: watch::Receiver<bool>) {
         board.note(Candidacy::Looking);
         tokio::select! {
@@ -119,7 +119,7 @@ impl Publisher {
                 }
                 Deed::Wait(until) => until,
                 deed => {
-                    let answer = self.attempt(&deed, &mut object).await;
+                    let answer = self.attempt_until(give_up, &deed, &mut object).await;
                     error = match &answer {
                         Answer::Failed(failure) => {
                             tracing::debug!(candidate = self.name, %failure, ?deed, "a request about the LeaseCandidate failed");
@@ -299,6 +299,26 @@ impl Publisher {
         };
         let opening = async { self.api.watch(&params, from).await.map_err(from_kube) };
         Ok(self.requests.within(opening).await?.boxed())
+    }
+
+    /// No longer than until `end`, if there is one.
+    async fn attempt_until(
+        &self,
+        end: Option<Moment>,
+        deed: &Deed,
+        object: &mut Option<DynamicObject>,
+    ) -> Answer {
+        let end = async {
+            match end {
+                Some(end) => self.clock.sleep_until(end).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            answer = self.attempt(deed, object) => answer,
+            () = end => Answer::Failed(StoreError::unknown("no answer in time")),
+        }
     }
 
     async fn attempt(&self, deed: &Deed, object: &mut Option<DynamicObject>) -> Answer {

@@ -411,3 +411,34 @@ async fn a_run_of_a_loop_of_ones_own_that_is_dropped_takes_the_candidate_back() 
     assert!(!world.stands("one").await && holder(&world).await.is_empty());
     campaigns.end().await;
 }
+
+/// The drain time-out comes before that: what a pod's grace period must be above.
+#[tokio::test(start_paused = true)]
+async fn a_stop_takes_three_request_time_outs_at_most_whatever_is_not_answered() {
+    let silent = |what: &Match| FaultPlan::none().rule(Rule::new(what.clone(), Fault::NeverAnswer));
+    let failing = |what: &Match| {
+        let late = Fault::Latency { min_ms: 700, max_ms: 700 };
+        FaultPlan::none()
+            .rule(Rule::new(what.clone(), late))
+            .rule(Rule::new(what.clone(), Fault::InternalError))
+    };
+    let ours = Match::any().user("one");
+    let about_it = ours.clone().except_resource("leases");
+    for plan in [silent(&ours), silent(&about_it), failing(&ours), failing(&about_it)] {
+        for under_way in [0, 400, 890] {
+            let world = World::new(0);
+            let one = world.replica("one", "1.4.0");
+            one.leads().await;
+            sleep_ms(1000).await;
+            world.server.faults().set_plan(plan.clone());
+            // Then the LeaseCandidate is read.
+            world.server.faults().drop_watches(&ours);
+            sleep_ms(under_way).await;
+            let stopped = Instant::now();
+            one.elector.stop_handle().stop();
+            one.run.await.unwrap();
+            let (took, bound) = (stopped.elapsed(), one.elector.config().request_timeout() * 3);
+            assert!(took <= bound, "{plan:?} {under_way}: {took:?} of {bound:?}");
+        }
+    }
+}
