@@ -187,16 +187,22 @@ impl Waiters {
         }
     }
 
-    /// Between whom one of this turn sleeps. Those before it were woken too, and are back: nearly always there is one at
-    /// most.
+    /// Between whom one of this turn sleeps. Looked for from both ends: of few who were woken each belongs to the front, and if all
+    /// were, each to the back of those that have come before it.
     fn neighbours(&self, turn: u64) -> (u32, u32) {
-        let (mut before, mut after) = (NIL, self.first);
-        while let Some(Entry::Asleep { turn: other, after: next, .. }) = self.entries.get(after as usize)
-            && *other < turn
-        {
-            (before, after) = (after, *next);
+        let (mut early, mut late) = (self.first, self.last);
+        loop {
+            match self.entries.get(early as usize) {
+                Some(Entry::Asleep { turn: other, after, .. }) if *other < turn => early = *after,
+                Some(Entry::Asleep { before, .. }) => return (*before, early),
+                _ => return (self.last, NIL),
+            }
+            match self.entries.get(late as usize) {
+                Some(Entry::Asleep { turn: other, before, .. }) if *other > turn => late = *before,
+                Some(Entry::Asleep { after, .. }) => return (late, *after),
+                _ => return (NIL, self.first),
+            }
         }
-        (before, after)
     }
 
     /// The waiter leaves the line: it got something, or gives up. Says whether it takes a wake-up with it that
