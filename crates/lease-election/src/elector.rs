@@ -215,6 +215,8 @@ impl LeaderElector {
     /// It waits one renew interval after work that returned by itself, and longer and longer after terms that are taken away at once: see
     /// [`Campaigns`](crate::Campaigns), which is the same for a loop of your own.
     ///
+    /// It leads again no sooner than a stop margin after work whose term was lost, or that was dropped: what that had sent may land until then.
+    ///
     /// What `work` does before it returns its future is part of the work: it runs in the same task, is joined, and a [`Watchdog`] sees it.
     ///
     /// # Panics

@@ -169,7 +169,8 @@ impl Leadership {
     /// Ends this term in order, for whoever comes first: [`ending`](Self::ending) fires, the lease is renewed while the work winds up (for at most the drain
     /// time-out), and is given back when the work has ended. Returns at once; more calls change nothing.
     ///
-    /// The elector is not stopped: [`run_forever`](crate::LeaderElector::run_forever) (or [`Campaigns`](crate::Campaigns)) campaigns again a renew interval later, and leads again if nobody has come.
+    /// The elector is not stopped: [`run_forever`](crate::LeaderElector::run_forever) (or [`Campaigns`](crate::Campaigns)) campaigns again a renew interval later, and leads again if nobody has come;
+    /// after work that outlived its drain time-out and was dropped a stop margin later at the soonest, because until then what it sent may land.
     /// In a coordinated election the server's controller elects its best candidate then, which may be this one:
     /// [maintenance](crate::LeaderElector::maintenance) takes it out.
     ///

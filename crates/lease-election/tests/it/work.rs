@@ -467,6 +467,18 @@ async fn terms_that_are_taken_away_at_once_again_and_again_do_not_spin() {
     assert!(asked.elapsed() < 5 * MS);
 }
 
+/// Its work was wound up, so nothing of it can land, and the lease is its own.
+#[tokio::test(start_paused = true)]
+async fn one_that_gives_nothing_back_leads_again_at_once_after_work_that_returned() {
+    let cluster = Cluster::new();
+    let a = cluster.elector(fast("a").release_on_stop(false));
+    assert_eq!(a.run(async |_| ()).await, Outcome::Finished(()));
+    assert_eq!(cluster.holder(), "a");
+    let ended = Instant::now();
+    assert_eq!(a.run(async |leadership| leadership.is_valid()).await, Outcome::Finished(true));
+    assert!(ended.elapsed() <= MS, "took {:?}", ended.elapsed());
+}
+
 /// The dropped work may have sent what lands within a stop margin: until then neither this one leads again, nor another.
 #[tokio::test(start_paused = true)]
 async fn a_term_after_one_whose_work_was_dropped_begins_a_stop_margin_after_that_and_can_be_given_back() {
