@@ -24,6 +24,8 @@ pub struct Status {
     pub maintenance: bool,
     /// Whether the watch is open; without it the elector polls.
     pub watching: bool,
+    /// Why the watch ended or did not open the last time, if by an error; `None` while it is open.
+    pub unwatched: Option<StoreError>,
     /// How the candidate of a coordinated election stands with the server; `None` in any other.
     pub candidacy: Option<Candidacy>,
 }
@@ -223,7 +225,12 @@ impl Counters {
     }
 
     pub(crate) fn watching(&self, open: bool) {
-        self.with(|_, status| status.watching = open);
+        self.note_watch(open, None);
+    }
+
+    /// And why not, if by an error.
+    pub(crate) fn note_watch(&self, open: bool, error: Option<StoreError>) {
+        self.with(|_, status| (status.watching, status.unwatched) = (open, error));
     }
 
     pub(crate) fn lost(&self, loss: &Loss) {

@@ -126,7 +126,7 @@ pub(super) async fn turn(
                     news
                 }
                 FeedNews::Closed(error) => {
-                    shared.counters.watching(false);
+                    shared.counters.note_watch(false, error.clone());
                     if let Some(error) = error {
                         tracing::debug!(lease = shared.config.name(), %error, "the watch broke");
                         candidate.distrust();

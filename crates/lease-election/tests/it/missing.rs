@@ -88,7 +88,9 @@ async fn without_its_watch_an_elector_says_so_and_polls() {
         sleep_ms(60_000).await;
         let opened = asked.load(Ordering::SeqCst);
         assert!((5..=25).contains(&opened), "in a minute: {opened}");
-        assert!(!b.elector.status().watching);
+        let status = b.elector.status();
+        assert_eq!((status.watching, status.unwatched, status.blocked), (false, Some(error), None));
+        assert!(a.elector.status().watching && a.elector.status().unwatched.is_none());
         assert_eq!(b.elector.leader().as_deref(), Some("a"));
         a.elector.stop_handle().stop();
         (&mut a.run).await.unwrap();
