@@ -73,7 +73,7 @@ impl ElectionMetrics {
         self.watch_as(elector.config().name(), elector);
     }
 
-    /// Shows this elector under a name of its own. An elector that is shown already is shown under the new name too.
+    /// Shows this elector under a name of its own. An elector that is shown already is shown under the new name too, and counts once under each.
     pub fn watch_as(&self, name: &str, elector: &LeaderElector) {
         let shared = elector.shared();
         let source = Source {
@@ -83,7 +83,11 @@ impl ElectionMetrics {
         };
         let mut held = self.sources.lock();
         held.bury();
-        held.living.push(source);
+        let is_shown =
+            |shown: &Source| shown.name == source.name && Arc::ptr_eq(&shown.counters, &source.counters);
+        if !held.living.iter().any(is_shown) {
+            held.living.push(source);
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use crate::error::StoreError;
 use crate::latency::Latency;
 use crate::loss::Loss;
 use crate::standing::Candidacy;
+use crate::version::Version;
 
 /// What an elector is doing now.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -18,7 +19,8 @@ pub struct Status {
     /// Who was last seen to hold the lease, this elector included. For display.
     pub leader: Option<String>,
     /// Why the elector gets nowhere: the last failure, if the last request failed. [`StoreError::Altered`] stays until a write
-    /// is stored as it was sent. (As text it is cut to 256 bytes, with control characters escaped.)
+    /// is stored as it was sent. So does [`StoreError::Conflict`], which is here when writes on one and the same version met one again and again (a quota,
+    /// admission; a race that is lost is none), and goes too when another version is seen. (As text it is cut to 256 bytes, with control characters escaped.)
     pub blocked: Option<StoreError>,
     /// Whether it is kept from leading ([`Maintenance`](crate::Maintenance)).
     pub maintenance: bool,
@@ -169,9 +171,19 @@ impl Stats {
     }
 }
 
+/// So many conflicts on one version of the Lease are no races: who loses one finds another version.
+const CONFLICTS: u32 = 3;
+
+/// The version on condition of which the last writes were sent that met a conflict, `None` for no Lease, and how many in a row.
+#[derive(Debug, Default)]
+struct Conflicts {
+    base: Option<Version>,
+    met: u32,
+}
+
 /// The counters of one elector.
 #[derive(Debug, Default)]
-pub(crate) struct Counters(Mutex<(Stats, Status)>);
+pub(crate) struct Counters(Mutex<(Stats, Status)>, Mutex<Conflicts>);
 
 impl Counters {
     fn with<R>(&self, change: impl FnOnce(&mut Stats, &mut Status) -> R) -> R {
@@ -208,7 +220,7 @@ impl Counters {
             let altered = matches!(status.blocked, Some(StoreError::Altered { .. }));
             let alters = matches!(error, StoreError::Altered { .. });
             // A lost race is the other's success, not a fault; and what is wrong with every write is more than a failure.
-            if *error != StoreError::Conflict && (alters || !altered) {
+            if *error != StoreError::Conflict && (alters || !is_lasting(status.blocked.as_ref())) {
                 status.blocked = Some(error.clone());
             }
             alters && !altered
@@ -218,10 +230,52 @@ impl Counters {
     /// A request succeeded; `written`: it was a write.
     pub(crate) fn succeeded(&self, written: bool) {
         self.with(|_, status| {
-            if written || !matches!(status.blocked, Some(StoreError::Altered { .. })) {
+            if written || !is_lasting(status.blocked.as_ref()) {
                 status.blocked = None;
             }
         });
+        if written {
+            self.conflicts().met = 0;
+        }
+    }
+
+    fn conflicts(&self) -> std::sync::MutexGuard<'_, Conflicts> {
+        self.1.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A write on condition of this version met a conflict. Whether it is the first that says that none will be taken.
+    pub(crate) fn conflicted(&self, base: Option<&Version>) -> bool {
+        let met = {
+            let mut conflicts = self.conflicts();
+            if conflicts.base.as_ref() != base {
+                *conflicts = Conflicts { base: base.cloned(), met: 0 };
+            }
+            conflicts.met = conflicts.met.saturating_add(1);
+            conflicts.met
+        };
+        if met >= CONFLICTS {
+            self.with(|_, status| status.blocked = Some(StoreError::Conflict));
+        }
+        met == CONFLICTS
+    }
+
+    /// This version of the Lease is what there is: conflicts on another may have been races.
+    pub(crate) fn saw(&self, version: Option<&Version>) {
+        let is_another = {
+            let mut conflicts = self.conflicts();
+            let is_another = conflicts.met > 0 && conflicts.base.as_ref() != version;
+            if is_another {
+                conflicts.met = 0;
+            }
+            is_another
+        };
+        if is_another {
+            self.with(|_, status| {
+                if status.blocked == Some(StoreError::Conflict) {
+                    status.blocked = None;
+                }
+            });
+        }
     }
 
     pub(crate) fn watching(&self, open: bool) {
@@ -248,6 +302,11 @@ impl Counters {
             *counter = counter.saturating_add(1);
         });
     }
+}
+
+/// Whether it is wrong with the writes, and no read that succeeds says that it is mended.
+fn is_lasting(blocked: Option<&StoreError>) -> bool {
+    matches!(blocked, Some(StoreError::Altered { .. } | StoreError::Conflict))
 }
 
 #[cfg(test)]

@@ -224,6 +224,14 @@ pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Rep
             if matches!(reply, Reply::Written(..)) {
                 shared.counters.count(|stats| &mut stats.slow_path);
             }
+            if let (Reply::Written(write, _), StoreError::Conflict) = (&reply, error)
+                && shared.counters.conflicted(write.base.as_ref())
+            {
+                tracing::warn!(
+                    lease = shared.config.name(),
+                    "nobody can lead: the server answers each write with a conflict, and nobody else writes; look for a quota or admission"
+                );
+            }
             tracing::debug!(lease = shared.config.name(), leading, %error, "a request failed");
             if matches!(error, StoreError::Unknown { .. }) {
                 doubt_connection(shared);
@@ -265,8 +273,11 @@ fn start_cold(shared: &Shared, candidate: &mut Candidate) {
     }
 }
 
-/// Tells observers who holds the lease, if that changed.
+/// Tells observers who holds the lease, if that changed, and whose conflicts were races.
 fn note_leader(shared: &Shared, candidate: &Candidate) {
+    if *candidate.observation() != Observation::Unknown {
+        shared.counters.saw(candidate.observation().version());
+    }
     let holder = candidate.observation().holder();
     let changed = shared.leader.send_if_modified(|known| {
         let differs = known.as_deref() != holder;

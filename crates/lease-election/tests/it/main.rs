@@ -42,6 +42,7 @@ mod kube_store;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod missing;
 #[cfg(all(feature = "kube", not(wq_plant)))]
+mod refused;
 mod runtimes;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod stale;

@@ -232,3 +232,19 @@ async fn what_an_elector_counted_stays_when_it_is_gone_and_its_gauges_go() {
     assert!(format!("{:?}", scraped.metrics).contains("ElectionMetrics"));
     assert!(scraped.text().contains("leader_election_terms_total{name=\"of its own\"} 0"));
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_elector_that_is_watched_twice_counts_once() {
+    let cluster = Cluster::new();
+    let elector = cluster.elector(fast("a"));
+    let scraped = Scraped::of(&elector);
+    scraped.metrics.watch(&elector.clone());
+    let mut a = Replica::start(elector, Duration::ZERO);
+    a.leads().await;
+    scraped.is("terms_total", "", 1.0);
+    scraped.is("master_status", "", 1.0);
+    a.elector.stop_handle().stop();
+    (&mut a.run).await.unwrap();
+    drop(a);
+    scraped.is("terms_total", "", 1.0);
+}
