@@ -14,6 +14,7 @@ use wq_core::{ItemHash, QuietAdd};
 mod agenda;
 mod leaves;
 mod nodes;
+mod order;
 mod slots;
 mod table;
 #[cfg(test)]
@@ -307,14 +308,18 @@ impl<T: Eq, O> DelayHeap<T, O> {
             table.insert(hash, node.slot);
         }
         (self.slots, self.table) = (slots, table);
-        self.agenda = Agenda::try_with_room(room).unwrap_or_default();
-        self.agenda.fill(&nodes);
+        self.agenda = Agenda::try_with_room(self.reserved).unwrap_or_default();
+        let _ = self.agenda.try_make_room(room);
+        let slots = &self.slots;
+        self.agenda.fill(&nodes, |slot, sequence| slots.deadline(slot, sequence));
         (self.came, self.passed) = (0, 0);
     }
 
+    /// For how many items there is room, in the part that has most of it.
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
-        self.slots.capacity().max(self.table.capacity())
+        // Beside each node in force another may be stale, and room for a third is in blocks that are not full.
+        self.slots.capacity().max(self.table.capacity()).max(self.agenda.capacity() / 3)
     }
 
     fn find<Q>(&self, hash: ItemHash, item: &Q) -> Option<u32>
@@ -403,7 +408,8 @@ impl<T: Eq, O> DelayHeap<T, O> {
             }
         }
         self.agenda.clear();
-        self.agenda.fill(&nodes);
+        let slots = &self.slots;
+        self.agenda.fill(&nodes, |slot, sequence| slots.deadline(slot, sequence));
         self.next_sequence = index(nodes.len());
     }
 

@@ -5,7 +5,7 @@
 //! moves. The first node is never stale. Whether another is, its slot tells: `deadline` gives the deadline of the
 //! item in a slot if the node of that sequence is in force.
 
-use super::leaves::{FULL, Leaves};
+use super::leaves::{FULL, Leaves, Room};
 use super::nodes::{Node, Nodes};
 use crate::planted::planted;
 use crate::tick::Tick;
@@ -26,22 +26,30 @@ pub(super) struct Agenda {
 }
 
 impl Agenda {
-    /// With room for so many items, if there is memory.
+    /// With room for so many items, whatever becomes of them, if there is memory.
     pub(super) fn try_with_room(items: usize) -> Option<Self> {
         let mut room = Self::default();
-        room.try_make_room(items)?;
+        room.try_make(items, Room::most(items))?;
         Some(room)
     }
 
-    /// Sees to it that adds of so many items, and moves of their deadlines, need no more memory, if there is that much.
+    /// Sees to it that adds of so many items, and moves of their deadlines, need no more memory as a rule, if there is that
+    /// much.
     pub(super) fn try_make_room(&mut self, items: usize) -> Option<()> {
+        self.try_make(items, Room::usual(items))
+    }
+
+    fn try_make(&mut self, items: usize, room: Room) -> Option<()> {
         if items == 0 {
             return Some(());
         }
-        self.near.try_make_room(items.saturating_mul(2).min(NEAR) + 1)?;
-        let run = if items > NEAR { FULL + NEAR + 1 } else { 0 };
-        self.run.try_reserve_exact(run.saturating_sub(self.run.len())).ok()?;
-        self.far.try_make_room(items)
+        let most = items.saturating_add(items / 2 + SLACK + 1);
+        self.near.try_make_room(most.min(NEAR) + 1)?;
+        if most <= NEAR {
+            return Some(());
+        }
+        self.run.try_reserve_exact((FULL + NEAR + 1).saturating_sub(self.run.len())).ok()?;
+        self.far.try_make_room(room)
     }
 
     /// The node that is before all others.
@@ -127,10 +135,10 @@ impl Agenda {
     }
 
     /// Puts sorted nodes into an empty agenda.
-    pub(super) fn fill(&mut self, nodes: &[Node]) {
+    pub(super) fn fill(&mut self, nodes: &[Node], deadline: impl Fn(u32, u32) -> Option<Tick>) {
         let (near, far) = nodes.split_at(nodes.len().min(NEAR));
         self.run.extend(near.iter().rev());
-        self.far.put_first(far);
+        self.far.put_first(far, deadline);
     }
 
     fn pop_near(&mut self) -> Option<Node> {
@@ -154,9 +162,9 @@ impl Agenda {
             nodes.reverse();
         }
         let far = nodes.len().saturating_sub(NEAR / 2);
-        let mut later: Vec<Node> = nodes.drain(..far).collect();
-        later.reverse();
-        self.far.put_first(&later);
+        nodes[..far].reverse();
+        self.far.put_first(&nodes[..far], deadline);
+        nodes.drain(..far);
         self.run = nodes;
     }
 
@@ -166,15 +174,24 @@ impl Agenda {
     fn clean(&mut self, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         let is_live = |node: &Node| deadline(node.slot, node.sequence).is_some();
         self.run.retain(is_live);
-        let live: Vec<Node> = self.near.iter().copied().filter(is_live).collect();
-        self.near.clear();
-        live.into_iter().for_each(|node| self.near.push(node));
+        self.near.retain(is_live);
     }
 
     /// How many nodes there are, the stale ones among them.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.run.len() + self.near.len() + self.far.len()
+    }
+
+    /// For how many nodes there is room.
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.run.capacity() + self.near.capacity() + self.far.capacity()
+    }
+
+    #[cfg(test)]
+    pub(super) fn leaves(&self) -> usize {
+        self.far.count()
     }
 
     /// What must hold after every operation.

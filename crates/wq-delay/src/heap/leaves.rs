@@ -4,17 +4,23 @@
 //! altogether, in a row with those beside it. A node may be stale: that of an item that went or has another deadline now. Each
 //! leaf knows how many are not, and is cleaned before more than a third are.
 
-use super::nodes::Node;
-use super::slots::{NONE, index};
-use crate::planted::planted;
-use crate::tick::Tick;
 #[cfg(test)]
 use std::cell::Cell;
 
+use super::nodes::Node;
+use super::order::Order;
+use super::slots::{NONE, index};
+use crate::planted::planted;
+use crate::tick::Tick;
+
 /// So many nodes fill a leaf.
 pub(super) const FULL: usize = if cfg!(test) { 16 } else { 2048 };
-/// Into so many leaves a full one is cut: the fewer, the more often nodes are moved.
+/// Into so many leaves a full one is cut at most: the fewer, the more often nodes are moved.
 const PARTS: usize = if cfg!(test) { 4 } else { 8 };
+/// A part has so many nodes at least, or a few less.
+const PART: usize = FULL / PARTS;
+/// Two neighbours of fewer nodes become one: fewer than any two parts of a leaf that was cut.
+const SMALL: usize = PART / 2 * 3;
 /// Nodes in a block of memory.
 const BLOCK: usize = if cfg!(test) { 4 } else { 64 };
 /// So many nodes stand at the end of a leaf itself before they are moved to a block: the ends of all leaves are near to each
@@ -38,13 +44,13 @@ impl Entry {
 struct Leaf {
     /// The rank of no node in it is lower, and of none in those before it as high.
     from: u128,
-    /// Those that came last: as many as are not in blocks.
-    tail: [Entry; TAIL],
     /// The last of its blocks, which alone may have room.
     block: u32,
     len: u32,
     /// How many of them are not stale.
     live: u32,
+    /// Those that came last: as many as are not in blocks.
+    tail: [Entry; TAIL],
 }
 
 impl Leaf {
@@ -67,14 +73,11 @@ thread_local! {
 
 #[derive(Debug)]
 pub(super) struct Leaves {
-    /// The last first.
-    leaves: Vec<Leaf>,
-    /// The deadline that each begins with, for the search.
-    begins: Vec<Tick>,
+    order: Order<Leaf>,
     blocks: Vec<[Entry; BLOCK]>,
     /// Of each block the one before it in its leaf, or the next free one.
     links: Vec<u32>,
-    first_free: u32,
+    free_block: u32,
     live: usize,
     /// Where nodes are sorted.
     bench: Vec<Node>,
@@ -83,11 +86,10 @@ pub(super) struct Leaves {
 impl Default for Leaves {
     fn default() -> Self {
         Self {
-            leaves: Vec::new(),
-            begins: Vec::new(),
+            order: Order::default(),
             blocks: Vec::new(),
             links: Vec::new(),
-            first_free: NONE,
+            free_block: NONE,
             live: 0,
             bench: Vec::new(),
         }
@@ -95,15 +97,10 @@ impl Default for Leaves {
 }
 
 impl Leaves {
-    /// Sees to it that adds of so many items, and moves of their deadlines, need no more memory, if there is that much.
-    pub(super) fn try_make_room(&mut self, items: usize) -> Option<()> {
-        if items <= FULL {
-            return Some(());
-        }
+    /// Makes room for so many leaves and blocks, if there is that much memory.
+    pub(super) fn try_make_room(&mut self, Room { leaves, blocks }: Room) -> Option<()> {
         let more = |room: usize, len: usize| room.saturating_sub(len);
-        let (leaves, blocks) = (leaves_for(items), blocks_for(items));
-        self.leaves.try_reserve_exact(more(leaves, self.leaves.len())).ok()?;
-        self.begins.try_reserve_exact(more(leaves, self.begins.len())).ok()?;
+        self.order.try_make_room(leaves)?;
         self.blocks.try_reserve_exact(more(blocks, self.blocks.len())).ok()?;
         self.links.try_reserve_exact(more(blocks, self.links.len())).ok()?;
         self.bench.try_reserve_exact(more(FULL, self.bench.len())).ok()
@@ -116,18 +113,27 @@ impl Leaves {
 
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.leaves.iter().map(|leaf| leaf.len as usize).sum()
+        self.order.leaves().iter().map(|leaf| leaf.len as usize).sum()
+    }
+
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.blocks.capacity() * BLOCK
+    }
+
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.order.leaves().len()
     }
 
     /// What must hold after every operation.
     #[cfg(test)]
     pub(super) fn check(&self, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        assert!(self.leaves.is_sorted_by_key(|leaf| !leaf.from), "leaves are not in order");
-        assert!(
-            self.begins.iter().eq(self.leaves.iter().map(|leaf| leaf.begin()).collect::<Vec<_>>().iter())
-        );
+        let leaves = self.order.leaves();
+        assert!(leaves.is_sorted_by_key(|leaf| leaf.from), "leaves are not in order");
+        assert!(leaves.iter().map(|leaf| leaf.begin()).eq(self.order.begins().iter().copied()));
         let mut used = 0;
-        for (at, leaf) in self.leaves.iter().enumerate() {
+        for (at, leaf) in leaves.iter().enumerate() {
             let mut nodes = Vec::new();
             self.visit(leaf, |block, entries| {
                 nodes.extend(live(entries, &deadline));
@@ -140,28 +146,40 @@ impl Leaves {
             );
             assert!(nodes.iter().all(|node| self.find(node) == Some(at)), "a node is in the wrong leaf");
         }
-        assert_eq!(self.live, self.leaves.iter().map(|leaf| leaf.live as usize).sum());
+        assert_eq!(self.live, leaves.iter().map(|leaf| leaf.live as usize).sum());
+        let are_small = |two: &[Leaf]| ((two[0].len + two[1].len) as usize) < SMALL;
+        assert!(!leaves.windows(2).any(are_small), "two neighbours are small");
+        assert!(
+            leaves.len() <= Room::most(self.live).leaves && used <= Room::most(self.live).blocks,
+            "{} leaves with {used} blocks for {} nodes",
+            leaves.len(),
+            self.live
+        );
         let free =
-            std::iter::successors(Some(self.first_free), |&block| self.links.get(block as usize).copied());
+            std::iter::successors(Some(self.free_block), |&block| self.links.get(block as usize).copied());
         assert_eq!(used + free.filter(|&block| block != NONE).count(), self.blocks.len(), "a block is lost");
     }
 
-    /// The leaf that this node is in, or belongs into. `None`: it is before all of them.
+    /// The leaf that this node is in, or belongs into: how many are before it. `None`: the node is before all of them.
     #[inline]
     pub(super) fn find(&self, node: &Node) -> Option<usize> {
-        let at = self.begins.partition_point(|begin| *begin > node.deadline);
-        if self.leaves.get(at)?.from <= node.rank() || planted("leaf-begins-by-deadline") {
+        let at = self.order.begins().partition_point(|begin| *begin <= node.deadline).checked_sub(1)?;
+        if self.leaf(at).from <= node.rank() || planted("leaf-begins-by-deadline") {
             return Some(at);
         }
         // Several begin with this deadline.
-        let at = at + self.leaves[at..].partition_point(|leaf| leaf.from > node.rank());
-        (at < self.leaves.len()).then_some(at)
+        self.order.leaves().partition_point(|leaf| leaf.from <= node.rank()).checked_sub(1)
+    }
+
+    #[inline]
+    fn leaf(&self, at: usize) -> &Leaf {
+        &self.order.leaves()[at]
     }
 
     #[inline]
     pub(super) fn push(&mut self, at: usize, node: Node, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         self.append(at, Entry { slot: node.slot, sequence: node.sequence });
-        let leaf = &mut self.leaves[at];
+        let leaf = &mut self.order.leaves_mut()[at];
         leaf.live += 1;
         let is_full = leaf.len as usize >= FULL;
         self.live += 1;
@@ -173,7 +191,7 @@ impl Leaves {
     /// A node of this leaf has become stale.
     #[inline]
     pub(super) fn forget(&mut self, at: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        let leaf = &mut self.leaves[at];
+        let leaf = &mut self.order.leaves_mut()[at];
         leaf.live -= 1;
         let is_stale = leaf.len > leaf.live + leaf.live / 2 + SLACK || leaf.live == 0;
         self.live -= 1;
@@ -188,8 +206,10 @@ impl Leaves {
         run: &mut Vec<Node>,
         deadline: impl Fn(u32, u32) -> Option<Tick>,
     ) -> bool {
-        let Some(leaf) = self.leaves.pop() else { return false };
-        self.begins.pop();
+        if self.order.leaves().is_empty() {
+            return false;
+        }
+        let leaf = self.order.remove(0);
         self.gather(&leaf, deadline);
         self.live -= self.bench.len();
         if !planted("leaf-handed-out-unsorted") {
@@ -201,29 +221,32 @@ impl Leaves {
 
     /// Takes all nodes out. The memory is kept.
     pub(super) fn clear(&mut self) {
-        self.leaves.clear();
-        self.begins.clear();
+        self.order.clear();
         self.blocks.clear();
         self.links.clear();
-        self.first_free = NONE;
+        self.free_block = NONE;
         self.live = 0;
     }
 
     /// Puts nodes, sorted, before all others.
-    pub(super) fn put_first(&mut self, nodes: &[Node]) {
-        for part in nodes.chunks(FULL / 2).rev() {
-            let Some(first) = part.first() else { continue };
-            self.leaves.push(Leaf::new(first.rank()));
-            self.begins.push(first.deadline);
-            self.fill(self.leaves.len() - 1, part);
-            self.live += part.len();
+    pub(super) fn put_first(&mut self, nodes: &[Node], deadline: impl Fn(u32, u32) -> Option<Tick>) {
+        if nodes.is_empty() {
+            return;
         }
+        let parts = nodes.len().div_ceil(FULL / 2);
+        for part in nodes.chunks(nodes.len().div_ceil(parts)).rev() {
+            self.order.put_first(part[0].deadline, Leaf::new(part[0].rank()));
+            self.fill(0, part);
+        }
+        self.live += nodes.len();
+        self.merge(parts - 1, &deadline);
+        self.merge(0, &deadline);
     }
 
     /// The nodes that are not stale, in no order.
     pub(super) fn nodes(&self, deadline: impl Fn(u32, u32) -> Option<Tick>) -> Vec<Node> {
         let mut nodes = Vec::with_capacity(self.live);
-        for leaf in &self.leaves {
+        for leaf in self.order.leaves() {
             self.visit(leaf, |_, entries| nodes.extend(live(entries, &deadline)));
         }
         nodes
@@ -233,53 +256,58 @@ impl Leaves {
     #[cold]
     #[inline(never)]
     pub(super) fn clean(&mut self, at: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        let (leaf, begin) = (self.leaves[at], self.begins[at]);
+        let leaf = *self.leaf(at);
         self.gather(&leaf, &deadline);
         let mut nodes = std::mem::take(&mut self.bench);
         debug_assert_eq!(nodes.len(), leaf.live as usize, "a leaf has lost count");
-        let parts = if nodes.len() >= FULL / 4 * 3 { PARTS } else { 1 };
-        let size = nodes.len().div_ceil(parts).max(1);
+        if nodes.is_empty() {
+            self.order.remove(at);
+            self.bench = nodes;
+            return self.merge(at, deadline);
+        }
+        let parts = if nodes.len() >= FULL / 4 * 3 { nodes.len() / PART } else { 1 };
+        let size = nodes.len().div_ceil(parts);
         if !planted("leaf-cut-unsorted") {
             cut(&mut nodes, size);
         }
-        let parts = nodes.chunks(size).enumerate().rev().map(|(part, nodes)| {
-            let first = if part == 0 { None } else { nodes.iter().min_by_key(|node| node.rank()) };
-            first.map_or((leaf.from, begin), |first| (first.rank(), first.deadline))
-        });
-        let parts: Vec<_> = parts.collect();
-        let count = parts.len();
-        self.leaves.splice(at..=at, parts.iter().map(|(from, _)| Leaf::new(*from)));
-        self.begins.splice(at..=at, parts.iter().map(|(_, begin)| *begin));
+        let parts = nodes.len().div_ceil(size);
+        let mut new = [(Tick::NEVER, Leaf::new(0)); PARTS];
+        for (nodes, new) in nodes.chunks(size).skip(1).zip(&mut new) {
+            let first = nodes.iter().min_by_key(|node| node.rank());
+            first.inspect(|first| *new = (first.deadline, Leaf::new(first.rank())));
+        }
+        self.order.leaves_mut()[at] = Leaf::new(leaf.from);
+        self.order.insert(at + 1, &new[..parts - 1]);
         for (part, nodes) in nodes.chunks(size).enumerate() {
-            self.fill(at + count - 1 - part, nodes);
+            self.fill(at + part, nodes);
         }
         self.bench = nodes;
-        if count == 1 {
-            self.merge(at, &deadline);
-        } else {
-            #[cfg(test)]
-            CUTS.set(CUTS.get() + 1);
-        }
+        #[cfg(test)]
+        CUTS.set(CUTS.get() + usize::from(parts > 1));
+        self.merge(at + parts - 1, &deadline);
+        self.merge(at, &deadline);
     }
 
-    /// Two neighbours that are small become one: else each would keep a block for a few nodes.
-    fn merge(&mut self, at: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        for late in [at, at.wrapping_sub(1)] {
-            if let Some([after, before]) = self.leaves.get(late..).and_then(<[Leaf]>::first_chunk)
-                && (after.len + before.len) as usize <= FULL / 4
-            {
-                #[cfg(test)]
-                MERGES.set(MERGES.get() + 1);
-                let after = *after;
-                self.gather(&after, &deadline);
-                let nodes = std::mem::take(&mut self.bench);
-                self.leaves.remove(late);
-                self.begins.remove(late);
-                if !planted("merged-leaf-is-dropped") {
-                    self.fill(late, &nodes);
+    /// Neighbours that are small become one: else each would keep a block for a few nodes.
+    fn merge(&mut self, mut at: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
+        loop {
+            let len = |at: usize| self.order.leaves().get(at).map(|leaf| leaf.len as usize);
+            let is_small = |before, after| Some(len(before)? + len(after)? < SMALL);
+            if is_small(at, at + 1) != Some(true) {
+                if at == 0 || is_small(at - 1, at) != Some(true) {
+                    return;
                 }
-                self.bench = nodes;
+                at -= 1;
             }
+            #[cfg(test)]
+            MERGES.set(MERGES.get() + 1);
+            let after = self.order.remove(at + 1);
+            self.gather(&after, &deadline);
+            let nodes = std::mem::take(&mut self.bench);
+            if !planted("merged-leaf-is-dropped") {
+                self.fill(at, &nodes);
+            }
+            self.bench = nodes;
         }
     }
 
@@ -293,8 +321,8 @@ impl Leaves {
             oldest = block.or(oldest);
         });
         if let Some(oldest) = oldest {
-            self.links[oldest as usize] = self.first_free;
-            self.first_free = leaf.block;
+            self.links[oldest as usize] = self.free_block;
+            self.free_block = leaf.block;
         }
         self.bench = nodes;
     }
@@ -316,13 +344,13 @@ impl Leaves {
     }
 
     fn fill(&mut self, at: usize, nodes: &[Node]) {
-        self.leaves[at].live += index(nodes.len());
+        self.order.leaves_mut()[at].live += index(nodes.len());
         nodes.iter().for_each(|node| self.append(at, Entry { slot: node.slot, sequence: node.sequence }));
     }
 
     #[inline]
     fn append(&mut self, at: usize, entry: Entry) {
-        let leaf = &mut self.leaves[at];
+        let leaf = &mut self.order.leaves_mut()[at];
         let len = leaf.len as usize;
         leaf.tail[len % TAIL] = entry;
         leaf.len += 1;
@@ -333,13 +361,13 @@ impl Leaves {
 
     /// Moves a tail that is full to a block.
     fn put_away(&mut self, at: usize) {
-        let Self { leaves, blocks, links, first_free, .. } = self;
-        let leaf = &mut leaves[at];
+        let Self { order, blocks, links, free_block, .. } = self;
+        let leaf = &mut order.leaves_mut()[at];
         let place = (leaf.len as usize - TAIL) % BLOCK;
         if place == 0 {
-            let block = *first_free;
+            let block = *free_block;
             if let Some(link) = links.get_mut(block as usize) {
-                *first_free = std::mem::replace(link, leaf.block);
+                *free_block = std::mem::replace(link, leaf.block);
                 leaf.block = block;
             } else {
                 let block = index(blocks.len());
@@ -371,12 +399,25 @@ fn cut(nodes: &mut [Node], size: usize) {
     cut(after, size);
 }
 
-/// How many blocks hold so many items and the stale nodes beside them.
-const fn blocks_for(items: usize) -> usize {
-    items / 2 * 3 / BLOCK + leaves_for(items)
+/// How many leaves there are, and blocks of their nodes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    leaves: usize,
+    blocks: usize,
 }
 
-/// How many leaves there are of so many items, if they are not taken out again.
-const fn leaves_for(items: usize) -> usize {
-    items / (FULL / PARTS) + PARTS
+impl Room {
+    /// As many as so many items have, if they are not taken out again but for a few.
+    pub(super) const fn usual(items: usize) -> Self {
+        let leaves = items / PART + PARTS;
+        Self { leaves, blocks: items / 2 * 3 / BLOCK + leaves }
+    }
+
+    /// As many as they have at most: two neighbours have `SMALL` nodes at least, and in each leaf a third may be stale, and
+    /// `SLACK`.
+    pub(super) const fn most(items: usize) -> Self {
+        let leaves = (items.saturating_mul(3) + SMALL) / (SMALL - 2 * SLACK as usize) + 1;
+        // In each leaf one is not full.
+        Self { leaves, blocks: (items / 2 * 3 + leaves * SLACK as usize) / BLOCK + leaves }
+    }
 }

@@ -54,6 +54,11 @@ impl Nodes {
         self.families.try_reserve_exact(families_of(nodes).saturating_sub(self.families.len())).ok()
     }
 
+    #[cfg(test)]
+    pub(super) fn capacity(&self) -> usize {
+        self.families.capacity() * ARITY
+    }
+
     pub(super) const fn len(&self) -> usize {
         self.len
     }
@@ -92,6 +97,22 @@ impl Nodes {
             }
         }
         Some(first)
+    }
+
+    /// Takes the others out.
+    pub(super) fn retain(&mut self, stays: impl Fn(&Node) -> bool) {
+        let len = std::mem::take(&mut self.len);
+        for position in 0..len {
+            let node = *self.at(position);
+            if stays(&node) {
+                self.len += 1;
+                self.rise(self.len - 1, node);
+            }
+        }
+        for position in self.len..len {
+            *self.at_mut(position) = Node::NONE;
+        }
+        self.families.truncate(families_of(self.len));
     }
 
     /// Takes all nodes out, in no order. The memory is kept.

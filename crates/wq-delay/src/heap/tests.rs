@@ -244,6 +244,21 @@ fn all_that_is_due_at_once_comes_out_in_insertion_order_from_leaves_that_begin_a
 }
 
 #[test]
+fn leaves_that_are_emptied_become_one_with_their_neighbours() {
+    let mut heap = Heap::with_room(0).unwrap();
+    let items = 100 * u32::try_from(FULL).unwrap();
+    (0..items).for_each(|item| _ = insert(&mut heap, item, u64::from(item), SecondAdd::Earliest));
+    let full = heap.agenda.leaves();
+    assert!(full >= 100, "{full} leaves of {items} items");
+    for item in (0..items).filter(|item| item.wrapping_mul(0x9e37_79b9) >> 16 > 6553) {
+        assert!(heap.remove(hash(item), &item).is_some());
+    }
+    check(&heap);
+    let (left, leaves) = (heap.len(), heap.agenda.leaves());
+    assert!(left < items as usize / 8 && leaves <= left / 2, "{leaves} leaves of {left} items");
+}
+
+#[test]
 fn what_was_taken_out_and_is_put_back_comes_out_once() {
     let mut heap = Heap::with_room(0).unwrap();
     (0..100).for_each(|item| _ = insert(&mut heap, item, 1 + u64::from(item % 10), SecondAdd::Earliest));

@@ -60,6 +60,21 @@ fn delayed_items_take_60_bytes_each_at_most_and_leave_none_behind() {
     let kept = held(&region) / MILLION as f64;
     assert!(kept <= 0.05 * each, "{kept} bytes each are kept once all were taken out");
     add_a_million(&queue);
+    let full = held(&region);
+    let goes = |number: &u64| !(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20).is_multiple_of(10);
+    (0..MILLION).filter(goes).for_each(|number| _ = queue.cancel(&number));
+    assert!(held(&region) <= full, "to take items out holds nothing");
+    for number in MILLION..MILLION + 2000 {
+        queue.add_after(number, delay(number));
+        queue.cancel(&number);
+    }
+    let left = queue.delayed_len() as f64;
+    let kept = held(&region) / left;
+    assert!(left > 90_000.0 && kept <= 120.0, "{kept} bytes for each of {left} that are left");
+    queue.shrink();
+    let kept = held(&region) / left;
+    assert!(kept <= 60.0, "{kept} bytes for each of {left} after a shrink");
+    add_a_million(&queue);
     assert_eq!(queue.shutdown().len(), 1_000_000);
     let kept = held(&region) / MILLION as f64;
     assert!(kept <= 0.05 * each, "{kept} bytes each are kept after shutdown");
