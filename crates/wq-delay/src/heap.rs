@@ -273,15 +273,20 @@ impl<T: Eq, O> DelayHeap<T, O> {
         self.note_departures(most - left); // Only now: it may number all slots anew.
     }
 
-    /// Puts an item back that was taken out, where it was in the order. Calls nothing of the item's.
-    pub(crate) fn put_back(&mut self, waiting: Waiting<T, O>) {
-        let Waiting { item, order, hash, deadline, sequence, limit } = waiting;
+    /// Puts an item back that was due, where it was in the order. Calls nothing of the item's.
+    pub(crate) fn put_back(&mut self, due: Waiting<T, O>) {
+        let Waiting { item, order, hash, deadline, sequence, limit } = due;
+        self.settle_in(Held { item, order, limit, deadline, hash, sequence });
+    }
+
+    /// Puts an item back that was removed, where it was in the order. Calls nothing of the item's.
+    pub(crate) fn undo_removal(&mut self, removed: Waiting<T, O>) {
         // A node of its may be left, and would be in force again in the slot that it names. Which that was is not known: the
         // highest is in the same leaf, also where the leaf begins with that node.
         let slots = &self.slots;
-        let node = Node { deadline, slot: u32::MAX, sequence };
+        let node = Node { deadline: removed.deadline, slot: u32::MAX, sequence: removed.sequence };
         self.agenda.purge(node, |slot, sequence| slots.deadline(slot, sequence));
-        self.settle_in(Held { item, order, limit, deadline, hash, sequence });
+        self.put_back(removed);
     }
 
     /// Everything that waits, in the order in which it would have come out. Gives all memory back: nothing comes after it.

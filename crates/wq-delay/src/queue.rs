@@ -461,7 +461,7 @@ impl<'a, T: Hash + Eq, B: Backlog, S: BuildHasher> TakenAlong<'a, T, B, S> {
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Drop for TakenAlong<'_, T, B, S> {
     fn drop(&mut self) {
         if let Some(waiting) = self.waiting.take() {
-            self.pending.heap.put_back(waiting);
+            self.pending.heap.undo_removal(waiting);
         }
         self.queue.shared.changed(self.pending, &self.queue.core, self.after);
     }

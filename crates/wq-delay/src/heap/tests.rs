@@ -265,7 +265,7 @@ fn what_was_taken_out_and_is_put_back_comes_out_once() {
     // Also those that leaves begin with.
     for item in (0..100).chain([99, 50, 0, 50]) {
         let waiting = heap.remove(hash(item), &item).unwrap();
-        heap.put_back(waiting);
+        heap.undo_removal(waiting);
         check(&heap);
     }
     let order: Vec<u32> = std::iter::from_fn(|| pop(&mut heap, 10)).map(|(item, _)| item).collect();
@@ -274,12 +274,27 @@ fn what_was_taken_out_and_is_put_back_comes_out_once() {
     assert_eq!(order, expected);
 }
 
+#[test]
+fn what_was_due_goes_back_without_a_look_at_others() {
+    let mut heap = Heap::with_room(0).unwrap();
+    (0..6).for_each(|item| _ = insert(&mut heap, item, 1 + u64::from(item), SecondAdd::Replace));
+    insert(&mut heap, 5, 9, SecondAdd::Replace);
+    let nodes = heap.agenda.len();
+    assert_eq!(nodes, 7, "one is stale");
+    let mut due = Vec::new();
+    heap.pop_all_due(Tick(3), CHUNK, &mut due);
+    due.into_iter().rev().for_each(|waiting| heap.put_back(waiting));
+    check(&heap);
+    assert_eq!(heap.agenda.len(), nodes, "no stale node was looked for");
+}
+
 #[derive(Debug, Clone)]
 enum Op {
     Insert(u32, u64),
     InsertRevocable(u32, u64),
     Revoke(u32),
     Remove(u32),
+    RemoveAndUndo(u32),
     Postpone(u32, u64),
     PopDue(u64),
     /// Until then, at most so many, of which so many go back.
@@ -303,6 +318,7 @@ fn op_among(items: u32, end: u64, most: usize, rare: u32) -> impl Strategy<Value
         5 * rare => (item.clone(), time.clone()).prop_map(|(item, at)| Op::InsertRevocable(item, at)),
         3 * rare => item.clone().prop_map(Op::Revoke),
         3 * rare => item.clone().prop_map(Op::Remove),
+        rare => item.clone().prop_map(Op::RemoveAndUndo),
         3 * rare => (item.clone(), time.clone()).prop_map(|(item, at)| Op::Postpone(item, at)),
         3 * rare => time.clone().prop_map(Op::PopDue),
         3 * rare => (time, 0..most, 0..most).prop_map(|(now, most, back)| Op::PopAllDue(now, most, back)),
@@ -395,6 +411,11 @@ fn play(ops: Vec<Op>, items: u32, policy: SecondAdd, room: usize, step: usize) -
             }
             Op::Remove(item) => {
                 prop_assert_eq!(heap.remove(hash(item), &item).map(plain), sorted.take(item));
+            }
+            Op::RemoveAndUndo(item) => {
+                let removed = heap.remove(hash(item), &item);
+                prop_assert_eq!(removed.is_some(), sorted.at(item).is_some());
+                removed.into_iter().for_each(|removed| heap.undo_removal(removed));
             }
             Op::Postpone(item, until) => {
                 sorted.insertions += 1;
