@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
 
 use crate::hostile::loggable;
+use crate::manager::let_go;
 use crate::request::Scope;
 use crate::term::{InTerm, Term};
 use crate::{BoxError, Cache, Kind, NoCache};
@@ -95,10 +96,15 @@ impl NamedTask {
             match run.await {
                 Ok(Ok(())) => return,
                 Ok(Err(error)) => {
-                    let error = loggable(&error.to_string());
-                    tracing::warn!(error, ?pause, "a task of the leader failed and will run again");
+                    let said = catch_unwind(AssertUnwindSafe(|| error.to_string()));
+                    let said = loggable(said.as_deref().unwrap_or("an error that panics when it is shown"));
+                    tracing::warn!(error = said, ?pause, "a task of the leader failed and will run again");
+                    let_go(error);
                 }
-                Err(_) => tracing::error!(?pause, "a task of the leader panicked and will run again"),
+                Err(panic) => {
+                    tracing::error!(?pause, "a task of the leader panicked and will run again");
+                    let_go(panic);
+                }
             }
             tokio::select! {
                 () = term.stopping.cancelled() => return,
@@ -112,10 +118,17 @@ impl InTerm for NamedTask {
     fn run(self: Arc<Self>, term: Term) -> BoxFuture<'static, ()> {
         let span = tracing::info_span!("leader_task", name = %self.name);
         let task = async move {
-            tokio::select! {
-                biased;
-                () = self.repeat(&term) => {}
-                () = term.abort.cancelled() => {}
+            let repeated = async {
+                tokio::select! {
+                    biased;
+                    () = self.repeat(&term) => {}
+                    () = term.abort.cancelled() => {}
+                }
+            };
+            // What is dropped after the grace may panic then.
+            if let Err(panic) = AssertUnwindSafe(repeated).catch_unwind().await {
+                tracing::error!("a task of the leader panicked when it was dropped");
+                let_go(panic);
             }
         };
         task.instrument(span).boxed()

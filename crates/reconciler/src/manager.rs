@@ -8,6 +8,7 @@ use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -196,22 +197,35 @@ impl Manager {
     /// Dropping the future aborts the workers and the caches. With an election the term winds up in the
     /// background, and the lease is given back.
     #[doc(alias = "Start")]
-    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<Report, ManagerError> {
+    pub async fn run(mut self, shutdown: impl Future<Output = ()>) -> Result<Report, ManagerError> {
         let stop = CancellationToken::new();
-        let running = pin!(self.run_until(stop.clone()));
-        let stopping = async {
-            shutdown.await;
-            stop.cancel();
-            std::future::pending().await
+        let ended = {
+            let running = pin!(self.run_until(stop.clone()));
+            let stopping = async {
+                shutdown.await;
+                stop.cancel();
+                std::future::pending().await
+            };
+            tokio::select! {
+                biased;
+                ended = running => ended,
+                never = stopping => never,
+            }
         };
-        tokio::select! {
-            biased;
-            ended = running => ended,
-            never = stopping => never,
-        }
+        self.let_go();
+        ended
     }
 
-    async fn run_until(mut self, stop: CancellationToken) -> Result<Report, ManagerError> {
+    /// Drops what is the user's. A destructor that panics must not cost the report.
+    fn let_go(self) {
+        let Self { settings, watches, by_type, plain, controllers, tasks } = self;
+        controllers.into_iter().for_each(let_go);
+        tasks.into_iter().for_each(let_go);
+        watches.into_iter().for_each(let_go);
+        let_go((settings, by_type, plain));
+    }
+
+    async fn run_until(&mut self, stop: CancellationToken) -> Result<Report, ManagerError> {
         self.check_names()?;
         let view = self.view();
         #[cfg(feature = "admin")]
@@ -276,6 +290,13 @@ impl fmt::Debug for Manager {
             .field("caches", &self.watches.len())
             .field("controllers", &controllers)
             .finish_non_exhaustive()
+    }
+}
+
+/// Drops it, with what panics in it.
+pub(crate) fn let_go<T>(held: T) {
+    if catch_unwind(AssertUnwindSafe(|| drop(held))).is_err() {
+        tracing::error!("a destructor panicked");
     }
 }
 

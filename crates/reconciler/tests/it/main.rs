@@ -5,6 +5,8 @@ mod caches;
 #[cfg(feature = "election")]
 mod coordinated;
 #[cfg(feature = "election")]
+mod destructors;
+#[cfg(feature = "election")]
 mod pauses;
 mod retries;
 mod runs;
