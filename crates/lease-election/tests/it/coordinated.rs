@@ -389,3 +389,46 @@ async fn a_leader_elected_by_a_clock_that_was_ahead_and_is_set_right_is_replaced
     assert!(took < Duration::from_secs(37), "{took:?}");
     assert!(took > Duration::from_secs(30), "the controller goes by what stands there: {took:?}");
 }
+
+/// A controller whose clock is behind takes one that is gone to have just answered, grants it what is free and asks all others to make way for it. They elect
+/// alone a grant (5 s) and half a minute later, each time, until its LeaseCandidate is deleted.
+#[tokio::test(start_paused = true)]
+async fn one_that_is_gone_and_that_a_clock_far_behind_keeps_electing_costs_a_bound_each_time_until_its_candidate_is_deleted()
+ {
+    let world = World::new(-3600);
+    let gone = world.replica("gone", "1.4.0");
+    gone.leads().await;
+    let lives = world.elector("lives", "1.5.0");
+    let began: Arc<std::sync::Mutex<Vec<(Instant, lease_election::Leadership)>>> = Arc::default();
+    let (running, noted) = (lives.clone(), Arc::clone(&began));
+    let run = tokio::spawn(async move {
+        let work = move |leadership: lease_election::Leadership| {
+            noted.lock().unwrap().push((Instant::now(), leadership.clone()));
+            async move {
+                leadership.ending().await;
+            }
+        };
+        running.run_forever(work).await;
+    });
+    sleep_ms(10_000).await;
+    world.server.faults().partition("gone");
+    let mut unled_since = Instant::now();
+    let most = Duration::from_secs(5 + 30 + 2);
+    for term in 0..2 {
+        while began.lock().unwrap().len() <= term {
+            sleep_ms(50).await;
+            assert!(unled_since.elapsed() < most, "nobody leads for {:?}", unled_since.elapsed());
+        }
+        let leadership = began.lock().unwrap()[term].1.clone();
+        leadership.lost().await;
+        unled_since = Instant::now();
+    }
+    candidates(&world.server).delete("gone", &DeleteParams::default()).await.unwrap();
+    sleep_ms(u64::try_from(most.as_millis()).unwrap()).await;
+    assert!(lives.is_leader());
+    let terms = began.lock().unwrap().len();
+    sleep_ms(10_000).await;
+    assert!(lives.is_leader() && began.lock().unwrap().len() == terms, "it is asked to make way no more");
+    lives.stop_handle().stop();
+    run.await.unwrap();
+}
