@@ -40,7 +40,7 @@ fn main() {
         late_writes: 0,
         watches: false,
         stale_events: false,
-        doubled_writes: false,
+        doubled_writes: 0,
         touches: false,
         strangers: false,
         deletions: false,

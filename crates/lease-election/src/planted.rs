@@ -53,6 +53,11 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("hand-over-before-join", "the lease is given back when a leader hands it over, and the work goes on"),
     ("maintenance-takes-over", "an elector under maintenance takes the lease when it is free"),
     ("grant-claimed-at-once", "a grant is claimed while the one who led before it may act"),
+    ("grant-claimed-unproven", "a grant that follows on what nobody has seen is claimed at once"),
+    (
+        "given-back-while-work-lands",
+        "the lease is had again and given back while what work has sent that outlived its term may land",
+    ),
     ("evidence-of-another", "what is known of a holder counts for the one who came after"),
     (
         "pod-evidence-of-another-uid",

@@ -16,6 +16,8 @@ pub(crate) struct More {
     /// The server's controller grants the lease: a free one at any time, another's when its holder's lease is over by the server's clock, or at any
     /// time if the one who gets it saw that holder's last renewal, as is assumed (A10).
     pub(crate) grants: bool,
+    /// It grants another's at any time, to anybody. Candidates that read it and nothing else wait.
+    pub(crate) ahead: bool,
     /// It notes on a lease in force whom it prefers.
     pub(crate) prefers: bool,
     /// An elector finds that there is no controller, or that there is one.
@@ -162,7 +164,7 @@ impl<E: Elector> World<E> {
             Some(lease) if lease.record.is_free() => true,
             Some(lease) => {
                 let over = self.is_expired(rules, &lease.record) && self.writer.is_some();
-                lease.record.holder != self.at(i).elector.identity() && (saw_it || over)
+                lease.record.holder != self.at(i).elector.identity() && (saw_it || over || rules.more.ahead)
             }
         }
     }

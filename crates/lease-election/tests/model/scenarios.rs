@@ -8,7 +8,7 @@ use crate::client_go::ClientGo;
 use crate::explore::{Found, Play, explore};
 use crate::ours::{ELECTED, Ours, Terms};
 use crate::planted::planted;
-use crate::world::{More, Rules, Step, World, Wrong};
+use crate::world::{More, OFTEN, Rules, Step, World, Wrong};
 
 /// How far the searches go.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -41,7 +41,7 @@ fn pauses() -> Rules {
         late_writes: 0,
         watches: false,
         stale_events: false,
-        doubled_writes: false,
+        doubled_writes: 0,
         touches: false,
         strangers: false,
         deletions: false,
@@ -150,7 +150,22 @@ const GRANTED: &[Step] = &[
 const EXPIRED: &[Step] =
     leads_and_is_seen!(0, 1, Step::Tick, Step::Tick, Step::Tick, Step::Wake(0), Step::Join(0));
 
-/// The same by a grant; the other has seen nothing at all.
+/// As after EXPIRED; one that leads again while what its work has sent may land does so, and is done.
+const LEADS_AGAIN: &[Step] = leads_and_is_seen!(
+    0,
+    1,
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Wake(0),
+    Step::Join(0),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Finish(0)
+);
+
+/// As EXPIRED by a grant; the other has seen nothing at all.
 const GRANTED_AND_EXPIRED: &[Step] = &[
     Step::Grant(0),
     Step::Send(0),
@@ -164,6 +179,26 @@ const GRANTED_AND_EXPIRED: &[Step] = &[
     Step::Tick,
     Step::Wake(0),
     Step::Join(0),
+];
+
+/// As after GRANTED, and it has renewed, which the other has not seen, and is granted the lease.
+const GRANTED_TO_ANOTHER: &[Step] = &[
+    Step::Grant(0),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1),
+    Step::Tick,
+    Step::Tick,
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Grant(1),
 ];
 
 /// As after GRANTED, and it has renewed, which the other has not seen; the Lease was deleted, and a new one is the other's.
@@ -250,6 +285,7 @@ fn scenarios() -> Vec<Scenario> {
         world("late writes", Some(Effort::Full), Rules { late_writes: 1, ..pauses() }),
         world("watches", Some(Effort::Full), Rules { watches: true, ..pauses() }),
         world("strangers", Some(Effort::Full), Rules { strangers: true, ..pauses() }),
+        world("one doubled write", Some(Effort::Full), Rules { doubled_writes: 1, ..pauses() }),
         world("deletions", Some(Effort::Long), Rules { deletions: true, ..pauses() }),
         Scenario {
             way: TAKEN_OVER,
@@ -269,7 +305,7 @@ fn scenarios() -> Vec<Scenario> {
             ..world("late writes and deletions", None, Rules { late_writes: 1, deletions: true, ..pauses() })
         },
         world("labels", None, Rules { touches: true, ..pauses() }),
-        world("doubled writes", None, Rules { doubled_writes: true, ..pauses() }),
+        world("doubled writes", None, Rules { doubled_writes: OFTEN, ..pauses() }),
         Scenario {
             way: RELEASE_LOST,
             ..world("releases after a take-over", None, Rules { work_ends: true, ..pauses() })
@@ -294,10 +330,19 @@ fn scenarios() -> Vec<Scenario> {
                 Rules { tick: vec![SECOND * 9 / 10, SECOND * 11 / 10], ..pauses() },
             )
         },
+        // The same by a coarser clock: all of it.
+        Scenario {
+            terms: Terms { lease: 6, drift_ppm: 100_000, ..terms },
+            ..world(
+                "clocks that drift, in long steps",
+                Some(Effort::Full),
+                Rules { tick: vec![SECOND * 18 / 10, SECOND * 22 / 10], ..pauses() },
+            )
+        },
         world(
             "releases, watches, late and doubled writes",
             None,
-            Rules { work_ends: true, watches: true, doubled_writes: true, late_writes: 1, ..pauses() },
+            Rules { work_ends: true, watches: true, doubled_writes: OFTEN, late_writes: 1, ..pauses() },
         ),
         // A wait for politeness' sake, which safety leaves out and progress counts.
         Scenario {
@@ -373,6 +418,19 @@ fn features() -> Vec<Scenario> {
                 More { lands: true, ..grants() },
                 Rules { work_ends: true, ..pauses() },
             )
+        },
+        Scenario {
+            way: LEADS_AGAIN,
+            ..world(
+                "what lost work has sent, and a term after",
+                More { lands: true, ..More::default() },
+                Rules { work_ends: true, ..pauses() },
+            )
+        },
+        Scenario {
+            terms: elected,
+            way: GRANTED_TO_ANOTHER,
+            ..world("grants by a clock that is ahead", More { ahead: true, ..grants() }, pauses())
         },
         Scenario { terms: elected, ..world("grants", grants(), pauses()) },
         Scenario { terms: elected, way: GRANTED, ..world("grants after a term", grants(), pauses()) },
@@ -460,6 +518,15 @@ fn broken_assumptions() -> Vec<Scenario> {
             rules: Rules { more: lies, ..pauses() },
             other: None,
             part: 60_000,
+            ..cold_start(0)
+        },
+        // By a quarter, and a tenth was said.
+        Scenario {
+            name: "clocks that drift by more than is said",
+            part: 400_000,
+            terms: Terms { lease: 6, drift_ppm: 100_000, ..terms() },
+            other: None,
+            rules: Rules { tick: vec![SECOND * 3 / 2, SECOND * 5 / 2], ..pauses() },
             ..cold_start(0)
         },
         Scenario { name: "wall clocks that are further apart", part: 60_000, ..cold_start(3) },

@@ -100,6 +100,9 @@ pub(crate) trait Elector: Clone {
     fn outlook_of_write(&self, write: &Self::Write, now: Moment, names: &mut Names, out: &mut Vec<u64>);
 }
 
+/// Any number of times.
+pub(crate) const OFTEN: u8 = u8::MAX;
+
 /// What may happen, and how much of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
@@ -115,8 +118,8 @@ pub(crate) struct Rules {
     pub(crate) watches: bool,
     /// Events come late, twice or after newer ones.
     pub(crate) stale_events: bool,
-    /// A write that was applied is answered with a conflict, because a proxy sent it twice.
-    pub(crate) doubled_writes: bool,
+    /// How often a write that was applied is answered with a conflict, because a proxy sent it twice.
+    pub(crate) doubled_writes: u8,
     /// Somebody changes a label.
     pub(crate) touches: bool,
     /// A stranger writes itself into the Lease.
@@ -230,6 +233,8 @@ pub(crate) struct World<E: Elector> {
     /// What somebody keeps to write it back.
     copy: Option<Record>,
     copies: u8,
+    /// So many doubled writes there were, where they are counted.
+    doubled: u8,
     /// Which nodes have seen the last write of a candidate.
     seen: u8,
     pub(crate) nodes: Vec<Arc<Node<E>>>,
@@ -300,6 +305,7 @@ impl<E: Elector> World<E> {
             fence: 0,
             copy: None,
             copies: 0,
+            doubled: 0,
             seen: 0,
             nodes: electors.into_iter().map(node).collect(),
         }
@@ -358,7 +364,7 @@ impl<E: Elector> World<E> {
                             Call::Write(_, answer) => (answer.is_some(), matches!(answer, Some(Ok(_))), true),
                         };
                         out.push(if arrived { Step::Answer(i) } else { Step::Arrive(i) });
-                        if is_applied && rules.doubled_writes {
+                        if is_applied && is_left(rules.doubled_writes, self.doubled) {
                             out.push(Step::Doubt(i));
                         }
                         out.push(Step::Lose(i));
@@ -642,6 +648,7 @@ impl<E: Elector> World<E> {
 
     fn answer(&mut self, rules: &Rules, step: Step, i: u8) -> Result<(), Wrong> {
         let now = self.now(rules, i);
+        let mut doubled = 0;
         let node = self.at_mut(i);
         let Some(flight) = node.flight.take() else { return Ok(()) };
         let told = match flight.call {
@@ -652,7 +659,10 @@ impl<E: Elector> World<E> {
             Call::Write(write, answer) => {
                 let answer = match (step, answer) {
                     (Step::Answer(_), Some(answer)) => answer,
-                    (Step::Doubt(_), _) => Err(StoreError::Conflict),
+                    (Step::Doubt(_), _) => {
+                        doubled = u8::from(rules.doubled_writes != OFTEN);
+                        Err(StoreError::Conflict)
+                    }
                     _ => Err(no_answer()),
                 };
                 if matches!(step, Step::GiveUp(_)) {
@@ -661,6 +671,7 @@ impl<E: Elector> World<E> {
                 node.elector.wrote(now, &write, answer)
             }
         };
+        self.doubled += doubled;
         self.forget_hopeless(rules);
         self.take_in(rules, i, told)
     }
@@ -945,6 +956,9 @@ impl<E: Elector> World<E> {
                 names.record(copy, out);
             }
         }
+        if rules.doubled_writes != OFTEN {
+            out.push(u64::from(self.doubled));
+        }
         out.push(self.writer.map_or(9, u64::from));
         self.outlook_of_more(rules, &mut names, out);
         names.version(&Version::new("", self.fence.to_string()), out);
@@ -997,6 +1011,11 @@ fn stored_outlook(lease: Option<&StoredLease>, names: &mut Names, out: &mut Vec<
             names.record(&lease.record, out);
         }
     }
+}
+
+/// Whether what may happen so often, and did so often, may happen once more.
+fn is_left(most: u8, times: u8) -> bool {
+    most == OFTEN || times < most
 }
 
 fn no_answer() -> StoreError {
