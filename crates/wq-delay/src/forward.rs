@@ -509,7 +509,12 @@ impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
 }
 
 impl<T: Eq, B: Backlog, S> DelayingQueue<T, B, S> {
-    /// Gives back memory that is not in use. A queue does this by itself too, after a while of low occupancy.
+    /// Gives back memory that is not in use, if that is more than an eighth. A queue does this by itself too, after a while of low
+    /// occupancy.
+    ///
+    /// What is delayed is put in order and moved to a smaller place meanwhile, and nobody else can use the queue: 10
+    /// milliseconds for 100,000 items that stay, 180 for a million, 2.5 seconds for ten million (measured on a server's
+    /// processor).
     pub fn shrink(&self) {
         self.shared.lock().heap.shrink();
         self.core.shrink();

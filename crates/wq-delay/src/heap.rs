@@ -299,10 +299,13 @@ impl<T: Eq, O> DelayHeap<T, O> {
         nodes.into_iter().filter_map(|node| slots.take(node.slot)).map(Waiting::of).collect()
     }
 
-    /// Gives unused memory back.
+    /// Gives unused memory back, if that is more than an eighth of what is in use.
     pub(crate) fn shrink(&mut self) {
-        let mut nodes = self.sorted();
         let room = self.table.len().max(self.reserved);
+        if self.slots.capacity() <= room + room / 8 {
+            return;
+        }
+        let mut nodes = self.sorted();
         // Room was there for more.
         let mut slots = Slots::try_with_capacity(room).unwrap_or_default();
         let mut table = Table::try_with_capacity(room).unwrap_or_default();

@@ -210,6 +210,17 @@ fn room_that_was_reserved_is_kept() {
 }
 
 #[test]
+fn a_shrink_of_what_is_in_use_moves_nothing() {
+    let mut heap = Heap::with_room(1000).unwrap();
+    (0..1000).for_each(|item| _ = insert(&mut heap, item, 10 + u64::from(item), SecondAdd::Replace));
+    insert(&mut heap, 999, 5000, SecondAdd::Replace);
+    let nodes = heap.agenda.len();
+    heap.shrink();
+    assert_eq!(heap.agenda.len(), nodes, "the stale node is there still");
+    check(&heap);
+}
+
+#[test]
 fn a_slot_of_a_number_takes_32_bytes() {
     assert_eq!(size_of::<Slot<u64, ()>>(), 32);
 }
