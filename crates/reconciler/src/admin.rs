@@ -20,6 +20,10 @@ use tokio::task::AbortHandle;
 use crate::manager::View;
 use collector::ManagerCollector;
 
+/// For how much longer than a lease work may outlive its term: that of lease-election's `Liveness`.
+#[cfg(feature = "election")]
+const LEFTOVER_TOLERANCE: std::time::Duration = std::time::Duration::from_secs(20);
+
 /// Where OpenMetrics text is declared.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -30,7 +34,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// | path | answers 200 |
 /// | --- | --- |
 /// | `/metrics` | always, with the names of client-go and controller-runtime, and all that lease-election tells of an election |
-/// | `/livez` | unless the election is stuck: this process holds the lease and does not come to renew it |
+/// | `/livez` | unless the election is stuck: this process holds the lease and does not come to renew it, or work of a term goes on a lease and 20 s after its end, before which the manager does not campaign |
 /// | `/readyz` | when every cache is complete and every [check](Self::readiness) of yours passes; standbys are ready too |
 ///
 /// Plain HTTP without authentication: bind it where only scrapers and probes come.
@@ -201,6 +205,17 @@ async fn livez(State(shared): State<Arc<Shared>>) -> Response {
         && let Err(not_live) = elector.liveness().check()
     {
         return (StatusCode::SERVICE_UNAVAILABLE, format!("[-]election {not_live}\n")).into_response();
+    }
+    // As with work that outlives its lease: nothing but a restart ends it, and this process does not lead before.
+    #[cfg(feature = "election")]
+    if let Some(elector) = &shared.view.elector
+        && let patience = elector.config().lease_duration().saturating_add(LEFTOVER_TOLERANCE)
+        && let Some(waited) = shared.view.leftover.overdue(patience)
+    {
+        let text = format!(
+            "[-]election work of a term that is over goes on for {waited:?}: it does not campaign before\n"
+        );
+        return (StatusCode::SERVICE_UNAVAILABLE, text).into_response();
     }
     let _ = shared;
     "ok\n".into_response()

@@ -3,6 +3,8 @@
 
 mod builder;
 mod lead;
+#[cfg(feature = "election")]
+mod leftover;
 
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet};
@@ -49,6 +51,8 @@ pub struct Manager {
     plain: HashMap<(TypeId, String), Box<dyn Any + Send + Sync>>,
     controllers: Vec<Arc<dyn Managed>>,
     tasks: Vec<(Arc<str>, Arc<NamedTask>)>,
+    #[cfg(feature = "election")]
+    leftover: leftover::Leftover,
 }
 
 /// A cache and its watch, of whatever kind.
@@ -102,6 +106,8 @@ pub(crate) struct View {
     pub(crate) watches: Arc<[Arc<dyn WatchView>]>,
     #[cfg(feature = "election")]
     pub(crate) elector: Option<lease_election::LeaderElector>,
+    #[cfg(feature = "election")]
+    pub(crate) leftover: leftover::Leftover,
 }
 
 /// All that can be seen, so that every part of the view is good for something without the admin server.
@@ -117,7 +123,7 @@ impl fmt::Debug for View {
             shown.field(watch.name(), &watch.status());
         }
         #[cfg(feature = "election")]
-        shown.field("elector", &self.elector);
+        shown.field("elector", &self.elector).field("leftover", &self.leftover);
         shown.finish_non_exhaustive()
     }
 }
@@ -137,6 +143,8 @@ impl Manager {
             plain: HashMap::new(),
             controllers: Vec::new(),
             tasks: Vec::new(),
+            #[cfg(feature = "election")]
+            leftover: leftover::Leftover::default(),
         }
     }
 
@@ -218,7 +226,7 @@ impl Manager {
 
     /// Drops what is the user's. A destructor that panics must not cost the report.
     fn let_go(self) {
-        let Self { settings, watches, by_type, plain, controllers, tasks } = self;
+        let Self { settings, watches, by_type, plain, controllers, tasks, .. } = self;
         controllers.into_iter().for_each(let_go);
         tasks.into_iter().for_each(let_go);
         watches.into_iter().for_each(let_go);
@@ -278,6 +286,8 @@ impl Manager {
             watches: self.watches.iter().map(|watch| watch.view()).collect(),
             #[cfg(feature = "election")]
             elector: self.settings.elector.clone(),
+            #[cfg(feature = "election")]
+            leftover: self.leftover.clone(),
         }
     }
 }

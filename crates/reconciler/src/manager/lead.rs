@@ -139,13 +139,17 @@ impl Manager {
                     report.unfinished_tasks = settle(&tracker, Some(Duration::ZERO)).await;
                     return;
                 }
+                let awaited = self.leftover.awaited();
                 let gone = async {
                     settle(&tasks, None).await;
                     settle(&tracker, None).await;
                 };
                 tokio::select! {
                     biased;
-                    () = gone => tracing::info!("campaigning again"),
+                    () = gone => {
+                        drop(awaited);
+                        tracing::info!("campaigning again");
+                    }
                     () = stop.cancelled() => {
                         report.unfinished_tasks = settle(&tracker, Some(self.settings.grace)).await;
                         return;

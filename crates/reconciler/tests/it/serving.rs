@@ -136,3 +136,45 @@ async fn a_manager_whose_caches_are_not_complete_is_not_ready() {
     );
     running.stop().await;
 }
+
+/// What it tracks is nothing that the manager could drop: it waits, and leads no more until that is done.
+#[cfg(feature = "election")]
+#[tokio::test(start_paused = true)]
+async fn a_process_whose_tracked_work_outlives_its_term_for_long_is_not_live() {
+    use std::time::Duration;
+
+    use lease_election::{Config, LeaderElector, MemoryLeaseStore, TokioClock};
+    use reconciler::{BoxError, LeaderTask};
+    use tokio::time::sleep;
+
+    let store = MemoryLeaseStore::new();
+    let config = Config::builder("default", "test").identity("one").fast().build().unwrap();
+    let elector = LeaderElector::with_clock(store.client("one"), config, TokioClock::default(), 1);
+    let admin = AdminServer::bind(loopback()).unwrap();
+    let address = admin.local_addr();
+    let mut manager = Manager::builder().admin(admin).election(elector.clone()).build().unwrap();
+    let done = Arc::new(tokio::sync::Notify::new());
+    let is_done = Arc::clone(&done);
+    manager.leader_task("tracks", move |task: LeaderTask| {
+        let is_done = Arc::clone(&is_done);
+        task.tracker().spawn(async move { is_done.notified().await });
+        async move {
+            task.cancellation().cancelled().await;
+            Ok::<(), BoxError>(())
+        }
+    });
+    let running = start(manager);
+    crate::bench::until("it leads", || elector.is_leader()).await;
+    let mut record = store.lease().unwrap().record;
+    record.holder = "other".into();
+    store.overwrite(record);
+    sleep(Duration::from_secs(60)).await;
+    let (status, text) = get(address, "/livez").await;
+    assert_eq!(status, "HTTP/1.1 503 Service Unavailable");
+    assert!(text.starts_with("[-]election work of a term that is over goes on for"), "{text}");
+    done.notify_one();
+    crate::bench::until("it leads again", || elector.is_leader()).await;
+    assert_eq!(get(address, "/livez").await.0, "HTTP/1.1 200 OK");
+    done.notify_one();
+    running.stop().await;
+}
