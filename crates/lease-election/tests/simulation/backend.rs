@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use lease_election::{Config, Fault, LeaseStore, MemoryLeaseStore, Record, StoredLease, Verb};
+use lease_election::{Config, Fault, LeaseStore, MemoryLeaseStore, Record, StoredLease, Verb, Version};
 use tokio::time::Instant;
 
 use crate::judge::{Dice, World};
@@ -38,11 +38,17 @@ impl Backend {
         }
     }
 
-    pub(crate) fn connect(&self, n: u64, link: &str, config: &Config) -> Arc<dyn LeaseStore> {
+    pub(crate) fn connect(
+        &self,
+        n: u64,
+        link: &str,
+        config: &Config,
+        world: &Arc<Mutex<World>>,
+    ) -> Arc<dyn LeaseStore> {
         match self {
             Self::Memory(store) => Arc::new(store.client(link)),
             #[cfg(all(feature = "kube", not(wq_plant)))]
-            Self::Server(servers) => servers.connect(n, link, config),
+            Self::Server(servers) => servers.connect(n, link, config, world),
         }
     }
 
@@ -102,6 +108,54 @@ impl Backend {
         }
     }
 
+    /// The servers go away, with all watches, or come back.
+    pub(crate) fn set_away(&self, world: &Mutex<World>, away: bool) {
+        world.lock().unwrap().away = away;
+        match self {
+            Self::Memory(_) => {}
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Self::Server(servers) => servers.set_away(away),
+        }
+    }
+
+    /// Takes a backup of the Lease.
+    pub(crate) async fn back_up(&self) -> Option<StoredLease> {
+        #[cfg(all(feature = "kube", not(wq_plant)))]
+        if let Self::Server(servers) = self {
+            servers.back_up().await;
+        }
+        self.lease().await
+    }
+
+    /// The Lease becomes what it was when this was taken. `again`: revisions are counted from there, as by a backup that is restored as it is; otherwise they
+    /// were raised above all that were handed out. Whether it is done.
+    pub(crate) async fn restore(&self, backup: StoredLease, again: bool) -> bool {
+        match self {
+            Self::Memory(store) if again => store.rewind(backup),
+            Self::Memory(store) => {
+                let newest = |lease: &StoredLease| lease.version.resource_version.parse::<u64>().unwrap_or(0);
+                let raised = store.lease().as_ref().map_or(0, newest).max(newest(&backup)) + 1_000_000;
+                let version = Version::new(backup.version.uid, raised.to_string());
+                store.rewind(StoredLease { version, record: backup.record });
+            }
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Self::Server(servers) => return servers.restore(&backup.version).await,
+        }
+        true
+    }
+
+    /// Somebody writes anything into the fields. Whether the server took it.
+    pub(crate) async fn scribble(&self, record: Record) -> bool {
+        match self {
+            Self::Memory(store) => {
+                store.overwrite(record);
+                true
+            }
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Self::Server(servers) => servers.scribble(&record).await,
+        }
+    }
+
     /// Notes at the end of a run what the store alone knows.
     pub(crate) fn tell(&self, world: &mut World, start: Instant) {
         match self {
@@ -120,7 +174,11 @@ fn in_memory(seed: u64, start: Instant, world: &Arc<Mutex<World>>) -> MemoryLeas
             let mut world = skies.lock().unwrap();
             let weather =
                 if world.dead.contains(client) { 2 } else { world.weather.get(client).copied().unwrap_or(0) };
-            let fault = memory::fault(weather, verb, &mut plan.lock().unwrap());
+            let fault = match verb {
+                _ if world.away => Fault::Lost,
+                Verb::Create if world.no_namespace => memory::no_namespace(),
+                _ => memory::fault(weather, verb, &mut plan.lock().unwrap()),
+            };
             if let Some(name) = memory::name(verb, &fault) {
                 world.saw(name);
             }

@@ -33,8 +33,7 @@ pub(crate) enum Clocks {
     /// The same, and behind by hours: leases that have run out look as if they held.
     Hours,
     /// A controller's may be ahead by more than a lease, so that leases that hold look as if they had run out. Then whoever is granted one must have seen its
-    /// last renewal: one process at a time is cut off, and only when all others have been well for two leases, and nobody is elected until it has read
-    /// the Lease again. For the same reason nobody comes back under the name of one who was known.
+    /// last renewal, or wait: one process at a time is cut off, and only when all others have been well for two leases. For the same reason nobody comes back under the name of one who was known.
     Ahead,
 }
 
@@ -253,10 +252,6 @@ impl Coordinated {
         }
         if let Some(n) = self.cut.take() {
             self.calm_from = step + 15 * STEPS;
-            // It has read the Lease before anybody elects it.
-            for seat in &self.seats {
-                seat.still.stand(6000);
-            }
             return Some((n, 0, self.calm_from));
         }
         let n = dice.roll(nodes) as usize;
@@ -481,9 +476,9 @@ fn is_alive(candidate: &LeaseCandidate, running: &[Node]) -> bool {
     running.iter().any(|node| Some(node.elector.config().identity()) == name)
 }
 
-/// Whether an elector stands on from one term to the next. It does not follow the Lease meanwhile, and does not see what a grant follows.
+/// Whether an elector stands on from one term to the next. It does not follow the Lease meanwhile.
 pub(crate) fn stands_on(mode: Mode, dice: &mut Dice) -> bool {
-    mode.is_coordinated() && mode != Mode::Coordinated(Clocks::Ahead) && dice.roll(3) != 0
+    mode.is_coordinated() && dice.roll(3) != 0
 }
 
 /// Whether the Lease may stay held when all have stopped.

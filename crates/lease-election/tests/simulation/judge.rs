@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lease_election::{FenceToken, Leadership};
+use lease_election::{FenceToken, Leadership, StoredLease};
 use tokio::time::Instant;
 
 use crate::ledger::Ledger;
@@ -85,8 +85,14 @@ pub(crate) struct World {
     pub(crate) all_began: Option<Instant>,
     /// Whom the last release named.
     pub(crate) named: Option<String>,
+    /// The servers are away: nothing arrives, and nothing is told.
+    pub(crate) away: bool,
+    /// There is no such namespace: nothing can be made in it.
+    pub(crate) no_namespace: bool,
     /// When what was under way as the faults stopped arrives at last.
     pub(crate) late: BTreeSet<Instant>,
+    /// A state of the Lease that the store may be put back to.
+    pub(crate) backup: Option<StoredLease>,
     pub(crate) ledger: Ledger,
     pub(crate) trace: Trace,
     pub(crate) seen: Seen,
@@ -110,6 +116,15 @@ impl World {
     /// Looks at the last terms: of more than these none can be news, and all are looked at when another begins.
     pub(crate) fn check(&mut self, seed: u64) {
         self.look(seed, 3);
+    }
+
+    /// The store went back to an earlier state, when no lease held. Its revisions may come again.
+    pub(crate) fn went_back(&mut self, again: bool) {
+        self.ledger.went_back();
+        self.named = None;
+        if again {
+            self.fences.clear();
+        }
     }
 
     /// The invariant that is checked after every step: no guard is valid but that of the last term, and none becomes valid again.

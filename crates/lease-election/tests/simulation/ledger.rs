@@ -12,6 +12,10 @@ const DRIFT: u32 = 1000;
 
 const SECOND: Duration = Duration::from_secs(1);
 
+/// What electors have, and what they grant to others at the most.
+const OWN: Duration = Duration::from_secs(5);
+const CAP: Duration = Duration::from_mins(10);
+
 /// An elector's requests are counted in stretches of this length.
 const STRETCH: Duration = Duration::from_secs(10);
 
@@ -25,23 +29,27 @@ pub(crate) struct Ledger {
     /// Terms that were said to begin and not yet to end, by link.
     begun: BTreeMap<String, FenceToken>,
     sent: BTreeMap<String, VecDeque<Instant>>,
-    /// When the write of this mark was sent, until it is carried out.
+    /// When the write of this mark got its time, until it is carried out.
     writes: BTreeMap<String, Instant>,
-    /// A record may be judged by the time that it names, which is that of its sending.
+    /// A record may be judged by the time that it names, which is that of its making.
     pub(crate) by_wall: bool,
 }
 
-/// A record, the link it came by (none of a stranger), and from when on it counts.
+/// A record, the link it came by (none of a stranger), and from when on it counts, if it does.
 struct Entry {
     record: Record,
     writer: String,
-    since: Instant,
+    since: Option<Instant>,
 }
 
 impl Entry {
     fn is_live(&self) -> bool {
-        let lease = Duration::from_secs(u64::try_from(self.record.lease_duration_seconds).unwrap_or(0));
-        !self.record.is_free() && self.since.elapsed() < lease - lease / DRIFT
+        // As it is stated: one that names no duration above zero holds for a lease of the electors' own, and none for longer than the cap.
+        let lease = match u64::try_from(self.record.lease_duration_seconds) {
+            Ok(0) | Err(_) => OWN,
+            Ok(seconds) => Duration::from_secs(seconds).min(CAP),
+        };
+        !self.record.is_free() && self.since.is_some_and(|since| since.elapsed() < lease - lease / DRIFT)
     }
 }
 
@@ -65,21 +73,31 @@ impl Ledger {
             let foreign =
                 !writer.is_empty() && standing.writer != writer && !ended.contains(&standing.writer);
             if foreign && standing.is_live() {
-                let (holder, age) = (&standing.record.holder, standing.since.elapsed());
+                let (holder, age) = (&standing.record.holder, standing.since.map(|since| since.elapsed()));
                 let deed = if record.is_free() { "empties" } else { "overwrites" };
-                return Err(format!("{writer} {deed} the record of {holder}, which is {age:?} old"));
+                return Err(format!(
+                    "{writer} {deed} the record of {holder}, which is {:?} old",
+                    age.unwrap_or_default()
+                ));
             }
         }
         let sent = record.write_id.as_ref().and_then(|mark| self.writes.remove(mark));
         // A stranger names whole seconds.
         let named = sent.unwrap_or_else(|| Instant::now().checked_sub(SECOND).unwrap_or_else(Instant::now));
-        let since = if self.by_wall { named } else { Instant::now() };
+        let since = Some(if self.by_wall { named } else { Instant::now() });
         self.standing = Some(Entry { record: record.clone(), writer: writer.to_owned(), since });
         Ok(())
     }
 
-    /// A write is sent.
-    pub(crate) fn sends(&mut self, record: &Record) {
+    /// What stands there was put back when no lease held.
+    pub(crate) fn went_back(&mut self) {
+        if let Some(standing) = &mut self.standing {
+            standing.since = None;
+        }
+    }
+
+    /// A write is about to be sent: its time stands in it.
+    pub(crate) fn stamped(&mut self, record: &Record) {
         if let (true, Some(mark)) = (self.by_wall, &record.write_id) {
             self.writes.insert(mark.clone(), Instant::now());
         }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use lease_election::{Fault, StoreError, Verb};
 
+use crate::calamity::EXPIRED;
 use crate::judge::Dice;
 
 const MS: Duration = Duration::from_millis(1);
@@ -47,12 +48,22 @@ pub(crate) fn fault(weather: u64, verb: Verb, dice: &mut Dice) -> Fault {
             }
             _ => Fault::Lost,
         },
+        // Credentials have run out; what is watched goes on.
+        EXPIRED => match verb {
+            Verb::Event => Fault::None,
+            _ => Fault::Refused(StoreError::Rejected { code: 401, message: "Unauthorized".into() }),
+        },
         // Answers are lost.
         _ => match verb {
             Verb::Update | Verb::Create => Fault::AnswerLost,
             _ => slow(dice),
         },
     }
+}
+
+/// There is no namespace to make anything in.
+pub(crate) fn no_namespace() -> Fault {
+    Fault::Refused(StoreError::Rejected { code: 404, message: "no namespace default".into() })
 }
 
 /// What a fault is called in the matrix.
@@ -69,6 +80,8 @@ pub(crate) fn name(verb: Verb, fault: &Fault) -> Option<&'static str> {
         (_, Fault::Slow { before, after }) if *before + *after > 300 * MS => "slow",
         (_, Fault::Refused(StoreError::Conflict)) => "conflict",
         (_, Fault::Refused(StoreError::TooManyRequests { .. })) => "too many requests",
+        (_, Fault::Refused(StoreError::Rejected { code: 401, .. })) => "unauthorized",
+        (_, Fault::Refused(StoreError::Rejected { code: 404, .. })) => "no such namespace",
         (_, Fault::Refused(_)) => "server error",
         (_, Fault::AppliedBut(StoreError::Conflict)) => "applied, and a conflict",
         (_, Fault::AppliedBut(_)) => "applied, and an error",

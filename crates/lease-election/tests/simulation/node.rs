@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::{FutureExt as _, StreamExt as _};
+use futures::{FutureExt as _, StreamExt as _, stream};
 use jiff::Timestamp;
 use lease_election::{
     Announcement, Candidacy, Clock, Config, ConfigBuilder, Ending, HolderEvidence, LeaderElector, Leadership,
@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::backend::{Backend, Kind};
+use crate::calamity::Echo;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 use crate::coordinated::Clocks;
 use crate::coordinated::stands_on;
@@ -182,6 +183,7 @@ impl Clock for Drifting {
 /// The store as one process reaches it: while that stands still nothing is sent, and no answer and no event is taken in.
 struct Line {
     store: Arc<dyn LeaseStore>,
+    watches: AtomicU64,
     still: Still,
     link: String,
     stage: Stage,
@@ -200,10 +202,14 @@ impl Line {
         world.rules(self.stage.seed, verdict);
     }
 
+    /// A write has its time, and is about to be sent: its process may stand still before that.
+    fn stamped(&self, record: &Record) {
+        self.stage.world.lock().unwrap().ledger.stamped(record);
+    }
+
     fn note(&self, what: &str, record: &Record) {
         let mut world = self.stage.world.lock().unwrap();
         world.check(self.stage.seed);
-        world.ledger.sends(record);
         let mark = record.write_id.as_deref().unwrap_or_default();
         world.trace.note(self.stage.start, format_args!("{} sends {what} {mark}", self.link));
         if record.is_free() {
@@ -224,6 +230,7 @@ impl LeaseStore for Line {
         answer
     }
     async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
+        self.stamped(record);
         self.still.goes_on().await;
         self.note("create", record);
         self.asks();
@@ -233,6 +240,7 @@ impl LeaseStore for Line {
         answer
     }
     async fn update(&self, version: &Version, record: &Record) -> Result<StoredLease, StoreError> {
+        self.stamped(record);
         self.still.goes_on().await;
         self.note("update", record);
         self.asks();
@@ -247,6 +255,12 @@ impl LeaseStore for Line {
         let events = self.store.watch(from).await?;
         self.look();
         let (still, stage) = (self.still.clone(), self.stage.clone());
+        let world = Arc::clone(&self.stage.world);
+        let number = self.watches.fetch_add(1, Ordering::SeqCst);
+        let mut echo = Echo::new(self.link.bytes().fold(self.stage.seed ^ number << 32, |seed, byte| {
+            seed.wrapping_mul(31).wrapping_add(u64::from(byte))
+        }));
+        let events = events.flat_map(move |event| stream::iter(echo.of(event, &mut world.lock().unwrap())));
         Ok(Box::pin(events.then(move |event| {
             let (still, stage) = (still.clone(), stage.clone());
             async move {
@@ -277,6 +291,7 @@ pub(crate) struct Node {
 /// What all of a run share.
 #[derive(Clone)]
 pub(crate) struct Stage {
+    pub(crate) kind: Kind,
     pub(crate) seed: u64,
     pub(crate) start: Instant,
     pub(crate) backend: Arc<Backend>,
@@ -335,9 +350,10 @@ impl Stage {
             return elector;
         }
         let config = self.config(n, life);
-        let store = self.backend.connect(n, link, &config);
+        let store = self.backend.connect(n, link, &config, &self.world);
         let still = clock.still.clone();
-        let line = Line { store, still, link: link.to_owned(), stage: self.clone() };
+        let watches = AtomicU64::default();
+        let line = Line { store, watches, still, link: link.to_owned(), stage: self.clone() };
         LeaderElector::with_clock(line, config, clock, seed)
     }
 

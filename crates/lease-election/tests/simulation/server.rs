@@ -1,25 +1,56 @@
 //! The lease on an API server in this process, each node at a server of its own in front of the same objects: faults by plan, caches that lag behind.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Replica, Rule, Verb};
+use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::coordination::v1beta1::LeaseCandidate;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
 use kube::{Api, Client};
-use lease_election::{Config, KubeLeaseStore, LeaseStore, Record, StoredLease};
+use lease_election::{
+    Config, KubeLeaseStore, LeaseStore, Record, SUCCESSOR_ANNOTATION, StoredLease, Version, WRITE_ANNOTATION,
+};
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::backend::Kind;
+use crate::calamity::EXPIRED;
 use crate::coordinated::{Clocks, SEATS};
 use crate::judge::{Dice, World};
 use crate::node::{Mode, Stage, Still};
 use crate::wire::{self, Gate};
 
 const OPERATOR: &str = "operator";
+
+/// A folder for the files of one backup.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new() -> Self {
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let number = MADE.fetch_add(1, Ordering::SeqCst);
+        let folder = std::env::temp_dir().join(format!("election-backup-{}-{number}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        Self(folder)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// As a MicroTime is written.
+fn micro(time: Timestamp) -> String {
+    format!("{time:.6}")
+}
 
 pub(crate) struct Servers {
     server: EmbeddedApiServer,
@@ -32,6 +63,7 @@ pub(crate) struct Servers {
     /// What is fair hides nothing of what was written.
     calm: bool,
     plans: Mutex<u64>,
+    backup: Mutex<Option<Lease>>,
     touched: Mutex<u64>,
 }
 
@@ -53,8 +85,8 @@ impl Servers {
             front.faults().set_plan(fair(seed.wrapping_add(n as u64), calm));
         }
         let gates = fronts.iter().map(|_| Arc::new(watch::Sender::new(true))).collect();
-        let (plans, touched) = (Mutex::new(seed), Mutex::default());
-        Self { server, fronts, operator, leases, gates, candidates, calm, plans, touched }
+        let (plans, backup, touched) = (Mutex::new(seed), Mutex::default(), Mutex::default());
+        Self { server, fronts, operator, leases, gates, candidates, calm, plans, backup, touched }
     }
 
     /// The server of this number, as a process reaches it.
@@ -86,16 +118,82 @@ impl Servers {
         let _ = self.candidates.delete(name, &DeleteParams::default()).await;
     }
 
-    pub(crate) fn connect(&self, n: u64, link: &str, config: &Config) -> Arc<dyn LeaseStore> {
-        Arc::new(KubeLeaseStore::new(self.fronts[n as usize].client_as(link), config))
+    pub(crate) fn connect(
+        &self,
+        n: u64,
+        link: &str,
+        config: &Config,
+        world: &Arc<Mutex<World>>,
+    ) -> Arc<dyn LeaseStore> {
+        let client = wire::checked(world, link, self.fronts[n as usize].service().as_user(link));
+        Arc::new(KubeLeaseStore::new(client, config))
+    }
+
+    /// Nothing that is sent from now on is answered or carried out, and watches are silent; or all is fair.
+    pub(crate) fn set_away(&self, away: bool) {
+        for front in &self.fronts {
+            let seed = self.next_plan();
+            front.faults().set_plan(if away {
+                FaultPlan::seeded(seed).rule(Rule::new(Match::any(), Fault::NeverAnswer))
+            } else {
+                fair(seed, self.calm)
+            });
+            if away {
+                let _ = front.faults().stall_watches(&Match::any().verb(Verb::Watch));
+            }
+        }
+    }
+
+    fn next_plan(&self) -> u64 {
+        let mut plans = self.plans.lock().unwrap();
+        *plans = plans.wrapping_add(0x1_0001);
+        *plans
+    }
+
+    /// Keeps the whole object, to be put back.
+    pub(crate) async fn back_up(&self) {
+        let lease = self.leases.get_opt("lease").await.expect("nothing befalls the operator");
+        *self.backup.lock().unwrap() = lease;
+    }
+
+    /// Puts it back as it was, uid, version and all. Its revisions go on: a server does not hand one out twice.
+    pub(crate) async fn restore(&self, version: &Version) -> bool {
+        let Some(lease) = self.backup.lock().unwrap().take() else { return false };
+        if lease.metadata.resource_version.as_deref() != Some(&*version.resource_version) {
+            return false;
+        }
+        let folder = Folder::new();
+        let text = serde_json::to_string(&lease).expect("an object");
+        std::fs::write(folder.0.join("lease.json"), text).expect("a file");
+        self.server.load(&folder.0).is_ok()
+    }
+
+    /// Whatever the server takes of it.
+    pub(crate) async fn scribble(&self, record: &Record) -> bool {
+        let written = record.write_id.as_deref().map(|id| (WRITE_ANNOTATION, id));
+        let named = Some((SUCCESSOR_ANNOTATION, &*record.successor));
+        let marks: BTreeMap<&str, &str> = written.into_iter().chain(named).collect();
+        // No server takes one that is zero or less, and one that is absent counts for the same.
+        let seconds = Some(record.lease_duration_seconds).filter(|seconds| *seconds != 0);
+        let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let patch = Patch::Merge(json!({
+            "metadata": { "annotations": marks },
+            "spec": {
+                "holderIdentity": record.holder,
+                "leaseDurationSeconds": seconds,
+                "acquireTime": record.acquire_time.map(micro),
+                "renewTime": record.renew_time.map(micro),
+                "leaseTransitions": record.leader_transitions,
+                "strategy": text(&record.strategy),
+                "preferredHolder": text(&record.preferred_holder),
+            },
+        }));
+        self.leases.patch("lease", &PatchParams::default(), &patch).await.is_ok()
     }
 
     pub(crate) fn set_weather(&self, world: &mut World, n: u64, link: &str, weather: u64, dice: &mut Dice) {
-        let seed = {
-            let mut plans = self.plans.lock().unwrap();
-            *plans = plans.wrapping_add(0x1_0001);
-            *plans
-        };
+        let seed = self.next_plan();
+        world.weather.insert(link.to_owned(), weather);
         let front = &self.fronts[n as usize];
         let lag = if weather == 1 { dice.roll(6000) } else { 0 };
         if lag > 0 {
@@ -103,7 +201,7 @@ impl Servers {
         }
         front.behind(Duration::from_millis(lag));
         let mut plan = match weather {
-            0 => fair(seed, self.calm),
+            0 | EXPIRED => fair(seed, self.calm),
             1 => foul(seed, dice),
             2 if dice.roll(2) == 0 => {
                 world.saw("partition");

@@ -8,14 +8,15 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use embedded_apiserver::ApiService;
-use http::{Method, Request};
+use http::{Method, Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use kube::Client;
 use kube::client::Body;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tower::ServiceExt as _;
 
+use crate::calamity::EXPIRED;
 use crate::judge::World;
 use crate::node::{Stage, Still};
 
@@ -58,7 +59,15 @@ pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: ApiServic
                 let unknown = parts.uri.to_string().replace(CANDIDATES, "/coordination.k8s.io/v0");
                 parts.uri = unknown.parse().map_err(std::io::Error::other)?;
             }
-            let answer = server.oneshot(Request::from_parts(parts, Body::from(body))).await;
+            let method = parts.method.clone();
+            let refused = refusal(&mut stage.world.lock().unwrap(), &link, &method);
+            let answer = match refused {
+                Some(refused) => Ok(refused.map(|text| Answer::Refused(Some(text.into())))),
+                None => {
+                    let request = Request::from_parts(parts, Body::from(body));
+                    server.oneshot(request).await.map(|answer| answer.map(Answer::Passed))
+                }
+            };
             if writes {
                 stage.poke();
             }
@@ -80,6 +89,71 @@ pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: ApiServic
         }
     };
     Client::new(tower::service_fn(send), "default")
+}
+
+/// Of this process, where nothing holds it back: the Lease is reached through it, and its credentials may run out.
+pub(crate) fn checked(world: &Arc<Mutex<World>>, link: &str, server: ApiService) -> Client {
+    let (world, link) = (Arc::clone(world), link.to_owned());
+    let send = move |request: Request<Body>| {
+        let (world, link, server) = (Arc::clone(&world), link.clone(), server.clone());
+        async move {
+            if let Some(refusal) = refusal(&mut world.lock().unwrap(), &link, request.method()) {
+                return Ok::<_, std::io::Error>(refusal.map(|text| Answer::Refused(Some(text.into()))));
+            }
+            let answer = server.oneshot(request).await.map_err(std::io::Error::other)?;
+            Ok(answer.map(Answer::Passed))
+        }
+    };
+    Client::new(tower::service_fn(send), "default")
+}
+
+/// What the server says to one it does not know, or of a namespace that it does not have.
+fn refusal(world: &mut World, link: &str, method: &Method) -> Option<Response<Vec<u8>>> {
+    let (what, code, reason, message) = if world.weather.get(link) == Some(&EXPIRED) {
+        ("unauthorized", 401, "Unauthorized", "Unauthorized")
+    } else if world.no_namespace && method == Method::POST {
+        ("no such namespace", 404, "NotFound", "namespaces \"default\" not found")
+    } else {
+        return None;
+    };
+    world.saw(what);
+    let status = json!({
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "details": if code == 404 { json!({ "name": "default", "kind": "namespaces" }) } else { json!({}) },
+        "code": code,
+    });
+    let answer = Response::builder().status(code).header("content-type", "application/json");
+    answer.body(status.to_string().into_bytes()).ok()
+}
+
+/// Of the server, or of what stands before it.
+enum Answer<B: HttpBody> {
+    Refused(Option<B::Data>),
+    Passed(B),
+}
+
+impl<B> HttpBody for Answer<B>
+where
+    B: HttpBody + Unpin,
+    B::Data: Unpin,
+{
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        match self.get_mut() {
+            Self::Refused(text) => Poll::Ready(text.take().map(|text| Ok(Frame::data(text)))),
+            Self::Passed(body) => Pin::new(body).poll_frame(cx),
+        }
+    }
 }
 
 /// Whether nobody is to hold the Lease by this.

@@ -1,0 +1,158 @@
+//! What befalls the Lease itself: a backup of the store is restored, its namespace is gone for a while, somebody writes anything into its fields. And the
+//! watch that tells what it has told before.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use lease_election::{LeaseEvent, Record, StoreError};
+
+use crate::backend::Kind;
+use crate::judge::{Dice, World};
+use crate::node::{DAY, Mode, Node, Stage};
+use crate::{MS, kill, start_again};
+
+/// The weather of a process whose credentials have run out.
+pub(crate) const EXPIRED: u64 = 5;
+
+/// Longer than any lease holds, and than anything that was sent is under way.
+const AWAY: Duration = Duration::from_secs(21);
+
+/// The store is put back to what it was when the last backup was taken. All servers are away meanwhile, for longer than any lease
+/// holds. Where revisions are handed out again no process may live that knew them: all are started again.
+pub(crate) async fn restore(
+    stage: &Stage,
+    running: &mut [Node],
+    buried: &mut Vec<(u64, Node)>,
+    step: u64,
+    dice: &mut Dice,
+) {
+    let (world, backend) = (&stage.world, &stage.backend);
+    let taken = world.lock().unwrap().backup.take();
+    let Some(backup) = taken else { return };
+    let again = stage.kind == Kind::Memory && dice.roll(2) == 0;
+    if again {
+        for node in running.iter() {
+            kill(stage, node);
+        }
+    }
+    backend.set_away(world, true);
+    tokio::time::sleep(AWAY).await;
+    let newer = backend.lease().await.is_some_and(|lease| lease.version != backup.version);
+    if backend.restore(backup, again).await {
+        let mut now = world.lock().unwrap();
+        now.went_back(again);
+        if newer {
+            now.saw("restored");
+            if again {
+                now.saw("restored, and revisions again");
+            }
+        }
+    }
+    backend.set_away(world, false);
+    for n in 0..running.len() as u64 {
+        if again {
+            start_again(stage, running, buried, n, step, dice);
+        } else {
+            backend.set_weather(world, n, &running[n as usize].link, 0, dice);
+        }
+    }
+}
+
+/// The namespace is deleted with the Lease, and made again: for some seconds nothing can be made in it. As for any deletion all know of the Lease.
+pub(crate) async fn lose_namespace(stage: &Stage, running: &[Node], dice: &mut Dice) {
+    let (world, backend) = (&stage.world, &stage.backend);
+    for node in running {
+        backend.set_weather(world, node.number, &node.link, 0, dice);
+    }
+    tokio::time::sleep(4000 * MS).await;
+    world.lock().unwrap().no_namespace = true;
+    backend.delete().await;
+    tokio::time::sleep(MS * (3000 + dice.roll(8000)) as u32).await;
+    world.lock().unwrap().no_namespace = false;
+}
+
+/// Somebody writes anything into the Lease, but that it is free or for less than a lease, which whoever leads and is cut off would not hear of.
+pub(crate) async fn scribble(stage: &Stage, dice: &mut Dice) {
+    let (world, backend) = (&stage.world, &stage.backend);
+    if backend.lease().await.is_none() {
+        return;
+    }
+    let record = anything(stage, dice);
+    let endless = record.lease_duration_seconds > 60;
+    let taken = backend.scribble(record).await;
+    world.lock().unwrap().saw(if taken { "hostile record" } else { "hostile record refused" });
+    tokio::time::sleep(MS * (5500 + dice.roll(4000)) as u32).await;
+    // Nobody leads on a record of before, so the operator may free it.
+    let still = backend.lease().await.is_some_and(|lease| lease.record.lease_duration_seconds > 60);
+    if taken && endless && still {
+        world.lock().unwrap().saw("hostile record waited for");
+        backend.overwrite(Record { lease_duration_seconds: 1, ..Record::default() }).await;
+    }
+}
+
+fn anything(stage: &Stage, dice: &mut Dice) -> Record {
+    let identity = stage.mode.identity(dice.roll(stage.nodes), 0);
+    let holder = match dice.roll(5) {
+        // Evidence of that one's end would be true.
+        0..=1 if stage.mode != Mode::Evidence => identity.clone(),
+        2 => "\u{1b}[31mroot\n\u{0}".to_owned(),
+        3 => "é".repeat(300),
+        _ => "x".to_owned(),
+    };
+    let time = |dice: &mut Dice| match dice.roll(5) {
+        0 => None,
+        1 => Timestamp::from_second(-62_135_596_800).ok(),
+        2 => Timestamp::from_second(253_402_207_200).ok(),
+        3 => Some(Timestamp::UNIX_EPOCH),
+        _ => Timestamp::from_second(DAY + stage.start.elapsed().as_secs() as i64).ok(),
+    };
+    let seconds = [0, -1, i32::MIN, 5, i32::MAX, i32::MAX, 601, 1_000_000];
+    let transitions = [0, -1, i32::MIN, i32::MAX];
+    let (acquire_time, renew_time) = (time(dice), time(dice));
+    let honest = Timestamp::from_second(DAY + stage.start.elapsed().as_secs() as i64).ok();
+    Record {
+        holder,
+        lease_duration_seconds: seconds[dice.roll(8) as usize],
+        acquire_time,
+        // Whoever goes by wall clocks may rely on them.
+        renew_time: if stage.mode == Mode::WallClocks { honest } else { renew_time },
+        leader_transitions: transitions[dice.roll(4) as usize],
+        strategy: ["", "OldestEmulationVersion", "a/b", "?"][dice.roll(4) as usize].to_owned(),
+        preferred_holder: if dice.roll(3) == 0 { identity.clone() } else { String::new() },
+        write_id: (dice.roll(2) == 0).then(|| ["", ".", "0.1.2", "\u{0}"][dice.roll(4) as usize].to_owned()),
+        successor: if dice.roll(2) == 0 { identity } else { String::new() },
+    }
+}
+
+/// A watch that tells some of its events twice, or again after a later one.
+pub(crate) struct Echo {
+    dice: Dice,
+    last: Option<LeaseEvent>,
+}
+
+impl Echo {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self { dice: Dice(seed), last: None }
+    }
+
+    /// What comes in for one event.
+    pub(crate) fn of(
+        &mut self,
+        event: Result<LeaseEvent, StoreError>,
+        world: &mut World,
+    ) -> Vec<Result<LeaseEvent, StoreError>> {
+        let Ok(LeaseEvent::Changed(_) | LeaseEvent::Deleted(_)) = &event else { return vec![event] };
+        let before = std::mem::replace(&mut self.last, event.clone().ok());
+        match (self.dice.roll(24), before) {
+            (0, _) => {
+                world.saw("event twice");
+                vec![event.clone(), event]
+            }
+            (1, Some(before)) => {
+                world.saw("old event again");
+                vec![event, Ok(before)]
+            }
+            _ => vec![event],
+        }
+    }
+}
