@@ -34,9 +34,8 @@ fn spread(number: u64) -> u64 {
     number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20
 }
 
-/// One test: the allocator counts for the whole process.
-#[test]
-fn reserved_room_suffices_for_so_many_items_whatever_becomes_of_them() {
+/// A program with one thread: the allocator counts for the whole process.
+fn main() {
     use Course::{AtRandom, Falling, Rising, Together};
     let courses = [Rising, Falling, AtRandom, Together];
     for items in [1, 10, 100, 500, 672, 700, 1000, 1500, 2048, 2049, 5000, 20_000] {
