@@ -312,6 +312,7 @@ impl Leaves {
     }
 
     /// Moves the nodes of a leaf that are not stale to the bench, and frees its blocks.
+    #[inline]
     fn gather(&mut self, leaf: &Leaf, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         let mut nodes = std::mem::take(&mut self.bench);
         nodes.clear();
@@ -328,6 +329,7 @@ impl Leaves {
     }
 
     /// The nodes of a leaf: the tail, then those of each block, the last first.
+    #[inline]
     fn visit<'a>(&'a self, leaf: &'a Leaf, mut visit: impl FnMut(Option<u32>, &'a [Entry])) {
         let (mut block, mut left) = (leaf.block, leaf.len as usize);
         let tail = left % TAIL;
