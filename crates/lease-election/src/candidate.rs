@@ -183,15 +183,19 @@ impl Candidate {
         self.pending.iter().any(|write| write.purpose == Purpose::Acquire)
     }
 
-    /// Whether an acquisition that was not applied may still be, and a free record may be written in its place: by the same right, on condition of the same
-    /// version, so that only one of the two is ever applied. A grant is given back in another way.
-    pub(crate) fn may_forestall(&self) -> bool {
-        let base = self.observation.version();
-        if self.observation == Observation::Unknown || self.must_read || !self.config.release_on_stop() {
+    /// Whether a stopped candidate should write a free record: in the place of what the acquisition found that may still be applied, by the same right and
+    /// on condition of the same version, so that only one of the two ever is; or over that acquisition, applied too late for a term. Where there was no Lease
+    /// there is no version, and a free one might be made beside who leads by then. A grant is given back in another way.
+    pub(crate) fn may_forestall(&self, now: Moment) -> bool {
+        let is_known = self.observation != Observation::Unknown && !self.must_read;
+        if !is_known || !self.config.release_on_stop() || self.role != Role::Standby || self.is_granted() {
             return false;
         }
-        let awaited = |write: &Write| write.purpose == Purpose::Acquire && write.base.as_ref() == base;
-        self.role == Role::Standby && !self.is_granted() && self.pending.iter().any(awaited)
+        let Observation::Present { lease, mine, .. } = &self.observation else { return false };
+        let is_awaited =
+            |write: &Write| write.purpose == Purpose::Acquire && write.base.as_ref() == Some(&lease.version);
+        let is_late = *mine && !lease.record.is_free() && now >= self.clear_from();
+        is_late || self.pending.iter().any(is_awaited)
     }
 
     /// What to do now. `watching`: changes are being told.
@@ -294,9 +298,8 @@ impl Candidate {
                 }
             }
             (Purpose::Renew, Some(lease)) => Record { renew_time: Some(wall), ..lease.record.clone() },
-            (Purpose::Release, held) => {
-                let released = held.map_or_else(Record::default, |lease| lease.record.clone()).released(wall);
-                Record { successor: self.successor.clone(), ..released }
+            (Purpose::Release, Some(lease)) => {
+                Record { successor: self.successor.clone(), ..lease.record.released(wall) }
             }
             (_, held) => Record {
                 holder: self.config.identity().to_owned(),
@@ -435,7 +438,7 @@ impl Candidate {
                     // Somebody else wrote, or this very write was applied and sent twice on its way: what stands there now tells.
                     StoreError::Conflict => {
                         self.must_read = true;
-                        if write.base.is_none() && write.purpose == Purpose::Acquire {
+                        if write.base.is_none() {
                             self.another_made_it = true;
                             // Who made it may lead. An earlier one of ours that arrives when it is gone begins no term beside theirs.
                             self.pending.retain(|pending| pending.serial == write.serial);

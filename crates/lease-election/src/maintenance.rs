@@ -12,7 +12,8 @@ pub struct Maintenance {
 }
 
 impl Maintenance {
-    /// Switches it on. Returns at once; [`LeaderElector::is_leader`](crate::LeaderElector::is_leader) says when the lease has been given back.
+    /// Switches it on. Returns at once; [`LeaderElector::is_leader`](crate::LeaderElector::is_leader) is false when the lease has been given back, after
+    /// work that panicked a stop margin before that.
     pub fn begin(&self) {
         self.switch(true);
     }

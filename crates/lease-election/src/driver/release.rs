@@ -54,14 +54,14 @@ impl Driver {
             return;
         }
         let writes = self.request.as_ref().is_some_and(|request| request.writes);
-        if !writes && !self.candidate.may_have_acquired() {
-            // Nobody needs the answer to a read any more.
+        if !writes && !self.candidate.may_have_acquired() && self.shared.standing.is_none() {
+            // Nobody needs the answer to a read any more: there is no grant that it might tell of.
             self.request = None;
             return;
         }
         let clock = Arc::clone(&self.shared.clock);
-        let mut timeout =
-            clock.sleep_until(clock.now().after(self.shared.config.request_timeout().saturating_mul(2)));
+        let end = clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
+        let mut timeout = clock.sleep_until(end);
         let mut forestalls = FORESTALLS;
         while self.request.is_some() || self.candidate.may_have_acquired() {
             if self.request.is_none() {
@@ -85,15 +85,15 @@ impl Driver {
             };
             if let News::Acquired(_) = absorb(&self.shared, &mut self.candidate, reply) {
                 let until = self.candidate.deadline().unwrap_or_else(|| clock.now());
-                self.decline(until).await;
+                self.decline(until.min(end)).await;
                 return;
             }
             if was_read {
-                if forestalls == 0 || !self.candidate.may_forestall() {
+                let now = clock.now();
+                if forestalls == 0 || !self.candidate.may_forestall(now) {
                     return;
                 }
                 forestalls -= 1;
-                let now = clock.now();
                 self.candidate.name_successor(None);
                 let write = self.candidate.begin_write(now, clock.wall(), Purpose::Release);
                 self.request = Some(send_write(&self.shared, &self.candidate, write, now));

@@ -9,10 +9,10 @@ use crate::cluster::{Cluster, Replica, fast, forbidden, sleep_ms};
 
 const MS: Duration = Duration::from_millis(1);
 
-/// Without a Lease, on one that is free, and on one of somebody dead, which runs out after a second.
-fn grounds() -> [Option<Record>; 3] {
+/// A Lease that is free, and one of somebody dead, which runs out after a second.
+fn grounds() -> [Record; 2] {
     let dead = Record { holder: "dead".into(), lease_duration_seconds: 1, ..Record::default() };
-    [None, Some(Record::default()), Some(dead)]
+    [Record::default(), dead]
 }
 
 #[tokio::test(start_paused = true)]
@@ -20,9 +20,7 @@ async fn v15_an_acquisition_that_is_applied_after_the_stop_strands_nobody() {
     for ground in grounds() {
         for (late, comes_after) in [(300, 0), (901, 0), (1500, 0), (901, 2000), (1500, 2000), (2500, 4000)] {
             let cluster = Cluster::new();
-            if let Some(record) = &ground {
-                cluster.store.overwrite(record.clone());
-            }
+            cluster.store.overwrite(ground.clone());
             cluster.set("a", &[Verb::Watch], forbidden());
             cluster.set("a", &[Verb::Create, Verb::Update], Fault::Late(late * MS));
             let mut a =
@@ -50,21 +48,63 @@ async fn v15_an_acquisition_that_is_applied_after_the_stop_strands_nobody() {
     }
 }
 
+/// Where there is no Lease there is no version to make it conditional on: late, it would be a free Lease beside whoever leads by then and was deleted.
+#[tokio::test(start_paused = true)]
+async fn v15_a_stop_makes_no_lease() {
+    let cluster = Cluster::new();
+    cluster.set("a", &[Verb::Watch], forbidden());
+    cluster.set("a", &[Verb::Create], Fault::Lost);
+    let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+    sleep_ms(10).await;
+    assert_eq!(cluster.requests_of("a", Verb::Create), 1);
+    cluster.heal("a");
+    a.elector.stop_handle().stop();
+    assert_eq!((&mut a.run).await.unwrap(), Outcome::NeverLed);
+    assert_eq!((cluster.requests_of("a", Verb::Create), cluster.store.lease()), (1, None));
+}
+
+/// The server stands still for longer than a hold, and then applies what it was sent.
+#[tokio::test(start_paused = true)]
+async fn v15_an_acquisition_that_was_applied_too_late_for_a_term_is_given_back_by_a_stop() {
+    let cluster = Cluster::new();
+    cluster.store.overwrite(Record::default());
+    cluster.set("a", &[Verb::Watch], forbidden());
+    cluster.set("a", &[Verb::Update], Fault::Late(6000 * MS));
+    let mut a = Replica::start(cluster.elector(fast("a").takeover_jitter(Duration::ZERO)), Duration::ZERO);
+    sleep_ms(10).await;
+    assert_eq!(cluster.requests_of("a", Verb::Update), 1);
+    cluster.set("a", &[Verb::Update], Fault::None);
+    cluster.set("a", &[Verb::Get], Fault::Lost);
+    sleep_ms(5890).await;
+    a.elector.stop_handle().stop();
+    let asked = Instant::now();
+    sleep_ms(110).await;
+    cluster.set("a", &[Verb::Get], Fault::None);
+    assert_eq!((&mut a.run).await.unwrap(), Outcome::NeverLed);
+    assert!(asked.elapsed() <= 1800 * MS, "two requests' time");
+    let after = Instant::now();
+    let b = Replica::start(cluster.elector(fast("b")), Duration::ZERO);
+    assert!(b.leads().await - after <= 10 * MS);
+}
+
 /// Its time is bounded, and so is what it asks of a server that takes no writes.
 #[tokio::test(start_paused = true)]
 async fn v15_a_stop_whose_writes_fail_does_not_storm_the_server() {
     for error in [StoreError::unknown("500"), StoreError::Rejected { code: 403, message: "no".into() }] {
         let cluster = Cluster::new();
+        cluster.store.overwrite(Record::default());
         cluster.set("a", &[Verb::Watch], forbidden());
-        cluster.set("a", &[Verb::Create], Fault::Late(60_000 * MS));
-        let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+        cluster.set("a", &[Verb::Update], Fault::Late(60_000 * MS));
+        let mut a =
+            Replica::start(cluster.elector(fast("a").takeover_jitter(Duration::ZERO)), Duration::ZERO);
         sleep_ms(10).await;
-        cluster.set("a", &[Verb::Create], Fault::Refused(error.clone()));
+        assert_eq!(cluster.requests_of("a", Verb::Update), 1);
+        cluster.set("a", &[Verb::Update], Fault::Refused(error.clone()));
         a.elector.stop_handle().stop();
         let asked = Instant::now();
         assert_eq!((&mut a.run).await.unwrap(), Outcome::NeverLed);
         assert!(asked.elapsed() <= 1800 * MS);
-        let sent = cluster.requests_of("a", Verb::Create) + cluster.requests_of("a", Verb::Get);
+        let sent = cluster.requests_of("a", Verb::Update) + cluster.requests_of("a", Verb::Get);
         assert!((3..=8).contains(&sent), "{error}: {sent} requests");
     }
 }
