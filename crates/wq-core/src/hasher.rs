@@ -70,22 +70,15 @@ impl fmt::Debug for ItemHasher {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ItemHash(NonZeroU32);
 
-/// Odd, so that no two hashes become one; what a hasher of one's own counts, or ends in zeros, is spread over the high bits
-/// (2^32 / golden ratio).
-const SPREAD: u32 = 0x9e37_79b9;
+/// 2^64 / golden ratio: what a hasher of one's own counts, ends in zeros, or puts into one half alone or into both, is spread over the
+/// upper half of the product.
+const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl ItemHash {
     #[inline]
     pub(crate) fn of<T: Hash + ?Sized, S: BuildHasher>(item: &T, hasher: &S) -> Self {
-        let hash = hasher.hash_one(item);
-        #[expect(clippy::cast_possible_truncation, reason = "both halves are folded into the lower one")]
-        let folded = (hash ^ (hash >> 32)) as u32;
-        Self::spread(folded)
-    }
-
-    #[inline]
-    fn spread(folded: u32) -> Self {
-        Self(NonZeroU32::new(folded.wrapping_mul(SPREAD)).unwrap_or(NonZeroU32::MIN))
+        let folded = (hasher.hash_one(item).wrapping_mul(SPREAD) >> 32) as u32;
+        Self(NonZeroU32::new(folded).unwrap_or(NonZeroU32::MIN))
     }
 
     /// The 32 bits, of which the high ones are the best.
@@ -96,7 +89,13 @@ impl ItemHash {
     }
 
     #[cfg(test)]
+    pub(crate) fn of_bits(bits: u32) -> Self {
+        Self(NonZeroU32::new(bits).unwrap_or(NonZeroU32::MIN))
+    }
+
+    /// Of a number that is small: spread as others are.
+    #[cfg(test)]
     pub(crate) fn from_raw(raw: u32) -> Self {
-        Self::spread(raw)
+        Self::of_bits(raw.wrapping_mul(0x9e37_79b9))
     }
 }

@@ -67,6 +67,7 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
         "held-adder-is-counted-on",
         "a worker that finds nothing while somebody waits for room calls nobody in place of a woken adder",
     ),
+    ("leaving-slots-are-counted", "an item that is done is in flight until its entry leaves the table"),
     ("add-all-wakes-nobody", "a batch of adds wakes no getter"),
     ("remove-ends-no-drain", "taking out the last item does not end a drain"),
     ("wake-in-a-poll-is-forgotten", "a job of process that is woken while it is polled is not polled again"),

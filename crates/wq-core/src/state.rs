@@ -490,6 +490,8 @@ impl<T, B: Backlog> State<T, B> {
     fn shrink_to(&mut self, enough: usize) {
         let held = self.table.len();
         self.slab.shrink(held, enough);
+        // To move the table all slots are looked at: it is worth that many adds.
+        let enough = enough.max(self.slab.slots() / 16);
         if self.table.capacity() / 2 > enough {
             let slab = &self.slab;
             self.table.shrink_to(enough, slab.hashes());

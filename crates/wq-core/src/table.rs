@@ -1,5 +1,5 @@
-//! `SlotTable`: finds the slot of an item by its hash. An array of groups, each half a cache line: whoever looks for a slot
-//! visits one line of the memory, and whoever strikes one out or adds one has then visited it already.
+//! `SlotTable`: finds the slot of an item by its hash. An array of groups, each half a cache line (of 64 bytes): a look visits
+//! one line of the memory, nearly always, and whoever strikes a slot out or adds one has then visited it already.
 
 #[cfg(test)]
 mod tests;
@@ -8,23 +8,24 @@ use std::hint::black_box;
 use std::mem;
 
 use crate::hasher::ItemHash;
+use crate::planted::planted;
 
 /// How many slots a group has room for.
 const LANES: usize = 6;
 /// How many it holds on average at most: one group in nine is then asked for more than it has room for.
 const FILL: usize = 4;
 
-/// A table of so many groups, 2 MB, is not in the caches of one processor any more.
-const LARGE: usize = if cfg!(test) { 4 } else { 1 << 16 };
+/// A table of so many groups, 2 MB, is not in the caches of one processor any more. Where it is tested every table is large.
+const LARGE: usize = if cfg!(any(test, wq_plant, wq_loom, wq_shuttle, miri)) { 1 } else { 1 << 16 };
 /// So many slots leave a large table together: their groups are fetched from memory side by side.
 const TOGETHER: usize = 16;
 
 /// A lane is a byte of `Group::tags`, the lowest first: zero if it is vacant, and otherwise this with seven bits of the hash.
 const TAKEN: u64 = 0x80;
 const EACH_LANE: u64 = 0x0000_0101_0101_0101;
-/// The two bytes above the lanes count the slots that found no room here, nor in a group before that is theirs.
+/// The two bytes above the lanes count the slots that were looking for room, found none here, and stand behind.
 const ONE_PASSED: u64 = 1 << 48;
-/// As many as can be counted, and then so many for ever.
+/// As many as can be counted, and then so many until the table moves.
 const MOST_PASSED: u64 = 0xffff << 48;
 
 /// The tags of slots, and the slots themselves.
@@ -56,11 +57,12 @@ impl Iterator for Lanes {
 impl Group {
     const EMPTY: Self = Self { tags: 0, slots: [0; LANES] };
 
-    /// The lanes with this tag; and now and then one above such a lane, which the borrow has reached.
+    /// The lanes with this tag, and no other: a sum of seven bits does not reach the next lane.
     #[inline(always)]
     fn tagged(self, tag: u64) -> Lanes {
         let differ = self.tags ^ (tag * EACH_LANE);
-        Lanes(differ.wrapping_sub(EACH_LANE) & !differ & (TAKEN * EACH_LANE))
+        let low = !TAKEN & 0xff;
+        Lanes(!(((differ & (low * EACH_LANE)) + low * EACH_LANE) | differ) & (TAKEN * EACH_LANE))
     }
 
     #[inline(always)]
@@ -122,9 +124,15 @@ impl Group {
 
 /// Slots by the hashes of their items.
 ///
-/// It knows neither items nor, but for seven bits of each, their hashes: who looks for a slot says which is the right one (`is_it`),
+/// It knows no items, and of the hashes of those that are held seven bits each: who looks for a slot says which is the right one (`is_it`),
 /// and who lets it grow which slots are held, with their hashes (`held`): all that are in it, and no other. Of a slot that was
 /// struck out it may still be asked for a while whether it is the right one.
+///
+/// Invariant: for each slot that is held, and for each that is leaving, there is one entry, with the tag of its hash, on the path of
+/// groups that begins at its home; and each group of that path before the entry counts it. A slot may be leaving and held again, by the
+/// same item or by another, and then has an entry for either. Whoever strikes one of them out looks for tag and slot on the one's path.
+/// If it is the other's that he finds there, that has the same tag and lies on his path too, and he leaves his own behind it: on the
+/// other's path as well, and counted by the groups between.
 #[derive(Debug, Default)]
 pub(crate) struct SlotTable {
     groups: Vec<Group>,
@@ -173,7 +181,8 @@ impl SlotTable {
     /// How many slots are in it.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.taken - self.leaving.len()
+        let leaving = if planted("leaving-slots-are-counted") { 0 } else { self.leaving.len() };
+        self.taken - leaving
     }
 
     /// How many slots it holds before it grows.
@@ -188,7 +197,7 @@ impl SlotTable {
         self.probe(self.home(hash), tag(hash), is_it).map(|place| place.slot)
     }
 
-    /// The slot with this hash that is the right one, or room for one.
+    /// The slot with this hash that is the right one, or room for one. Where it is full it grows first, also if the slot is in it.
     #[inline(always)]
     pub(crate) fn entry<H: Iterator<Item = (ItemHash, u32)>>(
         &mut self,
@@ -208,16 +217,17 @@ impl SlotTable {
 
     /// Puts another slot in the place of one, if that is in it.
     pub(crate) fn redirect(&mut self, hash: ItemHash, from: u32, to: u32) {
+        self.let_go();
         if let Some(place) = self.probe(self.home(hash), tag(hash), |slot| slot == from) {
             self.groups[place.group].slots[place.lane] = to;
         }
     }
 
-    /// Strikes a slot out, which is in it. If an item comes into the slot, the same or another, before this has left its lane, each
-    /// of the two entries is good for either.
+    /// Strikes a slot out, which is in it.
     #[inline(always)]
     pub(crate) fn strike(&mut self, hash: ItemHash, slot: u32) {
-        if self.groups.len() < LARGE {
+        // One that comes and goes all the time is near, and would fill its group with entries that leave.
+        if self.groups.len() < LARGE || self.leaving.last().is_some_and(|(last, _)| *last == hash) {
             self.vacate(hash, slot);
         } else {
             self.leaving.push((hash, slot));
@@ -230,7 +240,10 @@ impl SlotTable {
     #[inline]
     fn vacate(&mut self, hash: ItemHash, slot: u32) {
         let home = self.home(hash);
-        let Some(place) = self.probe(home, tag(hash), |other| other == slot) else { return };
+        let Some(place) = self.probe(home, tag(hash), |other| other == slot) else {
+            debug_assert!(false, "a slot that is struck out is in the table");
+            return;
+        };
         self.taken -= 1;
         self.groups[place.group].vacate(place.lane);
         let mut at = home;
@@ -244,7 +257,7 @@ impl SlotTable {
     #[inline(never)]
     fn let_go(&mut self) {
         let mut leaving = mem::take(&mut self.leaving);
-        // A look at each first, with no branch between, has all of them fetched at once.
+        // A look at each first, with no branch that waits for one, has all of them fetched at once.
         black_box(leaving.iter().fold(0, |seen, (hash, _)| seen ^ self.groups[self.home(*hash)].tags));
         for (hash, slot) in leaving.drain(..) {
             self.vacate(hash, slot);

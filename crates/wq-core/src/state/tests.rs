@@ -187,6 +187,30 @@ fn memory_comes_back_after_a_while_of_low_occupancy() {
     assert_eq!(state.counts().queued, 1);
 }
 
+/// Which would be looked through each time that the table moves, and at low occupancy it would move again and again.
+#[cfg(not(miri))] // As above.
+#[test]
+fn the_table_keeps_room_in_proportion_to_slots_that_cannot_be_given_back() {
+    const MANY: u64 = 20_000;
+    let hasher = crate::hasher::DefaultHasher::default();
+    let hash = |item: u64| ItemHash::of(&item, &hasher);
+    let mut state = new();
+    let add = |state: &mut Queue, item: u64| state.add(&mut Some(item), hash(item), (), false, None);
+    (0..MANY).for_each(|item| assert_eq!(add(&mut state, item), Some(Added::Queued)));
+    let in_hand: Vec<_> = (0..MANY).map(|_| state.next().ticket).collect();
+    let (highest, others) = in_hand.split_last().unwrap();
+    others.iter().for_each(|ticket| assert!(matches!(state.done(*ticket, None), Finished::Left { .. })));
+    for item in 0..5000 {
+        let _ = add(&mut state, item);
+        let got = state.next();
+        let _ = state.done(got.ticket, None);
+    }
+    assert_eq!(state.slab.slots(), 20_000, "the highest is in hand");
+    let capacity = state.table.capacity();
+    assert!((20_000 / 16..20_000 / 4).contains(&capacity), "room for {capacity}");
+    assert!(matches!(state.done(*highest, None), Finished::Left { .. }));
+}
+
 #[test]
 fn shrink_gives_back_what_is_free_and_keeps_what_is_held() {
     let mut state = new();
