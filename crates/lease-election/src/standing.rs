@@ -27,7 +27,8 @@ pub enum Candidacy {
     /// controller's questions are answered in time; the watch is tried again, at least every 30 s.
     Unwatched(StoreError),
     /// It is not published, or not kept up, for this reason; it goes on trying. (A 403 or 404: the permission or the namespace is missing. The API is
-    /// there, or it may not be asked whether it is: that counts for nothing, and for [`WithoutApi`](crate::WithoutApi) only a server that says so has none.)
+    /// there, or it may not be asked whether it is, or somebody in between says 404 of it: that counts for nothing, and for [`WithoutApi`](crate::WithoutApi)
+    /// only a server that says so has none.)
     Refused(StoreError),
     /// Another elector keeps up a LeaseCandidate of this name for another Lease: a LeaseCandidate is named as its elector's identity, and stands for one
     /// Lease. This one does not stand until that one is gone. Give each elector in a namespace an identity of its own

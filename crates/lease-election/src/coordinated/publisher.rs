@@ -323,7 +323,7 @@ impl Publisher {
 
     async fn attempt(&self, deed: &Deed, object: &mut Option<DynamicObject>) -> Answer {
         let answer = match deed {
-            Deed::Read => match self.requests.send(Call::Get).await.map_err(StoreError::from) {
+            Deed::Read => match self.requests.send_about_any(Call::Get).await {
                 Ok(found) => Ok(Some(found)),
                 Err(StoreError::NotFound) => Ok(None),
                 Err(error) => Err(error),
@@ -338,24 +338,27 @@ impl Publisher {
                     return Answer::Failed(StoreError::Conflict);
                 };
                 write(&mut written, &self.wanted, *renew);
-                self.requests.send(Call::Replace(&written)).await.map(Some).map_err(StoreError::from)
+                self.requests.send_about_any(Call::Replace(&written)).await.map(Some)
             }
             Deed::Delete(uid) => {
                 let only = Preconditions { uid: Some(uid.clone()), ..Preconditions::default() };
                 let params = DeleteParams { preconditions: Some(only), ..DeleteParams::default() };
-                return match self.requests.send::<Value>(Call::Delete(&params)).await {
+                return match self.requests.send_about_any::<Value>(Call::Delete(&params)).await {
                     Ok(_) => Answer::Deleted,
-                    Err(refusal) => Answer::Failed(refusal.into()),
+                    Err(error) => Answer::Failed(error),
                 };
             }
             Deed::Probe => {
-                let listed = self.group.send::<APIResourceList>(Call::Get).await.map_err(StoreError::from);
-                return match listed {
+                return match self.group.send::<APIResourceList>(Call::Get).await {
+                    Ok(list) if list.group_version != self.resource.api_version => {
+                        Answer::Failed(StoreError::unknown("the answer is about another version"))
+                    }
                     Ok(list) => Answer::Api(
                         list.resources.iter().any(|resource| resource.name == self.resource.plural),
                     ),
-                    Err(StoreError::NotFound) => Answer::Api(false),
-                    Err(error) => Answer::Failed(error),
+                    Err(refusal) if refusal.is_of_no_resource() => Answer::Api(false),
+                    // Somebody in between who does not let it through: as if it may not be asked.
+                    Err(refusal) => Answer::Failed(refusal.not_allowed()),
                 };
             }
             Deed::Wait(_) | Deed::Done => return Answer::Failed(StoreError::Conflict),

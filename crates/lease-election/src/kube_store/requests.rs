@@ -34,6 +34,38 @@ pub(crate) struct Refusal {
     status: Status,
 }
 
+impl Refusal {
+    /// Whether the API server says that there is nothing of this name.
+    fn is_about(&self, name: &str) -> bool {
+        self.status.reason == "NotFound"
+            && self.status.details.as_ref().is_some_and(|details| details.name == name)
+    }
+
+    /// Whether the API server says that it has no such resource, or no such version of its group: it names nothing then, and has details all the same.
+    /// (So does kube-apiserver 1.36 for its own groups. Who has never heard of it says 404 in other words.)
+    pub(crate) fn is_of_no_resource(&self) -> bool {
+        self.status.reason == "NotFound"
+            && self
+                .status
+                .details
+                .as_ref()
+                .is_some_and(|details| details.name.is_empty() && details.kind.is_empty())
+    }
+
+    /// The error, where a 404 means no more than that the question is not let through.
+    pub(crate) fn not_allowed(self) -> StoreError {
+        match self.error {
+            StoreError::NotFound => StoreError::Rejected { code: 404, message: shown(&self.status.message) },
+            error => error,
+        }
+    }
+
+    /// What is known when somebody in between has said this.
+    fn unknown(&self) -> StoreError {
+        StoreError::unknown(format!("status {}: {}", self.status.code, shown(&self.status.message)))
+    }
+}
+
 impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         Self { error, status: Status::default() }
@@ -93,9 +125,17 @@ impl Requests {
     /// As [`send`](Self::send), but that the object is missing is the API server's word about this very one. Somebody in between may say 404 too, of a path
     /// or of a server that it does not know: that says nothing of the object.
     pub(crate) async fn send_about<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, StoreError> {
-        self.send(call).await.map_err(|Refusal { error, status }| match error {
-            StoreError::NotFound if !is_about(&status, &self.name) => {
-                StoreError::unknown(format!("status 404: {}", shown(&status.message)))
+        self.send(call).await.map_err(|refusal| match refusal.error {
+            StoreError::NotFound if !refusal.is_about(&self.name) => refusal.unknown(),
+            error => error,
+        })
+    }
+
+    /// The same of an object that is missing too where the API server has none of its kind.
+    pub(crate) async fn send_about_any<T: DeserializeOwned>(&self, call: Call<'_>) -> Result<T, StoreError> {
+        self.send(call).await.map_err(|refusal| match refusal.error {
+            StoreError::NotFound if !refusal.is_about(&self.name) && !refusal.is_of_no_resource() => {
+                refusal.unknown()
             }
             error => error,
         })
@@ -109,17 +149,19 @@ impl Requests {
             Err(Refusal { error: StoreError::Conflict, status }) if status.reason != "AlreadyExists" => {
                 Err(StoreError::Rejected { code: 409, message: shown(&status.message) })
             }
-            Err(Refusal { error: StoreError::NotFound, .. }) => Err(StoreError::Rejected {
-                code: 404,
-                message: format!("no namespace {}", object.metadata.namespace.as_deref().unwrap_or_default()),
-            }),
+            Err(refusal) if refusal.error == StoreError::NotFound => {
+                let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
+                Err(if refusal.is_about(namespace) {
+                    StoreError::Rejected { code: 404, message: format!("no namespace {namespace}") }
+                } else if refusal.status.reason.is_empty() {
+                    refusal.unknown()
+                } else {
+                    StoreError::Rejected { code: 404, message: shown(&refusal.status.message) }
+                })
+            }
             Err(refusal) => Err(refusal.error),
         }
     }
-}
-
-fn is_about(status: &Status, name: &str) -> bool {
-    status.reason == "NotFound" && status.details.as_ref().is_some_and(|details| details.name == name)
 }
 
 pub(crate) fn from_kube(error: kube::Error) -> StoreError {

@@ -280,6 +280,11 @@ async fn only_what_the_api_server_says_of_this_very_lease_says_that_there_is_non
         assert!(matches!(answered(404, None, body).get().await, Err(StoreError::Unknown { .. })), "{body}");
         assert!(matches!(update(body).await, Err(StoreError::Unknown { .. })), "{body}");
     }
+    // Nor does it say that there is no such namespace.
+    for body in ["404 page not found", "{}", r#"{"kind":"Status","code":404}"#] {
+        let made = answered(404, None, body).create(&Record::default()).await;
+        assert!(matches!(made, Err(StoreError::Unknown { .. })), "{body} {made:?}");
+    }
 }
 
 #[test]

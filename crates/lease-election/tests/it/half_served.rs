@@ -1,8 +1,9 @@
 //! Two API servers over one store, of which one serves LeaseCandidates and the other does not, as in the middle of an upgrade: who sees a controller and
-//! who sees none lead in turns, and never at once.
+//! who sees none lead in turns, and never at once. And somebody in between who says of LeaseCandidates what no API server says: that proves nothing.
 
 use std::sync::{Arc, Mutex};
 
+use embedded_apiserver::Match;
 use kube::Client;
 use kube::api::PostParams;
 use kube::client::Body;
@@ -150,4 +151,82 @@ async fn one_that_elects_alone_hands_over_to_nobody_when_a_controller_has_writte
     let leadership = terms.lock().unwrap()[0].1.clone();
     assert_eq!(leadership.hand_over_to("other"), Err(HandOverError::ServerElects));
     assert!(leadership.is_valid() && !leadership.is_stopping());
+}
+
+/// What balancers, gateways and proxies say.
+const ASTRAY: [&str; 6] = [
+    "404 page not found\n",
+    "default backend - 404",
+    r#"{"error": "not found"}"#,
+    r#"{"kind": "Status", "status": "Failure", "code": 404}"#,
+    r#"{"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404}"#,
+    r#"{"kind": "Status", "status": "Failure", "reason": "NotFound", "details": {"name": "c1", "kind": "clusters"}, "code": 404}"#,
+];
+
+/// The elector, and what somebody in between says instead of the API server to what it asks of LeaseCandidates, if anything.
+fn elector_behind(
+    world: &World,
+    identity: &'static str,
+    says: Option<&'static str>,
+) -> (LeaderElector, Arc<Mutex<Option<&'static str>>>) {
+    let says = Arc::new(Mutex::new(says));
+    let (server, said) = (world.server.client_as(identity), Arc::clone(&says));
+    let between = tower::service_fn(move |request: http::Request<Body>| {
+        let about_candidates = request.uri().path().contains("/coordination.k8s.io/v1beta1");
+        let (server, said) = (server.clone(), *said.lock().unwrap());
+        async move {
+            match said.filter(|_| about_candidates) {
+                Some(said) => {
+                    let answer = http::Response::builder().status(404);
+                    Ok(answer.body(Body::from(said.as_bytes().to_vec())).unwrap())
+                }
+                None => server.send(request).await,
+            }
+        }
+    });
+    let config = Config::builder("default", "lease").fast().identity(identity);
+    let coordination = Coordination::new("1.9.0").emulating("1.4.0");
+    let client = Client::new(between, "default");
+    let elector =
+        LeaderElector::coordinated_with_clock(client, config, &coordination, world.clock, 77).unwrap();
+    (elector, says)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_404_of_somebody_in_between_does_not_make_the_api_absent() {
+    for body in ASTRAY {
+        let world = World::new(0);
+        let terms = Terms::default();
+        let (one, says) = elector_behind(&world, "one", Some(body));
+        start(&one, "one", &terms);
+        sleep_ms(15_000).await;
+        assert_eq!(leader(&terms), None, "{body}");
+        let candidacy = one.status().candidacy.unwrap();
+        assert!(matches!(&candidacy, Candidacy::Refused(_)), "it is told: {body} {candidacy:?}");
+        *says.lock().unwrap() = None;
+        leads(&terms, "one", 12_000).await;
+        assert_eq!(one.status().candidacy, Some(Candidacy::Standing));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nor_does_it_take_a_candidate_back_or_make_one_that_stands_fall() {
+    for body in ASTRAY {
+        let world = World::new(0);
+        let terms = Terms::default();
+        let (one, says) = elector_behind(&world, "one", None);
+        start(&one, "one", &terms);
+        leads(&terms, "one", 12_000).await;
+        *says.lock().unwrap() = Some(body);
+        world.server.faults().drop_watches(&Match::any().user("one"));
+        sleep_ms(8000).await;
+        let candidacy = one.status().candidacy;
+        assert_eq!((leader(&terms), terms.lock().unwrap().len()), (Some("one"), 1), "{body}");
+        assert!(!matches!(candidacy, Some(Candidacy::ApiAbsent)), "{body} {candidacy:?}");
+        one.stop_handle().stop();
+        sleep_ms(5000).await;
+        let candidacy = one.status().candidacy;
+        assert!(matches!(candidacy, Some(Candidacy::LeftBehind(_))), "{body} {candidacy:?}");
+        assert!(world.stands("one").await, "{body}");
+    }
 }
