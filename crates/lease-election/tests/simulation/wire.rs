@@ -54,7 +54,8 @@ pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: ApiServic
                 }
             }
             let about_candidates = path.contains(CANDIDATES);
-            if about_candidates && !*gate.borrow() {
+            let is_served = *gate.borrow();
+            if about_candidates && !is_served {
                 stage.world.lock().unwrap().saw("no such path");
                 let unknown = parts.uri.to_string().replace(CANDIDATES, "/coordination.k8s.io/v0");
                 parts.uri = unknown.parse().map_err(std::io::Error::other)?;
@@ -74,7 +75,8 @@ pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: ApiServic
             let answer = answer.map_err(std::io::Error::other)?;
             still.goes_on().await;
             stage.world.lock().unwrap().check(stage.seed);
-            let shut: Option<Shut> = about_candidates.then(|| Box::pin(shut(gate)) as Shut);
+            // Who is told that there is none is told so to the end.
+            let shut: Option<Shut> = (about_candidates && is_served).then(|| Box::pin(shut(gate)) as Shut);
             let (seed, world) = (stage.seed, Arc::clone(&stage.world));
             Ok::<_, std::io::Error>(answer.map(|body| TakenIn {
                 body,
