@@ -70,9 +70,9 @@ impl fmt::Debug for ItemHasher {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ItemHash(NonZeroU32);
 
-/// 2^64 / golden ratio: what a hasher of one's own counts, ends in zeros, or puts into one half alone or into both, is spread over the
-/// upper half of the product.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// Spreads what a hasher of one's own counts, ends in zeros, or puts into one half alone or into both, over the upper half of the product.
+/// The multiplier of P. Evensen's mixer rrmxmx: not 2^64 / golden ratio, which hashers have multiplied by already.
+const SPREAD: u64 = 0x9fb2_1c65_1e98_df25;
 
 impl ItemHash {
     #[inline]

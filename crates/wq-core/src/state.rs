@@ -492,10 +492,7 @@ impl<T, B: Backlog> State<T, B> {
         self.slab.shrink(held, enough);
         // To move the table all slots are looked at: it is worth that many adds.
         let enough = enough.max(self.slab.slots() / 16);
-        if self.table.capacity() / 2 > enough {
-            let slab = &self.slab;
-            self.table.shrink_to(enough, slab.hashes());
-        }
+        self.table.shrink_to(enough, self.slab.hashes());
         self.stamps.shrink(self.slab.slots());
         self.backlog.shrink();
         self.occupancy.begin();

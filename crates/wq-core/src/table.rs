@@ -15,7 +15,8 @@ const LANES: usize = 6;
 /// How many it holds on average at most: one group in nine is then asked for more than it has room for.
 const FILL: usize = 4;
 
-/// A table of so many groups, 2 MB, is not in the caches of one processor any more. Where it is tested every table is large.
+/// A table of so many groups, 2 MB, is not in the caches of one processor any more. In unit tests, with planted bugs and
+/// in model checkers every table is large.
 const LARGE: usize = if cfg!(any(test, wq_plant, wq_loom, wq_shuttle, miri)) { 1 } else { 1 << 16 };
 /// So many slots leave a large table together: their groups are fetched from memory side by side.
 const TOGETHER: usize = 16;
@@ -129,7 +130,7 @@ impl Group {
 /// struck out it may still be asked for a while whether it is the right one.
 ///
 /// Invariant: for each slot that is held, and for each that is leaving, there is one entry, with the tag of its hash, on the path of
-/// groups that begins at its home; and each group of that path before the entry counts it. A slot may be leaving and held again, by the
+/// groups that begins at its home; and each group of that path before the entry counts it, at least once. A slot may be leaving and held again, by the
 /// same item or by another, and then has an entry for either. Whoever strikes one of them out looks for tag and slot on the one's path.
 /// If it is the other's that he finds there, that has the same tag and lies on his path too, and he leaves his own behind it: on the
 /// other's path as well, and counted by the groups between.
@@ -265,11 +266,11 @@ impl SlotTable {
         self.leaving = leaving;
     }
 
-    /// Gives back memory, so that there is room for no more than so many slots, or for those that are in it.
+    /// Gives back memory, if it is half of it or more: so that there is room for no more than so many slots, or for those that are in it.
     pub(crate) fn shrink_to(&mut self, slots: usize, held: impl Iterator<Item = (ItemHash, u32)>) {
         self.let_go();
         let groups = slots.max(self.taken).div_ceil(FILL);
-        if groups < self.groups.len() {
+        if groups < self.groups.len().div_ceil(2) {
             self.move_to(groups, held);
         }
     }
