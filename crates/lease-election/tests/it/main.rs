@@ -43,6 +43,7 @@ mod kube_store;
 mod missing;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod refused;
+#[cfg(all(feature = "kube", not(wq_plant)))]
 mod runtimes;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod stale;
