@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const PREEMPTIONS: &str = "2";
 const SCHEDULES: &str = "3000";
 const HISTORIES: &str = "2000";
-const SEEDS: &str = "24";
+const SEEDS: &str = "64";
 
 /// The kinds of checks, in the order of the table.
 const KINDS: [(&str, Check); 6] = [
