@@ -87,14 +87,14 @@ fn the_servers_own_controller_elects_and_a_lesser_leader_makes_way_in_millisecon
     assert_eq!(led.strategy.as_deref(), Some("OldestEmulationVersion"));
     assert!(led.acquire_time.is_some() && led.preferred_holder.is_none(), "{led:?}");
 
-    // A candidate that somebody deletes stands again.
+    // Who made way does not stand in the pause after its term, and then does.
     let api: Api<LeaseCandidate> = Api::namespaced(place.admin.clone(), &place.namespace);
-    let before = place.runtime.block_on(api.get("newer")).unwrap().metadata.uid;
+    let newers = || place.runtime.block_on(api.get_opt("newer")).unwrap();
+    let before = wait_for(SOON, newers).expect("it stands again").metadata.uid;
+
+    // A candidate that somebody deletes stands again.
     place.runtime.block_on(api.delete("newer", &DeleteParams::default())).unwrap();
-    let again = wait_for(SOON, || {
-        let found = place.runtime.block_on(api.get_opt("newer")).unwrap()?;
-        (found.metadata.uid != before).then_some(())
-    });
+    let again = wait_for(SOON, || (newers()?.metadata.uid != before).then_some(()));
     assert!(again.is_some(), "it was not made again");
 
     // A stop: its candidate goes first, then the lease.
