@@ -57,24 +57,18 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         )?);
     }
     ratios.push(bench.beside_client_go("duplicates", &format!("duplicates-int64 {KEYS} {ITEMS}"), || {
-        let queue = WorkQueue::new();
-        duplicates(&queue, &few, |key| queue.add(*key))
+        duplicates(&WorkQueue::new(), &few, |queue, key| queue.add(*key))
     })?);
     ratios.push(bench.beside_client_go(
         "duplicate_strings",
         &format!("duplicates-string {KEYS} {ITEMS}"),
-        || {
-            let queue = WorkQueue::<String>::new();
-            duplicates(&queue, &names, |key| queue.add_ref(key.as_str()))
-        },
+        || duplicates(&WorkQueue::<String>::new(), &names, |queue, key| queue.add_ref(key.as_str())),
     )?);
     ratios.push(bench.beside_client_go("readd", &format!("readd-int64 {KEYS} {ITEMS}"), || {
-        let queue = WorkQueue::new();
-        readd(&queue, &few, |key| queue.add(*key))
+        readd(&WorkQueue::new(), &few, |queue, key| queue.add(*key))
     })?);
     ratios.push(bench.beside_client_go("readd_strings", &format!("readd-string {KEYS} {ITEMS}"), || {
-        let queue = WorkQueue::<String>::new();
-        readd(&queue, &names, |key| queue.add_ref(key.as_str()))
+        readd(&WorkQueue::<String>::new(), &names, |queue, key| queue.add_ref(key.as_str()))
     })?);
     mean(&ratios);
 
@@ -134,14 +128,18 @@ pub(crate) fn burst<T: Clone + Hash + Eq>(queue: &WorkQueue<T>, keys: &[T], item
 }
 
 /// Adds each key ten times before it is taken, the other keys in between; nanoseconds an add.
-fn duplicates<T: Clone>(queue: &WorkQueue<T>, keys: &[T], add: impl Fn(&T) -> Added) -> Result<f64> {
+pub(crate) fn duplicates<T: Clone>(
+    queue: &WorkQueue<T>,
+    keys: &[T],
+    add: impl Fn(&WorkQueue<T>, &T) -> Added,
+) -> Result<f64> {
     const TIMES: usize = 10;
     let bursts = ITEMS / (TIMES * keys.len());
     alone(bursts * TIMES * keys.len(), || {
         for _ in 0..bursts {
             for _ in 0..TIMES {
                 for key in keys {
-                    add(key);
+                    add(queue, key);
                 }
             }
             for _ in keys {
@@ -153,14 +151,18 @@ fn duplicates<T: Clone>(queue: &WorkQueue<T>, keys: &[T], add: impl Fn(&T) -> Ad
 }
 
 /// Adds each item again while it is processed: get, add, done.
-fn readd<T: Clone>(queue: &WorkQueue<T>, keys: &[T], add: impl Fn(&T) -> Added) -> Result<f64> {
+pub(crate) fn readd<T: Clone>(
+    queue: &WorkQueue<T>,
+    keys: &[T],
+    add: impl Fn(&WorkQueue<T>, &T) -> Added,
+) -> Result<f64> {
     for key in keys {
-        add(key);
+        add(queue, key);
     }
     alone(ITEMS, || {
         for _ in 0..ITEMS {
             let guard = queue.get_blocking()?;
-            add(guard.item());
+            add(queue, guard.item());
             guard.done();
         }
         Some(())

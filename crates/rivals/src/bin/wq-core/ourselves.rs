@@ -1,15 +1,19 @@
-//! Ways of ours beside each other: what fusing, batching, cancelling and observing cost.
+//! Ways of ours beside each other: what fusing, batching, cancelling and observing cost; and beside the locks that they take.
 
+use std::hint::black_box;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 
 use anyhow::Result;
+use parking_lot::Mutex;
 use rivals::{Bench, Pinned, each, integers, now};
 use tokio::sync::Notify;
 use wq_core::WorkQueue;
 
-use crate::alone::{Counting, alone, burst};
+use crate::alone::{Counting, alone, burst, duplicates, readd};
+use crate::tasks::waiting;
 
 const ITEMS: usize = 1_000_000;
 
@@ -24,7 +28,45 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
         || burst(&WorkQueue::builder().observer(Arc::new(Counting::default())).build()?, &keys, ITEMS),
         separate,
     )?;
-    bench.beside_itself("cancelled", "tokio's Notify", cancelled_gets, cancelled_notifications)
+    bench.beside_itself("cancelled", "tokio's Notify", cancelled_gets, cancelled_notifications)?;
+    beside_locks(bench)
+}
+
+/// No gates: how near the fastest operations are to what their locks take, which is the least that a queue of one mutex can do.
+fn beside_locks(bench: &Bench) -> Result<()> {
+    let keys = integers(1000);
+    // Of ten adds one is followed by a get and a done.
+    let twelve_tenths = || Ok(locks(12, 0)? / 10.0);
+    bench.beside_itself(
+        "duplicates_locks",
+        "1.2 locks",
+        || duplicates(&WorkQueue::new(), &keys, |queue, key| queue.add(*key)),
+        twelve_tenths,
+    )?;
+    bench.beside_itself(
+        "readd_locks",
+        "3 locks",
+        || readd(&WorkQueue::new(), &keys, |queue, key| queue.add(*key)),
+        || locks(3, 0),
+    )?;
+    // The task counts what is left, too.
+    bench.beside_itself("waiting_tasks_1_locks", "3 locks and a count", || waiting(1), || locks(3, 1))
+}
+
+/// Locks a mutex so many times with nothing under it, and counts so many times: nanoseconds for all of them together.
+fn locks(locks: usize, counts: usize) -> Result<f64> {
+    let (mutex, counter) = (Mutex::new(0_u64), AtomicUsize::new(0));
+    alone(ITEMS, || {
+        for _ in 0..ITEMS {
+            for _ in 0..locks {
+                *black_box(&mutex).lock() += 1;
+            }
+            for _ in 0..counts {
+                black_box(&counter).fetch_add(1, Ordering::AcqRel);
+            }
+        }
+        Some(())
+    })
 }
 
 /// Bursts whose items are taken by `done_and_get`; added one by one, or all at once.
