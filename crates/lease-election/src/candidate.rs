@@ -278,6 +278,10 @@ impl Candidate {
         if purpose == Purpose::Release && self.role == Role::Standby {
             self.decline_not_before = now.after(DECLINES);
         }
+        if purpose == Purpose::Release && !planted("release-under-way-counts-as-hold") {
+            // Whatever is answered, it may have been given back from here on, and be another's.
+            self.undisputed_until = ORIGIN;
+        }
         let held = match &self.observation {
             Observation::Present { lease, .. } => Some(lease),
             _ => None,

@@ -36,6 +36,10 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
         "release-counts-as-hold",
         "a candidate that gave the lease back takes it for its own until its hold would have ended",
     ),
+    (
+        "release-under-way-counts-as-hold",
+        "a candidate whose release is unanswered takes the lease for its own until its hold would have ended",
+    ),
     ("conflict-is-success", "a renewal that meets a conflict counts as done"),
     ("guard-without-clock", "the guard is a flag, and asks no clock"),
     ("late-success", "the answer to a renewal revives a term that has ended"),

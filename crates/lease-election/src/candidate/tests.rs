@@ -374,6 +374,25 @@ fn v10_a_lease_given_back_and_deleted_may_have_been_another_s_in_between() {
 }
 
 #[test]
+fn v10_a_lease_whose_release_was_not_answered_and_that_is_deleted_may_have_been_another_s_in_between() {
+    for answer in [StoreError::unknown("lost"), StoreError::NotFound] {
+        let mut bench = Bench::new("baz");
+        bench.settle(at_ms(0), None);
+        bench.candidate.leave();
+        let release = bench.candidate.begin_write(at_ms(100), WALL, Purpose::Release);
+        let _ = bench.carry_out(&release);
+        // Another took it at once, unseen, and the Lease was deleted, before the release was answered, or came a second time.
+        let _ = bench.candidate.wrote(at_ms(200), &release, Err(answer));
+        let read = bench.candidate.begin_read(at_ms(500));
+        let _ = bench.candidate.read(at_ms(600), read, Ok(None));
+        bench.candidate.abdicate(at_ms(600));
+        assert!(
+            makes_it_at(&bench.candidate, at_ms(600)) >= at_ms(200).after(config("baz").lease_duration())
+        );
+    }
+}
+
+#[test]
 fn v10_a_lease_that_was_in_the_way_and_is_gone_is_waited_for() {
     let mut bench = Bench::new("baz");
     let read = bench.candidate.begin_read(at_ms(0));

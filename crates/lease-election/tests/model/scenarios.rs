@@ -95,6 +95,22 @@ const GIVEN_BACK: &[Step] = leads_and_is_seen!(
     Step::Answer(1)
 );
 
+/// The first elector has given the lease back and has no answer; the second has taken it.
+const GIVEN_BACK_UNANSWERED: &[Step] = leads_and_is_seen!(
+    0,
+    1,
+    Step::Finish(0),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Break(1),
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1),
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1)
+);
+
 /// The first elector's release was lost, the second has taken the lease when it had run out, and the first still means to give it back.
 const RELEASE_LOST: &[Step] = leads_and_is_seen!(
     0,
@@ -294,6 +310,14 @@ fn scenarios() -> Vec<Scenario> {
         Scenario {
             way: GIVEN_BACK,
             ..world("deletions after a release", None, Rules { deletions: true, work_ends: true, ..pauses() })
+        },
+        Scenario {
+            way: GIVEN_BACK_UNANSWERED,
+            ..world(
+                "deletions while a release is unanswered",
+                None,
+                Rules { deletions: true, work_ends: true, ..pauses() },
+            )
         },
         Scenario {
             other: Some(Terms { lease: 6, ..terms }),
