@@ -68,6 +68,10 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
         "a worker that finds nothing while somebody waits for room calls nobody in place of a woken adder",
     ),
     ("leaving-slots-are-counted", "an item that is done is in flight until its entry leaves the table"),
+    (
+        "struck-slot-takes-any-entry",
+        "an entry that leaves the table may be that of another item, which has the slot by now",
+    ),
     ("add-all-wakes-nobody", "a batch of adds wakes no getter"),
     ("remove-ends-no-drain", "taking out the last item does not end a drain"),
     ("wake-in-a-poll-is-forgotten", "a job of process that is woken while it is polled is not polled again"),

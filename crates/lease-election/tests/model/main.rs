@@ -47,14 +47,20 @@ use clock::{Clock, Moment, Sleep};
 use config::Config;
 use error::StoreError;
 use record::{Record, StoredLease};
+use scenarios::Effort;
 use store::{LeaseEvent, LeaseEvents, LeaseStore};
 use version::{FenceToken, Version};
 
+const MILLION: usize = 1_000_000;
+
 fn main() -> std::process::ExitCode {
     let effort = match std::env::var("ELECTION_MODEL").as_deref() {
-        Ok("full") => scenarios::Effort::Full,
-        Ok("long") => scenarios::Effort::Long,
-        _ => scenarios::Effort::Quick,
+        Ok("full") => Effort::Full,
+        Ok("long") => Effort::Long(MILLION),
+        Ok(millions) => {
+            Effort::Long(MILLION * millions.parse::<usize>().expect("full, long, or millions of states"))
+        }
+        Err(_) => Effort::Quick,
     };
     let only = std::env::args().nth(1).filter(|arg| !arg.starts_with('-'));
     let pods = only.as_deref().is_none_or(|only| only == "pods");
