@@ -12,6 +12,7 @@ use std::borrow::Borrow;
 use wq_core::{ItemHash, QuietAdd};
 
 mod agenda;
+mod guide;
 mod leaves;
 mod nodes;
 mod order;

@@ -29,6 +29,7 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("leaf-handed-out-unsorted", "the items of a leaf come out in the order of adding"),
     ("leaf-cut-unsorted", "a full leaf is cut by the order of adding"),
     ("leaf-begins-by-deadline", "of leaves that begin with one deadline any is taken for the right one"),
+    ("new-leaf-is-not-told", "the guide to the leaves is not told of one that is new"),
     ("merged-leaf-is-dropped", "the nodes of a leaf that becomes one with its neighbour are lost"),
     ("leaf-loses-its-tail", "the last nodes of a leaf that is cleaned are lost"),
     ("earlier-nodes-are-put-away", "of too many near nodes the earlier go into leaves"),

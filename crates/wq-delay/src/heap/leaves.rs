@@ -132,6 +132,7 @@ impl Leaves {
         let leaves = self.order.leaves();
         assert!(leaves.is_sorted_by_key(|leaf| leaf.from), "leaves are not in order");
         assert!(leaves.iter().map(|leaf| leaf.begin()).eq(self.order.begins().iter().copied()));
+        self.order.check();
         let mut used = 0;
         for (at, leaf) in leaves.iter().enumerate() {
             let mut nodes = Vec::new();
@@ -163,12 +164,19 @@ impl Leaves {
     /// The leaf that this node is in, or belongs into: how many are before it. `None`: the node is before all of them.
     #[inline]
     pub(super) fn find(&self, node: &Node) -> Option<usize> {
-        let at = self.order.begins().partition_point(|begin| *begin <= node.deadline).checked_sub(1)?;
+        let at = self.order.until(node.deadline).checked_sub(1)?;
         if self.leaf(at).from <= node.rank() || planted("leaf-begins-by-deadline") {
             return Some(at);
         }
-        // Several begin with this deadline.
-        self.order.leaves().partition_point(|leaf| leaf.from <= node.rank()).checked_sub(1)
+        self.find_amid_ties(at, node)
+    }
+
+    /// The same where several leaves begin with its deadline, the last of them being this one.
+    #[inline(never)]
+    fn find_amid_ties(&self, last: usize, node: &Node) -> Option<usize> {
+        let start = self.order.guess(node.deadline).start;
+        let ties = &self.order.leaves()[start..last];
+        (start + ties.partition_point(|leaf| leaf.from <= node.rank())).checked_sub(1)
     }
 
     #[inline]

@@ -1,6 +1,15 @@
 //! `Order`: the leaves one after the other, and the deadline that each begins with, for the search.
 
+use std::ops::Range;
+
+use super::guide::Guide;
 use crate::tick::Tick;
+
+#[cfg(test)]
+mod tests;
+
+/// So many begins are compared without a jump between them.
+const WINDOW: usize = if cfg!(test) { 2 } else { 8 };
 
 /// The earliest first. Those at both ends are put and taken without moving the others, most of the time.
 #[derive(Debug)]
@@ -9,11 +18,12 @@ pub(super) struct Order<L> {
     leaves: Vec<L>,
     /// So many at the front are gone, or have not come yet.
     gap: usize,
+    guide: Guide,
 }
 
 impl<L> Default for Order<L> {
     fn default() -> Self {
-        Self { begins: Vec::new(), leaves: Vec::new(), gap: 0 }
+        Self { begins: Vec::new(), leaves: Vec::new(), gap: 0, guide: Guide::default() }
     }
 }
 
@@ -22,7 +32,45 @@ impl<L: Copy> Order<L> {
     pub(super) fn try_make_room(&mut self, leaves: usize) -> Option<()> {
         let more = leaves.saturating_sub(self.begins.len());
         self.begins.try_reserve_exact(more).ok()?;
-        self.leaves.try_reserve_exact(more).ok()
+        self.leaves.try_reserve_exact(more).ok()?;
+        self.guide.try_make_room(&self.begins[self.gap..])
+    }
+
+    /// How many begin at this time or before.
+    #[inline]
+    pub(super) fn until(&self, deadline: Tick) -> usize {
+        let guess = self.guess(deadline);
+        let begins = self.begins();
+        if let Some(window) = begins.get(guess.start..).and_then(<[Tick]>::first_chunk::<WINDOW>)
+            && deadline < window[WINDOW - 1]
+        {
+            let passed: usize = window.iter().map(|begin| usize::from(*begin <= deadline)).sum();
+            return guess.start + passed;
+        }
+        self.search(guess, deadline)
+    }
+
+    #[inline(never)]
+    fn search(&self, guess: Range<usize>, deadline: Tick) -> usize {
+        guess.start + self.begins()[guess].partition_point(|begin| *begin <= deadline)
+    }
+
+    /// So many begin at this time or before: at least, and at most.
+    #[inline]
+    pub(super) fn guess(&self, deadline: Tick) -> Range<usize> {
+        self.guide.range(deadline).unwrap_or_else(|| 0..self.begins().len())
+    }
+
+    /// What must hold after every operation.
+    #[cfg(test)]
+    pub(super) fn check(&self) {
+        let begins = self.begins();
+        assert!(begins.is_sorted() && begins.len() == self.leaves().len());
+        self.guide.check(begins);
+        let near = |Tick(begin): &Tick| [begin.saturating_sub(1), *begin, begin.saturating_add(1)];
+        for deadline in begins.iter().flat_map(near).chain([0, u64::MAX]).map(Tick) {
+            assert_eq!(self.until(deadline), begins.partition_point(|begin| *begin <= deadline));
+        }
     }
 
     #[inline]
@@ -51,6 +99,8 @@ impl<L: Copy> Order<L> {
         }
         self.gap -= 1;
         (self.begins[self.gap], self.leaves[self.gap]) = (begin, leaf);
+        self.guide.put(begin);
+        self.guide.renew(&self.begins[self.gap..]);
     }
 
     /// Puts others behind the first so many.
@@ -61,26 +111,33 @@ impl<L: Copy> Order<L> {
         let at = self.gap + at;
         self.begins.splice(at..at, leaves.iter().map(|(begin, _)| *begin));
         self.leaves.splice(at..at, leaves.iter().map(|(_, leaf)| *leaf));
+        leaves.iter().for_each(|(begin, _)| self.guide.put(*begin));
+        self.guide.renew(&self.begins[self.gap..]);
     }
 
     /// Takes out the one that so many are before.
     pub(super) fn remove(&mut self, at: usize) -> L {
-        if at > 0 {
+        self.guide.take(self.begins[self.gap + at]);
+        let leaf = if at > 0 {
             self.begins.remove(self.gap + at);
-            return self.leaves.remove(self.gap + at);
-        }
-        let first = self.leaves[self.gap];
-        self.gap += 1;
-        if self.gap > self.begins.len() / 2 {
-            self.close_gap();
-        }
-        first
+            self.leaves.remove(self.gap + at)
+        } else {
+            let first = self.leaves[self.gap];
+            self.gap += 1;
+            if self.gap > self.begins.len() / 2 {
+                self.close_gap();
+            }
+            first
+        };
+        self.guide.renew(&self.begins[self.gap..]);
+        leaf
     }
 
     /// The memory is kept.
     pub(super) fn clear(&mut self) {
         self.begins.clear();
         self.leaves.clear();
+        self.guide.clear();
         self.gap = 0;
     }
 

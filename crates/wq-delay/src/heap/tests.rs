@@ -320,6 +320,46 @@ fn op() -> impl Strategy<Value = Op> {
     op_among(40, 50, 2 * CHUNK, 1)
 }
 
+/// How times follow each other, 500 of them.
+#[derive(Debug, Clone, Copy)]
+enum Course {
+    Evenly,
+    /// Each a little farther than the one before.
+    Faster,
+    /// Near to one of two times that are far from each other.
+    Clusters,
+    /// Many at one time.
+    Ties,
+}
+
+impl Course {
+    fn time(self, number: u64) -> u64 {
+        match (self, number) {
+            (_, u64::MAX) => u64::MAX,
+            (Self::Evenly, _) => number,
+            (Self::Faster, _) => (1 << (number / 8)) + number % 8 * ((1 << (number / 8)) / 8),
+            (Self::Clusters, _) => number / 250 * (1 << 50) + number,
+            (Self::Ties, _) => number / 125 * 1000,
+        }
+    }
+
+    fn play(self, op: Op) -> Op {
+        match op {
+            Op::Insert(item, at) => Op::Insert(item, self.time(at)),
+            Op::InsertRevocable(item, at) => Op::InsertRevocable(item, self.time(at)),
+            Op::Postpone(item, until) => Op::Postpone(item, self.time(until)),
+            Op::PopDue(now) => Op::PopDue(self.time(now)),
+            Op::PopAllDue(now, most, back) => Op::PopAllDue(self.time(now), most, back),
+            other => other,
+        }
+    }
+}
+
+fn courses() -> impl Strategy<Value = Course> {
+    use Course::{Clusters, Evenly, Faster, Ties};
+    prop::sample::select(vec![Evenly, Faster, Clusters, Ties])
+}
+
 /// For so many items, deadlines up to this, batches of so many at most, and how rare it is that something befalls all of them.
 fn op_among(items: u32, end: u64, most: usize, rare: u32) -> impl Strategy<Value = Op> {
     let item = 0..items;
@@ -504,12 +544,15 @@ proptest! {
 /// So many that leaves are cut, and emptied again.
 #[test]
 fn behaves_like_a_sorted_vector_when_leaves_are_cut_and_merged() {
-    let config = ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() };
     let any_op = || op_among(500, 500, 4, 50);
     let removal = (0..500_u32).prop_map(Op::Remove);
     let ebb = prop::collection::vec(prop_oneof![1 => any_op(), 4 => removal], 600);
     let tide = (prop::collection::vec(any_op(), 700), ebb, prop::collection::vec(any_op(), 700));
-    let ops = tide.prop_map(|(rising, ebb, again)| [rising, ebb, again].concat());
+    let ops = (tide, courses()).prop_map(|((rising, ebb, again), course)| {
+        let all = [rising, ebb, again].concat();
+        all.into_iter().map(|op| course.play(op)).collect()
+    });
     let mut runner = TestRunner::new(config);
     let (cuts, merges) = (CUTS.get(), MERGES.get());
     let rooms = prop::sample::select(vec![0, 100, 600]);
