@@ -192,6 +192,7 @@ impl Driver {
                 }
                 // Sent before the maintenance began: nobody is to wait for one that does not lead.
                 self.decline(tenure.until).await;
+                self.stand_on();
                 declined_runs_out = Some(tenure.sent.after(self.shared.config.lease_duration()));
             }
         }
@@ -211,6 +212,14 @@ impl Driver {
     fn stand_no_more(&self) {
         if let Some(standing) = self.shared.standing.as_ref().filter(|_| self.stop.is_asked()) {
             standing.unwant();
+        }
+    }
+
+    /// The campaign goes on after a decline, for which the candidate was taken back; a maintenance that ended meanwhile leaves nothing behind.
+    fn stand_on(&self) {
+        if let Some(standing) = self.shared.standing.as_ref().filter(|_| !self.stop.is_set()) {
+            standing.bar(self.shared.maintenance.is_on());
+            standing.go_on();
         }
     }
 

@@ -112,6 +112,8 @@ struct State {
     barred: bool,
     /// It cannot: work of an earlier term does not end.
     occupied: bool,
+    /// It is taken back, for a decline or for good, until a campaign goes on.
+    withdrawn: bool,
     /// Nobody is taken to elect, however its candidate stands at the moment.
     silent: bool,
     /// A controller has left notes on the Lease that this elector holds.
@@ -121,7 +123,7 @@ struct State {
 
 impl State {
     fn stands(&self) -> bool {
-        self.campaigns > 0 && !self.barred && !self.occupied
+        self.campaigns > 0 && !self.barred && !self.occupied && !self.withdrawn
     }
 }
 
@@ -207,6 +209,7 @@ impl Standing {
                 self.board.lease_forgotten();
             }
             state.campaigns += 1;
+            state.withdrawn = false;
             if state.stands() {
                 self.start(state);
             }
@@ -225,8 +228,7 @@ impl Standing {
     /// Begins a publishing again that ended with its runtime, in the caller's.
     pub(crate) fn keep_up(&self) {
         self.with(|state| {
-            let is_gone = |current: &Published| current.is_wanted() && current.has_ended();
-            if state.stands() && state.current.as_ref().is_some_and(is_gone) {
+            if state.stands() {
                 self.start(state);
             }
         });
@@ -247,8 +249,13 @@ impl Standing {
 
     /// A campaign follows the Lease from here on, and no work is left of an earlier one. Whether the Lease was read since somebody follows it.
     pub(crate) fn follow(&self) -> bool {
-        self.occupy(false);
+        self.change(|state| (state.occupied, state.withdrawn) = (false, false));
         *self.board.lease_known.borrow()
+    }
+
+    /// A campaign goes on after what it was taken back for.
+    pub(crate) fn go_on(&self) {
+        self.change(|state| state.withdrawn = false);
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
@@ -270,7 +277,7 @@ impl Standing {
 
     /// Begins to take it back.
     pub(crate) fn unwant(&self) {
-        self.with(unwant);
+        self.change(|state| state.withdrawn = true);
     }
 
     /// Takes it back; returns when that is done, or was given up.

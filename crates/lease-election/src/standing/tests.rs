@@ -150,3 +150,24 @@ async fn who_is_not_to_lead_or_cannot_does_not_stand() {
     standing.occupy(false);
     assert_eq!(settled(&standing).await, Candidacy::Standing);
 }
+
+/// What comes and goes while it is taken back starts nothing, and the campaign that goes on starts it.
+#[tokio::test]
+async fn one_that_is_taken_back_stands_again_when_its_campaign_goes_on() {
+    let (standing, lives) = standing();
+    let campaign = standing.begin();
+    assert_eq!(settled(&standing).await, Candidacy::Standing);
+    standing.withdraw().await;
+    standing.bar(true);
+    standing.bar(false);
+    standing.keep_up();
+    assert_eq!(settled(&standing).await, Candidacy::Withdrawn);
+    standing.go_on();
+    assert_eq!(settled(&standing).await, Candidacy::Standing);
+    standing.withdraw().await;
+    campaign.end().await;
+    standing.go_on();
+    assert_eq!(settled(&standing).await, Candidacy::Withdrawn, "nobody wants it");
+    let _next = standing.begin();
+    assert_eq!((settled(&standing).await, lives.load(Ordering::SeqCst)), (Candidacy::Standing, 3));
+}

@@ -1,11 +1,14 @@
 //! How a candidate of a coordinated election stands where the server refuses it something, or another has its name.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Verb};
 use kube::api::DeleteParams;
 use lease_election::{
-    Candidacy, Config, ConfigBuilder, Ending, HandOverError, Leadership, Outcome, StoreError, WithoutApi,
+    Candidacy, Config, ConfigBuilder, Coordination, Ending, HandOverError, LeaderElector, Leadership,
+    Maintenance, Outcome, StoreError, WithoutApi,
 };
 use tokio::time::Instant;
 
@@ -132,6 +135,46 @@ async fn a_grant_that_meets_maintenance_is_given_back_and_not_left_to_run_out() 
     assert!(!world.stands("one").await && one.terms.lock().unwrap().is_empty());
     one.elector.maintenance().end();
     one.leads().await;
+}
+
+/// It is switched on while the claim is answered, and off again while the candidate is taken back for that: the next look at the switch finds nothing.
+#[tokio::test(start_paused = true)]
+async fn one_that_declines_for_a_maintenance_that_has_ended_since_stands_again() {
+    let world = World::new(0);
+    let switch: Arc<OnceLock<Maintenance>> = Arc::default();
+    let (inner, ours) = (world.server.client_as("one"), Arc::clone(&switch));
+    let claims = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&claims);
+    let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
+        let (inner, ours, counted) = (inner.clone(), Arc::clone(&ours), Arc::clone(&counted));
+        async move {
+            let path = request.uri().path();
+            let claims = request.method() == http::Method::PUT && path.contains("/leases/");
+            let withdraws = request.method() == http::Method::DELETE && path.contains("/leasecandidates/");
+            if withdraws {
+                ours.get().unwrap().end();
+            }
+            let answer = inner.send(request).await;
+            if claims && counted.fetch_add(1, Ordering::SeqCst) == 0 {
+                ours.get().unwrap().begin();
+            }
+            answer
+        }
+    });
+    let config = Config::builder("default", "lease").fast().identity("one");
+    let client = kube::Client::new(service, "default");
+    let version = Coordination::new("1.9.0");
+    let one = LeaderElector::coordinated_with_clock(client, config, &version, world.clock, 1).unwrap();
+    switch.set(one.maintenance()).unwrap();
+    let one = Replica::start(one, Duration::ZERO);
+    one.leads().await;
+    assert!(world.stands("one").await && !one.elector.status().maintenance);
+    let claims = claims.load(Ordering::SeqCst);
+    assert_eq!((one.elector.stats().releases, claims), (1, 3), "a claim, its release, and another claim");
+    // A stop ends that.
+    one.elector.stop_handle().stop();
+    assert_eq!(one.run.await.unwrap(), Outcome::Finished(Ending::StopRequested));
+    assert!(!world.stands("one").await);
 }
 
 #[tokio::test(start_paused = true)]
