@@ -217,7 +217,8 @@ impl LeaderElector {
     ///
     /// The LeaseCandidate has the elector's identity for its name, which must be a DNS-1123 subdomain (one left out is), and stands while a
     /// [`run`](Self::run), of [`Campaigns`](crate::Campaigns) too, or [`run_forever`](Self::run_forever) goes on, less their pauses between two terms: a grant
-    /// that nobody claims would keep the lease from the others. When the controller prefers another, the work is asked to end as by a stop
+    /// that nobody claims would keep the lease from the others. Nor does it stand after a term that was lost until it may lead again: when its work has ended, and
+    /// what that has sent can land no more, a stop margin later. When the controller prefers another, the work is asked to end as by a stop
     /// ([`Ending::StopRequested`](crate::Ending::StopRequested)), and the lease is given back when it has: use
     /// [`run_forever`](Self::run_forever), or a loop around `Campaigns`, so that the candidate stands again. [`Status::candidacy`](crate::Status::candidacy) says how it stands.
     ///

@@ -29,7 +29,7 @@ mod release;
 mod turn;
 pub(crate) use account::Account;
 pub use account::Release;
-use turn::{Request, sleep_until, turn};
+use turn::{Request, may_stand_from, sleep_until, turn};
 
 /// How a run ended.
 pub(crate) enum Ended<R> {
@@ -134,7 +134,9 @@ impl Driver {
         account: Account,
     ) -> Self {
         // No work runs now, however the run before this one ended.
-        candidate.resume(shared.clock.now());
+        let now = shared.clock.now();
+        candidate.resume(now);
+        stand_back(&shared, may_stand_from(&candidate, now).is_some());
         if shared.standing.as_ref().is_some_and(|standing| !standing.follow()) {
             candidate.distrust();
         }
@@ -323,6 +325,7 @@ impl Driver {
                 join_dropped(&shared, work).await
             }
             Interrupt::Lost(ended) => {
+                stand_back(&shared, true);
                 self.note_length(began, ended);
                 self.watch.ended(ended);
                 // Counted from the end of the term, not from its discovery: when the margin is over, another may be at work.
@@ -449,9 +452,15 @@ async fn switched_on(switch: &mut watch::Receiver<bool>) {
     let _ = switch.wait_for(|on| *on).await;
 }
 
+/// What the work of a lost term has sent may land, or no longer.
+fn stand_back(shared: &Shared, uncleared: bool) {
+    shared.standing.iter().for_each(|standing| standing.await_clear(uncleared));
+}
+
 /// Drops the work at its next await. Until it gets there this elector does not stand: it could not lead.
 async fn join_dropped<R>(shared: &Shared, work: &mut JoinHandle<R>) -> Result<R, JoinError> {
     work.abort();
+    stand_back(shared, true);
     let occupied = |occupied| shared.standing.iter().for_each(|standing| standing.occupy(occupied));
     if !work.is_finished() {
         occupied(true);

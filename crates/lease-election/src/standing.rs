@@ -112,6 +112,8 @@ struct State {
     barred: bool,
     /// It cannot: work of an earlier term does not end.
     occupied: bool,
+    /// It may not lead yet: what work of a lost term has sent may land.
+    uncleared: bool,
     /// It is taken back, for a decline or for good, until a campaign goes on.
     withdrawn: bool,
     /// Nobody is taken to elect, however its candidate stands at the moment.
@@ -123,7 +125,7 @@ struct State {
 
 impl State {
     fn stands(&self) -> bool {
-        self.campaigns > 0 && !self.barred && !self.occupied && !self.withdrawn
+        self.campaigns > 0 && !self.barred && !self.occupied && !self.uncleared && !self.withdrawn
     }
 }
 
@@ -245,6 +247,13 @@ impl Standing {
             self.board.lease_forgotten();
         }
         self.change(|state| state.occupied = occupied);
+    }
+
+    /// Nor one that may not claim a lease yet: a grant would keep it from the others until then. Where there is no such API nothing stands anyway, and who
+    /// elects alone goes on to know that.
+    pub(crate) fn await_clear(&self, uncleared: bool) {
+        let stands_alone = *self.board.candidacy.borrow() == Candidacy::ApiAbsent;
+        self.change(|state| state.uncleared = uncleared && !stands_alone);
     }
 
     /// A campaign follows the Lease from here on, and no work is left of an earlier one. Whether the Lease was read since somebody follows it.

@@ -91,6 +91,10 @@ pub(super) async fn turn(
                 }
             }
         };
+        let wake = match may_stand_from(candidate, now) {
+            Some(from) if standing_news.is_some() => Some(wake.map_or(from, |wake| wake.min(from))),
+            _ => wake,
+        };
         let asks = inquiry.plan(candidate.observation(), now);
         let wake = asks.map_or(wake, |asks| Some(wake.map_or(asks, |wake| wake.min(asks))));
         let known = *candidate.observation() != Observation::Unknown;
@@ -153,12 +157,18 @@ pub(super) async fn turn(
 fn arrange(shared: &Shared, candidate: &mut Candidate, now: Moment) -> Option<watch::Receiver<Candidacy>> {
     let standing = shared.standing.as_ref()?;
     standing.bar(shared.maintenance.is_on());
+    standing.await_clear(may_stand_from(candidate, now).is_some());
     // Subscribed before it is asked: what ends in between is told.
     let news = standing.news();
     standing.keep_up();
     standing.note_silence(candidate.arrange(now, standing.manner()));
     standing.note_hand(candidate.is_noted());
     Some(news)
+}
+
+/// From when on its LeaseCandidate may stand again, if it may not now. (Who holds the lease is granted none.)
+pub(super) fn may_stand_from(candidate: &Candidate, now: Moment) -> Option<Moment> {
+    Some(candidate.clear_from()).filter(|from| !candidate.is_leading() && now < *from)
 }
 
 async fn changed(news: Option<watch::Receiver<Candidacy>>) {

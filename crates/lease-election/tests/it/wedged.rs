@@ -76,9 +76,9 @@ async fn a_leader_whose_work_does_not_end_does_not_stand_until_it_has() {
     let again = elector.clone();
     let run =
         tokio::spawn(async move { again.run(|leadership| async move { leadership.ending().await }).await });
-    until("it stands again", stands).await;
     // What the dropped work sent has landed when a stop margin is over.
     clock.advance(LEASE);
+    until("it stands again", stands).await;
     elector.stop_handle().stop();
     run.await.unwrap();
 }
