@@ -241,6 +241,10 @@ impl LeaseStore for MultiStore {
             return Err(StoreError::Conflict);
         }
         if primary.is_none() || secondary.is_none() {
+            if record.is_free() {
+                // A free half that is made late would be anybody's at once, beside whoever leads by then.
+                return Err(StoreError::Conflict);
+            }
             // Which object the other half will be is not known yet, so no version can be conditional on it. It is made first, as a claim that counts
             // for nothing, and then both are taken.
             shared.attempt(None, (primary.as_ref(), secondary.as_ref()), record);

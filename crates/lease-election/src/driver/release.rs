@@ -62,9 +62,18 @@ impl Driver {
         let clock = Arc::clone(&self.shared.clock);
         let end = clock.now().after(self.shared.config.request_timeout().saturating_mul(2));
         let mut timeout = clock.sleep_until(end);
+        let mut not_before = clock.now();
         let mut forestalls = FORESTALLS;
         while self.request.is_some() || self.candidate.may_have_acquired() {
             if self.request.is_none() {
+                let due = not_before.max(self.candidate.silent_until());
+                if due >= end {
+                    // Waiting that out would only delay the end of the run.
+                    return;
+                }
+                if clock.now() < due {
+                    clock.sleep_until(due).await;
+                }
                 let now = clock.now();
                 let read = self.candidate.begin_read(now);
                 self.request = Some(send_read(&self.shared, read));
@@ -100,12 +109,7 @@ impl Driver {
             }
             if failed {
                 // A server that refuses at once must not be asked in a hot loop.
-                let pause = clock.sleep_until(clock.now().after(self.shared.config.pace()));
-                tokio::select! {
-                    biased;
-                    () = &mut timeout => return,
-                    () = pause => {}
-                }
+                not_before = clock.now().after(self.shared.config.pace());
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Two stores as one: candidates of the old store, of both and of the new one never lead together, whichever half fails; and records of client-go's multi-locks.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -379,4 +379,55 @@ async fn a_grant_after_a_gap_is_not_taken_for_the_next_that_happened() {
     let met = Instant::now();
     let took = a.leads().await - met;
     assert!(took >= LEASE, "took {took:?}");
+}
+
+/// The second half is lost on its way, or arrives when the stop has made it a conflict.
+#[tokio::test(start_paused = true)]
+async fn v15_a_stop_between_the_halves_of_an_acquisition_strands_nobody() {
+    for ground in [Record::default(), Record { lease_duration_seconds: 1, ..led_by("dead") }] {
+        for fault in [Fault::Lost, Fault::Late(1500 * MS)] {
+            let (broken, met) = (Arc::new(AtomicBool::new(true)), fault.clone());
+            let breaks = Arc::clone(&broken);
+            let mut stores = Stores::new();
+            stores.new = MemoryLeaseStore::new().with_faults(move |client, verb| {
+                let is_hit = client == "a" && verb == Verb::Update && breaks.load(Ordering::SeqCst);
+                if is_hit { met.clone() } else { Fault::None }
+            });
+            put(&stores, &ground);
+            let mut a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+            while stores.holders().0 != "a" {
+                sleep_ms(1).await;
+            }
+            broken.store(false, Ordering::SeqCst);
+            a.elector.stop_handle().stop();
+            let asked = Instant::now();
+            assert_eq!((&mut a.run).await.unwrap(), Outcome::NeverLed);
+            assert!(asked.elapsed() <= 1800 * MS, "two requests' time");
+            assert_eq!(stores.holders(), (String::new(), String::new()), "{ground:?} {fault:?}");
+            let after = Instant::now();
+            let b = Replica::start(stores.elector(Knows::Both, "b", 2), Duration::ZERO);
+            assert!(b.leads().await - after <= 10 * MS, "{ground:?} {fault:?}");
+            sleep_ms(10_000).await;
+            assert!(leads(&b) && b.elector.stats().terms == 1);
+        }
+    }
+}
+
+/// Late, it would be a free half beside whoever leads by then.
+#[tokio::test(start_paused = true)]
+async fn v15_a_stop_makes_no_half_of_a_lease() {
+    let mut stores = Stores::new();
+    stores.new = MemoryLeaseStore::new().with_faults({
+        let creates = AtomicU32::new(0);
+        move |_, verb| {
+            let is_first = verb == Verb::Create && creates.fetch_add(1, Ordering::SeqCst) == 0;
+            if is_first { Fault::Lost } else { Fault::None }
+        }
+    });
+    stores.old.overwrite(Record::default());
+    let mut a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+    sleep_ms(10).await;
+    a.elector.stop_handle().stop();
+    assert_eq!((&mut a.run).await.unwrap(), Outcome::NeverLed);
+    assert_eq!((stores.holders().0.as_str(), stores.new.lease()), ("", None));
 }

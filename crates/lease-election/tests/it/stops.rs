@@ -109,6 +109,30 @@ async fn v15_a_stop_whose_writes_fail_does_not_storm_the_server() {
     }
 }
 
+/// For as long as it asks, if that is within the time of two requests; otherwise nobody waits for it.
+#[tokio::test(start_paused = true)]
+async fn v15_a_stop_leaves_a_server_alone_that_asks_for_it() {
+    for (asked_for, reads, until) in [(600, 2, 1501), (10_000, 1, 901)] {
+        let cluster = Cluster::new();
+        cluster.store.overwrite(Record::default());
+        cluster.set("a", &[Verb::Watch], forbidden());
+        cluster.set("a", &[Verb::Update], Fault::Lost);
+        let mut a =
+            Replica::start(cluster.elector(fast("a").takeover_jitter(Duration::ZERO)), Duration::ZERO);
+        while cluster.requests_of("a", Verb::Update) == 0 {
+            sleep_ms(1).await;
+        }
+        let before = cluster.requests_of("a", Verb::Get);
+        let busy = StoreError::TooManyRequests { retry_after: Some(asked_for * MS) };
+        cluster.set("a", &[Verb::Get], Fault::Refused(busy));
+        a.elector.stop_handle().stop();
+        let asked = Instant::now();
+        assert_eq!((&mut a.run).await.unwrap(), Outcome::NeverLed);
+        assert!(asked.elapsed() <= until * MS, "{asked_for}: took {:?}", asked.elapsed());
+        assert_eq!(cluster.requests_of("a", Verb::Get) - before, reads, "{asked_for}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn one_that_gives_nothing_back_writes_nothing_when_it_is_stopped() {
     let cluster = Cluster::new();
