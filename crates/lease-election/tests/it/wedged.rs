@@ -9,16 +9,17 @@ use lease_election::{Config, Coordination, LeaderElector, Outcome};
 use tokio::sync::watch;
 
 use crate::cluster::{LEASE, ManualClock};
-use crate::controller::Controller;
+use crate::controller::{Controller, Look};
 use crate::coordinated::{candidates, leases};
 
-/// Until then others run; nothing here waits for a time to pass.
+/// Until then others run; nothing here waits for a time to pass. Each look is followed by a task of another thread, if there is one: a thread that merely
+/// yields to its own runtime has looked so often before a busy machine lets any other run.
 pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     for _ in 0..50_000 {
         if is_so().await {
             return;
         }
-        tokio::task::yield_now().await;
+        tokio::spawn(tokio::task::yield_now()).await.unwrap();
     }
     panic!("never: {what}");
 }
@@ -53,7 +54,7 @@ async fn a_leader_whose_work_does_not_end_does_not_stand_until_it_has() {
     });
     let stands = async || candidates(&server).get_opt("one").await.unwrap().is_some();
     until("it stands", stands).await;
-    controller.step().await.unwrap();
+    assert_eq!(controller.step().await.unwrap(), Look::Granted("one".into()));
     until("it works", async || *begun.borrow()).await;
 
     // Cut off from its Lease, and not from its LeaseCandidate.
@@ -121,7 +122,7 @@ async fn a_leader_whose_store_panics_does_not_stand_until_its_work_has_ended() {
     });
     let stands = async || candidates(&server).get_opt("one").await.unwrap().is_some();
     until("it stands", stands).await;
-    controller.step().await.unwrap();
+    assert_eq!(controller.step().await.unwrap(), Look::Granted("one".into()));
     until("it works", async || *begun.borrow()).await;
 
     armed.store(true, Ordering::SeqCst);
