@@ -20,6 +20,7 @@ use crate::version::compare_resource_versions;
 
 mod deeds;
 mod elected;
+mod forestall;
 mod knowledge;
 mod remains;
 mod succession;
@@ -176,34 +177,6 @@ impl Candidate {
             Role::Leading(tenure) => Some(tenure.until),
             _ => None,
         }
-    }
-
-    /// Whether an acquisition may have been applied that is not known yet.
-    pub(crate) fn may_have_acquired(&self) -> bool {
-        self.pending.iter().any(|write| write.purpose == Purpose::Acquire)
-    }
-
-    /// Whether a stopped candidate should write a free record: in the place of what the acquisition found that may still be applied, by the same right and
-    /// on condition of the same version, so that only one of the two ever is; or over that acquisition, applied too late for a term; or over what looks as it
-    /// did before that, and has another version: half of the acquisition may be made in two stores. Where there was no Lease
-    /// there is no version, and a free one might be made beside who leads by then. A grant is given back in another way.
-    pub(crate) fn may_forestall(&self, now: Moment) -> bool {
-        let is_known = self.observation != Observation::Unknown && !self.must_read;
-        if !is_known || !self.config.release_on_stop() || self.role != Role::Standby || self.is_granted() {
-            return false;
-        }
-        let Observation::Present { lease, mine, .. } = &self.observation else { return false };
-        let is_awaited =
-            |write: &Write| write.purpose == Purpose::Acquire && write.base.as_ref() == Some(&lease.version);
-        let is_late = *mine && !lease.record.is_free() && now >= self.clear_from();
-        // By the right to take it now.
-        let may_take = self.step(now) == Step::TakeOver && now >= self.clear_from();
-        is_late || self.pending.iter().any(is_awaited) || may_take && self.may_have_acquired()
-    }
-
-    /// Until then the server asked to be left alone.
-    pub(crate) fn silent_until(&self) -> Moment {
-        self.silent_until
     }
 
     /// What to do now. `watching`: changes are being told.
