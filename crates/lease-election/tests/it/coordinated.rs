@@ -419,7 +419,9 @@ async fn one_that_is_gone_and_that_a_clock_far_behind_keeps_electing_costs_a_bou
             sleep_ms(50).await;
             assert!(unled_since.elapsed() < most, "nobody leads for {:?}", unled_since.elapsed());
         }
-        let leadership = began.lock().unwrap()[term].1.clone();
+        let (began_at, leadership) = began.lock().unwrap()[term].clone();
+        let took = began_at - unled_since;
+        assert!(took > Duration::from_secs(30), "it is elected, and gone: {took:?}");
         leadership.lost().await;
         unled_since = Instant::now();
     }
