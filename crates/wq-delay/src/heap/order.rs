@@ -39,8 +39,11 @@ impl<L: Copy> Order<L> {
     /// How many begin at this time or before.
     #[inline]
     pub(super) fn until(&self, deadline: Tick) -> usize {
-        let guess = self.guess(deadline);
         let begins = self.begins();
+        if begins.last().is_none_or(|last| *last <= deadline) {
+            return begins.len(); // As where deadlines only rise, or are all the same.
+        }
+        let guess = self.guess(deadline);
         if let Some(window) = begins.get(guess.start..).and_then(<[Tick]>::first_chunk::<WINDOW>)
             && deadline < window[WINDOW - 1]
         {
