@@ -171,3 +171,23 @@ async fn one_that_is_taken_back_stands_again_when_its_campaign_goes_on() {
     let _next = standing.begin();
     assert_eq!((settled(&standing).await, lives.load(Ordering::SeqCst)), (Candidacy::Standing, 3));
 }
+
+/// Nothing of it stands there, and what was found out would have to be found out again when it may lead.
+#[tokio::test]
+async fn who_may_not_lead_yet_does_not_stand_and_still_knows_where_there_is_no_api() {
+    let (standing, lives) = standing();
+    let _campaign = standing.begin();
+    assert_eq!(settled(&standing).await, Candidacy::Standing);
+    standing.await_clear(true);
+    standing.keep_up();
+    assert_eq!(settled(&standing).await, Candidacy::Withdrawn);
+    standing.await_clear(false);
+    assert_eq!(settled(&standing).await, Candidacy::Standing);
+    standing.board().note(Candidacy::ApiAbsent);
+    standing.await_clear(true);
+    assert_eq!((settled(&standing).await, standing.manner()), (Candidacy::ApiAbsent, Manner::Alone));
+    // And if there is one after all.
+    standing.board().note(Candidacy::Standing);
+    standing.await_clear(true);
+    assert_eq!((settled(&standing).await, lives.load(Ordering::SeqCst)), (Candidacy::Withdrawn, 2));
+}
