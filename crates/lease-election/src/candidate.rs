@@ -337,6 +337,7 @@ impl Candidate {
                     // Another may have made it, and led, and it was deleted again. What we sent before begins no term beside theirs.
                     self.another_made_it = true;
                     self.pending.retain(|write| write.base.is_some());
+                    self.own = None;
                 }
                 self.failed_reads = 0;
                 self.must_read = false;
@@ -425,8 +426,12 @@ impl Candidate {
                         self.must_read = true;
                         if write.base.is_none() {
                             self.another_made_it = true;
-                            // Who made it may lead. An earlier one of ours that arrives when it is gone begins no term beside theirs.
+                            // Who made it may lead. An earlier one of ours that arrives when it is gone, or arrives once more, begins no term
+                            // beside theirs.
                             self.pending.retain(|pending| pending.serial == write.serial);
+                            if !self.own.as_ref().is_some_and(|own| self.is_undisputed(now, own)) {
+                                self.own = None;
+                            }
                         }
                     }
                     // May be applied, now or later. A leader simply renews again, on the same version: only one of the two can succeed.

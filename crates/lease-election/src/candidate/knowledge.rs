@@ -44,6 +44,9 @@ impl Candidate {
                     return self.applied(now, lease, &write);
                 }
                 let mine = self.own.as_ref() == Some(&lease.record) && self.is_undisputed(now, &lease.record);
+                if !mine {
+                    self.own = None;
+                }
                 self.replace(now, lease, mine);
                 self.lose_if_leading(Loss::Rewound)
             }
@@ -248,6 +251,7 @@ impl Candidate {
             && !self.pending.iter().any(|write| write.record == last.record);
         if unseen {
             self.pending.clear();
+            self.own = None;
         }
         if unseen && self.waits_after_deletion(false) {
             let patience =
@@ -271,7 +275,7 @@ impl Candidate {
     }
 
     /// Whether nobody can have taken the lease since this record of ours got or renewed it.
-    fn is_undisputed(&self, now: Moment, own: &Record) -> bool {
+    pub(super) fn is_undisputed(&self, now: Moment, own: &Record) -> bool {
         // A lease that was given back is anybody's at once, however long it would have held.
         let held = !own.is_free() || planted("release-counts-as-hold");
         held && now < self.undisputed_until

@@ -43,14 +43,17 @@ impl Candidate {
         }
     }
 
-    /// The holder of this version is gone, by what the application knows. The usual random wait stays: all candidates may know it at once.
+    /// The holder of this version is gone, by what the application knows. What it sent last may land for as long as the stop margin. The usual random wait
+    /// stays: all candidates may know it at once.
     pub(crate) fn vacate(&mut self, now: Moment, version: &Version) {
         if let Observation::Present { lease, mine: false, jitter, .. } = &self.observation
             && (lease.version == *version || planted("evidence-of-another"))
             && !lease.record.is_free()
-            && self.vacant_from().is_none_or(|from| from > now.after(*jitter))
         {
-            self.vacancy = Some(Vacancy { version: lease.version.clone(), from: now.after(*jitter) });
+            let from = now.after(self.config.stop_margin()).after(*jitter);
+            if self.vacant_from().is_none_or(|known| known > from) {
+                self.vacancy = Some(Vacancy { version: lease.version.clone(), from });
+            }
         }
     }
 
@@ -93,7 +96,8 @@ mod tests {
     #[test]
     fn evidence_counts_for_the_version_that_was_asked_about_and_for_no_other() {
         let config = Config::builder("ns", "lease").fast().identity("baz").takeover_jitter(Duration::ZERO);
-        let mut candidate = Candidate::new(&config.build().unwrap(), 1);
+        let config = config.build().unwrap();
+        let mut candidate = Candidate::new(&config, 1);
         let at = |seconds| Moment::from_origin(Duration::from_secs(seconds));
         for (revision, holder) in [("1", "a"), ("2", "b")] {
             let record = Record { holder: holder.into(), lease_duration_seconds: 5, ..Record::default() };
@@ -103,7 +107,11 @@ mod tests {
         candidate.vacate(at(1), &Version::new("u", "1"));
         assert_eq!(candidate.vacant_from(), None);
         candidate.vacate(at(1), &Version::new("u", "2"));
-        assert_eq!(candidate.vacant_from(), Some(at(1)));
+        // Not before what it sent last has landed; and not later for being told once more.
+        let from = at(1).after(config.stop_margin());
+        assert_eq!(candidate.vacant_from(), Some(from));
+        candidate.vacate(at(2), &Version::new("u", "2"));
+        assert_eq!(candidate.vacant_from(), Some(from));
     }
 
     /// Its time is the server's, whose clock may be behind by more than the candidates' differ, and another may have led until then.

@@ -79,7 +79,8 @@ async fn time_to_lead(terms: &Terms) -> Duration {
 
 #[tokio::test(start_paused = true)]
 async fn the_lease_of_a_holder_that_is_gone_is_taken_before_it_has_run_out() {
-    for (knows, at_most) in [(true, 2.3), (false, 5.3)] {
+    // What it is asked after, and a stop margin for what the holder sent last; or the lease.
+    for (knows, at_most) in [(true, 3.3), (false, 5.3)] {
         let (cluster, register) = (Cluster::new(), Register::default());
         let a = start(&cluster, "a", 1, None);
         let b = start(&cluster, "b", 2, knows.then_some(&register));
@@ -89,7 +90,7 @@ async fn the_lease_of_a_holder_that_is_gone_is_taken_before_it_has_run_out() {
         register.bury("a");
         let took = time_to_lead(&b).await;
         assert!(took <= Duration::from_secs_f64(at_most), "{took:?}");
-        assert_eq!(took < LEASE / 2, knows);
+        assert_eq!(took < LEASE * 3 / 4, knows);
     }
 }
 
@@ -101,7 +102,7 @@ async fn one_that_starts_asks_at_once() {
     cluster.cut("a");
     register.bury("a");
     let took = time_to_lead(&start(&cluster, "b", 2, Some(&register))).await;
-    assert!(took <= Duration::from_millis(250), "{took:?}");
+    assert!(took <= Duration::from_millis(1250), "{took:?}");
 }
 
 #[tokio::test(start_paused = true)]

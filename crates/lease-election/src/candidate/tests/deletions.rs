@@ -328,3 +328,21 @@ fn a_create_that_is_answered_after_the_deletion_of_what_it_made_begins_no_term()
     let read = candidate.begin_read(free);
     assert_eq!(candidate.read(free, read, Ok(None)), News::Nothing);
 }
+
+#[test]
+fn v10_a_create_of_ours_that_arrives_once_more_beside_one_who_made_it_meanwhile_is_not_ours_any_more() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    let ours = bench.lease.clone().unwrap();
+    // It is deleted, and another makes it and leads: our next create meets theirs, which is deleted too.
+    let _ = bench.candidate.heard(at_ms(1000), deleted(&ours, 1000));
+    bench.candidate.abdicate(at_ms(1000));
+    conflict_on_create(&mut bench.candidate, at_ms(9000));
+    let _ = read_absent(&mut bench.candidate, at_ms(9100));
+    // A proxy had sent our first create twice, and only now it gets there.
+    let again = StoredLease { version: Version::new("again", "1002"), record: ours.record };
+    let read = bench.candidate.begin_read(at_ms(9200));
+    let _ = bench.candidate.read(at_ms(9200), read, Ok(Some(again)));
+    let waits = at_ms(9200).after(config("baz").lease_duration());
+    assert!(makes_it_at(&bench.candidate, at_ms(9200)) >= waits);
+}
