@@ -15,7 +15,9 @@ use crate::record::{Record, StoredLease};
 use crate::store::{LeaseEvent, LeaseEvents, LeaseStore};
 use crate::version::{FenceToken, Version};
 
+mod gone;
 mod halves;
+use gone::Gone;
 use halves::{Attempt, Half, Halves};
 
 /// Two stores as one lease: a candidate leads only if it holds both, so it excludes candidates that know either of the two.
@@ -28,6 +30,7 @@ use halves::{Attempt, Half, Halves};
 /// A write is conditional on the version of *both* halves that was observed; client-go reads the second half right before it overwrites it, whatever
 /// it says. A lease is taken when both halves have been seen unchanged for as long as the longer of them says. Halves that disagree are nobody's:
 /// their holder reads `leaderelection.k8s.io/unknown`, and they are waited for. A write of which one half was made counts for nothing until the other is.
+/// A half that is deleted is waited for, as a Lease is, whatever the other says ([`wait_after_deletion`](crate::ConfigBuilder::wait_after_deletion)).
 ///
 /// # What it costs
 /// A renewal is two requests, a take-over three (and eight where one half is missing, once), a read three or more. Each elector needs a store of its own: it is told by its own half-made writes.
@@ -45,6 +48,8 @@ struct Shared {
     secondary: Arc<dyn LeaseStore>,
     /// What a half without a duration is granted.
     own_seconds: i32,
+    /// Whether a deletion is waited for.
+    waits: bool,
     memory: Mutex<Memory>,
 }
 
@@ -57,6 +62,8 @@ struct Memory {
     told: VecDeque<Told>,
     /// The last writes sent, newest at the back: one of them may be half made.
     attempts: VecDeque<Attempt>,
+    /// What was seen of halves that went.
+    gone: Gone,
     /// The version of the primary half that our last complete write made.
     written: Option<Version>,
 }
@@ -65,6 +72,8 @@ struct Memory {
 struct Told {
     lease: StoredLease,
     halves: Halves,
+    /// What they say to whoever has waited for a half that went.
+    before: Record,
 }
 
 /// Between a state and the write on it, events and reads may tell a few more.
@@ -84,6 +93,7 @@ impl MultiStore {
                 primary: Arc::new(primary),
                 secondary: Arc::new(secondary),
                 own_seconds: i32::try_from(own).unwrap_or(i32::MAX),
+                waits: config.wait_after_deletion(),
                 memory: Mutex::default(),
             }),
         }
@@ -117,13 +127,15 @@ impl Shared {
 
     /// What the halves say, remembered as told.
     fn tell(&self, halves: &Halves) -> Result<Option<StoredLease>, StoreError> {
-        let Some(version) = halves.version() else { return Ok(None) };
-        let version = version?;
         self.with(|memory| {
-            let record = halves.record(self.own_seconds, &memory.attempts);
-            let lease = StoredLease { version, record };
+            memory.gone.see(halves, &mut memory.attempts);
+            let Some(version) = halves.version(&memory.gone) else { return Ok(None) };
+            let version = version?;
+            let before = halves.record(self.own_seconds, &memory.attempts);
+            let withheld = halves.withheld(self.own_seconds, &memory.gone).filter(|_| self.waits);
+            let lease = StoredLease { version, record: withheld.unwrap_or_else(|| before.clone()) };
             memory.told.retain(|old| old.lease.version != lease.version);
-            push(&mut memory.told, Told { lease: lease.clone(), halves: halves.clone() });
+            push(&mut memory.told, Told { lease: lease.clone(), halves: halves.clone(), before });
             Ok(Some(lease))
         })
     }
@@ -138,7 +150,7 @@ impl Shared {
         };
         // A half that was not there cannot be watched from then on.
         let whole = halves.primary.is_some() && halves.secondary.is_some();
-        if whole && halves.version() == Some(Ok(from.clone())) {
+        if whole && halves.version(&Gone::default()) == Some(Ok(from.clone())) {
             Ok(halves)
         } else {
             Err(StoreError::Expired)
@@ -151,13 +163,23 @@ impl Shared {
         self.with(|memory| {
             let before = match base {
                 None => Some(Record::default()),
-                Some(base) => memory.told(base).map(|told| told.lease.record.clone()),
+                Some(base) => memory.told(base).map(|told| told.before.clone()),
             };
             if let Some(before) = before {
                 let (primary, secondary) = (halves.0.cloned(), halves.1.cloned());
                 push(&mut memory.attempts, Attempt { write_id, primary, secondary, before });
             }
         });
+    }
+
+    /// Makes one half; what is in the way has not been waited for.
+    async fn make(&self, half: Half, record: &Record) -> Result<StoredLease, StoreError> {
+        let store = if half == Half::Primary { &self.primary } else { &self.secondary };
+        let made = write(&**store, None, record).await;
+        if made == Err(StoreError::Conflict) {
+            self.with(|memory| memory.gone.in_the_way(half));
+        }
+        made
     }
 
     fn wrote(&self, primary: StoredLease, secondary: StoredLease) -> Result<StoredLease, StoreError> {
@@ -182,7 +204,10 @@ impl Shared {
                 Ok(self.tell(&halves)?.map_or(LeaseEvent::Deleted(None), LeaseEvent::Changed))
             }
             LeaseEvent::Deleted(_) => {
-                self.with(|memory| memory.latest.forget(half));
+                self.with(|memory| {
+                    memory.latest.forget(half);
+                    memory.gone.missing(half, &mut memory.attempts);
+                });
                 // What is left can only be read.
                 Ok(LeaseEvent::Deleted(None))
             }
@@ -225,9 +250,11 @@ impl LeaseStore for MultiStore {
 
     async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
         let shared = &self.shared;
+        // Who asks to make them has waited for what was there before.
+        shared.with(|memory| [Half::Primary, Half::Secondary].map(|half| memory.gone.waited(half)));
         shared.attempt(None, (None, None), record);
-        let primary = write(&*shared.primary, None, record).await?;
-        let secondary = write(&*shared.secondary, None, record).await?;
+        let primary = shared.make(Half::Primary, record).await?;
+        let secondary = shared.make(Half::Secondary, record).await?;
         shared.wrote(primary, secondary)
     }
 
@@ -245,11 +272,16 @@ impl LeaseStore for MultiStore {
                 // A free half that is made late would be anybody's at once, beside whoever leads by then.
                 return Err(StoreError::Conflict);
             }
+            let missing = if primary.is_none() { Half::Primary } else { Half::Secondary };
+            if !shared.with(|memory| halves::is_as_gone(base, missing, &memory.gone)) {
+                // It was there since, and went again.
+                return Err(StoreError::Conflict);
+            }
             // Which object the other half will be is not known yet, so no version can be conditional on it. It is made first, as a claim that counts
             // for nothing, and then both are taken.
             shared.attempt(None, (primary.as_ref(), secondary.as_ref()), record);
-            let missing = if primary.is_none() { &shared.primary } else { &shared.secondary };
-            write(&**missing, None, record).await?;
+            shared.with(|memory| memory.gone.waited(missing));
+            shared.make(missing, record).await?;
             return Err(StoreError::Conflict);
         }
         shared.attempt(Some(base), (primary.as_ref(), secondary.as_ref()), record);

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::gone::Gone;
 use crate::error::StoreError;
 use crate::record::{Record, StoredLease};
 use crate::version::{Version, compare_resource_versions};
@@ -35,14 +36,23 @@ pub(super) struct Attempt {
     pub(super) before: Record,
 }
 
+impl Attempt {
+    pub(super) fn half(&self, half: Half) -> Option<&Version> {
+        match half {
+            Half::Primary => self.primary.as_ref(),
+            Half::Secondary => self.secondary.as_ref(),
+        }
+    }
+}
+
 impl Halves {
-    /// Both versions as one; `None` if there is neither half.
-    pub(super) fn version(&self) -> Option<Result<Version, StoreError>> {
+    /// Both versions as one; `None` if there is neither half. That of a missing half is how often it went.
+    pub(super) fn version(&self, gone: &Gone) -> Option<Result<Version, StoreError>> {
         if self.primary.is_none() && self.secondary.is_none() {
             return None;
         }
-        let part = |lease: &Option<StoredLease>| match lease {
-            None => Ok((String::new(), "0".to_owned())),
+        let part = |half, lease: &Option<StoredLease>| match lease {
+            None => Ok((String::new(), gone.times(half).to_string())),
             Some(lease) if joins(&lease.version) => {
                 Ok((lease.version.uid.clone(), lease.version.resource_version.clone()))
             }
@@ -51,8 +61,8 @@ impl Halves {
                 message: format!("resource version {} is no number", lease.version.resource_version),
             }),
         };
-        Some(part(&self.primary).and_then(|(uid, resource_version)| {
-            let (other_uid, other_version) = part(&self.secondary)?;
+        Some(part(Half::Primary, &self.primary).and_then(|(uid, resource_version)| {
+            let (other_uid, other_version) = part(Half::Secondary, &self.secondary)?;
             Ok(Version::new(format!("{uid}+{other_uid}"), format!("{resource_version}+{other_version}")))
         }))
     }
@@ -75,27 +85,25 @@ impl Halves {
             // Undone by its own sender, who alone can tell that nobody else is at it.
             return attempt.before.clone();
         }
-        let mut digest = DefaultHasher::new();
-        (primary, secondary).hash(&mut digest);
-        let each = || primary.into_iter().chain(secondary);
-        let seconds = each().map(|record| match record.lease_duration_seconds {
-            ..=0 => own_seconds,
-            seconds => seconds,
-        });
         let newest = secondary.or(primary).cloned().unwrap_or_default();
-        let first = each().next().map(|record| &record.holder);
-        let holder = match first {
-            Some(holder) if each().all(|record| record.holder == *holder) => holder.clone(),
-            _ => UNKNOWN_HOLDER.to_owned(),
+        joined(primary, secondary, newest, own_seconds, 0)
+    }
+
+    /// What the half that is there says beside one that went, of which nobody has waited for who led under it: that somebody holds both, for a lease
+    /// at least, because he or another may have renewed unseen. It stays the same until one of them changes. `None` if nothing is to be waited for.
+    pub(super) fn withheld(&self, own_seconds: i32, gone: &Gone) -> Option<Record> {
+        let (there, missing) = match (&self.primary, &self.secondary) {
+            (Some(there), None) => (there, Half::Secondary),
+            (None, Some(there)) => (there, Half::Primary),
+            _ => return None,
         };
-        Record {
-            holder,
-            lease_duration_seconds: seconds.max().unwrap_or(own_seconds),
-            renew_time: each().filter_map(|record| record.renew_time).max(),
-            leader_transitions: each().map(|record| record.leader_transitions).max().unwrap_or(0),
-            write_id: Some(format!("halves-{:016x}", digest.finish())),
-            ..newest
-        }
+        let (last, times) = gone.last(missing)?;
+        let there = &there.record;
+        let (primary, secondary) = if missing == Half::Secondary { (there, last) } else { (last, there) };
+        let record = joined(Some(primary), Some(secondary), there.clone(), own_seconds, times);
+        let holder = if record.is_free() { UNKNOWN_HOLDER.to_owned() } else { record.holder };
+        let lease_duration_seconds = record.lease_duration_seconds.max(own_seconds);
+        Some(Record { holder, lease_duration_seconds, ..record })
     }
 
     /// Whether one half is of this write, and the other as it was before.
@@ -137,6 +145,36 @@ impl Halves {
     }
 }
 
+/// What two records that are not one say together, with the rest of `newest`; `times` makes it another.
+fn joined(
+    primary: Option<&Record>,
+    secondary: Option<&Record>,
+    newest: Record,
+    own_seconds: i32,
+    times: u64,
+) -> Record {
+    let mut digest = DefaultHasher::new();
+    (primary, secondary, times).hash(&mut digest);
+    let each = || primary.into_iter().chain(secondary);
+    let seconds = each().map(|record| match record.lease_duration_seconds {
+        ..=0 => own_seconds,
+        seconds => seconds,
+    });
+    let first = each().next().map(|record| &record.holder);
+    let holder = match first {
+        Some(holder) if each().all(|record| record.holder == *holder) => holder.clone(),
+        _ => UNKNOWN_HOLDER.to_owned(),
+    };
+    Record {
+        holder,
+        lease_duration_seconds: seconds.max().unwrap_or(own_seconds),
+        renew_time: each().filter_map(|record| record.renew_time).max(),
+        leader_transitions: each().map(|record| record.leader_transitions).max().unwrap_or(0),
+        write_id: Some(format!("halves-{:016x}", digest.finish())),
+        ..newest
+    }
+}
+
 /// Whether two such versions can be told apart again.
 fn joins(version: &Version) -> bool {
     let digits = !version.resource_version.is_empty()
@@ -151,6 +189,13 @@ pub(super) fn split(version: &Version) -> Option<(Option<Version>, Option<Versio
     let half =
         |uid: &str, resource_version: &str| (!uid.is_empty()).then(|| Version::new(uid, resource_version));
     Some((half(uid, resource_version), half(other_uid, other_version)))
+}
+
+/// Whether this version tells of as many deletions of that half, if it is missing, as are known.
+pub(super) fn is_as_gone(version: &Version, half: Half, gone: &Gone) -> bool {
+    let parts = version.resource_version.split_once('+');
+    let part = parts.map(|(primary, secondary)| if half == Half::Primary { primary } else { secondary });
+    part.and_then(|part| part.parse().ok()) == Some(gone.times(half))
 }
 
 #[cfg(test)]

@@ -431,3 +431,133 @@ async fn v15_a_stop_makes_no_half_of_a_lease() {
     assert_eq!((&mut a.run).await.unwrap(), Outcome::NeverLed);
     assert_eq!((stores.holders().0.as_str(), stores.new.lease()), ("", None));
 }
+
+/// The halves are free but for the one that a candidate of it alone holds, which dies unseen as its half is deleted: it may act for its lease.
+#[tokio::test(start_paused = true)]
+async fn v10_a_deleted_half_is_waited_for_beside_a_free_one() {
+    for knows in [Knows::Old, Knows::New] {
+        let stores = Stores::new();
+        put(&stores, &Record::default());
+        let single = Replica::start(stores.elector(knows, "single", 1), Duration::ZERO);
+        single.leads().await;
+        let both = Replica::start(stores.elector(Knows::Both, "both", 2), Duration::ZERO);
+        sleep_ms(6000).await;
+        assert!(leads(&single) && both.terms.lock().unwrap().is_empty(), "{knows:?}");
+        stores.dead.lock().unwrap().insert("single".into());
+        let deleted = Instant::now();
+        if knows == Knows::Old {
+            stores.old.delete()
+        } else {
+            stores.new.delete()
+        }
+        let took = both.leads().await - deleted;
+        assert!(took >= LEASE && took <= LEASE + 1000 * MS, "{knows:?}: took {took:?}");
+        assert_eq!(stores.holders(), ("both".into(), "both".into()));
+        sleep_ms(10_000).await;
+        assert!(leads(&both) && both.elector.stats().terms == 1, "{knows:?}");
+    }
+}
+
+/// With `wait_after_deletion(false)` a deletion forces an election, here too.
+#[tokio::test(start_paused = true)]
+async fn v10_a_deleted_half_forces_an_election_if_so_configured() {
+    let stores = Stores::new();
+    put(&stores, &Record::default());
+    stores.new.overwrite(led_by("c"));
+    let config = fast("a").wait_after_deletion(false).build().unwrap();
+    let both = MultiStore::new(stores.old.client("a"), stores.new.client("a"), &config);
+    let a = Replica::start(LeaderElector::with_clock(both, config, TokioClock::new(), 1), Duration::ZERO);
+    sleep_ms(1000).await;
+    let deleted = Instant::now();
+    stores.new.delete();
+    let took = a.leads().await - deleted;
+    assert!(took <= 100 * MS, "took {took:?}");
+}
+
+/// Another makes the half that it was about to make, and that is deleted: "none" again, which is not what it was.
+#[tokio::test(start_paused = true)]
+async fn v10_a_half_made_by_another_and_deleted_is_not_free_to_who_made_the_other() {
+    let mut stores = Stores::new();
+    let new = stores.new.clone();
+    let once = AtomicBool::new(true);
+    stores.old = stores.old.on_write(move |_, _| {
+        if once.swap(false, Ordering::SeqCst) {
+            new.overwrite(led_by("c"));
+        }
+    });
+    let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+    sleep_ms(2000).await;
+    assert_eq!(stores.holders(), ("a".into(), "c".into()));
+    stores.new.delete();
+    let deleted = Instant::now();
+    let took = a.leads().await - deleted;
+    // What is left is its own half, which reads as held, and is waited for again when the claim stands beside it.
+    assert!(took >= LEASE && took <= LEASE + LEASE + 1000 * MS, "took {took:?}");
+}
+
+/// A create that is unanswered reaches its half when others have made both and they were deleted.
+#[tokio::test(start_paused = true)]
+async fn v10_a_half_made_late_after_a_deletion_is_not_free() {
+    let stores = Stores::new();
+    let config = fast("a").build().unwrap();
+    let broken = Arc::new(AtomicBool::new(true));
+    let breaks = Arc::clone(&broken);
+    let old = stores.old.with_faults(move |_, verb| {
+        let is_hit = verb == Verb::Create && breaks.load(Ordering::SeqCst);
+        if is_hit { Fault::Refused(StoreError::unknown("late")) } else { Fault::None }
+    });
+    let both = MultiStore::new(old.client("a"), stores.new.client("a"), &config);
+    let ours = |n: u32| Record { write_id: Some(format!("a.{n}")), ..led_by("a") };
+    assert_eq!(both.get().await, Ok(None));
+    both.create(&ours(1)).await.unwrap_err();
+    broken.store(false, Ordering::SeqCst);
+    put(&stores, &led_by("b"));
+    assert_eq!(both.get().await.unwrap().unwrap().record.holder, "b");
+    stores.old.delete();
+    stores.new.delete();
+    assert_eq!(both.get().await, Ok(None));
+    stores.old.overwrite(ours(1));
+    let met = both.get().await.unwrap().unwrap();
+    assert!(!met.record.is_free() && met.record.lease_duration_seconds >= 5, "{:?}", met.record);
+    assert_eq!(both.get().await.unwrap().unwrap(), met, "it stays as it is, so that the wait ends");
+    // Who has waited makes the other half, and takes both.
+    assert_eq!(both.update(&met.version, &ours(2)).await, Err(StoreError::Conflict));
+    let claimed = both.get().await.unwrap().unwrap();
+    let taken = both.update(&claimed.version, &ours(3)).await.unwrap();
+    assert_eq!(taken.record, ours(3));
+}
+
+/// "None" comes back, and with it what was waited for: each time that the half went is another version.
+#[tokio::test(start_paused = true)]
+async fn v10_a_half_that_went_again_is_waited_for_again() {
+    let stores = Stores::new();
+    let config = fast("a").build().unwrap();
+    let both = MultiStore::new(stores.old.client("a"), stores.new.client("a"), &config);
+    let ours = Record { write_id: Some("a.1".into()), ..led_by("a") };
+    stores.old.overwrite(Record::default());
+    let fresh = both.get().await.unwrap().unwrap();
+    assert!(fresh.record.is_free(), "nothing went that it knows of");
+    stores.new.overwrite(led_by("c"));
+    both.get().await.unwrap();
+    stores.new.delete();
+    let first = both.get().await.unwrap().unwrap();
+    assert!(!first.record.is_free());
+    assert_eq!(both.update(&fresh.version, &ours).await, Err(StoreError::Conflict));
+    assert_eq!(stores.new.lease(), None, "decided before the half was there and went");
+    // It is in the way when it is to be made, and gone when it is looked for.
+    let (new, once) = (stores.new.clone(), AtomicBool::new(true));
+    let racing = stores.new.with_faults(move |_, verb| {
+        if verb == Verb::Create && once.swap(false, Ordering::SeqCst) {
+            new.overwrite(led_by("d"));
+            new.delete();
+            return Fault::Refused(StoreError::Conflict);
+        }
+        Fault::None
+    });
+    let both = MultiStore::new(stores.old.client("a"), racing.client("a"), &config);
+    let fresh = both.get().await.unwrap().unwrap();
+    assert!(fresh.record.is_free());
+    assert_eq!(both.update(&fresh.version, &ours).await, Err(StoreError::Conflict));
+    let met = both.get().await.unwrap().unwrap();
+    assert!(!met.record.is_free() && met.version != fresh.version, "{met:?}");
+}
