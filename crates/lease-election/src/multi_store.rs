@@ -177,7 +177,7 @@ impl Shared {
         let store = if half == Half::Primary { &self.primary } else { &self.secondary };
         let made = write(&**store, None, record).await;
         if made == Err(StoreError::Conflict) {
-            self.with(|memory| memory.gone.in_the_way(half));
+            self.with(|memory| memory.gone.in_the_way(half, record, &mut memory.attempts));
         }
         made
     }

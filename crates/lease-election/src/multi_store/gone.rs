@@ -53,9 +53,12 @@ impl Gone {
         }
     }
 
-    /// The half was in the way of a create, unseen: if it is missing when it is looked for, it went.
-    pub(super) fn in_the_way(&mut self, half: Half) {
+    /// The half was in the way of this create, unseen: if it is missing when it is looked for, it went; and what an earlier create makes of it then does not count.
+    pub(super) fn in_the_way(&mut self, half: Half, create: &Record, attempts: &mut VecDeque<Attempt>) {
         self.of_mut(half).seen.get_or_insert_default();
+        attempts.retain(|attempt| {
+            attempt.half(half).is_some() || create.write_id.as_ref() == Some(&attempt.write_id)
+        });
     }
 
     /// Who asks to make this half has waited for what was there.

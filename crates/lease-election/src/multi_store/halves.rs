@@ -101,9 +101,9 @@ impl Halves {
         let there = &there.record;
         let (primary, secondary) = if missing == Half::Secondary { (there, last) } else { (last, there) };
         let record = joined(Some(primary), Some(secondary), there.clone(), own_seconds, times);
-        let holder = if record.is_free() { UNKNOWN_HOLDER.to_owned() } else { record.holder };
         let lease_duration_seconds = record.lease_duration_seconds.max(own_seconds);
-        Some(Record { holder, lease_duration_seconds, ..record })
+        // Not whom they name, also if it is one: it need not have been he who led last, and that he is gone says nothing.
+        Some(Record { holder: UNKNOWN_HOLDER.to_owned(), lease_duration_seconds, ..record })
     }
 
     /// Whether one half is of this write, and the other as it was before.

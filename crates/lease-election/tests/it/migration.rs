@@ -498,33 +498,42 @@ async fn v10_a_half_made_by_another_and_deleted_is_not_free_to_who_made_the_othe
 /// A create that is unanswered reaches its half when others have made both and they were deleted.
 #[tokio::test(start_paused = true)]
 async fn v10_a_half_made_late_after_a_deletion_is_not_free() {
-    let stores = Stores::new();
-    let config = fast("a").build().unwrap();
-    let broken = Arc::new(AtomicBool::new(true));
-    let breaks = Arc::clone(&broken);
-    let old = stores.old.with_faults(move |_, verb| {
-        let is_hit = verb == Verb::Create && breaks.load(Ordering::SeqCst);
-        if is_hit { Fault::Refused(StoreError::unknown("late")) } else { Fault::None }
-    });
-    let both = MultiStore::new(old.client("a"), stores.new.client("a"), &config);
-    let ours = |n: u32| Record { write_id: Some(format!("a.{n}")), ..led_by("a") };
-    assert_eq!(both.get().await, Ok(None));
-    both.create(&ours(1)).await.unwrap_err();
-    broken.store(false, Ordering::SeqCst);
-    put(&stores, &led_by("b"));
-    assert_eq!(both.get().await.unwrap().unwrap().record.holder, "b");
-    stores.old.delete();
-    stores.new.delete();
-    assert_eq!(both.get().await, Ok(None));
-    stores.old.overwrite(ours(1));
-    let met = both.get().await.unwrap().unwrap();
-    assert!(!met.record.is_free() && met.record.lease_duration_seconds >= 5, "{:?}", met.record);
-    assert_eq!(both.get().await.unwrap().unwrap(), met, "it stays as it is, so that the wait ends");
-    // Who has waited makes the other half, and takes both.
-    assert_eq!(both.update(&met.version, &ours(2)).await, Err(StoreError::Conflict));
-    let claimed = both.get().await.unwrap().unwrap();
-    let taken = both.update(&claimed.version, &ours(3)).await.unwrap();
-    assert_eq!(taken.record, ours(3));
+    for reads in [true, false] {
+        let stores = Stores::new();
+        let config = fast("a").build().unwrap();
+        let broken = Arc::new(AtomicBool::new(true));
+        let breaks = Arc::clone(&broken);
+        let old = stores.old.with_faults(move |_, verb| {
+            let is_hit = verb == Verb::Create && breaks.load(Ordering::SeqCst);
+            if is_hit { Fault::Refused(StoreError::unknown("late")) } else { Fault::None }
+        });
+        let both = MultiStore::new(old.client("a"), stores.new.client("a"), &config);
+        let ours = |n: u32| Record { write_id: Some(format!("a.{n}")), ..led_by("a") };
+        assert_eq!(both.get().await, Ok(None));
+        both.create(&ours(1)).await.unwrap_err();
+        broken.store(false, Ordering::SeqCst);
+        put(&stores, &led_by("b"));
+        // It is told of theirs, or only meets it.
+        if reads {
+            assert_eq!(both.get().await.unwrap().unwrap().record.holder, "b");
+        } else {
+            assert_eq!(both.create(&ours(4)).await, Err(StoreError::Conflict));
+        }
+        stores.old.delete();
+        stores.new.delete();
+        if reads {
+            assert_eq!(both.get().await, Ok(None));
+        }
+        stores.old.overwrite(ours(1));
+        let met = both.get().await.unwrap().unwrap();
+        assert!(!met.record.is_free() && met.record.lease_duration_seconds >= 5, "{:?}", met.record);
+        assert_eq!(both.get().await.unwrap().unwrap(), met, "it stays as it is, so that the wait ends");
+        // Who has waited makes the other half, and takes both.
+        assert_eq!(both.update(&met.version, &ours(2)).await, Err(StoreError::Conflict));
+        let claimed = both.get().await.unwrap().unwrap();
+        let taken = both.update(&claimed.version, &ours(3)).await.unwrap();
+        assert_eq!(taken.record, ours(3));
+    }
 }
 
 /// "None" comes back, and with it what was waited for: each time that the half went is another version.
