@@ -30,7 +30,8 @@ use halves::{Attempt, Half, Halves};
 /// A write is conditional on the version of *both* halves that was observed; client-go reads the second half right before it overwrites it, whatever
 /// it says. A lease is taken when both halves have been seen unchanged for as long as the longer of them says. Halves that disagree are nobody's:
 /// their holder reads `leaderelection.k8s.io/unknown`, and they are waited for. A write of which one half was made counts for nothing until the other is.
-/// A half that is deleted is waited for, as a Lease is, whatever the other says ([`wait_after_deletion`](crate::ConfigBuilder::wait_after_deletion)).
+/// A half that is deleted is waited for, as a Lease is, whatever the other says ([`wait_after_deletion`](crate::ConfigBuilder::wait_after_deletion)): one that this
+/// process saw, or that was in the way of its own. Of one that was made and deleted while it was cut off it knows nothing: let nobody delete a half while it leads somebody.
 ///
 /// # What it costs
 /// A renewal is two requests, a take-over three (and eight where one half is missing, once), a read three or more. Each elector needs a store of its own: it is told by its own half-made writes.

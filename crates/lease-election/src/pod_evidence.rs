@@ -17,7 +17,7 @@ use crate::record::Record;
 /// On the Pod by which the API server shows one that a kubelet runs from a file.
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Evidence from the holder's Pod: take over as soon as Kubernetes says that it has ended, and not a lease later.
+/// Evidence from the holder's Pod: take over a stop margin after Kubernetes says that it has ended, and not a lease later.
 ///
 /// Holders must be named by [`identity`](Self::identity): `<pod name>_<pod uid>_<64 bits in hex>`. Any other identity is no Pod's, and nothing is known about it
 /// (client-go's is not, `<host name>_<uuid>`, although it looks like one). Needs `get` on pods in their namespace.
