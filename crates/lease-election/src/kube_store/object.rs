@@ -36,7 +36,13 @@ pub(super) struct ObjectStore {
     events: Option<Recorder>,
     adornment: Arc<Adornment>,
     /// The last versions seen, newest at the back: a write keeps labels, annotations, owners and unknown fields of the version it replaces.
-    seen: Arc<Mutex<VecDeque<DynamicObject>>>,
+    seen: Arc<Mutex<VecDeque<Seen>>>,
+}
+
+/// An object as the server told it, written down: read, its maps take several times as much memory.
+struct Seen {
+    version: Version,
+    json: Box<str>,
 }
 
 /// Between a version and the write that is conditional on it, the watch may tell a few more.
@@ -102,18 +108,22 @@ impl ObjectStore {
 
     fn remember(&self, object: DynamicObject) -> Result<StoredLease, StoreError> {
         let lease = decode(&object, self.form)?;
+        let json = serde_json::to_string(&kept(object)).map_err(|error| {
+            StoreError::unknown(format!("the server sent what cannot be written: {error}"))
+        })?;
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.retain(|old| old.metadata.resource_version != object.metadata.resource_version);
+        seen.retain(|old| old.version != lease.version);
         while seen.len() >= REMEMBERED {
             seen.pop_front();
         }
-        seen.push_back(kept(object));
+        seen.push_back(Seen { version: lease.version.clone(), json: json.into_boxed_str() });
         Ok(lease)
     }
 
     fn recall(&self, version: &Version) -> Option<DynamicObject> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.iter().find(|object| is_version(object, version)).cloned()
+        let known = seen.iter().find(|known| known.version == *version)?;
+        serde_json::from_str(&known.json).ok()
     }
 }
 
