@@ -62,7 +62,7 @@ impl Histogram {
     }
 
     /// The sum in seconds, the count, and each bucket's own count with its upper bound.
-    #[cfg_attr(not(feature = "admin"), expect(dead_code, reason = "read by the admin server"))]
+    #[cfg_attr(not(any(feature = "admin", test)), expect(dead_code, reason = "read by the admin server"))]
     pub(crate) fn read(&self) -> (f64, u64, Vec<(f64, u64)>) {
         let bounds = self.bounds.iter().copied().chain([f64::MAX]);
         let counts = self.buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed));
