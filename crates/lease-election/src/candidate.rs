@@ -22,6 +22,7 @@ mod deeds;
 mod elected;
 mod forestall;
 mod knowledge;
+mod pending;
 mod remains;
 mod succession;
 mod vacancy;
@@ -37,9 +38,6 @@ enum Role {
     /// The work has ended; the lease is to be given back.
     Leaving,
 }
-
-/// Writes whose fate is unknown are remembered up to this number; an older one that is applied after all is then taken for a stranger's, and waited for.
-const MAX_PENDING: usize = 64;
 
 /// From one grant that is given back to the next.
 const DECLINES: Duration = Duration::from_secs(1);
@@ -89,11 +87,13 @@ pub(crate) struct Candidate {
     last_time: Option<Timestamp>,
     /// Until then nobody else can have taken the lease that our last write got.
     undisputed_until: Moment,
+    /// The version known is that of another record as well, which was known before.
+    reissued: bool,
     /// The last state known of the Lease that is gone: what is older is no news.
     gone: Option<StoredLease>,
     /// Another may have made the Lease since it was seen to be absent: one was in the way, or nothing was heard for long.
     another_made_it: bool,
-    /// Writes that may or may not have been applied, oldest first.
+    /// Writes that may or may not have been applied, or were refused, oldest first.
     pending: Vec<Write>,
     /// Has seen nothing of the Lease yet.
     is_cold: bool,
@@ -141,6 +141,7 @@ impl Candidate {
             own: None,
             last_time: None,
             undisputed_until: ORIGIN,
+            reissued: false,
             gone: None,
             another_made_it: false,
             pending: Vec::new(),
@@ -310,11 +311,8 @@ impl Candidate {
         }
         let record = record.marked(&self.writer, self.serial, self.marks());
         let base = held.map(|lease| lease.version.clone());
-        let write = Write { serial: self.serial, purpose, base, record, sent: now };
-        if self.pending.len() >= MAX_PENDING {
-            self.pending.remove(0);
-        }
-        self.pending.push(write.clone());
+        let write = Write { serial: self.serial, purpose, base, record, sent: now, refused: false };
+        self.remember(&write);
         write
     }
 
@@ -412,9 +410,9 @@ impl Candidate {
                     }
                 }
                 match &error {
-                    // Certainly not applied.
+                    // Not applied, unless it was sent twice on its way.
                     StoreError::Rejected { .. } | StoreError::TooManyRequests { .. } => {
-                        self.pending.retain(|pending| pending.serial != write.serial);
+                        self.note_refusal(write);
                     }
                     StoreError::NotFound => {
                         self.pending.retain(|pending| pending.serial != write.serial);

@@ -25,6 +25,8 @@ pub(crate) struct Write {
     pub(crate) record: Record,
     /// The instant before it was sent: from here its hold counts.
     pub(crate) sent: Moment,
+    /// The server said that it did not apply it.
+    pub(super) refused: bool,
 }
 
 /// A read that is under way: what was known when it was sent.

@@ -6,9 +6,9 @@ use crate::decide::Step;
 use crate::observation::Observation;
 
 impl Candidate {
-    /// Whether an acquisition may have been applied that is not known yet.
+    /// Whether an acquisition may have been applied that is not known yet. One that was refused is not waited for.
     pub(crate) fn may_have_acquired(&self) -> bool {
-        self.pending.iter().any(|write| write.purpose == Purpose::Acquire)
+        self.pending.iter().any(|write| write.purpose == Purpose::Acquire && !write.refused)
     }
 
     /// Whether a stopped candidate should write a free record: in the place of what the acquisition found that may still be applied, by the same right and
@@ -21,8 +21,9 @@ impl Candidate {
             return false;
         }
         let Observation::Present { lease, mine, .. } = &self.observation else { return false };
-        let is_awaited =
-            |write: &Write| write.purpose == Purpose::Acquire && write.base.as_ref() == Some(&lease.version);
+        let is_awaited = |write: &Write| {
+            write.purpose == Purpose::Acquire && !write.refused && write.base.as_ref() == Some(&lease.version)
+        };
         let is_late = *mine && !lease.record.is_free() && now >= self.clear_from();
         // By the right to take it now.
         let may_take = self.step(now) == Step::TakeOver && now >= self.clear_from();

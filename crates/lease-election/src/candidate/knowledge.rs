@@ -27,6 +27,8 @@ enum Verdict {
     Touched,
     /// The record that is known, with a note of the server's controller.
     Noted,
+    /// Another record under the version that is known: the server went back, and hands out its versions again.
+    Reissued,
     /// Somebody else's.
     Foreign,
 }
@@ -35,12 +37,12 @@ impl Candidate {
     /// Takes in a version of the Lease. `undisturbed`: from a read during which nothing else was learnt, so that an older version means that the
     /// server went back.
     pub(super) fn see(&mut self, now: Moment, lease: StoredLease, undisturbed: bool) -> News {
-        match self.judge(&lease) {
+        match self.judge(now, &lease) {
             Verdict::Same => News::Nothing,
             Verdict::Older if !undisturbed => News::Nothing,
             Verdict::Older => {
                 // The Lease as it is now, on a server that went back. What we made there is ours; what we held before only while nobody else can have had it.
-                if let (Role::Standby, Some(write)) = (&self.role, self.made(&lease)) {
+                if let (Role::Standby, Some(write)) = (&self.role, self.made(now, &lease)) {
                     return self.applied(now, lease, &write);
                 }
                 let mine = self.own.as_ref() == Some(&lease.record) && self.is_undisputed(now, &lease.record);
@@ -59,10 +61,20 @@ impl Candidate {
             }
             Verdict::Noted => self.noted(now, lease),
             Verdict::Ours(write) => self.applied(now, lease, &write),
+            Verdict::Reissued => {
+                // By what was known of the other record nothing may be done to this one.
+                self.pending.clear();
+                self.vacancy = None;
+                self.own = None;
+                let loss = self.classify(&lease);
+                self.replace(now, lease, false);
+                self.reissued = true;
+                self.lose_if_leading(loss)
+            }
             Verdict::Foreign => {
                 let loss = self.classify(&lease);
                 let named = planted("identity-is-claim") && lease.record.holder == self.config.identity();
-                let mine = self.own.as_ref() == Some(&lease.record) || named;
+                let mine = self.is_own(now, &lease) || named;
                 if !mine {
                     // Another wrote after it: whoever writes our old record back does not make it ours again.
                     self.own = None;
@@ -79,8 +91,24 @@ impl Candidate {
     }
 
     /// The create of ours that made this Lease, if its fate was unknown.
-    fn made(&self, lease: &StoredLease) -> Option<Write> {
-        self.pending.iter().find(|write| write.base.is_none() && write.record == lease.record).cloned()
+    fn made(&self, now: Moment, lease: &StoredLease) -> Option<Write> {
+        let made_it = |write: &&Write| {
+            write.base.is_none() && write.record == lease.record && !self.is_outlived(now, write)
+        };
+        self.pending.iter().find(made_it).cloned()
+    }
+
+    /// Whether this is the record of our last write, and nobody else can have led since. As another object it is a create that landed once more after what
+    /// it had made was deleted, and maybe what another made in between.
+    fn is_own(&self, now: Moment, lease: &StoredLease) -> bool {
+        let is_same = self.last_known().is_some_and(|known| known.version.uid == lease.version.uid);
+        self.own.as_ref() == Some(&lease.record)
+            && (is_same || self.is_undisputed(now, &lease.record) || !self.config.wait_after_deletion())
+    }
+
+    /// Whether an answer about the version that is known may be about another record.
+    pub(crate) fn is_reissued(&self) -> bool {
+        self.reissued
     }
 
     /// The Lease as it was last known to be, there or gone.
@@ -91,12 +119,17 @@ impl Candidate {
         }
     }
 
-    fn judge(&self, lease: &StoredLease) -> Verdict {
+    fn judge(&self, now: Moment, lease: &StoredLease) -> Verdict {
         if let Some(known) = self.last_known() {
             let present = matches!(self.observation, Observation::Present { .. });
             if known.version == lease.version {
                 // What is gone does not come back: only a server that went back shows it again.
-                return if present { Verdict::Same } else { Verdict::Older };
+                let is_same = known.record == lease.record;
+                return match (present, is_same) {
+                    (false, _) => Verdict::Older,
+                    (true, true) => Verdict::Same,
+                    (true, false) => Verdict::Reissued,
+                };
             }
             let order =
                 compare_resource_versions(&lease.version.resource_version, &known.version.resource_version);
@@ -120,7 +153,10 @@ impl Candidate {
         };
         match self.pending.iter().find(is_it) {
             // A renewal or release that made a new object is none: the Lease it was meant for is gone.
-            Some(write) if write.base.as_ref().is_none_or(|base| base.uid == lease.version.uid) => {
+            Some(write)
+                if write.base.as_ref().is_none_or(|base| base.uid == lease.version.uid)
+                    && !self.is_outlived(now, write) =>
+            {
                 Verdict::Ours(Box::new(write.clone()))
             }
             _ => Verdict::Foreign,
@@ -207,9 +243,9 @@ impl Candidate {
         }
         let (told, gone) = (last.is_some(), last.clone());
         if let Some(last) = last
-            && matches!(self.judge(&last), Verdict::Foreign)
+            && matches!(self.judge(now, &last), Verdict::Foreign | Verdict::Reissued)
         {
-            let mine = self.own.as_ref() == Some(&last.record);
+            let mine = self.is_own(now, &last);
             if !mine {
                 self.own = None;
             }
@@ -246,9 +282,9 @@ impl Candidate {
     fn note_gone(&mut self, now: Moment, free_at: Moment, last: StoredLease) {
         let known = self.gone.as_ref().map(|known| &known.record);
         let unseen = known != Some(&last.record)
-            && self.own.as_ref() != Some(&last.record)
+            && !self.is_own(now, &last)
             && !last.record.is_free()
-            && !self.pending.iter().any(|write| write.record == last.record);
+            && !self.pending.iter().any(|write| write.record == last.record && !self.is_outlived(now, write));
         if unseen {
             self.pending.clear();
             self.own = None;
@@ -290,6 +326,7 @@ impl Candidate {
         }
         self.note_hand(now, &lease.record);
         self.gone = None;
+        self.reissued = false;
         self.another_made_it = false;
         self.pending.retain(|write| write.base.as_ref() == Some(&lease.version));
         if !mine {

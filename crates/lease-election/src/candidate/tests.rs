@@ -2,10 +2,12 @@
 
 use proptest::prelude::*;
 
+use super::pending::MAX_PENDING;
 use super::*;
 use crate::version::Version;
 
 mod coordinated;
+mod repeated;
 mod silence;
 mod succession;
 mod unwound;

@@ -139,7 +139,9 @@ pub(super) async fn turn(
                 }
             },
             gone = inquiry.answer() => {
-                if let Some(version) = gone {
+                if let Some(version) = gone
+                    && !candidate.is_reissued()
+                {
                     candidate.vacate(shared.clock.now(), &version);
                 }
                 News::Nothing
