@@ -22,6 +22,7 @@ mod deeds;
 mod elected;
 mod forestall;
 mod knowledge;
+mod missing;
 mod pending;
 mod remains;
 mod succession;
@@ -105,7 +106,7 @@ pub(crate) struct Candidate {
     /// Until then the server asked to be left alone, and has answered nothing since.
     silent_until: Moment,
     last_heard: Moment,
-    /// When there was no Lease for sure: by an answer that was asked for then, or by the news that it is gone.
+    /// When there was no Lease for sure, or but a half of one: by an answer that was asked for then, or by the news that it is gone.
     absent_at: Moment,
     /// Failed reads in a row.
     failed_reads: u32,
@@ -194,14 +195,7 @@ impl Candidate {
                 at(self.write_not_before.max(self.clear_from()), now, Action::Write(Purpose::Release))
             }
             Role::Standby => {
-                // That there is no Lease holds for a while only: one may have come and gone. Nothing but an answer tells, and before half a
-                // lease is over another is asked for, also by who stood still for so long.
-                let stale = match self.observation {
-                    Observation::Absent { .. } => {
-                        Some(self.absent_at.after(self.config.lease_duration() / 2))
-                    }
-                    _ => None,
-                };
+                let stale = self.missing_until();
                 if stale.is_some_and(|stale| now >= stale) {
                     return at(self.read_not_before, now, Action::Read);
                 }
@@ -332,10 +326,7 @@ impl Candidate {
         let news = match answer {
             Ok(found) => {
                 if self.was_absent_too_long_ago(&read) {
-                    // Another may have made it, and led, and it was deleted again. What we sent before begins no term beside theirs.
-                    self.another_made_it = true;
-                    self.pending.retain(|write| write.base.is_some());
-                    self.own = None;
+                    self.doubt_absence(now, found.as_ref());
                 }
                 self.failed_reads = 0;
                 self.must_read = false;
@@ -346,7 +337,14 @@ impl Candidate {
                     self.failed_writes = 0;
                 }
                 match found {
-                    Some(lease) => self.see(now, lease, undisturbed),
+                    Some(lease) => {
+                        let lacks_a_half = missing::lacks_a_half(&lease);
+                        let news = self.see(now, lease, undisturbed);
+                        if lacks_a_half {
+                            self.absent_at = read.sent;
+                        }
+                        news
+                    }
                     None if undisturbed => {
                         let news = self.see_absent(now, None);
                         self.absent_at = read.sent;
@@ -367,12 +365,6 @@ impl Candidate {
             }
         };
         self.settle(expired, news)
-    }
-
-    /// Whether there was no Lease a whole lease before this read, and nobody has said so since.
-    fn was_absent_too_long_ago(&self, read: &Read) -> bool {
-        matches!(self.observation, Observation::Absent { .. })
-            && read.sent.since(self.absent_at) > self.config.lease_duration()
     }
 
     /// The answer to a write.

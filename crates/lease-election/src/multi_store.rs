@@ -31,10 +31,13 @@ use halves::{Attempt, Half, Halves};
 /// it says. A lease is taken when both halves have been seen unchanged for as long as the longer of them says. Halves that disagree are nobody's:
 /// their holder reads `leaderelection.k8s.io/unknown`, and they are waited for. A write of which one half was made counts for nothing until the other is.
 /// A half that is deleted is waited for, as a Lease is, whatever the other says ([`wait_after_deletion`](crate::ConfigBuilder::wait_after_deletion)): one that this
-/// process saw, or that was in the way of its own. Of one that was made and deleted while it was cut off it knows nothing: let nobody delete a half while it leads somebody.
+/// process saw, or that was in the way of its own, or that may have been there and gone since it last looked, if that is longer ago than a lease. What the crate's page says of the
+/// deletion of a Lease (A7) counts for each half.
+/// A stop gives back what was half made, and makes no half; a half that is on its way then, or left by one who crashed between the two, runs out.
 ///
 /// # What it costs
-/// A renewal is two requests, a take-over three (and eight where one half is missing, once), a read three or more. Each elector needs a store of its own: it is told by its own half-made writes.
+/// A renewal is two requests, a take-over three (and eight where one half is missing, once), a read three or more. While a half is missing each
+/// candidate reads twice in a lease. Each elector needs a store of its own: it is told by its own half-made writes.
 ///
 /// # Fence tokens
 /// The resource version of a token is that of both halves, `primary+secondary`. Tokens compare by the greater of the two, so that those of one API server
@@ -163,7 +166,7 @@ impl Shared {
         let Some(write_id) = record.write_id.clone() else { return };
         self.with(|memory| {
             let before = match base {
-                None => Some(Record::default()),
+                None => Some(Record::half_made()),
                 Some(base) => memory.told(base).map(|told| told.before.clone()),
             };
             if let Some(before) = before {
@@ -181,6 +184,29 @@ impl Shared {
             self.with(|memory| memory.gone.in_the_way(half, record, &mut memory.attempts));
         }
         made
+    }
+
+    /// Frees the half that an acquisition of ours made, if the other is still missing. Never makes that other one: a free half that is made late would be
+    /// anybody's at once, beside whoever leads by then. Of the two as one nothing is written, and a read tells.
+    async fn free_half(
+        &self,
+        base: &Version,
+        halves: (Option<&Version>, Option<&Version>),
+        record: &Record,
+    ) -> Result<StoredLease, StoreError> {
+        let made =
+            |memory: &mut Memory| memory.told(base).is_some_and(|told| told.lease.record.is_half_made());
+        if self.with(made) {
+            let (store, other, half) = match halves {
+                (Some(primary), _) => (&self.primary, &self.secondary, primary),
+                (None, Some(secondary)) => (&self.secondary, &self.primary, secondary),
+                (None, None) => return Err(StoreError::Conflict),
+            };
+            if other.get().await?.is_none() {
+                write(&**store, Some(half), record).await?;
+            }
+        }
+        Err(StoreError::Conflict)
     }
 
     fn wrote(&self, primary: StoredLease, secondary: StoredLease) -> Result<StoredLease, StoreError> {
@@ -270,8 +296,7 @@ impl LeaseStore for MultiStore {
         }
         if primary.is_none() || secondary.is_none() {
             if record.is_free() {
-                // A free half that is made late would be anybody's at once, beside whoever leads by then.
-                return Err(StoreError::Conflict);
+                return shared.free_half(base, (primary.as_ref(), secondary.as_ref()), record).await;
             }
             let missing = if primary.is_none() { Half::Primary } else { Half::Secondary };
             if !shared.with(|memory| halves::is_as_gone(base, missing, &memory.gone)) {

@@ -35,11 +35,23 @@ pub struct Record {
     pub successor: String,
 }
 
+/// No write has this id: theirs have three parts.
+const HALF_MADE: &str = "half-made";
+
 impl Record {
     /// Whether nobody holds the lease.
     #[must_use]
     pub fn is_free(&self) -> bool {
         self.holder.is_empty()
+    }
+
+    /// What two stores as one tell the sender of an acquisition of which one half was made where there was none: nobody holds it.
+    pub(crate) fn half_made() -> Self {
+        Self { write_id: Some(HALF_MADE.to_owned()), ..Self::default() }
+    }
+
+    pub(crate) fn is_half_made(&self) -> bool {
+        self.is_free() && self.write_id.as_deref() == Some(HALF_MADE)
     }
 
     /// How long a candidate waits, from its own first sight of this record, before it takes the lease: never longer than `cap`, and a whole lease of

@@ -6,9 +6,10 @@ use crate::decide::Step;
 use crate::observation::Observation;
 
 impl Candidate {
-    /// Whether an acquisition may have been applied that is not known yet. One that was refused is not waited for.
+    /// Whether an acquisition may have been applied that is not known yet, or is half made. One that was refused is not waited for.
     pub(crate) fn may_have_acquired(&self) -> bool {
-        self.pending.iter().any(|write| write.purpose == Purpose::Acquire && !write.refused)
+        let is_awaited = |write: &Write| write.purpose == Purpose::Acquire && !write.refused;
+        self.is_half_made() || self.pending.iter().any(is_awaited)
     }
 
     /// Whether a stopped candidate should write a free record: in the place of what the acquisition found that may still be applied, by the same right and

@@ -305,7 +305,7 @@ impl Candidate {
         now.after(self.config.lease_duration()).after(self.config.takeover_jitter())
     }
 
-    fn waits_after_deletion(&self, mine: bool) -> bool {
+    pub(super) fn waits_after_deletion(&self, mine: bool) -> bool {
         let hidden = planted("deletion-hides-take-over") && mine;
         self.config.wait_after_deletion() && !planted("no-wait-after-deletion") && !hidden
     }
@@ -324,6 +324,7 @@ impl Candidate {
         if self.manner != Manner::Free || is_grant(&lease.record) {
             self.note_succession(now, &lease);
         }
+        self.note_half(now, &lease);
         self.note_hand(now, &lease.record);
         self.gone = None;
         self.reissued = false;

@@ -8,6 +8,7 @@ mod cold_start;
 mod evidence;
 mod forever;
 mod handover;
+mod lone_halves;
 #[cfg(feature = "prometheus")]
 mod metrics;
 mod observe;

@@ -18,22 +18,22 @@ use crate::cluster::{LEASE, Replica, fast, sleep_ms};
 const MS: Duration = Duration::from_millis(1);
 
 /// An old and a new store, each of which can be made to fail for everybody in one kind of calls.
-struct Stores {
-    old: MemoryLeaseStore,
-    new: MemoryLeaseStore,
+pub(crate) struct Stores {
+    pub(crate) old: MemoryLeaseStore,
+    pub(crate) new: MemoryLeaseStore,
     /// Whose requests go nowhere any more.
-    dead: Arc<Mutex<BTreeSet<String>>>,
+    pub(crate) dead: Arc<Mutex<BTreeSet<String>>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
-enum Knows {
+pub(crate) enum Knows {
     Old,
     Both,
     New,
 }
 
 impl Stores {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let dead: Arc<Mutex<BTreeSet<String>>> = Arc::default();
         let store = || {
             let dead = Arc::clone(&dead);
@@ -44,7 +44,7 @@ impl Stores {
         Self { old: store(), new: store(), dead: Arc::clone(&dead) }
     }
 
-    fn elector(&self, knows: Knows, identity: &str, seed: u64) -> LeaderElector {
+    pub(crate) fn elector(&self, knows: Knows, identity: &str, seed: u64) -> LeaderElector {
         let config = fast(identity).build().unwrap();
         let (old, new) = (self.old.client(identity), self.new.client(identity));
         let clock = TokioClock::new();
@@ -58,14 +58,14 @@ impl Stores {
         }
     }
 
-    fn holders(&self) -> (String, String) {
+    pub(crate) fn holders(&self) -> (String, String) {
         let holder =
             |store: &MemoryLeaseStore| store.lease().map(|lease| lease.record.holder).unwrap_or_default();
         (holder(&self.old), holder(&self.new))
     }
 }
 
-fn leads(replica: &Replica) -> bool {
+pub(crate) fn leads(replica: &Replica) -> bool {
     replica.terms.lock().unwrap().last().is_some_and(|led| led.leadership.is_valid())
 }
 
@@ -318,7 +318,7 @@ fn put(stores: &Stores, record: &Record) {
     stores.new.overwrite(record.clone());
 }
 
-fn led_by(holder: &str) -> Record {
+pub(crate) fn led_by(holder: &str) -> Record {
     Record {
         holder: holder.into(),
         lease_duration_seconds: 5,

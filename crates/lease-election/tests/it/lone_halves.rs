@@ -1,0 +1,242 @@
+//! One half of a lease in two stores, the other missing: how long that is believed, and what a stop leaves of an acquisition that is half made.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use lease_election::{
+    Fault, LeaderElector, LeaseStore, MemoryLeaseStore, MultiStore, Outcome, Record, StopHandle, StoreError,
+    TokioClock, Verb,
+};
+use tokio::time::Instant;
+
+use crate::cluster::{LEASE, Replica, fast, sleep_ms};
+use crate::migration::{Knows, Stores, leads, led_by};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// What it may take one that was cut off to read: a request that went nowhere, the longest wait after it, and the random one before a take-over.
+const BACK: Duration = Duration::from_millis(3500);
+
+/// What befalls the first create of one client.
+fn first_create(store: &MemoryLeaseStore, client: &'static str, befalls: Fault) -> MemoryLeaseStore {
+    let first = AtomicBool::new(true);
+    // A handle has one hook: those of the other stay.
+    let others = store.clone();
+    others.with_faults(move |who, verb| {
+        let is_hit = who == client && verb == Verb::Create && first.swap(false, Ordering::SeqCst);
+        if is_hit { befalls.clone() } else { Fault::None }
+    })
+}
+
+/// It made the first half and was cut off. Another made the second, led, and lost it by a deletion: as with a Lease, that one may act for a lease.
+#[tokio::test(start_paused = true)]
+async fn v10_who_was_cut_off_between_two_creates_waits_for_a_second_half_that_may_have_gone() {
+    let stores = Stores::new();
+    let (dead, once) = (Arc::clone(&stores.dead), AtomicBool::new(true));
+    let old = stores.old.on_write(move |client, _| {
+        if once.swap(false, Ordering::SeqCst) {
+            dead.lock().unwrap().insert(client.to_owned());
+        }
+    });
+    let config = fast("a").build().unwrap();
+    let both = MultiStore::new(old.client("a"), stores.new.client("a"), &config);
+    let a = Replica::start(LeaderElector::with_clock(both, config, TokioClock::new(), 1), Duration::ZERO);
+    sleep_ms(1000).await;
+    assert_eq!((stores.holders().0.as_str(), stores.new.lease()), ("a", None));
+    stores.new.overwrite(led_by("b"));
+    sleep_ms(6000).await;
+    stores.new.delete();
+    let deleted = Instant::now();
+    stores.dead.lock().unwrap().clear();
+    let took = a.leads().await - deleted;
+    assert!(took >= LEASE && took <= LEASE + BACK, "took {took:?}");
+}
+
+/// The same if it was cut off for a moment: it tries again at once.
+#[tokio::test(start_paused = true)]
+async fn who_lost_a_create_between_two_halves_makes_it_again_at_once() {
+    let mut stores = Stores::new();
+    stores.new = first_create(&stores.new, "a", Fault::Lost);
+    let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+    let began = Instant::now();
+    let took = a.leads().await - began;
+    assert!(took <= 2000 * MS, "took {took:?}");
+}
+
+/// That a half is missing holds for a while only, and no event tells that it still is.
+#[tokio::test(start_paused = true)]
+async fn v10_who_saw_one_half_long_ago_waits_for_the_other_that_may_have_gone() {
+    for missing in [Knows::Old, Knows::New] {
+        for renews in [true, false] {
+            let stores = Stores::new();
+            let (there, gone) = match missing {
+                Knows::Old => (&stores.new, &stores.old),
+                _ => (&stores.old, &stores.new),
+            };
+            there.overwrite(led_by("dead"));
+            let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+            sleep_ms(1000).await;
+            stores.dead.lock().unwrap().insert("a".into());
+            sleep_ms(2000).await;
+            gone.overwrite(led_by("c"));
+            sleep_ms(6000).await;
+            if renews {
+                // What is there is free now.
+                there.overwrite(Record::default());
+            }
+            gone.delete();
+            let deleted = Instant::now();
+            stores.dead.lock().unwrap().clear();
+            let took = a.leads().await - deleted;
+            assert!(took >= LEASE && took <= LEASE + BACK, "{missing:?} {renews}: took {took:?}");
+        }
+    }
+}
+
+/// It goes on looking, so that it need not wait when its turn comes.
+#[tokio::test(start_paused = true)]
+async fn who_goes_on_looking_takes_one_half_as_soon_as_it_has_run_out_or_is_free() {
+    for frees in [true, false] {
+        let stores = Stores::new();
+        let single = Replica::start(stores.elector(Knows::Old, "single", 1), Duration::ZERO);
+        single.leads().await;
+        let both = Replica::start(stores.elector(Knows::Both, "both", 2), Duration::ZERO);
+        sleep_ms(60_000).await;
+        let asked = Instant::now();
+        if frees {
+            single.elector.stop_handle().stop();
+        } else {
+            stores.dead.lock().unwrap().insert("single".into());
+        }
+        let took = both.leads().await - asked;
+        let bound = if frees { 10 * MS } else { LEASE + 500 * MS };
+        assert!(took <= bound, "{frees}: took {took:?}");
+    }
+}
+
+/// The claim is long on its way. In between another had that half, unseen, and lost it.
+#[tokio::test(start_paused = true)]
+async fn v10_a_half_that_is_made_late_may_follow_on_one_that_was_another_s() {
+    let mut stores = Stores::new();
+    stores.old.overwrite(Record::default());
+    let dead = Arc::clone(&stores.dead);
+    let first = AtomicBool::new(true);
+    stores.new = stores.new.with_faults(move |client, verb| {
+        if verb == Verb::Create && first.swap(false, Ordering::SeqCst) {
+            dead.lock().unwrap().insert(client.to_owned());
+            return Fault::Late(8000 * MS);
+        }
+        if dead.lock().unwrap().contains(client) { Fault::Lost } else { Fault::None }
+    });
+    let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+    sleep_ms(1000).await;
+    stores.new.overwrite(led_by("c"));
+    sleep_ms(6900).await;
+    stores.new.delete();
+    let deleted = Instant::now();
+    sleep_ms(200).await;
+    assert_eq!(stores.holders(), (String::new(), "a".into()), "its claim is there");
+    stores.dead.lock().unwrap().clear();
+    let took = a.leads().await - deleted;
+    assert!(took >= LEASE && took <= LEASE + BACK, "took {took:?}");
+}
+
+/// Its claim of the missing half is made; answered, or not.
+#[tokio::test(start_paused = true)]
+async fn v15_a_stop_after_the_claim_of_a_missing_half_strands_nobody() {
+    let answered = Fault::Slow { before: Duration::ZERO, after: 50 * MS };
+    for missing in [Knows::Old, Knows::New] {
+        for ground in [Record::default(), Record { lease_duration_seconds: 1, ..led_by("dead") }] {
+            for befalls in
+                [answered.clone(), Fault::AnswerLost, Fault::AppliedBut(StoreError::unknown("500"))]
+            {
+                let mut stores = Stores::new();
+                let stop: Arc<Mutex<Option<StopHandle>>> = Arc::default();
+                let at_claim = Arc::clone(&stop);
+                let claimed = |store: &MemoryLeaseStore| {
+                    store.on_write(move |client, lease| {
+                        let is_claim = lease.is_some_and(|lease| lease.record.holder == "a");
+                        if let Some(stop) = at_claim.lock().unwrap().take_if(|_| client == "a" && is_claim) {
+                            stop.stop();
+                        }
+                    })
+                };
+                if missing == Knows::Old {
+                    stores.new.overwrite(ground.clone());
+                    stores.old = claimed(&first_create(&stores.old, "a", befalls.clone()));
+                } else {
+                    stores.old.overwrite(ground.clone());
+                    stores.new = claimed(&first_create(&stores.new, "a", befalls.clone()));
+                }
+                let elector = stores.elector(Knows::Both, "a", 1);
+                *stop.lock().unwrap() = Some(elector.stop_handle());
+                let mut a = Replica::start(elector, Duration::ZERO);
+                assert_eq!((&mut a.run).await.unwrap(), Outcome::NeverLed);
+                let told = format!("{missing:?} {ground:?} {befalls:?}");
+                assert!(stop.lock().unwrap().is_none(), "{told}");
+                assert_eq!(stores.holders(), (String::new(), String::new()), "{told}");
+                let after = Instant::now();
+                let b = Replica::start(stores.elector(Knows::Both, "b", 2), Duration::ZERO);
+                assert!(b.leads().await - after <= 10 * MS, "{told}");
+                sleep_ms(10_000).await;
+                assert!(leads(&b) && b.elector.stats().terms == 1, "{told}");
+            }
+        }
+    }
+}
+
+/// Where there was no Lease the first half may be made, and the second not: that one is freed, and the other not made.
+#[tokio::test(start_paused = true)]
+async fn v15_a_stop_frees_the_half_that_it_made_and_makes_no_other() {
+    for befalls in [Fault::Lost, Fault::Late(3000 * MS), Fault::Refused(StoreError::unknown("500"))] {
+        let mut stores = Stores::new();
+        stores.new = first_create(&stores.new, "a", befalls.clone());
+        let mut a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+        while stores.holders().0 != "a" {
+            sleep_ms(1).await;
+        }
+        a.elector.stop_handle().stop();
+        assert_eq!((&mut a.run).await.unwrap(), Outcome::NeverLed);
+        assert_eq!((stores.holders().0.as_str(), stores.new.lease()), ("", None), "{befalls:?}");
+    }
+}
+
+/// Another has taken the first half since, or made the second: it is theirs to go on with.
+#[tokio::test(start_paused = true)]
+async fn v15_a_half_that_is_another_s_is_not_freed() {
+    let stores = Stores::new();
+    let config = fast("a").build().unwrap();
+    let both = MultiStore::new(stores.old.client("a"), stores.new.client("a"), &config);
+    let free = Record { write_id: Some("a.9".into()), ..Record::default() };
+    // Not ours, and free or held.
+    for holder in ["", "b"] {
+        stores.old.overwrite(led_by(holder));
+        let seen = both.get().await.unwrap().unwrap();
+        let before = stores.old.lease();
+        assert_eq!(both.update(&seen.version, &free).await, Err(StoreError::Conflict));
+        assert_eq!((stores.old.lease(), stores.new.lease()), (before, None));
+    }
+    // Ours, and another makes the other half before it is freed.
+    stores.old.delete();
+    let broken = stores.new.with_faults(|_, verb| {
+        if verb == Verb::Create { Fault::Refused(StoreError::unknown("500")) } else { Fault::None }
+    });
+    let both = MultiStore::new(stores.old.client("a"), broken.client("a"), &config);
+    let ours = Record { write_id: Some("a.1".into()), ..led_by("a") };
+    both.create(&ours).await.unwrap_err();
+    let seen = both.get().await.unwrap().unwrap();
+    assert!(seen.record.is_free(), "half of a write is none");
+    stores.new.overwrite(led_by("c"));
+    assert_eq!(both.update(&seen.version, &free).await, Err(StoreError::Conflict));
+    assert_eq!(stores.holders(), ("a".into(), "c".into()));
+    stores.new.delete();
+    // Of one that nobody else has been at, the half that is there is freed.
+    let both = MultiStore::new(stores.old.client("a"), broken.client("a"), &config);
+    stores.old.delete();
+    both.create(&ours).await.unwrap_err();
+    let seen = both.get().await.unwrap().unwrap();
+    assert_eq!(both.update(&seen.version, &free).await, Err(StoreError::Conflict));
+    assert_eq!(stores.old.lease().map(|lease| lease.record), Some(free));
+    assert_eq!(stores.new.lease(), None);
+}
