@@ -10,11 +10,8 @@ use crate::stage::{self, Group, Stage, Verdict};
 use crate::workspace::Workspace;
 use crate::{
     arrows, demo, election, gates, histories, instructions, loom, miri, model, planted, real, schedules,
-    shuttle, tidy, wasm,
+    shuttle, tidy, wasm, workflows,
 };
-
-/// The newest actionlint; a Go module, so `go run` fetches and builds it.
-const ACTIONLINT: &str = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
 
 const STAGES: &[Stage] = &[
     Stage { name: "fmt", asks: "is the code formatted?", group: Group::Static, needs: &[], run: fmt },
@@ -34,7 +31,7 @@ const STAGES: &[Stage] = &[
     },
     Stage {
         name: "workflows",
-        asks: "are the workflow files valid? (actionlint)",
+        asks: "does a job run every stage, and are the workflow files valid? (actionlint)",
         group: Group::Static,
         needs: &[],
         run: workflows,
@@ -225,6 +222,7 @@ fn arrows(_: &Workspace, _: Deadline) -> Result<Verdict> {
 }
 
 fn workflows(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
+    workflows::run_all_of(STAGES, workspace)?;
     if !is_installed("go", "version") {
         ensure!(
             std::env::var_os("CI").is_none(),
@@ -232,9 +230,7 @@ fn workflows(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
         );
         return Ok(Verdict::Skipped("Go is not installed, and actionlint is a Go module".to_owned()));
     }
-    let mut actionlint = control_plane::go();
-    actionlint.args(["run", ACTIONLINT]).current_dir(workspace.root());
-    run(actionlint, deadline)?;
+    workflows::lint(workspace, deadline)?;
     Ok(Verdict::Passed)
 }
 

@@ -24,6 +24,7 @@ mod instructions;
 mod model;
 mod miri;
 mod wasm;
+mod workflows;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
