@@ -567,7 +567,7 @@ mod lease_lock {
         assert_eq!(spec.preferred_holder.as_deref(), Some("other"));
     }
 
-    /// TestUpdateWithNilLabelsOnLease, TestUpdateWithNilLabelsOnLeaseLock, TestLabelUpdate. We differ: this crate gives a Lease no labels, and leaves those that others gave it.
+    /// TestUpdateWithNilLabelsOnLease, TestUpdateWithNilLabelsOnLeaseLock, TestLabelUpdate. We differ: a Lease gets no labels but those of `with_labels`, and keeps those that others gave it.
     #[tokio::test(start_paused = true)]
     async fn update_with_nil_labels_and_label_update() {
         let server = server();

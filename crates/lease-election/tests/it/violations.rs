@@ -353,6 +353,33 @@ async fn v13_an_absurd_duration_is_capped_and_none_means_one_of_ours() {
     }
 }
 
+#[cfg(feature = "kube")]
+#[tokio::test(start_paused = true)]
+async fn v14_terms_on_a_server_whose_lease_is_deleted_in_between_repeat_transitions_and_never_a_token() {
+    use embedded_apiserver::EmbeddedApiServer;
+    use k8s_openapi::api::coordination::v1::Lease;
+    use kube::api::{Api, DeleteParams};
+    use lease_election::{FenceToken, KubeLeaseStore};
+
+    let server = EmbeddedApiServer::new();
+    let mut told: Vec<(i32, FenceToken)> = Vec::new();
+    for term in 0..6_u64 {
+        let config = Config::builder("default", "lease").identity("a").fast().build().unwrap();
+        let store = KubeLeaseStore::new(server.client(), &config);
+        let elector = LeaderElector::with_clock(store, config, TokioClock::new(), term);
+        let outcome = elector.run(|leadership| async move { leadership.fence() }).await;
+        let Outcome::Finished(token) = outcome else { panic!("term {term}: {outcome:?}") };
+        told.push((token.transitions, token));
+        if term % 2 == 1 {
+            let leases = Api::<Lease>::namespaced(server.client(), "default");
+            leases.delete("lease", &DeleteParams::default()).await.unwrap();
+        }
+    }
+    let transitions: Vec<i32> = told.iter().map(|(transitions, _)| *transitions).collect();
+    assert_eq!(transitions, [0, 1, 0, 1, 0, 1], "as a fence it would let the first leader in again");
+    assert!(told.windows(2).all(|pair| pair[0].1 < pair[1].1), "{told:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn v15_an_acquisition_without_an_answer_is_found_by_reading_and_counts_from_its_sending() {
     for fault in [Fault::AnswerLost, Fault::AppliedBut(StoreError::unknown("500")), Fault::Late(300 * MS)] {
