@@ -41,6 +41,8 @@ fn main() {
         watches: false,
         stale_events: false,
         doubled_writes: 0,
+        twice: 0,
+        rewinds: 0,
         touches: false,
         strangers: false,
         deletions: false,

@@ -40,6 +40,16 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
         "release-under-way-counts-as-hold",
         "a candidate whose release is unanswered takes the lease for its own until its hold would have ended",
     ),
+    (
+        "late-create-is-own",
+        "a candidate takes for its own what a create has made that it sent more than a lease ago",
+    ),
+    (
+        "doubled-create-is-own",
+        "a candidate takes for its own what a create of its has made once more after the Lease was deleted",
+    ),
+    ("refusal-is-certain", "a write that was refused is forgotten, and is a stranger's if it was applied"),
+    ("version-is-record", "another record of a version that is known is not looked at"),
     ("conflict-is-success", "a renewal that meets a conflict counts as done"),
     ("guard-without-clock", "the guard is a flag, and asks no clock"),
     ("late-success", "the answer to a renewal revives a term that has ended"),

@@ -40,9 +40,9 @@ impl Candidate {
         self.pending.retain(|write| names.is_alive(&write.record));
     }
 
-    /// Whether this write, if it is found applied, would count as its own.
-    pub(crate) fn counts_on(&self, write: &Write) -> bool {
-        self.pending.iter().any(|pending| pending.serial == write.serial)
+    /// Whether this write, if it is found applied from now on, would count as its own.
+    pub(crate) fn counts_on(&self, now: Moment, write: &Write) -> bool {
+        !self.is_outlived(now, write) && self.pending.iter().any(|pending| pending.serial == write.serial)
     }
 
     /// Whether it knows that another made a Lease which it has not seen.

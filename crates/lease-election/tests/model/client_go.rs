@@ -219,7 +219,7 @@ impl Elector for ClientGo {
         self.observed.as_ref()
     }
 
-    fn counts_on(&self, _: &Self::Write) -> bool {
+    fn counts_on(&self, _: Moment, _: &Self::Write) -> bool {
         true
     }
 

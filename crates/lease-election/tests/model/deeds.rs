@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::{Elector, Kind, Node, Phase, Rules, STRANGER, Step, World, Wrong, name, revision, wrong};
 use crate::names::{Names, digest, seconds_off};
-use crate::{Moment, Record, Version};
+use crate::{Moment, Record, StoredLease, Version};
 
 /// What may happen besides; by default nothing.
 #[derive(Clone, Debug, Default)]
@@ -40,11 +40,19 @@ pub(crate) struct Extra {
     barred: bool,
     /// The version whose holder is known to be gone, by an answer that is under way.
     gone: Option<Version>,
+    /// What it was shown last, where versions are handed out again.
+    pub(super) shown: Option<StoredLease>,
 }
 
 impl Extra {
-    pub(super) fn revision(&self) -> Option<u64> {
-        self.gone.as_ref().map(revision)
+    pub(super) fn revisions(&self) -> impl Iterator<Item = u64> {
+        self.gone.iter().chain(self.shown.as_ref().map(|shown| &shown.version)).map(revision)
+    }
+
+    /// Whether it was shown another record of this version last.
+    pub(super) fn has_read_another(&self, lease: &StoredLease) -> bool {
+        let shown = self.shown.as_ref();
+        shown.is_some_and(|shown| shown.version == lease.version && shown.record != lease.record)
     }
 }
 
@@ -243,6 +251,15 @@ impl<E: Elector> World<E> {
             let now = self.now(rules, 0);
             let ends = self.lease.as_ref().and_then(|lease| lease.record.renew_time);
             out.extend([u64::from(self.seen), ends.map_or(0, |time| seconds_off(time, now).max(54))]);
+        }
+        if rules.rewinds > 0 {
+            for shown in self.nodes.iter().map(|node| &node.extra.shown) {
+                out.push(u64::from(shown.is_some()));
+                if let Some(shown) = shown {
+                    names.version(&shown.version, out);
+                    names.record(&shown.record, out);
+                }
+            }
         }
         if more.evidence {
             out.extend(self.nodes.iter().map(|node| digest(node.elector.identity().as_bytes())));

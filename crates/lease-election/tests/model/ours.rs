@@ -226,8 +226,8 @@ impl Elector for Ours {
         self.candidate.is_unpreferred()
     }
 
-    fn counts_on(&self, write: &Write) -> bool {
-        self.candidate.counts_on(write)
+    fn counts_on(&self, now: Moment, write: &Write) -> bool {
+        self.candidate.counts_on(now, write)
     }
 
     fn met_one(&self) -> bool {

@@ -43,6 +43,8 @@ fn pauses() -> Rules {
         watches: false,
         stale_events: false,
         doubled_writes: 0,
+        twice: 0,
+        rewinds: 0,
         touches: false,
         strangers: false,
         deletions: false,
@@ -147,6 +149,91 @@ const MET_ONE: &[Step] = &[
     Step::Send(0),
     Step::Arrive(0),
     Step::Answer(0),
+];
+
+/// The first elector leads, and its renewal is under way.
+const RENEWS: &[Step] = leads_and_is_seen!(0, 1, Step::Tick, Step::Send(0));
+
+/// The first elector's creation is on its way twice, and has arrived once. The second has taken the lease when it had run out.
+const MADE_AND_TAKEN_OVER: &[Step] = &[
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Send(0),
+    Step::Twice(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1),
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1),
+    Step::Wake(0),
+    Step::Join(0),
+];
+
+/// The first elector has led, its renewal was seen by the second, and its hold has run out. Then the store went back to the version before that renewal, and
+/// when that had run out as well, the first leads again, with the version of its renewal.
+const LEADS_WITH_AN_OLD_VERSION: &[Step] = leads_and_is_seen!(
+    0,
+    1,
+    Step::Tick,
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Break(1),
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1),
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Wake(0),
+    Step::Join(0),
+    Step::Rewind,
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0)
+);
+
+/// The first elector stands still since it sent a creation, for more than a lease; the second has made the Lease, and leads.
+const STANDS_STILL: &[Step] = &[
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0),
+    Step::Send(0),
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1),
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1),
+    Step::Tick,
+    Step::Tick,
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1),
+    Step::Tick,
+    Step::Tick,
+    Step::Send(1),
+    Step::Arrive(1),
+    Step::Answer(1),
+    Step::Tick,
 ];
 
 /// The first elector was granted the lease, has claimed it, and leads; the other has seen that.
@@ -303,6 +390,27 @@ fn scenarios() -> Vec<Scenario> {
         world("watches", Some(Effort::Full), Rules { watches: true, ..pauses() }),
         world("strangers", Some(Effort::Full), Rules { strangers: true, ..pauses() }),
         world("one doubled write", Some(Effort::Full), Rules { doubled_writes: 1, ..pauses() }),
+        world("a write that is sent twice", None, Rules { twice: 1, ..pauses() }),
+        Scenario {
+            way: RENEWS,
+            ..world("a renewal that is sent twice", None, Rules { twice: 1, work_ends: true, ..pauses() })
+        },
+        Scenario {
+            way: MADE_AND_TAKEN_OVER,
+            ..world(
+                "a creation that is sent twice, and deletions",
+                None,
+                Rules { twice: 2, deletions: true, ..pauses() },
+            )
+        },
+        Scenario {
+            way: STANDS_STILL,
+            ..world("deletions while a creation is under way", None, Rules { deletions: true, ..pauses() })
+        },
+        Scenario {
+            way: LEADS_WITH_AN_OLD_VERSION,
+            ..world("versions that are handed out again", None, Rules { rewinds: 2, ..pauses() })
+        },
         world("deletions", Some(Effort::Long(0)), Rules { deletions: true, ..pauses() }),
         Scenario {
             way: TAKEN_OVER,

@@ -87,8 +87,8 @@ pub(crate) trait Elector: Clone {
         false
     }
 
-    /// Whether this write, if it is found applied, would count as the elector's own.
-    fn counts_on(&self, write: &Self::Write) -> bool;
+    /// Whether this write, if it is found applied from now on, would count as the elector's own.
+    fn counts_on(&self, now: Moment, write: &Self::Write) -> bool;
     /// Whether it knows that another made a Lease which it has not seen.
     fn met_one(&self) -> bool;
 
@@ -120,6 +120,10 @@ pub(crate) struct Rules {
     pub(crate) stale_events: bool,
     /// How often a write that was applied is answered with a conflict, because a proxy sent it twice.
     pub(crate) doubled_writes: u8,
+    /// So many writes are on their way twice: the second arrives before or after the first, or its answer. And the server refuses any.
+    pub(crate) twice: u8,
+    /// How often the store goes back to the version before, when nobody leads, and hands out its versions again.
+    pub(crate) rewinds: u8,
     /// Somebody changes a label.
     pub(crate) touches: bool,
     /// A stranger writes itself into the Lease.
@@ -147,6 +151,8 @@ pub(crate) enum Step {
     Doubt(u8),
     Lose(u8),
     GiveUp(u8),
+    Refuse(u8),
+    Twice(u8),
     Late(u8, u8),
     Hear(u8),
     HearOld(u8),
@@ -160,6 +166,7 @@ pub(crate) enum Step {
     Touch,
     Stranger,
     Delete,
+    Rewind,
     Copy,
     Restore,
     HandOver(u8, u8),
@@ -235,6 +242,11 @@ pub(crate) struct World<E: Elector> {
     copies: u8,
     /// So many doubled writes there were, where they are counted.
     doubled: u8,
+    /// So many writes were on their way twice, and so often the store went back.
+    twice: u8,
+    rewinds: u8,
+    /// Who wrote the version before this one.
+    previous_writer: Option<u8>,
     /// Which nodes have seen the last write of a candidate.
     seen: u8,
     pub(crate) nodes: Vec<Arc<Node<E>>>,
@@ -306,6 +318,9 @@ impl<E: Elector> World<E> {
             copy: None,
             copies: 0,
             doubled: 0,
+            twice: 0,
+            rewinds: 0,
+            previous_writer: None,
             seen: 0,
             nodes: electors.into_iter().map(node).collect(),
         }
@@ -367,6 +382,10 @@ impl<E: Elector> World<E> {
                         if is_applied && is_left(rules.doubled_writes, self.doubled) {
                             out.push(Step::Doubt(i));
                         }
+                        if rules.twice > 0 && is_write && !arrived {
+                            out.push(Step::Refuse(i));
+                            out.extend((self.twice < rules.twice).then_some(Step::Twice(i)));
+                        }
                         out.push(Step::Lose(i));
                         if rules.late_writes > 0 && is_write && !arrived {
                             out.push(Step::GiveUp(i));
@@ -406,8 +425,11 @@ impl<E: Elector> World<E> {
             if rules.strangers && lease.record.holder != STRANGER {
                 out.push(Step::Stranger);
             }
-            if rules.deletions && self.may_be_deleted() {
+            if rules.deletions && self.may_be_deleted(rules) {
                 out.push(Step::Delete);
+            }
+            if self.rewinds < rules.rewinds && self.may_go_back(rules) {
+                out.push(Step::Rewind);
             }
             if self.copies < rules.restores && self.copy.is_none() {
                 out.push(Step::Copy);
@@ -439,16 +461,24 @@ impl<E: Elector> World<E> {
         }
     }
 
-    /// The assumption that is stated about deletions: all candidates have seen the Lease or met it, and nobody is about to make another.
-    fn may_be_deleted(&self) -> bool {
+    /// The assumption that is stated about deletions: all candidates have seen the Lease or met it, and nobody is about to make another, but for one that
+    /// has stood still for more than a lease since it sent what would make it.
+    fn may_be_deleted(&self, rules: &Rules) -> bool {
         self.everybody().all(|i| {
             let node = self.at(i);
             let creates = |write: &E::Write| E::draft(write).1.is_none();
             // One that saw or met the Lease has no use any more for what it sent before.
             let met = node.elector.met_one() || node.elector.known().is_some();
-            let created = !met && node.late.iter().any(creates)
-                || matches!(&node.flight, Some(Flight { call: Call::Write(write, None), .. }) if creates(write));
-            (met || self.writer == Some(i)) && !created
+            let (created, away) = match &node.flight {
+                Some(Flight { call: Call::Write(write, answer), sent }) if creates(write) => {
+                    let lease = E::draft(write).2.lease_duration_seconds.unsigned_abs();
+                    let away = self.now(rules, i).since(*sent) > Duration::from_secs(u64::from(lease));
+                    (answer.is_none() && !away, away)
+                }
+                _ => (false, false),
+            };
+            let late = !met && node.late.iter().any(creates);
+            (met || away || self.writer == Some(i)) && !created && !late
         })
     }
 
@@ -464,6 +494,17 @@ impl<E: Elector> World<E> {
         })
     }
 
+    /// What is assumed when the store is set back: nobody leads, or will by what is under way.
+    fn may_go_back(&self, rules: &Rules) -> bool {
+        let is_object = self.lease.as_ref().zip(self.previous.as_ref());
+        is_object.is_some_and(|(lease, previous)| lease.version.uid == previous.version.uid)
+            && self.nobody_may_lead(rules, None, |_| true)
+            && self.nodes.iter().all(|node| {
+                let flight = node.flight.as_ref().map(|flight| &flight.call);
+                node.late.is_empty() && !matches!(flight, Some(Call::Write(..)))
+            })
+    }
+
     /// Does a step.
     ///
     /// # Errors
@@ -475,7 +516,7 @@ impl<E: Elector> World<E> {
         restart: &dyn Fn(u8, u8) -> E,
     ) -> Result<(), Wrong> {
         self.change(rules, step, restart)?;
-        if let Step::Lose(i) | Step::Late(i, _) | Step::Answer(i) | Step::Leave(i) = step {
+        if let Step::Lose(i) | Step::Refuse(i) | Step::Late(i, _) | Step::Answer(i) | Step::Leave(i) = step {
             let names = self.names(rules);
             self.at_mut(i).elector.forget_lost(&names);
         }
@@ -493,7 +534,17 @@ impl<E: Elector> World<E> {
             }
             Step::Send(i) => self.send(rules, i),
             Step::Arrive(i) => self.arrive(rules, i),
-            Step::Answer(i) | Step::Doubt(i) | Step::Lose(i) | Step::GiveUp(i) => self.answer(rules, step, i),
+            Step::Answer(i) | Step::Doubt(i) | Step::Lose(i) | Step::GiveUp(i) | Step::Refuse(i) => {
+                self.answer(rules, step, i)
+            }
+            Step::Twice(i) => {
+                self.twice += 1;
+                let node = self.at_mut(i);
+                if let Some(Flight { call: Call::Write(write, _), .. }) = &node.flight {
+                    node.late.push(write.clone());
+                }
+                Ok(())
+            }
             Step::Late(i, which) => {
                 let write = self.at_mut(i).late.remove(usize::from(which));
                 let _ = self.apply(rules, i, &write)?;
@@ -590,6 +641,17 @@ impl<E: Elector> World<E> {
                 }
                 Ok(())
             }
+            Step::Rewind => {
+                if let Some(previous) = self.previous.take() {
+                    self.rewinds += 1;
+                    self.revision = revision(&previous.version);
+                    // Fence tokens do not outlive it, as is said.
+                    self.fence = self.fence.min(self.revision);
+                    self.writer = self.previous_writer.take();
+                    self.lease = Some(previous);
+                }
+                Ok(())
+            }
             step => self.do_more(rules, step),
         }
     }
@@ -654,6 +716,9 @@ impl<E: Elector> World<E> {
         let told = match flight.call {
             Call::Read(read, answer) => {
                 let answer = answer.filter(|_| matches!(step, Step::Answer(_)));
+                if let (Some(Some(shown)), true) = (&answer, rules.rewinds > 0) {
+                    node.extra.shown = Some(shown.clone());
+                }
                 node.elector.read(now, read, answer.ok_or_else(no_answer))
             }
             Call::Write(write, answer) => {
@@ -663,8 +728,12 @@ impl<E: Elector> World<E> {
                         doubled = u8::from(rules.doubled_writes != OFTEN);
                         Err(StoreError::Conflict)
                     }
+                    (Step::Refuse(_), _) => Err(StoreError::TooManyRequests { retry_after: None }),
                     _ => Err(no_answer()),
                 };
+                if let (Ok(shown), true) = (&answer, rules.rewinds > 0) {
+                    node.extra.shown = Some(shown.clone());
+                }
                 if matches!(step, Step::GiveUp(_)) {
                     node.give_up(rules, write.clone());
                 }
@@ -690,6 +759,8 @@ impl<E: Elector> World<E> {
         let fence = self.fence;
         let phase = self.at(i).phase;
         let declines = self.declines(i);
+        // Unless it was deleted, and something of its own has made it again.
+        let loses_to_itself = rules.twice > 0 && !rules.deletions && self.writer == Some(i);
         let node = self.at_mut(i);
         match told {
             Told::Nothing => {}
@@ -720,6 +791,12 @@ impl<E: Elector> World<E> {
                 _ if phase == Phase::Wind => {}
                 _ => return wrong(format!("{}'s term is extended after its end", name(i))),
             },
+            Told::Over if phase == Phase::Lead && was_valid && loses_to_itself => {
+                return wrong(format!(
+                    "{} takes what it wrote itself for another's, and loses its term",
+                    name(i)
+                ));
+            }
             Told::Over if phase == Phase::Lead => {
                 node.phase = Phase::Drain;
                 if let Some(Flight { call: Call::Write(write, None), .. }) = node.flight.take() {
@@ -774,6 +851,8 @@ impl<E: Elector> World<E> {
             (None, Some(_)) => Some(StoreError::Conflict),
             (Some(_), None) => Some(StoreError::NotFound),
             (Some(base), Some(lease)) if *base != lease.version => Some(StoreError::Conflict),
+            // It is conditional on a version that was handed out again, and its sender has not read that: nothing but the server can help then.
+            (Some(_), Some(lease)) if self.at(i).extra.has_read_another(lease) => Some(StoreError::Conflict),
             _ => None,
         };
         if let Some(refused) = refused {
@@ -783,7 +862,7 @@ impl<E: Elector> World<E> {
             let own = self.writer == Some(i);
             match kind {
                 // One that arrives when its writer does not count on it any more makes nobody a leader.
-                Kind::Acquire if !self.at(i).elector.counts_on(write) => {}
+                Kind::Acquire if !self.at(i).elector.counts_on(self.now(rules, i), write) => {}
                 Kind::Acquire => self.nobody_else_acts(rules, i, "takes the lease")?,
                 Kind::Renew if !own => return wrong(format!("{} renews what it did not write", name(i))),
                 // What it was granted, and will not use. Candidates that elect by themselves follow at once.
@@ -817,6 +896,7 @@ impl<E: Elector> World<E> {
         };
         let lease = StoredLease { version: Version::new(uid, self.revision.to_string()), record };
         self.previous = self.lease.replace(lease.clone());
+        self.previous_writer = self.writer;
         self.writer = writer;
         for node in 0..self.nodes.len() {
             if self.nodes[node].late.iter().any(|write| E::draft(write).1.is_some()) {
@@ -897,7 +977,7 @@ impl<E: Elector> World<E> {
         let gone = self.gone.as_ref().filter(|_| rules.watches);
         [
             self.lease.as_ref(),
-            self.previous.as_ref().filter(|_| rules.stale_events),
+            self.previous.as_ref().filter(|_| rules.stale_events || self.rewinds < rules.rewinds),
             gone.filter(|_| rules.stale_events || self.lease.is_none()),
         ]
     }
@@ -942,7 +1022,7 @@ impl<E: Elector> World<E> {
                 }
                 _ => None,
             };
-            known.extend(node.extra.revision());
+            known.extend(node.extra.revisions());
             let writes = under_way.into_iter().chain(&node.late);
             known.extend(writes.filter_map(|write| E::draft(write).1).map(revision));
         }
@@ -958,6 +1038,12 @@ impl<E: Elector> World<E> {
         }
         if rules.doubled_writes != OFTEN {
             out.push(u64::from(self.doubled));
+        }
+        if rules.twice > 0 {
+            out.push(u64::from(self.twice));
+        }
+        if rules.rewinds > 0 {
+            out.extend([u64::from(self.rewinds), self.previous_writer.map_or(9, u64::from)]);
         }
         out.push(self.writer.map_or(9, u64::from));
         self.outlook_of_more(rules, &mut names, out);
