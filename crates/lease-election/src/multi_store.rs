@@ -306,7 +306,6 @@ impl LeaseStore for MultiStore {
             // Which object the other half will be is not known yet, so no version can be conditional on it. It is made first, as a claim that counts
             // for nothing, and then both are taken.
             shared.attempt(None, (primary.as_ref(), secondary.as_ref()), record);
-            shared.with(|memory| memory.gone.waited(missing));
             shared.make(missing, record).await?;
             return Err(StoreError::Conflict);
         }

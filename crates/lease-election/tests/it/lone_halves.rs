@@ -240,3 +240,25 @@ async fn v15_a_half_that_is_another_s_is_not_freed() {
     assert_eq!(stores.old.lease().map(|lease| lease.record), Some(free));
     assert_eq!(stores.new.lease(), None);
 }
+
+/// What was waited for is not waited for again because the claim is lost on its way.
+#[tokio::test(start_paused = true)]
+async fn who_has_waited_for_a_half_that_went_and_lost_its_claim_tries_again_at_once() {
+    for gone in [Knows::Old, Knows::New] {
+        let mut stores = Stores::new();
+        stores.old.overwrite(led_by("dead"));
+        stores.new.overwrite(led_by("dead"));
+        let half = if gone == Knows::Old { &mut stores.old } else { &mut stores.new };
+        *half = first_create(half, "a", Fault::Lost);
+        let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+        sleep_ms(1000).await;
+        if gone == Knows::Old {
+            stores.old.delete()
+        } else {
+            stores.new.delete()
+        }
+        let deleted = Instant::now();
+        let took = a.leads().await - deleted;
+        assert!(took >= LEASE && took <= LEASE + BACK, "{gone:?}: took {took:?}");
+    }
+}
