@@ -1,18 +1,30 @@
-//! Candidates of the old store, of both and of the new one, with faults of every link to either half: guards never overlap, and when the faults end somebody leads.
+//! Candidates of the old store, of both and of the new one, with faults of every link to either half, halves that are deleted, leases that are given back and processes that
+//! crash, stop and start again: guards never overlap, and when the faults end somebody leads.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use async_trait::async_trait;
+use futures::StreamExt;
 use lease_election::{
-    Config, Fault, FenceToken, LeaderElector, Leadership, MemoryLeaseStore, MultiStore, StoreError,
-    TokioClock, Verb,
+    Config, Fault, FenceToken, LeaderElector, Leadership, LeaseEvent, LeaseEvents, LeaseStore,
+    MemoryLeaseStore, MultiStore, Record, StoreError, StoredLease, TokioClock, Verb, Version,
 };
+use tokio::time::Instant;
 
 use crate::cluster::sleep_ms;
 
 /// A few hundred milliseconds each.
 const STEPS: u64 = 2500;
+/// The shorter leases.
+const LEASE: Duration = Duration::from_secs(5);
+/// The longer ones, where not all are of one length.
+const LONG: Duration = Duration::from_secs(9);
+/// When all processes run again, a shorter lease after the last fault: a late write may arrive a second later, what it leaves is noticed within five, and is to
+/// run out: the longer lease, and the random wait.
+const LEADS_WITHIN: Duration = Duration::from_secs(16);
 
 /// How a client's way to one half is.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -27,12 +39,16 @@ enum Link {
 
 type Links = Arc<Mutex<HashMap<String, Link>>>;
 
+fn locked<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A store to which each client has a link of its own.
 fn half(links: &Links, seed: u64) -> MemoryLeaseStore {
     let (links, rng) = (Arc::clone(links), Mutex::new(fastrand::Rng::with_seed(seed)));
     MemoryLeaseStore::new().with_faults(move |client, verb| {
-        let link = links.lock().unwrap_or_else(PoisonError::into_inner).get(client).copied();
-        let mut rng = rng.lock().unwrap_or_else(PoisonError::into_inner);
+        let link = locked(&links).get(client).copied();
+        let mut rng = locked(&rng);
         let mut millis = |most: u64| Duration::from_millis(rng.u64(..most));
         match (link.unwrap_or(Link::Fine), verb) {
             (Link::Fine, _) | (Link::Deaf, Verb::Get | Verb::Create | Verb::Update) => Fault::None,
@@ -51,110 +67,321 @@ fn half(links: &Links, seed: u64) -> MemoryLeaseStore {
     })
 }
 
-struct Candidate {
-    identity: &'static str,
+/// What a candidate was told last.
+#[derive(Default)]
+struct Seen {
+    /// Each half that it knows: its uid, or nothing if it was missing.
+    halves: [Option<String>; 2],
+    /// When the last read that was answered was sent.
+    asked: Option<Instant>,
+}
+
+/// A store that notes what its candidate is told.
+struct Eyes {
+    store: Arc<dyn LeaseStore>,
+    /// Of which half it is, if not of both.
+    only: Option<usize>,
+    seen: Arc<Mutex<Seen>>,
+}
+
+impl Eyes {
+    fn see(seen: &Mutex<Seen>, only: Option<usize>, lease: Option<&StoredLease>) {
+        let uid = lease.map(|lease| lease.version.uid.as_str()).unwrap_or_default();
+        let uids = match only {
+            Some(0) => (uid, ""),
+            Some(_) => ("", uid),
+            None => uid.split_once('+').unwrap_or_default(),
+        };
+        let uid = |uid: &str| (!uid.is_empty()).then(|| uid.to_owned());
+        locked(seen).halves = [uid(uids.0), uid(uids.1)];
+    }
+}
+
+#[async_trait]
+impl LeaseStore for Eyes {
+    async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
+        let sent = Instant::now();
+        let answer = self.store.get().await;
+        if let Ok(lease) = &answer {
+            Self::see(&self.seen, self.only, lease.as_ref());
+            locked(&self.seen).asked = Some(sent);
+        }
+        answer
+    }
+    async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
+        let answer = self.store.create(record).await;
+        answer.inspect(|lease| Self::see(&self.seen, self.only, Some(lease)))
+    }
+    async fn update(&self, version: &Version, record: &Record) -> Result<StoredLease, StoreError> {
+        let answer = self.store.update(version, record).await;
+        answer.inspect(|lease| Self::see(&self.seen, self.only, Some(lease)))
+    }
+    async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
+        let (only, seen) = (self.only, Arc::clone(&self.seen));
+        let events = self.store.watch(from).await?;
+        let told = events.inspect(move |event| {
+            if let Ok(LeaseEvent::Changed(lease)) = event {
+                Self::see(&seen, only, Some(lease));
+            }
+        });
+        Ok(told.boxed())
+    }
+}
+
+/// What one process of a candidate is.
+struct Process {
     elector: LeaderElector,
+    seen: Arc<Mutex<Seen>>,
     terms: Arc<Mutex<Vec<Leadership>>>,
     run: tokio::task::JoinHandle<()>,
 }
 
-impl Candidate {
-    fn start(elector: LeaderElector, identity: &'static str) -> Self {
+/// One candidate, over all its processes.
+struct Candidate {
+    identity: &'static str,
+    /// Which half it knows; both if none is named.
+    only: Option<usize>,
+    lease: Duration,
+    /// The present process last. Of all of them no guard may be valid beside another.
+    processes: Vec<Process>,
+}
+
+/// Where they meet.
+struct World {
+    halves: [MemoryLeaseStore; 2],
+    seed: u64,
+    /// Terms end by themselves no more.
+    calm: Arc<AtomicBool>,
+}
+
+impl World {
+    fn start(&self, candidate: &mut Candidate, n: u64) {
+        let Candidate { identity, only, lease, .. } = *candidate;
+        let config = Config::builder("ns", "lease").fast().lease_duration(lease).identity(identity);
+        let config = config.build().unwrap();
+        let [old, new] = [0, 1].map(|half| self.halves[half].client(identity));
+        let store: Arc<dyn LeaseStore> = match only {
+            Some(0) => Arc::new(old),
+            Some(_) => Arc::new(new),
+            None => Arc::new(MultiStore::new(old, new, &config)),
+        };
+        let seen: Arc<Mutex<Seen>> = Arc::default();
+        let eyes = Eyes { store, only, seen: Arc::clone(&seen) };
+        let seed = self.seed * 10_000 + n;
+        let elector = LeaderElector::with_clock(eyes, config, TokioClock::new(), seed);
         let terms: Arc<Mutex<Vec<Leadership>>> = Arc::default();
-        let (running, log) = (elector.clone(), Arc::clone(&terms));
+        let (running, log, calm) = (elector.clone(), Arc::clone(&terms), Arc::clone(&self.calm));
+        let mut rng = fastrand::Rng::with_seed(seed);
         let run = tokio::spawn(async move {
             running
                 .run_forever(move |leadership| {
-                    log.lock().unwrap_or_else(PoisonError::into_inner).push(leadership.clone());
-                    async move { drop(leadership.ending().await) }
+                    locked(&log).push(leadership.clone());
+                    let (calm, done) = (Arc::clone(&calm), Duration::from_secs(rng.u64(2..60)));
+                    async move {
+                        let work = tokio::time::timeout(done, leadership.ending()).await;
+                        if work.is_err() && calm.load(Ordering::SeqCst) {
+                            drop(leadership.ending().await);
+                        }
+                    }
                 })
                 .await;
         });
-        Self { identity, elector, terms, run }
+        candidate.processes.push(Process { elector, seen, terms, run });
     }
 
+    /// Whether this half may be deleted now (A7): each that knows it has seen it, or found it missing longer ago than it believes that.
+    fn may_delete(&self, half: usize, candidates: &[Candidate]) -> bool {
+        let Some(there) = self.halves[half].lease() else { return false };
+        candidates.iter().filter(|one| one.only.is_none_or(|only| only == half)).all(|one| {
+            let Some(process) = one.processes.last().filter(|process| !process.run.is_finished()) else {
+                return true;
+            };
+            let seen = locked(&process.seen);
+            let long_ago = one.lease + Duration::from_secs(1);
+            match &seen.halves[half] {
+                Some(uid) => *uid == there.version.uid,
+                None => seen.asked.is_some_and(|asked| asked.elapsed() > long_ago),
+            }
+        })
+    }
+}
+
+impl Candidate {
     fn valid(&self) -> usize {
-        let terms = self.terms.lock().unwrap_or_else(PoisonError::into_inner);
-        terms.iter().filter(|term| term.is_valid()).count()
+        let terms = self.processes.iter().map(|process| locked(&process.terms));
+        terms.map(|terms| terms.iter().filter(|term| term.is_valid()).count()).sum()
     }
 
     fn fences(&self) -> Vec<FenceToken> {
-        self.terms.lock().unwrap_or_else(PoisonError::into_inner).iter().map(Leadership::fence).collect()
+        let terms = self.processes.iter().map(|process| locked(&process.terms));
+        terms.flat_map(|terms| terms.iter().map(Leadership::fence).collect::<Vec<_>>()).collect()
     }
+
+    fn process(&self) -> &Process {
+        self.processes.last().expect("it was started")
+    }
+}
+
+/// What happened, over all seeds.
+#[derive(Default, Debug)]
+struct Counts {
+    terms: usize,
+    given_back: u64,
+    deleted: [usize; 2],
+    /// Deleted while somebody led.
+    deleted_under: usize,
+    /// Deleted under one who did not hear of it.
+    deleted_unheard: usize,
+    /// Deleted while one was away that had not seen it.
+    deleted_unseen: usize,
+    crashed: usize,
+    /// Crashed while it led.
+    crashed_leading: usize,
+    stopped: usize,
+    started_again: usize,
 }
 
 #[tokio::test(start_paused = true)]
 async fn guards_never_overlap_whatever_happens_to_either_half() {
     let seeds: u64 = std::env::var("MIGRATION_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(24);
-    let mut terms = 0;
-    for seed in 1..=seeds {
-        let mut rng = fastrand::Rng::with_seed(seed);
-        let links: [Links; 2] = Default::default();
-        let (old, new) = (half(&links[0], seed), half(&links[1], seed + 1000));
-        // The first step of the migration or the second.
-        let single = if seed % 2 == 0 { &old } else { &new };
-        let candidate = |identity: &'static str, both: bool, seconds: u64, n: u64| {
-            let config = Config::builder("ns", "lease")
-                .fast()
-                .lease_duration(Duration::from_secs(seconds))
-                .identity(identity)
-                .build()
-                .unwrap();
-            let (clock, seed) = (TokioClock::new(), seed * 100 + n);
-            let elector = if both {
-                let both = MultiStore::new(old.client(identity), new.client(identity), &config);
-                LeaderElector::with_clock(both, config, clock, seed)
-            } else {
-                LeaderElector::with_clock(single.client(identity), config, clock, seed)
-            };
-            Candidate::start(elector, identity)
-        };
-        let candidates = [
-            candidate("both-a", true, 5, 1),
-            candidate("both-b", true, 9, 2),
-            candidate("both-c", true, 5, 3),
-            candidate("single-d", false, 5, 4),
-            candidate("single-e", false, 9, 5),
-        ];
-        let mut story = Vec::new();
-        for _ in 0..STEPS {
-            sleep_ms(rng.u64(10..400)).await;
-            let leading: Vec<_> = candidates.iter().filter(|one| one.valid() > 0).collect();
-            assert!(
-                leading.len() <= 1 && leading.iter().all(|one| one.valid() == 1),
-                "seed {seed}: {:?} lead at once, after {story:#?}",
-                leading.iter().map(|one| one.identity).collect::<Vec<_>>()
-            );
-            if rng.u8(..8) == 0 {
-                let (client, half) = (rng.choice(&candidates).unwrap().identity, rng.usize(..2));
-                let link =
-                    [Link::Fine, Link::Fine, Link::Flaky, Link::Flaky, Link::Cut, Link::Deaf][rng.usize(..6)];
-                links[half].lock().unwrap_or_else(PoisonError::into_inner).insert(client.to_owned(), link);
-                story.push(format!("{client} {half} {link:?}"));
-            }
-            if rng.u16(..100) == 0 {
-                [&old, &new][rng.usize(..2)].touch();
-                story.push("a label".to_owned());
-            }
-        }
-        for links in &links {
-            links.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        }
-        // A late write may come, a half-made one run out, and then a lease.
-        sleep_ms(40_000).await;
-        assert_eq!(
-            candidates.iter().map(Candidate::valid).sum::<usize>(),
-            1,
-            "seed {seed}: nobody leads, {story:#?}"
-        );
-        for one in &candidates {
-            let fences = one.fences();
-            assert!(fences.is_sorted(), "seed {seed}: {} had {fences:?}", one.identity);
-            terms += fences.len();
-            one.elector.stop_handle().stop();
-            one.run.abort();
-        }
-        sleep_ms(10_000).await;
+    let from: u64 = std::env::var("MIGRATION_FROM").ok().and_then(|from| from.parse().ok()).unwrap_or(1);
+    let mut counts = Counts::default();
+    for seed in from..from + seeds {
+        one_seed(seed, &mut counts).await;
     }
-    assert!(terms >= 4 * usize::try_from(seeds).unwrap(), "{terms} terms: the faults moved nobody");
+    let at_least = usize::try_from(seeds).unwrap();
+    assert!(counts.terms >= 4 * at_least, "{counts:?}: the faults moved nobody");
+    if from == 1 && seeds >= 24 {
+        let Counts { given_back, deleted, deleted_under, deleted_unheard, deleted_unseen, .. } = counts;
+        let Counts { crashed, crashed_leading, stopped, started_again, .. } = counts;
+        let happened =
+            [deleted[0], deleted[1], deleted_under, deleted_unheard, crashed, stopped, started_again];
+        assert!(happened.into_iter().all(|times| times >= at_least), "{counts:?}");
+        assert!(given_back >= seeds && deleted_unseen > 0 && crashed_leading > 0, "{counts:?}");
+    }
+}
+
+async fn one_seed(seed: u64, counts: &mut Counts) {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    let links: [Links; 2] = Default::default();
+    let halves = [half(&links[0], seed), half(&links[1], seed + 1000)];
+    let world = World { halves, seed, calm: Arc::default() };
+    // The first step of the migration or the second.
+    let single = Some(usize::from(!seed.is_multiple_of(2)));
+    // Leases of two lengths, or halves that are deleted: both together A7 excludes.
+    let deletes = !seed.is_multiple_of(3);
+    let long = if deletes { LEASE } else { LONG };
+    let candidate = |identity, only, lease| Candidate { identity, only, lease, processes: Vec::new() };
+    let mut candidates = [
+        candidate("both-a", None, LEASE),
+        candidate("both-b", None, long),
+        candidate("both-c", None, LEASE),
+        candidate("single-d", single, LEASE),
+        candidate("single-e", single, long),
+    ];
+    let mut started = 0;
+    for one in &mut candidates {
+        started += 1;
+        world.start(one, started);
+    }
+    let mut story = Vec::new();
+    let mut deleted: Option<Instant> = None;
+    let began = Instant::now();
+    for _ in 0..STEPS {
+        sleep_ms(rng.u64(10..400)).await;
+        let leading: Vec<_> = candidates.iter().filter(|one| one.valid() > 0).collect();
+        assert!(
+            leading.len() <= 1 && leading.iter().all(|one| one.valid() == 1),
+            "seed {seed}: {:?} lead at once, at {:?}, after {story:#?}",
+            leading.iter().map(|one| one.identity).collect::<Vec<_>>(),
+            began.elapsed()
+        );
+        let leader = leading.first().map(|one| one.identity);
+        let mut tell = |what: String| story.push(format!("{:?} {leader:?} leads: {what}", began.elapsed()));
+        if rng.u8(..8) == 0 {
+            let (client, half) = (rng.choice(&candidates).unwrap().identity, rng.usize(..2));
+            let link =
+                [Link::Fine, Link::Fine, Link::Flaky, Link::Flaky, Link::Cut, Link::Deaf][rng.usize(..6)];
+            locked(&links[half]).insert(client.to_owned(), link);
+            tell(format!("{client} {half} {link:?}"));
+        }
+        if rng.u16(..100) == 0 {
+            world.halves[rng.usize(..2)].touch();
+            tell("a label".to_owned());
+        }
+        let half = rng.usize(..2);
+        if deletes && rng.u8(..30) == 0 && world.may_delete(half, &candidates) {
+            counts.deleted[half] += 1;
+            counts.deleted_under += usize::from(leader.is_some());
+            let unseen = |one: &Candidate| {
+                one.only.is_none_or(|only| only == half) && locked(&one.process().seen).halves[half].is_none()
+            };
+            counts.deleted_unseen += usize::from(candidates.iter().any(unseen));
+            world.halves[half].delete();
+            deleted = Some(Instant::now());
+            tell(format!("half {half} deleted"));
+            if let Some(leader) = leader.filter(|_| rng.bool()) {
+                // It does not hear of that, and who was away is back.
+                counts.deleted_unheard += 1;
+                for links in &links {
+                    let mut links = locked(links);
+                    links.clear();
+                    links.insert(leader.to_owned(), Link::Cut);
+                }
+                tell(format!("{leader} Cut, all others Fine"));
+            }
+        }
+        let one = &mut candidates[rng.usize(..5)];
+        if one.process().run.is_finished() {
+            // Who starts sees nothing of what was deleted (A7).
+            if deleted.is_none_or(|deleted| deleted.elapsed() > LEASE) {
+                started += 1;
+                counts.started_again += 1;
+                world.start(one, started);
+                tell(format!("{} starts", one.identity));
+            }
+        } else if rng.u8(..60) == 0 {
+            counts.crashed += 1;
+            counts.crashed_leading += usize::from(leader == Some(one.identity));
+            one.process().run.abort();
+            tell(format!("{} crashes", one.identity));
+        } else if rng.u8(..60) == 0 {
+            counts.stopped += 1;
+            one.process().elector.stop_handle().stop();
+            tell(format!("{} is stopped", one.identity));
+        }
+    }
+    for links in &links {
+        locked(links).clear();
+    }
+    world.calm.store(true, Ordering::SeqCst);
+    sleep_ms(u64::try_from(LEASE.as_millis()).unwrap()).await;
+    for one in &mut candidates {
+        if one.process().run.is_finished() {
+            started += 1;
+            world.start(one, started);
+        }
+    }
+    let ended = Instant::now();
+    while candidates.iter().all(|one| one.valid() == 0) {
+        assert!(ended.elapsed() < LEADS_WITHIN, "seed {seed}: nobody leads, {story:#?}");
+        sleep_ms(10).await;
+    }
+    sleep_ms(20_000).await;
+    assert_eq!(
+        candidates.iter().map(Candidate::valid).sum::<usize>(),
+        1,
+        "seed {seed}: not one leads, {story:#?}"
+    );
+    for one in &candidates {
+        let fences = one.fences();
+        assert!(fences.is_sorted(), "seed {seed}: {} had {fences:?}", one.identity);
+        counts.terms += fences.len();
+        for process in &one.processes {
+            counts.given_back += process.elector.stats().releases;
+            process.elector.stop_handle().stop();
+            process.run.abort();
+        }
+    }
+    sleep_ms(10_000).await;
 }
