@@ -279,7 +279,9 @@ impl Candidate {
             }
             (Purpose::Renew, Some(lease)) => Record { renew_time: Some(wall), ..lease.record.clone() },
             (Purpose::Release, Some(lease)) => {
-                Record { successor: self.successor.clone(), ..lease.record.released(wall) }
+                // What is given back after its term names nobody: who was named then may be gone.
+                let successor = if self.role == Role::Standby { "" } else { &self.successor };
+                Record { successor: successor.to_owned(), ..lease.record.released(wall) }
             }
             (_, held) => Record {
                 holder: self.config.identity().to_owned(),

@@ -45,10 +45,14 @@ impl Candidate {
                 if lease.record.holder == self.config.identity() && (*mine || is_grant(&lease.record)))
     }
 
-    /// Whether a grant is given back because this elector is not to lead. Not while its LeaseCandidate stands: the controller would grant it again.
+    /// Whether what this elector has is given back because it is not to lead. A grant not while its LeaseCandidate stands: the controller would grant it again.
     pub(super) fn declines(&self) -> bool {
-        let stands = matches!(self.manner, Manner::Elected { stands: true, .. });
-        self.barred && !stands && self.config.release_on_stop() && self.is_granted()
+        let has_what_it_may_give = match self.manner {
+            Manner::Free => self.is_left_behind(),
+            Manner::Elected { stands: true, .. } => false,
+            Manner::Elected { .. } | Manner::Alone => self.is_granted(),
+        };
+        self.barred && self.config.release_on_stop() && has_what_it_may_give
     }
 
     /// Whether it may be given back that this elector does not lead under. A grant not while the one who led before it may act: candidates that elect by

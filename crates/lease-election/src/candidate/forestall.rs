@@ -21,11 +21,11 @@ impl Candidate {
         if !is_known || !self.config.release_on_stop() || self.role != Role::Standby || self.is_granted() {
             return false;
         }
-        let Observation::Present { lease, mine, .. } = &self.observation else { return false };
+        let Observation::Present { lease, .. } = &self.observation else { return false };
         let is_awaited = |write: &Write| {
             write.purpose == Purpose::Acquire && !write.refused && write.base.as_ref() == Some(&lease.version)
         };
-        let is_late = *mine && !lease.record.is_free() && now >= self.clear_from();
+        let is_late = self.is_left_behind() && now >= self.clear_from();
         // By the right to take it now.
         let may_take = self.step(now) == Step::TakeOver && now >= self.clear_from();
         is_late || self.pending.iter().any(is_awaited) || may_take && self.may_have_acquired()

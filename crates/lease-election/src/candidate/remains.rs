@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{Candidate, ORIGIN, Role};
 use crate::clock::Moment;
+use crate::observation::Observation;
 use crate::planted::planted;
 
 /// What may be left of the work of all terms so far.
@@ -29,6 +30,15 @@ impl Candidate {
     /// The work is gone, and was not wound up: it panicked, or was dropped. The term may go on, for the sake of the Lease.
     pub(crate) fn break_off(&mut self, now: Moment) {
         self.remains = Remains::Requests(now.after(self.config.stop_margin()));
+    }
+
+    /// Whether the record known is this elector's own, although it neither leads nor is about to give it back: a release that failed left it, or an acquisition
+    /// that was found too late for a term. (Where the server's controller elects it is a grant, and given back as one.) Others would wait until it has run out.
+    pub(crate) fn is_left_behind(&self) -> bool {
+        self.role == Role::Standby
+            && self.config.release_on_stop()
+            && !self.is_granted()
+            && matches!(&self.observation, Observation::Present { lease, mine: true, .. } if !lease.record.is_free())
     }
 
     /// From when on nobody's work runs beside what the work of a term that was not wound up within it has sent: that may land for as long as the stop margin

@@ -47,14 +47,15 @@ impl Driver {
         }
     }
 
-    /// Stopped before it led: an acquisition that may have been applied is looked for and given back, and one that may still be applied is forestalled, so that
-    /// nobody waits a whole lease for nobody.
+    /// Stopped before it led: an acquisition that may have been applied is looked for and given back, and one that may still be applied is forestalled, and so is
+    /// what an earlier term left behind, so that nobody waits a whole lease for nobody.
     pub(super) async fn give_up(&mut self) {
         if planted("stop-strands") {
             return;
         }
         let writes = self.request.as_ref().is_some_and(|request| request.writes);
-        if !writes && !self.candidate.may_have_acquired() && self.shared.standing.is_none() {
+        let owes = self.candidate.may_have_acquired() || self.candidate.is_left_behind();
+        if !writes && !owes && self.shared.standing.is_none() {
             // Nobody needs the answer to a read any more: there is no grant that it might tell of.
             self.request = None;
             return;
@@ -64,7 +65,8 @@ impl Driver {
         let mut timeout = clock.sleep_until(end);
         let mut not_before = clock.now();
         let mut forestalls = FORESTALLS;
-        while self.request.is_some() || self.candidate.may_have_acquired() {
+        while self.request.is_some() || self.candidate.may_have_acquired() || self.candidate.is_left_behind()
+        {
             if self.request.is_none() {
                 let due = not_before.max(self.candidate.silent_until());
                 if due >= end {
@@ -103,7 +105,6 @@ impl Driver {
                     return;
                 }
                 forestalls -= 1;
-                self.candidate.name_successor(None);
                 let write = self.candidate.begin_write(now, clock.wall(), Purpose::Release);
                 self.request = Some(send_write(&self.shared, &self.candidate, write, now));
             }

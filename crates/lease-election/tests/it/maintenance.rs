@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use lease_election::{Ending, Fault, Outcome, Release, Verb};
+use lease_election::{Ending, Fault, Outcome, Record, Release, Verb};
 use tokio::time::Instant;
 
-use crate::cluster::{Cluster, LEASE, Replica, fast, sleep_ms};
+use crate::cluster::{Cluster, LEASE, Replica, fast, forbidden, sleep_ms};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -85,6 +85,53 @@ async fn an_acquisition_under_way_when_it_begins_is_given_back_without_work() {
         a.elector.stop_handle().stop();
         a.run.await.unwrap();
     }
+}
+
+/// The server was away for as long as the release was tried.
+#[tokio::test(start_paused = true)]
+async fn a_release_that_failed_is_made_good_as_soon_as_the_server_is_back() {
+    for stops in [false, true] {
+        let cluster = Cluster::new();
+        let mut a = Replica::start(cluster.elector(fast("a")), Duration::ZERO);
+        a.leads().await;
+        cluster.set("a", &[Verb::Update], Fault::Lost);
+        a.elector.maintenance().begin();
+        a.run.await.unwrap();
+        assert_eq!((a.elector.stats().failed_releases, cluster.holder().as_str()), (1, "a"));
+        a = Replica::start(a.elector, Duration::ZERO);
+        if stops {
+            sleep_ms(10).await;
+            a.elector.stop_handle().stop();
+        }
+        cluster.heal("a");
+        let back = Instant::now();
+        while !cluster.holder().is_empty() {
+            assert!(back.elapsed() <= 2000 * MS, "two renew intervals; stops: {stops}");
+            sleep_ms(1).await;
+        }
+        assert!(a.terms.lock().unwrap().is_empty());
+        a.elector.stop_handle().stop();
+        a.run.await.unwrap();
+    }
+}
+
+/// Found when its hold was over: no term began by it, and none may.
+#[tokio::test(start_paused = true)]
+async fn an_acquisition_that_is_applied_too_late_for_a_term_is_given_back_under_maintenance() {
+    let cluster = Cluster::new();
+    cluster.store.overwrite(Record::default());
+    cluster.set("a", &[Verb::Watch], forbidden());
+    cluster.set("a", &[Verb::Update], Fault::Late(6000 * MS));
+    let a = Replica::start(cluster.elector(fast("a").takeover_jitter(Duration::ZERO)), Duration::ZERO);
+    sleep_ms(10).await;
+    assert_eq!(cluster.requests_of("a", Verb::Update), 1);
+    a.elector.maintenance().begin();
+    cluster.heal("a");
+    sleep_ms(9000).await;
+    assert_eq!(cluster.holder(), "");
+    assert!(a.terms.lock().unwrap().is_empty());
+    a.elector.stop_handle().stop();
+    a.run.await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
