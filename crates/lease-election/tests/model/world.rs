@@ -411,9 +411,7 @@ impl<E: Elector> World<E> {
                 Phase::Wind | Phase::Release => out.push(Step::Leave(i)),
                 _ => {}
             }
-            let knows =
-                !rules.deletions || self.lease.is_some() || self.nobody_may_lead(rules, Some(i), |_| true);
-            if node.restarts < rules.restarts && knows {
+            if node.restarts < rules.restarts && (!rules.deletions || self.may_start(rules, i)) {
                 out.push(Step::Restart(i));
             }
         }
@@ -503,6 +501,21 @@ impl<E: Elector> World<E> {
                 let flight = node.flight.as_ref().map(|flight| &flight.call);
                 node.late.is_empty() && !matches!(flight, Some(Call::Write(..)))
             })
+    }
+
+    /// Whether all that lead, or will by what is under way, do so by the Lease that is there: one that starts can know of no other.
+    fn may_start(&self, rules: &Rules, i: u8) -> bool {
+        let Some(lease) = &self.lease else { return self.nobody_may_lead(rules, Some(i), |_| true) };
+        let is_another = |other: &StoredLease| other.version.uid != lease.version.uid;
+        self.everybody().filter(|j| *j != i).all(|j| {
+            let node = self.at(j);
+            let by_another = node.elector.known().is_some_and(is_another) && self.acts(rules, j);
+            let shown = match node.flight.as_ref().map(|flight| &flight.call) {
+                Some(Call::Read(_, Some(Some(shown))) | Call::Write(_, Some(Ok(shown)))) => Some(shown),
+                _ => None,
+            };
+            !by_another && !shown.is_some_and(is_another)
+        })
     }
 
     /// Does a step.
