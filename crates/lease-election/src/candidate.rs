@@ -327,7 +327,7 @@ impl Candidate {
         let undisturbed = read.changes == self.changes;
         let news = match answer {
             Ok(found) => {
-                if self.was_absent_too_long_ago(&read) {
+                if self.was_absent_too_long_ago(now) {
                     self.doubt_absence(now, found.as_ref());
                 }
                 self.failed_reads = 0;

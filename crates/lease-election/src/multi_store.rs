@@ -135,7 +135,10 @@ impl Shared {
             memory.gone.see(halves, &mut memory.attempts);
             let Some(version) = halves.version(&memory.gone) else { return Ok(None) };
             let version = version?;
-            let before = halves.record(self.own_seconds, &memory.attempts);
+            // One version tells one record, also when the attempt by which it was known is forgotten.
+            let known = memory.told(&version).filter(|told| told.halves == *halves);
+            let before = known.map(|told| told.before.clone());
+            let before = before.unwrap_or_else(|| halves.record(self.own_seconds, &memory.attempts));
             let withheld = halves.withheld(self.own_seconds, &memory.gone).filter(|_| self.waits);
             let lease = StoredLease { version, record: withheld.unwrap_or_else(|| before.clone()) };
             memory.told.retain(|old| old.lease.version != lease.version);

@@ -21,7 +21,12 @@ impl Version {
         Self { uid: uid.into(), resource_version: resource_version.into() }
     }
 
-    /// Whether this is the version of two stores as one, of which only one has a Lease.
+    /// Whether this is the version of two stores as one. (No server's uid has such a sign.)
+    pub(crate) fn is_of_two(&self) -> bool {
+        self.uid.contains('+')
+    }
+
+    /// The same, and only one of them has a Lease.
     pub(crate) fn lacks_a_half(&self) -> bool {
         self.uid.starts_with('+') || self.uid.ends_with('+')
     }

@@ -55,6 +55,7 @@ impl Candidate {
             Verdict::Touched => {
                 if let Observation::Present { lease: known, .. } = &mut self.observation {
                     known.version = lease.version;
+                    self.reissued = false;
                     self.changes = self.changes.wrapping_add(1);
                 }
                 News::Nothing

@@ -1,14 +1,14 @@
 //! Missing: a Lease that was not there, or one half of a Lease in two stores. That is believed for a while only: another may have made it, and led, and it
 //! was deleted again, all of it unseen.
 
-use super::{Candidate, Read};
+use super::Candidate;
 use crate::clock::Moment;
 use crate::observation::Observation;
 use crate::record::StoredLease;
 
 /// Whether a half of this Lease is missing, or was until an acquisition of ours made it and no more.
 pub(super) fn lacks_a_half(lease: &StoredLease) -> bool {
-    lease.version.lacks_a_half() || lease.record.is_half_made()
+    lease.version.lacks_a_half() || lease.version.is_of_two() && lease.record.is_half_made()
 }
 
 impl Candidate {
@@ -27,9 +27,9 @@ impl Candidate {
         self.is_missing().then(|| self.absent_at.after(self.config.lease_duration() / 2))
     }
 
-    /// Whether a whole lease before this read something was missing, and nobody has said so since.
-    pub(super) fn was_absent_too_long_ago(&self, read: &Read) -> bool {
-        self.is_missing() && read.sent.since(self.absent_at) > self.config.lease_duration()
+    /// Whether something was missing a whole lease before this answer, and nobody has said so since: it tells what is there now, and not what was meanwhile.
+    pub(super) fn was_absent_too_long_ago(&self, now: Moment) -> bool {
+        self.is_missing() && now.since(self.absent_at) > self.config.lease_duration()
     }
 
     /// What was missing too long ago may have been made by another, who led, and deleted again. What we sent before begins no term beside theirs; and a half
@@ -59,7 +59,7 @@ impl Candidate {
 
     /// Whether an acquisition of ours is half made, in two stores.
     pub(super) fn is_half_made(&self) -> bool {
-        matches!(&self.observation, Observation::Present { lease, .. } if lease.record.is_half_made())
+        matches!(&self.observation, Observation::Present { lease, .. } if lease.version.is_of_two() && lease.record.is_half_made())
     }
 }
 

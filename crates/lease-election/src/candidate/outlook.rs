@@ -50,6 +50,11 @@ impl Candidate {
         self.another_made_it
     }
 
+    /// When it was told last that there is no Lease, if that is what it knows.
+    pub(crate) fn missing_since(&self) -> Option<Moment> {
+        matches!(self.observation, Observation::Absent { .. }).then_some(self.absent_at)
+    }
+
     /// Every revision that this candidate knows.
     pub(crate) fn revisions(&self, names: &Names, out: &mut Vec<u64>) {
         out.extend(self.last_known().map(|known| revision(&known.version)));
@@ -90,7 +95,7 @@ impl Candidate {
             Role::Leaving => out.push(2),
         }
         out.push(distance(self.undisputed_until, now, Duration::ZERO));
-        out.extend([u64::from(self.another_made_it), u64::from(self.must_read)]);
+        out.extend([u64::from(self.another_made_it), u64::from(self.must_read), u64::from(self.reissued)]);
         if let Some(gone) = &self.gone {
             names.version(&gone.version, out);
             out.push(u64::from(names.is_alive(&gone.record)));
@@ -167,14 +172,18 @@ impl Candidate {
         let undisturbed = read.changes == self.changes;
         out.extend([
             u64::from(undisturbed),
-            u64::from(self.was_absent_too_long_ago(read)),
             distance(read.sent.max(self.read_not_before), now, Duration::ZERO),
         ]);
     }
 
     /// What decides how an answer to `write` is taken.
     pub(crate) fn outlook_of_write(&self, write: &Write, now: Moment, names: &mut Names, out: &mut Vec<u64>) {
-        out.extend([write.purpose as u64, distance(write.sent, now, self.config.hold())]);
+        // A create is one's own for a lease.
+        let horizon = match write.base {
+            None => self.config.lease_duration().saturating_add(Duration::from_millis(1)),
+            Some(_) => self.config.hold(),
+        };
+        out.extend([write.purpose as u64, u64::from(write.refused), distance(write.sent, now, horizon)]);
         match &write.base {
             None => out.push(0),
             Some(base) => {

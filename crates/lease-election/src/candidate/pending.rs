@@ -2,6 +2,7 @@
 
 use super::{Candidate, Write};
 use crate::clock::Moment;
+use crate::observation::Observation;
 use crate::planted::planted;
 
 /// So many are remembered; an older one that is applied after all is then taken for a stranger's, and waited for.
@@ -29,12 +30,16 @@ impl Candidate {
         }
     }
 
-    /// Whether a create was sent so long ago that another may have made the Lease before it landed, and led, and it was deleted again: a process that stood
-    /// still, or a machine that slept, counts no request time-out. What it made is another's then.
+    /// Whether it is so long ago that the Lease was known to be missing, or a create was sent, that another may have made it before ours landed, and led, and it was
+    /// deleted again: a process that stood still, or a machine that slept, counts no request time-out. What the create made is another's then.
     pub(super) fn is_outlived(&self, now: Moment, write: &Write) -> bool {
+        let known = match self.observation {
+            Observation::Absent { .. } => write.sent.min(self.absent_at),
+            _ => write.sent,
+        };
         write.base.is_none()
             && self.config.wait_after_deletion()
-            && now.since(write.sent) > self.config.lease_duration()
+            && now.since(known) > self.config.lease_duration()
             && !planted("late-create-is-own")
     }
 }

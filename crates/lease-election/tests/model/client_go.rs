@@ -227,6 +227,10 @@ impl Elector for ClientGo {
         false
     }
 
+    fn missing_since(&self) -> Option<Moment> {
+        None
+    }
+
     fn forget_lost(&mut self, _: &Names) {}
 
     fn revisions(&self, _: &Names, out: &mut Vec<u64>) {

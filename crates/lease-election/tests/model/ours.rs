@@ -234,6 +234,10 @@ impl Elector for Ours {
         self.candidate.met_one()
     }
 
+    fn missing_since(&self) -> Option<Moment> {
+        self.candidate.missing_since()
+    }
+
     fn forget_lost(&mut self, names: &Names) {
         self.candidate.forget_lost(names);
     }

@@ -91,6 +91,8 @@ pub(crate) trait Elector: Clone {
     fn counts_on(&self, now: Moment, write: &Self::Write) -> bool;
     /// Whether it knows that another made a Lease which it has not seen.
     fn met_one(&self) -> bool;
+    /// When it was told last that there is no Lease, if that is what it knows.
+    fn missing_since(&self) -> Option<Moment>;
 
     /// Forgets writes that nobody can see any more.
     fn forget_lost(&mut self, names: &Names);
@@ -470,7 +472,8 @@ impl<E: Elector> World<E> {
             let (created, away) = match &node.flight {
                 Some(Flight { call: Call::Write(write, answer), sent }) if creates(write) => {
                     let lease = E::draft(write).2.lease_duration_seconds.unsigned_abs();
-                    let away = self.now(rules, i).since(*sent) > Duration::from_secs(u64::from(lease));
+                    let heard = node.elector.missing_since().map_or(*sent, |since| since.min(*sent));
+                    let away = self.now(rules, i).since(heard) > Duration::from_secs(u64::from(lease));
                     (answer.is_none() && !away, away)
                 }
                 _ => (false, false),

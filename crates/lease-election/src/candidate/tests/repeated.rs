@@ -36,6 +36,44 @@ fn v10_a_create_that_is_answered_more_than_a_lease_after_it_was_sent_is_another_
     }
 }
 
+/// The create was due when nothing had been known for a while: what counts is when somebody said so last.
+#[test]
+fn v10_a_create_that_lands_more_than_a_lease_after_there_was_no_lease_is_another_s() {
+    for (after, is_own) in [(2600, true), (2601, false)] {
+        for answered in [true, false] {
+            let mut candidate = Candidate::new(&config("baz"), 1);
+            absent(&mut candidate, at_ms(0));
+            let create = candidate.begin_write(at_ms(2400), WALL, Purpose::Acquire);
+            let made = StoredLease { version: Version::new("v", "9"), record: create.record.clone() };
+            let now = at_ms(2400 + after);
+            let news = if answered {
+                candidate.wrote(now, &create, Ok(made))
+            } else {
+                candidate.heard(now, LeaseEvent::Changed(made))
+            };
+            assert_eq!(matches!(news, News::Acquired(_)), is_own, "{after} ms, answered: {answered}");
+            assert_eq!(is_mine(&candidate), is_own, "{after} ms, answered: {answered}");
+        }
+    }
+}
+
+/// A read that was long on its way says what is there now, and not what came and went meanwhile.
+#[test]
+fn v10_an_answer_more_than_a_lease_after_there_was_no_lease_is_doubted_however_early_it_was_asked_for() {
+    for asked in [100, 4900] {
+        for answered in [5000, 5001] {
+            let mut candidate = Candidate::new(&config("baz"), 1);
+            absent(&mut candidate, at_ms(0));
+            let create = candidate.begin_write(at_ms(0), WALL, Purpose::Acquire);
+            let made = StoredLease { version: Version::new("v", "9"), record: create.record.clone() };
+            let _ = candidate.wrote(at_ms(50), &create, Err(StoreError::unknown("lost")));
+            let read = candidate.begin_read(at_ms(asked));
+            let _ = candidate.read(at_ms(answered), read, Ok(Some(made)));
+            assert_eq!(is_mine(&candidate), answered == 5000, "asked at {asked}, answered at {answered}");
+        }
+    }
+}
+
 /// Where the application says that nobody deletes the Lease, nothing can have been in between.
 #[test]
 fn a_create_that_is_answered_late_is_one_s_own_where_deletions_are_not_waited_for() {
