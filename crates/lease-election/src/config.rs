@@ -249,7 +249,7 @@ impl ConfigBuilder {
     }
 
     /// How long the work may go on after a stop was asked for, while the lease is still renewed. Work that takes longer is dropped, and then the
-    /// lease is not given back but runs out. Default 30 s.
+    /// lease is not given back but runs out, unless the elector campaigns again: a stop margin later it may lead, or gives the lease back. Default 30 s.
     pub fn drain_timeout(mut self, drain_timeout: Duration) -> Self {
         self.drain_timeout = drain_timeout;
         self

@@ -205,6 +205,9 @@ impl Driver {
         }
         self.stand_no_more();
         self.give_up().await;
+        if self.account.told().1 == Release::Failed && self.candidate.has_given_back() {
+            self.account.release(Release::GivenBack);
+        }
         self.decline_grant().await;
         None
     }

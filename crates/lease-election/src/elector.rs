@@ -159,7 +159,8 @@ impl LeaderElector {
     /// Work that blocks its thread cannot be dropped: `run` waits for it, because nothing may start while it goes on.
     ///
     /// After a stop ([`StopHandle::stop`]) the lease is renewed while the work winds up, for at most the drain time-out. To give it back takes two request
-    /// time-outs at most, and three in a coordinated election, where the LeaseCandidate is taken back first: there, stopped while it claims a grant, five.
+    /// time-outs at most, and three in a coordinated election, where the LeaseCandidate is taken back first: there, stopped while it claims a grant, five. Stopped
+    /// while maintenance gives back an acquisition it takes four. A stop between two campaigns asks the server nothing: what a failed release left then runs out.
     /// Under [`maintenance`](Self::maintenance) it does not lead: a term ends in the same order, and a campaign waits for the end of it.
     /// Requests that fail are repeated for ever; see [`status`](Self::status). A second `run` of the same elector waits for the first, and so one inside the
     /// work of the first waits for ever.

@@ -33,7 +33,7 @@ use halves::{Attempt, Half, Halves};
 /// A half that is deleted is waited for, as a Lease is, whatever the other says ([`wait_after_deletion`](crate::ConfigBuilder::wait_after_deletion)): one that this
 /// process saw, or that was in the way of its own, or that may have been there and gone since it last looked, if that is longer ago than a lease. What the crate's page says of the
 /// deletion of a Lease (A7) counts for each half.
-/// A stop gives back what was half made, and makes no half; a half that is on its way then, or left by one who crashed between the two, runs out.
+/// A stop gives back what was half made, if by then it might be taken, and makes no half; a half that is on its way then, or left by one who crashed between the two, runs out.
 ///
 /// # What it costs
 /// A renewal is two requests, a take-over three (and eight where one half is missing, once), a read three or more. While a half is missing each

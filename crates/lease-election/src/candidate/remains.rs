@@ -41,6 +41,11 @@ impl Candidate {
             && matches!(&self.observation, Observation::Present { lease, mine: true, .. } if !lease.record.is_free())
     }
 
+    /// Whether the record known is this elector's own, and gives the lease back.
+    pub(crate) fn has_given_back(&self) -> bool {
+        matches!(&self.observation, Observation::Present { lease, mine: true, .. } if lease.record.is_free())
+    }
+
     /// From when on nobody's work runs beside what the work of a term that was not wound up within it has sent: that may land for as long as the stop margin
     /// after that work is gone. Until then the lease is given back to nobody, and this candidate does not lead again.
     pub(crate) fn clear_from(&self) -> Moment {

@@ -218,6 +218,8 @@ fn no_answer() -> StoreError {
 pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Reply) -> News {
     let now = shared.clock.now();
     let leading = candidate.is_leading();
+    let made_good = candidate.is_left_behind()
+        && matches!(&reply, Reply::Written(write, Ok(_)) if write.purpose == Purpose::Release);
     let altered = match &reply {
         Reply::Written(write, Ok(lease)) => write.record.differs_in(&lease.record),
         _ => None,
@@ -265,6 +267,10 @@ pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Rep
         Reply::Read(read, answer) => candidate.read(now, read, answer),
         Reply::Written(write, answer) => candidate.wrote(now, &write, answer),
     };
+    if made_good {
+        shared.counters.count(|stats| &mut stats.releases);
+        tracing::info!(lease = shared.config.name(), "lease given back after all");
+    }
     start_cold(shared, candidate);
     note_leader(shared, candidate);
     news

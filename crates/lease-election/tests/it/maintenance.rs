@@ -112,6 +112,8 @@ async fn a_release_that_failed_is_made_good_as_soon_as_the_server_is_back() {
         assert!(a.terms.lock().unwrap().is_empty());
         a.elector.stop_handle().stop();
         a.run.await.unwrap();
+        let stats = a.elector.stats();
+        assert_eq!((stats.releases, stats.failed_releases), (1, 1), "one attempt failed, the next did not");
     }
 }
 
