@@ -2,7 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::{Elector, Kind, Node, Phase, Rules, STRANGER, Step, World, Wrong, name, revision, wrong};
+use super::{
+    Call, Elector, Flight, Kind, Node, Phase, Rules, STRANGER, Step, World, Wrong, name, revision, wrong,
+};
 use crate::names::{Names, digest, seconds_off};
 use crate::{Moment, Record, StoredLease, Version};
 
@@ -30,6 +32,8 @@ pub(crate) struct More {
     pub(crate) lands: bool,
     /// The time that stands in a record counts.
     pub(crate) wall_clocks: bool,
+    /// How often an elector is stopped before it leads, and looks for what it may have acquired. It campaigns again afterwards.
+    pub(crate) stops: u8,
 }
 
 /// What a node has of it.
@@ -42,6 +46,9 @@ pub(crate) struct Extra {
     gone: Option<Version>,
     /// What it was shown last, where versions are handed out again.
     pub(super) shown: Option<StoredLease>,
+    stops: u8,
+    /// How often it wrote in the place of an acquisition since it was stopped.
+    forestalls: u8,
 }
 
 impl Extra {
@@ -55,6 +62,9 @@ impl Extra {
         shown.is_some_and(|shown| shown.version == lease.version && shown.record != lease.record)
     }
 }
+
+/// How often the driver lets it.
+const FORESTALLS: u8 = 3;
 
 /// How long the controller grants a lease for: less than the electors ask for.
 const GRANTED: i32 = 2;
@@ -79,6 +89,9 @@ impl<E: Elector> World<E> {
             }
             if more.flaps {
                 out.push(Step::Flap(i));
+            }
+            if node.extra.stops < more.stops && node.phase == Phase::Campaign {
+                out.push(Step::Stop(i));
             }
             if more.grants && self.may_be_granted(rules, i) {
                 out.push(Step::Grant(i));
@@ -115,6 +128,12 @@ impl<E: Elector> World<E> {
             Step::Flap(i) => {
                 let now = self.now(rules, i);
                 self.at_mut(i).elector.flap(now);
+            }
+            Step::Stop(i) => {
+                let node = self.at_mut(i);
+                node.phase = Phase::Quit;
+                node.extra.stops += 1;
+                node.extra.forestalls = 0;
             }
             Step::Grant(i) => {
                 let before = self.lease.as_ref().map(|lease| &lease.record);
@@ -220,12 +239,40 @@ impl<E: Elector> World<E> {
 
     /// A term began: whether it is one to be given back, without work.
     pub(super) fn declines(&self, i: u8) -> bool {
-        self.at(i).extra.barred
+        self.at(i).extra.barred || self.at(i).phase == Phase::Quit
     }
 
-    /// From here on all is well, and nobody is under maintenance.
-    pub(super) fn settle_more(&mut self) {
+    /// Whether it may look for what it has acquired.
+    pub(super) fn may_look(&self, i: u8) -> bool {
+        self.at(i).phase == Phase::Quit
+    }
+
+    /// A read was answered. One that is stopped does what the driver does then: it writes in the place of its acquisition, or is done.
+    pub(super) fn has_looked(&mut self, rules: &Rules, i: u8) {
+        let now = self.now(rules, i);
+        let node = self.at_mut(i);
+        if node.phase != Phase::Quit {
+            return;
+        }
+        if node.extra.forestalls < FORESTALLS && node.elector.may_forestall(now) {
+            node.extra.forestalls += 1;
+            let write = node.elector.begin_write(now, Kind::Release);
+            node.flight = Some(Flight { call: Call::Write(write, None), sent: now });
+        } else {
+            node.phase = Phase::Campaign;
+            node.elector.resume(now);
+        }
+    }
+
+    /// From here on all is well, and nobody is under maintenance, or stopped.
+    pub(super) fn settle_more(&mut self, rules: &Rules) {
         for i in self.everybody() {
+            if self.at(i).phase == Phase::Quit {
+                let now = self.now(rules, i);
+                let node = self.at_mut(i);
+                node.phase = Phase::Campaign;
+                node.elector.resume(now);
+            }
             if self.at(i).extra.barred {
                 let node = self.at_mut(i);
                 node.extra.barred = false;
@@ -263,6 +310,10 @@ impl<E: Elector> World<E> {
         }
         if more.evidence {
             out.extend(self.nodes.iter().map(|node| digest(node.elector.identity().as_bytes())));
+        }
+        if more.stops > 0 {
+            let stops = self.nodes.iter().map(|node| &node.extra);
+            out.extend(stops.map(|extra| u64::from(extra.stops) * 8 + u64::from(extra.forestalls)));
         }
         if more.hand_overs || more.maintenance || more.prefers || more.evidence {
             for node in &self.nodes {

@@ -181,6 +181,15 @@ impl Elector for Ours {
         self.candidate.abdicate(now);
     }
 
+    fn resume(&mut self, now: Moment) {
+        self.candidate.resume(now);
+        self.after(());
+    }
+
+    fn may_forestall(&self, now: Moment) -> bool {
+        self.candidate.may_forestall(now)
+    }
+
     fn leave(&mut self) {
         self.candidate.leave();
     }

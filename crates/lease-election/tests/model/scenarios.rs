@@ -254,6 +254,10 @@ const GRANTED: &[Step] = &[
 const EXPIRED: &[Step] =
     leads_and_is_seen!(0, 1, Step::Tick, Step::Tick, Step::Tick, Step::Wake(0), Step::Join(0));
 
+/// As after EXPIRED; then the first is stopped.
+const EXPIRED_AND_STOPPED: &[Step] =
+    leads_and_is_seen!(0, 1, Step::Tick, Step::Tick, Step::Tick, Step::Wake(0), Step::Join(0), Step::Stop(0));
+
 /// As after EXPIRED; one that leads again while what its work has sent may land does so, and is done.
 const LEADS_AGAIN: &[Step] = leads_and_is_seen!(
     0,
@@ -268,6 +272,27 @@ const LEADS_AGAIN: &[Step] = leads_and_is_seen!(
     Step::Answer(0),
     Step::Finish(0)
 );
+
+/// As after EXPIRED; the other's acquisition has no answer, and may arrive yet. Then the first leads again.
+const ACQUISITION_UNANSWERED: &[Step] = leads_and_is_seen!(
+    0,
+    1,
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Tick,
+    Step::Send(1),
+    Step::GiveUp(1),
+    Step::Wake(0),
+    Step::Join(0),
+    Step::Send(0),
+    Step::Arrive(0),
+    Step::Answer(0)
+);
+
+/// The same before the first leads again.
+const ACQUISITION_MAY_ARRIVE: &[Step] =
+    leads_and_is_seen!(0, 1, Step::Tick, Step::Tick, Step::Tick, Step::Tick, Step::Send(1), Step::GiveUp(1));
 
 /// As EXPIRED by a grant; the other has seen nothing at all.
 const GRANTED_AND_EXPIRED: &[Step] = &[
@@ -344,6 +369,9 @@ const ASKED: &[Step] = leads_and_is_seen!(
     Step::Arrive(0),
     Step::Answer(0)
 );
+
+/// The first elector led, the second knows it, and the first is killed and started again.
+const KILLED: &[Step] = leads_and_is_seen!(0, 1, Step::Restart(0));
 
 /// The one whose wall clock is behind leads, the one whose clock is ahead starts again.
 const BEHIND_LEADS: &[Step] = leads_and_is_seen!(1, 0, Step::Restart(0));
@@ -525,6 +553,7 @@ fn features() -> Vec<Scenario> {
     };
     let (ranked, elected) = (|rank| Terms { rank: Some(rank), ..terms }, Terms { manner: ELECTED, ..terms });
     let grants = || More { grants: true, ..More::default() };
+    let stops = || More { stops: 1, ..More::default() };
     let hands_over =
         Rules { joins: !planted("release-before-stop") && !planted("hand-over-before-join"), ..pauses() };
     vec![
@@ -535,6 +564,38 @@ fn features() -> Vec<Scenario> {
             ..world("hand-overs by rank", More { hand_overs: true, ..More::default() }, hands_over)
         },
         world("maintenance", More { maintenance: true, ..More::default() }, pauses()),
+        Scenario {
+            way: ACQUISITION_MAY_ARRIVE,
+            ..world("stops", stops(), Rules { late_writes: 1, ..pauses() })
+        },
+        Scenario {
+            way: ACQUISITION_UNANSWERED,
+            ..world("stops beside a leader", stops(), Rules { late_writes: 1, ..pauses() })
+        },
+        Scenario {
+            way: EXPIRED_AND_STOPPED,
+            ..world("stops after a term", stops(), Rules { late_writes: 1, work_ends: true, ..pauses() })
+        },
+        Scenario {
+            way: MET_ONE,
+            ..world("stops and deletions", stops(), Rules { late_writes: 1, deletions: true, ..pauses() })
+        },
+        Scenario {
+            way: EXPIRED_AND_STOPPED,
+            ..world(
+                "stops, what lost work has sent",
+                More { lands: true, ..stops() },
+                Rules { late_writes: 1, work_ends: true, ..pauses() },
+            )
+        },
+        Scenario {
+            way: ACQUISITION_MAY_ARRIVE,
+            ..world(
+                "stops, watches and writes that are sent twice",
+                stops(),
+                Rules { late_writes: 1, twice: 1, watches: true, ..pauses() },
+            )
+        },
         Scenario {
             way: EXPIRED,
             ..world(
@@ -608,8 +669,17 @@ fn features() -> Vec<Scenario> {
             named_lives: true,
             ..world(
                 "evidence",
-                More { evidence: true, ..More::default() },
+                More { evidence: true, lands: true, ..More::default() },
                 Rules { restarts: 1, late_writes: 1, ..pauses() },
+            )
+        },
+        Scenario {
+            named_lives: true,
+            way: KILLED,
+            ..world(
+                "evidence of one who was killed",
+                More { evidence: true, lands: true, ..More::default() },
+                Rules { restarts: 1, ..pauses() },
             )
         },
         Scenario {
@@ -617,7 +687,7 @@ fn features() -> Vec<Scenario> {
             way: ASKED,
             ..world(
                 "evidence that comes late",
-                More { evidence: true, ..More::default() },
+                More { evidence: true, lands: true, ..More::default() },
                 Rules { restarts: 1, ..pauses() },
             )
         },

@@ -65,6 +65,14 @@ pub(crate) trait Elector: Clone {
     fn distrust(&mut self);
     /// No work is left of any term, whatever the elector knows.
     fn abdicate(&mut self, now: Moment);
+    /// A campaign begins, maybe long after the last.
+    fn resume(&mut self, now: Moment) {
+        self.abdicate(now);
+    }
+    /// Stopped: whether it writes a free record, in the place of an acquisition that may still be applied.
+    fn may_forestall(&self, _: Moment) -> bool {
+        false
+    }
     /// The lease is to be given back.
     fn leave(&mut self);
     /// From now on all is well, and waits for politeness' sake are waited for.
@@ -164,6 +172,7 @@ pub(crate) enum Step {
     Join(u8),
     Finish(u8),
     Leave(u8),
+    Stop(u8),
     Restart(u8),
     Touch,
     Stranger,
@@ -189,6 +198,8 @@ pub(crate) struct Work {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     Campaign,
+    /// Stopped before it led: it looks for what it may have acquired.
+    Quit,
     Lead,
     /// The term is over, and its work is still to be joined.
     Drain,
@@ -283,6 +294,21 @@ impl<E: Elector> Node<E> {
         }
     }
 
+    /// The process is killed. What its work had sent may land for as long as it may of work that was lost (A4).
+    fn die(&mut self, rules: &Rules, now: Moment) {
+        if let Some(work) = &mut self.work {
+            work.until = work.until.min(now);
+        }
+        self.join(rules);
+    }
+
+    /// The request under way is waited for no more, and its answer never comes.
+    fn hang_up(&mut self, rules: &Rules) {
+        if let Some(Call::Write(write, None)) = self.flight.take().map(|flight| flight.call) {
+            self.give_up(rules, write);
+        }
+    }
+
     /// Nobody waits for the answer any more; what was sent may arrive all the same.
     fn give_up(&mut self, rules: &Rules, write: E::Write) {
         if rules.late_writes > 0 {
@@ -374,7 +400,7 @@ impl<E: Elector> World<E> {
                 out.push(Step::Break(i));
             }
             match node.phase {
-                Phase::Campaign | Phase::Lead | Phase::Release | Phase::Wind => {
+                Phase::Campaign | Phase::Quit | Phase::Lead | Phase::Release | Phase::Wind => {
                     if let Some(flight) = &node.flight {
                         let (arrived, is_applied, is_write) = match &flight.call {
                             Call::Read(_, answer) => (answer.is_some(), false, false),
@@ -393,7 +419,9 @@ impl<E: Elector> World<E> {
                             out.push(Step::GiveUp(i));
                         }
                         prompt &= rules.punctual.is_none_or(|longest| now < flight.sent.after(longest));
-                    } else if node.phase != Phase::Wind && node.elector.todo(now).is_some() {
+                    } else if self.may_look(i)
+                        || node.phase != Phase::Wind && node.elector.todo(now).is_some()
+                    {
                         out.push(Step::Send(i));
                         prompt = false;
                     }
@@ -410,7 +438,7 @@ impl<E: Elector> World<E> {
             }
             match node.phase {
                 Phase::Lead if rules.work_ends => out.push(Step::Finish(i)),
-                Phase::Wind | Phase::Release => out.push(Step::Leave(i)),
+                Phase::Wind | Phase::Release | Phase::Quit => out.push(Step::Leave(i)),
                 _ => {}
             }
             if node.restarts < rules.restarts && (!rules.deletions || self.may_start(rules, i)) {
@@ -598,25 +626,25 @@ impl<E: Elector> World<E> {
             Step::Leave(i) => {
                 let now = self.now(rules, i);
                 let node = self.at_mut(i);
-                node.flight = None;
+                node.hang_up(rules);
                 node.phase = Phase::Campaign;
-                node.elector.abdicate(now);
+                node.elector.resume(now);
                 Ok(())
             }
             Step::Restart(i) => {
+                let now = self.now(rules, i);
                 let node = self.at_mut(i);
                 let lives = node.restarts + 1;
-                if let Some(Call::Write(write, None)) = node.flight.take().map(|flight| flight.call) {
-                    node.give_up(rules, write);
-                }
-                let late = std::mem::take(&mut node.late);
+                node.hang_up(rules);
+                node.die(rules, now);
+                let (late, landing) = (std::mem::take(&mut node.late), node.landing);
                 let (elector, extra) = (restart(i, lives), Extra::default());
                 *node = Node {
                     elector,
                     flight: None,
                     late,
                     work: None,
-                    landing: None,
+                    landing,
                     phase: Phase::Campaign,
                     restarts: lives,
                     extra,
@@ -701,7 +729,8 @@ impl<E: Elector> World<E> {
         if told == Told::Over {
             return self.take_in(rules, i, told);
         }
-        let call = match node.elector.todo(now) {
+        let todo = if node.phase == Phase::Quit { Some(Todo::Read) } else { node.elector.todo(now) };
+        let call = match todo {
             Some(Todo::Read) => Call::Read(node.elector.begin_read(now), None),
             Some(Todo::Write(kind)) => {
                 self.may_send(i, kind)?;
@@ -726,7 +755,7 @@ impl<E: Elector> World<E> {
 
     fn answer(&mut self, rules: &Rules, step: Step, i: u8) -> Result<(), Wrong> {
         let now = self.now(rules, i);
-        let mut doubled = 0;
+        let (mut doubled, mut looked) = (0, false);
         let node = self.at_mut(i);
         let Some(flight) = node.flight.take() else { return Ok(()) };
         let told = match flight.call {
@@ -735,6 +764,7 @@ impl<E: Elector> World<E> {
                 if let (Some(Some(shown)), true) = (&answer, rules.rewinds > 0) {
                     node.extra.shown = Some(shown.clone());
                 }
+                looked = answer.is_some();
                 node.elector.read(now, read, answer.ok_or_else(no_answer))
             }
             Call::Write(write, answer) => {
@@ -758,7 +788,11 @@ impl<E: Elector> World<E> {
         };
         self.doubled += doubled;
         self.forget_hopeless(rules);
-        self.take_in(rules, i, told)
+        self.take_in(rules, i, told)?;
+        if looked {
+            self.has_looked(rules, i);
+        }
+        Ok(())
     }
 
     fn hear(&mut self, rules: &Rules, i: u8, event: Option<LeaseEvent>) -> Result<(), Wrong> {
@@ -781,7 +815,7 @@ impl<E: Elector> World<E> {
         match told {
             Told::Nothing => {}
             Told::Unpreferred => node.extra.stopping |= phase == Phase::Lead,
-            Told::Began(revision, _) if declines && phase == Phase::Campaign => {
+            Told::Began(revision, _) if declines && matches!(phase, Phase::Campaign | Phase::Quit) => {
                 node.phase = Phase::Release;
                 node.elector.name_successor("");
                 node.elector.leave();
@@ -815,9 +849,7 @@ impl<E: Elector> World<E> {
             }
             Told::Over if phase == Phase::Lead => {
                 node.phase = Phase::Drain;
-                if let Some(Flight { call: Call::Write(write, None), .. }) = node.flight.take() {
-                    node.give_up(rules, write);
-                }
+                node.hang_up(rules);
                 if let Some(work) = &mut node.work {
                     work.until = work.until.min(now);
                 }
@@ -885,6 +917,10 @@ impl<E: Elector> World<E> {
                 Kind::Release if !own && rules.more.grants && self.is_named(i) => {
                     self.nobody_else_acts(rules, i, "gives back what it was granted")?;
                 }
+                // What it had the right to take, and may have taken.
+                Kind::Release if !own && rules.more.stops > 0 => {
+                    self.nobody_else_acts(rules, i, "gives back what it may have acquired")?;
+                }
                 Kind::Release if !own => return wrong(format!("{} empties what it did not write", name(i))),
                 Kind::Release if self.at(i).work.is_some() && !matches!(self.at(i).phase, Phase::Lead) => {
                     return wrong(format!("{} gives the lease back while its work goes on", name(i)));
@@ -943,7 +979,7 @@ impl<E: Elector> World<E> {
     /// Nobody leads after so many ticks, or not for good.
     pub(crate) fn settle(mut self, rules: &Rules, patience: u32) -> Result<(), Wrong> {
         let nobody = |_, _| unreachable!("nobody is killed while all is well");
-        self.settle_more();
+        self.settle_more(rules);
         for i in self.everybody() {
             self.at_mut(i).late.clear();
             if self.at(i).flight.is_some() {
