@@ -13,7 +13,8 @@
 //! ```
 //!
 //! It needs no version from the writer, so it fences blind writes too, as server-side apply. Deletes carry no object: give them the preconditions
-//! `uid` and `resourceVersion` of what the leader has seen.
+//! `uid` and `resourceVersion` of what the leader has seen. And what a later leader has deleted keeps no token: a create of a leader before it that arrives after
+//! that is taken, unless names are never used twice.
 //!
 //! **After etcd was restored from a backup** tokens are smaller than before it, and so are those on the objects, which went back with it: new leaders are not
 //! refused. But a write of a leader of before the restoration, if it arrives only now, is taken, and its token then refuses all others until the server

@@ -16,7 +16,7 @@ use crate::observation::Observation;
 use crate::planted::planted;
 use crate::record::{Record, StoredLease, to_micros};
 use crate::store::LeaseEvent;
-use crate::version::compare_resource_versions;
+use crate::version::{Version, compare_resource_versions};
 
 mod deeds;
 mod elected;
@@ -84,7 +84,7 @@ pub(crate) struct Candidate {
     changes: u64,
     /// The record of our last write that is known to have been applied, unless another wrote after it.
     own: Option<Record>,
-    /// The time in our last write.
+    /// The time in our last write that was applied, or of which a part may have been.
     last_time: Option<Timestamp>,
     /// Until then nobody else can have taken the lease that our last write got.
     undisputed_until: Moment,
@@ -307,6 +307,10 @@ impl Candidate {
         }
         let record = record.marked(&self.writer, self.serial, self.marks());
         let base = held.map(|lease| lease.version.clone());
+        if base.as_ref().is_none_or(Version::is_of_two) {
+            // Half of it may be seen, and then the next.
+            self.last_time = Some(wall);
+        }
         let write = Write { serial: self.serial, purpose, base, record, sent: now, refused: false };
         self.remember(&write);
         write
@@ -540,10 +544,11 @@ impl Candidate {
         }
     }
 
-    /// The time to write: the wall clock's, and at least a whole second later than in our last write. client-go sees a record change by its whole
+    /// The time to write: the wall clock's, and at least a whole second later than in our last write that counts: of several on one version one is
+    /// applied, and those that fail must not move the time on, or it runs ahead. client-go sees a record change by its whole
     /// seconds alone, so that a leader whose wall clock was set back, or that renews more often, would look dead to a Go candidate. Under a grant also
     /// no earlier than it is by the server's clock, or else the controller finds the lease run out.
-    fn next_time(&mut self, now: Moment, wall: Timestamp) -> Timestamp {
+    fn next_time(&self, now: Moment, wall: Timestamp) -> Timestamp {
         let own = to_micros(wall);
         let farthest = own.checked_add(FARTHEST_AHEAD).unwrap_or(Timestamp::MAX);
         let wall = match self.servers_time(now) {
@@ -551,15 +556,13 @@ impl Candidate {
             _ => own,
         };
         let ahead = |last: Timestamp| wall < last.checked_sub(FARTHEST_AHEAD).unwrap_or(Timestamp::MIN);
-        let time = match self.last_time {
+        match self.last_time {
             // A clock that was out by more than that for a moment is not followed for ever.
             Some(last) if last.as_second() >= wall.as_second() && !ahead(last) => {
                 last.checked_add(SignedDuration::from_secs(1)).unwrap_or(Timestamp::MAX)
             }
             _ => wall,
-        };
-        self.last_time = Some(time);
-        time
+        }
     }
 
     fn draw(&mut self) -> u64 {

@@ -1,10 +1,12 @@
 //! Evidence: what an application knows about the holder of a Lease, and when it is asked. Opt-in.
 
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use crate::clock::Moment;
@@ -23,7 +25,7 @@ pub trait HolderEvidence: Send + Sync {
     /// that its node is not ready, that it is to be deleted: none of this is evidence. In doubt, and after an error, the answer is `false`.
     ///
     /// A holder is asked about when it is first seen, and again while it is silent: after two renew intervals of this candidate, then once in each. An answer later than
-    /// the request time-out counts as `false`. `holder` and `record` may have been written by anybody.
+    /// the request time-out counts as `false`, and so does a panic. `holder` and `record` may have been written by anybody.
     async fn is_gone(&self, holder: &str, record: &Record) -> bool;
 }
 
@@ -66,8 +68,12 @@ impl Inquiry {
         self.asked = Some((holder.clone(), now.after(self.interval)));
         let (evidence, lease, timeout) = (Arc::clone(evidence), lease.clone(), self.timeout);
         self.under_way = Some(Box::pin(async move {
-            let answer = tokio::time::timeout(timeout, evidence.is_gone(&lease.record.holder, &lease.record));
-            answer.await.unwrap_or(false).then_some(lease.version)
+            let asked = async { evidence.is_gone(&lease.record.holder, &lease.record).await };
+            let answer = tokio::time::timeout(timeout, AssertUnwindSafe(asked).catch_unwind()).await;
+            if let Ok(Err(_)) = &answer {
+                tracing::warn!("the evidence about the holder panicked, which says nothing of it");
+            }
+            matches!(answer, Ok(Ok(true))).then_some(lease.version)
         }));
         None
     }

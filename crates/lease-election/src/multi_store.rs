@@ -166,7 +166,10 @@ impl Shared {
 
     /// Notes that this write is about to be sent, by which it is known if only one half of it is made.
     fn attempt(&self, base: Option<&Version>, halves: (Option<&Version>, Option<&Version>), record: &Record) {
-        let Some(write_id) = record.write_id.clone() else { return };
+        // By its mark it differs from every other.
+        if record.write_id.is_none() {
+            return;
+        }
         self.with(|memory| {
             let before = match base {
                 None => Some(Record::half_made()),
@@ -174,7 +177,7 @@ impl Shared {
             };
             if let Some(before) = before {
                 let (primary, secondary) = (halves.0.cloned(), halves.1.cloned());
-                push(&mut memory.attempts, Attempt { write_id, primary, secondary, before });
+                push(&mut memory.attempts, Attempt { record: record.clone(), primary, secondary, before });
             }
         });
     }
@@ -314,8 +317,12 @@ impl LeaseStore for MultiStore {
         }
         shared.attempt(Some(base), (primary.as_ref(), secondary.as_ref()), record);
         let primary = write(&*shared.primary, primary.as_ref(), record).await?;
-        let secondary = write(&*shared.secondary, secondary.as_ref(), record).await?;
-        shared.wrote(primary, secondary)
+        let secondary = write(&*shared.secondary, secondary.as_ref(), record).await;
+        if let Err(StoreError::Rejected { .. }) = secondary {
+            // It may write one half only, and would for ever: from here on it waits for what it wrote as the others do.
+            shared.with(|memory| memory.attempts.retain(|attempt| attempt.record != *record));
+        }
+        shared.wrote(primary, secondary?)
     }
 
     async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {

@@ -186,11 +186,12 @@ fn v09_each_renewal_is_in_another_second_whatever_the_wall_clock_does() {
         |noon, n| noon + SignedDuration::from_millis(1999 * n),
     ];
     for (number, wall) in walls.into_iter().enumerate() {
-        let mut bench = Bench::new("baz");
-        bench.settle(at_ms(0), None);
+        let mut bench = Bench::led("baz");
         let mut seconds = Vec::new();
         for n in 0..100 {
             let write = bench.candidate.begin_write(at_ms(0), wall(noon, n), Purpose::Renew);
+            let answer = bench.carry_out(&write);
+            let _ = bench.candidate.wrote(at_ms(0), &write, answer);
             seconds.push(write.record.renew_time.unwrap().as_second());
         }
         assert!(seconds.is_sorted_by(|a, b| a < b), "wall {number}: {seconds:?}");
@@ -201,6 +202,32 @@ fn v09_each_renewal_is_in_another_second_whatever_the_wall_clock_does() {
     for (wall, written) in [(noon + minute * 60 * 48, noon + minute * 60 * 48), (noon, noon)] {
         let write = bench.candidate.begin_write(at_ms(0), wall, Purpose::Renew);
         assert_eq!(write.record.renew_time, Some(written));
+    }
+}
+
+/// `fast()` tries again after half a second, and each attempt that is applied is a whole second later than the one before.
+#[test]
+fn renewals_that_fail_do_not_move_the_time_ahead() {
+    let mut bench = Bench::led("baz");
+    let (mut ahead, mut fails) = (SignedDuration::ZERO, true);
+    for ms in (10..3_600_000).step_by(10) {
+        let (now, wall) = (at_ms(ms), WALL + SignedDuration::from_millis(i64::try_from(ms).unwrap()));
+        match bench.candidate.action(now, true) {
+            Action::Write(purpose) => {
+                let write = bench.candidate.begin_write(now, wall, purpose);
+                let answer = if fails { Err(StoreError::unknown("500")) } else { bench.carry_out(&write) };
+                ahead = write.record.renew_time.unwrap().duration_since(wall);
+                fails = !fails;
+                let _ = bench.candidate.wrote(now, &write, answer);
+            }
+            Action::Read => {
+                let read = bench.candidate.begin_read(now);
+                let _ = bench.candidate.read(now, read, Ok(bench.lease.clone()));
+            }
+            Action::Wait(_) => {}
+        }
+        assert!(bench.candidate.is_leading());
+        assert!(ahead < SignedDuration::from_secs(2), "{ahead:?} after {ms} ms");
     }
 }
 

@@ -38,9 +38,7 @@ impl Gone {
         trace.seen = Some(lease.record.clone());
         trace.last = None;
         // Another made what was missing: that it is missing again will not mean that it is as it was.
-        attempts.retain(|attempt| {
-            attempt.half(half).is_some() || lease.record.write_id.as_ref() == Some(&attempt.write_id)
-        });
+        attempts.retain(|attempt| attempt.half(half).is_some() || lease.record == attempt.record);
     }
 
     /// The half is not there, or was deleted.
@@ -56,9 +54,7 @@ impl Gone {
     /// The half was in the way of this create, unseen: if it is missing when it is looked for, it went; and what an earlier create makes of it then does not count.
     pub(super) fn in_the_way(&mut self, half: Half, create: &Record, attempts: &mut VecDeque<Attempt>) {
         self.of_mut(half).seen.get_or_insert_default();
-        attempts.retain(|attempt| {
-            attempt.half(half).is_some() || create.write_id.as_ref() == Some(&attempt.write_id)
-        });
+        attempts.retain(|attempt| attempt.half(half).is_some() || *create == attempt.record);
     }
 
     /// Who asks to make this half has waited for what was there.

@@ -28,7 +28,7 @@ pub(super) struct Halves {
 /// A write of this store that was sent, of which perhaps only one half was made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Attempt {
-    pub(super) write_id: String,
+    pub(super) record: Record,
     /// The halves that it was to replace.
     pub(super) primary: Option<Version>,
     pub(super) secondary: Option<Version>,
@@ -108,9 +108,9 @@ impl Halves {
 
     /// Whether one half is of this write, and the other as it was before.
     fn is_half_of(&self, attempt: &Attempt) -> bool {
-        let is_of = |lease: &Option<StoredLease>| {
-            lease.as_ref().and_then(|lease| lease.record.write_id.as_ref()) == Some(&attempt.write_id)
-        };
+        // The mark alone says nothing: client-go keeps the annotations that it finds, ours among them, beside a record of its own.
+        let is_of =
+            |lease: &Option<StoredLease>| lease.as_ref().is_some_and(|lease| lease.record == attempt.record);
         let is_still = |lease: &Option<StoredLease>, before: &Option<Version>| {
             lease.as_ref().map(|lease| &lease.version) == before.as_ref()
         };

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use lease_election::{HolderEvidence, LeaderElector, Leadership, Record, TokioClock};
 use tokio::time::Instant;
 
-use crate::cluster::{Cluster, LEASE, fast, sleep_ms};
+use crate::cluster::{Cluster, LEASE, Replica, fast, sleep_ms};
+use crate::migration::led_by;
 
 /// Whose process has ended, and how often that was asked.
 #[derive(Clone, Default)]
@@ -28,6 +29,30 @@ impl HolderEvidence for Register {
         }
         self.dead.lock().unwrap().contains(holder)
     }
+}
+
+/// Takes its time, and panics.
+struct Broken;
+
+#[async_trait]
+impl HolderEvidence for Broken {
+    async fn is_gone(&self, _: &str, _: &Record) -> bool {
+        sleep_ms(500).await;
+        panic!("evidence that breaks");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn evidence_that_panics_says_nothing_and_ends_no_term() {
+    let cluster = Cluster::new();
+    cluster.store.overwrite(led_by("b"));
+    let a = Replica::start(cluster.elector(fast("a")).with_evidence(Broken), Duration::ZERO);
+    // It is asked about b when that one gives back.
+    sleep_ms(100).await;
+    cluster.store.overwrite(Record::default());
+    a.leads().await;
+    sleep_ms(2000).await;
+    assert!(a.last().leadership.is_valid(), "{:?}", a.last().leadership.loss());
 }
 
 impl Register {

@@ -8,6 +8,7 @@ mod cold_start;
 mod evidence;
 mod forever;
 mod handover;
+mod kept_marks;
 mod lone_halves;
 #[cfg(feature = "prometheus")]
 mod metrics;

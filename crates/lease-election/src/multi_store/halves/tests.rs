@@ -99,7 +99,7 @@ fn whatever_changes_in_one_half_changes_the_whole_and_a_label_does_not() {
 fn a_half_made_write_is_undone_by_its_sender_alone_and_only_while_the_other_half_is_as_it_was() {
     let (before, ours) = (record("a", 5, Some("a.6")), record("a", 5, Some("a.7")));
     let attempt = Attempt {
-        write_id: "a.7".into(),
+        record: ours.clone(),
         primary: Some(Version::new("p", "3")),
         secondary: Some(Version::new("s", "4")),
         before: before.clone(),
@@ -109,6 +109,9 @@ fn a_half_made_write_is_undone_by_its_sender_alone_and_only_while_the_other_half
     assert_eq!(seen(half("p", 5, ours.clone()), half("s", 4, before.clone())), before);
     assert_eq!(seen(half("p", 3, before.clone()), half("s", 6, ours.clone())), before, "events out of order");
     assert_eq!(seen(half("p", 5, ours.clone()), half("s", 6, ours.clone())), ours, "made after all");
+    // client-go took it, and kept our mark.
+    let theirs = record("go", 5, Some("a.7"));
+    assert_eq!(seen(half("p", 5, theirs), half("s", 4, before.clone())).holder, UNKNOWN_HOLDER);
     // Somebody has been at the other half.
     for other in [half("s", 5, before.clone()), half("t", 4, before.clone()), None] {
         assert_ne!(seen(half("p", 5, ours.clone()), other), before);
@@ -191,8 +194,12 @@ fn v10_a_half_that_went_is_held_for_a_lease_at_least_until_it_was_waited_for() {
 
 #[test]
 fn v10_an_attempt_to_make_a_half_is_forgotten_when_another_was_there() {
-    let attempt =
-        |primary| Attempt { write_id: "a.1".into(), primary, secondary: None, before: Record::default() };
+    let attempt = |primary| Attempt {
+        record: record("a", 5, Some("a.1")),
+        primary,
+        secondary: None,
+        before: Record::default(),
+    };
     let there = |secondary| Halves { primary: half("p", 1, record("a", 5, Some("a.1"))), secondary };
     let left = |states: &[Halves], attempt: Attempt| {
         let (mut gone, mut attempts) = (Gone::default(), VecDeque::from([attempt]));

@@ -2,6 +2,8 @@
 
 use std::hash::Hash;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use prometheus_client::registry::Registry;
@@ -169,24 +171,37 @@ pub(crate) fn readd<T: Clone>(
     })
 }
 
-/// Counts, as the least that an observer can do.
+/// Counts, as the least that an observer can do. Times are told to it, as to all that say nothing else, or not.
 #[derive(Debug, Default)]
-pub(crate) struct Counting(std::sync::atomic::AtomicU64);
+pub(crate) struct Counting {
+    events: AtomicU64,
+    is_timed: bool,
+}
+
+impl Counting {
+    pub(crate) fn timed(is_timed: bool) -> Self {
+        Self { is_timed, ..Self::default() }
+    }
+
+    fn count(&self) {
+        self.events.fetch_add(1, Ordering::Relaxed);
+    }
+}
 
 impl Observer for Counting {
     fn is_timed(&self) -> bool {
-        false
+        self.is_timed
     }
 
     fn added(&self, _: Added) {
-        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        self.count();
     }
 
-    fn got(&self, _: std::time::Duration) {
-        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    fn got(&self, _: Duration) {
+        self.count();
     }
 
-    fn done(&self, _: std::time::Duration) {
-        self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    fn done(&self, _: Duration) {
+        self.count();
     }
 }

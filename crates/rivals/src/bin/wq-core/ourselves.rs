@@ -22,12 +22,12 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let separate = || burst(&WorkQueue::new(), &keys, ITEMS);
     bench.beside_itself("fused", "apart", || fused(&keys, false), separate)?;
     bench.beside_itself("batched", "apart", || fused(&keys, true), separate)?;
-    bench.beside_itself(
-        "observed",
-        "not observed",
-        || burst(&WorkQueue::builder().observer(Arc::new(Counting::default())).build()?, &keys, ITEMS),
-        separate,
-    )?;
+    for (name, is_timed) in [("observed", true), ("observed_untimed", false)] {
+        let observed = || WorkQueue::builder().observer(Arc::new(Counting::timed(is_timed))).build();
+        bench.beside_itself(name, "not observed", || burst(&observed()?, &keys, ITEMS), separate)?;
+    }
+    // What the three looks at the clock take of it.
+    bench.beside_itself("observed_clock", "not observed", clocks, separate)?;
     bench.beside_itself("cancelled", "tokio's Notify", cancelled_gets, cancelled_notifications)?;
     beside_locks(bench)
 }
@@ -63,6 +63,18 @@ fn locks(locks: usize, counts: usize) -> Result<f64> {
             }
             for _ in 0..counts {
                 black_box(&counter).fetch_add(1, Ordering::AcqRel);
+            }
+        }
+        Some(())
+    })
+}
+
+/// Three looks at the clock: nanoseconds for all of them together.
+fn clocks() -> Result<f64> {
+    alone(ITEMS, || {
+        for _ in 0..ITEMS {
+            for _ in 0..3 {
+                black_box(now());
             }
         }
         Some(())

@@ -1,0 +1,119 @@
+//! Kept marks: client-go's locks in annotations replace the record and keep all other annotations, the mark of our write among them. Half of a write of
+//! ours that was overwritten so is another's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use lease_election::{Fault, Record, StoreError, Verb};
+
+use crate::cluster::{Replica, sleep_ms};
+use crate::migration::{Knows, Stores, leads, led_by};
+
+/// A candidate of client-go writes the old half: its own record, in this second, beside the mark that it finds.
+fn go_writes(stores: &Stores, second: i64) {
+    let there = stores.old.lease().expect("the old half is there");
+    let renew_time = jiff::Timestamp::from_second(1_767_225_600 + second).ok();
+    stores.old.overwrite(Record { renew_time, write_id: there.record.write_id, ..led_by("go") });
+}
+
+#[tokio::test(start_paused = true)]
+async fn v01_a_half_that_go_took_under_our_mark_is_not_taken_for_ours() {
+    for led_before in [true, false] {
+        let mut stores = Stores::new();
+        let half = Arc::new(AtomicBool::new(!led_before));
+        let (cuts, dead) = (Arc::clone(&half), Arc::clone(&stores.dead));
+        stores.new = stores.new.with_faults(move |client, verb| {
+            let is_cut = client == "a" && verb == Verb::Update && cuts.load(Ordering::SeqCst);
+            if is_cut || dead.lock().unwrap().contains(client) { Fault::Lost } else { Fault::None }
+        });
+        stores.old.overwrite(Record::default());
+        stores.new.overwrite(Record::default());
+        let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+        if led_before {
+            a.leads().await;
+            sleep_ms(500).await;
+            half.store(true, Ordering::SeqCst);
+            // A renewal, of which the first half is made.
+            sleep_ms(600).await;
+        } else {
+            while stores.holders().0 != "a" {
+                sleep_ms(1).await;
+            }
+        }
+        stores.dead.lock().unwrap().insert("a".into());
+        let elector = a.elector.clone();
+        // Go waits for the five seconds that the record says.
+        sleep_ms(6000).await;
+        assert!(!leads(&a));
+        go_writes(&stores, 0);
+        half.store(false, Ordering::SeqCst);
+        stores.dead.lock().unwrap().clear();
+        let again = led_before.then(|| Replica::start(elector, Duration::ZERO));
+        for second in 1..30 {
+            for _ in 0..100 {
+                sleep_ms(10).await;
+                assert_eq!(stores.holders().0, "go", "led before {led_before}: robbed in second {second}");
+                assert!(!leads(&a) && !again.as_ref().is_some_and(leads), "second {second}");
+            }
+            go_writes(&stores, second);
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn v01_a_stop_does_not_free_a_half_that_go_took_under_our_mark() {
+    let mut stores = Stores::new();
+    stores.new = stores.new.with_faults(|client, verb| {
+        let is_refused = client == "a" && verb == Verb::Create;
+        if is_refused { Fault::Refused(StoreError::unknown("500")) } else { Fault::None }
+    });
+    let mut a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+    while stores.holders().0 != "a" {
+        sleep_ms(1).await;
+    }
+    // Go takes it when it has stood unchanged for as long as it says.
+    let (mut seen, mut unchanged) = (stores.old.lease().unwrap().version, 0);
+    while unchanged < 5200 {
+        sleep_ms(10).await;
+        unchanged += 10;
+        let version = stores.old.lease().unwrap().version;
+        if version != seen {
+            (seen, unchanged) = (version, 0);
+        }
+    }
+    go_writes(&stores, 0);
+    sleep_ms(1000).await;
+    go_writes(&stores, 1);
+    a.elector.stop_handle().stop();
+    let outcome = (&mut a.run).await.unwrap();
+    assert_eq!(stores.holders().0, "go", "{outcome:?}: the stop gave back what is another's");
+}
+
+/// It writes the first half, and the second is refused: roles for the new store that were not rolled out yet.
+#[tokio::test(start_paused = true)]
+async fn who_may_write_one_half_only_does_not_keep_the_others_out() {
+    for (old, new) in [(false, true), (true, false)] {
+        let mut stores = Stores::new();
+        stores.new = stores.new.with_faults(|client, verb| {
+            let is_refused = client == "a" && verb == Verb::Update;
+            let error = StoreError::Rejected { code: 403, message: "no".into() };
+            if is_refused { Fault::Refused(error) } else { Fault::None }
+        });
+        stores.old.overwrite(Record::default());
+        stores.new.overwrite(Record::default());
+        let _a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+        sleep_ms(100).await;
+        let others = [
+            new.then(|| Replica::start(stores.elector(Knows::Both, "b", 2), Duration::ZERO)),
+            old.then(|| Replica::start(stores.elector(Knows::Old, "c", 3), Duration::ZERO)),
+        ];
+        for second in 0.. {
+            if others.iter().flatten().any(leads) {
+                break;
+            }
+            assert!(second < 60, "nobody leads for a minute: {:?}", stores.holders());
+            sleep_ms(1000).await;
+        }
+    }
+}
