@@ -58,6 +58,7 @@ ours! {
     "Fifo": Fifo::default();
     "Gauges": size_of::<Gauges>();
     "ImmediateAdd": ImmediateAdd::default();
+    "ImmediateAdd::Merge": ImmediateAdd::Merge;
     "Jittered": Jittered::<TokenBucket>::full;
     "ManualTimer": ManualTimer::new();
     "MaxOf": size_of::<MaxOf<TokenBucket, TokenBucket>>();

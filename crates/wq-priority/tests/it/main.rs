@@ -8,3 +8,5 @@ mod hostile;
 mod prometheus;
 mod steps;
 mod upstream;
+#[cfg(feature = "prometheus")]
+mod upstream_metrics;

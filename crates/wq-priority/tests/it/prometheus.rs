@@ -108,8 +108,7 @@ fn each_label_equals_what_waits_under_it_at_every_scrape() {
     assert_eq!((found.len(), found.values().copied().max()), (26, Some(0)));
 }
 
-/// "updates metrics correctly for an item that gets initially added with after and then without", `gets pushed to the front if the
-/// priority increases`: an item counts under the priority it has.
+/// "gets pushed to the front if the priority increases": an item counts under the priority it has.
 #[test]
 fn a_raised_item_counts_under_its_new_priority_alone() {
     let (queue, registry) = watched();
