@@ -410,8 +410,9 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.core.gauges()
     }
 
-    /// Merges an order into that of an item that still has to be handed out, queued (also if it was due just now) or to run
-    /// again, as [`wq_core::WorkQueue::reorder`]. One that is delayed keeps its own: false.
+    /// Merges an order into that of an item that still has to be handed out: queued or to run again, as
+    /// [`wq_core::WorkQueue::reorder`], or delayed, whose deadline stays. One that is delayed besides is looked at in one moment,
+    /// and its order merged in both places. Says whether there was such an item.
     ///
     /// # Panics
     ///
@@ -421,8 +422,11 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.shared.move_due(&self.core, None);
-        self.core.reorder(item, order)
+        let hash = self.core.item_hash(item);
+        self.settled(|pending, _| {
+            let is_delayed = pending.heap.reorder(hash, item, order.clone(), B::merge);
+            self.core.reorder(item, order) || is_delayed
+        })
     }
 
     /// Clones everything that is queued or in flight, under one lock: as [`wq_core::WorkQueue::snapshot`], which says what `Clone` may

@@ -229,6 +229,25 @@ impl<T: Eq, O> DelayHeap<T, O> {
         Ok(())
     }
 
+    /// The same, but nobody asks for the item by it. False: it does not wait.
+    pub(crate) fn reorder<Q>(
+        &mut self,
+        hash: ItemHash,
+        item: &Q,
+        order: O,
+        merge: impl FnOnce(&mut O, O),
+    ) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let Some(held) = self.find(hash, item).and_then(|slot| self.slots.get_mut(slot)) else {
+            return false;
+        };
+        merge(&mut held.order, order);
+        true
+    }
+
     /// The next item whose deadline is at or before `now`: earliest first, ties in insertion order.
     pub(crate) fn pop_due(&mut self, now: Tick) -> Option<Waiting<T, O>> {
         let mut one = Vec::with_capacity(1);

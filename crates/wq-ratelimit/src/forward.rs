@@ -220,8 +220,8 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.queue.gauges()
     }
 
-    /// Merges an order into that of an item that still has to be handed out, as [`wq_delay::DelayingQueue::reorder`]. One
-    /// that is delayed or backing off keeps its own: false.
+    /// Merges an order into that of an item that still has to be handed out, as [`wq_delay::DelayingQueue::reorder`]: also of one
+    /// that is delayed or backing off, and its deadline stays. One that is parked keeps its own: false.
     ///
     /// # Panics
     ///

@@ -14,9 +14,10 @@ type Other = fn(&DelayingQueue<u64>);
 
 #[test]
 fn only_what_nobody_else_has_asked_for_is_taken_back() {
-    let others: [(Other, bool); 5] = [
+    let others: [(Other, bool); 6] = [
         (|_| (), true),
         (|queue| assert!(queue.postpone(&1, queue.now() + SECOND * 3)), true),
+        (|queue| assert!(queue.reorder(&1, ())), true),
         (|queue| assert_eq!(queue.add_after(1, SECOND), Scheduled::Moved), false),
         (|queue| assert_eq!(queue.add_after(1, SECOND * 9), Scheduled::Kept), false),
         (|queue| assert_eq!(queue.add(1), Added::Merged), false),

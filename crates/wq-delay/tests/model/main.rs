@@ -66,6 +66,7 @@ enum Op {
     AddDebounced(u8, u64, u64),
     Cancel(u8),
     Postpone(u8, u64),
+    Reorder(u8),
     Advance(u64),
     Pause,
     Resume,
@@ -91,6 +92,7 @@ fn op() -> impl Strategy<Value = Op> {
         60 => (item.clone(), quiet, longer).prop_map(|(item, quiet, longer)| Op::AddDebounced(item, quiet, longer)),
         20 => item.clone().prop_map(Op::Cancel),
         20 => (item.clone(), 0..12_u64).prop_map(|(item, until)| Op::Postpone(item, until)),
+        20 => item.clone().prop_map(Op::Reorder),
         80 => (0..6_u64).prop_map(Op::Advance),
         3 => Just(Op::Pause),
         10 => Just(Op::Resume),
@@ -193,6 +195,9 @@ proptest! {
                 Op::Postpone(item, later) => {
                     let until = timer.now() + Duration::from_nanos(later);
                     prop_assert_eq!(queue.postpone(&item, until), oracle.postpone(item, later));
+                }
+                Op::Reorder(item) => {
+                    prop_assert_eq!(queue.reorder(&item, order.clone()), oracle.reorder(item, &order));
                 }
                 Op::Advance(by) => {
                     timer.advance(Duration::from_nanos(by));

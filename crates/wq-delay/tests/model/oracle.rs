@@ -205,6 +205,14 @@ impl Oracle {
         true
     }
 
+    pub(crate) fn reorder(&mut self, item: u8, order: &Order) -> bool {
+        self.settle();
+        let delayed = self.delayed.iter_mut().filter(|entry| entry.2 == item).map(|entry| &mut entry.3);
+        let queued = self.queued.iter_mut().filter(|(held, _)| *held == item).map(|(_, held)| held);
+        let again = self.processing.get_mut(&item).and_then(Option::as_mut);
+        delayed.chain(queued).chain(again).map(|held| merge(held, order.clone())).count() > 0
+    }
+
     pub(crate) fn pause(&mut self) {
         self.is_paused = !self.is_shut_down;
     }

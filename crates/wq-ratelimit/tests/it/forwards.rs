@@ -5,7 +5,8 @@ use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 use wq_priority::{Order, Priority};
 use wq_ratelimit::{
-    BuildError, Debounce, ManualTimer, Outcome, RateLimitingQueue, Scheduled, controller_default,
+    BuildError, Debounce, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Scheduled,
+    controller_default,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -31,6 +32,48 @@ fn debounced_adds_come_after_a_quiet_period_and_count_nothing() {
     assert_eq!((guard.order().priority, guard.num_requeues()), (7, 0));
     guard.finish(Outcome::Success);
     assert!(queue.try_get().is_err(), "one run for all of them");
+}
+
+#[test]
+fn an_item_that_backs_off_is_reordered_and_keeps_its_deadline_and_one_that_is_parked_is_not() {
+    let timer = ManualTimer::new();
+    let queue = RateLimitingQueue::builder()
+        .limiter(ExponentialBackoff::new(SECOND, SECOND * 8).unwrap())
+        .backlog(Priority::new())
+        .timer(timer.clone())
+        .build()
+        .unwrap();
+    queue.add_with(1, Order::priority(3));
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    let deadline = queue.deadline(&1);
+    assert!(deadline.is_some() && queue.reorder(&1, Order::priority(5)));
+    assert_eq!((queue.deadline(&1), queue.num_requeues(&1)), (deadline, 1));
+    timer.advance(SECOND);
+    let guard = queue.try_get().unwrap();
+    assert_eq!((guard.order().priority, guard.num_requeues()), (5, 1));
+    guard.finish(Outcome::Park);
+    assert!(!queue.reorder(&1, Order::priority(9)));
+    assert!(queue.release(&1));
+    assert_eq!(queue.try_get().unwrap().order().priority, 5);
+}
+
+/// Who has not asked for the item keeps no retry of it alive.
+#[test]
+fn a_retry_that_was_reordered_is_taken_back_as_any_other() {
+    let timer = ManualTimer::new();
+    let queue = RateLimitingQueue::builder()
+        .limiter(ExponentialBackoff::new(SECOND, SECOND * 8).unwrap())
+        .backlog(Priority::new())
+        .timer(timer.clone())
+        .build()
+        .unwrap();
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    assert!(queue.reorder(&1, Order::priority(5)));
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Success);
+    timer.advance(SECOND * 10);
+    assert!(queue.try_get().is_err());
 }
 
 #[test]
