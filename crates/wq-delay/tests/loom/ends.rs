@@ -74,3 +74,22 @@ pub(crate) fn drain_against_shutdown() {
     assert_eq!(queue.shutdown(), [1]);
     drainer.join().unwrap();
 }
+
+/// Defect D10 of client-go: a drain between two shutdowns goes on for ever.
+pub(crate) fn two_shutdowns_and_a_drain() {
+    let (queue, _timer) = world();
+    queue.add(1);
+    let guard = queue.try_get_owned().unwrap();
+    queue.add_after(2, HOUR);
+    let other = thread(&queue, |queue| queue.shutdown());
+    let drainer = thread(&queue, |queue| {
+        let back = queue.shutdown();
+        block_on(queue.drained());
+        back
+    });
+    guard.done();
+    let back = [drainer.join().unwrap(), other.join().unwrap()].concat();
+    assert_eq!(back, [2], "to one of them");
+    assert!(queue.counts().is_idle());
+    assert_eq!(queue.delayed_len(), 0);
+}

@@ -58,4 +58,5 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(ends::drain_while_a_due_item_moves, "a drain sees a due item delayed, queued or in flight, and never nowhere"),
     scenario!(ends::drain_against_cancel, "taking out the last delayed item ends a drain"),
     scenario!(ends::drain_against_shutdown, "a shutdown that drops the delayed items ends a drain"),
+    scenario!(ends::two_shutdowns_and_a_drain, "two shutdowns and a drain, while the last item in hand is done: all end, and one has what was delayed"),
 ];
