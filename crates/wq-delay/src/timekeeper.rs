@@ -55,6 +55,17 @@ pub(crate) struct Timekeepers {
 impl Timekeepers {
     /// A getter is about to wait: says until when it should sleep at most (`None`: until woken). Hands out a waker
     /// that is no longer needed.
+    ///
+    /// Those others on duty who have missed a deadline lose their duties first. Then, of a keeper K and a reserve R:
+    ///
+    /// | there is | `id` is | keeper | reserve |
+    /// | --- | --- | --- | --- |
+    /// | no keeper | not R | `id` | R, if any |
+    /// | no keeper | R | R | none |
+    /// | K | K | K | R, if any |
+    /// | K | dedicated, not K | `id` | K |
+    /// | K, no reserve | a getter, not K | K | `id` |
+    /// | K and R | a getter, not K | K | R |
     pub(crate) fn report(
         &mut self,
         id: &mut Option<WatchId>,
