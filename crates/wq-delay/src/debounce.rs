@@ -10,7 +10,8 @@ use std::time::Duration;
 use wq_core::Backlog;
 
 /// A quiet period with an end: an item that is added again and again comes out once nobody has added it for `quiet`, but no
-/// later than `max_wait` after the first add that it has not come out for.
+/// later than `max_wait` after the first add that it has not come out for, unless somebody
+/// [puts it off](DelayingQueue::add_debounced) by other means.
 ///
 /// ```
 /// use std::time::Duration;
@@ -99,9 +100,13 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// further than `max_wait` after the first of the adds that wait. Costs no memory beyond that of a delayed item, and what is
     /// remembered of an item leaves with it.
     ///
-    /// The promise holds whatever else was asked for: a deadline of [`add_after`](Self::add_after) or
-    /// [`postpone`](Self::postpone) that is later is brought forward, whatever the queue's [`SecondAdd`](crate::SecondAdd).
-    /// One that is earlier is never put off, and with [`SecondAdd::Earliest`](crate::SecondAdd::Earliest) one that is set afterwards ends the putting off too. An add without a delay does what
+    /// This holds whatever was asked for before: a later deadline of [`add_after`](Self::add_after) or
+    /// [`postpone`](Self::postpone) is brought forward, whatever the queue's [`SecondAdd`](crate::SecondAdd), and one that is
+    /// earlier is never put off. What is asked for afterwards counts as for any item that waits: with
+    /// [`SecondAdd::Earliest`](crate::SecondAdd::Earliest) a deadline is one more end of the putting off, and a later one than
+    /// `max_wait` changes nothing. With [`Latest`](crate::SecondAdd::Latest) or [`Replace`](crate::SecondAdd::Replace), which say
+    /// so of each add, and by a postponement the item may come later than `max_wait`; the next debounced add brings it forward
+    /// again, and its `max_wait` counts from there. An add without a delay does what
     /// [`immediate_add`](crate::Builder::immediate_add) says. While the item is being processed, its adds are debounced alike.
     ///
     /// # Panics

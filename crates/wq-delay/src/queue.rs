@@ -137,7 +137,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// Sees to it that a delayed item is not due before this instant: a later deadline stays. False if the item is not
-    /// delayed, or was due already.
+    /// delayed, or was due already. A [debounced](Self::add_debounced) item is put off beyond its longest wait too, until it is
+    /// debounced once more.
     ///
     /// # Panics
     ///

@@ -112,6 +112,50 @@ fn a_deadline_that_replaces_another_is_the_new_limit() {
     }
 }
 
+type PutOff = fn(&DelayingQueue<u8>);
+
+#[test]
+fn what_is_put_off_by_other_means_may_come_later_until_it_is_debounced_once_more() {
+    let ways: [(SecondAdd, PutOff); 3] = [
+        (SecondAdd::Latest, |queue| assert_eq!(queue.add_after(1, SECOND * 60), Scheduled::Moved)),
+        (SecondAdd::Replace, |queue| assert_eq!(queue.add_after(1, SECOND * 60), Scheduled::Moved)),
+        (SecondAdd::Earliest, |queue| assert!(queue.postpone(&1, queue.now() + SECOND * 60))),
+    ];
+    for (policy, put_off) in ways {
+        let (queue, timer) = queue(policy);
+        queue.add_debounced(1, debounce());
+        put_off(&queue);
+        timer.advance(SECOND * 20);
+        assert_eq!(runs(&queue), 0, "{policy:?}");
+        // From here on it counts as if it were the first: adds without a pause lead to one run after the longest wait.
+        let begin = queue.now();
+        while runs(&queue) == 0 {
+            queue.add_debounced(1, debounce());
+            timer.advance(SECOND / 2);
+        }
+        assert_eq!(queue.now() - begin, SECOND * 5, "{policy:?}");
+        // And a pause ends it.
+        queue.add_debounced(1, debounce());
+        put_off(&queue);
+        queue.add_debounced(1, debounce());
+        timer.advance(SECOND);
+        assert_eq!(runs(&queue), 1, "{policy:?}");
+    }
+}
+
+#[test]
+fn with_earliest_a_later_deadline_moves_no_limit() {
+    let (queue, timer) = queue(SecondAdd::Earliest);
+    queue.add_debounced(1, debounce());
+    assert_eq!(queue.add_after(1, SECOND * 60), Scheduled::Kept);
+    let begin = queue.now();
+    while runs(&queue) == 0 {
+        queue.add_debounced(1, debounce());
+        timer.advance(SECOND / 2);
+    }
+    assert_eq!(queue.now() - begin, SECOND * 5);
+}
+
 #[test]
 fn postponing_moves_the_limit_with_it() {
     let (queue, timer) = queue(SecondAdd::default());
