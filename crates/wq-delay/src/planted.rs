@@ -18,6 +18,10 @@ pub(crate) fn planted(bug: &str) -> bool {
 }
 
 /// Every bug that can be planted, and what is wrong with it in place.
+///
+/// A clock that is read twice in one pass is not among them: here it makes nothing early, late, lost or out of order. Who waits is
+/// told an instant and no time span, so none is counted from another reading than that which found nothing due; heap, wishes and
+/// timekeepers have `now` as an argument; and who compares a deadline with a later reading only finds more due.
 #[cfg(wq_plant)]
 pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("a-tick-early", "an item comes out a nanosecond before its deadline"),

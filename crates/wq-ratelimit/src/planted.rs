@@ -40,6 +40,7 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("queued-item-takes-tokens", "each rate limited add of an item that is queued counts an attempt"),
     ("early-attempt-runs-at-once", "an attempt that an event brought about before its time has no back-off"),
     ("forget-leaves-window", "a forgotten item is still taken to be backing off"),
+    ("forget-in-two-steps", "a failure while its item is forgotten counts, and begins no back-off"),
     ("cancel-leaves-window", "an item whose retry was cancelled is still taken to be backing off"),
     ("refused-retry-takes-back", "a retry after shutdown is refused, and the one from before is gone too"),
     ("rejected-add-counts", "a retry after shutdown counts an attempt and takes a token"),

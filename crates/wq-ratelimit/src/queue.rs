@@ -428,6 +428,13 @@ where
     }
 
     fn forget(&self, item: &T) -> Option<Mark<B::Order>> {
+        if planted("forget-in-two-steps") {
+            self.controlled(|control, _| control.limiter.forget(item));
+            return self.controlled(|control, discarded| {
+                control.windows.close(item, discarded);
+                control.parked.take(item, discarded)
+            });
+        }
         let (mark, wants_sweep) = self.controlled(|control, discarded| {
             let mark = control.forget(item, discarded);
             (mark, control.windows.wants_sweep())

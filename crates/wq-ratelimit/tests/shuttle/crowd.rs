@@ -123,3 +123,30 @@ pub(crate) fn workers_who_fail() {
         assert!(!queue.is_parked(&item));
     }
 }
+
+/// The clock stands still, so what is counted for an item since it was last forgotten is one failure, and all others are before
+/// their time.
+pub(crate) fn forgets_beside_failures() {
+    let builder = RateLimitingQueue::builder().limiter(ExponentialBackoff::new(STEP, STEP * 8).unwrap());
+    let queue: Queue = builder.timer(ManualTimer::new()).build().unwrap();
+    let fails = |queue: &Queue| {
+        for _ in 0..10 {
+            queue.add(roll(ITEMS));
+            if let Ok(guard) = queue.try_get() {
+                guard.finish(Outcome::Retry);
+            }
+            assert!((0..ITEMS).all(|item| queue.num_requeues(&item) <= 1), "a failure has no back-off");
+        }
+    };
+    let forgets = |queue: &Queue| (0..10).for_each(|_| queue.forget(&roll(ITEMS)));
+    let threads = [fails as fn(&Queue), fails, fails, forgets].map(|work| {
+        let queue = queue.clone();
+        thread::spawn(move || work(&queue))
+    });
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    queue.add_all(0..ITEMS);
+    while let Ok(guard) = queue.try_get() {
+        guard.finish(Outcome::Retry);
+    }
+    assert!((0..ITEMS).all(|item| queue.num_requeues(&item) == 1), "a back-off has no failure");
+}

@@ -27,6 +27,7 @@ fn main() -> std::process::ExitCode {
 #[rustfmt::skip] // One line a scenario: this is the list that people read.
 const SCENARIOS: &[Scenario] = &[
     scenario!(crowd::workers_who_fail, "8 threads with events, failures of every kind, forgets and releases: never in two hands, no event lost, every count ends"),
+    scenario!(crowd::forgets_beside_failures, "4 threads fail and forget: of each item what is counted and its back-off come and go together"),
     scenario!(shared::a_bucket_for_all, "8 threads take from one bucket: every token once, none lost"),
     scenario!(shared::a_limiter_for_all, "4 threads fail, count and forget with one limiter: what is counted is what was not forgotten"),
 ];
