@@ -279,18 +279,19 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// Whether the item is queued, in flight or both; `None` if it is delayed, or not here. Out of date as soon as it is
-    /// known.
+    /// known. Moves no more of what is due than an add: what is due before this item, if that is due.
     ///
     /// # Panics
     ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// If `Hash` or `Eq` of the item panics. As all verbs that queue what is due, as [`move_due`](Self::move_due).
     #[must_use]
     pub fn phase<Q>(&self, item: &Q) -> Option<Phase>
     where
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.shared.move_due(&self.core, None);
+        let hash = self.core.item_hash(item);
+        self.settle_now(hash, item);
         self.core.phase(item)
     }
 

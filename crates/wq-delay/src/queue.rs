@@ -315,20 +315,28 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// Sees to it that the item is queued if it was due at that time: what is due is no longer delayed, and no add may change
-    /// its deadline. An adder does not pay for all else that is due, whoever should have seen to that.
-    fn settle(&self, hash: ItemHash, item: &T, now: Tick) {
-        if !self.shared.is_due_at(now) {
-            return;
-        }
-        self.shared.move_some(&self.core, now, None);
-        let deadline = self.shared.lock().heap.deadline(hash, item);
-        if deadline.is_some_and(|deadline| deadline.is_due(now)) {
-            self.shared.move_due(&self.core, None);
+    /// its deadline. An adder pays for what is due before its item, which keeps its place in the order, and not for all else
+    /// that is due, whoever should have seen to that.
+    fn settle<Q>(&self, hash: ItemHash, item: &Q, now: Tick)
+    where
+        T: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        while self.shared.is_due_at(now) {
+            self.shared.move_some(&self.core, now, None);
+            let deadline = self.shared.lock().heap.deadline(hash, item);
+            if !deadline.is_some_and(|deadline| deadline.is_due(now)) {
+                return;
+            }
         }
     }
 
     /// The same at present. Reads the clock only if something is delayed.
-    pub(crate) fn settle_now(&self, hash: ItemHash, item: &T) {
+    pub(crate) fn settle_now<Q>(&self, hash: ItemHash, item: &Q)
+    where
+        T: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
         if let Some(now) = self.shared.due_now() {
             self.settle(hash, item, now);
         }

@@ -1,7 +1,7 @@
 //! What a second add does to a deadline, each way.
 
 use std::time::Duration;
-use wq_delay::{Added, DelayingQueue, ImmediateAdd, ManualTimer, Rejected, Scheduled, SecondAdd};
+use wq_delay::{Added, DelayingQueue, ImmediateAdd, ManualTimer, Phase, Rejected, Scheduled, SecondAdd};
 
 const fn hours(hours: u64) -> Duration {
     Duration::from_secs(3600 * hours)
@@ -169,6 +169,32 @@ fn an_add_does_not_pay_for_a_flood_of_due_items() {
             "{policy:?}, {delay:?}: it was due, and is queued"
         );
         assert_eq!(queue.len(), if delay.is_zero() { 10_001 } else { 10_000 });
+    }
+}
+
+#[test]
+fn one_that_is_due_is_queued_with_those_before_it_and_no_others() {
+    let looks: [fn(&DelayingQueue<u64>); 3] = [
+        |queue| assert_eq!(queue.phase(&500), Some(Phase::Queued)),
+        |queue| assert_eq!(queue.add_after(500, hours(1)), Scheduled::Delayed),
+        |queue| assert_eq!(queue.add_by(ImmediateAdd::Merge, 500, ()), Added::Merged),
+    ];
+    for (which, look) in looks.into_iter().enumerate() {
+        let (queue, timer) = queue(SecondAdd::Replace, ImmediateAdd::Keep);
+        (0..10_000).for_each(|item| _ = queue.add_after(item, hours(1)));
+        timer.advance(hours(1));
+        assert_eq!(queue.phase(&20_000), None);
+        look(&queue);
+        let shown = format!("{queue:?}");
+        let delayed = shown.split("delayed: ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+        let left = 10_000 - 500 - delayed.parse::<i64>().unwrap();
+        assert!((0..=2 * 128).contains(&left), "{which}: {shown}");
+        let mut next = 0;
+        while let Ok(guard) = queue.try_get() {
+            assert_eq!(*guard.item(), next, "in the order of the deadlines");
+            next += 1;
+        }
+        assert_eq!(next, 10_000);
     }
 }
 

@@ -117,6 +117,28 @@ fn many_rate_limited_adds_of_one_queued_item_cost_the_others_nothing() {
     }
 }
 
+/// Adders never pay for what others have left undone, however much is due.
+#[test]
+fn a_rate_limited_add_does_not_pay_for_a_flood_of_due_items() {
+    for delay in [Duration::ZERO, ms(5)] {
+        let timer = ManualTimer::new();
+        let queue = RateLimitingQueue::<u64, _>::builder()
+            .limiter(ExponentialBackoff::new(ms(5), ms(1000)).unwrap())
+            .timer(timer.clone())
+            .build()
+            .unwrap();
+        (0..10_000).for_each(|item| _ = queue.add_after(item, ms(1)));
+        timer.advance(ms(1));
+        queue.add_rate_limited_after(20_000, delay, Combine::Override);
+        // Read from the queue's own books by Debug, which moves nothing.
+        let shown = format!("{queue:?}");
+        let delayed = shown.split("delayed: ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+        assert!(delayed.parse::<u64>().unwrap() >= 10_000 - 2 * 128, "two batches at most: {shown}");
+        assert_eq!(queue.add_rate_limited(9_999), Scheduled::Now(Added::Merged), "it was due, and is queued");
+        assert_eq!((queue.num_requeues(&9_999), queue.num_requeues(&20_000)), (0, 1));
+    }
+}
+
 /// D17: both upstream stores grow for ever.
 #[test]
 fn a_million_items_that_fail_once_do_not_fill_the_store() {
