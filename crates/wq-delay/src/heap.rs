@@ -133,7 +133,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         };
         merge(&mut held.order, order);
         let term = wish.after(Term { deadline: held.deadline, limit: held.limit.tick() });
-        held.limit = Limit::of(term, held.limit.is_revocable() && wish.is_revocable());
+        held.limit = if wish.is_revocable() { held.limit.moved(term) } else { Limit::of(term, false) };
         if term.deadline == held.deadline {
             return Inserted::Kept;
         }
@@ -157,6 +157,25 @@ impl<T: Eq, O> DelayHeap<T, O> {
         Q: Eq + ?Sized,
     {
         self.remove_if(hash, item, |held| held.limit.is_revocable())
+    }
+
+    /// Takes a waiting item out if its deadline is revocable, and somebody has joined it.
+    pub(crate) fn take_joined<Q>(&mut self, hash: ItemHash, item: &Q) -> Option<Waiting<T, O>>
+    where
+        T: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        self.remove_if(hash, item, |held| held.limit.is_joined())
+    }
+
+    /// Whether the item waits for a deadline that is revocable, whoever has joined it.
+    pub(crate) fn has_revocable_deadline<Q>(&self, hash: ItemHash, item: &Q) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let held = self.find(hash, item).and_then(|slot| self.slots.get(slot));
+        held.is_some_and(|held| held.limit.is_revocable() || held.limit.is_joined())
     }
 
     fn remove_if<Q>(
@@ -194,7 +213,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
             return false; // unreachable: the table names held slots only
         };
         let term = Term { deadline: held.deadline, limit: held.limit.tick() }.postponed(until);
-        held.limit = Limit::of(term, held.limit.is_revocable());
+        held.limit = held.limit.moved(term);
         if term.deadline != held.deadline {
             self.move_to(slot, term.deadline);
         }
@@ -222,7 +241,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
         let Some(held) = self.find(hash, item).and_then(|slot| self.slots.get_mut(slot)) else {
             return Err(order);
         };
-        held.limit = held.limit.not_revocable();
+        held.limit = held.limit.joined();
         if !planted("joined-order-is-lost") {
             merge(&mut held.order, order);
         }

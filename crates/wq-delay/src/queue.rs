@@ -440,15 +440,15 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
 /// A delayed request that an add takes along. If the add panics it goes back to where it was; that the heap has changed is made
 /// known in any case.
-struct TakenAlong<'a, T: Hash + Eq, B: Backlog, S: BuildHasher> {
+pub(crate) struct TakenAlong<'a, T: Hash + Eq, B: Backlog, S: BuildHasher> {
     queue: &'a DelayingQueue<T, B, S>,
     pending: &'a mut Pending<T, B>,
     after: &'a mut After,
-    waiting: Option<Waiting<T, B::Order>>,
+    pub(crate) waiting: Option<Waiting<T, B::Order>>,
 }
 
 impl<'a, T: Hash + Eq, B: Backlog, S: BuildHasher> TakenAlong<'a, T, B, S> {
-    fn new(
+    pub(crate) fn new(
         queue: &'a DelayingQueue<T, B, S>,
         pending: &'a mut Pending<T, B>,
         after: &'a mut After,
@@ -458,7 +458,7 @@ impl<'a, T: Hash + Eq, B: Backlog, S: BuildHasher> TakenAlong<'a, T, B, S> {
     }
 
     /// Its order, and that of the add.
-    fn merged(&self, new: Option<B::Order>) -> B::Order {
+    pub(crate) fn merged(&self, new: Option<B::Order>) -> B::Order {
         let mut order = self.waiting.as_ref().map(|waiting| waiting.order.clone()).unwrap_or_default();
         if let Some(new) = new {
             B::merge(&mut order, new);

@@ -1,6 +1,7 @@
 //! Revocable adds: those of a layer above, which it takes back when they have become pointless.
 
-use crate::queue::DelayingQueue;
+use crate::after::After;
+use crate::queue::{DelayingQueue, TakenAlong};
 use crate::scheduled::Scheduled;
 use crate::tick::Tick;
 use crate::wish::Wish;
@@ -45,5 +46,46 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             waiting
         });
         waiting.map(|waiting| (waiting.item, waiting.order))
+    }
+
+    /// Whether an item is delayed and nobody but in a [revocable](Self::add_revocable) way has asked for its deadline. An add
+    /// without a delay that has joined it ([`ImmediateAdd::Defer`](crate::ImmediateAdd::Defer)) has asked for none. Does not look
+    /// what is due.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    #[must_use]
+    pub fn has_revocable_deadline<Q>(&self, item: &Q) -> bool
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.core.item_hash(item);
+        self.look(|pending, _| pending.heap.has_revocable_deadline(hash, item))
+    }
+
+    /// Queues an item that is delayed by what is [revocable](Self::add_revocable), and that an add without a delay has joined
+    /// ([`ImmediateAdd::Defer`](crate::ImmediateAdd::Defer)): with the deadline gone, that add has nothing left to wait for.
+    /// False if it is not such an item.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash`, `Eq` or `Clone` of the item panics, or the backlog: it is delayed still.
+    pub fn queue_joined(&self, item: &T) -> bool
+    where
+        T: Clone,
+    {
+        let hash = self.core.item_hash(item);
+        let _waited; // Dropped after the lock.
+        let mut after = After::new();
+        let mut notices = self.core.notices();
+        let mut pending = self.shared.lock();
+        let Some(waiting) = pending.heap.take_joined(hash, item) else { return false };
+        let mut taken = TakenAlong::new(self, &mut pending, &mut after, waiting);
+        let order = taken.merged(None);
+        self.core.add_quietly(item.clone(), order, &mut notices);
+        _waited = taken.waiting.take();
+        true
     }
 }

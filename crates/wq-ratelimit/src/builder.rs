@@ -146,6 +146,7 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
     /// [`ImmediateAdd::Defer`] makes back-off strict: no event that comes after the failure brings the item back before
     /// its time. One that came during the work still runs it again at once.
     pub fn immediate_add(mut self, policy: ImmediateAdd) -> Self {
+        self.rules.adds_join = policy == ImmediateAdd::Defer;
         self.queue = self.queue.immediate_add(policy);
         self
     }
@@ -186,8 +187,15 @@ impl<T, L: RateLimiter<T>, B: Backlog, S: Clone> Builder<T, L, B, S> {
         let parked = Parked::new(hasher);
         let control = Control { limiter, windows, parked, rules, not_handed_back: Vec::new() };
         let during_backoff = rules.during_backoff;
+        let events_join = rules.adds_join || during_backoff == DuringBackoff::Defer;
         let queue = build(queue)?;
-        let inner = Inner { queue, during_backoff, marked: AtomicU64::new(0), control: Mutex::new(control) };
+        let inner = Inner {
+            queue,
+            during_backoff,
+            events_join,
+            marked: AtomicU64::new(0),
+            control: Mutex::new(control),
+        };
         Ok(RateLimitingQueue { inner: Arc::new(inner) })
     }
 }

@@ -25,7 +25,8 @@ pub enum DuringBackoff {
     /// Of a parked item too.
     Clear,
     /// The item waits for its retry, and the event with it: nothing shortens a back-off. An event that comes while the item
-    /// is being worked on still runs it again at once, unless a retry from before waits then: it joins that one.
+    /// is being worked on still runs it again at once, unless a retry from before waits then: it joins that one, until the
+    /// work ends without another retry.
     ///
     /// That goes for a back-off without an end, too (`RetryWith` a delay of [`Duration::MAX`]): the add is told
     /// [`Merged`](wq_delay::Added::Merged), and no event brings the item back before that is
@@ -40,6 +41,8 @@ pub(crate) struct Rules {
     pub(crate) count_early_attempts: bool,
     pub(crate) retry_limit: Option<u32>,
     pub(crate) during_backoff: DuringBackoff,
+    /// An add without a delay joins what waits, whatever it waits for.
+    pub(crate) adds_join: bool,
 }
 
 /// What a failed attempt asks for. Nothing: what the limiter says.
@@ -243,8 +246,8 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
     }
 
     /// As [`event`](Self::event), of an item that nobody knows to back off, although others may have taken its place there: how, if
-    /// it is delayed.
-    pub(crate) fn event_if_delayed(&self) -> Option<ImmediateAdd> {
+    /// a retry of it waits.
+    pub(crate) fn event_if_retried(&self) -> Option<ImmediateAdd> {
         match self.rules.during_backoff {
             _ if !self.windows.is_crowded() => None,
             DuringBackoff::Clear => Some(ImmediateAdd::Merge),

@@ -45,6 +45,8 @@ pub(crate) struct Inner<T, L, B: Backlog, S> {
     pub(crate) queue: DelayingQueue<T, B, S>,
     /// A copy of the rule, so that adds need not lock to see that there is nothing to do.
     pub(crate) during_backoff: DuringBackoff,
+    /// Whether an event may join a retry that waits.
+    pub(crate) events_join: bool,
     /// How many items have a mark, so that hand-outs need not lock to see that there is none. Written under the lock.
     pub(crate) marked: AtomicU64,
     /// Never held together with a lock of the queue.
@@ -166,8 +168,8 @@ where
 
     /// How many items are backing off, or have been lately, and how many of them the queue has forgotten by itself: for age,
     /// or because there were more than 262 144. At that number those that failed last are known, at least the half of them. An
-    /// item that is not keeps the retry that waits for it, and events still defer to that by
-    /// [policy](crate::Builder::during_backoff); but the next failure counts, also before its time, and where the queue has counted its
+    /// item that is not keeps the retry that waits for it, and events still do by [policy](crate::Builder::during_backoff) what they do
+    /// to one that an outcome has asked for, and no user with a delay; but the next failure counts, also before its time, and where the queue has counted its
     /// [attempts](crate::Builder::retry_limit) it begins anew.
     #[must_use]
     pub fn remembered_backoffs(&self) -> Remembered {
@@ -278,12 +280,14 @@ where
             Outcome::Success | Outcome::GiveUp => {
                 self.forget(item);
                 self.take_back(held).is_replaced();
+                self.release_event(item);
                 return None;
             }
             Outcome::Park => {
                 let mut before = self.take_back(held);
                 self.park(item, before.joined_by(order()));
                 before.is_replaced();
+                self.release_event(item);
                 return None;
             }
             Outcome::RetryAfter(_) if self.refuses() => return Some(Scheduled::ShutDown),
@@ -320,6 +324,7 @@ where
             When::Never => {
                 self.park(item, order);
                 before.is_replaced();
+                self.release_event(item);
                 return None;
             }
             When::Now => Some(self.queue.now()),
@@ -416,6 +421,13 @@ where
         TakenBack::new(self, held.item(), delayed, order)
     }
 
+    /// The item is not tried again. An event that has joined its retry waits for that no longer.
+    fn release_event(&self, item: &T) {
+        if self.events_join {
+            self.queue.queue_joined(item);
+        }
+    }
+
     fn park(&self, item: &T, order: B::Order) {
         let now = self.queue.now();
         let _mark = self.controlled(|control, discarded| control.park(item, order, now, discarded));
@@ -473,16 +485,16 @@ where
         }
         let now = self.queue.now();
         let mut left = Vec::new();
-        let (policy, mark, if_delayed) = self.controlled_into(&mut left, |control, discarded| {
+        let (policy, mark, if_retried) = self.controlled_into(&mut left, |control, discarded| {
             let (policy, mark) = control.event(&item, now, discarded);
-            let if_delayed = if policy.is_none() { control.event_if_delayed() } else { None };
-            (policy, mark, if_delayed)
+            let if_retried = if policy.is_none() { control.event_if_retried() } else { None };
+            (policy, mark, if_retried)
         });
         let unparked = mark.filter(Mark::is_parked);
         let unparked =
             unparked.map(|mark| Unparked { inner: self, item: &item, mark: Some(mark), added: None });
         let unparked = unparked.map(Unparked::with_its_own);
-        let policy = policy.or_else(|| if_delayed.filter(|_| self.queue.deadline(&item).is_some()));
+        let policy = policy.or_else(|| if_retried.filter(|_| self.queue.has_revocable_deadline(&item)));
         match (unparked, policy) {
             (Some(mut unparked), policy) => unparked.add(policy, item, order),
             (None, None) => self.queue.add_with(item, order),

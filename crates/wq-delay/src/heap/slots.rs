@@ -32,20 +32,33 @@ pub(super) struct Held<T, O> {
     pub(super) sequence: u32,
 }
 
-/// How far debounced adds may put an item off, and in the highest bit whether all that asked for it is revocable. Never
-/// zero, so that a free slot costs no extra word.
+/// How far debounced adds may put an item off, and in the highest bits whether all that asked for its deadline is revocable,
+/// and whether somebody has joined it since who asked for none. Never zero, so that a free slot costs no extra word.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limit(NonZeroU64);
 
 impl Limit {
     const REVOCABLE: u64 = 1 << 63;
-    /// From here on (292 years) there is no limit.
-    const FAR: u64 = Self::REVOCABLE - 1;
+    /// Beside the other one only.
+    const JOINED: u64 = 1 << 62;
+    /// From here on (146 years) there is no limit.
+    const FAR: u64 = Self::JOINED - 1;
 
     #[inline]
     pub(super) fn of(term: Term, is_revocable: bool) -> Self {
         let mark = if is_revocable { Self::REVOCABLE } else { 0 };
-        Self(NonZeroU64::new(term.limit.0.min(Self::FAR) | mark).unwrap_or(NonZeroU64::MIN))
+        Self::with(term, mark)
+    }
+
+    #[inline]
+    fn with(term: Term, marks: u64) -> Self {
+        Self(NonZeroU64::new(term.limit.0.min(Self::FAR) | marks).unwrap_or(NonZeroU64::MIN))
+    }
+
+    /// Another limit, of what was asked for in the same way.
+    #[inline]
+    pub(super) fn moved(self, term: Term) -> Self {
+        Self::with(term, self.0.get() & !Self::FAR)
     }
 
     #[inline]
@@ -56,13 +69,20 @@ impl Limit {
         }
     }
 
+    /// Whether nobody asked for the item but in a revocable way.
     pub(super) fn is_revocable(self) -> bool {
-        self.0.get() & Self::REVOCABLE != 0
+        self.0.get() & !Self::FAR == Self::REVOCABLE
     }
 
-    /// The same limit, of an item that somebody else has asked for too.
-    pub(super) fn not_revocable(self) -> Self {
-        Self(NonZeroU64::new(self.0.get() & Self::FAR).unwrap_or(NonZeroU64::MIN))
+    /// Whether the deadline is revocable, and somebody has joined it.
+    pub(super) fn is_joined(self) -> bool {
+        self.0.get() & Self::JOINED != 0
+    }
+
+    /// The same limit, of an item that somebody has joined who asked for no deadline.
+    pub(super) fn joined(self) -> Self {
+        let mark = if self.is_revocable() { Self::JOINED } else { 0 };
+        Self(self.0 | mark)
     }
 }
 

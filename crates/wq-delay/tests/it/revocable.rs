@@ -33,6 +33,43 @@ fn only_what_nobody_else_has_asked_for_is_taken_back() {
 }
 
 #[test]
+fn what_has_joined_a_revocable_deadline_is_queued_when_that_is_gone() {
+    let others: [(Other, bool, bool); 6] = [
+        (|_| (), true, false),
+        (|queue| assert_eq!(queue.add(1), Added::Merged), true, true),
+        (|queue| assert_eq!((queue.add(1), queue.add(1)), (Added::Merged, Added::Merged)), true, true),
+        (
+            |queue| assert!(queue.add(1).is_accepted() && queue.postpone(&1, queue.now() + SECOND * 3)),
+            true,
+            true,
+        ),
+        (
+            |queue| assert!(queue.add(1).is_accepted() && queue.add_after(1, SECOND * 9).is_accepted()),
+            false,
+            false,
+        ),
+        (
+            |queue| assert!(queue.add(1).is_accepted() && queue.add_revocable(1, None, ()).is_accepted()),
+            true,
+            true,
+        ),
+    ];
+    for (which, (other, is_revocable, is_joined)) in others.into_iter().enumerate() {
+        let (queue, timer) = queue(ImmediateAdd::Defer);
+        queue.add_revocable(1, Some(timer.now() + SECOND * 2), ());
+        other(&queue);
+        assert_eq!(queue.has_revocable_deadline(&1), is_revocable, "{which}");
+        assert_eq!(queue.queue_joined(&1), is_joined, "{which}");
+        assert_eq!((queue.len(), queue.delayed_len()), (usize::from(is_joined), usize::from(!is_joined)));
+        assert!(!queue.queue_joined(&1) && !queue.queue_joined(&2) && !queue.has_revocable_deadline(&2));
+    }
+    let (queue, _timer) = queue(ImmediateAdd::Defer);
+    queue.add_after(1, SECOND);
+    assert_eq!(queue.add(1), Added::Merged);
+    assert!(!queue.has_revocable_deadline(&1) && !queue.queue_joined(&1), "a user waits for the deadline");
+}
+
+#[test]
 fn what_waits_for_somebody_is_not_taken_back_with_what_joins_it() {
     let (queue, timer) = queue(ImmediateAdd::Keep);
     queue.add_after(1, SECOND * 2);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 use wq_ratelimit::{
-    DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome, RateLimitingQueue, Timer,
+    Added, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome, RateLimitingQueue, Timer,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -109,6 +109,35 @@ fn an_event_defers_to_a_retry_that_is_known_by_its_deadline_alone() {
                 if policy == DuringBackoff::Defer { (false, true) } else { (true, false) }
             );
         }
+    }
+}
+
+/// What has crowded others out says nothing of an item that never failed.
+#[test]
+#[cfg_attr(miri, ignore = "thousands of items")]
+fn a_crowd_of_failures_leaves_alone_what_a_user_has_delayed() {
+    for policy in [DuringBackoff::Defer, DuringBackoff::Clear] {
+        let timer = ManualTimer::new();
+        let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
+        let builder = RateLimitingQueue::builder().limiter(limiter).during_backoff(policy);
+        let queue: Queue = builder.timer(timer.clone()).build().unwrap();
+        let items = u32::try_from(MANY).unwrap() + 1;
+        (0..items).for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
+        assert!(queue.remembered_backoffs().evicted > 0);
+        let nightly = items;
+        queue.add_after(nightly, SECOND * 3600);
+        assert_eq!(queue.add(nightly), Added::Queued, "{policy:?}");
+        assert_eq!(queue.deadline(&nightly), Some(timer.now() + SECOND * 3600), "{policy:?}");
+        queue.try_get().unwrap().finish(Outcome::Success);
+        // The second event on a retry that is known by its deadline alone does what the first did.
+        for _ in 0..2 {
+            queue.add(0);
+        }
+        assert_eq!(queue.len(), usize::from(policy == DuringBackoff::Clear));
+        // Also a user's delay has joined it.
+        queue.add_after(1, SECOND);
+        assert_eq!(queue.add(1), Added::Queued, "{policy:?}");
+        assert!(queue.deadline(&1).is_some(), "{policy:?}");
     }
 }
 

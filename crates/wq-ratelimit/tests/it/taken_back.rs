@@ -4,7 +4,7 @@
 use std::time::Duration;
 use wq_priority::{GroupId, Order, Priority};
 use wq_ratelimit::{
-    Builder, Class, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
+    Added, Builder, Class, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
     RateLimitingQueue, Scheduled, Timer,
 };
 
@@ -133,7 +133,7 @@ fn no_outcome_takes_away_what_a_user_has_asked_for() {
 #[test]
 fn an_event_that_joined_a_retry_is_not_taken_back_with_it() {
     for outcome in LAST {
-        let (builder, timer) = builder();
+        let (builder, _timer) = builder();
         let queue = event_before_retry(builder.during_backoff(DuringBackoff::Defer));
         assert_eq!(queue.len(), 0, "deferred");
         let guard = {
@@ -141,7 +141,7 @@ fn an_event_that_joined_a_retry_is_not_taken_back_with_it() {
             queue.try_get().unwrap()
         };
         guard.finish(outcome);
-        assert_eq!(queue.deadline(&1), Some(timer.now() + ms(5)), "{outcome:?}");
+        assert_eq!((queue.len(), queue.deadline(&1)), (1, None), "{outcome:?}: nothing is left to defer to");
     }
 }
 
@@ -363,4 +363,44 @@ fn a_rate_limited_add_lets_an_item_back_off_whatever_has_put_it_off() {
     let due = queue.deadline(&1);
     assert_eq!(queue.add_rate_limited(1), Scheduled::Kept);
     assert_eq!((queue.deadline(&1), queue.num_requeues(&1)), (due, 1));
+}
+
+/// An event that came during the work and joined a retry has nothing left to wait for once that is out of the question.
+#[test]
+fn an_event_that_has_joined_a_retry_is_seen_at_once_when_that_is_needed_no_longer() {
+    for outcome in [Outcome::Success, Outcome::GiveUp, Outcome::Park, Outcome::Retry] {
+        for joins in ["event", "add_after", "nothing"] {
+            let timer = ManualTimer::new();
+            let queue = RateLimitingQueue::builder()
+                .limiter(ExponentialBackoff::new(HOUR, HOUR).unwrap())
+                .during_backoff(DuringBackoff::Defer)
+                .timer(timer.clone())
+                .backlog(Priority::new())
+                .build()
+                .unwrap();
+            queue.add(1);
+            queue.try_get().unwrap().finish(Outcome::Retry);
+            let until = queue.deadline(&1);
+            assert!(queue.try_add(1).is_ok());
+            let guard = queue.try_get().unwrap();
+            if joins != "nothing" {
+                assert_eq!(queue.add_with(1, Order::priority(3)), Added::Merged);
+            }
+            if joins == "add_after" {
+                queue.add_after(1, HOUR * 5);
+            }
+            guard.finish(outcome);
+            let is_over = outcome != Outcome::Retry;
+            let expected = match joins {
+                "event" if is_over => (1, None),
+                "nothing" if is_over => (0, None),
+                _ => (0, until),
+            };
+            assert_eq!((queue.len(), queue.deadline(&1)), expected, "{outcome:?} {joins}");
+            if expected.0 == 1 {
+                assert!(!queue.is_parked(&1));
+                assert_eq!(queue.try_get().unwrap().order().priority, 3, "{outcome:?}");
+            }
+        }
+    }
 }

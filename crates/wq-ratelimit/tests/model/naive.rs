@@ -72,6 +72,8 @@ pub(crate) struct Naive {
     pub(crate) delayed: Vec<(u64, u64, u8)>,
     /// Those of them that only outcomes have asked for.
     own: BTreeSet<u8>,
+    /// Those whose deadline only outcomes have asked for, and which an event has joined.
+    joined: BTreeSet<u8>,
     pub(crate) queued: Vec<u8>,
     /// Items in hand, why they run again, and which hand-out it is.
     processing: BTreeMap<u8, (Again, u64)>,
@@ -92,6 +94,7 @@ impl Naive {
             marked: BTreeSet::new(),
             delayed: Vec::new(),
             own: BTreeSet::new(),
+            joined: BTreeSet::new(),
             queued: Vec::new(),
             processing: BTreeMap::new(),
             hand_outs: 0,
@@ -128,7 +131,9 @@ impl Naive {
                 }
             }
             Event::Defer if is_backing_off && self.deadline(item).is_some() => {
-                self.own.remove(&item);
+                if self.own.remove(&item) {
+                    self.joined.insert(item);
+                }
                 return;
             }
             Event::Keep | Event::Defer => {}
@@ -153,6 +158,7 @@ impl Naive {
             && at <= self.now
         {
             self.delayed.remove(0);
+            self.joined.remove(&item);
             let by = if self.own.remove(&item) { Again::Outcome } else { Again::Somebody };
             self.add_now(item, by);
         }
@@ -176,6 +182,15 @@ impl Naive {
             && *again == Again::Outcome
         {
             *again = Again::Nobody;
+        }
+    }
+
+    /// The item is not tried again, and no event waits for a retry of it.
+    fn end_retries(&mut self, item: u8) {
+        self.take_back(item);
+        if self.joined.remove(&item) {
+            self.delayed.retain(|entry| entry.2 != item);
+            self.add_now(item, Again::Somebody);
         }
     }
 
@@ -211,6 +226,7 @@ impl Naive {
         }
         if !own {
             self.own.remove(&item);
+            self.joined.remove(&item);
         }
     }
 
@@ -275,12 +291,12 @@ impl Naive {
     pub(crate) fn park(&mut self, item: u8) {
         self.marked.insert(item);
         self.end_back_off(item, self.now);
-        self.take_back(item);
+        self.end_retries(item);
     }
 
     pub(crate) fn end(&mut self, item: u8) {
         self.forget(item);
-        self.take_back(item);
+        self.end_retries(item);
     }
 
     pub(crate) fn release(&mut self, item: u8) -> bool {
@@ -321,6 +337,7 @@ impl Naive {
         let before = self.delayed.len();
         self.delayed.retain(|entry| entry.2 != item);
         self.own.remove(&item);
+        self.joined.remove(&item);
         self.taken_out(item, self.delayed.len() < before)
     }
 
@@ -355,6 +372,7 @@ impl Naive {
         self.settle();
         self.is_down = true;
         self.own.clear();
+        self.joined.clear();
         let left: Vec<u8> = self.delayed.drain(..).map(|entry| entry.2).collect();
         self.marked.retain(|item| !left.contains(item));
         left
