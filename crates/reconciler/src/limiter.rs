@@ -68,4 +68,8 @@ impl<K: Key> RateLimiter<K> for Limiter<K> {
     fn take_discarded(&mut self) -> Vec<K> {
         self.0.take_discarded()
     }
+
+    fn sweep(&mut self, now: Instant) {
+        self.0.sweep(now);
+    }
 }

@@ -139,7 +139,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         if by == (By::Add { is_queued: true }) && !counts_early && !planted("queued-item-takes-tokens") {
             return When::Now;
         }
-        if by == By::Finish && self.is_spent(item) {
+        if by == By::Finish && self.is_spent(item, now, discarded) {
             return When::Never;
         }
         let wait = match ask.class {
@@ -154,7 +154,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         let before = self.parked.attempts(item).unwrap_or(0);
         if !delay.is_zero() {
             self.windows.begin(item, until, until, before, now, discarded);
-            self.limiter.keep_until(item, until, now);
+            self.waits_until(item, until, now);
             return now.checked_add(delay).map_or(When::After(delay), When::At);
         }
         // What waits already is replaced by an outcome; an add without a wait leaves it, and its back-off.
@@ -184,29 +184,60 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
             None => counts_from.min(at),
         };
         self.windows.change(item, until, counts_from);
-        self.limiter.keep_until(item, at, now);
+        self.waits_until(item, at, now);
         asked.map_or(When::After(Duration::MAX), When::At)
     }
 
     /// Whether the item has used up its retries.
-    fn is_spent(&self, item: &T) -> bool {
+    fn is_spent(&mut self, item: &T, now: Instant, discarded: &mut Vec<T>) -> bool {
         let Some(limit) = self.rules.retry_limit else { return false };
         let limit = if planted("one-retry-too-many") { limit.saturating_add(1) } else { limit };
-        self.attempts(item) >= limit
+        self.attempts(item, now, discarded) >= limit
     }
 
-    /// How many attempts are counted. A bucket counts none, so a queue with a limit counts for itself.
-    pub(crate) fn attempts(&self, item: &T) -> u32 {
-        let own = if self.rules.retry_limit.is_some() { self.windows.attempts(item) } else { 0 };
+    /// How many attempts are counted. A bucket counts none, so a queue with a limit counts for itself. What is too old counts no
+    /// longer, whether others have failed since or not.
+    pub(crate) fn attempts(&mut self, item: &T, now: Instant, discarded: &mut Vec<T>) -> u32 {
+        self.age(now, discarded);
+        let own = if self.rules.retry_limit.is_some() { self.windows.attempts(item, now) } else { 0 };
         let parked = self.parked.attempts(item).unwrap_or(0);
         self.limiter.num_requeues(item).max(own).max(parked)
     }
 
+    fn age(&mut self, now: Instant, discarded: &mut Vec<T>) {
+        self.limiter.sweep(now);
+        discarded.append(&mut self.limiter.take_discarded());
+    }
+
+    /// Something waits that brings the item back then.
+    pub(crate) fn waits_until(&mut self, item: &T, until: Instant, now: Instant) {
+        if until > now {
+            self.limiter.keep_until(item, until, now);
+        }
+    }
+
+    /// Nothing waits any longer that brings the item back.
+    pub(crate) fn end_back_off(&mut self, item: &T, now: Instant, discarded: &mut Vec<T>) {
+        self.windows.end_by(item, now, now, discarded);
+        self.limiter.keep_until(item, now, now);
+    }
+
+    /// Whether nothing is remembered of any item's failures.
+    pub(crate) fn knows_no_failures(&self) -> bool {
+        self.windows.is_empty() && self.limiter.remembered().items == 0
+    }
+
+    /// Removes what is no longer needed, where no failure does.
+    pub(crate) fn sweep(&mut self, now: Instant, discarded: &mut Vec<T>) {
+        self.windows.sweep(now, discarded);
+        self.age(now, discarded);
+    }
+
     /// Marks the item as one that waits for something to change. What it was marked with is to be dropped after the lock.
     pub(crate) fn park(&mut self, item: &T, order: O, now: Instant, discarded: &mut Vec<T>) -> Mark<O> {
-        let attempts = self.attempts(item);
+        let attempts = self.attempts(item, now, discarded);
         // It waits for an event, and for no retry.
-        self.windows.end_by(item, now, now, discarded);
+        self.end_back_off(item, now, discarded);
         self.parked.park(item, order, attempts, now, discarded)
     }
 
@@ -231,6 +262,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
 
     /// Gives back memory that is not in use.
     pub(crate) fn shrink(&mut self, now: Instant, discarded: &mut Vec<T>) {
+        self.age(now, discarded);
         self.limiter.shrink();
         self.windows.shrink(now, discarded);
         self.parked.shrink();

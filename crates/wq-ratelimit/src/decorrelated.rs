@@ -83,5 +83,9 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> RateLimiter<T> for Decorrelated<T, S>
         self.items.get(item).map_or(0, |drawn| drawn.attempts)
     }
 
+    fn sweep(&mut self, now: Instant) {
+        self.items.sweep(now, |_| false);
+    }
+
     recorded!(self, self.items);
 }

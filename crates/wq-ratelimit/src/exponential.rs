@@ -84,6 +84,10 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> RateLimiter<T> for ExponentialBackoff
         self.attempts.get(item).copied().unwrap_or(0)
     }
 
+    fn sweep(&mut self, now: Instant) {
+        self.attempts.sweep(now, |_| false);
+    }
+
     recorded!(self, self.attempts);
 }
 

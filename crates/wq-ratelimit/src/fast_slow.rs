@@ -80,5 +80,9 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> RateLimiter<T> for FastSlow<T, S> {
         self.attempts.get(item).copied().unwrap_or(0)
     }
 
+    fn sweep(&mut self, now: Instant) {
+        self.attempts.sweep(now, |_| false);
+    }
+
     recorded!(self, self.attempts);
 }

@@ -24,7 +24,8 @@ pub trait RateLimiter<T> {
     }
 
     /// The item waits until then, which may be longer than this limiter has said: what is remembered of it is not to be
-    /// forgotten for age before it had its chance. A queue says so after it has asked for a delay.
+    /// forgotten for age before it had its chance. A queue says so after it has asked for a delay. An instant that is not after
+    /// `now` says that it waits no longer, and that its age counts from `now` on.
     fn keep_until(&mut self, item: &T, until: Instant, now: Instant) {
         let _ = (item, until, now);
     }
@@ -51,6 +52,12 @@ pub trait RateLimiter<T> {
     /// lock. A limiter that stores no items has none.
     fn take_discarded(&mut self) -> Vec<T> {
         Vec::new()
+    }
+
+    /// Forgets what is too old. A queue says so now and then, so that this happens also where nothing fails any more, and before
+    /// it asks how many attempts were recorded. A limiter that stores no items has nothing to forget.
+    fn sweep(&mut self, now: Instant) {
+        let _ = now;
     }
 
     /// Gives back memory that is not in use. A limiter that stores no items has none.
@@ -82,6 +89,10 @@ macro_rules! pass_on {
 
         fn take_discarded(&mut $self) -> Vec<T> {
             $limiter.take_discarded()
+        }
+
+        fn sweep(&mut $self, now: Instant) {
+            $limiter.sweep(now);
         }
 
         fn shrink(&mut $self) {

@@ -68,6 +68,11 @@ impl<T, A: RateLimiter<T>, B: RateLimiter<T>> RateLimiter<T> for MaxOf<A, B> {
         discarded
     }
 
+    fn sweep(&mut self, now: Instant) {
+        self.first.sweep(now);
+        self.second.sweep(now);
+    }
+
     fn shrink(&mut self) {
         self.first.shrink();
         self.second.shrink();

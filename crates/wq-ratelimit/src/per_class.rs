@@ -90,6 +90,10 @@ impl<T, L: RateLimiter<T>> RateLimiter<T> for PerClass<L> {
         self.all_mut().flat_map(RateLimiter::take_discarded).collect()
     }
 
+    fn sweep(&mut self, now: Instant) {
+        self.all_mut().for_each(|limiter| limiter.sweep(now));
+    }
+
     fn shrink(&mut self) {
         self.all_mut().for_each(RateLimiter::shrink);
     }

@@ -58,12 +58,16 @@ impl<T, S> PerItemBucket<T, S> {
         self.buckets.bound(max_items, idle, Duration::ZERO)?;
         Ok(self)
     }
+
+    fn tick(&mut self, now: Instant) -> u64 {
+        let start = *self.start.get_or_insert(now);
+        u64::try_from(now.saturating_duration_since(start).as_nanos()).unwrap_or(u64::MAX)
+    }
 }
 
 impl<T: Hash + Eq + Clone, S: BuildHasher> RateLimiter<T> for PerItemBucket<T, S> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
-        let start = *self.start.get_or_insert(now);
-        let tick = u64::try_from(now.saturating_duration_since(start).as_nanos()).unwrap_or(u64::MAX);
+        let tick = self.tick(now);
         let bucket = self.buckets.entry(item, now, |bucket| bucket.full_at > tick);
         let (full_at, wait) = self.rate.take(bucket.full_at, tick);
         bucket.full_at = full_at;
@@ -73,6 +77,11 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> RateLimiter<T> for PerItemBucket<T, S
 
     fn num_requeues(&self, item: &T) -> u32 {
         self.buckets.get(item).map_or(0, |bucket| bucket.attempts)
+    }
+
+    fn sweep(&mut self, now: Instant) {
+        let tick = self.tick(now);
+        self.buckets.sweep(now, |bucket| bucket.full_at > tick);
     }
 
     recorded!(self, self.buckets);

@@ -157,7 +157,7 @@ where
     #[must_use]
     #[doc(alias = "NumRequeues")]
     pub fn num_requeues(&self, item: &T) -> u32 {
-        self.inner.control.lock().attempts(item)
+        self.inner.attempts(item)
     }
 
     /// How many failed items the limiter remembers, and how many it has dropped by itself.
@@ -295,7 +295,7 @@ where
                 let now = self.queue.now();
                 let (deadline, until) = (now.checked_add(delay), end_of(now, delay));
                 self.controlled(|control, discarded| {
-                    control.limiter.keep_until(item, until, now);
+                    control.waits_until(item, until, now);
                     control.windows.end_by(item, until, now, discarded);
                 });
                 let mut before = self.take_back(held);
@@ -337,7 +337,7 @@ where
     }
 
     fn num_requeues(&self, item: &T) -> u32 {
-        self.control.lock().attempts(item)
+        self.attempts(item)
     }
 
     fn move_due(&self) {
@@ -428,6 +428,11 @@ where
         }
     }
 
+    fn attempts(&self, item: &T) -> u32 {
+        let now = self.queue.now();
+        self.controlled(|control, discarded| control.attempts(item, now, discarded))
+    }
+
     fn park(&self, item: &T, order: B::Order) {
         let now = self.queue.now();
         let _mark = self.controlled(|control, discarded| control.park(item, order, now, discarded));
@@ -457,23 +462,23 @@ where
         mark
     }
 
-    /// Where nothing fails any more, nothing else looks for back-offs that are over.
+    /// Where nothing fails any more, nothing else looks for what is too old.
     #[cold]
     fn sweep(&self) {
         let now = self.queue.now();
-        self.controlled(|control, discarded| control.windows.sweep(now, discarded));
+        self.controlled(|control, discarded| control.sweep(now, discarded));
     }
 
     /// The item was taken out of the queue. If that was its retry, it backs off no longer.
     pub(crate) fn retry_taken_out(&self, item: &T) {
-        if planted("cancel-leaves-window") || self.control.lock().windows.is_empty() {
+        if planted("cancel-leaves-window") || self.control.lock().knows_no_failures() {
             return;
         }
         // Of an item in hand the end of that attempt says what becomes of its back-off, in which it was begun.
         let in_hand = matches!(self.queue.phase(item), Some(Phase::Processing | Phase::ProcessingDirty));
         if !in_hand && self.queue.deadline(item).is_none() {
             let now = self.queue.now();
-            self.controlled(|control, discarded| control.windows.end_by(item, now, now, discarded));
+            self.controlled(|control, discarded| control.end_back_off(item, now, discarded));
         }
     }
 

@@ -170,14 +170,12 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         self.find(item).map(|(_, record, _)| record)
     }
 
-    /// The item waits until then, and its record is needed afterwards.
+    /// The item waits until then, and its record is needed afterwards. If that is not after `now`, it waits no longer.
     pub(crate) fn keep_until(&mut self, item: &T, until: Instant, now: Instant) {
-        let Some(start) = self.start.filter(|_| until > now && !planted("record-expires-in-its-wait")) else {
-            return;
-        };
-        let kept = Kept::until(until.saturating_duration_since(start).saturating_add(self.idle));
+        let Some(start) = self.start.filter(|_| !planted("record-expires-in-its-wait")) else { return };
+        let kept = Kept::until(until.max(now).saturating_duration_since(start).saturating_add(self.idle));
         if let Some((_, _, held)) = self.find(item) {
-            *held = kept.max(*held);
+            *held = if until > now { kept.max(*held) } else { kept.min(*held) };
         }
     }
 
@@ -188,6 +186,13 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         let hash = self.hasher.hash_one(item);
         let young = self.young.find_mut(hash, |(held, ..)| held == item);
         young.or_else(|| self.old.find_mut(hash, |(held, ..)| held == item))
+    }
+
+    /// Drops what is too old, also where nothing fails any more. What it drops goes to the discarded ones.
+    pub(crate) fn sweep(&mut self, now: Instant, keep: impl Fn(&V) -> bool) {
+        if !self.is_empty() {
+            self.age(now, keep);
+        }
     }
 
     /// Gives back memory that is not in use.

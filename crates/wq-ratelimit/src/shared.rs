@@ -100,6 +100,11 @@ impl<T, L: RateLimiter<T>> RateLimiter<T> for Shared<T, L> {
         std::mem::take(&mut self.discarded)
     }
 
+    fn sweep(&mut self, now: Instant) {
+        self.discarded.clear(); // As above.
+        self.with(|limiter| limiter.sweep(now));
+    }
+
     fn shrink(&mut self) {
         self.limiter.lock().shrink();
     }

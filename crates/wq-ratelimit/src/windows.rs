@@ -29,6 +29,13 @@ pub(crate) struct Window {
     opened: u32,
 }
 
+impl Window {
+    /// Whether it was closed for so long that nothing of it counts any more, whoever has looked since.
+    fn is_over(&self, linger: Duration, now: Instant) -> bool {
+        self.until <= now && now.saturating_duration_since(self.until) >= linger
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Windows<T, S> {
     held: HashMap<T, Window, S>,
@@ -103,8 +110,9 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
     }
 
     /// How many attempts opened it, as long as that is known.
-    pub(crate) fn attempts(&self, item: &T) -> u32 {
-        self.held.get(item).map_or(0, |window| window.attempts)
+    pub(crate) fn attempts(&self, item: &T, now: Instant) -> u32 {
+        let known = self.held.get(item).filter(|window| !window.is_over(self.linger, now));
+        known.map_or(0, |window| window.attempts)
     }
 
     /// An attempt has opened the item's window, after so many as are known elsewhere. Items that are no longer needed go to
@@ -123,7 +131,9 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
         let attempts = before.saturating_add(1);
         let mut window = Window { until, counts_from, attempts, opened: self.opened };
         if let Some(held) = self.held.get_mut(item) {
-            window.attempts = held.attempts.max(before).saturating_add(1);
+            if !held.is_over(self.linger, now) {
+                window.attempts = held.attempts.max(before).saturating_add(1);
+            }
             *held = window;
             if self.wants_sweep() {
                 self.sweep(now, discarded);
@@ -142,9 +152,7 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
     /// Removes what is no longer needed.
     pub(crate) fn sweep(&mut self, now: Instant, discarded: &mut Vec<T>) {
         let linger = self.linger;
-        let is_over =
-            |window: &Window| window.until <= now && now.saturating_duration_since(window.until) >= linger;
-        for (item, _) in self.held.extract_if(|_, window| is_over(window)) {
+        for (item, _) in self.held.extract_if(|_, window| window.is_over(linger, now)) {
             self.expired = self.expired.saturating_add(1);
             discarded.push(item);
         }
@@ -198,10 +206,11 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
 
     /// The item's window is over, and its attempts are forgotten.
     pub(crate) fn close(&mut self, item: &T, discarded: &mut Vec<T>) {
+        // Also where there is none: a sweep is for what the limiter remembers, too.
+        self.ends = self.ends.saturating_add(1);
         if self.held.is_empty() {
             return;
         }
-        self.ends = self.ends.saturating_add(1);
         discarded.extend(self.held.remove_entry(item).map(|(item, _)| item));
         // After a burst: one pass for many that have left.
         if self.held.capacity() > SMALL * 8 && self.held.len() < self.held.capacity() / 8 {
@@ -314,9 +323,9 @@ mod tests {
             let now = start + SECOND * after;
             let items = after * 1000 + 1..after * 1000 + 200;
             items.for_each(|item| windows.begin(&item, now, now, 0, now, &mut discarded));
-            windows.attempts(&0)
+            windows.attempts(&0, now)
         };
         assert_eq!((at(9, &mut windows), at(10, &mut windows)), (2, 0));
-        assert_eq!(windows.attempts(&10_000_000), 0);
+        assert_eq!(windows.attempts(&10_000_000, start), 0);
     }
 }

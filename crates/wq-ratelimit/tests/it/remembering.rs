@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 use wq_ratelimit::{
-    Added, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome, RateLimitingQueue, Timer,
+    Added, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome, RateLimitingQueue,
+    Timer,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -138,6 +139,111 @@ fn a_crowd_of_failures_leaves_alone_what_a_user_has_delayed() {
         queue.add_after(1, SECOND);
         assert_eq!(queue.add(1), Added::Queued, "{policy:?}");
         assert!(queue.deadline(&1).is_some(), "{policy:?}");
+    }
+}
+
+/// A month after its second failure an item has all its retries again, whatever others did meanwhile.
+#[test]
+fn what_a_silence_makes_of_the_attempts_does_not_depend_on_others() {
+    for others in [0, 1, 300] {
+        let (queue, timer) = queue(Some(2));
+        for _ in 0..2 {
+            fail(&queue, 1, Outcome::Retry);
+            timer.advance(SECOND * 100);
+            queue.move_due();
+            assert_eq!(queue.remove(&1), Some(1));
+        }
+        assert_eq!(queue.num_requeues(&1), 2);
+        timer.advance(MONTH);
+        for other in 100..100 + others {
+            fail(&queue, other, Outcome::Retry);
+            queue.cancel(&other);
+        }
+        queue.add(1);
+        let guard = queue.try_get().unwrap();
+        assert_eq!((guard.num_requeues(), queue.num_requeues(&1)), (0, 0), "{others}");
+        assert!(guard.finish(Outcome::Retry).is_some(), "{others}");
+        assert_eq!((queue.num_requeues(&1), queue.is_parked(&1)), (1, false), "{others}");
+    }
+}
+
+/// The same of one whose attempts nobody counts but the queue.
+#[test]
+fn a_silence_gives_all_retries_back_also_with_a_limiter_that_counts_none() {
+    let timer = ManualTimer::new();
+    let bucket = wq_ratelimit::TokenBucket::per_second(1, 100).unwrap();
+    let builder = RateLimitingQueue::<u32, _>::builder().limiter(bucket).retry_limit(2);
+    let queue = builder.timer(timer.clone()).build().unwrap();
+    for _ in 0..2 {
+        queue.add(1);
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.try_get().unwrap().done();
+    }
+    timer.advance(SECOND * 599);
+    assert_eq!(queue.num_requeues(&1), 2);
+    timer.advance(SECOND);
+    assert_eq!(queue.num_requeues(&1), 0);
+    queue.add(1);
+    assert!(queue.try_get().unwrap().finish(Outcome::Retry).is_some());
+    assert_eq!(queue.num_requeues(&1), 1);
+}
+
+#[test]
+fn failures_are_forgotten_in_time_also_if_nothing_else_fails() {
+    type Ends = fn(&Queue);
+    let ends: [(&str, Ends); 3] = [
+        ("successes", |queue| (1000..6000).for_each(|item| fail(queue, item, Outcome::Success))),
+        ("forgotten", |queue| (1000..6000).for_each(|item| queue.forget(&item))),
+        ("shrunk", RateLimitingQueue::shrink),
+    ];
+    for (way, ends) in ends {
+        for retry_limit in [None, Some(3)] {
+            let (queue, timer) = queue(retry_limit);
+            for item in 0..1000 {
+                fail(&queue, item, Outcome::Retry);
+                queue.cancel(&item);
+            }
+            timer.advance(SECOND * 1199);
+            ends(&queue);
+            assert_eq!(queue.remembered().items, 1000, "{way}: not for twice the idle time");
+            timer.advance(SECOND * 1200);
+            ends(&queue);
+            let remembered = queue.remembered();
+            assert_eq!((remembered.items, remembered.expired, remembered.evicted), (0, 1000, 0), "{way}");
+            assert_eq!(queue.remembered_backoffs().items, 0, "{way}");
+        }
+    }
+}
+
+/// A back-off without an end that is over all the same keeps nothing any longer.
+#[test]
+fn a_record_is_kept_no_longer_than_something_waits() {
+    let never = |combine| Outcome::RetryWith { delay: Duration::MAX, combine };
+    for outcome in [never(Combine::Max), never(Combine::Override), Outcome::RetryAfter(Duration::MAX)] {
+        for parks in [false, true] {
+            let (queue, timer) = queue(None);
+            fail(&queue, 1, Outcome::Retry);
+            fail(&queue, 1, Outcome::Retry);
+            fail(&queue, 1, Outcome::Park);
+            queue.cancel(&1);
+            fail(&queue, 1, outcome);
+            for _ in 0..3 {
+                timer.advance(MONTH);
+                queue.shrink();
+                assert_eq!(queue.remembered().items, 1, "{outcome:?}: it waits");
+            }
+            if parks {
+                fail(&queue, 1, Outcome::Park);
+            } else {
+                assert_eq!(queue.cancel(&1), Some(1));
+            }
+            timer.advance(SECOND * 500);
+            queue.shrink();
+            assert_eq!(queue.remembered().items, 1, "{outcome:?}: for its idle time");
+            timer.advance(SECOND * 1200);
+            queue.shrink();
+            assert_eq!(queue.remembered().items, 0, "{outcome:?}, parked: {parks}");
+        }
     }
 }
 

@@ -16,6 +16,7 @@ enum Op {
     Fail(u16),
     Forget(u16),
     Advance(u64),
+    Sweep,
 }
 
 proptest! {
@@ -25,7 +26,7 @@ proptest! {
     fn what_is_in_use_is_remembered_and_what_leaves_is_counted(
         max_items in 2..40_usize,
         items in 1..60_u16,
-        ops in prop::collection::vec((0..10_u8, any::<u16>(), 0..60_u64), 1..200),
+        ops in prop::collection::vec((0..10_u8, any::<u16>(), 0..120_u64), 1..200),
     ) {
         let timer = ManualTimer::new();
         let second = Duration::from_nanos(1);
@@ -39,7 +40,8 @@ proptest! {
         let ops = ops.into_iter().map(|(kind, item, by)| match kind {
             0..7 => Op::Fail(item % items),
             7 => Op::Forget(item % items),
-            _ => Op::Advance(by),
+            8 => Op::Advance(by),
+            _ => Op::Sweep,
         });
         for op in ops {
             match op {
@@ -76,6 +78,14 @@ proptest! {
                 Op::Advance(by) => {
                     timer.advance(Duration::from_nanos(by));
                     now += by;
+                }
+                Op::Sweep => {
+                    limiter.sweep(timer.now());
+                    for (item, (_, last, _)) in &known {
+                        if now - last >= 2 * IDLE {
+                            prop_assert_eq!(limiter.num_requeues(item), 0, "item {} is dead", item);
+                        }
+                    }
                 }
             }
             let Remembered { items, expired, evicted, .. } = limiter.remembered();
