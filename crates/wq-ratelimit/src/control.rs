@@ -99,7 +99,7 @@ pub(crate) enum By {
     Finish,
     /// Somebody who adds the item: what it waits for already is not put off.
     Add {
-        /// Nobody has the item in hand, and it waits for nothing but that: this add joins it.
+        /// The item waits for nothing but somebody to take it, or the end of the work on it: this add joins it.
         is_queued: bool,
     },
 }

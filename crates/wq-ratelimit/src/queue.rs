@@ -73,8 +73,8 @@ where
     /// delay, as in client-go: if the item is delayed, [`immediate_add`](crate::Builder::immediate_add) says what becomes of
     /// that.
     ///
-    /// An item that is backing off keeps its time, and one that is queued, or due, stays so: nothing is counted then and no
-    /// token is taken, so that many such adds of one item cost the others nothing. (With
+    /// An item that is backing off keeps its time, and one that is queued, or due, or runs again after the work that goes on,
+    /// stays so: nothing is counted then and no token is taken, so that many such adds of one item cost the others nothing. (With
     /// [`count_early_attempts`](crate::Builder::count_early_attempts) each counts, as in client-go.) After shutdown nothing is
     /// counted either. Never parks: a [`retry_limit`](crate::Builder::retry_limit) is about attempts that
     /// [`finish`](crate::ProcessingGuard::finish).
@@ -398,7 +398,7 @@ where
     }
 
     fn add_asking(&self, item: T, order: B::Order, ask: Ask) -> Scheduled {
-        let is_queued = self.queue.phase(&item) == Some(Phase::Queued);
+        let is_queued = matches!(self.queue.phase(&item), Some(Phase::Queued | Phase::ProcessingDirty));
         match self.when(&item, ask, By::Add { is_queued }) {
             None | Some(When::Never) => Scheduled::ShutDown,
             Some(When::Now) => self.queue.add_after_with(item, Duration::ZERO, order),

@@ -117,6 +117,32 @@ fn many_rate_limited_adds_of_one_queued_item_cost_the_others_nothing() {
     }
 }
 
+/// D16, of an item in hand: the first add counts, since it may be about what the work has not seen; the others join it.
+#[test]
+fn many_rate_limited_adds_of_one_item_in_hand_cost_the_others_one_token() {
+    for is_event in [false, true] {
+        let timer = ManualTimer::new();
+        let bucket = TokenBucket::per_second(10, 100).unwrap();
+        let queue = RateLimitingQueue::<u64, _>::builder()
+            .limiter(bucket.clone())
+            .retry_limit(15)
+            .timer(timer.clone())
+            .build()
+            .unwrap();
+        queue.add(1);
+        let guard = queue.try_get().unwrap();
+        if is_event {
+            queue.add(1);
+        }
+        (0..10_000).for_each(|_| _ = queue.add_rate_limited(1));
+        let taken = u32::from(!is_event);
+        assert_eq!(queue.num_requeues(&1), taken);
+        assert!((taken..100).all(|_| bucket.reserve(timer.now()).is_zero()), "the others' tokens are there");
+        assert!(guard.finish(Outcome::Retry).is_some());
+        assert_eq!((queue.num_requeues(&1), queue.is_parked(&1), queue.len()), (taken + 1, false, 1));
+    }
+}
+
 /// Adders never pay for what others have left undone, however much is due.
 #[test]
 fn a_rate_limited_add_does_not_pay_for_a_flood_of_due_items() {

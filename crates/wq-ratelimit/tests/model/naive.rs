@@ -164,8 +164,10 @@ impl Naive {
         }
     }
 
+    /// Whether it runs (again) as soon as somebody takes it.
     fn is_queued(&self, item: u8) -> bool {
-        self.queued.contains(&item)
+        let again = self.processing.get(&item).map_or(Again::Nobody, |(again, _)| *again);
+        self.queued.contains(&item) || again != Again::Nobody
     }
 
     /// A user's add for later.
@@ -250,6 +252,7 @@ impl Naive {
             self.until.insert(item, (until, counts_from));
             at
         } else if !ends && self.is_queued(item) && !self.counts_early {
+            self.add_now(item, Again::Somebody);
             return true;
         } else if ends && self.limit.is_some_and(|limit| self.attempts(item) >= limit) {
             self.park(item);
