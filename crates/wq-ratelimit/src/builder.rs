@@ -68,7 +68,9 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
     /// [`forget`](RateLimitingQueue::forget) give all retries back. No limit by default; with 0 the first failure parks.
     ///
     /// The queue counts by itself, so that a limiter that does not, as a [`TokenBucket`](crate::TokenBucket), will do. It
-    /// remembers a count for at least ten minutes after its back-off is over, and a limiter that counts may for longer. Of more
+    /// remembers a count for at least ten minutes after its back-off is over, and a limiter that counts may for longer. That time
+    /// goes on while the item is in hand: one whose attempts take longer each begins anew with each, and is never parked, unless
+    /// the limiter is [bounded](crate::ExponentialBackoff::bounded) by an idle time beyond the longest attempt. Of more
     /// than 262 144 items at a time it remembers those that failed last, at least the half of that number:
     /// [`remembered_backoffs`](RateLimitingQueue::remembered_backoffs) counts the others.
     pub fn retry_limit(mut self, retries: u32) -> Self {

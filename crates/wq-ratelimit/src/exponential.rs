@@ -12,7 +12,8 @@ use wq_delay::DefaultHasher;
 /// floating point).
 ///
 /// The record of an item that was not asked about for twice `max` (at least ten minutes) is forgotten, but not while a queue
-/// has it wait for longer, as for a floor or a token; at most 262 144 items are remembered. [`bounded`](Self::bounded) sets other bounds.
+/// has it wait for longer, as for a floor or a token; at most 262 144 items are remembered, and for sure the half of that number that
+/// failed last. [`bounded`](Self::bounded) sets other bounds.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -58,8 +59,9 @@ impl<T, S> ExponentialBackoff<T, S> {
         ExponentialBackoff { base, max, attempts: attempts.with_hasher(hasher) }
     }
 
-    /// Remembers at most `max_items` items, each for at least `idle` after its last attempt if there are not too many, and not
-    /// for twice that. One that a queue has wait, for whatever reason, is remembered for `idle` after that. Beyond the bound the half of it that failed last is remembered for sure.
+    /// Remembers at most `max_items` items, each for at least `idle` after its last attempt, and not for twice that. One that a
+    /// queue has wait, for whatever reason, is remembered for `idle` after that. If more than half of `max_items` fail in that time,
+    /// only that half of the bound is remembered for sure which failed last: take twice as many as are to be remembered.
     ///
     /// # Errors
     ///

@@ -55,8 +55,9 @@ impl<T, S> FastSlow<T, S> {
         FastSlow { fast, slow, fast_attempts, attempts: attempts.with_hasher(hasher) }
     }
 
-    /// Remembers at most `max_items` items, each for at least `idle` after its last attempt if there are not too many, and not
-    /// for twice that. One that a queue has wait, for whatever reason, is remembered for `idle` after that. Beyond the bound the half of it that failed last is remembered for sure.
+    /// Remembers at most `max_items` items, each for at least `idle` after its last attempt, and not for twice that. One that a
+    /// queue has wait, for whatever reason, is remembered for `idle` after that. If more than half of `max_items` fail in that time,
+    /// only that half of the bound is remembered for sure which failed last: take twice as many as are to be remembered.
     ///
     /// # Errors
     ///

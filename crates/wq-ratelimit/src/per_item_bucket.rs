@@ -11,7 +11,8 @@ use wq_delay::DefaultHasher;
 /// Per item: a bucket as [`TokenBucket`](crate::TokenBucket). [`forget`](RateLimiter::forget) fills it again.
 ///
 /// A bucket that is full, or was not used for its time to fill (at least ten minutes) and owes nothing, is forgotten,
-/// which changes nothing; beyond 262 144 items the least used are forgotten too, and begin with a full bucket.
+/// which changes nothing. At most 262 144 items are remembered, and for sure the half of that number that was used last: others
+/// may begin with a full bucket.
 #[derive(Debug, Clone)]
 pub struct PerItemBucket<T, S = DefaultHasher> {
     rate: Rate,
@@ -48,7 +49,8 @@ impl<T, S> PerItemBucket<T, S> {
         PerItemBucket { rate, start, buckets: buckets.with_hasher(hasher) }
     }
 
-    /// Remembers at most `max_items` items. Beyond them some begin with a full bucket, but not the half of them used last.
+    /// Remembers at most `max_items` items. If more than half of that are in use some may begin with a full bucket, but not that half
+    /// of the bound which was used last.
     ///
     /// # Errors
     ///

@@ -189,8 +189,8 @@ where
     /// One that is added is parked no longer, whatever becomes of it: work whose guard is dropped, or that is taken out of
     /// the queue again (`remove`, `cancel`, shutdown), does not park it anew.
     ///
-    /// At most 262 144 are known, each for at least a day, and beyond that at least the half of them that was parked last; one
-    /// that is not known any longer begins anew when it is added. [`remembered_parked`](Self::remembered_parked) counts them.
+    /// At most 262 144 are known, each for at least a day; of more than half of that number, at least the half that was parked last.
+    /// One that is not known any longer begins anew when it is added. [`remembered_parked`](Self::remembered_parked) counts them.
     ///
     /// # Panics
     ///

@@ -8,8 +8,8 @@ pub struct Remembered {
     pub items: usize,
     /// Items forgotten because nobody asked about them for the idle time.
     pub expired: u64,
-    /// Items forgotten before that because there were too many. Above zero, a failing item may have begun its back-off
-    /// anew: raise the bound.
+    /// Items forgotten before that because there were too many, which a limiter may find from more than half of its bound on. Above
+    /// zero, a failing item may have begun its back-off anew: raise the bound.
     pub evicted: u64,
 }
 

@@ -167,6 +167,27 @@ fn what_a_silence_makes_of_the_attempts_does_not_depend_on_others() {
     }
 }
 
+/// As the builder says: the time of a count goes on in hand, and a limiter that remembers for longer counts for both.
+#[test]
+fn long_attempts_reach_the_limit_if_the_limiter_remembers_for_longer() {
+    for (idle, parks) in [(None, false), (Some(SECOND * 2000), true)] {
+        let timer = ManualTimer::new();
+        let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
+        let limiter = if let Some(idle) = idle { limiter.bounded(100, idle).unwrap() } else { limiter };
+        let builder = RateLimitingQueue::<u32, _>::builder().limiter(limiter).retry_limit(3);
+        let queue: Queue = builder.timer(timer.clone()).build().unwrap();
+        queue.add(1);
+        for attempt in 0..4 {
+            let guard = queue.try_get().unwrap();
+            timer.advance(SECOND * 1300);
+            let is_last = parks && attempt == 3;
+            assert_eq!(guard.finish(Outcome::Retry).is_none(), is_last, "{idle:?}, {attempt}");
+            timer.advance(SECOND * 100);
+        }
+        assert_eq!(queue.is_parked(&1), parks);
+    }
+}
+
 /// The same of one whose attempts nobody counts but the queue.
 #[test]
 fn a_silence_gives_all_retries_back_also_with_a_limiter_that_counts_none() {
