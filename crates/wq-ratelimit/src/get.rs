@@ -251,7 +251,7 @@ fn begin_all<'q, T: Hash + Eq + Clone, B: Backlog>(
     queue: &'q (dyn Ending<T, B> + Send + Sync + 'q),
     batch: Vec<wq_delay::ProcessingGuard<'q, T, B>>,
 ) -> Vec<ProcessingGuard<'q, T, B>> {
-    if let Some(panic) = batch.iter().find_map(|held| queue.begun(held.item())) {
+    if let Some(panic) = batch.iter().find_map(|held| queue.begun(held)) {
         put_back(batch, panic);
     }
     batch.into_iter().map(|held| ProcessingGuard { queue, held }).collect()

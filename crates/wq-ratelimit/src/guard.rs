@@ -50,7 +50,7 @@ macro_rules! guard {
             /// The guard first: what follows may panic.
             #[inline(always)]
             pub(crate) fn begun(self) -> Self {
-                match self.queue.begun(self.held.item()) {
+                match self.queue.begun(&self.held) {
                     None => self,
                     Some(panic) => put_back([self.held], panic),
                 }
@@ -158,6 +158,10 @@ macro_rules! guard {
 
             fn revoke(&self) -> Option<B::Order> {
                 self.revoke()
+            }
+
+            fn is_in_force(&self) -> bool {
+                self.is_in_force()
             }
 
             fn put_back(self) {

@@ -248,6 +248,7 @@ pub(crate) trait Held<T, B: Backlog> {
     fn item(&self) -> &T;
     fn order(&self) -> &B::Order;
     fn revoke(&self) -> Option<B::Order>;
+    fn is_in_force(&self) -> bool;
     fn put_back(self)
     where
         Self: Sized;
@@ -261,8 +262,8 @@ pub(crate) trait Ending<T, B: Backlog> {
     fn end(&self, held: &dyn Held<T, B>, outcome: Outcome) -> Option<Scheduled>;
     fn num_requeues(&self, item: &T) -> u32;
     fn move_due(&self);
-    /// The item was handed out, and its guard is there. If code of the item panics: what with.
-    fn begun(&self, item: &T) -> Option<Panic>;
+    /// The item was handed out, and this is its guard. If code of the item panics: what with.
+    fn begun(&self, held: &dyn Held<T, B>) -> Option<Panic>;
 }
 
 impl<T, L, B, S> Ending<T, B> for Inner<T, L, B, S>
@@ -345,8 +346,8 @@ where
     }
 
     #[inline]
-    fn begun(&self, item: &T) -> Option<Panic> {
-        if self.has_marks() { self.comes_back(item) } else { None }
+    fn begun(&self, held: &dyn Held<T, B>) -> Option<Panic> {
+        if self.has_marks() { self.comes_back(held) } else { None }
     }
 }
 
@@ -509,12 +510,17 @@ where
 
     /// An item that was marked may have been handed out.
     #[cold]
-    fn comes_back(&self, item: &T) -> Option<Panic> {
+    fn comes_back(&self, held: &dyn Held<T, B>) -> Option<Panic> {
         let look = || {
-            let _order = self.controlled(|control, _| {
-                let marks = control.parked.next();
-                control.parked.comes_back(item, marks)
-            });
+            let item = held.item();
+            let marks = {
+                let control = self.control.lock();
+                control.parked.id(item).map(|_| control.parked.next())
+            };
+            // Only after the look: an item that was abandoned by now may have been parked by its next holder before that. One that
+            // is in hand still was marked before it was handed out.
+            let Some(marks) = marks.filter(|_| held.is_in_force()) else { return };
+            let _order = self.controlled(|control, _| control.parked.comes_back(item, marks));
         };
         catch_unwind(AssertUnwindSafe(look)).err()
     }

@@ -97,6 +97,24 @@ pub(crate) fn forget_against_finish() {
     assert_eq!(queue.num_requeues(&1), 1, "{before} before");
 }
 
+/// The other has the item, and has not looked yet whether it was parked, when that is taken away from it and parked.
+pub(crate) fn hand_out_against_abandon() {
+    let (queue, _timer) = queue(DuringBackoff::Keep, 9);
+    queue.add(2);
+    queue.try_get().unwrap().finish(Outcome::Park);
+    queue.add(1);
+    let other = thread(&queue, |queue| queue.try_get().is_ok_and(|guard| *guard.item() == 1));
+    let mut is_parked = false;
+    if queue.abandon(&1) {
+        queue.add(1);
+        let guard = queue.try_get().unwrap();
+        guard.finish(Outcome::Park);
+        is_parked = true;
+    }
+    other.join().unwrap();
+    assert_eq!(queue.is_parked(&1), is_parked);
+}
+
 pub(crate) fn finish_against_drain() {
     let (queue, _timer) = queue(DuringBackoff::Keep, 9);
     let was_over = fail_beside(&queue, |queue| poll_once(&mut queue.drained()).is_ready());
