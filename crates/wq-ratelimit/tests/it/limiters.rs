@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 use wq_ratelimit::{
-    Decorrelated, ExponentialBackoff, FastSlow, InvalidLimit, Jittered, ManualTimer, MaxOf, PerItemBucket,
-    RateLimiter, Shared, Timer, TokenBucket,
+    Class, Decorrelated, ExponentialBackoff, FastSlow, InvalidLimit, Jittered, ManualTimer, MaxOf, PerClass,
+    PerItemBucket, RateLimiter, Shared, Timer, TokenBucket, WithMaxWait,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -170,4 +170,38 @@ fn clones_that_were_given_no_seed_draw_each_for_itself() {
     assert_ne!(draw(decorrelated.clone()), draw(decorrelated));
     let seeded = Decorrelated::new(SECOND, SECOND * 1000).unwrap().seed(7);
     assert_eq!(draw(seeded.clone()), draw(seeded));
+}
+
+/// Each is asked about an item once; a day later nobody has to ask it about another for that to be forgotten.
+#[test]
+fn every_limiter_that_remembers_can_be_swept() {
+    let backoff = || ExponentialBackoff::<u8>::new(SECOND, SECOND * 10).unwrap();
+    let limiters: Vec<Box<dyn RateLimiter<u8> + Send>> = vec![
+        Box::new(backoff()),
+        Box::new(FastSlow::new(SECOND, SECOND * 10, 2).unwrap()),
+        Box::new(Decorrelated::new(SECOND, SECOND * 10).unwrap()),
+        Box::new(PerItemBucket::new(1, SECOND, 1).unwrap()),
+        Box::new(MaxOf::new(backoff(), FastSlow::new(SECOND, SECOND, 1).unwrap())),
+        Box::new(PerClass::new(backoff()).with(Class::new("other"), backoff())),
+        Box::new(Shared::new(WithMaxWait::new(Jittered::full(backoff()), SECOND))),
+    ];
+    for (which, mut limiter) in limiters.into_iter().enumerate() {
+        let timer = ManualTimer::new();
+        limiter.next_delay(&1, timer.now());
+        timer.advance(SECOND * 599);
+        limiter.sweep(timer.now());
+        assert!(limiter.num_requeues(&1) == 1 && limiter.remembered().expired == 0, "{which}");
+        timer.advance(SECOND * 3600 * 24);
+        limiter.sweep(timer.now());
+        let remembered = limiter.remembered();
+        assert!(limiter.num_requeues(&1) == 0 && remembered.items == 0, "{which}");
+        assert!(remembered.expired > 0 && remembered.evicted == 0, "{which}");
+    }
+    // One that owes tokens for longer is not forgotten.
+    let mut bucket = PerItemBucket::<u8>::new(1, SECOND * 60, 1).unwrap();
+    let timer = ManualTimer::new();
+    (0..100).for_each(|_| _ = bucket.next_delay(&1, timer.now()));
+    timer.advance(SECOND * 60 * 50);
+    bucket.sweep(timer.now());
+    assert_eq!(bucket.num_requeues(&1), 100);
 }
