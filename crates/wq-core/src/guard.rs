@@ -230,6 +230,9 @@ where
                 Ok(next.anew())
             }
             nothing => {
+                if somebody_waits {
+                    core.worker_finds_nothing(&mut wakes);
+                }
                 drop(core);
                 if let Some(wakes) = wakes {
                     wakes.fire();

@@ -190,25 +190,21 @@ fn unlock_and_call<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, due: News
     wakes
 }
 
-/// Unlocks the queue for a getter that goes away with nothing. If there is room then, and somebody waits for that, whoever was
-/// woken for it has not come; and the next news of room would be those of a get.
+/// Unlocks the queue for a getter that goes away with nothing ([`Core::worker_finds_nothing`]).
 #[inline]
 pub(crate) fn go_with_nothing<T, B: Backlog>(core: LockGuard<'_, Core<T, B>>) {
     if core.adders.asleep() > 0 {
-        call_another_adder(core);
+        release_and_call_another_adder(core);
     }
 }
 
 #[cold]
 #[inline(never)]
-fn call_another_adder<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>) {
-    let mut wakes = Wakes::new();
-    let is_planted = planted("room-wakes-nobody") || planted("held-adder-is-counted-on");
-    if core.state.has_room() && !is_planted {
-        core.adders.call_another(&mut wakes);
-    }
+fn release_and_call_another_adder<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>) {
+    let mut wakes = None;
+    core.worker_finds_nothing(&mut wakes);
     drop(core);
-    wakes.fire();
+    wakes.into_iter().for_each(Wakes::fire);
 }
 
 impl<T, B: Backlog> Core<T, B> {
@@ -231,6 +227,17 @@ impl<T, B: Backlog> Core<T, B> {
     #[inline(never)]
     fn call_into(&mut self, due: News, wakes: &mut Option<Wakes>) {
         self.call(due, wakes.get_or_insert_default());
+    }
+
+    /// A getter goes away with nothing. If there is room then, and somebody waits for that, whoever was woken for it has not
+    /// come; and the next news of room would be those of a get.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn worker_finds_nothing(&mut self, wakes: &mut Option<Wakes>) {
+        let is_planted = planted("room-wakes-nobody") || planted("held-adder-is-counted-on");
+        if self.adders.asleep() > 0 && self.state.has_room() && !is_planted {
+            self.adders.call_another(wakes.get_or_insert_default());
+        }
     }
 
     pub(crate) fn tell(&mut self, news: News, wakes: &mut Wakes) {

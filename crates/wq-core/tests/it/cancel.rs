@@ -230,6 +230,22 @@ fn adders_that_are_held_but_not_polled_do_not_stall_the_rest_for_ever() {
 }
 
 #[test]
+fn nor_do_they_when_the_worker_who_finds_nothing_ends_its_item_by_that() {
+    let queue = WorkQueue::builder().capacity(2).build().unwrap();
+    queue.add_all([1, 2]);
+    let mut line: Vec<_> = (3..6).map(|item| (queue.add_wait(item), Wakes::new())).collect();
+    for (add, wakes) in &mut line {
+        assert!(wakes.poll(add).is_pending());
+    }
+    let guard = queue.try_get().unwrap().done_and_get().unwrap();
+    let woken: Vec<_> = line.iter().map(|(_, wakes)| wakes.count()).collect();
+    assert_eq!(woken, [1, 1, 0]);
+    assert!(guard.done_and_get().is_err());
+    let woken: Vec<_> = line.iter().map(|(_, wakes)| wakes.count()).collect();
+    assert_eq!(woken, [1, 1, 1]);
+}
+
+#[test]
 fn an_adder_that_was_woken_in_a_pause_and_is_held_does_not_keep_the_next_out() {
     let queue = WorkQueue::builder().capacity(1).build().unwrap();
     queue.add(1);
