@@ -5,7 +5,6 @@ use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
 use std::num::NonZeroUsize;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -14,14 +13,15 @@ use crate::added::{Added, AddedAll, Rejected, RejectedReason};
 use crate::backlog::{Backlog, Fifo};
 use crate::clock::Deadline;
 use crate::hasher::ItemHash;
+use crate::lock::LockGuard;
 use crate::news::News;
 use crate::observer::Observer;
 use crate::offer::{Borrowed, Offer};
-use crate::one_panic::one_panic;
+use crate::one_panic::wake_and_then;
 use crate::parker::block_on;
 use crate::planted::{ended_between_looks, planted};
 use crate::queue::WorkQueue;
-use crate::shared::{Shared, release, unlock};
+use crate::shared::{Core, Shared, release, unlock};
 use crate::waiters::{Key, Wakes};
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
@@ -32,7 +32,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `Hash` or `Eq` of the item panics; the queue is then unchanged.
+    /// If `Hash` or `Eq` of the item panics; the queue is then unchanged. If the waker of one who waits for an item panics, or the
+    /// observer; the item has then been added, and the observer has been told.
     #[doc(alias = "Add")]
     pub fn add(&self, item: T) -> Added {
         self.add_with(item, B::Order::default())
@@ -116,16 +117,16 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let mut core = self.shared.lock();
         let answer = core.state.add(&mut item, hash, order, true, now);
         let capacity = core.state.capacity();
-        release(core, answer.map_or(News::NONE, News::of_add));
+        let wakes = unlock(core, answer.map_or(News::NONE, News::of_add));
+        wake_and_then(wakes, || {
+            self.shared.observe(|observer| match answer {
+                Some(added) => observer.added(added),
+                None => observer.refused(),
+            });
+        });
         match answer {
-            Some(added) => {
-                self.shared.observe(|observer| observer.added(added));
-                rejected_by_shutdown(added, item)
-            }
-            None => {
-                self.shared.observe(|observer| observer.refused());
-                rejected(item, full(capacity), Added::Merged)
-            }
+            Some(added) => rejected_by_shutdown(added, item),
+            None => rejected(item, full(capacity), Added::Merged),
         }
     }
 
@@ -229,9 +230,9 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         if let Some(result) = block_on(&mut adding, deadline) {
             return result;
         }
-        let item = adding.into_item();
-        self.shared.observe(|observer| observer.refused());
-        rejected(item, RejectedReason::TimedOut, Added::Merged)
+        let wakes = adding.leave();
+        wake_and_then(wakes, || self.shared.observe(|observer| observer.refused()));
+        rejected(adding.into_item(), RejectedReason::TimedOut, Added::Merged)
     }
 
     /// Adds items in their order under one lock, and then wakes. Otherwise as [`add`](Self::add) for each.
@@ -241,7 +242,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     /// # Panics
     ///
     /// If the iterator or `Hash` of an item panics; nothing has then been added. If `Eq` of an item panics; the items before that
-    /// one have then been added, whoever waits for them is woken, and the observer is told.
+    /// one have then been added, whoever waits for them is woken, and the observer is told. If a waker or the observer panics; all
+    /// have then been added.
     pub fn add_all(&self, items: impl IntoIterator<Item = T>) -> AddedAll {
         self.add_all_with(items.into_iter().map(|item| (item, B::Order::default())))
     }
@@ -316,11 +318,8 @@ impl<T, B: Backlog> Drop for Sweep<'_, T, B> {
         if self.answers.is_empty() {
             return;
         }
-        // Getters first: observers may take their time.
-        let woken = catch_unwind(AssertUnwindSafe(|| std::mem::take(&mut self.wakes).fire()));
         let tell = |observer: &dyn Observer| self.answers.iter().for_each(|&added| observer.added(added));
-        let told = catch_unwind(AssertUnwindSafe(|| self.shared.observe(tell)));
-        one_panic([woken, told]);
+        wake_and_then(Some(std::mem::take(&mut self.wakes)), || self.shared.observe(tell));
     }
 }
 
@@ -329,7 +328,11 @@ impl<T, B: Backlog> Shared<T, B> {
     #[inline]
     fn add(&self, offer: &mut impl Offer<T>, hash: ItemHash, order: B::Order) -> Added {
         match self.now() {
-            None => self.add_at(offer, hash, order, None),
+            None => {
+                let (core, added) = self.add_at(offer, hash, order, None);
+                release(core, News::of_add(added));
+                added
+            }
             now => self.add_observed(offer, hash, order, now),
         }
     }
@@ -342,8 +345,9 @@ impl<T, B: Backlog> Shared<T, B> {
         order: B::Order,
         now: Option<Instant>,
     ) -> Added {
-        let added = self.add_at(offer, hash, order, now);
-        self.observe(|observer| observer.added(added));
+        let (core, added) = self.add_at(offer, hash, order, now);
+        let wakes = unlock(core, News::of_add(added));
+        wake_and_then(wakes, || self.observe(|observer| observer.added(added)));
         added
     }
 
@@ -354,7 +358,7 @@ impl<T, B: Backlog> Shared<T, B> {
         hash: ItemHash,
         order: B::Order,
         now: Option<Instant>,
-    ) -> Added {
+    ) -> (LockGuard<'_, Core<T, B>>, Added) {
         if planted("wake-before-push") {
             let mut wakes = Wakes::new();
             self.lock().getters.call(&mut wakes);
@@ -363,8 +367,7 @@ impl<T, B: Backlog> Shared<T, B> {
         let mut core = self.lock();
         // Without a bound there is always an answer.
         let added = core.state.add(offer, hash, order, false, now).unwrap_or(Added::ShutDown);
-        release(core, News::of_add(added));
-        added
+        (core, added)
     }
 }
 
@@ -417,6 +420,14 @@ impl<T, B: Backlog> AddWait<'_, T, B> {
     pub fn into_item(mut self) -> Option<T> {
         self.add.take().and_then(|(item, _)| item)
     }
+
+    /// Leaves the line, if it stands in it. Whom that concerns is handed out.
+    fn leave(&mut self) -> Option<Wakes> {
+        let key = self.key.take()?;
+        let mut core = self.shared.lock();
+        let (left, _waker) = core.adder_leaves(key);
+        unlock(core, left)
+    }
 }
 
 /// Nothing in it is ever pinned.
@@ -444,10 +455,7 @@ impl<T: Eq, B: Backlog> Future for AddWait<'_, T, B> {
                         this.key.take().map_or((News::NONE, None), |key| core.adder_leaves(key));
                     let wakes = unlock(core, News::of_add(added).and(left));
                     let item = this.add.take().and_then(|(item, _)| item); // First: a waker may panic.
-                    if let Some(wakes) = wakes {
-                        wakes.fire();
-                    }
-                    shared.observe(|observer| observer.added(added));
+                    wake_and_then(wakes, || shared.observe(|observer| observer.added(added)));
                     return Poll::Ready(rejected_by_shutdown(added, item));
                 }
                 None => {
@@ -469,10 +477,8 @@ impl<T: Eq, B: Backlog> Future for AddWait<'_, T, B> {
 
 impl<T, B: Backlog> Drop for AddWait<'_, T, B> {
     fn drop(&mut self) {
-        if let Some(key) = self.key.take() {
-            let mut core = self.shared.lock();
-            let (left, _waker) = core.adder_leaves(key);
-            release(core, left);
+        if let Some(wakes) = self.leave() {
+            wakes.fire();
         }
     }
 }

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use crate::backlog::{Backlog, Fifo};
 use crate::get::TryGetError;
 use crate::news::News;
+use crate::one_panic::wake_and_then;
 use crate::planted::planted;
 use crate::shared::{Shared, go_with_nothing, release, unlock};
 use crate::state::{Finished, Got, Take, Ticket};
@@ -116,8 +117,8 @@ where
             // Nobody is to begin it any more.
             let Finished::Left { item, .. } = core.state.done(ticket, now) else { return };
             core.not_handed_back.extend(item);
-            release(core, News::IDLE);
-            shared.observe(|observer| observer.removed());
+            let wakes = unlock(core, News::IDLE);
+            wake_and_then(wakes, || shared.observe(|observer| observer.removed()));
             return;
         }
         let is_back = core.state.put_back(ticket, mem::take(&mut self.order));
@@ -157,9 +158,9 @@ where
         let ticket = (*ticket)?;
         let mut core = shared.lock();
         let revoked = core.state.revoke(ticket);
-        release(core, if revoked.is_some() { News::ROOM } else { News::NONE });
+        let wakes = unlock(core, if revoked.is_some() { News::ROOM } else { News::NONE });
         if revoked.is_some() {
-            shared.observe(|observer| observer.removed());
+            wake_and_then(wakes, || shared.observe(|observer| observer.removed()));
         }
         revoked
     }
@@ -217,10 +218,7 @@ where
                 let mut next = next;
                 let shared = &*next.hand_out.shared;
                 let told = catch_unwind(AssertUnwindSafe(|| {
-                    if let Some(wakes) = wakes {
-                        wakes.fire();
-                    }
-                    shared.end(finished);
+                    wake_and_then(wakes, || shared.end(finished));
                     if let Some(waited) = waited {
                         shared.observe(|observer| observer.got(waited));
                     }
@@ -234,10 +232,7 @@ where
                     core.worker_finds_nothing(&mut wakes);
                 }
                 drop(core);
-                if let Some(wakes) = wakes {
-                    wakes.fire();
-                }
-                hand_out.shared.end(finished);
+                wake_and_then(wakes, || hand_out.shared.end(finished));
                 Err(if matches!(nothing, Take::Ended) { TryGetError::ShutDown } else { TryGetError::Empty })
             }
         }

@@ -4,7 +4,6 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use crate::added::{Added, AddedAll};
@@ -12,7 +11,7 @@ use crate::backlog::{Backlog, Fifo};
 use crate::hasher::ItemHash;
 use crate::news::News;
 use crate::observer::Observer;
-use crate::one_panic::one_panic;
+use crate::one_panic::wake_and_then;
 use crate::queue::WorkQueue;
 use crate::shared::{Core, Shared};
 use crate::waiters::Wakes;
@@ -158,11 +157,8 @@ impl<T, B: Backlog> Drop for Notices<'_, T, B> {
         if self.wakes.is_empty() && self.told.is_empty() {
             return;
         }
-        // Getters first: observers may take their time.
-        let woken = catch_unwind(AssertUnwindSafe(|| std::mem::take(&mut self.wakes).fire()));
         let tell = |observer: &dyn Observer| self.told.iter().for_each(|&added| observer.added(added));
-        let told = catch_unwind(AssertUnwindSafe(|| self.shared.observe(tell)));
-        one_panic([woken, told]);
+        wake_and_then(Some(std::mem::take(&mut self.wakes)), || self.shared.observe(tell));
     }
 }
 

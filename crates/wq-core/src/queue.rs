@@ -9,8 +9,10 @@ use crate::backlog::{Backlog, Fifo, Survey};
 use crate::builder::Builder;
 use crate::hasher::{DefaultHasher, ItemHash};
 use crate::news::News;
+use crate::observer::Observer;
+use crate::one_panic::wake_and_then;
 use crate::planted::planted;
-use crate::shared::{Core, Shared, release};
+use crate::shared::{Core, Shared, unlock};
 use crate::snapshot::{Counts, Gauges, Phase, Snapshot};
 use crate::state::Finished;
 use crate::waiters::{Waiters, Wakes};
@@ -215,8 +217,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         ended.items.append(&mut left);
         core.tell(News::IDLE, &mut wakes);
         drop(core);
-        wakes.fire();
-        self.shared.observe(|observer| (0..removed).for_each(|_| observer.removed()));
+        let tell = |observer: &dyn Observer| (0..removed).for_each(|_| observer.removed());
+        wake_and_then(Some(wakes), || self.shared.observe(tell));
         std::mem::take(&mut ended.items)
     }
 
@@ -279,9 +281,9 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let hash = ItemHash::of(item, &self.hasher);
         let mut core = self.shared.lock();
         let removed = core.state.remove(item, hash);
-        release(core, if removed.is_some() { News::of_removal() } else { News::NONE });
+        let wakes = unlock(core, if removed.is_some() { News::of_removal() } else { News::NONE });
         let (item, _order) = removed?;
-        self.shared.observe(|observer| observer.removed());
+        wake_and_then(wakes, || self.shared.observe(|observer| observer.removed()));
         Some(item)
     }
 
@@ -308,7 +310,7 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// If `Hash` or `Eq` of the item panics. If a waker, the observer or `Drop` of the item panics, its processing has ended.
     pub fn abandon<Q>(&self, item: &Q) -> bool
     where
         T: Borrow<Q>,
@@ -318,9 +320,8 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let now = self.shared.now();
         let mut core = self.shared.lock();
         let finished = core.state.abandon(item, hash, now);
-        release(core, News::of_finish(&finished));
         let was_held = !matches!(finished, Finished::Stale);
-        self.shared.end(finished);
+        self.shared.unlock_and_end(core, finished);
         was_held
     }
 }

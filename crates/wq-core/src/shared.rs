@@ -12,6 +12,7 @@ use crate::clock;
 use crate::lock::{Lock, LockGuard};
 use crate::news::News;
 use crate::observer::Observer;
+use crate::one_panic::wake_and_then;
 use crate::planted::planted;
 use crate::snapshot::Gauges;
 use crate::state::{Finished, State, Ticket};
@@ -121,22 +122,28 @@ impl<T, B: Backlog> Shared<T, B> {
     #[inline(never)]
     pub(crate) fn finish(&self, ticket: Ticket) {
         match self.now() {
-            None => self.finish_at(ticket, None),
+            None => {
+                let mut core = self.lock();
+                let finished = core.state.done(ticket, None);
+                release(core, News::of_finish(&finished));
+                drop(finished);
+            }
             now => self.finish_observed(ticket, now),
         }
     }
 
     #[inline(never)]
     fn finish_observed(&self, ticket: Ticket, now: Option<Instant>) {
-        self.finish_at(ticket, now);
-    }
-
-    #[inline(always)]
-    fn finish_at(&self, ticket: Ticket, now: Option<Instant>) {
         let mut core = self.lock();
         let finished = core.state.done(ticket, now);
-        release(core, News::of_finish(&finished));
-        self.end(finished);
+        self.unlock_and_end(core, finished);
+    }
+
+    /// Unlocks the queue, wakes those whom the end of a hand-out concerns, and tells the observer.
+    #[inline(always)]
+    pub(crate) fn unlock_and_end(&self, core: LockGuard<'_, Core<T, B>>, finished: Finished<T>) {
+        let wakes = unlock(core, News::of_finish(&finished));
+        wake_and_then(wakes, || self.end(finished));
     }
 
     /// Tells the observer of the end of a hand-out, and drops the item: outside the lock, and last.

@@ -6,6 +6,7 @@ mod borrowed;
 mod cancel;
 mod in_force;
 mod hostile;
+mod hostile_wakers;
 mod panics;
 mod reentrant;
 mod faulty;
