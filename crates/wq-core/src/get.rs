@@ -10,7 +10,7 @@ use std::pin::Pin;
 use std::slice;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::backlog::{Backlog, Fifo};
 use crate::clock::Deadline;
@@ -138,7 +138,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         T: Clone,
     {
-        match Holding::take(&&*self.shared, true) {
+        match Holding::take(&&*self.shared, true, self.shared.now()) {
             Take::Got(holding) => Ok(ProcessingGuard(holding)),
             Take::Nothing => Err(TryGetError::Empty),
             Take::Ended => Err(TryGetError::ShutDown),
@@ -158,7 +158,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         T: Clone,
     {
-        answer(Holding::take(&self.shared, true)).map(OwnedProcessingGuard)
+        answer(Holding::take(&self.shared, true, self.shared.now())).map(OwnedProcessingGuard)
     }
 
     /// As [`get`](Self::get), blocking the thread. Blocking and async getters wait in one line.
@@ -172,23 +172,28 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         T: Clone,
     {
-        match Holding::take(&&*self.shared, false) {
+        let now = self.shared.now();
+        match Holding::take(&&*self.shared, false, now) {
             Take::Got(holding) => Some(ProcessingGuard(holding)),
             Take::Ended => None,
             Take::Nothing => {
-                self.wait_blocking().map(|ProcessingGuard(holding)| ProcessingGuard(holding.anew()))
+                self.wait_blocking(now).map(|ProcessingGuard(holding)| ProcessingGuard(holding.anew()))
             }
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn wait_blocking(&self) -> Option<ProcessingGuard<'_, T, B>>
+    fn wait_blocking(&self, now: Option<Instant>) -> Option<ProcessingGuard<'_, T, B>>
     where
         T: Clone,
     {
         let mut get = self.get();
-        let mut wait = poll_fn(|context| get.wait.wait_one(context));
+        let mut first = Some(now);
+        let mut wait = poll_fn(|context| {
+            let now = first.take().unwrap_or_else(|| self.shared.now());
+            get.wait.wait_one(context, now)
+        });
         block_on(&mut wait, Deadline::NEVER).flatten().map(ProcessingGuard)
     }
 
@@ -374,22 +379,22 @@ where
     where
         T: Clone,
     {
+        let now = self.shared.now();
         if self.key.is_none() && !self.shared.is_likely_empty() {
-            match Holding::take(&self.shared, false) {
+            match Holding::take(&self.shared, false, now) {
                 Take::Got(holding) => return Poll::Ready(Some(holding)),
                 Take::Nothing => {}
                 Take::Ended => return Poll::Ready(None),
             }
         }
-        self.wait_one(context).map(|holding| holding.map(Holding::anew))
+        self.wait_one(context, now).map(|holding| holding.map(Holding::anew))
     }
 
     #[inline(never)]
-    fn wait_one(&mut self, context: &Context<'_>) -> Poll<Option<Holding<P, T, B>>>
+    fn wait_one(&mut self, context: &Context<'_>, now: Option<Instant>) -> Poll<Option<Holding<P, T, B>>>
     where
         T: Clone,
     {
-        let now = self.shared.now();
         let fresh = self.key.is_none().then(|| context.waker().clone());
         let is_new = fresh.is_some();
         let taken = self.poll_with(context, fresh, |core| core.state.get(now));

@@ -127,12 +127,11 @@ where
 
     /// Takes an item if there is one, without waiting. `last`: who finds nothing goes away, and does not look again.
     #[inline(always)]
-    pub(crate) fn take(shared: &P, last: bool) -> Take<Self>
+    pub(crate) fn take(shared: &P, last: bool, now: Option<Instant>) -> Take<Self>
     where
         P: Clone,
         T: Clone,
     {
-        let now = shared.now();
         let mut core = shared.lock();
         match core.state.get(now) {
             Take::Got(got) => {

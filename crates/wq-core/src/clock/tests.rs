@@ -105,6 +105,46 @@ fn reads_of_each(
     VERBS.iter().map(reads_of).collect()
 }
 
+/// Of the poll alone: what is left of a time-out is another's reading.
+#[test]
+fn a_get_that_finds_nothing_reads_it_once_in_each_poll() {
+    let queue = Queue::builder().observer(Indifferent).build().unwrap();
+    let (mut get, mut owned, mut batch) =
+        (queue.get(), queue.get_owned(), queue.get_batch(NonZeroUsize::MAX));
+    reads::take();
+    for _ in 0..3 {
+        poll(&mut get);
+        assert_eq!(reads::take(), 1, "get");
+        poll(&mut owned);
+        assert_eq!(reads::take(), 1, "get_owned");
+        poll(&mut batch);
+        assert_eq!(reads::take(), 1, "get_batch");
+    }
+    drop((get, owned, batch));
+    assert!(queue.get_timeout(Duration::ZERO).is_err());
+    assert_eq!(reads::take(), 3, "the beginning, the poll, and what is left");
+    queue.shutdown();
+    assert!(queue.get_blocking().is_none());
+    assert_eq!(reads::take(), 1, "get_blocking");
+}
+
+/// The first look and the first poll are one step.
+#[test]
+fn a_thread_that_waits_for_an_item_reads_it_once_before_it_sleeps() {
+    let queue = Queue::builder().observer(Indifferent).build().unwrap();
+    std::thread::scope(|scope| {
+        let worker = scope.spawn(|| {
+            drop(queue.get_blocking());
+            reads::take()
+        });
+        while queue.shared.lock().getters.counts().0 == 0 {
+            std::thread::yield_now();
+        }
+        queue.shutdown();
+        assert_eq!(worker.join().unwrap(), 2, "before it sleeps, and when it is woken");
+    });
+}
+
 #[test]
 fn without_an_observer_no_clock_is_read_but_for_time_outs() {
     for (verb, reads, expected) in reads_of_each(false, |builder| builder) {
