@@ -51,4 +51,8 @@ impl Observer for TraceEvents {
     fn retried(&self) {
         trace!(target: "wq_core", queue = self.queue, "retried");
     }
+
+    fn due(&self, late: Duration) {
+        trace!(target: "wq_core", queue = self.queue, late = late.as_secs_f64(), "due");
+    }
 }

@@ -2,10 +2,11 @@
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
-use wq_core::WorkQueue;
 use wq_core::tracing::TraceEvents;
+use wq_core::{Observer, WorkQueue};
 
 #[derive(Clone, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -45,6 +46,10 @@ fn each_event_is_one_at_level_trace_that_names_the_queue_and_no_item() {
         queue.add("secret");
         guard.done();
         queue.remove("secret");
+        // What the layers above tell.
+        let layer = TraceEvents::new("claims");
+        layer.retried();
+        layer.due(Duration::from_millis(1500));
     });
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     let events: Vec<&str> = text.lines().collect();
@@ -61,6 +66,8 @@ fn each_event_is_one_at_level_trace_that_names_the_queue_and_no_item() {
         "done worked=",
         "requeued",
         "removed",
+        "retried",
+        "due late=1.5",
     ];
     assert_eq!(events.len(), told.len(), "{text}");
     for (event, word) in events.iter().zip(told) {
