@@ -86,6 +86,7 @@ where
         let waited = got.waited;
         let holding = Self::new(shared, got);
         if wakes.is_none() && waited.is_none() {
+            mem::forget(wakes); // Its drop, of none, may be a call.
             return holding;
         }
         let mut told = holding;
@@ -212,12 +213,13 @@ where
                 let next = Self { hand_out, item: next, order: of_next };
                 let calls_nobody = now.is_none() && wakes.is_none() && !mem::needs_drop::<(T, B::Order)>();
                 if calls_nobody {
+                    mem::forget(wakes); // Its drop, of none, may be a call.
                     return Ok(next);
                 }
                 let mut next = next;
                 let shared = &*next.hand_out.shared;
                 let told = catch_unwind(AssertUnwindSafe(|| {
-                    wake_and_then(wakes, || shared.end(finished));
+                    shared.end_after(wakes, finished);
                     if let Some(waited) = waited {
                         shared.observe(|observer| observer.got(waited));
                     }
@@ -231,7 +233,7 @@ where
                     core.worker_finds_nothing(&mut wakes);
                 }
                 drop(core);
-                wake_and_then(wakes, || hand_out.shared.end(finished));
+                hand_out.shared.end_after(wakes, finished);
                 Err(if matches!(nothing, Take::Ended) { TryGetError::ShutDown } else { TryGetError::Empty })
             }
         }

@@ -143,12 +143,28 @@ impl<T, B: Backlog> Shared<T, B> {
     #[inline(always)]
     pub(crate) fn unlock_and_end(&self, core: LockGuard<'_, Core<T, B>>, finished: Finished<T>) {
         let wakes = unlock(core, News::of_finish(&finished));
-        wake_and_then(wakes, || self.end(finished));
+        self.end_after(wakes, finished);
+    }
+
+    /// Wakes, and then as [`end`](Self::end), if a waker has panicked too.
+    #[inline(always)]
+    pub(crate) fn end_after(&self, wakes: Option<Wakes>, finished: Finished<T>) {
+        match wakes {
+            None => self.end(finished),
+            Some(wakes) => self.wake_and_end(wakes, finished),
+        }
+    }
+
+    /// Not part of its callers, nearly none of which wakes anybody: a closure would have `finished` lie in memory for them.
+    #[cold]
+    #[inline(never)]
+    fn wake_and_end(&self, wakes: Wakes, finished: Finished<T>) {
+        wake_and_then(Some(wakes), || self.end(finished));
     }
 
     /// Tells the observer of the end of a hand-out, and drops the item: outside the lock, and last.
     #[inline(always)]
-    pub(crate) fn end(&self, finished: Finished<T>) {
+    fn end(&self, finished: Finished<T>) {
         match finished {
             Finished::Left { item, worked } => {
                 if let Some(worked) = worked {
