@@ -49,6 +49,7 @@ const PANIC_AT_WORK: Make = |argument| Step::PanicAtWork(which(argument));
 const DONE_AND_GET: Make = |argument| Step::DoneAndGet(which(argument));
 const ABANDON: Make = |argument| Step::Abandon(which(argument));
 const ABANDON_ITEM: Make = |argument| Step::AbandonItem(item(argument));
+const FORGET: Make = |argument| Step::Forget(which(argument));
 const END_STALE: Make = |argument| Step::EndStale(which(argument));
 const REMOVE: Make = |argument| Step::Remove(item(argument));
 const PAUSE: Make = |_| Step::Pause;
@@ -89,6 +90,7 @@ pub(crate) fn any(bytes: &[u8]) -> Verdict {
         DONE_AND_GET,
         ABANDON,
         ABANDON_ITEM,
+        FORGET,
         END_STALE,
         REMOVE,
         PAUSE,

@@ -2,6 +2,7 @@
 
 mod oracle;
 mod world;
+mod large;
 
 use proptest::prelude::*;
 
@@ -32,7 +33,8 @@ fn step() -> impl Strategy<Value = Step> {
         2 => which().prop_map(Step::PanicAtWork),
         4 => which().prop_map(Step::DoneAndGet),
         2 => which().prop_map(Step::Abandon),
-        1 => item().prop_map(Step::AbandonItem),
+        2 => item().prop_map(Step::AbandonItem),
+        1 => which().prop_map(Step::Forget),
         2 => which().prop_map(Step::EndStale),
         3 => item().prop_map(Step::Remove),
         1 => Just(Step::Pause),

@@ -48,6 +48,8 @@ pub(crate) enum Step {
     /// Abandons the item of a guard, which is kept and ended later.
     Abandon(usize),
     AbandonItem(u8),
+    /// Forgets a guard: its item is in flight until it is abandoned.
+    Forget(usize),
     EndStale(usize),
     Remove(u8),
     Pause,
@@ -136,6 +138,8 @@ struct World<'q> {
     guards: Vec<Guard<'q>>,
     /// Guards whose items were abandoned.
     stale: Vec<Guard<'q>>,
+    /// Items whose guards were forgotten.
+    forgotten: Vec<u8>,
     getters: Vec<Getter<'q>>,
     adders: Vec<(u8, Waiting<AddWait<'q, u8>>)>,
     /// With whether an idle moment came since the first poll.
@@ -359,8 +363,19 @@ impl<'q> World<'q> {
                 }
             }
             Step::AbandonItem(item) => {
-                if !self.guards.iter().any(|guard| guard.item() == item) {
+                if let Some(which) = self.forgotten.iter().position(|other| *other == item) {
+                    self.forgotten.swap_remove(which);
+                    self.oracle.done(item);
+                    prop_assert!(queue.abandon(&item));
+                } else if !self.guards.iter().any(|guard| guard.item() == item) {
                     prop_assert!(!queue.abandon(&item));
+                }
+            }
+            Step::Forget(which) => {
+                if let Some(which) = pick(&self.guards, which) {
+                    let guard = self.guards.remove(which);
+                    self.forgotten.push(guard.item());
+                    std::mem::forget(guard);
                 }
             }
             Step::EndStale(which) => {
@@ -457,7 +472,7 @@ impl<'q> World<'q> {
         prop_assert_eq!(counts.queued, count(Phase::Queued));
         prop_assert_eq!(counts.to_run_again, count(Phase::ProcessingDirty));
         prop_assert_eq!(counts.in_flight, count(Phase::Processing) + counts.to_run_again);
-        prop_assert_eq!(counts.in_flight, self.guards.len());
+        prop_assert_eq!(counts.in_flight, self.guards.len() + self.forgotten.len());
         prop_assert_eq!(
             (snapshot.is_paused, snapshot.is_shutting_down),
             (self.oracle.paused, self.oracle.shut_down)
@@ -503,6 +518,16 @@ impl<'q> World<'q> {
             self.apply(Step::Done(0))?;
             self.check()?;
         }
+        while let Some(&item) = self.forgotten.first() {
+            prop_assert!(Waiting::on(self.queue.drained()).poll().is_pending());
+            self.apply(Step::AbandonItem(item))?;
+            self.check()?;
+            // One that was added again is handed out once more.
+            let next = self.oracle.get();
+            self.take_result(self.queue.try_get().map(Guard::Borrowed), next)?;
+            self.apply(Step::Done(0))?;
+            self.check()?;
+        }
         self.stale.clear();
         prop_assert!(self.queue.counts().is_idle());
         prop_assert!(Waiting::on(self.queue.drained()).poll().is_ready());
@@ -523,6 +548,7 @@ pub(crate) fn play(capacity: Option<usize>, spares: usize, steps: impl IntoItera
         oracle: Oracle::new(capacity),
         guards: Vec::new(),
         stale: Vec::new(),
+        forgotten: Vec::new(),
         getters: Vec::new(),
         adders: Vec::new(),
         drainers: Vec::new(),
