@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use clap::Args;
 
 use crate::process::{Deadline, said_in_time};
-use crate::schedules::{BY_HAND, Platform, Program, Programs, each};
+use crate::schedules::{BY_HAND, CORE, ELECTION, Platform, Program, Programs, Table, each};
 use crate::stage::Verdict;
 use crate::workspace::Workspace;
 
@@ -40,10 +40,16 @@ impl Scenario<'_> {
     }
 
     /// A call that plays it.
-    pub(crate) fn call(&self) -> Command {
+    pub(crate) fn call(&self, table: Table) -> Command {
         let mut command = self.program.call();
         command.arg(&self.name);
+        table.of(&mut command);
         command
+    }
+
+    /// wq-core's own with either; the others', which are of what rests on it, with the one that nearly every queue has.
+    fn tables(&self) -> &'static [Table] {
+        if self.program.package == CORE { &Table::BOTH } else { &[Table::Small] }
     }
 }
 
@@ -90,22 +96,26 @@ fn explore(programs: &Programs, filter: &str, deadline: Deadline) -> Result<()> 
         !chosen.is_empty(),
         "no scenario has `{filter}` in its name; `cargo xtask loom --list` prints all"
     );
-    each(&chosen, |scenario| {
+    let with_table = |scenario| Scenario::tables(scenario).iter().map(move |table| (scenario, *table));
+    let plays: Vec<_> = chosen.iter().flat_map(with_table).collect();
+    each(&plays, |(scenario, table)| {
         let name = scenario.full_name();
+        let shown =
+            if name.starts_with(ELECTION) { name.clone() } else { format!("{name}, {} table", table.name()) };
         let start = now();
-        let (status, said) = said_in_time(scenario.call(), deadline)?;
+        let (status, said) = said_in_time(scenario.call(*table), deadline)?;
         let took = start.elapsed();
         match status {
             Some(status) if status.success() => {
-                println!("loom {name}: {} schedules in {}", said.trim(), seconds(took));
+                println!("loom {shown}: {} schedules in {}", said.trim(), seconds(took));
                 Ok(())
             }
-            Some(status) => bail!("{name} ended with {status}; again: cargo xtask loom {name}"),
-            None => bail!("{name} had not ended after {}", seconds(took)),
+            Some(status) => bail!("{shown} ended with {status}; again: cargo xtask loom {name}"),
+            None => bail!("{shown} had not ended after {}", seconds(took)),
         }
     })
     .context("not every schedule is right")?;
-    println!("loom: {} scenarios, each complete", chosen.len());
+    println!("loom: {} scenarios, each complete, those of {CORE} with either table", chosen.len());
     Ok(())
 }
 

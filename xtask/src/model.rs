@@ -5,7 +5,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::process::{self, Deadline};
-use crate::schedules::{BY_HAND, Platform, Programs};
+use crate::schedules::{BY_HAND, CORE, Platform, Program, Programs, Table};
 use crate::stage::Verdict;
 use crate::workspace::Workspace;
 
@@ -34,11 +34,26 @@ pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict
 }
 
 fn play(workspace: &Workspace, options: &Options, deadline: Deadline) -> Result<()> {
+    let play = |program: &Program| {
+        let mut command = program.call();
+        command
+            .arg("--nocapture")
+            .env("MODEL_SEQUENCES", options.sequences.to_string())
+            .env_remove("WQ_PLANT");
+        Table::Large.of(&mut command);
+        process::run(command, deadline)
+    };
     let programs = Programs::build(workspace, Platform::Machine, false, deadline)?;
     for program in programs.of_chosen("model", options.package.as_deref())? {
-        let mut command = program.call();
-        command.arg("--nocapture").env("MODEL_SEQUENCES", options.sequences.to_string());
-        process::run(command, deadline)?;
+        play(program)?;
+    }
+    // As it is shipped its slots leave a table together only where hundreds of thousands are held. Where bugs can be planted the
+    // table can be chosen.
+    if options.package.as_deref().is_none_or(|package| package == CORE) {
+        let programs = Programs::build(workspace, Platform::Machine, true, deadline)?;
+        for program in programs.of_chosen("model", Some(CORE))? {
+            play(program)?;
+        }
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use anyhow::{Result, bail, ensure};
 
 use crate::loom::{self, Scenario};
 use crate::process::{Deadline, said_in_time, status_in_time};
-use crate::schedules::{BY_HAND, LIBRARY, PLANTED, Platform, Program, Programs, each};
+use crate::schedules::{BY_HAND, LIBRARY, PLANTED, Platform, Program, Programs, Table, each};
 use crate::stage::Verdict;
 use crate::workspace::Workspace;
 
@@ -34,8 +34,15 @@ const KINDS: [(&str, Check); 6] = [
     ("histories", histories),
 ];
 
-/// What of a crate's checks saw the bug that is planted, or `None`.
-type Check = fn(&Gear, &Subject<'_>, Option<&str>) -> Result<Option<String>>;
+/// What of a crate's checks saw what is planted, or `None`.
+type Check = fn(&Gear, &Subject<'_>, Plant<'_>) -> Result<Option<String>>;
+
+/// A bug in the queue, or none, and the table that it has.
+#[derive(Clone, Copy)]
+struct Plant<'b> {
+    bug: Option<&'b str>,
+    table: Table,
+}
 
 /// Everything that is built with the bugs in it.
 struct Gear {
@@ -108,15 +115,15 @@ fn judge_crate(gear: &Gear, planted: &Program) -> Result<Vec<Row>> {
     let loom = gear.loom.get(package, "loom");
     let scenarios = loom.map_or(Ok(Vec::new()), |program| loom::scenarios(program, gear.deadline))?;
     let subject = Subject { package, scenarios, filters };
-    for (kind, check) in KINDS {
-        if let Some(saw) = check(gear, &subject, None)? {
-            bail!("without a bug {kind} of {package} must pass, and {saw} did not");
+    for (table, (kind, check)) in Table::BOTH.into_iter().flat_map(|table| KINDS.map(|kind| (table, kind))) {
+        if let Some(saw) = check(gear, &subject, Plant { bug: None, table })? {
+            bail!("without a bug {kind} of {package}, {} table, must pass, and {saw} did not", table.name());
         }
     }
     let seen: Mutex<BTreeMap<&str, Vec<Option<String>>>> = Mutex::default();
     each(&bugs, |bug| {
-        let saw =
-            KINDS.iter().map(|(_, check)| check(gear, &subject, Some(bug))).collect::<Result<Vec<_>>>()?;
+        let plant = Plant { bug: Some(bug), table: Table::Large };
+        let saw = KINDS.iter().map(|(_, check)| check(gear, &subject, plant)).collect::<Result<Vec<_>>>()?;
         seen.lock().unwrap_or_else(PoisonError::into_inner).insert(bug, saw);
         Ok(())
     })?;
@@ -140,65 +147,66 @@ fn print_table(rows: &[Row]) {
 }
 
 /// Unit tests, and those tests of the public API that need no real time.
-fn tests(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option<String>> {
+fn tests(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
     for (target, filters) in [(LIBRARY, &[][..]), ("it", &subject.filters)] {
         let program = gear.machine.get(subject.package, target);
-        if !passes(gear, program, filters, &[], bug)? {
+        if !passes(gear, program, filters, &[], plant)? {
             return Ok(Some(target.to_owned()));
         }
     }
     Ok(None)
 }
 
-fn model(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option<String>> {
+fn model(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
     let program = gear.machine.get(subject.package, "model");
-    Ok((!passes(gear, program, &[], &[], bug)?).then(|| "seen".to_owned()))
+    Ok((!passes(gear, program, &[], &[], plant)?).then(|| "seen".to_owned()))
 }
 
-fn simulation(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option<String>> {
+fn simulation(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
     let program = gear.machine.get(subject.package, "simulation");
-    Ok((!passes(gear, program, &[], &[("ELECTION_SEEDS", SEEDS)], bug)?).then(|| "seen".to_owned()))
+    Ok((!passes(gear, program, &[], &[("ELECTION_SEEDS", SEEDS)], plant)?).then(|| "seen".to_owned()))
 }
 
-fn loom_check(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option<String>> {
+fn loom_check(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
     for scenario in &subject.scenarios {
-        let mut command = scenario.call();
+        let mut command = scenario.call(plant.table);
         command.env("LOOM_MAX_PREEMPTIONS", PREEMPTIONS);
-        if !ends_well(gear, command, bug)? {
+        if !ends_well(gear, command, plant)? {
             return Ok(Some(scenario.name().to_owned()));
         }
     }
     Ok(None)
 }
 
-fn shuttle(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option<String>> {
+fn shuttle(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
     let program = gear.shuttle.get(subject.package, "shuttle");
     let args = ["0", SCHEDULES].map(str::to_owned);
-    Ok((!passes(gear, program, &args, &[], bug)?).then(|| "seen".to_owned()))
+    Ok((!passes(gear, program, &args, &[], plant)?).then(|| "seen".to_owned()))
 }
 
-fn histories(gear: &Gear, subject: &Subject<'_>, bug: Option<&str>) -> Result<Option<String>> {
+fn histories(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
     let program = gear.machine.get(subject.package, "histories");
-    Ok((!passes(gear, program, &[], &[("HISTORIES", HISTORIES)], bug)?).then(|| "seen".to_owned()))
+    Ok((!passes(gear, program, &[], &[("HISTORIES", HISTORIES)], plant)?).then(|| "seen".to_owned()))
 }
 
-/// Whether the program, if the crate has it, ends well with this bug in it.
+/// Whether the program, if the crate has it, ends well with this planted in it.
 fn passes(
     gear: &Gear,
     program: Option<&Program>,
     args: &[String],
     vars: &[(&str, &str)],
-    bug: Option<&str>,
+    plant: Plant<'_>,
 ) -> Result<bool> {
     let Some(program) = program else { return Ok(true) };
     let mut command = program.call();
     command.args(args).envs(vars.iter().copied());
-    ends_well(gear, command, bug)
+    ends_well(gear, command, plant)
 }
 
-/// Whether the command ends well, and in time, with this bug in the queue.
-fn ends_well(gear: &Gear, mut command: Command, bug: Option<&str>) -> Result<bool> {
-    command.env_remove("WQ_PLANT").envs(bug.map(|bug| ("WQ_PLANT", bug)));
+/// Whether the command ends well, and in time, with this planted in the queue.
+fn ends_well(gear: &Gear, mut command: Command, plant: Plant<'_>) -> Result<bool> {
+    command.env_remove("WQ_PLANT").envs(plant.bug.map(|bug| ("WQ_PLANT", bug)));
+    plant.table.of(&mut command);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let status = status_in_time(command, gear.deadline.or(Deadline::within(PATIENCE)))?;
     Ok(status.is_some_and(|status| status.success()))

@@ -20,13 +20,16 @@ use crate::stage::Verdict;
 use crate::workspace::Workspace;
 
 /// The crates whose schedules are played. Each takes part with those test targets that it has.
-const CRATES: [&str; 5] = ["wq-core", "wq-delay", "wq-ratelimit", "wq-priority", ELECTION];
+const CRATES: [&str; 5] = [CORE, "wq-delay", "wq-ratelimit", "wq-priority", ELECTION];
 
 /// Without planted bugs it takes part with the schedules of a term alone: its model and its simulation are built by themselves, with all features.
 pub(crate) const ELECTION: &str = "lease-election";
 
 /// The test target that lists a crate's planted bugs; one without it has none.
 pub(crate) const PLANTED: &str = "planted";
+
+/// The crate whose table it is.
+pub(crate) const CORE: &str = "wq-core";
 
 /// Stands for the target of a library's own tests.
 pub(crate) const LIBRARY: &str = "lib";
@@ -59,6 +62,30 @@ impl Platform {
             Self::Loom => Some("wq_loom"),
             Self::Shuttle => Some("wq_shuttle"),
         }
+    }
+}
+
+/// How slots leave wq-core's table: together, as from a large one of the queue that is shipped, or each at once. The programs can be
+/// told, all but those that play the shipped queue on the machine (`crates/wq-core/src/table/large.rs`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Table {
+    Large,
+    Small,
+}
+
+impl Table {
+    pub(crate) const BOTH: [Self; 2] = [Self::Large, Self::Small];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Large => "large",
+            Self::Small => "small",
+        }
+    }
+
+    /// Has the program play with such a table.
+    pub(crate) fn of(self, command: &mut Command) {
+        command.env("WQ_TABLE", self.name());
     }
 }
 

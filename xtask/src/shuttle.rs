@@ -4,11 +4,11 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::process::{self, Deadline};
-use crate::schedules::{BY_HAND, Platform, Programs};
+use crate::schedules::{BY_HAND, Platform, Programs, Table};
 use crate::stage::Verdict;
 use crate::workspace::Workspace;
 
-/// Schedules of one run of the checks, and of one at full figures.
+/// Schedules of one run of the checks, and of one at full figures: half of them with each table.
 const SCHEDULES: u64 = 100_000;
 const LONG: u64 = 10_000_000;
 
@@ -17,7 +17,7 @@ pub(crate) struct Options {
     /// A seed is one scenario, one scheduler and a hundred schedules; the next hundred have the next seed
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// How many schedules of each crate
+    /// How many schedules of each crate, half of them with slots that leave wq-core's table together, half with such that leave at once
     #[arg(long, default_value_t = SCHEDULES)]
     schedules: u64,
     /// The crate whose scenarios are played; all that have some when it is left out
@@ -38,9 +38,12 @@ pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict
 fn play(workspace: &Workspace, options: &Options, deadline: Deadline) -> Result<()> {
     let programs = Programs::build(workspace, Platform::Shuttle, false, deadline)?;
     for program in programs.of_chosen("shuttle", options.package.as_deref())? {
-        let mut command = program.call();
-        command.args([options.seed, options.schedules].map(|number| number.to_string()));
-        process::run(command, deadline)?;
+        for table in Table::BOTH {
+            let mut command = program.call();
+            command.args([options.seed, options.schedules.div_ceil(2)].map(|number| number.to_string()));
+            table.of(&mut command);
+            process::run(command, deadline)?;
+        }
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Platform: what the queue takes from the machine: a mutex, atomics, threads that sleep until they are woken, values that
 //! belong to a thread, the time. The only file that knows of the model checkers, which put their own in place under `cfg(wq_loom)`
-//! and `cfg(wq_shuttle)`.
+//! and `cfg(wq_shuttle)`, but for `table/large.rs`: there both ways of the table are made to be played with few items.
 
 #[cfg(not(any(wq_loom, wq_shuttle)))]
 pub(crate) use machine::*;

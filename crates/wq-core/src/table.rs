@@ -1,6 +1,7 @@
 //! `SlotTable`: finds the slot of an item by its hash. An array of groups, each half a cache line (of 64 bytes): a look visits
 //! one line of the memory, nearly always, and whoever strikes a slot out or adds one has then visited it already.
 
+mod large;
 #[cfg(test)]
 mod tests;
 
@@ -9,15 +10,13 @@ use std::mem;
 
 use crate::hasher::ItemHash;
 use crate::planted::planted;
+use large::Large;
 
 /// How many slots a group has room for.
 const LANES: usize = 6;
 /// How many it holds on average at most: one group in nine is then asked for more than it has room for.
 const FILL: usize = 4;
 
-/// A table of so many groups, 2 MB, is not in the caches of one processor any more. In unit tests, with planted bugs and
-/// in model checkers every table is large.
-const LARGE: usize = if cfg!(any(test, wq_plant, wq_loom, wq_shuttle, miri)) { 1 } else { 1 << 16 };
 /// So many slots leave a large table together: their groups are fetched from memory side by side.
 const TOGETHER: usize = 16;
 
@@ -134,13 +133,14 @@ impl Group {
 /// same item or by another, and then has an entry for either. Whoever strikes one of them out looks for tag and slot on the one's path.
 /// If it is the other's that he finds there, that has the same tag and lies on his path too, and he leaves his own behind it: on the
 /// other's path as well, and counted by the groups between.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct SlotTable {
     groups: Vec<Group>,
     /// Of the lanes that are taken.
     taken: usize,
     /// Struck out, and in their lanes still: in a large table alone.
     leaving: Vec<(ItemHash, u32)>,
+    large: Large,
 }
 
 /// What [`SlotTable::entry`] has found.
@@ -175,8 +175,12 @@ struct Place {
 }
 
 impl SlotTable {
-    pub(crate) const fn new() -> Self {
-        Self { groups: Vec::new(), taken: 0, leaving: Vec::new() }
+    pub(crate) fn new() -> Self {
+        Self::with(Large::of_all_tables())
+    }
+
+    const fn with(large: Large) -> Self {
+        Self { groups: Vec::new(), taken: 0, leaving: Vec::new(), large }
     }
 
     /// How many slots are in it.
@@ -228,7 +232,9 @@ impl SlotTable {
     #[inline(always)]
     pub(crate) fn strike(&mut self, hash: ItemHash, slot: u32) {
         // One that comes and goes all the time is near, and would fill its group with entries that leave.
-        if self.groups.len() < LARGE || self.leaving.last().is_some_and(|(last, _)| *last == hash) {
+        if self.groups.len() < self.large.groups()
+            || self.leaving.last().is_some_and(|(last, _)| *last == hash)
+        {
             self.vacate(hash, slot);
         } else {
             self.leaving.push((hash, slot));

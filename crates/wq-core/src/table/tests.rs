@@ -32,9 +32,15 @@ fn equal(_: u32) -> ItemHash {
     ItemHash::from_raw(1)
 }
 
+/// Every table is large.
+const ALWAYS: Large = Large::from(1);
+const NEVER: Large = Large::from(usize::MAX);
+/// One that is as full as these tests have it is large, and is so no more when most has gone.
+const AT_TIMES: Large = Large::from(8);
+
 impl Items {
-    fn new(hash_of: HashOf) -> Self {
-        Self { table: SlotTable::new(), slots: Vec::new(), free: Vec::new(), hash_of }
+    fn new(hash_of: HashOf, large: Large) -> Self {
+        Self { table: SlotTable::with(large), slots: Vec::new(), free: Vec::new(), hash_of }
     }
 
     fn find(&self, item: u32) -> Option<u32> {
@@ -119,8 +125,9 @@ proptest! {
     fn it_finds_what_was_added_and_not_struck_out(
         ops in prop::collection::vec(op(), 0..if cfg!(miri) { 60 } else { 400 }),
         hash_of in prop::sample::select(vec![shared as HashOf, spread, near, equal]),
+        large in prop::sample::select(vec![ALWAYS, NEVER, AT_TIMES]),
     ) {
-        let mut items = Items::new(hash_of);
+        let mut items = Items::new(hash_of, large);
         for op in ops {
             match op {
                 Op::Add(item) => items.add(item),
@@ -136,9 +143,8 @@ proptest! {
 /// What has left a large table stays in its lane for a while, and then goes.
 #[test]
 fn slots_leave_a_large_table_together() {
-    let mut items = Items::new(spread);
+    let mut items = Items::new(spread, ALWAYS);
     (0..60).for_each(|item| items.add(item));
-    assert!(items.table.groups.len() >= LARGE);
     let passed = |items: &Items| items.table.groups.iter().filter(|group| group.is_passed()).count();
     for item in 0..60 {
         items.strike(item);
@@ -149,10 +155,22 @@ fn slots_leave_a_large_table_together() {
     assert_eq!((items.table.taken, passed(&items), items.table.groups.len()), (0, 0, 0));
 }
 
+#[test]
+fn each_slot_leaves_a_small_table_at_once() {
+    let mut items = Items::new(spread, NEVER);
+    (0..60).for_each(|item| items.add(item));
+    for item in 0..60 {
+        items.strike(item);
+        assert_eq!(items.table.taken, 59 - item as usize);
+        assert!(items.table.leaving.is_empty());
+    }
+    assert!(items.table.groups.iter().all(|group| group.tags == 0));
+}
+
 /// Whose tag differs in the lowest bit alone, in the lane above one with the tag that is looked for.
 #[test]
 fn what_leaves_does_not_take_along_another_that_is_in_its_slot_by_now() {
-    let mut items = Items::new(near);
+    let mut items = Items::new(near, ALWAYS);
     let [first, second, third, other] = [6, 30, 18, 3];
     [first, second, third].into_iter().for_each(|item| items.add(item));
     items.strike(second);
@@ -167,12 +185,14 @@ fn what_leaves_does_not_take_along_another_that_is_in_its_slot_by_now() {
 /// None of the numbers is wrong afterwards: a group that no slot has passed says so.
 #[test]
 fn nothing_is_looked_for_behind_a_group_when_what_stood_there_has_gone() {
-    let mut items = Items::new(equal);
-    (0..30).for_each(|item| items.add(item));
-    assert!(items.table.groups.iter().any(|group| group.is_passed()));
-    (0..30).rev().for_each(|item| items.strike(item));
-    items.table.let_go();
-    assert!(items.table.groups.iter().all(|group| group.tags == 0));
+    for large in [ALWAYS, NEVER] {
+        let mut items = Items::new(equal, large);
+        (0..30).for_each(|item| items.add(item));
+        assert!(items.table.groups.iter().any(|group| group.is_passed()));
+        (0..30).rev().for_each(|item| items.strike(item));
+        items.table.let_go();
+        assert!(items.table.groups.iter().all(|group| group.tags == 0));
+    }
 }
 
 /// As many as a group can count stay for ever: the count would not be right any more.
