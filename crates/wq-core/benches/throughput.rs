@@ -88,5 +88,41 @@ fn growth(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, bursts, ways, growth);
+/// Those of client-go, by their names.
+fn upstream(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("upstream");
+    let keys: Vec<String> = (0..100).map(|at| format!("key-{at}")).collect();
+    group.bench_function("BenchmarkQueue", |b| {
+        let each = |queue: &mut WorkQueue<String>| {
+            for key in &keys {
+                queue.add(key.clone());
+                if let Ok(guard) = queue.try_get() {
+                    guard.done();
+                }
+            }
+        };
+        b.iter_batched_ref(WorkQueue::new, each, BatchSize::PerIteration);
+    });
+    // Upstream's workers take chunks of several sizes; ours take one piece at a time.
+    for pieces in [1000_u64, 999] {
+        group.bench_function(BenchmarkId::new("BenchmarkParallelizeUntil", pieces), |b| {
+            b.iter(|| {
+                let queue = WorkQueue::new();
+                queue.add_all(0..pieces);
+                queue.shutdown();
+                queue.process_blocking(10, |piece| {
+                    black_box(is_prime(*piece.item()));
+                    Ok::<(), ()>(())
+                })
+            });
+        });
+    }
+    group.finish();
+}
+
+fn is_prime(number: u64) -> bool {
+    number > 1 && (2..).take_while(|by| by * by <= number).all(|by| !number.is_multiple_of(by))
+}
+
+criterion_group!(benches, bursts, ways, growth, upstream);
 criterion_main!(benches);

@@ -1,5 +1,5 @@
 //! Upstream: the cases of client-go's queue_test.go and metrics_test.go, as they are or, where we differ on purpose, with our
-//! rule. TestMetrics needs a clock that can be set: it is `state::tests::waits_and_work_are_measured_as_upstream_does`.
+//! rule. The durations of TestMetrics need a clock that can be set: `state::tests::waits_and_work_are_measured_as_upstream_does`.
 //! TestParallelizeUntil is `process::every_piece_is_visited_once`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -367,4 +367,54 @@ fn a_drain_ends_when_the_last_item_is_taken_out() {
         assert_eq!(wakes.count(), before + 1);
         assert!(wakes.poll(&mut drained).is_ready());
     }
+}
+
+/// What upstream's metrics are fed with: adds, and observations of the two histograms.
+#[derive(Default)]
+struct Fed {
+    adds: AtomicUsize,
+    waits: AtomicUsize,
+    works: AtomicUsize,
+}
+
+impl Observer for Fed {
+    fn added(&self, added: Added) {
+        if matches!(added, Added::Queued | Added::Deferred) {
+            self.adds.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn got(&self, _waited: Duration) {
+        self.waits.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn done(&self, _worked: Duration) {
+        self.works.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// TestMetrics. Upstream's depth counts what is to run again, too.
+#[test]
+fn an_observer_is_told_of_every_add_wait_and_work_that_upstream_measures() {
+    let fed = Arc::new(Fed::default());
+    let queue = WorkQueue::builder().observer(Arc::clone(&fed)).build().unwrap();
+    let seen = || {
+        let counts = queue.counts();
+        let told = [&fed.adds, &fed.waits, &fed.works].map(|count| count.load(Ordering::SeqCst));
+        (told, counts.queued + counts.to_run_again)
+    };
+    queue.add("foo");
+    assert_eq!(seen(), ([1, 0, 0], 1));
+    let guard = queue.try_get().unwrap();
+    assert_eq!(seen(), ([1, 1, 0], 0));
+    (0..5).for_each(|_| _ = queue.add("foo"));
+    assert_eq!(seen(), ([2, 1, 0], 1));
+    guard.done();
+    assert_eq!(seen(), ([2, 1, 1], 1));
+    let guard = queue.try_get().unwrap();
+    assert_eq!(seen(), ([2, 2, 1], 0));
+    let gauges = queue.gauges();
+    assert!(gauges.unfinished.is_some() && gauges.unfinished == gauges.longest, "one item in hand");
+    guard.done();
+    assert_eq!(seen(), ([2, 2, 2], 0));
 }
