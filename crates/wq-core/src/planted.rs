@@ -72,6 +72,11 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
         "struck-slot-takes-any-entry",
         "an entry that leaves the table may be that of another item, which has the slot by now",
     ),
+    ("moved-item-is-not-found", "a guard whose item has moved to another slot has no effect"),
+    (
+        "moved-item-is-anothers",
+        "a guard whose item is not in its slot any more ends whatever hand-out there is of one with its hash",
+    ),
     ("add-all-wakes-nobody", "a batch of adds wakes no getter"),
     ("remove-ends-no-drain", "taking out the last item does not end a drain"),
     ("wake-in-a-poll-is-forgotten", "a job of process that is woken while it is polled is not polled again"),

@@ -223,7 +223,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     }
 
     /// Gives back memory that is not in use. A queue does this by itself too, after a while of low occupancy, but for its
-    /// [`spares`](Builder::spares). What is below the highest place that an item is in stays.
+    /// [`spares`](Builder::spares). What it holds moves together for that, in hand or queued; if the backlog cannot
+    /// [`rename`](Backlog::rename), what is below the highest place that an item is queued in stays.
     pub fn shrink(&self) {
         let _spares; // Dropped after the lock.
         let mut core = self.shared.lock();

@@ -8,6 +8,8 @@
 mod batch;
 mod revocable;
 mod view;
+mod shrink;
+mod in_force;
 mod slab;
 mod stamps;
 mod occupancy;
@@ -305,9 +307,28 @@ impl<T, B: Backlog> State<T, B> {
     /// Ends a hand-out. Only the ticket of the hand-out in force has an effect.
     #[inline(always)]
     pub(crate) fn done(&mut self, ticket: Ticket, now: Option<Instant>) -> Finished<T> {
+        self.done_or(ticket, now, |state| state.done_elsewhere(ticket, now))
+    }
+
+    /// As `done`, but `Stale` also if the item has moved: for one who then asks for `done` in a call of its own.
+    #[inline(always)]
+    pub(crate) fn done_in_place(&mut self, ticket: Ticket, now: Option<Instant>) -> Finished<T> {
+        self.done_or(ticket, now, |_| Finished::Stale)
+    }
+
+    /// Ends a hand-out whose item is where it was handed out.
+    #[inline(always)]
+    fn done_or(
+        &mut self,
+        ticket: Ticket,
+        now: Option<Instant>,
+        elsewhere: impl FnOnce(&mut Self) -> Finished<T>,
+    ) -> Finished<T> {
         let index = ticket.slot();
-        let Some((slot, mut freed)) = self.slab.with_place(index) else { return Finished::Stale };
-        let Slot::Held { meta, .. } = slot else { return Finished::Stale };
+        let Some((slot, mut freed)) = self.slab.with_place(index) else {
+            return elsewhere(self);
+        };
+        let Slot::Held { meta, .. } = slot else { return elsewhere(self) };
         let phase = match meta.phase_in(ticket.generation()) {
             Some(Phase::ProcessingDirty) if planted("done-clears-dirty") => {
                 self.run_again -= 1;
@@ -315,10 +336,10 @@ impl<T, B: Backlog> State<T, B> {
             }
             Some(phase) => phase,
             None if planted("done-without-generation") => meta.phase(),
-            None => return Finished::Stale,
+            None => return elsewhere(self),
         };
         match phase {
-            Phase::Queued => Finished::Stale,
+            Phase::Queued => elsewhere(self),
             Phase::ProcessingDirty => {
                 let is_large = Occupancy::is_worth_it(self.slab.slots());
                 let index = if is_large { self.stays_in_large(index, ticket.hash) } else { index };
@@ -344,31 +365,6 @@ impl<T, B: Backlog> State<T, B> {
                 self.occupancy.left();
                 Finished::Left { item: self.spares.keep(item), worked }
             }
-        }
-    }
-
-    /// An item runs again, in a slab that may have to be given back. If its slot is in the way of that it moves: on the way from
-    /// a guard to the backlog nobody else knows the slot. Says where it stands.
-    #[cold]
-    #[inline(never)]
-    fn stays_in_large(&mut self, from: u32, hash: ItemHash) -> u32 {
-        self.occupancy.ran_again(self.table.len(), self.slab.slots());
-        if !self.slab.is_retired(from) {
-            return from;
-        }
-        let to = self.slab.move_down(from);
-        self.table.redirect(hash, from, to);
-        self.stamps.moved(from, to);
-        to
-    }
-
-    /// Whether this hand-out has not ended yet.
-    pub(crate) fn is_in_force(&self, ticket: Ticket) -> bool {
-        match self.slab.get(ticket.slot()) {
-            Some(Slot::Held { meta, .. }) => {
-                meta.generation() == ticket.generation() && meta.phase() != Phase::Queued
-            }
-            _ => false,
         }
     }
 
@@ -471,31 +467,6 @@ impl<T, B: Backlog> State<T, B> {
     /// The spares, to be dropped outside the lock.
     pub(crate) fn take_spares(&mut self) -> Vec<T> {
         self.spares.take()
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn give_back(&mut self) {
-        self.occupancy.begin();
-        if Occupancy::is_worth_it(self.slab.slots()) {
-            self.shrink();
-        }
-    }
-
-    /// Gives back memory that is not in use, but for the spares.
-    pub(crate) fn shrink(&mut self) {
-        self.shrink_to(Occupancy::enough(self.table.len()));
-    }
-
-    fn shrink_to(&mut self, enough: usize) {
-        let held = self.table.len();
-        self.slab.shrink(held, enough);
-        // To move the table all slots are looked at: it is worth that many adds.
-        let enough = enough.max(self.slab.slots() / 16);
-        self.table.shrink_to(enough, self.slab.hashes());
-        self.stamps.shrink(self.slab.slots());
-        self.backlog.shrink();
-        self.occupancy.begin();
     }
 
     #[inline]

@@ -62,10 +62,7 @@ impl<T, B: Backlog> State<T, B> {
     #[cold]
     #[inline(never)]
     pub(crate) fn put_back(&mut self, ticket: Ticket, order: B::Order) -> bool {
-        if !self.is_in_force(ticket) {
-            return false;
-        }
-        let index = ticket.slot();
+        let Some(index) = self.slot_in_force(ticket) else { return false };
         let Some(Slot::Held { order: again, meta, .. }) = self.slab.get_mut(index) else { return false };
         let mut order = order;
         let runs_again = meta.phase() == Phase::ProcessingDirty;

@@ -20,12 +20,14 @@ impl<T: Eq, B: Backlog> State<T, B> {
         order: B::Order,
         now: Option<Instant>,
     ) -> Added {
+        if !self.is_open() {
+            return Added::ShutDown; // Before the look: what is found may move when memory is given back.
+        }
         let held = item.as_ref().and_then(|item| self.find(item, hash));
         let revocable =
             held.filter(|(_, meta)| meta.phase() == Phase::Processing || meta.is_revocably_dirty());
-        let added = self.add(item, hash, order, false, now).unwrap_or(Added::ShutDown);
+        let added = self.add_open(item, hash, order, false, now).unwrap_or(Added::ShutDown);
         if let Some((index, _)) = revocable
-            && added != Added::ShutDown
             && let Some(Slot::Held { meta, .. }) = self.slab.get_mut(index)
         {
             *meta = meta.revocably_dirty();
@@ -37,9 +39,9 @@ impl<T: Eq, B: Backlog> State<T, B> {
 impl<T, B: Backlog> State<T, B> {
     /// Takes back what would have the item of this hand-out run again, if all of it is revocable.
     pub(crate) fn revoke(&mut self, ticket: Ticket) -> Option<B::Order> {
-        let index = ticket.slot();
+        let index = self.slot_in_force(ticket)?;
         let Some(Slot::Held { order, meta, .. }) = self.slab.get_mut(index) else { return None };
-        if meta.generation() != ticket.generation() || !meta.is_revocably_dirty() {
+        if !meta.is_revocably_dirty() {
             return None;
         }
         *meta = meta.with_phase(Phase::Processing);

@@ -13,7 +13,7 @@ const NIL: u32 = u32::MAX;
 pub(super) struct Meta(u32);
 
 /// Generations count hand-outs of the whole queue and wrap at 2^30: a guard forgotten for that many hand-outs could be
-/// taken for a live one.
+/// taken for a live one, and so could one whose item has moved, of the item that is in its old slot then.
 const GENERATIONS: u32 = 1 << 30;
 
 impl Meta {
@@ -96,6 +96,14 @@ pub(super) struct Slab<T, O> {
     retire_from: u32,
     /// How many free slots are not linked.
     retired: usize,
+}
+
+/// What is in the way of giving back, and where it can go.
+pub(super) struct Move {
+    pub(super) from: u32,
+    pub(super) to: u32,
+    pub(super) hash: ItemHash,
+    pub(super) is_queued: bool,
 }
 
 /// Where free slots go.
@@ -250,15 +258,35 @@ impl<T, O> Slab<T, O> {
         self.slots.len()
     }
 
-    /// Gives back the free slots at the end. The high slots are used no more once they are free, unless the low ones run
-    /// out: so the end empties. `held` slots are held, and `enough` are to be used.
-    ///
-    /// Takes time in proportion to what is given back and, if `enough` is less than half of what it was, to `enough`.
-    pub(super) fn shrink(&mut self, held: usize, enough: usize) {
+    /// Retires all but `enough` slots, if these are less than half of those in use: the high ones are used no more once they are
+    /// free, unless the low ones run out, so that the end empties. `held` slots are held. Takes time in proportion to `enough`.
+    pub(super) fn retire(&mut self, held: usize, enough: usize) {
         let limit = self.slots.len().min(self.retire_from as usize);
         if limit / 2 > enough {
-            self.retire(held, enough);
+            self.retire_from = u32::try_from(enough).unwrap_or(NIL);
+            self.first_free = NIL;
+            self.retired = self.slots.len() - held - self.link(0, enough);
         }
+    }
+
+    /// What is held in retired slots, the highest first, and where each can move, as long as there is room; up to so many that
+    /// are queued.
+    pub(super) fn moves(&self, most_queued: usize) -> Vec<Move> {
+        let (mut moves, mut queued, mut to) = (Vec::new(), 0, self.first_free);
+        for from in (self.retire_from as usize..self.slots.len()).rev() {
+            let Some(Slot::Free(next)) = self.get(to).filter(|_| queued < most_queued) else { break };
+            if let Some(Slot::Held { hash, meta, .. }) = self.slots.get(from) {
+                let is_queued = meta.phase() == Phase::Queued;
+                queued += usize::from(is_queued);
+                moves.push(Move { from: u32::try_from(from).unwrap_or(NIL), to, hash: *hash, is_queued });
+                to = *next;
+            }
+        }
+        moves
+    }
+
+    /// Gives back the free slots at the end, in time proportional to them.
+    pub(super) fn give_back_the_end(&mut self) {
         while self.slots.len() > self.retire_from as usize && matches!(self.slots.last(), Some(Slot::Free(_)))
         {
             self.slots.pop();
@@ -270,13 +298,6 @@ impl<T, O> Slab<T, O> {
         if self.slots.capacity() / 2 > self.slots.len() {
             self.slots.shrink_to_fit();
         }
-    }
-
-    /// Links the free slots below `from` alone.
-    fn retire(&mut self, held: usize, from: usize) {
-        self.retire_from = u32::try_from(from).unwrap_or(NIL);
-        self.first_free = NIL;
-        self.retired = self.slots.len() - held - self.link(0, from);
     }
 
     /// Takes as many retired slots into use again as there are in use.

@@ -56,6 +56,7 @@ const PAUSE: Make = |_| Step::Pause;
 const RESUME: Make = |_| Step::Resume;
 const DRAIN: Make = |_| Step::Drain;
 const DROP_DRAINER: Make = |argument| Step::DropDrainer(which(argument));
+const CROWD: Make = |_| Step::Crowd;
 const SHRINK: Make = |_| Step::Shrink;
 /// What ends the queue is rare: little happens afterwards.
 const SHUTDOWN: Make = |argument| if argument < 16 { Step::Shutdown } else { Step::Shrink };
@@ -98,6 +99,7 @@ pub(crate) fn any(bytes: &[u8]) -> Verdict {
         RESUME,
         DRAIN,
         DROP_DRAINER,
+        CROWD,
         SHRINK,
         SHUTDOWN,
         SHUTDOWN_NOW,
@@ -154,12 +156,13 @@ pub(crate) fn bounded(bytes: &[u8]) -> Verdict {
 
 /// The contract of a backlog, on `Fifo`, and its order.
 pub(crate) fn backlog(bytes: &[u8]) -> Result<(), TestCaseError> {
-    let book_steps = steps(bytes, &[0, 0, 0, 1, 1, 2, 3], |kind, argument| {
+    let book_steps = steps(bytes, &[0, 0, 0, 1, 1, 2, 3, 4], |kind, argument| {
         let id = u32::from(argument % 12);
         match kind {
             0 => BacklogStep::Add(id, ()),
             1 => BacklogStep::Pop,
             2 => BacklogStep::Remove(id),
+            3 => BacklogStep::MoveDown(id),
             _ => BacklogStep::Shrink,
         }
     });

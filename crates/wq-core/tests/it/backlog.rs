@@ -80,6 +80,56 @@ fn what_a_backlog_loses_shutdown_now_finds() {
     assert!(queue.counts().is_idle());
 }
 
+/// Says that it knows new names, and pops the old ones.
+#[derive(Debug, Default)]
+struct Forgetful(Fifo);
+
+impl Backlog for Forgetful {
+    type Order = ();
+
+    fn merge(_held: &mut (), _new: ()) {}
+
+    fn push(&mut self, id: SlotId, order: ()) {
+        self.0.push(id, order);
+    }
+
+    fn touch(&mut self, _id: SlotId, _order: &()) {}
+
+    fn pop(&mut self) -> Option<(SlotId, ())> {
+        self.0.pop()
+    }
+
+    fn remove(&mut self, id: SlotId) -> Option<()> {
+        self.0.remove(id)
+    }
+
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn rename(&mut self, _names: &[(SlotId, SlotId)]) -> bool {
+        true
+    }
+}
+
+#[test]
+fn what_a_backlog_knows_by_an_old_name_does_not_come_out_twice_and_is_found_by_shutdown_now() {
+    let queue = WorkQueue::<u32>::builder().backlog(Forgetful::default()).build().unwrap();
+    queue.add_all(0..300);
+    (0..298).for_each(|_| queue.try_get().unwrap().done());
+    queue.shrink();
+    assert_eq!(queue.len(), 2);
+    assert!(queue.try_get().is_err(), "the backlog has lost them");
+    queue.add_all(400..403);
+    let held: Vec<_> = std::iter::from_fn(|| queue.try_get().ok()).collect();
+    assert_eq!(held.iter().map(|guard| *guard.item()).collect::<Vec<_>>(), [400, 401, 402]);
+    drop(held);
+    let mut left = queue.shutdown_now();
+    left.sort_unstable();
+    assert_eq!(left, [298, 299]);
+    assert!(queue.counts().is_idle());
+}
+
 /// The last added comes first; the orders of adds that are merged pile up.
 #[derive(Debug, Default)]
 struct Stack(Vec<(SlotId, Vec<u8>)>);

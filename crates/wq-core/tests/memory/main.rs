@@ -2,6 +2,7 @@
 //! threads are woken for a burst.
 
 mod burst;
+mod stayers;
 
 use std::alloc::System;
 use std::fmt::Write;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Poll;
@@ -18,6 +19,8 @@ use crate::oracle::{Next, Oracle};
 
 /// Few items, so that they meet.
 pub(crate) const ITEMS: u8 = 6;
+/// Others, so many that their slots are worth giving back.
+const CROWD: Range<u8> = ITEMS..ITEMS + 132;
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
@@ -56,6 +59,8 @@ pub(crate) enum Step {
     Resume,
     Drain,
     DropDrainer(usize),
+    /// Many items come and are taken out, so that the next are in high slots until memory is given back.
+    Crowd,
     Shrink,
     Shutdown,
     ShutdownNow,
@@ -406,6 +411,10 @@ impl<'q> World<'q> {
                 if let Some(which) = pick(&self.drainers, which) {
                     self.drainers.remove(which);
                 }
+            }
+            Step::Crowd => {
+                queue.add_all(CROWD);
+                CROWD.for_each(|item| _ = queue.remove(&item));
             }
             Step::Shrink => queue.shrink(),
             Step::Shutdown => {
