@@ -1,5 +1,8 @@
 //! `Noted`: a backlog that also carries the reasons of each queued key. The order of keys is the inner backlog's.
 
+#[cfg(test)]
+mod tests;
+
 use wq_ratelimit::{Backlog, SlotId};
 
 use crate::reasons::Reasons;
@@ -63,6 +66,16 @@ impl<B: Backlog> Backlog for Noted<B> {
 
     fn len(&self) -> usize {
         self.inner.len()
+    }
+
+    fn rename(&mut self, names: &[(SlotId, SlotId)]) -> bool {
+        let is_renamed = self.inner.rename(names);
+        if is_renamed {
+            for &(id, to) in names {
+                *self.reasons(to) = std::mem::take(self.reasons(id));
+            }
+        }
+        is_renamed
     }
 
     fn shrink(&mut self) {
