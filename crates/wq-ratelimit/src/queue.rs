@@ -43,9 +43,8 @@ pub struct RateLimitingQueue<T, L, B: Backlog = Fifo, S = DefaultHasher> {
 
 pub(crate) struct Inner<T, L, B: Backlog, S> {
     pub(crate) queue: DelayingQueue<T, B, S>,
-    /// A copy of the rule, so that adds need not lock to see that there is nothing to do.
+    /// A copy of the rule, so that adds need not lock to see that there is nothing to do; and whether an event may join a retry that waits.
     pub(crate) during_backoff: DuringBackoff,
-    /// Whether an event may join a retry that waits.
     pub(crate) events_join: bool,
     /// How many items have a mark, so that hand-outs need not lock to see that there is none. Written under the lock.
     pub(crate) marked: AtomicU64,
@@ -166,11 +165,10 @@ where
         self.inner.control.lock().limiter.remembered()
     }
 
-    /// How many items are backing off, or have been lately, and how many of them the queue has forgotten by itself: for age,
-    /// or because there were more than 262 144. At that number those that failed last are known, at least the half of them. An
-    /// item that is not keeps the retry that waits for it, and events still do by [policy](crate::Builder::during_backoff) what they do
-    /// to one that an outcome has asked for, and no user with a delay; but the next failure counts, also before its time, and where the queue has counted its
-    /// [attempts](crate::Builder::retry_limit) it begins anew.
+    /// How many items are backing off, or have been lately, and how many of them the queue has forgotten by itself: for age, or because there were more
+    /// than 262 144. At that number those that failed last are known, at least the half of them. An item that is not keeps the retry that waits for it, and
+    /// events still do by [policy](crate::Builder::during_backoff) what they do to one that an outcome has asked for, and no user with a delay; but the next
+    /// failure counts, also before its time, and where the queue has counted its [attempts](crate::Builder::retry_limit) it begins anew.
     #[must_use]
     pub fn remembered_backoffs(&self) -> Remembered {
         self.inner.control.lock().windows.remembered()
@@ -189,8 +187,8 @@ where
     /// One that is added is parked no longer, whatever becomes of it: work whose guard is dropped, or that is taken out of
     /// the queue again (`remove`, `cancel`, shutdown), does not park it anew.
     ///
-    /// At most 262 144 are known, each for at least a day; of more than half of that number, at least the half that was parked last.
-    /// One that is not known any longer begins anew when it is added. [`remembered_parked`](Self::remembered_parked) counts them.
+    /// At most 262 144 are known, each for at least a day; of more than half of that number, at least the half that was parked last. One that is not
+    /// known any longer begins anew when it is added. [`remembered_parked`](Self::remembered_parked) counts them.
     ///
     /// # Panics
     ///
