@@ -1,10 +1,11 @@
-//! Breadth-first search through every state of a world, on all processors, with the shortest way to what must never be.
+//! Breadth-first search through every state of a world, on all processors, with the shortest way to what must never be. A search that stops early stops between
+//! two depths: so what it has looked at does not hang on how far the threads came.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hasher};
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
@@ -56,7 +57,7 @@ pub(crate) struct Play<'p, E: Elector> {
     pub(crate) rules: &'p Rules,
     pub(crate) start: World<E>,
     pub(crate) restart: &'p (dyn Fn(u8, u8) -> E + Sync),
-    /// The search stops beyond so many states.
+    /// The search goes no deeper once it has reached so many states: the depth at which it gets there is looked at whole.
     pub(crate) bound: usize,
     /// Looks at a state and says what is wrong with it, besides what the steps say.
     pub(crate) look: &'p Look<'p, E>,
@@ -84,10 +85,9 @@ where
     shard(&origins, first).insert(first, (first, Step::Tick));
     let (states, steps) = (AtomicUsize::new(1), AtomicUsize::new(0));
     let wrong: Mutex<Option<(Print, Option<Step>, Wrong)>> = Mutex::new(None);
-    let full = AtomicBool::new(false);
     let mut frontier = vec![(first, play.start.clone())];
     let mut depth = 0;
-    while !frontier.is_empty() && !full.load(Relaxed) && locked(&wrong).is_none() {
+    while !frontier.is_empty() && states.load(Relaxed) <= play.bound && locked(&wrong).is_none() {
         let chunks: Vec<Mutex<Frontier<E>>> = {
             let mut chunks = Vec::new();
             let mut rest = frontier;
@@ -118,14 +118,9 @@ where
                         if let Entry::Vacant(vacant) = shard(&origins, reached).entry(reached) {
                             vacant.insert((print, *step));
                             next.push((reached, after));
-                            if states.fetch_add(1, Relaxed) >= play.bound {
-                                full.store(true, Relaxed);
-                            }
+                            states.fetch_add(1, Relaxed);
                         }
                     }
-                }
-                if full.load(Relaxed) {
-                    break;
                 }
             }
             next
@@ -148,7 +143,7 @@ where
         states: states.into_inner(),
         steps: steps.into_inner(),
         depth,
-        complete: !full.into_inner() && wrong.is_none(),
+        complete: frontier.is_empty() && wrong.is_none(),
         wrong,
     }
 }

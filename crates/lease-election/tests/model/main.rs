@@ -1,6 +1,6 @@
 //! Model: every state that the shipped protocol can get into with one Lease, two or three electors, and all that can go wrong between them.
 //!
-//! The protocol is private, and pure: its very files are part of this program. `ELECTION_MODEL`: `quick` (the default) stops each search early,
+//! The protocol is private, and pure: its very files are part of this program. `ELECTION_MODEL`: `quick` (the default) stops each search early, after a whole depth,
 //! `full` looks at every state of the small worlds, `long` at those of the large ones as well.
 #![allow(
     dead_code,

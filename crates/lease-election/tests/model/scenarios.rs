@@ -20,10 +20,10 @@ pub(crate) enum Effort {
 }
 
 impl Effort {
-    /// How many states of this world are looked at.
+    /// How many states of this world are looked at, and besides them what is as far from its beginning as the last of these.
     fn bound(self, scenario: &Scenario) -> usize {
         match self {
-            Self::Quick => 8_000,
+            Self::Quick => 5_500,
             effort if scenario.is_whole(effort) => usize::MAX,
             Self::Full => scenario.part,
             Self::Long(states) => states,
@@ -153,6 +153,10 @@ const MET_ONE: &[Step] = &[
 
 /// The first elector leads, and its renewal is under way.
 const RENEWS: &[Step] = leads_and_is_seen!(0, 1, Step::Tick, Step::Send(0));
+
+/// The first elector leads, and its renewal was refused and is on its way once more.
+const REFUSED_AND_MAY_LAND: &[Step] =
+    leads_and_is_seen!(0, 1, Step::Tick, Step::Send(0), Step::Twice(0), Step::Refuse(0));
 
 /// The first elector's creation is on its way twice, and has arrived once. The second has taken the lease when it had run out.
 const MADE_AND_TAKEN_OVER: &[Step] = &[
@@ -380,7 +384,7 @@ struct Scenario {
     name: &'static str,
     /// From which effort on all of its states are looked at; of one without, there are more than a machine keeps.
     all: Option<Effort>,
-    /// How many of them `full` looks at otherwise.
+    /// From how many on `full` goes no deeper otherwise.
     part: usize,
     terms: Terms,
     rules: Rules,
@@ -422,6 +426,10 @@ fn scenarios() -> Vec<Scenario> {
         Scenario {
             way: RENEWS,
             ..world("a renewal that is sent twice", None, Rules { twice: 1, work_ends: true, ..pauses() })
+        },
+        Scenario {
+            way: REFUSED_AND_MAY_LAND,
+            ..world("a renewal that was refused and may land", None, Rules { twice: 1, ..pauses() })
         },
         Scenario {
             way: MADE_AND_TAKEN_OVER,

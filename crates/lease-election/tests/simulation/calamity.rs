@@ -34,6 +34,9 @@ pub(crate) async fn restore(
         for node in running.iter() {
             kill(stage, node);
         }
+        // Also those that were started by mistake.
+        let mut now = world.lock().unwrap();
+        now.dead.extend(buried.iter().map(|(_, node)| node.link.clone()));
     }
     backend.set_away(world, true);
     tokio::time::sleep(AWAY).await;

@@ -1,5 +1,6 @@
 //! Coordinated election: who stands, the two API servers whose controllers elect, and what befalls those.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1beta1::LeaseCandidate;
@@ -217,7 +218,8 @@ impl Coordinated {
 
     /// It looks a moment after each write, and each round.
     fn elects(&self, seat: &Seat) -> JoinHandle<()> {
-        let clock = Drifting { ppm: 0, still: seat.still.clone(), wall: seat.wall.clone() };
+        let clock =
+            Drifting { ppm: 0, still: seat.still.clone(), wall: seat.wall.clone(), timers: Arc::default() };
         let client = self.servers().wired(&self.stage, &seat.still, seat.number, &seat.link);
         let controller = Controller::new(client, clock);
         let (stage, still, link) = (self.stage.clone(), seat.still.clone(), seat.link.clone());

@@ -93,6 +93,8 @@ pub(crate) struct World {
     pub(crate) late: BTreeSet<Instant>,
     /// A state of the Lease that the store may be put back to.
     pub(crate) backup: Option<StoredLease>,
+    /// So many wait for the end of a term, and have not heard of it.
+    pub(crate) untold: u64,
     pub(crate) ledger: Ledger,
     pub(crate) trace: Trace,
     pub(crate) seen: Seen,

@@ -46,18 +46,25 @@ const FAIR: u64 = 40 * STEPS;
 /// What was sent before that arrives no later than so long after.
 #[cfg(all(feature = "kube", not(wq_plant)))]
 const LATEST: Duration = Duration::from_secs(20);
-/// When a process that was killed is taken away.
+/// In one run of so many ten candidates or more start together.
+const CROWDS: u64 = 16;
+/// When a process that was killed, or was started by mistake, is taken away.
 const AFTER_DEATH: u64 = 10 * STEPS;
 const MS: Duration = Duration::from_millis(1);
 
 /// What every batch of some hundred runs must have seen, wherever the lease is.
-const EVERYWHERE: [&str; 22] = [
+const EVERYWHERE: [&str; 26] = [
     "handed over",
     "stepped down",
     "maintenance",
     "maintenance of a leader",
+    "end of a term told",
+    "clock runs fast",
+    "clock runs slow",
     "clock set",
+    // A runtime that is blocked is the same here: nothing of the process goes on but its clock. What acts on real threads meanwhile is `tests/it/watchdog.rs`.
     "process stands still",
+    "machine suspended",
     "process killed",
     "label",
     "deletion",
@@ -77,7 +84,9 @@ const EVERYWHERE: [&str; 22] = [
 ];
 
 /// And in memory.
-const IN_MEMORY: [&str; 20] = [
+const IN_MEMORY: [&str; 22] = [
+    "ten start together",
+    "two of one identity",
     "successor took it",
     "all started again",
     "led after a cold start",
@@ -176,7 +185,7 @@ async fn trouble(
     dice: &mut Dice,
 ) {
     let (world, backend) = (&stage.world, &stage.backend);
-    match dice.roll(22) {
+    match dice.roll(24) {
         0..=3 => {
             world.lock().unwrap().saw("label");
             let backup = backend.back_up().await;
@@ -238,6 +247,14 @@ async fn trouble(
         18..=19 if !stage.mode.is_coordinated() => calamity::scribble(stage, dice).await,
         20 if !stage.mode.is_coordinated() && running.iter().all(|node| node.still.left().is_zero()) => {
             calamity::lose_namespace(stage, running, dice).await;
+        }
+        // Started by mistake beside one that lives: its link is fair, and it is stopped in time.
+        22..=23
+            if stage.kind == Kind::Memory && stage.mode.identity(0, 0) == stage.mode.identity(0, step) =>
+        {
+            let n = dice.roll(running.len() as u64);
+            world.lock().unwrap().saw("two of one identity");
+            buried.push((step, stage.start(n, step, dice)));
         }
         13 | 21 if stage.mode == Mode::WallClocks => {
             for node in running.iter() {
@@ -302,7 +319,11 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
     let mut dice = Dice(seed);
     let world: Arc<Mutex<World>> = Arc::default();
     let start = Instant::now();
-    let nodes = 2 + dice.roll(3);
+    let mut nodes = 2 + dice.roll(3);
+    if kind == Kind::Memory && seed % CROWDS == CROWDS - 1 {
+        nodes += 8;
+        world.lock().unwrap().saw("ten start together");
+    }
     let backend = Arc::new(Backend::new(kind, seed, nodes, start, &world));
     let (backend_too, world_too) = (Arc::clone(&backend), Arc::clone(&world));
     let mode = Mode::of(kind, seed);
@@ -353,9 +374,16 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
                 let pause = if dice.roll(3) == 0 { 50 + dice.roll(800) } else { 500 + dice.roll(15_000) };
                 // It goes on when the faults stop.
                 let pause = pause.min((fair_from - step) * 1000 / STEPS);
-                let until = running[n].still.stand(pause);
+                // As late as `BootClock` is at the most. A controller's bounds leave no room for it.
+                let unaware = dice.roll(500).min((fair_from - step) * 1000 / STEPS - pause);
+                let suspends = !mode.is_coordinated() && dice.roll(3) == 0;
+                let (until, what) = if suspends {
+                    (running[n].still.suspend(pause, unaware), "machine suspended")
+                } else {
+                    (running[n].still.stand(pause), "process stands still")
+                };
                 let mut world = world.lock().unwrap();
-                world.saw("process stands still");
+                world.saw(what);
                 world.still.insert(running[n].link.clone(), until);
             } else {
                 backend.set_weather(&world, n as u64, &running[n].link, weather, &mut dice);
@@ -456,7 +484,11 @@ async fn end(seed: u64, stage: &Stage, running: Vec<Node>, buried: Vec<(u64, Nod
         let story = world.lock().unwrap().trace.story();
         assert_eq!(holder, "", "seed {seed}: stopped in fair weather, and yet not given back\n{story}");
     }
+    // Who was woken by the end of its term gets to run.
+    tokio::time::sleep(MS).await;
     let mut world = world.lock().unwrap();
+    let story = || world.trace.story();
+    assert_eq!(world.untold, 0, "seed {seed}: a term is over and was not told to all who wait\n{}", story());
     assert!(world.terms.iter().all(|led| led.leadership.remaining().is_zero() && !led.working));
     world.rules(seed, world.ledger.all_ended());
     for elector in &electors {

@@ -12,9 +12,10 @@ use futures::{FutureExt as _, StreamExt as _, stream};
 use jiff::Timestamp;
 use lease_election::{
     Announcement, Candidacy, Clock, Config, ConfigBuilder, Ending, HolderEvidence, LeaderElector, Leadership,
-    LeaseEvents, LeaseStore, Moment, Record, Sleep, StoreError, StoredLease, Version,
+    LeaseEvents, LeaseStore, Loss, Moment, Record, Sleep, StoreError, StoredLease, Version,
 };
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::backend::{Backend, Kind};
@@ -24,11 +25,14 @@ use crate::coordinated::Clocks;
 use crate::coordinated::stands_on;
 use crate::judge::{Dice, Working, World};
 
-/// Until when a process stands still, in milliseconds after the start.
+/// Until when a process stands still, in milliseconds after the start: because it was stopped, its machine was suspended, or its runtime is blocked, which is the same
+/// here: nothing of it goes on but its clock.
 #[derive(Clone, Debug)]
 pub(crate) struct Still {
     origin: Instant,
     until: Arc<AtomicU64>,
+    /// Until when its timers do not fire: those of a machine that was suspended come late by what they do not count.
+    unaware: Arc<AtomicU64>,
 }
 
 /// By how many milliseconds a wall clock is ahead.
@@ -123,7 +127,7 @@ impl HolderEvidence for Register {
 
 impl Still {
     pub(crate) fn new(origin: Instant) -> Self {
-        Self { origin, until: Arc::default() }
+        Self { origin, until: Arc::default(), unaware: Arc::default() }
     }
 
     /// From now on for so long, and no shorter than it has to already.
@@ -133,8 +137,25 @@ impl Still {
         self.origin + Duration::from_millis(until)
     }
 
+    /// The same of a machine that is suspended: when it is back its clock is right, and its timers need so much longer to find that out.
+    pub(crate) fn suspend(&self, millis: u64, unaware: u64) -> Instant {
+        let back = self.stand(millis);
+        let aware = back.duration_since(self.origin).as_millis() as u64 + unaware;
+        self.unaware.fetch_max(aware, Ordering::SeqCst);
+        self.origin + Duration::from_millis(aware)
+    }
+
     pub(crate) fn left(&self) -> Duration {
-        Duration::from_millis(self.until.load(Ordering::SeqCst)).saturating_sub(self.origin.elapsed())
+        self.left_of(&self.until)
+    }
+
+    /// Until its timers fire.
+    fn timers(&self) -> Duration {
+        self.left().max(self.left_of(&self.unaware))
+    }
+
+    fn left_of(&self, until: &AtomicU64) -> Duration {
+        Duration::from_millis(until.load(Ordering::SeqCst)).saturating_sub(self.origin.elapsed())
     }
 
     pub(crate) async fn goes_on(&self) {
@@ -148,12 +169,14 @@ impl Still {
 pub(crate) const DAY: i64 = 1_767_225_600;
 
 /// A clock that runs fast or slow by some millionths, and whose wall clock is off by hours and is set now and then. While its process stands still it goes on, and
-/// its timers do not fire.
+/// its timers do not fire. Of timers that are due at once any may be the first: each wakes whoever waits for it once before, for nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Drifting {
     pub(crate) ppm: i64,
     pub(crate) still: Still,
     pub(crate) wall: Wall,
+    /// Of so many timers this is the next.
+    pub(crate) timers: Arc<AtomicU64>,
 }
 
 impl Clock for Drifting {
@@ -168,9 +191,12 @@ impl Clock for Drifting {
     }
     fn sleep_until(&self, deadline: Moment) -> Sleep {
         let clock = self.clone();
+        let early = Dice(self.timers.fetch_add(1, Ordering::SeqCst)).roll(64) as u32;
         Box::pin(async move {
+            // Those who sleep until the same instant are woken in the order in which they went to sleep last.
+            tokio::time::sleep(deadline.since(clock.now()) / 64 * early).await;
             loop {
-                let left = deadline.since(clock.now()).max(clock.still.left());
+                let left = deadline.since(clock.now()).max(clock.still.timers());
                 if left.is_zero() {
                     return;
                 }
@@ -285,7 +311,7 @@ pub(crate) struct Node {
     pub(crate) link: String,
     pub(crate) still: Still,
     pub(crate) wall: Wall,
-    pub(crate) run: tokio::task::JoinHandle<()>,
+    pub(crate) run: JoinHandle<()>,
 }
 
 /// What all of a run share.
@@ -319,7 +345,7 @@ impl Stage {
             .identity(self.mode.identity(n, life))
             .drain_timeout(Duration::from_secs(3));
         match self.mode {
-            Mode::Ranks => config.rank(n as u8),
+            Mode::Ranks => config.rank((n % 8) as u8),
             Mode::WallClocks => config.trust_wall_clocks_within(WALL_CLOCKS),
             _ => config,
         }
@@ -332,8 +358,14 @@ impl Stage {
         let still = Still::new(self.start);
         let wall = Wall::default();
         wall.set(self.mode, dice);
-        let clock = Drifting { ppm: dice.roll(1001) as i64 - 500, still: still.clone(), wall: wall.clone() };
+        let ppm = dice.roll(1001) as i64 - 500;
         let seed = self.seed.wrapping_mul(31) + n + 1000 * life;
+        let timers = Arc::new(AtomicU64::new(seed << 32));
+        let clock = Drifting { ppm, still: still.clone(), wall: wall.clone(), timers };
+        if ppm != 0 {
+            let what = if ppm > 0 { "clock runs fast" } else { "clock runs slow" };
+            self.world.lock().unwrap().saw(what);
+        }
         let mut elector = self.elector(n, life, &link, clock, seed);
         if self.mode == Mode::Evidence {
             elector = elector.with_evidence(Register(Arc::clone(&self.world)));
@@ -388,6 +420,8 @@ struct Plan {
     panics: bool,
     /// Whether it gives the term up, and for whose sake.
     parting: Option<Option<String>>,
+    /// Whether it waits for the end of the term and hears of no stop.
+    deaf: bool,
 }
 
 impl Plan {
@@ -400,19 +434,24 @@ impl Plan {
             1 => Some(Some(stage.mode.identity(dice.roll(stage.nodes + 1), 0))),
             _ => None,
         };
-        Self { length, wind_up, polite, panics, parting }
+        // A controller counts on those who make way.
+        let deaf = dice.roll(4) == 0 && !stage.mode.is_coordinated();
+        Self { length, wind_up, polite, panics, parting, deaf }
     }
 
     async fn work(self, stage: Stage, name: String, elector: LeaderElector, leadership: Leadership) {
-        let Self { length, wind_up, polite, panics, parting } = self;
+        let Self { length, wind_up, polite, panics, parting, deaf } = self;
         let term = Working::begin(&stage.world, stage.seed, stage.start, name, leadership.clone());
         if let Some(how) = told(stage.mode, elector.status().candidacy.as_ref()) {
             stage.world.lock().unwrap().saw(how);
         }
         let until = tokio::time::sleep(Duration::from_millis(length));
+        let listener = listen(&stage.world, leadership.clone());
+        let ending =
+            async { if deaf { Ending::Lost(listener.await.unwrap()) } else { leadership.ending().await } };
         tokio::select! {
             biased;
-            ending = leadership.ending() => {
+            ending = ending => {
                 let asked = ending == Ending::StopRequested && stage.mode.is_coordinated();
                 if asked && !elector.is_stopped() && !elector.maintenance().is_on() {
                     stage.world.lock().unwrap().saw("made way");
@@ -441,6 +480,19 @@ impl Plan {
             }
         }
     }
+}
+
+/// Waits for the end of a term alone, and does so to the end: also when the work is dropped.
+fn listen(world: &Arc<Mutex<World>>, leadership: Leadership) -> JoinHandle<Loss> {
+    let world = Arc::clone(world);
+    world.lock().unwrap().untold += 1;
+    tokio::spawn(async move {
+        let loss = leadership.lost().await;
+        let mut world = world.lock().unwrap();
+        world.untold -= 1;
+        world.saw("end of a term told");
+        loss
+    })
 }
 
 /// How one came to lead in a coordinated election.
