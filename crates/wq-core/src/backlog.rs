@@ -135,8 +135,8 @@ pub trait Backlog {
     /// Knows ids by other names from here on, each with its order and in its place in line, and says whether it does. If not,
     /// nothing has changed, nor if it panics.
     ///
-    /// Of each pair the first is here, and the second is not; the first of all are higher than the second of all, and rise from
-    /// pair to pair. The queue asks when it gives back memory, so that items in high slots do not keep it: at most as often as it is
+    /// Of each pair the first is here, and the second is not. All of the first are higher than all of the second, and rise from
+    /// pair to pair; the second come in any order. The queue asks when it gives back memory, so that items in high slots do not keep it: at most as often as it is
     /// paid for by slots that are given back, if this takes time in proportion to what is here.
     ///
     /// By default it does not. Then an item that is queued keeps its slot, and the queue the memory of all slots below, until it is

@@ -267,10 +267,12 @@ fn counts(backlog: &impl Backlog, held: usize) -> Result<(), Broken> {
     })
 }
 
-/// Of the ids that are there, in any order: those from this one on, rising, each with one below that is not there.
+/// Of the ids that are there, in any order: those from this one on, rising, each with one below that is not there. As in the queue
+/// the highest gets the lowest.
 fn names(from: u32, there: impl Iterator<Item = u32>) -> Vec<(u32, u32)> {
     let (low, high): (BTreeSet<u32>, BTreeSet<u32>) = there.partition(|id| *id < from);
-    high.into_iter().zip((0..from).filter(|id| !low.contains(id))).collect()
+    let free: Vec<u32> = (0..from).filter(|id| !low.contains(id)).take(high.len()).collect();
+    high.into_iter().rev().zip(free).rev().collect()
 }
 
 /// Whether it knows them by their new names.

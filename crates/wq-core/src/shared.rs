@@ -139,8 +139,7 @@ impl<T, B: Backlog> Shared<T, B> {
         if matches!(finished, Finished::Stale) {
             return self.finish_elsewhere(core, ticket, now);
         }
-        release(core, News::of_finish(&finished));
-        self.end(finished);
+        self.unlock_and_end(core, finished);
     }
 
     /// The item has moved, or the hand-out has ended before. What comes of it is told here, so that the hot way has it in no

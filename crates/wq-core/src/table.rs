@@ -223,7 +223,9 @@ impl SlotTable {
     /// Puts another slot in the place of one, if that is in it.
     pub(crate) fn redirect(&mut self, hash: ItemHash, from: u32, to: u32) {
         self.let_go();
-        if let Some(place) = self.probe(self.home(hash), tag(hash), |slot| slot == from) {
+        let place = self.probe(self.home(hash), tag(hash), |slot| slot == from);
+        debug_assert!(place.is_some(), "a slot that is redirected is in the table");
+        if let Some(place) = place {
             self.groups[place.group].slots[place.lane] = to;
         }
     }

@@ -45,7 +45,8 @@ impl<T, B: Backlog> State<T, B> {
                 queued.map(|way| (SlotId::from_index(way.from), SlotId::from_index(way.to))).collect();
             let is_renamed = names.is_empty() || self.backlog.rename(&names);
             for way in moves.iter().take_while(|way| is_renamed || !way.is_queued) {
-                self.move_down(way.from, way.hash);
+                let to = self.move_down(way.from, way.hash);
+                debug_assert_eq!(to, way.to, "the backlog was told of this one");
             }
             if names.is_empty() || !is_renamed {
                 return;

@@ -25,6 +25,7 @@ enum Defect {
     ShrinkForgetsOrders,
     RenameIsForgotten,
     RenamesTheFirstAlone,
+    RenamesToRisingNamesAlone,
     RenamesAndSaysNo,
     RenameForgetsOrders,
     RenamedGoToTheBack,
@@ -152,8 +153,12 @@ impl Backlog for Broken {
             return true;
         }
         let most = if self.has(Defect::RenamesTheFirstAlone) { 1 } else { names.len() };
+        let mut last = None;
         for &(from, to) in &names[..most] {
             let Some(place) = self.place(from) else { continue };
+            if last.replace(to) > Some(to) && self.has(Defect::RenamesToRisingNamesAlone) {
+                continue;
+            }
             self.line[place].0 = to;
             match self.defect {
                 Defect::RenameForgetsOrders => self.line[place].1.clear(),
@@ -218,6 +223,8 @@ seen! {
     one_that_forgets_new_names: RenameIsForgotten breaks "what was pushed comes out once, and nothing else does";
     one_that_renames_the_first_alone:
         RenamesTheFirstAlone breaks "what was pushed comes out once, and nothing else does";
+    one_that_renames_to_rising_names_alone:
+        RenamesToRisingNamesAlone breaks "what was pushed comes out once, and nothing else does";
     one_that_renames_and_says_no: RenamesAndSaysNo breaks "what was pushed comes out once, and nothing else does";
     one_whose_rename_forgets_orders:
         RenameForgetsOrders breaks "an id comes out with the merge of its orders since its push";

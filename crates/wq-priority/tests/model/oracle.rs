@@ -52,11 +52,12 @@ impl Oracle {
         self.line.iter().any(|waiting| waiting.queued.id == id)
     }
 
-    /// Gives all ids from this one on lower ones, as long as there are any: which, rising.
+    /// Gives all ids from this one on lower ones, as long as there are any, the highest the lowest, as the queue does: which, rising.
     pub(crate) fn move_down(&mut self, from: u32) -> Vec<(u32, u32)> {
         let ids: BTreeSet<u32> = self.line.iter().map(|waiting| waiting.queued.id).collect();
         let free = (0..from).filter(|id| !ids.contains(id));
-        let names: Vec<_> = ids.range(from..).copied().zip(free).collect();
+        let mut names: Vec<_> = ids.range(from..).rev().copied().zip(free).collect();
+        names.reverse();
         for waiting in &mut self.line {
             let id = &mut waiting.queued.id;
             *id = names.iter().find(|(other, _)| other == id).map_or(*id, |(_, to)| *to);
