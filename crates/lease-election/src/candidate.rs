@@ -408,8 +408,10 @@ impl Candidate {
                     }
                 }
                 match &error {
-                    // Not applied, unless it was sent twice on its way.
-                    StoreError::Rejected { .. } | StoreError::TooManyRequests { .. } => {
+                    // Not applied, unless it was sent twice on its way; of two stores the first may have taken it.
+                    StoreError::Rejected { .. } | StoreError::TooManyRequests { .. }
+                        if !write.base.as_ref().is_some_and(Version::is_of_two) =>
+                    {
                         self.note_refusal(write);
                     }
                     StoreError::NotFound => {

@@ -33,6 +33,7 @@ use halves::{Attempt, Half, Halves};
 /// A half that is deleted is waited for, as a Lease is, whatever the other says ([`wait_after_deletion`](crate::ConfigBuilder::wait_after_deletion)): one that this
 /// process saw, or that was in the way of its own, or that may have been there and gone since it last looked, if that is longer ago than a lease. What the crate's page says of the
 /// deletion of a Lease (A7) counts for each half.
+/// The primary half is written first; by who failed to write the other, last, until a write is complete: one that may write a half only leaves the lease to the others.
 /// A stop gives back what was half made, if by then it might be taken, and makes no half; a half that is on its way then, or left by one who crashed between the two, runs out.
 ///
 /// # What it costs
@@ -70,6 +71,8 @@ struct Memory {
     gone: Gone,
     /// The version of the primary half that our last complete write made.
     written: Option<Version>,
+    /// The second half of our last write failed, for all that is known.
+    second_failed: bool,
 }
 
 /// A state of both halves as it was told.
@@ -180,6 +183,32 @@ impl Shared {
                 push(&mut memory.attempts, Attempt { record: record.clone(), primary, secondary, before });
             }
         });
+    }
+
+    /// Writes both halves, the primary one first, as client-go does. `is_wary`: last, because the other failed last time. Who may not write that one, or
+    /// cannot, then leaves the primary one to the others, which would begin to wait anew with each write.
+    ///
+    /// # Cancel safety
+    /// Dropped in the second write, that counts as failed.
+    async fn replace(
+        &self,
+        primary: Option<&Version>,
+        secondary: Option<&Version>,
+        record: &Record,
+        is_wary: bool,
+    ) -> Result<(StoredLease, StoredLease), StoreError> {
+        let note = |has_failed| self.with(|memory| memory.second_failed = has_failed);
+        if is_wary {
+            let secondary = write(&*self.secondary, secondary, record).await?;
+            let primary = write(&*self.primary, primary, record).await?;
+            note(false);
+            return Ok((primary, secondary));
+        }
+        let primary = write(&*self.primary, primary, record).await?;
+        note(true);
+        let secondary = write(&*self.secondary, secondary, record).await;
+        note(secondary.as_ref().is_err_and(|error| *error != StoreError::Conflict));
+        Ok((primary, secondary?))
     }
 
     /// Makes one half; what is in the way has not been waited for.
@@ -315,14 +344,14 @@ impl LeaseStore for MultiStore {
             shared.make(missing, record).await?;
             return Err(StoreError::Conflict);
         }
-        shared.attempt(Some(base), (primary.as_ref(), secondary.as_ref()), record);
-        let primary = write(&*shared.primary, primary.as_ref(), record).await?;
-        let secondary = write(&*shared.secondary, secondary.as_ref(), record).await;
-        if let Err(StoreError::Rejected { .. }) = secondary {
-            // It may write one half only, and would for ever: from here on it waits for what it wrote as the others do.
-            shared.with(|memory| memory.attempts.retain(|attempt| attempt.record != *record));
+        let is_wary = !record.is_free() && shared.with(|memory| memory.second_failed);
+        if is_wary && version(shared.primary.get().await?.as_ref()) != primary.as_ref() {
+            return Err(StoreError::Conflict);
         }
-        shared.wrote(primary, secondary?)
+        shared.attempt(Some(base), (primary.as_ref(), secondary.as_ref()), record);
+        let (primary, secondary) =
+            shared.replace(primary.as_ref(), secondary.as_ref(), record, is_wary).await?;
+        shared.wrote(primary, secondary)
     }
 
     async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {

@@ -52,6 +52,10 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("version-is-record", "another record of a version that is known is not looked at"),
     ("conflict-is-success", "a renewal that meets a conflict counts as done"),
     ("guard-without-clock", "the guard is a flag, and asks no clock"),
+    (
+        "seconds-repeat",
+        "a renewal may name the second of the one before it, so that client-go does not see it",
+    ),
     ("late-success", "the answer to a renewal revives a term that has ended"),
     ("fence-by-transitions", "fence tokens are compared by how often the lease changed hands"),
     ("wait-not-restarted", "a renewal of the holder does not begin a candidate's wait anew"),

@@ -197,7 +197,9 @@ impl Candidate {
         let version = lease.version.clone();
         let transitions = lease.record.leader_transitions;
         self.own = Some(lease.record.clone());
-        self.last_time = write.record.renew_time;
+        if !planted("seconds-repeat") {
+            self.last_time = write.record.renew_time;
+        }
         self.undisputed_until = until;
         self.must_read = false;
         self.write_not_before = ORIGIN;

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use lease_election::{
-    Ending, Fault, LeaderElector, LeaseEvent, LeaseStore, Loss, MemoryLeaseStore, MultiStore, Outcome,
-    Record, StoreError, TokioClock, Verb,
+    ConfigBuilder, Ending, Fault, LeaderElector, LeaseEvent, LeaseStore, Loss, MemoryLeaseStore, MultiStore,
+    Outcome, Record, StoreError, TokioClock, Verb,
 };
 
 use tokio::time::Instant;
@@ -45,7 +45,12 @@ impl Stores {
     }
 
     pub(crate) fn elector(&self, knows: Knows, identity: &str, seed: u64) -> LeaderElector {
-        let config = fast(identity).build().unwrap();
+        self.elector_of(knows, fast(identity), seed)
+    }
+
+    pub(crate) fn elector_of(&self, knows: Knows, config: ConfigBuilder, seed: u64) -> LeaderElector {
+        let config = config.build().unwrap();
+        let identity = config.identity();
         let (old, new) = (self.old.client(identity), self.new.client(identity));
         let clock = TokioClock::new();
         match knows {
@@ -187,6 +192,7 @@ async fn a_renewal_of_which_half_fails_costs_no_term() {
             (Fault::Refused(StoreError::unknown("500")), 1),
             (Fault::AppliedBut(StoreError::unknown("500")), 1),
             (Fault::Refused(StoreError::TooManyRequests { retry_after: None }), 1),
+            (Fault::Refused(StoreError::Rejected { code: 403, message: "not yet".into() }), 1),
             (Fault::AnswerLost, 1),
             (Fault::Lost, 1),
             (Fault::Late(1500 * MS), 1),
@@ -385,7 +391,12 @@ async fn a_grant_after_a_gap_is_not_taken_for_the_next_that_happened() {
 #[tokio::test(start_paused = true)]
 async fn v15_a_stop_between_the_halves_of_an_acquisition_strands_nobody() {
     for ground in [Record::default(), Record { lease_duration_seconds: 1, ..led_by("dead") }] {
-        for fault in [Fault::Lost, Fault::Late(1500 * MS)] {
+        for fault in [
+            Fault::Lost,
+            Fault::Late(1500 * MS),
+            Fault::Refused(StoreError::TooManyRequests { retry_after: None }),
+            Fault::Refused(StoreError::Rejected { code: 403, message: "not yet".into() }),
+        ] {
             let (broken, met) = (Arc::new(AtomicBool::new(true)), fault.clone());
             let breaks = Arc::clone(&broken);
             let mut stores = Stores::new();
