@@ -124,7 +124,10 @@ impl<T, B: Backlog> Shared<T, B> {
         match self.now() {
             None => {
                 let mut core = self.lock();
-                let finished = core.state.done(ticket, None);
+                let finished = core.state.done_in_place(ticket, None);
+                if matches!(finished, Finished::Stale) {
+                    return self.finish_elsewhere(core, ticket, None);
+                }
                 release(core, News::of_finish(&finished));
                 drop(finished);
             }
