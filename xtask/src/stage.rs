@@ -70,11 +70,12 @@ impl Group {
                 Self::Real if is_long => 30,
                 Self::Conformance => 4,
                 Self::Programs | Self::Gates => 20,
-                Self::Packages | Self::Schedules => 15,
-                Self::Static | Self::Build | Self::Election => 10,
-                Self::Test | Self::Models => 8,
+                Self::Schedules => 20,
+                Self::Packages => 15,
+                Self::Election => 12,
+                Self::Static | Self::Build => 10,
+                Self::Test | Self::Models | Self::Planted => 8,
                 Self::Demo | Self::Real => 6,
-                Self::Planted => 5,
             },
         )
     }
