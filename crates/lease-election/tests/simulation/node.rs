@@ -31,7 +31,7 @@ use crate::judge::{Dice, Working, World};
 pub(crate) struct Still {
     origin: Instant,
     until: Arc<AtomicU64>,
-    /// Until when its timers do not fire: those of a machine that was suspended come late by what they do not count.
+    /// Until when its timers do not fire, which is no sooner: those of a machine that was suspended come late by what they do not count.
     unaware: Arc<AtomicU64>,
 }
 
@@ -130,18 +130,18 @@ impl Still {
         Self { origin, until: Arc::default(), unaware: Arc::default() }
     }
 
-    /// From now on for so long, and no shorter than it has to already.
+    /// From now on for so long, and no shorter than it has to already. Until when that is, and its timers do not fire.
     pub(crate) fn stand(&self, millis: u64) -> Instant {
-        let until = self.origin.elapsed().as_millis() as u64 + millis;
-        let until = self.until.fetch_max(until, Ordering::SeqCst).max(until);
-        self.origin + Duration::from_millis(until)
+        self.suspend(millis, 0)
     }
 
     /// The same of a machine that is suspended: when it is back its clock is right, and its timers need so much longer to find that out.
     pub(crate) fn suspend(&self, millis: u64, unaware: u64) -> Instant {
-        let back = self.stand(millis);
-        let aware = back.duration_since(self.origin).as_millis() as u64 + unaware;
-        self.unaware.fetch_max(aware, Ordering::SeqCst);
+        let back = self.origin.elapsed().as_millis() as u64 + millis;
+        self.until.fetch_max(back, Ordering::SeqCst);
+        // Another one of before may have needed longer still.
+        let aware = back + unaware;
+        let aware = self.unaware.fetch_max(aware, Ordering::SeqCst).max(aware);
         self.origin + Duration::from_millis(aware)
     }
 
@@ -151,7 +151,7 @@ impl Still {
 
     /// Until its timers fire.
     fn timers(&self) -> Duration {
-        self.left().max(self.left_of(&self.unaware))
+        self.left_of(&self.unaware)
     }
 
     fn left_of(&self, until: &AtomicU64) -> Duration {
