@@ -7,6 +7,7 @@ mod config;
 mod clock;
 mod planted;
 mod version;
+mod fnv;
 mod record;
 mod observation;
 mod evidence;

@@ -159,29 +159,29 @@ impl Shared {
             None => self.snapshot().await?,
         };
         // A half that was not there cannot be watched from then on.
-        let whole = halves.primary.is_some() && halves.secondary.is_some();
-        if whole && halves.version(&Gone::default()) == Some(Ok(from.clone())) {
+        if halves.are_whole() && halves.version(&Gone::default()) == Some(Ok(from.clone())) {
             Ok(halves)
         } else {
             Err(StoreError::Expired)
         }
     }
 
-    /// Notes that this write is about to be sent, by which it is known if only one half of it is made.
-    fn attempt(&self, base: Option<&Version>, halves: (Option<&Version>, Option<&Version>), record: &Record) {
+    /// Notes that this write on `base` is about to be sent, by which it is known if only one half of it is made.
+    fn attempt(&self, base: Option<&Version>, record: &Record) {
         // By its mark it differs from every other.
         if record.write_id.is_none() {
             return;
         }
         self.with(|memory| {
-            let before = match base {
-                None => Some(Record::half_made()),
-                Some(base) => memory.told(base).map(|told| told.before.clone()),
+            let (halves, before) = match base.map(|base| memory.told(base)) {
+                None => (Halves::default(), Record::half_made()),
+                Some(None) => return,
+                Some(Some(Told { halves, before, .. })) => {
+                    let before = if halves.are_whole() { before.clone() } else { Record::half_made() };
+                    (halves.clone(), before)
+                }
             };
-            if let Some(before) = before {
-                let (primary, secondary) = (halves.0.cloned(), halves.1.cloned());
-                push(&mut memory.attempts, Attempt { record: record.clone(), primary, secondary, before });
-            }
+            push(&mut memory.attempts, Attempt { record: record.clone(), halves, before });
         });
     }
 
@@ -314,7 +314,7 @@ impl LeaseStore for MultiStore {
         let shared = &self.shared;
         // Who asks to make them has waited for what was there before.
         shared.with(|memory| [Half::Primary, Half::Secondary].map(|half| memory.gone.waited(half)));
-        shared.attempt(None, (None, None), record);
+        shared.attempt(None, record);
         let primary = shared.make(Half::Primary, record).await?;
         let secondary = shared.make(Half::Secondary, record).await?;
         shared.wrote(primary, secondary)
@@ -340,7 +340,7 @@ impl LeaseStore for MultiStore {
             }
             // Which object the other half will be is not known yet, so no version can be conditional on it. It is made first, as a claim that counts
             // for nothing, and then both are taken.
-            shared.attempt(None, (primary.as_ref(), secondary.as_ref()), record);
+            shared.attempt(Some(base), record);
             shared.make(missing, record).await?;
             return Err(StoreError::Conflict);
         }
@@ -348,7 +348,7 @@ impl LeaseStore for MultiStore {
         if is_wary && version(shared.primary.get().await?.as_ref()) != primary.as_ref() {
             return Err(StoreError::Conflict);
         }
-        shared.attempt(Some(base), (primary.as_ref(), secondary.as_ref()), record);
+        shared.attempt(Some(base), record);
         let (primary, secondary) =
             shared.replace(primary.as_ref(), secondary.as_ref(), record, is_wary).await?;
         shared.wrote(primary, secondary)

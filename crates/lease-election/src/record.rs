@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::fnv::Fnv;
 use crate::planted::planted;
 use crate::version::Version;
 
@@ -122,14 +123,13 @@ impl Record {
         hints.then_some(&self.successor)
     }
 
-    /// FNV-1a of all but the mark. Times count to the second, which is what every store keeps of them.
+    /// Of all but the mark. Times count to the second, which is what every store keeps of them.
     fn digest(&self, marks: Marks) -> u64 {
-        let mut hash = 0xcbf2_9ce4_8422_2325u64;
+        let mut digest = Fnv::new();
         let mut take = |bytes: &[u8]| {
             // With its length, so that no two fields can pass for one another.
-            for byte in (bytes.len() as u64).to_le_bytes().iter().chain(bytes) {
-                hash = (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-            }
+            digest.take(&(bytes.len() as u64).to_le_bytes());
+            digest.take(bytes);
         };
         let notes =
             [&self.strategy, &self.preferred_holder].map(|note| if marks == Marks::All { note } else { "" });
@@ -142,7 +142,7 @@ impl Record {
         for time in [self.acquire_time, self.renew_time] {
             take(&time.map_or([0; 8], |time| time.as_second().to_le_bytes()));
         }
-        hash
+        digest.finish()
     }
 
     /// The record with which a holder gives the lease back: nobody holds it, for one second (the API refuses zero), the rest as client-go writes it.

@@ -7,12 +7,13 @@ use kube::api::DynamicObject;
 use serde_json::{Map, Value};
 
 use super::mark;
+use crate::fnv::Fnv;
 use crate::record::{Record, to_micros};
 
 /// Where client-go keeps the record.
 pub(super) const LEADER_ANNOTATION: &str = "control-plane.alpha.kubernetes.io/leader";
 
-/// Where this crate keeps the two times with their fractions of a second, which the record has no room for.
+/// Where this crate keeps the two times with their fractions of a second, which the record has no room for, and a digest of the text that they belong to.
 pub(super) const TIMES_ANNOTATION: &str = "lease-election.wq-rs.dev/times";
 
 /// Who holds a lease whose annotation cannot be read: nobody has this identity, and it is taken only when it has run out.
@@ -41,14 +42,11 @@ pub(super) fn read(object: &DynamicObject) -> Record {
         let value = field(name).and_then(Value::as_i64).unwrap_or(0);
         i32::try_from(value).unwrap_or(if value < 0 { i32::MIN } else { i32::MAX })
     };
-    let exact = annotation(TIMES_ANNOTATION).map(|text| times(text)).unwrap_or_default();
+    // client-go keeps annotations that it does not know: those beside its own record are of another write, maybe of the same second.
+    let exact = annotation(TIMES_ANNOTATION).and_then(|exact| times(exact, text)).unwrap_or_default();
     let time = |name: &str, exact: Option<Timestamp>| {
         let known = field(name).and_then(Value::as_str).and_then(|text| text.parse::<Timestamp>().ok());
-        // Those of another write say another second, unless they are of the same.
-        match (known.map(to_micros), exact) {
-            (Some(known), Some(exact)) if seconds(exact) == seconds(known) => Some(exact),
-            (known, _) => known,
-        }
+        known.map(|known| exact.unwrap_or_else(|| to_micros(known)))
     };
     let record = Record {
         holder: match field("holderIdentity") {
@@ -57,8 +55,8 @@ pub(super) fn read(object: &DynamicObject) -> Record {
             Some(other) => other.to_string(),
         },
         lease_duration_seconds: number("leaseDurationSeconds"),
-        acquire_time: time("acquireTime", exact.0),
-        renew_time: time("renewTime", exact.1),
+        acquire_time: time("acquireTime", exact[0]),
+        renew_time: time("renewTime", exact[1]),
         leader_transitions: number("leaderTransitions"),
         strategy: text_of("strategy"),
         preferred_holder: text_of("preferredHolder"),
@@ -70,10 +68,11 @@ pub(super) fn read(object: &DynamicObject) -> Record {
 /// Writes the record into the annotation and leaves all else in the object alone.
 pub(super) fn write(object: &mut DynamicObject, record: &Record) {
     let annotations = object.metadata.annotations.get_or_insert_default();
-    annotations.insert(LEADER_ANNOTATION.to_owned(), json(record));
-    let exact = [record.acquire_time, record.renew_time]
+    let text = json(record);
+    let [acquired, renewed] = [record.acquire_time, record.renew_time]
         .map(|time| time.map(|time| to_micros(time).to_string()).unwrap_or_default());
-    annotations.insert(TIMES_ANNOTATION.to_owned(), exact.join(" "));
+    annotations.insert(TIMES_ANNOTATION.to_owned(), format!("{acquired} {renewed} {}", digest(&text)));
+    annotations.insert(LEADER_ANNOTATION.to_owned(), text);
     mark::write(object, record);
 }
 
@@ -125,12 +124,16 @@ fn seconds(time: Timestamp) -> Timestamp {
     time.round(floor).unwrap_or(time)
 }
 
-fn times(text: &str) -> (Option<Timestamp>, Option<Timestamp>) {
+/// The two times as they were written beside `record`; `None` if that is another by now.
+fn times(exact: &str, record: &str) -> Option<[Option<Timestamp>; 2]> {
+    let (both, beside) = exact.rsplit_once(' ')?;
+    let (acquired, renewed) = both.split_once(' ')?;
     let time = |text: &str| text.parse::<Timestamp>().ok().map(to_micros);
-    match text.split_once(' ') {
-        Some((acquired, renewed)) => (time(acquired), time(renewed)),
-        None => (None, None),
-    }
+    (beside == digest(record)).then(|| [time(acquired), time(renewed)])
+}
+
+fn digest(text: &str) -> String {
+    format!("{:016x}", Fnv::of(text.as_bytes()))
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ impl Gone {
         trace.seen = Some(lease.record.clone());
         trace.last = None;
         // Another made what was missing: that it is missing again will not mean that it is as it was.
-        attempts.retain(|attempt| attempt.half(half).is_some() || lease.record == attempt.record);
+        attempts.retain(|attempt| !attempt.makes(half) || lease.record == attempt.record);
     }
 
     /// The half is not there, or was deleted.
@@ -47,14 +47,14 @@ impl Gone {
         if let Some(record) = trace.seen.take() {
             trace.last = Some(record);
             trace.times += 1;
-            attempts.retain(|attempt| attempt.half(half).is_some());
+            attempts.retain(|attempt| !attempt.makes(half));
         }
     }
 
     /// The half was in the way of this create, unseen: if it is missing when it is looked for, it went; and what an earlier create makes of it then does not count.
     pub(super) fn in_the_way(&mut self, half: Half, create: &Record, attempts: &mut VecDeque<Attempt>) {
         self.of_mut(half).seen.get_or_insert_default();
-        attempts.retain(|attempt| attempt.half(half).is_some() || *create == attempt.record);
+        attempts.retain(|attempt| !attempt.makes(half) || *create == attempt.record);
     }
 
     /// Who asks to make this half has waited for what was there.

@@ -29,23 +29,27 @@ pub(super) struct Halves {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Attempt {
     pub(super) record: Record,
-    /// The halves that it was to replace.
-    pub(super) primary: Option<Version>,
-    pub(super) secondary: Option<Version>,
-    /// What they said together.
+    /// What it was to replace.
+    pub(super) halves: Halves,
+    /// What that said as a whole.
     pub(super) before: Record,
 }
 
 impl Attempt {
-    pub(super) fn half(&self, half: Half) -> Option<&Version> {
+    /// Whether it was to make this half.
+    pub(super) fn makes(&self, half: Half) -> bool {
         match half {
-            Half::Primary => self.primary.as_ref(),
-            Half::Secondary => self.secondary.as_ref(),
+            Half::Primary => self.halves.primary.is_none(),
+            Half::Secondary => self.halves.secondary.is_none(),
         }
     }
 }
 
 impl Halves {
+    pub(super) fn are_whole(&self) -> bool {
+        self.primary.is_some() && self.secondary.is_some()
+    }
+
     /// Both versions as one; `None` if there is neither half. That of a missing half is how often it went.
     pub(super) fn version(&self, gone: &Gone) -> Option<Result<Version, StoreError>> {
         if self.primary.is_none() && self.secondary.is_none() {
@@ -111,12 +115,16 @@ impl Halves {
         // The mark alone says nothing: client-go keeps the annotations that it finds, ours among them, beside a record of its own.
         let is_of =
             |lease: &Option<StoredLease>| lease.as_ref().is_some_and(|lease| lease.record == attempt.record);
-        let is_still = |lease: &Option<StoredLease>, before: &Option<Version>| {
-            lease.as_ref().map(|lease| &lease.version) == before.as_ref()
+        // A label makes a new version of what it was before.
+        let is_still = |lease: &Option<StoredLease>, before: &Option<StoredLease>| match (lease, before) {
+            (Some(lease), Some(before)) => {
+                lease.version.uid == before.version.uid && lease.record == before.record
+            }
+            (lease, before) => lease.is_none() && before.is_none(),
         };
         // The second half is written after the first, but its event may come before.
-        is_of(&self.primary) && is_still(&self.secondary, &attempt.secondary)
-            || is_of(&self.secondary) && is_still(&self.primary, &attempt.primary)
+        is_of(&self.primary) && is_still(&self.secondary, &attempt.halves.secondary)
+            || is_of(&self.secondary) && is_still(&self.primary, &attempt.halves.primary)
     }
 
     /// Takes in a state of one half, unless a later one is known. Whether it was news.

@@ -231,6 +231,37 @@ async fn a_renewal_of_which_half_fails_costs_no_term() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_label_between_the_two_halves_of_a_renewal_costs_no_term() {
+    for half in [0, 1] {
+        let mut stores = Stores::new();
+        let is_slow = Arc::new(AtomicBool::new(false));
+        let slow = Arc::clone(&is_slow);
+        stores.new = stores.new.with_faults(move |_, verb| {
+            let slow = verb == Verb::Update && slow.load(Ordering::SeqCst);
+            if slow { Fault::Slow { before: 100 * MS, after: Duration::ZERO } } else { Fault::None }
+        });
+        let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+        a.leads().await;
+        let b = Replica::start(stores.elector(Knows::Both, "b", 2), Duration::ZERO);
+        sleep_ms(2500).await;
+        let before = stores.old.lease().unwrap().record;
+        is_slow.store(true, Ordering::SeqCst);
+        while stores.old.lease().unwrap().record == before {
+            sleep_ms(1).await;
+        }
+        let labelled = if half == 0 { &stores.old } else { &stores.new };
+        labelled.touch();
+        assert_ne!(stores.new.lease().unwrap().record, stores.old.lease().unwrap().record);
+        sleep_ms(200).await;
+        is_slow.store(false, Ordering::SeqCst);
+        sleep_ms(20_000).await;
+        let stats = a.elector.stats();
+        assert!(leads(&a) && stats.terms == 1, "half {half}: {:?}", stats.losses);
+        assert!(b.terms.lock().unwrap().is_empty());
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_watch_of_one_half_that_is_silent_or_lags_costs_no_term() {
     for half in [0, 1] {
         for fault in [Fault::Lost, Fault::Slow { before: 2500 * MS, after: Duration::ZERO }] {

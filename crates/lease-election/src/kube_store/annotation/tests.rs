@@ -67,14 +67,25 @@ fn times_keep_their_fractions_beside_the_record_and_not_those_of_another_write()
     let mut object = object(None);
     write(&mut object, &ours);
     assert_eq!(read(&object), ours);
-    // An old client renews: it keeps annotations that it does not know.
-    let theirs = written(&Record { renew_time: time("2026-01-02T03:04:08Z"), ..ours.clone() });
-    object.metadata.annotations.as_mut().unwrap().insert(LEADER_ANNOTATION.into(), theirs);
-    let read_back = read(&object);
-    assert_eq!(read_back.renew_time, time("2026-01-02T03:04:08Z"));
-    assert_ne!(read_back, ours);
-    for garbage in ["", " ", "x y z", "2026-01-02T03:04:05Z"] {
-        object.metadata.annotations.as_mut().unwrap().insert(TIMES_ANNOTATION.into(), garbage.into());
+    // An old client writes, maybe in the very second: it keeps annotations that it does not know.
+    let of = |holder: &str, renewed: &str| Record {
+        holder: holder.into(),
+        renew_time: time(renewed),
+        acquire_time: time("2026-01-02T03:04:05Z"),
+        ..ours.clone()
+    };
+    for theirs in [of("a", "2026-01-02T03:04:08Z"), of("go", "2026-01-02T03:04:06Z")] {
+        let mut kept = object.clone();
+        kept.metadata.annotations.as_mut().unwrap().insert(LEADER_ANNOTATION.into(), written(&theirs));
+        assert_eq!(read(&kept), theirs);
+    }
+    let digest = object.metadata.annotations.as_ref().unwrap()[TIMES_ANNOTATION]
+        .rsplit_once(' ')
+        .unwrap()
+        .1
+        .to_owned();
+    for garbage in ["", " ", "x y z", "2026-01-02T03:04:05Z", &format!("x y {digest}"), &digest] {
+        object.metadata.annotations.as_mut().unwrap().insert(TIMES_ANNOTATION.into(), garbage.to_owned());
         assert_eq!(read(&object).acquire_time, time("2026-01-02T03:04:05Z"));
     }
 }

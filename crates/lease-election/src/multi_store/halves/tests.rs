@@ -100,20 +100,20 @@ fn a_half_made_write_is_undone_by_its_sender_alone_and_only_while_the_other_half
     let (before, ours) = (record("a", 5, Some("a.6")), record("a", 5, Some("a.7")));
     let attempt = Attempt {
         record: ours.clone(),
-        primary: Some(Version::new("p", "3")),
-        secondary: Some(Version::new("s", "4")),
+        halves: Halves { primary: half("p", 3, before.clone()), secondary: half("s", 4, before.clone()) },
         before: before.clone(),
     };
     let attempts = VecDeque::from([attempt]);
     let seen = |primary, secondary| Halves { primary, secondary }.record(15, &attempts);
     assert_eq!(seen(half("p", 5, ours.clone()), half("s", 4, before.clone())), before);
     assert_eq!(seen(half("p", 3, before.clone()), half("s", 6, ours.clone())), before, "events out of order");
+    assert_eq!(seen(half("p", 5, ours.clone()), half("s", 5, before.clone())), before, "a label");
     assert_eq!(seen(half("p", 5, ours.clone()), half("s", 6, ours.clone())), ours, "made after all");
     // client-go took it, and kept our mark.
     let theirs = record("go", 5, Some("a.7"));
     assert_eq!(seen(half("p", 5, theirs), half("s", 4, before.clone())).holder, UNKNOWN_HOLDER);
     // Somebody has been at the other half.
-    for other in [half("s", 5, before.clone()), half("t", 4, before.clone()), None] {
+    for other in [half("s", 5, record("a", 5, None)), half("t", 4, before.clone()), None] {
         assert_ne!(seen(half("p", 5, ours.clone()), other), before);
     }
     assert_ne!(
@@ -196,8 +196,7 @@ fn v10_a_half_that_went_is_held_for_a_lease_at_least_until_it_was_waited_for() {
 fn v10_an_attempt_to_make_a_half_is_forgotten_when_another_was_there() {
     let attempt = |primary| Attempt {
         record: record("a", 5, Some("a.1")),
-        primary,
-        secondary: None,
+        halves: Halves { primary, secondary: None },
         before: Record::default(),
     };
     let there = |secondary| Halves { primary: half("p", 1, record("a", 5, Some("a.1"))), secondary };
@@ -206,7 +205,7 @@ fn v10_an_attempt_to_make_a_half_is_forgotten_when_another_was_there() {
         states.iter().for_each(|halves| gone.see(halves, &mut attempts));
         attempts.len()
     };
-    for primary in [None, Some(Version::new("p", "1"))] {
+    for primary in [None, half("p", 1, record("", 1, None))] {
         let attempt = || attempt(primary.clone());
         let (ours, theirs) = (record("a", 5, Some("a.1")), record("c", 5, None));
         assert_eq!(left(&[there(None)], attempt()), 1);

@@ -1,0 +1,43 @@
+//! FNV-1a: a digest that every build of this crate computes alike, because stored marks are compared with it.
+
+const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x100_0000_01b3;
+
+pub(crate) struct Fnv(u64);
+
+impl Fnv {
+    pub(crate) fn new() -> Self {
+        Self(OFFSET_BASIS)
+    }
+
+    pub(crate) fn take(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(PRIME);
+        }
+    }
+
+    pub(crate) fn finish(&self) -> u64 {
+        self.0
+    }
+
+    pub(crate) fn of(bytes: &[u8]) -> u64 {
+        let mut digest = Self::new();
+        digest.take(bytes);
+        digest.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// <http://www.isthe.com/chongo/tech/comp/fnv/>, its test vectors.
+    #[test]
+    fn it_is_fnv_1a_of_64_bits() {
+        for (bytes, digest) in
+            [("", OFFSET_BASIS), ("a", 0xaf63_dc4c_8601_ec8c), ("foobar", 0x8594_4171_f739_67e8)]
+        {
+            assert_eq!(Fnv::of(bytes.as_bytes()), digest, "{bytes}");
+        }
+    }
+}
