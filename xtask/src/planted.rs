@@ -23,6 +23,8 @@ const PREEMPTIONS: &str = "2";
 const SCHEDULES: &str = "3000";
 const HISTORIES: &str = "2000";
 const SEEDS: &str = "64";
+/// The simulation of elections over two stores stands among the election's tests of its public API.
+const OF_TWO_STORES: &str = "migration_faults::";
 
 /// The kinds of checks, in the order of the table.
 const KINDS: [(&str, Check); 6] = [
@@ -188,7 +190,12 @@ fn model(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<
 
 fn simulation(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
     let program = gear.machine.get(subject.package, "simulation");
-    Ok((!passes(gear, program, &[], &[("ELECTION_SEEDS", SEEDS)], plant)?).then(|| "seen".to_owned()))
+    if !passes(gear, program, &[], &[("ELECTION_SEEDS", SEEDS)], plant)? {
+        return Ok(Some("seen".to_owned()));
+    }
+    let of_two_stores = gear.machine.get(ELECTION, "it").filter(|_| subject.package == ELECTION);
+    let passes = passes(gear, of_two_stores, &[OF_TWO_STORES.to_owned()], &[], plant)?;
+    Ok((!passes).then(|| "of two stores".to_owned()))
 }
 
 fn loom_check(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {

@@ -13,6 +13,8 @@ use lease_election::{LeaseEvent, Moment, Record, StoreError, StoredLease, Versio
 mod client_go;
 #[path = "../tests/model/explore.rs"]
 mod explore;
+#[path = "../src/fnv.rs"]
+mod fnv;
 #[path = "../src/candidate/outlook/names.rs"]
 mod names;
 #[path = "../tests/model/world.rs"]

@@ -3,6 +3,7 @@
 const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x100_0000_01b3;
 
+#[derive(Clone, Copy)]
 pub(crate) struct Fnv(u64);
 
 impl Fnv {
@@ -10,20 +11,13 @@ impl Fnv {
         Self(OFFSET_BASIS)
     }
 
-    pub(crate) fn take(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(PRIME);
-        }
+    /// Of these bytes after those before.
+    pub(crate) fn with(self, bytes: &[u8]) -> Self {
+        Self(bytes.iter().fold(self.0, |digest, byte| (digest ^ u64::from(*byte)).wrapping_mul(PRIME)))
     }
 
-    pub(crate) fn finish(&self) -> u64 {
+    pub(crate) fn finish(self) -> u64 {
         self.0
-    }
-
-    pub(crate) fn of(bytes: &[u8]) -> u64 {
-        let mut digest = Self::new();
-        digest.take(bytes);
-        digest.finish()
     }
 }
 
@@ -37,7 +31,7 @@ mod tests {
         for (bytes, digest) in
             [("", OFFSET_BASIS), ("a", 0xaf63_dc4c_8601_ec8c), ("foobar", 0x8594_4171_f739_67e8)]
         {
-            assert_eq!(Fnv::of(bytes.as_bytes()), digest, "{bytes}");
+            assert_eq!(Fnv::new().with(bytes.as_bytes()).finish(), digest, "{bytes}");
         }
     }
 }

@@ -87,4 +87,21 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
         "a candidate that starts takes a record from the future for one that ran out",
     ),
     ("cold-start-without-bound", "a candidate that starts trusts wall clocks to the second"),
+    ("half-is-whole", "of two stores that differ the second is believed"),
+    (
+        "half-known-by-mark",
+        "half of a write in two stores is known by its mark alone, which client-go keeps beside its own record",
+    ),
+    (
+        "half-undone-beside-another",
+        "half of a write in two stores counts for nothing although another has taken the other half",
+    ),
+    (
+        "second-half-overwritten",
+        "the second of two stores is written on whatever version it has by then, as client-go does",
+    ),
+    (
+        "half-gone-is-free",
+        "what is left when one of two stores is deleted counts as if the other had never been there",
+    ),
 ];

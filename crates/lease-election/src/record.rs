@@ -128,8 +128,7 @@ impl Record {
         let mut digest = Fnv::new();
         let mut take = |bytes: &[u8]| {
             // With its length, so that no two fields can pass for one another.
-            digest.take(&(bytes.len() as u64).to_le_bytes());
-            digest.take(bytes);
+            digest = digest.with(&(bytes.len() as u64).to_le_bytes()).with(bytes);
         };
         let notes =
             [&self.strategy, &self.preferred_holder].map(|note| if marks == Marks::All { note } else { "" });

@@ -10,7 +10,9 @@ fn main() {}
 fn main() {
     match std::env::args().nth(1).as_deref() {
         Some("--it") => {
-            println!("violations:: work:: handover:: succession:: maintenance:: evidence:: cold_start::")
+            println!(
+                "violations:: work:: handover:: succession:: maintenance:: evidence:: cold_start:: migration:: kept_marks::"
+            )
         }
         _ => lease_election::PLANTED_BUGS.iter().for_each(|(name, wrong)| println!("{name} {wrong}")),
     }

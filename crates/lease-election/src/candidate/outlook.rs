@@ -11,7 +11,6 @@ use std::time::Duration;
 use super::remains::Remains;
 use super::{Candidate, Manner, ORIGIN, Read, Role, Write};
 use crate::clock::Moment;
-use crate::fnv::Fnv;
 use crate::observation::Observation;
 
 pub(crate) mod names;
@@ -138,7 +137,7 @@ impl Candidate {
             extra(0, 1);
         }
         if !self.successor.is_empty() {
-            extra(1, Fnv::of(self.successor.as_bytes()));
+            extra(1, names::digest(self.successor.as_bytes()));
         }
         match self.manner {
             Manner::Free => {}

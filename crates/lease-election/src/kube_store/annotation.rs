@@ -133,7 +133,7 @@ fn times(exact: &str, record: &str) -> Option<[Option<Timestamp>; 2]> {
 }
 
 fn digest(text: &str) -> String {
-    format!("{:016x}", Fnv::of(text.as_bytes()))
+    format!("{:016x}", Fnv::new().with(text.as_bytes()).finish())
 }
 
 #[cfg(test)]

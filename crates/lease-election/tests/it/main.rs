@@ -2,6 +2,7 @@
 
 mod altered;
 mod announcements;
+mod annotation_lock;
 mod campaigns;
 mod cluster;
 mod cold_start;

@@ -1,5 +1,5 @@
-//! Candidates of the old store, of both and of the new one, with faults of every link to either half, halves that are deleted, leases that are given back and processes that
-//! crash, stop and start again: guards never overlap, and when the faults end somebody leads.
+//! Candidates of the old store, of both and of the new one, one of client-go's among them, with faults of every link to either half, halves that are deleted, leases that are given back
+//! and processes that crash, stop and start again: guards never overlap, and when the faults end somebody leads.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,6 +14,7 @@ use lease_election::{
 };
 use tokio::time::Instant;
 
+use crate::annotation_lock::AnnotationLock;
 use crate::cluster::sleep_ms;
 
 /// A few hundred milliseconds each.
@@ -150,6 +151,8 @@ struct Candidate {
 struct World {
     halves: [MemoryLeaseStore; 2],
     seed: u64,
+    /// Of all: a record of one process is not that of an earlier one.
+    clock: TokioClock,
     /// Terms end by themselves no more.
     calm: Arc<AtomicBool>,
 }
@@ -168,7 +171,7 @@ impl World {
         let seen: Arc<Mutex<Seen>> = Arc::default();
         let eyes = Eyes { store, only, seen: Arc::clone(&seen) };
         let seed = self.seed * 10_000 + n;
-        let elector = LeaderElector::with_clock(eyes, config, TokioClock::new(), seed);
+        let elector = LeaderElector::with_clock(eyes, config, self.clock, seed);
         let terms: Arc<Mutex<Vec<Leadership>>> = Arc::default();
         let (running, log, calm) = (elector.clone(), Arc::clone(&terms), Arc::clone(&self.calm));
         let mut rng = fastrand::Rng::with_seed(seed);
@@ -239,6 +242,8 @@ struct Counts {
     crashed_leading: usize,
     stopped: usize,
     started_again: usize,
+    go_terms: usize,
+    go_over_marks: usize,
 }
 
 #[tokio::test(start_paused = true)]
@@ -253,9 +258,18 @@ async fn guards_never_overlap_whatever_happens_to_either_half() {
     assert!(counts.terms >= 4 * at_least, "{counts:?}: the faults moved nobody");
     if from == 1 && seeds >= 24 {
         let Counts { given_back, deleted, deleted_under, deleted_unheard, deleted_unseen, .. } = counts;
-        let Counts { crashed, crashed_leading, stopped, started_again, .. } = counts;
-        let happened =
-            [deleted[0], deleted[1], deleted_under, deleted_unheard, crashed, stopped, started_again];
+        let Counts { crashed, crashed_leading, stopped, started_again, go_terms, go_over_marks, .. } = counts;
+        let happened = [
+            deleted[0],
+            deleted[1],
+            deleted_under,
+            deleted_unheard,
+            crashed,
+            stopped,
+            started_again,
+            go_terms,
+            go_over_marks,
+        ];
         assert!(happened.into_iter().all(|times| times >= at_least), "{counts:?}");
         assert!(given_back >= seeds && deleted_unseen > 0 && crashed_leading > 0, "{counts:?}");
     }
@@ -265,9 +279,9 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     let mut rng = fastrand::Rng::with_seed(seed);
     let links: [Links; 2] = Default::default();
     let halves = [half(&links[0], seed), half(&links[1], seed + 1000)];
-    let world = World { halves, seed, calm: Arc::default() };
+    let world = World { halves, seed, clock: TokioClock::new(), calm: Arc::default() };
     // The first step of the migration or the second.
-    let single = Some(usize::from(!seed.is_multiple_of(2)));
+    let single = usize::from(!seed.is_multiple_of(2));
     // Leases of two lengths, or halves that are deleted: both together A7 excludes.
     let deletes = !seed.is_multiple_of(3);
     let long = if deletes { LEASE } else { LONG };
@@ -276,24 +290,27 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
         candidate("both-a", None, LEASE),
         candidate("both-b", None, long),
         candidate("both-c", None, LEASE),
-        candidate("single-d", single, LEASE),
-        candidate("single-e", single, long),
+        candidate("single-d", Some(single), LEASE),
+        candidate("single-e", Some(single), long),
     ];
     let mut started = 0;
     for one in &mut candidates {
         started += 1;
         world.start(one, started);
     }
+    let mut go = AnnotationLock::new(world.halves[single].clone(), world.clock, long);
     let mut story = Vec::new();
     let mut deleted: Option<Instant> = None;
     let began = Instant::now();
     for _ in 0..STEPS {
         sleep_ms(rng.u64(10..400)).await;
+        go.step();
         let leading: Vec<_> = candidates.iter().filter(|one| one.valid() > 0).collect();
         assert!(
-            leading.len() <= 1 && leading.iter().all(|one| one.valid() == 1),
-            "seed {seed}: {:?} lead at once, at {:?}, after {story:#?}",
+            leading.len() + usize::from(go.leads()) <= 1 && leading.iter().all(|one| one.valid() == 1),
+            "seed {seed}: {:?} lead at once (go: {}), at {:?}, after {story:#?}",
             leading.iter().map(|one| one.identity).collect::<Vec<_>>(),
+            go.leads(),
             began.elapsed()
         );
         let leader = leading.first().map(|one| one.identity);
@@ -331,6 +348,15 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
                 tell(format!("{leader} Cut, all others Fine"));
             }
         }
+        if rng.u8(..50) == 0 {
+            go.be_silent_for(Duration::from_millis(rng.u64(1..12_000)));
+            tell("go is silent".to_owned());
+        }
+        if rng.u8(..80) == 0 {
+            go.release();
+            go.be_silent_for(Duration::from_secs(3));
+            tell("go starts again".to_owned());
+        }
         let one = &mut candidates[rng.usize(..5)];
         if one.process().run.is_finished() {
             // Who starts sees nothing of what was deleted (A7).
@@ -354,6 +380,9 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     for links in &links {
         locked(links).clear();
     }
+    go.release();
+    counts.go_terms += go.terms;
+    counts.go_over_marks += go.over_marks;
     world.calm.store(true, Ordering::SeqCst);
     sleep_ms(u64::try_from(LEASE.as_millis()).unwrap()).await;
     for one in &mut candidates {

@@ -22,6 +22,7 @@ mod shipped {
     pub(crate) mod clock;
     pub(crate) mod config;
     pub(crate) mod error;
+    pub(crate) mod fnv;
     pub(crate) mod leadership;
     pub(crate) mod loss;
     pub(crate) mod planted;
@@ -45,7 +46,8 @@ mod watchdogs;
 
 #[cfg(wq_loom)]
 use shipped::{
-    announcement, clock, config, error, leadership, loss, planted, record, store, term, version, watchdog,
+    announcement, clock, config, error, fnv, leadership, loss, planted, record, store, term, version,
+    watchdog,
 };
 #[cfg(wq_loom)]
 use wq_contract::scenario;

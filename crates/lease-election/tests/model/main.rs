@@ -21,6 +21,7 @@ mod shipped {
     pub(crate) mod decide;
     pub(crate) mod draws;
     pub(crate) mod error;
+    pub(crate) mod fnv;
     pub(crate) mod holder_pod;
     pub(crate) mod loss;
     pub(crate) mod observation;
@@ -39,8 +40,8 @@ mod world;
 
 use shipped::candidate::outlook::names;
 use shipped::{
-    announcement, candidate, clock, config, decide, draws, error, loss, observation, planted, record, store,
-    version,
+    announcement, candidate, clock, config, decide, draws, error, fnv, loss, observation, planted, record,
+    store, version,
 };
 
 use clock::{Clock, Moment, Sleep};

@@ -42,7 +42,7 @@ impl Names {
     }
 
     pub(crate) fn version(&mut self, version: &Version, out: &mut Vec<u64>) {
-        out.push(place(&mut self.objects, Fnv::of(version.uid.as_bytes())));
+        out.push(place(&mut self.objects, digest(version.uid.as_bytes())));
         let revision = revision(version);
         out.push(self.revisions.partition_point(|known| *known < revision) as u64);
     }
@@ -50,7 +50,7 @@ impl Names {
     /// What makes a record different: which write it is of, or when it was written if it has no name, who holds and for how long.
     pub(crate) fn record(&mut self, record: &Record, out: &mut Vec<u64>) {
         out.push(place(&mut self.records, essence(record)));
-        out.push(Fnv::of(record.holder.as_bytes()));
+        out.push(digest(record.holder.as_bytes()));
         out.push(u64::from(record.lease_duration_seconds.unsigned_abs()));
         if let (Some(now), Some(time)) = (self.now, record.renew_time) {
             out.push(seconds_off(time, now));
@@ -60,7 +60,7 @@ impl Names {
         let notes = [&record.successor, &record.strategy, &record.preferred_holder];
         if is_grant || notes.iter().any(|note| !note.is_empty()) {
             out.extend([2 << 40, u64::from(is_grant)]);
-            out.extend(notes.map(|note| Fnv::of(note.as_bytes())));
+            out.extend(notes.map(|note| digest(note.as_bytes())));
         }
     }
 }
@@ -68,8 +68,8 @@ impl Names {
 /// What tells a record from all others.
 fn essence(record: &Record) -> u64 {
     match &record.write_id {
-        Some(id) => Fnv::of(id.as_bytes()),
-        None => record.renew_time.map_or(0, |time| Fnv::of(&time.as_microsecond().to_le_bytes())),
+        Some(id) => digest(id.as_bytes()),
+        None => record.renew_time.map_or(0, |time| digest(&time.as_microsecond().to_le_bytes())),
     }
 }
 
@@ -90,6 +90,10 @@ pub(crate) fn revision(version: &Version) -> u64 {
 pub(crate) fn seconds_off(time: jiff::Timestamp, now: Moment) -> u64 {
     let now = i64::try_from(now.since(Moment::from_origin(Duration::ZERO)).as_secs()).unwrap_or(i64::MAX);
     time.as_second().saturating_sub(now).saturating_add(60).max(0).unsigned_abs()
+}
+
+pub(crate) fn digest(bytes: &[u8]) -> u64 {
+    Fnv::new().with(bytes).finish()
 }
 
 /// How far `moment` is from `now`; what is longer ago than `horizon` is as good as any older.
