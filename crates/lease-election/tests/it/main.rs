@@ -6,6 +6,7 @@ mod annotation_lock;
 mod campaigns;
 mod cluster;
 mod cold_start;
+mod every_step;
 mod evidence;
 mod forever;
 mod handover;

@@ -1,0 +1,289 @@
+//! Every step: the same life of an elector again and again, and each time one thing is asked of it, at another of the moments at which it waits for something.
+//! No two work at once, whoever is asked to go strands nothing, and whoever stays leads.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use lease_election::{
+    Fault, FenceToken, LeaderElector, Leadership, LeaseStore, MemoryLeaseStore, MultiStore, StoreError,
+    TokioClock, Verb,
+};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::cluster::{LEASE, fast, sleep_ms};
+
+const MS: Duration = Duration::from_millis(1);
+/// Each way, so that what is asked between meets a request that is not there yet, one that is answered, and none.
+const WAY: Duration = Duration::from_millis(2);
+/// What it takes to answer a call, and one more: that of a wake-up.
+const CALL: u64 = 5;
+/// How long the work takes to wind up.
+const WIND_UP: Duration = Duration::from_millis(30);
+/// Nothing that is sent by `a` arrives from here on for eight seconds.
+const CUT: u64 = 7000;
+const HEALED: u64 = 15_000;
+const END: u64 = 16_000;
+
+/// What is asked of `a`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Deed {
+    Nothing,
+    Stop,
+    /// The future of its campaigns is dropped.
+    Drop,
+    /// The one who leads gives the term up, or hands it over to the other.
+    StepDown,
+    HandOver,
+    /// For a second.
+    Maintenance,
+}
+
+/// What else befalls its writes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Weather {
+    Fair,
+    /// Each third is applied and not answered.
+    AnswersLost,
+    /// Each third is refused by a server that has applied it.
+    AppliedButRefused,
+}
+
+impl Weather {
+    fn of_write(self, writes: &mut u32) -> Option<Fault> {
+        *writes += 1;
+        match self {
+            Self::Fair => None,
+            _ if !writes.is_multiple_of(3) => None,
+            Self::AnswersLost => Some(Fault::AnswerLost),
+            Self::AppliedButRefused => Some(Fault::AppliedBut(StoreError::unknown("500"))),
+        }
+    }
+}
+
+/// Who works, and what is to be true of that.
+#[derive(Default)]
+struct Judge {
+    working: Vec<&'static str>,
+    fences: Vec<FenceToken>,
+    terms: Vec<(&'static str, Leadership)>,
+}
+
+/// The work of a term until it has ended, or is dropped.
+struct Working(Arc<Mutex<Judge>>, &'static str);
+
+impl Working {
+    fn begin(judge: &Arc<Mutex<Judge>>, who: &'static str, leadership: &Leadership) -> Self {
+        let mut now = judge.lock().unwrap();
+        assert!(now.working.is_empty(), "{who} begins while {:?} works", now.working);
+        let beside = now.terms.iter().find(|(_, term)| term.is_valid()).map(|(who, _)| *who);
+        assert_eq!(beside, None, "{who} begins beside");
+        let fence = leadership.fence();
+        assert!(now.fences.last().is_none_or(|last| *last < fence), "{who} begins with {fence}");
+        now.working.push(who);
+        now.fences.push(fence);
+        now.terms.push((who, leadership.clone()));
+        Self(Arc::clone(judge), who)
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        if let Ok(mut now) = self.0.lock() {
+            now.working.retain(|who| *who != self.1);
+        }
+    }
+}
+
+struct Life {
+    /// One, or the two of a migration.
+    stores: Vec<MemoryLeaseStore>,
+    began: Instant,
+    judge: Arc<Mutex<Judge>>,
+    /// When `a` sent something, in milliseconds.
+    calls: Arc<Mutex<Vec<u64>>>,
+    clock: TokioClock,
+}
+
+impl Life {
+    fn new(stores: usize, weather: Weather) -> Self {
+        let began = Instant::now();
+        let calls: Arc<Mutex<Vec<u64>>> = Arc::default();
+        let store = |_| {
+            let (log, writes) = (Arc::clone(&calls), Mutex::new(0));
+            MemoryLeaseStore::new().with_faults(move |client, verb| {
+                if client == "a" {
+                    let now = millis(began);
+                    log.lock().unwrap().push(now);
+                    if (CUT..HEALED).contains(&now) {
+                        return Fault::Lost;
+                    }
+                    if matches!(verb, Verb::Create | Verb::Update)
+                        && let Some(fault) = weather.of_write(&mut writes.lock().unwrap())
+                    {
+                        return fault;
+                    }
+                }
+                if verb == Verb::Event { Fault::None } else { Fault::Slow { before: WAY, after: WAY } }
+            })
+        };
+        let stores = (0..stores).map(store).collect();
+        Self { stores, began, judge: Arc::default(), calls, clock: TokioClock::new() }
+    }
+
+    fn start(&self, who: &'static str) -> (LeaderElector, JoinHandle<()>) {
+        let config = fast(who).takeover_jitter(Duration::ZERO).build().unwrap();
+        let seed = u64::from(who.as_bytes()[0]);
+        let store: Arc<dyn LeaseStore> = match &*self.stores {
+            [one] => Arc::new(one.client(who)),
+            [old, new, ..] => Arc::new(MultiStore::new(old.client(who), new.client(who), &config)),
+            [] => unreachable!("it has one or two"),
+        };
+        let elector = LeaderElector::with_clock(store, config, self.clock, seed);
+        let (running, judge) = (elector.clone(), Arc::clone(&self.judge));
+        let work = move |leadership: Leadership| {
+            let judge = Arc::clone(&judge);
+            async move {
+                let _working = Working::begin(&judge, who, &leadership);
+                drop(leadership.ending().await);
+                tokio::time::sleep(WIND_UP).await;
+            }
+        };
+        (elector, tokio::spawn(async move { running.run_forever(work).await }))
+    }
+
+    /// Until so many milliseconds after the beginning.
+    async fn at(&self, moment: u64) {
+        tokio::time::sleep_until(self.began + Duration::from_millis(moment)).await;
+    }
+
+    fn leader(&self) -> Option<(&'static str, Leadership)> {
+        self.judge.lock().unwrap().terms.last().filter(|(_, term)| term.is_valid()).cloned()
+    }
+
+    fn is_led_by(&self, who: &str) -> bool {
+        self.leader().is_some_and(|(leader, _)| leader == who)
+    }
+
+    async fn led_by(&self, who: &str, within: Duration, what: &str) {
+        let asked = Instant::now();
+        while !self.is_led_by(who) {
+            assert!(asked.elapsed() <= within, "{what}: {who} does not lead after {within:?}");
+            sleep_ms(1).await;
+        }
+    }
+}
+
+fn millis(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap()
+}
+
+/// `a` leads first and `b` stands by; `a` gives the term up and `b` leads, and the other way round; then `a` is cut off, and `b` takes over. `deed` is done at
+/// `moment`. Returns when `a` had sent something.
+async fn one_life(stores: usize, weather: Weather, deed: Deed, moment: u64) -> Vec<u64> {
+    let what = format!("{stores} stores, {weather:?}, {deed:?} at {moment} ms");
+    let life = Life::new(stores, weather);
+    let (a, run) = life.start("a");
+    let (b, ()) = tokio::join!(usual(&life), async {
+        life.at(moment).await;
+        do_it(&life, deed, &a, &run, &what).await;
+    });
+    let goes = deed == Deed::Stop || deed == Deed::Drop;
+    assert!(life.leader().is_some_and(|(leader, _)| !goes || leader == "b"), "{what}: who leads at the end");
+    assert!(life.judge.lock().unwrap().terms.len() > 2 || goes, "{what}: nothing happened");
+    for (elector, run) in [(a, run), b] {
+        elector.stop_handle().stop();
+        assert!(run.await.is_ok() || deed == Deed::Drop, "{what}");
+    }
+    sleep_ms(100).await;
+    let is_free = |store: &MemoryLeaseStore| store.lease().is_none_or(|lease| lease.record.is_free());
+    assert!(life.stores.iter().all(is_free), "{what}: stranded at the end");
+    assert_eq!(life.judge.lock().unwrap().working, [""; 0], "{what}");
+    let calls = life.calls.lock().unwrap();
+    calls.clone()
+}
+
+/// What happens in any case.
+async fn usual(life: &Life) -> (LeaderElector, JoinHandle<()>) {
+    life.at(50).await;
+    let b = life.start("b");
+    for moment in [2200, 4500] {
+        life.at(moment).await;
+        if let Some((_, term)) = life.leader() {
+            // It may have been asked for already.
+            let _ = term.step_down();
+        }
+    }
+    life.at(END).await;
+    b
+}
+
+async fn do_it(life: &Life, deed: Deed, a: &LeaderElector, run: &JoinHandle<()>, what: &str) {
+    let now = millis(life.began);
+    match deed {
+        Deed::Nothing => return,
+        Deed::Stop => a.stop_handle().stop(),
+        Deed::Drop => run.abort(),
+        Deed::Maintenance => a.maintenance().begin(),
+        Deed::StepDown | Deed::HandOver => {
+            let Some((_, term)) = life.leader().filter(|(leader, _)| *leader == "a") else { return };
+            // It may be on its way out already.
+            let asked = if deed == Deed::StepDown { term.step_down() } else { term.hand_over_to("b") };
+            if asked.is_err() {
+                return;
+            }
+        }
+    }
+    // While it is cut off, or is about to be, nothing can be given back.
+    let reaches = !(CUT - 1000..HEALED).contains(&now);
+    // Who made way right before campaigns again after a renew interval.
+    let within = if reaches { 1200 * MS } else { LEASE + Duration::from_secs(2) };
+    life.led_by("b", within, what).await;
+    match deed {
+        Deed::Maintenance => {
+            sleep_ms(1000).await;
+            assert!(!life.is_led_by("a"), "{what}");
+            a.maintenance().end();
+        }
+        Deed::Stop | Deed::Drop => {
+            life.at(now + 3000).await;
+            assert!(run.is_finished(), "{what}: it goes on");
+            let sent = life.calls.lock().unwrap().len();
+            sleep_ms(10_000).await;
+            assert_eq!(life.calls.lock().unwrap().len(), sent, "{what}: it sends on");
+        }
+        _ => {}
+    }
+}
+
+/// All moments at which `a` waits for an answer, just had one, or is about to ask.
+async fn moments(stores: usize, weather: Weather) -> BTreeSet<u64> {
+    let calls = one_life(stores, weather, Deed::Nothing, 1).await;
+    assert!(calls.len() > 30, "{weather:?}: {calls:?}");
+    calls
+        .iter()
+        .flat_map(|call| call.saturating_sub(1)..=call + CALL)
+        .filter(|moment| *moment < END)
+        .collect()
+}
+
+async fn at_every_step(stores: usize) {
+    for weather in [Weather::Fair, Weather::AnswersLost, Weather::AppliedButRefused] {
+        for moment in moments(stores, weather).await {
+            for deed in [Deed::Stop, Deed::Drop, Deed::StepDown, Deed::HandOver, Deed::Maintenance] {
+                one_life(stores, weather, deed, moment).await;
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_is_asked_of_an_elector_at_any_step_strands_nothing_and_lets_nobody_work_beside_it() {
+    at_every_step(1).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn nor_does_it_where_two_stores_are_one() {
+    at_every_step(2).await;
+}
