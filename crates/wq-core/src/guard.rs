@@ -226,7 +226,19 @@ where
             // Before the get: if that panics, others must know nevertheless.
             core.gather(News::of_finish(&finished), &mut wakes);
         }
-        match core.state.get(now) {
+        let taken = match now {
+            None => core.state.get(None),
+            Some(_) => match catch_unwind(AssertUnwindSafe(|| core.state.get(now))) {
+                Ok(taken) => taken,
+                Err(panic) => {
+                    // A clone's: the observer hears of the end before it goes on.
+                    drop(core);
+                    hand_out.shared.end_after(wakes, finished);
+                    resume_unwind(panic)
+                }
+            },
+        };
+        match taken {
             Take::Got(Got { item: next, order: of_next, ticket, waited }) => {
                 if somebody_waits {
                     core.gather(News::ROOM, &mut wakes);

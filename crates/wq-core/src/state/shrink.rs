@@ -37,22 +37,23 @@ impl<T, B: Backlog> State<T, B> {
     ///
     /// If the backlog panics nothing has moved of what it was told of.
     fn empty_the_end(&mut self) {
-        let mut most_queued = 1;
-        loop {
-            let moves = self.slab.moves(most_queued);
-            let queued = moves.iter().rev().filter(|way| way.is_queued);
-            let names: Vec<_> =
-                queued.map(|way| (SlotId::from_index(way.from), SlotId::from_index(way.to))).collect();
-            let is_renamed = names.is_empty() || self.backlog.rename(&names);
-            for way in moves.iter().take_while(|way| is_renamed || !way.is_queued) {
-                let to = self.move_down(way.from, way.hash);
-                debug_assert_eq!(to, way.to, "the backlog was told of this one");
-            }
-            if names.is_empty() || !is_renamed {
-                return;
-            }
-            most_queued = usize::MAX;
+        if self.move_retired(1) {
+            self.move_retired(usize::MAX);
         }
+    }
+
+    /// Moves what is held in retired slots, up to so many that are queued and all above those. Whether the backlog knows queued ones by their new names.
+    fn move_retired(&mut self, most_queued: usize) -> bool {
+        let moves = self.slab.moves(most_queued);
+        let queued = moves.iter().rev().filter(|way| way.is_queued);
+        let names: Vec<_> =
+            queued.map(|way| (SlotId::from_index(way.from), SlotId::from_index(way.to))).collect();
+        let is_renamed = !names.is_empty() && self.backlog.rename(&names);
+        for way in moves.iter().take_while(|way| is_renamed || !way.is_queued) {
+            let to = self.move_down(way.from, way.hash);
+            debug_assert_eq!(to, way.to, "the backlog was told of this one");
+        }
+        is_renamed
     }
 
     /// An item runs again, in a slab that may have to be given back. If its slot is in the way of that it moves, also where the

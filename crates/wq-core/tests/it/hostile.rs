@@ -228,6 +228,37 @@ fn a_panic_in_clone_in_done_and_get_ends_the_first_item_all_the_same() {
 }
 
 #[test]
+fn a_panic_in_clone_in_done_and_get_costs_no_event_of_the_item_that_ended() {
+    #[derive(Default)]
+    struct Ends(AtomicUsize, AtomicUsize);
+
+    impl Observer for Ends {
+        fn done(&self, _worked: std::time::Duration) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn requeued(&self) {
+            self.1.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    for runs_again in [false, true] {
+        let ends = Arc::new(Ends::default());
+        let queue = WorkQueue::builder().observer(Arc::clone(&ends)).build().unwrap();
+        queue.add_all([Item(1), Item(2)]);
+        let guard = queue.try_get().unwrap();
+        if runs_again {
+            queue.add(Item(1));
+        }
+        set(Some((Trap::Clone, 2)));
+        assert!(panics(|| guard.done_and_get().is_ok()));
+        set(None);
+        let told = (ends.0.load(Ordering::Relaxed), ends.1.load(Ordering::Relaxed));
+        assert_eq!(told, (1, usize::from(runs_again)));
+    }
+}
+
+#[test]
 fn a_panic_in_clone_in_done_and_get_wakes_who_waits_for_what_runs_again() {
     let queue = WorkQueue::new();
     queue.add(Item(1));

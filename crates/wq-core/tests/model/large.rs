@@ -11,8 +11,8 @@ use wq_core::{Added, Phase, ProcessingGuard, WorkQueue};
 const HELD: u64 = 300_000;
 /// Those that come and go all the time.
 const NEAR: u64 = 64;
-/// So often the queue is filled, and worked off.
-const TIDES: u64 = 4;
+/// Worked off to so many, the items that are left move down into what is not given back; then the queue is filled again.
+const EBB: u64 = HELD / 16;
 
 /// Numbers that look random.
 struct Dice(u64);
@@ -58,9 +58,14 @@ fn play(queue: &WorkQueue<u64>, seed: u64, steps: u64) -> Result<(), TestCaseErr
     let (mut books, mut dice) = (Books::default(), Dice(seed));
     prop_assert_eq!(queue.add_all(0..HELD).queued, HELD as usize);
     (0..HELD).for_each(|item| _ = books.add(item));
+    // The first tide goes out.
+    let (mut ebbs, mut turns) = (true, 0);
     for step in 0..steps {
-        // The first goes out.
-        let adds = if (step * TIDES / steps).is_multiple_of(2) { 20 } else { 60 };
+        let held = books.phases.len() as u64;
+        if if ebbs { held < EBB } else { held > HELD } {
+            (ebbs, turns) = (!ebbs, turns + 1);
+        }
+        let adds = if ebbs { 4 } else { 90 };
         match dice.roll(100) {
             roll if roll < adds => {
                 let among = if dice.roll(4) == 0 { NEAR } else { 2 * HELD };
@@ -102,6 +107,7 @@ fn play(queue: &WorkQueue<u64>, seed: u64, steps: u64) -> Result<(), TestCaseErr
             queue.shrink();
         }
     }
+    prop_assert!(turns > 1 || steps < 1_500_000, "the tide turned {} times", turns);
     let mut seen: Vec<_> = queue.snapshot().items.iter().map(|seen| (seen.item, seen.phase)).collect();
     let mut held: Vec<_> = books.phases.iter().map(|(item, phase)| (*item, *phase)).collect();
     seen.sort_unstable_by_key(|(item, _)| *item);
