@@ -204,8 +204,8 @@ impl Candidate {
                     Step::Create => (now, Purpose::Acquire),
                     Step::GiveBack => (now, Purpose::Release),
                     // It is not to lead: what the controller granted before it heard so is somebody else's.
-                    Step::TakeOver if self.declines() => (self.decline_not_before, Purpose::Release),
-                    Step::WaitUntil(moment) if self.declines() => (moment, Purpose::Release),
+                    Step::TakeOver if self.declines(now) => (self.decline_not_before, Purpose::Release),
+                    Step::WaitUntil(moment) if self.declines(now) => (moment, Purpose::Release),
                     Step::TakeOver => (now, Purpose::Acquire),
                     // What is granted is nobody's to take, however vacant it looks.
                     Step::WaitUntil(moment) if self.manner != Manner::Free => (moment, Purpose::Acquire),

@@ -18,6 +18,7 @@ mod adornment;
 mod annotation;
 mod annotation_store;
 mod events;
+mod lenient;
 mod mark;
 mod object;
 mod requests;

@@ -35,7 +35,7 @@ use halves::{Attempt, Half, Halves};
 /// process saw, or that was in the way of its own, or that may have been there and gone since it last looked, if that is longer ago than a lease. What the crate's page says of the
 /// deletion of a Lease (A7) counts for each half.
 /// The primary half is written first; by who failed to write the other, last, until a write is complete: one that may write a half only leaves the lease to the others.
-/// A stop gives back what was half made, if by then it might be taken, and makes no half; a half that is on its way then, or left by one who crashed between the two, runs out.
+/// A stop gives back what was half made, if by then it might be taken, and makes no half, and so does maintenance; a half that is on its way then, or left by one who crashed between the two, runs out.
 ///
 /// # What it costs
 /// A renewal is two requests, a take-over three (and eight where one half is missing, once), a read three or more. While a half is missing each
@@ -207,9 +207,10 @@ impl Shared {
         }
         let primary = write(&*self.primary, primary, record).await?;
         note(true);
-        let there = if planted("second-half-overwritten") { self.secondary.get().await? } else { None };
-        let secondary = version(there.as_ref()).or(secondary);
-        let secondary = write(&*self.secondary, secondary, record).await;
+        let secondary = match planted("second-half-overwritten") {
+            true => write(&*self.secondary, version(self.secondary.get().await?.as_ref()), record).await,
+            false => write(&*self.secondary, secondary, record).await,
+        };
         note(secondary.as_ref().is_err_and(|error| *error != StoreError::Conflict));
         Ok((primary, secondary?))
     }

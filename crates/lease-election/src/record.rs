@@ -36,6 +36,9 @@ pub struct Record {
     pub successor: String,
 }
 
+/// Who holds a lease of which that cannot be told: client-go's name for it in multi-locks. Nobody has this identity, so it is taken only when it has run out.
+pub(crate) const UNKNOWN_HOLDER: &str = "leaderelection.k8s.io/unknown";
+
 /// No write has this id: theirs have three parts.
 const HALF_MADE: &str = "half-made";
 

@@ -45,10 +45,11 @@ impl Candidate {
                 if lease.record.holder == self.config.identity() && (*mine || is_grant(&lease.record)))
     }
 
-    /// Whether what this elector has is given back because it is not to lead. A grant not while its LeaseCandidate stands: the controller would grant it again.
-    pub(super) fn declines(&self) -> bool {
+    /// Whether what this elector has, or may have of an acquisition, is given back because it is not to lead. A grant not while its LeaseCandidate stands: the
+    /// controller would grant it again.
+    pub(super) fn declines(&self, now: Moment) -> bool {
         let has_what_it_may_give = match self.manner {
-            Manner::Free => self.is_left_behind(),
+            Manner::Free => self.is_left_behind() || !self.has_given_back() && self.may_forestall(now),
             Manner::Elected { stands: true, .. } => false,
             Manner::Elected { .. } | Manner::Alone => self.is_granted(),
         };

@@ -1,4 +1,4 @@
-//! Forestall: what a stopped candidate may do about an acquisition of which it does not know what became.
+//! Forestall: what a candidate that is not to lead any more may do about an acquisition of which it does not know what became.
 
 use super::{Candidate, Purpose, Role, Write};
 use crate::clock::Moment;
@@ -12,7 +12,7 @@ impl Candidate {
         self.is_half_made() || self.pending.iter().any(is_awaited)
     }
 
-    /// Whether a stopped candidate should write a free record: in the place of what the acquisition found that may still be applied, by the same right and
+    /// Whether a candidate that is stopped, or under maintenance, should write a free record: in the place of what the acquisition found that may still be applied, by the same right and
     /// on condition of the same version, so that only one of the two ever is; or over that acquisition, applied too late for a term; or over what looks as it
     /// did before that, and has another version: half of the acquisition may be made in two stores. Where there was no Lease
     /// there is no version, and a free one might be made beside who leads by then. A grant is given back in another way.

@@ -6,19 +6,15 @@ use jiff::{Timestamp, Unit};
 use kube::api::DynamicObject;
 use serde_json::{Map, Value};
 
-use super::mark;
+use super::{lenient, mark};
 use crate::fnv::Fnv;
-use crate::record::{Record, to_micros};
+use crate::record::{Record, UNKNOWN_HOLDER, to_micros};
 
 /// Where client-go keeps the record.
 pub(super) const LEADER_ANNOTATION: &str = "control-plane.alpha.kubernetes.io/leader";
 
 /// Where this crate keeps the two times with their fractions of a second, which the record has no room for, and a digest of the text that they belong to.
 pub(super) const TIMES_ANNOTATION: &str = "lease-election.wq-rs.dev/times";
-
-/// Who holds a lease whose annotation cannot be read: nobody has this identity, and it is taken only when it has run out.
-/// client-go's name for it in multi-locks; its plain annotation locks were stuck for ever.
-const UNKNOWN_HOLDER: &str = "leaderelection.k8s.io/unknown";
 
 /// An object without the annotation is a free lease.
 pub(super) fn read(object: &DynamicObject) -> Record {
@@ -28,7 +24,7 @@ pub(super) fn read(object: &DynamicObject) -> Record {
     let fields = match serde_json::from_str(text) {
         Ok(Value::Object(fields)) => fields,
         Ok(Value::Null) => Map::new(),
-        // Somebody may mean to hold it. With its text in the record, a change of it is a change of the record.
+        // Somebody may mean to hold it (client-go's plain annotation locks are stuck for ever). With its text in the record, a change of it is a change of the record.
         _ => return Record { holder: format!("{UNKNOWN_HOLDER}: {text}"), ..Record::default() },
     };
     // Go matches names without regard to case.
@@ -37,29 +33,20 @@ pub(super) fn read(object: &DynamicObject) -> Record {
         let any = || fields.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value);
         exact.or_else(any).filter(|value| !value.is_null())
     };
-    let text_of = |name: &str| field(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let number = |name: &str| {
-        let value = field(name).and_then(Value::as_i64).unwrap_or(0);
-        i32::try_from(value).unwrap_or(if value < 0 { i32::MIN } else { i32::MAX })
-    };
     // client-go keeps annotations that it does not know: those beside its own record are of another write, maybe of the same second.
     let exact = annotation(TIMES_ANNOTATION).and_then(|exact| times(exact, text)).unwrap_or_default();
     let time = |name: &str, exact: Option<Timestamp>| {
-        let known = field(name).and_then(Value::as_str).and_then(|text| text.parse::<Timestamp>().ok());
-        known.map(|known| exact.unwrap_or_else(|| to_micros(known)))
+        let known = lenient::time(field(name))?;
+        Some(exact.filter(|exact| seconds(*exact) == seconds(known)).unwrap_or(known))
     };
     let record = Record {
-        holder: match field("holderIdentity") {
-            None => String::new(),
-            Some(Value::String(holder)) => holder.clone(),
-            Some(other) => other.to_string(),
-        },
-        lease_duration_seconds: number("leaseDurationSeconds"),
+        holder: lenient::holder(field("holderIdentity")),
+        lease_duration_seconds: lenient::number(field("leaseDurationSeconds")),
         acquire_time: time("acquireTime", exact[0]),
         renew_time: time("renewTime", exact[1]),
-        leader_transitions: number("leaderTransitions"),
-        strategy: text_of("strategy"),
-        preferred_holder: text_of("preferredHolder"),
+        leader_transitions: lenient::number(field("leaderTransitions")),
+        strategy: lenient::text(field("strategy")),
+        preferred_holder: lenient::text(field("preferredHolder")),
         ..Record::default()
     };
     mark::read(object, record)

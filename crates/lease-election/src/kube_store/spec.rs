@@ -5,33 +5,21 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::DynamicObject;
 use serde_json::{Map, Value};
 
-use super::mark;
-use crate::record::{Record, to_micros};
+use super::{lenient, mark};
+use crate::record::Record;
 
-/// Reads what is there. A field of a wrong type counts as absent, but a holder of a wrong type is still a holder.
+/// Reads what is there.
 pub(super) fn read(object: &DynamicObject) -> Record {
     let spec = object.data.get("spec").and_then(Value::as_object);
     let field = |name: &str| spec.and_then(|spec| spec.get(name)).filter(|value| !value.is_null());
-    let text = |name: &str| field(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let number = |name: &str| {
-        let value = field(name).and_then(Value::as_i64).unwrap_or(0);
-        i32::try_from(value).unwrap_or(if value < 0 { i32::MIN } else { i32::MAX })
-    };
-    let time = |name: &str| {
-        field(name).and_then(Value::as_str).and_then(|text| text.parse::<Timestamp>().ok()).map(to_micros)
-    };
     let record = Record {
-        holder: match field("holderIdentity") {
-            None => String::new(),
-            Some(Value::String(holder)) => holder.clone(),
-            Some(other) => other.to_string(),
-        },
-        lease_duration_seconds: number("leaseDurationSeconds"),
-        acquire_time: time("acquireTime"),
-        renew_time: time("renewTime"),
-        leader_transitions: number("leaseTransitions"),
-        strategy: text("strategy"),
-        preferred_holder: text("preferredHolder"),
+        holder: lenient::holder(field("holderIdentity")),
+        lease_duration_seconds: lenient::number(field("leaseDurationSeconds")),
+        acquire_time: lenient::time(field("acquireTime")),
+        renew_time: lenient::time(field("renewTime")),
+        leader_transitions: lenient::number(field("leaseTransitions")),
+        strategy: lenient::text(field("strategy")),
+        preferred_holder: lenient::text(field("preferredHolder")),
         ..Record::default()
     };
     mark::read(object, record)

@@ -7,11 +7,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::gone::Gone;
 use crate::error::StoreError;
 use crate::planted::planted;
-use crate::record::{Record, StoredLease};
+use crate::record::{Record, StoredLease, UNKNOWN_HOLDER};
 use crate::version::{Version, compare_resource_versions};
-
-/// Who holds what nobody holds whole: client-go's name for it, which is no candidate's identity.
-const UNKNOWN_HOLDER: &str = "leaderelection.k8s.io/unknown";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Half {
@@ -81,7 +78,6 @@ impl Halves {
             (Some(primary), Some(secondary)) if primary.record == secondary.record => {
                 return primary.record.clone();
             }
-            (Some(primary), Some(secondary)) => (Some(&primary.record), Some(&secondary.record)),
             (primary, secondary) => {
                 (primary.as_ref().map(|lease| &lease.record), secondary.as_ref().map(|lease| &lease.record))
             }
@@ -90,11 +86,11 @@ impl Halves {
             // Undone by its own sender, who alone can tell that nobody else is at it.
             return attempt.before.clone();
         }
-        let newest = secondary.or(primary).cloned().unwrap_or_default();
+        let rest = secondary.or(primary).cloned().unwrap_or_default();
         if planted("half-is-whole") {
-            return newest;
+            return rest;
         }
-        joined(primary, secondary, newest, own_seconds, 0)
+        joined(primary, secondary, rest, own_seconds, 0)
     }
 
     /// What the half that is there says beside one that went, of which nobody has waited for who led under it: that somebody holds both, for a lease
@@ -165,11 +161,11 @@ impl Halves {
     }
 }
 
-/// What two records that are not one say together, with the rest of `newest`; `times` makes it another.
+/// What two records that are not one say together, and what of them nobody goes by as in `rest`; `times` makes it another.
 fn joined(
     primary: Option<&Record>,
     secondary: Option<&Record>,
-    newest: Record,
+    rest: Record,
     own_seconds: i32,
     times: u64,
 ) -> Record {
@@ -191,7 +187,7 @@ fn joined(
         renew_time: each().filter_map(|record| record.renew_time).max(),
         leader_transitions: each().map(|record| record.leader_transitions).max().unwrap_or(0),
         write_id: Some(format!("halves-{:016x}", digest.finish())),
-        ..newest
+        ..rest
     }
 }
 

@@ -1,5 +1,5 @@
-//! A candidate of client-go's whose lock is an annotation, by its rules: it acts until its renew deadline, takes what it saw unchanged for a lease, and replaces
-//! the record alone. The mark of our write stays beside it.
+//! A candidate by client-go's rules whose lock is an annotation: it acts until its renew deadline, takes what it saw unchanged for a lease, and replaces the record
+//! alone. The mark of our write stays beside it. It makes nothing that was deleted, and writes once in a second at the most: what A6 and A7 exclude.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use lease_election::{Clock as _, MemoryLeaseStore, Record, TokioClock};
 use tokio::time::Instant;
 
 const IDENTITY: &str = "go";
-const RETRY: Duration = Duration::from_millis(500);
+const RETRY: Duration = Duration::from_secs(1);
 
 pub(crate) struct AnnotationLock {
     store: MemoryLeaseStore,
@@ -40,9 +40,9 @@ impl AnnotationLock {
         }
     }
 
-    /// Whether it may act: three fifths of a lease from its last renewal on.
+    /// Whether it may act: four fifths of a lease from its last renewal on, as with 15 s and a deadline of 10 s after a retry period of 2 s.
     pub(crate) fn leads(&self) -> bool {
-        self.renewed.is_some_and(|renewed| renewed.elapsed() < self.lease * 3 / 5)
+        self.renewed.is_some_and(|renewed| renewed.elapsed() < self.lease * 4 / 5)
     }
 
     pub(crate) fn be_silent_for(&mut self, time: Duration) {
@@ -88,12 +88,13 @@ impl AnnotationLock {
     fn write(&mut self, holder: String, lease_duration_seconds: i32) {
         let Some(there) = self.store.lease() else { return };
         let time = jiff::Timestamp::from_second(self.clock.wall().as_second()).ok();
+        let is_new = holder != there.record.holder;
         let record = Record {
+            acquire_time: if is_new { time } else { there.record.acquire_time },
+            leader_transitions: there.record.leader_transitions + i32::from(is_new && !holder.is_empty()),
             holder,
             lease_duration_seconds,
-            acquire_time: time,
             renew_time: time,
-            leader_transitions: there.record.leader_transitions,
             write_id: there.record.write_id,
             ..Record::default()
         };

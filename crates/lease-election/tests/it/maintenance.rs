@@ -1,11 +1,13 @@
 //! Maintenance: a leader hands over and a standby stands back, until it is over.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lease_election::{Ending, Fault, Outcome, Record, Release, Verb};
+use lease_election::{Ending, Fault, MemoryLeaseStore, Outcome, Record, Release, StoreError, Verb};
 use tokio::time::Instant;
 
 use crate::cluster::{Cluster, LEASE, Replica, fast, forbidden, sleep_ms};
+use crate::migration::{Knows, Stores};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -84,6 +86,44 @@ async fn an_acquisition_under_way_when_it_begins_is_given_back_without_work() {
         assert!(a.leads().await.elapsed() <= 5 * MS);
         a.elector.stop_handle().stop();
         a.run.await.unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_of_an_acquisition_in_two_stores_is_given_back_when_it_begins() {
+    let no = StoreError::Rejected { code: 403, message: "no".into() };
+    let busy = StoreError::TooManyRequests { retry_after: None };
+    for (fault, within) in [
+        (Fault::Refused(no), 100),
+        (Fault::Refused(busy), 100),
+        (Fault::Refused(StoreError::unknown("500")), 100),
+        // The time for a request is over.
+        (Fault::Lost, 1000),
+    ] {
+        let mut stores = Stores::new();
+        let (once, with) = (AtomicBool::new(true), fault.clone());
+        stores.new = stores.new.with_faults(move |_, verb| {
+            let falls = verb == Verb::Update && once.swap(false, Ordering::SeqCst);
+            if falls { with.clone() } else { Fault::None }
+        });
+        stores.old.overwrite(Record::default());
+        stores.new.overwrite(Record::default());
+        let config = || fast("a").takeover_jitter(Duration::ZERO);
+        let a = Replica::start(stores.elector_of(Knows::Both, config(), 1), Duration::ZERO);
+        while stores.holders().0 != "a" {
+            sleep_ms(1).await;
+        }
+        assert_eq!(stores.holders().1, "", "{fault:?}: half of it");
+        a.elector.maintenance().begin();
+        sleep_ms(within).await;
+        assert_eq!(stores.holders(), (String::new(), String::new()), "{fault:?}");
+        let version = |store: &MemoryLeaseStore| store.lease().unwrap().version;
+        let given_back = (version(&stores.old), version(&stores.new));
+        sleep_ms(20_000).await;
+        assert_eq!((version(&stores.old), version(&stores.new)), given_back, "{fault:?}: once");
+        assert!(a.terms.lock().unwrap().is_empty(), "{fault:?}");
+        a.elector.maintenance().end();
+        assert!(a.leads().await.elapsed() <= 5 * MS);
     }
 }
 

@@ -6,10 +6,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use lease_election::{LeaseEvent, Record, StoreError};
 
+use crate::MS;
 use crate::backend::Kind;
+use crate::fate::{kill, start_again};
 use crate::judge::{Dice, World};
 use crate::node::{DAY, Mode, Node, Stage};
-use crate::{MS, kill, start_again};
 
 /// The weather of a process whose credentials have run out.
 pub(crate) const EXPIRED: u64 = 5;

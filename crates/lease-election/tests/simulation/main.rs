@@ -12,6 +12,7 @@ mod coordinated;
 #[cfg(not(all(feature = "kube", not(wq_plant))))]
 #[path = "uncoordinated.rs"]
 mod coordinated;
+mod fate;
 mod judge;
 mod ledger;
 mod memory;
@@ -27,10 +28,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use lease_election::{Config, LeaderElector, Record};
+use tokio::task::JoinError;
 use tokio::time::Instant;
 
 use backend::{Backend, Kind};
 use coordinated::{Coordinated, LONGER, may_stay_held};
+use fate::{kill, send_away, start_again};
 use judge::{Dice, Seen, Trace, World};
 use node::{DAY, Mode, Node, Stage};
 
@@ -53,7 +56,7 @@ const AFTER_DEATH: u64 = 10 * STEPS;
 const MS: Duration = Duration::from_millis(1);
 
 /// What every batch of some hundred runs must have seen, wherever the lease is.
-const EVERYWHERE: [&str; 26] = [
+const EVERYWHERE: [&str; 29] = [
     "handed over",
     "stepped down",
     "maintenance",
@@ -66,6 +69,9 @@ const EVERYWHERE: [&str; 26] = [
     "process stands still",
     "machine suspended",
     "process killed",
+    "stopped",
+    "future dropped",
+    "leader sent away",
     "label",
     "deletion",
     "stranger",
@@ -256,6 +262,11 @@ async fn trouble(
             world.lock().unwrap().saw("two of one identity");
             buried.push((step, stage.start(n, step, dice)));
         }
+        13 | 21 if !stage.mode.is_coordinated() && stage.mode != Mode::WallClocks => {
+            let n = dice.roll(running.len() as u64);
+            send_away(stage, &running[n as usize], dice);
+            start_again(stage, running, buried, n, step, dice);
+        }
         13 | 21 if stage.mode == Mode::WallClocks => {
             for node in running.iter() {
                 kill(stage, node);
@@ -271,33 +282,6 @@ async fn trouble(
         }
         _ => {}
     }
-}
-
-/// From now on nothing reaches this process, and nothing comes from it.
-fn kill(stage: &Stage, node: &Node) {
-    let mut now = stage.world.lock().unwrap();
-    now.saw("process killed");
-    now.dead.insert(node.link.clone());
-    if stage.mode == Mode::Evidence {
-        // It has ended indeed: its work as well.
-        now.ended.insert(node.link.clone());
-        node.still.stand(AFTER_DEATH * 1000 / STEPS);
-    }
-}
-
-fn start_again(
-    stage: &Stage,
-    running: &mut [Node],
-    buried: &mut Vec<(u64, Node)>,
-    n: u64,
-    step: u64,
-    dice: &mut Dice,
-) {
-    let next = stage.start(n, step, dice);
-    let old = std::mem::replace(&mut running[n as usize], next);
-    // Its plan names the dead.
-    stage.backend.set_weather(&stage.world, n, &running[n as usize].link, 0, dice);
-    buried.push((step, old));
 }
 
 /// How long nobody may lead where there are no faults: a lease, and what it takes to wait one's turn and to try again after a conflict from nowhere.
@@ -476,7 +460,8 @@ async fn end(seed: u64, stage: &Stage, running: Vec<Node>, buried: Vec<(u64, Nod
         node.elector.stop_handle().stop();
     }
     for node in all {
-        node.run.await.unwrap();
+        let ended = node.run.await;
+        assert!(ended.as_ref().err().is_none_or(JoinError::is_cancelled), "seed {seed}: {ended:?}");
         world.lock().unwrap().check(seed);
     }
     let holder = backend.lease().await.map(|lease| lease.record.holder).unwrap_or_default();

@@ -84,7 +84,15 @@ fn times_keep_their_fractions_beside_the_record_and_not_those_of_another_write()
         .unwrap()
         .1
         .to_owned();
-    for garbage in ["", " ", "x y z", "2026-01-02T03:04:05Z", &format!("x y {digest}"), &digest] {
+    for garbage in [
+        "",
+        " ",
+        "x y z",
+        "2026-01-02T03:04:05Z",
+        &format!("x y {digest}"),
+        &digest,
+        &format!("1999-01-01T00:00:00Z 1999-01-01T00:00:00Z {digest}"),
+    ] {
         object.metadata.annotations.as_mut().unwrap().insert(TIMES_ANNOTATION.into(), garbage.to_owned());
         assert_eq!(read(&object).acquire_time, time("2026-01-02T03:04:05Z"));
     }
