@@ -2,13 +2,13 @@
 
 mod altered;
 mod announcements;
-mod annotation_lock;
 mod campaigns;
 mod cluster;
 mod cold_start;
 mod every_step;
 mod evidence;
 mod forever;
+mod go_lock;
 mod handover;
 mod kept_marks;
 mod lone_halves;

@@ -1,4 +1,4 @@
-//! Candidates of the old store, of both and of the new one, one of client-go's among them, with faults of every link to either half, halves that are deleted, leases that are given back
+//! Candidates of the old store, of both and of the new one, two of client-go's among them, with faults of every link to either half, halves that are deleted, leases that are given back
 //! and processes that crash, stop and start again: guards never overlap, and when the faults end somebody leads.
 
 use std::collections::HashMap;
@@ -14,8 +14,8 @@ use lease_election::{
 };
 use tokio::time::Instant;
 
-use crate::annotation_lock::AnnotationLock;
 use crate::cluster::sleep_ms;
+use crate::go_lock::GoLock;
 
 /// A few hundred milliseconds each.
 const STEPS: u64 = 2500;
@@ -298,19 +298,23 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
         started += 1;
         world.start(one, started);
     }
-    let mut go = AnnotationLock::new(world.halves[single].clone(), world.clock, long);
+    let mut go = vec![GoLock::new("go", vec![world.halves[single].clone()], world.clock, long)];
+    if single == 0 {
+        // In the other step its MultiLock would overwrite what the new ones hold.
+        go.push(GoLock::new("go-multi", world.halves.to_vec(), world.clock, long));
+    }
     let mut story = Vec::new();
     let mut deleted: Option<Instant> = None;
     let began = Instant::now();
     for _ in 0..STEPS {
         sleep_ms(rng.u64(10..400)).await;
-        go.step();
+        go.iter_mut().for_each(GoLock::step);
+        let go_leads = go.iter().filter(|go| go.leads()).count();
         let leading: Vec<_> = candidates.iter().filter(|one| one.valid() > 0).collect();
         assert!(
-            leading.len() + usize::from(go.leads()) <= 1 && leading.iter().all(|one| one.valid() == 1),
-            "seed {seed}: {:?} lead at once (go: {}), at {:?}, after {story:#?}",
+            leading.len() + go_leads <= 1 && leading.iter().all(|one| one.valid() == 1),
+            "seed {seed}: {:?} and {go_leads} of client-go lead at once, at {:?}, after {story:#?}",
             leading.iter().map(|one| one.identity).collect::<Vec<_>>(),
-            go.leads(),
             began.elapsed()
         );
         let leader = leading.first().map(|one| one.identity);
@@ -327,7 +331,9 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
             tell("a label".to_owned());
         }
         let half = rng.usize(..2);
-        if deletes && rng.u8(..30) == 0 && world.may_delete(half, &candidates) {
+        // What it writes into two stores it would make where one is gone.
+        let is_fair = go.iter().all(|go| !go.is_half_way());
+        if deletes && rng.u8(..30) == 0 && is_fair && world.may_delete(half, &candidates) {
             counts.deleted[half] += 1;
             counts.deleted_under += usize::from(leader.is_some());
             let unseen = |one: &Candidate| {
@@ -348,14 +354,16 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
                 tell(format!("{leader} Cut, all others Fine"));
             }
         }
-        if rng.u8(..50) == 0 {
-            go.be_silent_for(Duration::from_millis(rng.u64(1..12_000)));
-            tell("go is silent".to_owned());
+        let number = rng.usize(..go.len());
+        let lock = &mut go[number];
+        if rng.u8(..40) == 0 {
+            lock.be_silent_for(Duration::from_millis(rng.u64(1..12_000)));
+            tell(format!("client-go {number} is silent"));
         }
-        if rng.u8(..80) == 0 {
-            go.release();
-            go.be_silent_for(Duration::from_secs(3));
-            tell("go starts again".to_owned());
+        if rng.u8(..60) == 0 {
+            lock.release();
+            lock.be_silent_for(Duration::from_secs(3));
+            tell(format!("client-go {number} starts again"));
         }
         let one = &mut candidates[rng.usize(..5)];
         if one.process().run.is_finished() {
@@ -380,9 +388,11 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     for links in &links {
         locked(links).clear();
     }
-    go.release();
-    counts.go_terms += go.terms;
-    counts.go_over_marks += go.over_marks;
+    for mut go in go {
+        go.release();
+        counts.go_terms += go.terms;
+        counts.go_over_marks += go.over_marks;
+    }
     world.calm.store(true, Ordering::SeqCst);
     sleep_ms(u64::try_from(LEASE.as_millis()).unwrap()).await;
     for one in &mut candidates {

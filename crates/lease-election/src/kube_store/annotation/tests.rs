@@ -1,7 +1,7 @@
 //! What an annotation says: client-go's bytes both ways, and everything else that may stand there.
 
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
@@ -26,26 +26,59 @@ fn written(record: &Record) -> String {
     object.metadata.annotations.unwrap()[LEADER_ANNOTATION].clone()
 }
 
-/// As client-go v0.23 writes it.
-const CLIENT_GO: &str = r#"{"holderIdentity":"host_4f2c","leaseDurationSeconds":15,"acquireTime":"2022-03-04T05:06:07Z","renewTime":"2022-03-04T05:06:09Z","leaderTransitions":2}"#;
+/// What client-go's own locks wrote (`crates/verify/go/annotation-locks`).
+const RECORDED: &str = include_str!("recorded.json");
+
+/// The record as client-go had it before it was written: whole seconds.
+fn recorded(record: &Value) -> Record {
+    let text = |name: &str| record[name].as_str().unwrap();
+    let number = |name: &str| i32::try_from(record[name].as_i64().unwrap()).unwrap();
+    Record {
+        holder: text("holderIdentity").to_owned(),
+        lease_duration_seconds: number("leaseDurationSeconds"),
+        acquire_time: time(text("acquireTime")),
+        renew_time: time(text("renewTime")),
+        leader_transitions: number("leaderTransitions"),
+        ..Record::default()
+    }
+}
 
 #[test]
-fn the_bytes_are_those_of_client_go_both_ways() {
-    let record = read(&object(Some(CLIENT_GO)));
-    let expected = Record {
-        holder: "host_4f2c".into(),
-        lease_duration_seconds: 15,
-        acquire_time: time("2022-03-04T05:06:07Z"),
-        renew_time: time("2022-03-04T05:06:09Z"),
-        leader_transitions: 2,
-        ..Record::default()
-    };
-    assert_eq!(record, expected);
-    assert_eq!(written(&record), CLIENT_GO);
-    // A release, a zero time, and what Go escapes.
+fn the_bytes_are_those_that_client_go_s_locks_have_written_both_ways() {
+    let steps: Vec<Value> = serde_json::from_str(RECORDED).unwrap();
+    let (mut annotations, mut leases) = (0, 0);
+    for step in &steps {
+        let (lock, expected) = (&step["lock"], recorded(&step["record"]));
+        for kind in ["configMap", "endpoints"] {
+            let Ok(object) = serde_json::from_value::<DynamicObject>(step[kind].clone()) else { continue };
+            let text = &object.metadata.annotations.as_ref().unwrap()[LEADER_ANNOTATION];
+            assert_eq!(read(&object), expected, "{lock} {}", step["step"]);
+            assert_eq!(written(&expected), *text, "{lock} {}", step["step"]);
+            annotations += 1;
+        }
+        if let Ok(lease) = serde_json::from_value::<DynamicObject>(step["lease"].clone()) {
+            // The other half of the same write has the fractions.
+            let lease = crate::kube_store::spec::read(&lease);
+            let whole = |time: Option<Timestamp>| time.map(seconds);
+            let cut = Record {
+                acquire_time: whole(lease.acquire_time),
+                renew_time: whole(lease.renew_time),
+                ..lease.clone()
+            };
+            assert_eq!(cut, expected, "{lock} {}", step["step"]);
+            assert_ne!(lease, expected);
+            leases += 1;
+        }
+    }
+    // Four kinds, each made, renewed, handed on and given back; two of them with a Lease.
+    assert_eq!((annotations, leases), (16, 8));
+}
+
+#[test]
+fn what_go_escapes_a_zero_time_and_a_release_are_written_so() {
     assert_eq!(
-        written(&expected.released(time("2022-03-04T05:06:10.999999Z").unwrap())),
-        r#"{"holderIdentity":"","leaseDurationSeconds":1,"acquireTime":"2022-03-04T05:06:10Z","renewTime":"2022-03-04T05:06:10Z","leaderTransitions":2}"#
+        written(&Record::default().released(time("2022-03-04T05:06:10.999999Z").unwrap())),
+        r#"{"holderIdentity":"","leaseDurationSeconds":1,"acquireTime":"2022-03-04T05:06:10Z","renewTime":"2022-03-04T05:06:10Z","leaderTransitions":0}"#
     );
     let odd = Record { holder: "<a>&\"\\\u{2028}\u{e9}".into(), ..Record::default() };
     assert_eq!(
@@ -100,7 +133,7 @@ fn times_keep_their_fractions_beside_the_record_and_not_those_of_another_write()
 
 #[test]
 fn a_write_leaves_the_object_alone() {
-    let mut object = object(Some(CLIENT_GO));
+    let mut object = object(Some("{}"));
     write(&mut object, &Record { holder: "y".into(), ..Record::default() });
     let value = serde_json::to_value(&object).unwrap();
     assert_eq!(value["subsets"][0]["addresses"][0]["ip"], "10.0.0.1");

@@ -1,0 +1,168 @@
+//! A candidate by client-go's rules, whose lock is an annotation, or one and a Lease (MultiLock): it acts until its renew deadline, takes what it saw unchanged for a
+//! lease, and replaces the record alone. The mark of our write stays beside it. It makes nothing that was deleted, and writes once in a second at the most: what A6 and
+//! A7 exclude.
+
+use std::time::Duration;
+
+use lease_election::{Clock as _, MemoryLeaseStore, Record, TokioClock};
+use tokio::time::Instant;
+
+const RETRY: Duration = Duration::from_secs(1);
+/// Of two halves of one write.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(1);
+
+pub(crate) struct GoLock {
+    identity: &'static str,
+    /// The one in which the record is an annotation first.
+    halves: Vec<MemoryLeaseStore>,
+    clock: TokioClock,
+    lease: Duration,
+    /// The records as they were last seen to change (without marks, which it does not read), and when.
+    observed: Option<(Vec<Record>, Instant)>,
+    tried: Option<Instant>,
+    /// What it has written into the first half and not yet into the second, and since when.
+    half_way: Option<(Record, Instant)>,
+    /// When the last write that was answered was sent, while it leads.
+    renewed: Option<Instant>,
+    /// Its process stands still, or is cut off.
+    silent_until: Option<Instant>,
+    pub(crate) terms: usize,
+    /// How often it replaced a record of ours.
+    pub(crate) over_marks: usize,
+}
+
+impl GoLock {
+    pub(crate) fn new(
+        identity: &'static str,
+        halves: Vec<MemoryLeaseStore>,
+        clock: TokioClock,
+        lease: Duration,
+    ) -> Self {
+        Self {
+            identity,
+            halves,
+            clock,
+            lease,
+            observed: None,
+            tried: None,
+            half_way: None,
+            renewed: None,
+            silent_until: None,
+            terms: 0,
+            over_marks: 0,
+        }
+    }
+
+    /// Whether it may act: four fifths of a lease from its last renewal on, as with 15 s and a deadline of 10 s after a retry period of 2 s.
+    pub(crate) fn leads(&self) -> bool {
+        self.renewed.is_some_and(|renewed| renewed.elapsed() < self.lease * 4 / 5)
+    }
+
+    pub(crate) fn is_half_way(&self) -> bool {
+        self.half_way.is_some()
+    }
+
+    pub(crate) fn be_silent_for(&mut self, time: Duration) {
+        self.silent_until = Some(Instant::now() + time);
+    }
+
+    /// Gives back what it holds, as `ReleaseOnCancel` does, and is gone.
+    pub(crate) fn release(&mut self) {
+        let holds = |store: &MemoryLeaseStore| {
+            store.lease().is_some_and(|there| there.record.holder == self.identity)
+        };
+        if self.leads() && self.halves.iter().all(holds) {
+            let free = self.next(String::new(), 1);
+            for half in 0..self.halves.len() {
+                self.write(half, &free);
+            }
+        }
+        (self.renewed, self.half_way, self.observed) = (None, None, None);
+    }
+
+    /// What it does at this moment.
+    pub(crate) fn step(&mut self) {
+        let now = Instant::now();
+        if self.silent_until.is_some_and(|until| now < until) {
+            return;
+        }
+        if !self.leads() {
+            self.renewed = None;
+        }
+        if let Some((record, sent)) = self.half_way.take() {
+            // Whatever it says by now: it is read right before, and not looked at.
+            if now - sent < REQUEST_TIMEOUT && self.write(1, &record) {
+                self.has_renewed(sent);
+            }
+            return;
+        }
+        if self.tried.is_some_and(|tried| now < tried + RETRY) {
+            return;
+        }
+        self.tried = Some(now);
+        let Some(seen) = self.look() else { return };
+        let holder = match &seen[..] {
+            [one] => one.holder.clone(),
+            [one, other] if one.holder == other.holder => one.holder.clone(),
+            _ => "leaderelection.k8s.io/unknown".to_owned(),
+        };
+        if self.observed.as_ref().is_none_or(|(known, _)| *known != seen) {
+            self.observed = Some((seen, now));
+        }
+        let unchanged = self.observed.as_ref().map_or(Duration::ZERO, |(_, since)| now - *since);
+        if holder == self.identity || holder.is_empty() || unchanged >= self.lease {
+            let seconds = i32::try_from(self.lease.as_secs()).expect("a few seconds");
+            let record = self.next(self.identity.to_owned(), seconds);
+            if self.write(0, &record) && self.halves.len() == 1 {
+                self.has_renewed(now);
+            } else {
+                self.half_way = Some((record, now));
+            }
+        }
+    }
+
+    fn has_renewed(&mut self, sent: Instant) {
+        self.terms += usize::from(self.renewed.is_none());
+        self.renewed = Some(sent);
+        self.observed = self.look().map(|seen| (seen, Instant::now()));
+    }
+
+    /// Both halves as it reads them; `None` if one is missing.
+    fn look(&self) -> Option<Vec<Record>> {
+        let bare = |store: &MemoryLeaseStore| {
+            let record = store.lease()?.record;
+            Some(Record { write_id: None, successor: String::new(), ..record })
+        };
+        let mut seen = self.halves.iter().map(bare).collect::<Option<Vec<_>>>()?;
+        // An annotation has no room for more.
+        let first = &mut seen[0];
+        for time in [&mut first.acquire_time, &mut first.renew_time] {
+            *time = time.and_then(|time| jiff::Timestamp::from_second(time.as_second()).ok());
+        }
+        Some(seen)
+    }
+
+    /// What follows on the record of the first half.
+    fn next(&self, holder: String, lease_duration_seconds: i32) -> Record {
+        let there = self.halves[0].lease().map(|lease| lease.record).unwrap_or_default();
+        let time = jiff::Timestamp::from_second(self.clock.wall().as_second()).ok();
+        let is_new = holder != there.holder;
+        Record {
+            acquire_time: if is_new { time } else { there.acquire_time },
+            leader_transitions: there.leader_transitions + i32::from(is_new && !holder.is_empty()),
+            holder,
+            lease_duration_seconds,
+            renew_time: time,
+            ..Record::default()
+        }
+    }
+
+    /// Whether there was anything to write over.
+    fn write(&mut self, half: usize, record: &Record) -> bool {
+        let Some(there) = self.halves[half].lease() else { return false };
+        let write_id = there.record.write_id;
+        self.over_marks += usize::from(write_id.is_some() && there.record.holder != self.identity);
+        self.halves[half].overwrite(Record { write_id, ..record.clone() });
+        true
+    }
+}
