@@ -91,7 +91,7 @@ impl Working {
         } else {
             None
         };
-        now.wrong = now.wrong.take().or(wrong.map(|wrong| format!("{who} {wrong}")));
+        now.wrong = now.wrong.take().or_else(|| wrong.map(|wrong| format!("{who} {wrong}")));
         now.working.push(who);
         now.fences.push(fence);
         now.terms.push((who, leadership.clone()));
