@@ -73,8 +73,8 @@ impl Group {
                 Self::Schedules => 20,
                 Self::Packages => 15,
                 Self::Election => 12,
-                Self::Static | Self::Build => 10,
-                Self::Test | Self::Models | Self::Planted => 8,
+                Self::Static | Self::Build | Self::Test => 10,
+                Self::Models | Self::Planted => 8,
                 Self::Demo | Self::Real => 6,
             },
         )
