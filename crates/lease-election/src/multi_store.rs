@@ -35,7 +35,7 @@ use halves::{Attempt, Half, Halves};
 /// process saw, or that was in the way of its own, or that may have been there and gone since it last looked, if that is longer ago than a lease. What the crate's page says of the
 /// deletion of a Lease (A7) counts for each half.
 /// The primary half is written first; by who failed to write the other, last, until a write is complete: one that may write a half only leaves the lease to the others.
-/// A stop gives back what was half made, if by then it might be taken, and makes no half, and so does maintenance; a half that is on its way then, or left by one who crashed between the two, runs out.
+/// A stop gives back what was half made, if by then it might be taken, and makes no half, and so does maintenance; a half that is on its way then, or left by one who crashed between the two or may not write the other, runs out.
 ///
 /// # What it costs
 /// A renewal is two requests, a take-over three (and eight where one half is missing, once), a read three or more. While a half is missing each
@@ -186,8 +186,8 @@ impl Shared {
         });
     }
 
-    /// Writes both halves, the primary one first, as client-go does. `is_wary`: last, because the other failed last time. Who may not write that one, or
-    /// cannot, then leaves the primary one to the others, which would begin to wait anew with each write.
+    /// Writes both halves, the primary one first, as client-go does. `is_wary`: last, because the other failed last time, or may be written yet. Who may not
+    /// write that one, or cannot, then leaves the primary one to the others, which would begin to wait anew with each write.
     ///
     /// # Cancel safety
     /// Dropped in the second write, that counts as failed.
@@ -349,7 +349,8 @@ impl LeaseStore for MultiStore {
             shared.make(missing, record).await?;
             return Err(StoreError::Conflict);
         }
-        let is_wary = !record.is_free() && shared.with(|memory| memory.second_failed);
+        // What it frees of an acquisition of which it knows half may get its other half yet: of that and this one only one is to be made.
+        let is_wary = if record.is_free() { !is_own } else { shared.with(|memory| memory.second_failed) };
         if is_wary && version(shared.primary.get().await?.as_ref()) != primary.as_ref() {
             return Err(StoreError::Conflict);
         }

@@ -113,10 +113,10 @@ impl GoLock {
         if holder == self.identity || holder.is_empty() || unchanged >= self.lease {
             let seconds = i32::try_from(self.lease.as_secs()).expect("a few seconds");
             let record = self.next(self.identity.to_owned(), seconds);
-            if self.write(0, &record) && self.halves.len() == 1 {
-                self.has_renewed(now);
-            } else {
-                self.half_way = Some((record, now));
+            match (self.write(0, &record), self.halves.len()) {
+                (false, _) => {}
+                (true, 1) => self.has_renewed(now),
+                (true, _) => self.half_way = Some((record, now)),
             }
         }
     }
@@ -131,15 +131,14 @@ impl GoLock {
     fn look(&self) -> Option<Vec<Record>> {
         let bare = |store: &MemoryLeaseStore| {
             let record = store.lease()?.record;
-            Some(Record { write_id: None, successor: String::new(), ..record })
+            // It compares what it has made of them: whole seconds.
+            let cut = |time: Option<jiff::Timestamp>| {
+                time.and_then(|time| jiff::Timestamp::from_second(time.as_second()).ok())
+            };
+            let (acquire_time, renew_time) = (cut(record.acquire_time), cut(record.renew_time));
+            Some(Record { acquire_time, renew_time, write_id: None, successor: String::new(), ..record })
         };
-        let mut seen = self.halves.iter().map(bare).collect::<Option<Vec<_>>>()?;
-        // An annotation has no room for more.
-        let first = &mut seen[0];
-        for time in [&mut first.acquire_time, &mut first.renew_time] {
-            *time = time.and_then(|time| jiff::Timestamp::from_second(time.as_second()).ok());
-        }
-        Some(seen)
+        self.halves.iter().map(bare).collect()
     }
 
     /// What follows on the record of the first half.

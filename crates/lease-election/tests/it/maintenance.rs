@@ -1,13 +1,15 @@
 //! Maintenance: a leader hands over and a standby stands back, until it is over.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use lease_election::{Ending, Fault, MemoryLeaseStore, Outcome, Record, Release, StoreError, Verb};
 use tokio::time::Instant;
 
 use crate::cluster::{Cluster, LEASE, Replica, fast, forbidden, sleep_ms};
-use crate::migration::{Knows, Stores};
+use crate::migration::{Knows, Stores, leads, led_by};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -125,6 +127,69 @@ async fn half_of_an_acquisition_in_two_stores_is_given_back_when_it_begins() {
         a.elector.maintenance().end();
         assert!(a.leads().await.elapsed() <= 5 * MS);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn v01_half_of_an_acquisition_is_given_back_only_if_the_other_half_is_not_made_late() {
+    let mut stores = Stores::new();
+    let late =
+        |verb: Verb, count: Arc<AtomicU32>, number: u32, by: Duration, dead: Arc<Mutex<BTreeSet<String>>>| {
+            move |client: &str, what: Verb| {
+                if dead.lock().unwrap().contains(client) {
+                    return Fault::Lost;
+                }
+                let falls =
+                    client == "a" && what == verb && count.fetch_add(1, Ordering::SeqCst) + 1 == number;
+                if falls { Fault::Late(by) } else { Fault::None }
+            }
+        };
+    let dead = || Arc::clone(&stores.dead);
+    let (first, second) = (
+        late(Verb::Update, Arc::default(), 2, 700 * MS, dead()),
+        late(Verb::Update, Arc::default(), 1, 1200 * MS, dead()),
+    );
+    (stores.old, stores.new) = (stores.old.with_faults(first), stores.new.with_faults(second));
+    stores.old.overwrite(Record::default());
+    stores.new.overwrite(Record::default());
+    let config = |who| fast(who).takeover_jitter(Duration::ZERO);
+    let a = Replica::start(stores.elector_of(Knows::Both, config("a"), 1), Duration::ZERO);
+    while stores.holders().0 != "a" {
+        sleep_ms(1).await;
+    }
+    let old = Replica::start(stores.elector_of(Knows::Old, config("old"), 2), Duration::ZERO);
+    // What it does about the half comes on its way before the maintenance ends, and the other half arrives before that.
+    a.elector.maintenance().begin();
+    sleep_ms(1000).await;
+    a.elector.maintenance().end();
+    for _ in 0..12_000 {
+        sleep_ms(1).await;
+        if leads(&a) {
+            stores.dead.lock().unwrap().insert("a".into());
+        }
+        assert!(!leads(&a) || !leads(&old));
+    }
+    assert!(leads(&old));
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_may_not_write_the_second_half_keeps_nobody_out_while_it_is_under_maintenance() {
+    let mut stores = Stores::new();
+    let no = StoreError::Rejected { code: 403, message: "no".into() };
+    stores.new = stores.new.with_faults(move |client, verb| {
+        if client == "a" && verb == Verb::Update { Fault::Refused(no.clone()) } else { Fault::None }
+    });
+    stores.old.overwrite(led_by("dead"));
+    stores.new.overwrite(led_by("dead"));
+    let config = |who| fast(who).takeover_jitter(Duration::ZERO);
+    let a = Replica::start(stores.elector_of(Knows::Both, config("a"), 1), Duration::ZERO);
+    sleep_ms(1000).await;
+    let b = Replica::start(stores.elector_of(Knows::Both, config("b"), 2), Duration::ZERO);
+    while stores.holders().0 != "a" {
+        sleep_ms(1).await;
+    }
+    a.elector.maintenance().begin();
+    let began = Instant::now();
+    assert!(b.leads().await - began <= LEASE + 100 * MS);
 }
 
 /// The server was away for as long as the release was tried.

@@ -68,6 +68,14 @@ fn half(links: &Links, seed: u64) -> MemoryLeaseStore {
     })
 }
 
+/// From now on all their links to this half are so.
+fn set_links(candidates: &[Candidate], links: &Links, link: Link) {
+    let mut links = locked(links);
+    for one in candidates {
+        links.insert(one.identity.to_owned(), link);
+    }
+}
+
 /// What a candidate was told last.
 #[derive(Default)]
 struct Seen {
@@ -244,6 +252,7 @@ struct Counts {
     started_again: usize,
     go_terms: usize,
     go_over_marks: usize,
+    maintenance: usize,
 }
 
 #[tokio::test(start_paused = true)]
@@ -258,7 +267,8 @@ async fn guards_never_overlap_whatever_happens_to_either_half() {
     assert!(counts.terms >= 4 * at_least, "{counts:?}: the faults moved nobody");
     if from == 1 && seeds >= 24 {
         let Counts { given_back, deleted, deleted_under, deleted_unheard, deleted_unseen, .. } = counts;
-        let Counts { crashed, crashed_leading, stopped, started_again, go_terms, go_over_marks, .. } = counts;
+        let Counts { crashed, crashed_leading, stopped, started_again, .. } = counts;
+        let Counts { go_terms, go_over_marks, maintenance, .. } = counts;
         let happened = [
             deleted[0],
             deleted[1],
@@ -269,6 +279,7 @@ async fn guards_never_overlap_whatever_happens_to_either_half() {
             started_again,
             go_terms,
             go_over_marks,
+            maintenance,
         ];
         assert!(happened.into_iter().all(|times| times >= at_least), "{counts:?}");
         assert!(given_back >= seeds && deleted_unseen > 0 && crashed_leading > 0, "{counts:?}");
@@ -305,6 +316,7 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     }
     let mut story = Vec::new();
     let mut deleted: Option<Instant> = None;
+    let mut outage: Option<Instant> = None;
     let began = Instant::now();
     for _ in 0..STEPS {
         sleep_ms(rng.u64(10..400)).await;
@@ -365,6 +377,30 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
             lock.be_silent_for(Duration::from_secs(3));
             tell(format!("client-go {number} starts again"));
         }
+        match outage {
+            None if rng.u8(..60) == 0 => {
+                outage = Some(Instant::now());
+                set_links(&candidates, &links[1], Link::Cut);
+                tell("the new half is cut off from all of ours".to_owned());
+            }
+            Some(since) if since.elapsed() > LEASE * 2 => {
+                outage = None;
+                links.iter().for_each(|links| locked(links).clear());
+                tell("all of ours are back".to_owned());
+            }
+            // With half of what was under way made.
+            Some(since) if since.elapsed() > Duration::from_millis(1500) => {
+                set_links(&candidates, &links[0], Link::Cut);
+            }
+            _ => {}
+        }
+        if rng.u8(..20) == 0 {
+            let one = &candidates[rng.usize(..5)];
+            let maintenance = one.process().elector.maintenance();
+            maintenance.switch(!maintenance.is_on());
+            counts.maintenance += 1;
+            tell(format!("{} is under maintenance: {}", one.identity, maintenance.is_on()));
+        }
         let one = &mut candidates[rng.usize(..5)];
         if one.process().run.is_finished() {
             // Who starts sees nothing of what was deleted (A7).
@@ -394,6 +430,9 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
         counts.go_over_marks += go.over_marks;
     }
     world.calm.store(true, Ordering::SeqCst);
+    for one in &candidates {
+        one.process().elector.maintenance().end();
+    }
     sleep_ms(u64::try_from(LEASE.as_millis()).unwrap()).await;
     for one in &mut candidates {
         if one.process().run.is_finished() {

@@ -562,6 +562,7 @@ fn features() -> Vec<Scenario> {
     let (ranked, elected) = (|rank| Terms { rank: Some(rank), ..terms }, Terms { manner: ELECTED, ..terms });
     let grants = || More { grants: true, ..More::default() };
     let stops = || More { stops: 1, ..More::default() };
+    let maintenance = || More { maintenance: true, ..More::default() };
     let hands_over =
         Rules { joins: !planted("release-before-stop") && !planted("hand-over-before-join"), ..pauses() };
     vec![
@@ -571,7 +572,15 @@ fn features() -> Vec<Scenario> {
             way: SECOND_LEADS,
             ..world("hand-overs by rank", More { hand_overs: true, ..More::default() }, hands_over)
         },
-        world("maintenance", More { maintenance: true, ..More::default() }, pauses()),
+        world("maintenance", maintenance(), pauses()),
+        Scenario {
+            way: ACQUISITION_MAY_ARRIVE,
+            ..world("maintenance, late writes", maintenance(), Rules { late_writes: 1, ..pauses() })
+        },
+        Scenario {
+            way: ACQUISITION_UNANSWERED,
+            ..world("maintenance beside a leader", maintenance(), Rules { late_writes: 1, ..pauses() })
+        },
         Scenario {
             way: ACQUISITION_MAY_ARRIVE,
             ..world("stops", stops(), Rules { late_writes: 1, ..pauses() })

@@ -918,7 +918,7 @@ impl<E: Elector> World<E> {
                     self.nobody_else_acts(rules, i, "gives back what it was granted")?;
                 }
                 // What it had the right to take, and may have taken.
-                Kind::Release if !own && rules.more.stops > 0 => {
+                Kind::Release if !own && (rules.more.stops > 0 || rules.more.maintenance) => {
                     self.nobody_else_acts(rules, i, "gives back what it may have acquired")?;
                 }
                 Kind::Release if !own => return wrong(format!("{} empties what it did not write", name(i))),
