@@ -349,8 +349,8 @@ impl LeaseStore for MultiStore {
             shared.make(missing, record).await?;
             return Err(StoreError::Conflict);
         }
-        // What it frees of an acquisition of which it knows half may get its other half yet: of that and this one only one is to be made.
-        let is_wary = if record.is_free() { !is_own } else { shared.with(|memory| memory.second_failed) };
+        // The second half of what it frees half of may be made yet: of that and this one only one is to be.
+        let is_wary = (!record.is_free() || !is_own) && shared.with(|memory| memory.second_failed);
         if is_wary && version(shared.primary.get().await?.as_ref()) != primary.as_ref() {
             return Err(StoreError::Conflict);
         }
