@@ -72,9 +72,9 @@ impl Group {
                 Self::Programs | Self::Gates => 20,
                 Self::Schedules => 20,
                 Self::Packages => 15,
-                Self::Election => 12,
+                Self::Election | Self::Models => 12,
                 Self::Static | Self::Build | Self::Test => 10,
-                Self::Models | Self::Planted => 8,
+                Self::Planted => 8,
                 Self::Demo | Self::Real => 6,
             },
         )
