@@ -514,11 +514,12 @@ impl Candidate {
     /// The term is over for all but the Lease, which is renewed no more: it is to be given back, or to run out.
     pub(crate) fn leave(&mut self) {
         self.role = Role::Leaving;
+        self.failed_writes = 0;
         self.write_not_before = self.silent_until;
         self.read_not_before = self.silent_until;
     }
 
-    /// When to try again after so many failures in a row: a leader at its pace, a standby soon and then ever more slowly, and both no
+    /// When to try again after so many failures in a row: a leader at its pace, all others soon and then ever more slowly, and all no
     /// sooner than the server asked for.
     fn next_attempt(&mut self, now: Moment, sent: Moment, error: &StoreError, failures: u32) -> Moment {
         let pace = self.config.pace();
@@ -535,13 +536,14 @@ impl Candidate {
                 let last = tenure.until.before(self.config.request_timeout());
                 sent.after(pace).max(now.after(asked).min(last))
             }
-            Role::Leaving => sent.after(pace.min(Duration::from_millis(100))).max(self.silent_until),
-            Role::Standby => {
-                // One fault must not cost a hand-over half a second: from an eighth of the pace to four times the pace.
-                let doubled = (pace / 8).saturating_mul(1 << failures.saturating_sub(1).min(5));
+            Role::Leaving | Role::Standby => {
+                // One fault must not cost a hand-over half a second: from an eighth of the pace to four times the pace, of a release, which has
+                // the time of two requests, to the pace.
+                let most = if self.role == Role::Leaving { 3 } else { 5 };
+                let doubled = (pace / 8).saturating_mul(1 << failures.saturating_sub(1).min(most));
                 let draw = self.draw();
                 let wait = doubled.saturating_add(fraction(doubled / 4, draw));
-                sent.after(wait).max(now.after(asked.min(self.config.lease_duration())))
+                sent.after(wait).max(self.silent_until)
             }
         }
     }

@@ -517,6 +517,33 @@ fn a_release_honours_retry_after() {
 }
 
 #[test]
+fn a_release_that_fails_is_tried_again_soon_and_then_ever_more_slowly() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    bench.candidate.leave();
+    let (mut now, mut asked) = (at_ms(1000), Vec::new());
+    // The time of two requests.
+    while now < at_ms(2800) {
+        now = match bench.candidate.action(now, true) {
+            Action::Wait(until) => until,
+            Action::Read => {
+                let read = bench.candidate.begin_read(now);
+                let _ = bench.candidate.read(now, read, Ok(bench.lease.clone()));
+                now
+            }
+            Action::Write(purpose) => {
+                assert_eq!(purpose, Purpose::Release);
+                asked.push(now.since(at_ms(1000)));
+                let release = bench.candidate.begin_write(now, WALL, purpose);
+                let _ = bench.candidate.wrote(now, &release, Err(StoreError::unknown("500")));
+                now
+            }
+        };
+    }
+    assert!(asked[1] < Duration::from_millis(80) && (5..=7).contains(&asked.len()), "{asked:?}");
+}
+
+#[test]
 fn the_memory_of_unanswered_writes_is_bounded() {
     let mut bench = Bench::new("baz");
     let read = bench.candidate.begin_read(at_ms(0));
