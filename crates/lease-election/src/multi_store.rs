@@ -18,6 +18,7 @@ use crate::version::{FenceToken, Version};
 
 mod gone;
 mod halves;
+mod order;
 use gone::Gone;
 use halves::{Attempt, Half, Halves};
 
@@ -31,15 +32,20 @@ use halves::{Attempt, Half, Halves};
 /// A write is conditional on the version of *both* halves that was observed; client-go reads the second half right before it overwrites it, whatever
 /// it says. A lease is taken when both halves have been seen unchanged for as long as the longer of them says. Halves that disagree are nobody's:
 /// their holder reads `leaderelection.k8s.io/unknown`, and they are waited for. A write of which one half was made counts for nothing until the other is.
-/// A half that is deleted is waited for, as a Lease is, whatever the other says ([`wait_after_deletion`](crate::ConfigBuilder::wait_after_deletion)): one that this
-/// process saw, or that was in the way of its own, or that may have been there and gone since it last looked, if that is longer ago than a lease. What the crate's page says of the
-/// deletion of a Lease (A7) counts for each half.
-/// The primary half is written first; by who failed to write the other, last, until a write is complete: one that may write a half only leaves the lease to the others.
-/// A stop gives back what was half made, if by then it might be taken, and makes no half, and so does maintenance; a half that is on its way then, or left by one who crashed between the two or may not write the other, runs out.
+///
+/// A half that is deleted is waited for, as a Lease is, whatever the other says ([`wait_after_deletion`](crate::ConfigBuilder::wait_after_deletion)): one that
+/// this process saw, or that was in the way of its own, or that may have been there and gone since it last looked, if that is longer ago than a lease. What
+/// the crate's page says of the deletion of a Lease (A7) counts for each half.
+///
+/// The primary half is written first, as client-go does. Whoever failed to write the other half writes that one first until it succeeds: a candidate that
+/// may write one half only leaves the lease to the others.
+///
+/// A stop, or maintenance, gives back an acquisition that was half made, if by then it might be taken, and makes no half. Half a write runs out like a
+/// lease if it is still on its way then, or its sender has crashed, or may not write the other half.
 ///
 /// # What it costs
-/// A renewal is two requests, a take-over three (and eight where one half is missing, once), a read three or more. While a half is missing each
-/// candidate reads twice in a lease. Each elector needs a store of its own: it is told by its own half-made writes.
+/// A renewal is two requests, a take-over three (and eight where one half is missing, once), a read three or more. A write is one request more after half of
+/// one failed. While a half is missing each candidate reads twice in a lease. Each elector needs a store of its own: it is told by its own half-made writes.
 ///
 /// # Fence tokens
 /// The resource version of a token is that of both halves, `primary+secondary`. Tokens compare by the greater of the two, so that those of one API server
@@ -72,8 +78,8 @@ struct Memory {
     gone: Gone,
     /// The version of the primary half that our last complete write made.
     written: Option<Version>,
-    /// The second half of our last write failed, for all that is known.
-    second_failed: bool,
+    /// The half that our last write would have made second, and did not make for all that is known.
+    doubted: Option<Half>,
 }
 
 /// A state of both halves as it was told.
@@ -112,11 +118,37 @@ impl Memory {
     fn told(&self, version: &Version) -> Option<&Told> {
         self.told.iter().find(|told| told.lease.version == *version)
     }
+
+    /// The half that a release of ours left held, and what it made of the other, if nobody has been at either since.
+    fn half_released(&self, base: &Version) -> Option<(Half, Record)> {
+        let halves = &self.told(base)?.halves;
+        let release = self.attempts.iter().rev().find(|attempt| halves.made(attempt).is_some())?;
+        let held = halves.made(release)?.other();
+        let is_held = halves.get(held).is_some_and(|lease| !lease.record.is_free());
+        (is_held && release.record.is_free()).then(|| (held, release.record.clone()))
+    }
+
+    /// Which half of a write on `base` is sent first.
+    fn first(&self, base: &Version, record: &Record) -> Half {
+        let halves = self.told(base).map(|told| &told.halves);
+        match (halves, record.is_free()) {
+            (Some(halves), true) => order::of_release(halves, &self.attempts),
+            (Some(halves), false) if halves.are_whole() => self.doubted.unwrap_or(Half::Primary),
+            _ => Half::Primary,
+        }
+    }
 }
 
 impl Shared {
     fn with<R>(&self, change: impl FnOnce(&mut Memory) -> R) -> R {
         change(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn store(&self, half: Half) -> &dyn LeaseStore {
+        match half {
+            Half::Primary => &*self.primary,
+            Half::Secondary => &*self.secondary,
+        }
     }
 
     /// Both halves as they were at one moment: the primary read between two equal readings of the secondary.
@@ -168,7 +200,7 @@ impl Shared {
     }
 
     /// Notes that this write on `base` is about to be sent, by which it is known if only one half of it is made.
-    fn attempt(&self, base: Option<&Version>, record: &Record) {
+    fn attempt(&self, base: Option<&Version>, record: &Record, first: Half) {
         // By its mark it differs from every other.
         if record.write_id.is_none() {
             return;
@@ -182,43 +214,41 @@ impl Shared {
                     (halves.clone(), before)
                 }
             };
-            push(&mut memory.attempts, Attempt { record: record.clone(), halves, before });
+            push(&mut memory.attempts, Attempt { record: record.clone(), halves, before, first });
         });
     }
 
-    /// Writes both halves, the primary one first, as client-go does. `is_wary`: last, because the other failed last time, or may be written yet. Who may not
-    /// write that one, or cannot, then leaves the primary one to the others, which would begin to wait anew with each write.
+    /// Writes both halves on what was observed of them.
     ///
     /// # Cancel safety
     /// Dropped in the second write, that counts as failed.
     async fn replace(
         &self,
-        primary: Option<&Version>,
-        secondary: Option<&Version>,
+        halves: &[Option<Version>; 2],
         record: &Record,
-        is_wary: bool,
-    ) -> Result<(StoredLease, StoredLease), StoreError> {
-        let note = |has_failed| self.with(|memory| memory.second_failed = has_failed);
-        if is_wary {
-            let secondary = write(&*self.secondary, secondary, record).await?;
-            let primary = write(&*self.primary, primary, record).await?;
-            note(false);
-            return Ok((primary, secondary));
-        }
-        let primary = write(&*self.primary, primary, record).await?;
-        note(true);
-        let secondary = match planted("second-half-overwritten") {
-            true => write(&*self.secondary, version(self.secondary.get().await?.as_ref()), record).await,
-            false => write(&*self.secondary, secondary, record).await,
+        first: Half,
+    ) -> Result<StoredLease, StoreError> {
+        let second = first.other();
+        let one = write(self.store(first), halves[first as usize].as_ref(), record).await?;
+        self.with(|memory| memory.doubted = Some(second));
+        let other = match planted("second-half-overwritten") {
+            true => {
+                write(self.store(second), version(self.store(second).get().await?.as_ref()), record).await
+            }
+            false => write(self.store(second), halves[second as usize].as_ref(), record).await,
         };
-        note(secondary.as_ref().is_err_and(|error| *error != StoreError::Conflict));
-        Ok((primary, secondary?))
+        let is_refused = other.as_ref().is_err_and(|error| *error != StoreError::Conflict);
+        self.with(|memory| memory.doubted = is_refused.then_some(second));
+        let (one, other) = (one, other?);
+        match first {
+            Half::Primary => self.wrote(one, other),
+            Half::Secondary => self.wrote(other, one),
+        }
     }
 
     /// Makes one half; what is in the way has not been waited for.
     async fn make(&self, half: Half, record: &Record) -> Result<StoredLease, StoreError> {
-        let store = if half == Half::Primary { &self.primary } else { &self.secondary };
-        let made = write(&**store, None, record).await;
+        let made = write(self.store(half), None, record).await;
         if made == Err(StoreError::Conflict) {
             self.with(|memory| memory.gone.in_the_way(half, record, &mut memory.attempts));
         }
@@ -230,20 +260,15 @@ impl Shared {
     async fn free_half(
         &self,
         base: &Version,
-        halves: (Option<&Version>, Option<&Version>),
+        halves: &[Option<Version>; 2],
+        missing: Half,
         record: &Record,
     ) -> Result<StoredLease, StoreError> {
         let made =
             |memory: &mut Memory| memory.told(base).is_some_and(|told| told.lease.record.is_half_made());
-        if self.with(made) {
-            let (store, other, half) = match halves {
-                (Some(primary), _) => (&self.primary, &self.secondary, primary),
-                (None, Some(secondary)) => (&self.secondary, &self.primary, secondary),
-                (None, None) => return Err(StoreError::Conflict),
-            };
-            if other.get().await?.is_none() {
-                write(&**store, Some(half), record).await?;
-            }
+        if self.with(made) && self.store(missing).get().await?.is_none() {
+            let there = missing.other();
+            write(self.store(there), halves[there as usize].as_ref(), record).await?;
         }
         Err(StoreError::Conflict)
     }
@@ -317,8 +342,8 @@ impl LeaseStore for MultiStore {
     async fn create(&self, record: &Record) -> Result<StoredLease, StoreError> {
         let shared = &self.shared;
         // Who asks to make them has waited for what was there before.
-        shared.with(|memory| [Half::Primary, Half::Secondary].map(|half| memory.gone.waited(half)));
-        shared.attempt(None, record);
+        shared.with(|memory| Half::BOTH.map(|half| memory.gone.waited(half)));
+        shared.attempt(None, record, Half::Primary);
         let primary = shared.make(Half::Primary, record).await?;
         let secondary = shared.make(Half::Secondary, record).await?;
         shared.wrote(primary, secondary)
@@ -327,37 +352,44 @@ impl LeaseStore for MultiStore {
     async fn update(&self, base: &Version, record: &Record) -> Result<StoredLease, StoreError> {
         let shared = &self.shared;
         // A version of other make was not told by a store like this one.
-        let Some((primary, secondary)) = halves::split(base) else { return Err(StoreError::Conflict) };
-        let is_own = primary.is_some() && shared.with(|memory| memory.written == primary);
-        let is_unlooked = is_own || planted("second-half-overwritten");
-        if !is_unlooked && version(shared.secondary.get().await?.as_ref()) != secondary.as_ref() {
-            // Looked at first, so that a candidate whose watch of this half lags does not break the other half of a healthy leader.
+        let Some(halves) = halves::split(base) else { return Err(StoreError::Conflict) };
+        let (is_own, first) = shared.with(|memory| {
+            let is_own = halves[0].is_some() && memory.written == halves[0];
+            (is_own, memory.first(base, record))
+        });
+        // The half that comes second is looked at before the first is written, so that a candidate whose watch of it lags does not break the other half of a
+        // healthy leader. Where the primary one is its own nobody else can lead.
+        let is_looked_at = (!is_own || first == Half::Secondary) && !planted("second-half-overwritten");
+        let second = first.other();
+        if is_looked_at
+            && version(shared.store(second).get().await?.as_ref()) != halves[second as usize].as_ref()
+        {
             return Err(StoreError::Conflict);
         }
-        if primary.is_none() || secondary.is_none() {
+        if let Some(missing) = Half::BOTH.into_iter().find(|half| halves[*half as usize].is_none()) {
             if record.is_free() {
-                return shared.free_half(base, (primary.as_ref(), secondary.as_ref()), record).await;
+                return shared.free_half(base, &halves, missing, record).await;
             }
-            let missing = if primary.is_none() { Half::Primary } else { Half::Secondary };
             if !shared.with(|memory| halves::is_as_gone(base, missing, &memory.gone)) {
                 // It was there since, and went again.
                 return Err(StoreError::Conflict);
             }
             // Which object the other half will be is not known yet, so no version can be conditional on it. It is made first, as a claim that counts
             // for nothing, and then both are taken.
-            shared.attempt(Some(base), record);
+            shared.attempt(Some(base), record, missing);
             shared.make(missing, record).await?;
             return Err(StoreError::Conflict);
         }
-        // The second half of what it frees half of may be made yet: of that and this one only one is to be.
-        let is_wary = (!record.is_free() || !is_own) && shared.with(|memory| memory.second_failed);
-        if is_wary && version(shared.primary.get().await?.as_ref()) != primary.as_ref() {
+        if record.is_free()
+            && let Some((held, free)) = shared.with(|memory| memory.half_released(base))
+        {
+            // What is free already is left as it is: while it changed others would wait for it anew, and if this came first both were free, and not one
+            // lease, so that who took them met the rest of this write. A read tells what it made.
+            write(shared.store(held), halves[held as usize].as_ref(), &free).await?;
             return Err(StoreError::Conflict);
         }
-        shared.attempt(Some(base), record);
-        let (primary, secondary) =
-            shared.replace(primary.as_ref(), secondary.as_ref(), record, is_wary).await?;
-        shared.wrote(primary, secondary)
+        shared.attempt(Some(base), record, first);
+        shared.replace(&halves, record, first).await
     }
 
     async fn watch(&self, from: Option<&Version>) -> Result<LeaseEvents, StoreError> {
@@ -384,11 +416,11 @@ impl LeaseStore for MultiStore {
     fn announce(&self, announcement: &Announcement) {
         let fence = &announcement.fence;
         let version = Version::new(&*fence.uid, &*fence.resource_version);
-        let Some((primary, secondary)) = halves::split(&version) else { return };
-        for (store, version) in [(&self.shared.primary, primary), (&self.shared.secondary, secondary)] {
+        let Some(halves) = halves::split(&version) else { return };
+        for (half, version) in Half::BOTH.into_iter().zip(halves) {
             if let Some(Version { uid, resource_version }) = version {
                 let fence = FenceToken { uid, resource_version, transitions: fence.transitions };
-                store.announce(&Announcement { fence, ..announcement.clone() });
+                self.shared.store(half).announce(&Announcement { fence, ..announcement.clone() });
             }
         }
     }

@@ -336,7 +336,12 @@ impl Candidate {
         self.gone = None;
         self.reissued = false;
         self.another_made_it = false;
-        self.pending.retain(|write| write.base.as_ref() == Some(&lease.version));
+        // Of a create whose one half this is the other is on its way yet.
+        let may_be_created = lease.version.is_of_two() && lease.record.is_half_made();
+        self.pending.retain(|write| match &write.base {
+            Some(base) => *base == lease.version,
+            None => may_be_created,
+        });
         if !mine {
             // News of others: an attempt that had to wait for its turn may be made at once.
             self.write_not_before = ORIGIN;

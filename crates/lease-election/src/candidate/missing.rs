@@ -13,7 +13,7 @@ pub(super) fn lacks_a_half(lease: &StoredLease) -> bool {
 
 impl Candidate {
     /// Whether there is no Lease, or but a half of one, as far as is known.
-    fn is_missing(&self) -> bool {
+    pub(super) fn is_missing(&self) -> bool {
         match &self.observation {
             Observation::Unknown => false,
             Observation::Absent { .. } => true,

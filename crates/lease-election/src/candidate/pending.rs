@@ -2,7 +2,6 @@
 
 use super::{Candidate, Write};
 use crate::clock::Moment;
-use crate::observation::Observation;
 use crate::planted::planted;
 
 /// So many are remembered; an older one that is applied after all is then taken for a stranger's, and waited for.
@@ -33,10 +32,7 @@ impl Candidate {
     /// Whether it is so long ago that the Lease was known to be missing, or a create was sent, that another may have made it before ours landed, and led, and it was
     /// deleted again: a process that stood still, or a machine that slept, counts no request time-out. What the create made is another's then.
     pub(super) fn is_outlived(&self, now: Moment, write: &Write) -> bool {
-        let known = match self.observation {
-            Observation::Absent { .. } => write.sent.min(self.absent_at),
-            _ => write.sent,
-        };
+        let known = if self.is_missing() { write.sent.min(self.absent_at) } else { write.sent };
         write.base.is_none()
             && self.config.wait_after_deletion()
             && now.since(known) > self.config.lease_duration()

@@ -31,15 +31,25 @@ pub(super) struct Attempt {
     pub(super) halves: Halves,
     /// What that said as a whole.
     pub(super) before: Record,
+    /// The half that was sent first: unless that was made the other was not sent.
+    pub(super) first: Half,
+}
+
+impl Half {
+    pub(super) const BOTH: [Self; 2] = [Self::Primary, Self::Secondary];
+
+    pub(super) const fn other(self) -> Self {
+        match self {
+            Self::Primary => Self::Secondary,
+            Self::Secondary => Self::Primary,
+        }
+    }
 }
 
 impl Attempt {
     /// Whether it was to make this half.
     pub(super) fn makes(&self, half: Half) -> bool {
-        match half {
-            Half::Primary => self.halves.primary.is_none(),
-            Half::Secondary => self.halves.secondary.is_none(),
-        }
+        self.halves.get(half).is_none()
     }
 }
 
@@ -82,7 +92,7 @@ impl Halves {
                 (primary.as_ref().map(|lease| &lease.record), secondary.as_ref().map(|lease| &lease.record))
             }
         };
-        if let Some(attempt) = attempts.iter().rev().find(|attempt| self.is_half_of(attempt)) {
+        if let Some(attempt) = attempts.iter().rev().find(|attempt| self.made(attempt).is_some()) {
             // Undone by its own sender, who alone can tell that nobody else is at it.
             return attempt.before.clone();
         }
@@ -113,26 +123,25 @@ impl Halves {
         Some(Record { holder: UNKNOWN_HOLDER.to_owned(), lease_duration_seconds, ..record })
     }
 
-    /// Whether one half is of this write, and the other as it was before.
-    fn is_half_of(&self, attempt: &Attempt) -> bool {
+    /// The half that is of this write, if the other is as it was before.
+    pub(super) fn made(&self, attempt: &Attempt) -> Option<Half> {
         // The mark alone says nothing: client-go keeps the annotations that it finds, ours among them, beside a record of its own.
-        let is_of = |lease: &Option<StoredLease>| {
-            lease.as_ref().is_some_and(|lease| match planted("half-known-by-mark") {
+        let is_of = |half| {
+            self.get(half).is_some_and(|lease| match planted("half-known-by-mark") {
                 true => lease.record.write_id == attempt.record.write_id,
                 false => lease.record == attempt.record,
             })
         };
         // A label makes a new version of what it was before.
-        let is_still = |lease: &Option<StoredLease>, before: &Option<StoredLease>| match (lease, before) {
+        let is_still = |half| match (self.get(half), attempt.halves.get(half)) {
             (Some(_), Some(_)) if planted("half-undone-beside-another") => true,
             (Some(lease), Some(before)) => {
                 lease.version.uid == before.version.uid && lease.record == before.record
             }
             (lease, before) => lease.is_none() && before.is_none(),
         };
-        // The second half is written after the first, but its event may come before.
-        is_of(&self.primary) && is_still(&self.secondary, &attempt.halves.secondary)
-            || is_of(&self.secondary) && is_still(&self.primary, &attempt.halves.primary)
+        // Whichever is written first, the event of the other may come before.
+        Half::BOTH.into_iter().find(|half| is_of(*half) && is_still(half.other()))
     }
 
     /// Takes in a state of one half, unless a later one is known. Whether it was news.
@@ -151,6 +160,13 @@ impl Halves {
 
     pub(super) fn forget(&mut self, half: Half) {
         *self.half(half) = None;
+    }
+
+    pub(super) const fn get(&self, half: Half) -> Option<&StoredLease> {
+        match half {
+            Half::Primary => self.primary.as_ref(),
+            Half::Secondary => self.secondary.as_ref(),
+        }
     }
 
     fn half(&mut self, half: Half) -> &mut Option<StoredLease> {
@@ -198,13 +214,13 @@ fn joins(version: &Version) -> bool {
     digits && !version.uid.contains('+')
 }
 
-/// The versions of the two halves; `None` if this is not one of ours.
-pub(super) fn split(version: &Version) -> Option<(Option<Version>, Option<Version>)> {
+/// The versions of the two halves, the primary one's first; `None` if this is not one of ours.
+pub(super) fn split(version: &Version) -> Option<[Option<Version>; 2]> {
     let (uid, other_uid) = version.uid.split_once('+')?;
     let (resource_version, other_version) = version.resource_version.split_once('+')?;
     let half =
         |uid: &str, resource_version: &str| (!uid.is_empty()).then(|| Version::new(uid, resource_version));
-    Some((half(uid, resource_version), half(other_uid, other_version)))
+    Some([half(uid, resource_version), half(other_uid, other_version)])
 }
 
 /// Whether this version tells of as many deletions of that half, if it is missing, as are known.

@@ -119,8 +119,9 @@ impl Life {
     fn new(stores: usize, weather: Weather) -> Self {
         let began = Instant::now();
         let calls: Arc<Mutex<Vec<u64>>> = Arc::default();
+        let writes = Arc::new(Mutex::new(0));
         let store = |_| {
-            let (log, writes) = (Arc::clone(&calls), Mutex::new(0));
+            let (log, writes) = (Arc::clone(&calls), Arc::clone(&writes));
             MemoryLeaseStore::new().with_faults(move |client, verb| {
                 if client == "a" {
                     let now = millis(began);

@@ -262,3 +262,34 @@ async fn who_has_waited_for_a_half_that_went_and_lost_its_claim_tries_again_at_o
         assert!(took >= LEASE && took <= LEASE + BACK, "{gone:?}: took {took:?}");
     }
 }
+
+/// The event of the first half comes before the answer of the second.
+#[tokio::test(start_paused = true)]
+async fn v15_an_acquisition_that_makes_both_halves_is_ones_own_also_beside_an_open_watch() {
+    for (knows, way) in [(Knows::New, 2), (Knows::Both, 0), (Knows::Both, 1), (Knows::Both, 20)] {
+        let mut stores = Stores::new();
+        let slow = move |_: &str, verb: Verb| match verb {
+            Verb::Event => Fault::None,
+            _ => Fault::Slow { before: way * MS, after: way * MS },
+        };
+        (stores.old, stores.new) = (stores.old.with_faults(slow), stores.new.with_faults(slow));
+        let config = |who| fast(who).takeover_jitter(Duration::ZERO);
+        // It looks on, and there is nothing; then it may lead.
+        let a = stores.elector_of(knows, config("a"), 1);
+        a.maintenance().begin();
+        let a = Replica::start(a, Duration::ZERO);
+        sleep_ms(1000).await;
+        let asked = Instant::now();
+        a.elector.maintenance().end();
+        let took = a.leads().await - asked;
+        assert!(took <= (4 * way + 5) * MS, "{knows:?}, {way} ms: {took:?}");
+        // Both halves go, under a leader and a standby that see it.
+        let b = Replica::start(stores.elector_of(knows, config("b"), 2), Duration::ZERO);
+        sleep_ms(2000).await;
+        stores.old.delete();
+        stores.new.delete();
+        let deleted = Instant::now();
+        let took = b.leads().await - deleted;
+        assert!(took <= LEASE + (10 * way + 5) * MS, "{knows:?}, {way} ms: {took:?}");
+    }
+}

@@ -18,6 +18,7 @@ mod observe;
 mod maintenance;
 mod migration;
 mod migration_faults;
+mod order;
 mod panics;
 #[cfg(feature = "contract")]
 mod stores;

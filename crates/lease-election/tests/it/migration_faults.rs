@@ -26,11 +26,19 @@ const LONG: Duration = Duration::from_secs(9);
 /// When all processes run again, a shorter lease after the last fault: a late write may arrive a second later, what it leaves is noticed within five, and is to
 /// run out: the longer lease, and the random wait.
 const LEADS_WITHIN: Duration = Duration::from_secs(16);
+/// Who may not write one half writes the other one once, perhaps, before it finds out.
+const FINDS_OUT_WITHIN: Duration = LEASE;
+/// What a request takes on a long way, and its answer.
+const FAR: Duration = Duration::from_millis(20);
 
 /// How a client's way to one half is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Link {
     Fine,
+    /// Requests take a while; events are there before their answers.
+    Far,
+    /// It may look, and not write.
+    Forbidden,
     /// Every kind of fault, now and then.
     Flaky,
     Cut,
@@ -53,6 +61,11 @@ fn half(links: &Links, seed: u64) -> MemoryLeaseStore {
         let mut millis = |most: u64| Duration::from_millis(rng.u64(..most));
         match (link.unwrap_or(Link::Fine), verb) {
             (Link::Fine, _) | (Link::Deaf, Verb::Get | Verb::Create | Verb::Update) => Fault::None,
+            (Link::Far, Verb::Event) | (Link::Forbidden, Verb::Get | Verb::Watch | Verb::Event) => {
+                Fault::None
+            }
+            (Link::Far, _) => Fault::Slow { before: FAR, after: FAR },
+            (Link::Forbidden, _) => Fault::Refused(StoreError::Rejected { code: 403, message: "no".into() }),
             (Link::Cut | Link::Deaf, _) => Fault::Lost,
             (Link::Flaky, _) => match millis(16).as_millis() {
                 0 => Fault::Lost,
@@ -253,6 +266,7 @@ struct Counts {
     go_terms: usize,
     go_over_marks: usize,
     maintenance: usize,
+    forbidden: usize,
 }
 
 #[tokio::test(start_paused = true)]
@@ -268,7 +282,7 @@ async fn guards_never_overlap_whatever_happens_to_either_half() {
     if from == 1 && seeds >= 24 {
         let Counts { given_back, deleted, deleted_under, deleted_unheard, deleted_unseen, .. } = counts;
         let Counts { crashed, crashed_leading, stopped, started_again, .. } = counts;
-        let Counts { go_terms, go_over_marks, maintenance, .. } = counts;
+        let Counts { go_terms, go_over_marks, maintenance, forbidden, .. } = counts;
         let happened = [
             deleted[0],
             deleted[1],
@@ -280,6 +294,7 @@ async fn guards_never_overlap_whatever_happens_to_either_half() {
             go_terms,
             go_over_marks,
             maintenance,
+            forbidden,
         ];
         assert!(happened.into_iter().all(|times| times >= at_least), "{counts:?}");
         assert!(given_back >= seeds && deleted_unseen > 0 && crashed_leading > 0, "{counts:?}");
@@ -334,7 +349,9 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
         if rng.u8(..8) == 0 {
             let (client, half) = (rng.choice(&candidates).unwrap().identity, rng.usize(..2));
             let link =
-                [Link::Fine, Link::Fine, Link::Flaky, Link::Flaky, Link::Cut, Link::Deaf][rng.usize(..6)];
+                [Link::Fine, Link::Far, Link::Flaky, Link::Flaky, Link::Cut, Link::Deaf, Link::Forbidden]
+                    [rng.usize(..7)];
+            counts.forbidden += usize::from(link == Link::Forbidden);
             locked(&links[half]).insert(client.to_owned(), link);
             tell(format!("{client} {half} {link:?}"));
         }
@@ -424,6 +441,15 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     for links in &links {
         locked(links).clear();
     }
+    // All are well, but for the rights of one of them in half of the seeds.
+    let within = if seed % 4 < 2 {
+        LEADS_WITHIN
+    } else {
+        let half = rng.usize(..2);
+        locked(&links[half]).insert(candidates[0].identity.to_owned(), Link::Forbidden);
+        story.push(format!("{} may not write half {half}", candidates[0].identity));
+        LEADS_WITHIN + FINDS_OUT_WITHIN
+    };
     for mut go in go {
         go.release();
         counts.go_terms += go.terms;
@@ -442,7 +468,7 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     }
     let ended = Instant::now();
     while candidates.iter().all(|one| one.valid() == 0) {
-        assert!(ended.elapsed() < LEADS_WITHIN, "seed {seed}: nobody leads, {story:#?}");
+        assert!(ended.elapsed() < within, "seed {seed}: nobody leads, {story:#?}");
         sleep_ms(10).await;
     }
     sleep_ms(20_000).await;

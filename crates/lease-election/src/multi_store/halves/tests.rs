@@ -102,6 +102,7 @@ fn a_half_made_write_is_undone_by_its_sender_alone_and_only_while_the_other_half
         record: ours.clone(),
         halves: Halves { primary: half("p", 3, before.clone()), secondary: half("s", 4, before.clone()) },
         before: before.clone(),
+        first: Half::Primary,
     };
     let attempts = VecDeque::from([attempt]);
     let seen = |primary, secondary| Halves { primary, secondary }.record(15, &attempts);
@@ -129,11 +130,11 @@ fn versions_are_joined_and_split() {
         Halves { primary: half("p", 9, Record::default()), secondary: half("s", 10, Record::default()) };
     let version = both.version(&Gone::default()).unwrap().unwrap();
     assert_eq!(version, Version::new("p+s", "9+10"));
-    assert_eq!(split(&version), Some((Some(Version::new("p", "9")), Some(Version::new("s", "10")))));
+    assert_eq!(split(&version), Some([Some(Version::new("p", "9")), Some(Version::new("s", "10"))]));
     let one = Halves { primary: None, ..both.clone() };
     let version = one.version(&Gone::default()).unwrap().unwrap();
     assert_eq!(version, Version::new("+s", "0+10"));
-    assert_eq!(split(&version), Some((None, Some(Version::new("s", "10")))));
+    assert_eq!(split(&version), Some([None, Some(Version::new("s", "10"))]));
     assert_eq!(Halves::default().version(&Gone::default()), None);
     assert_eq!(split(&Version::new("p", "9")), None);
     let odd = Halves { primary: half("p+q", 9, Record::default()), ..both };
@@ -198,6 +199,7 @@ fn v10_an_attempt_to_make_a_half_is_forgotten_when_another_was_there() {
         record: record("a", 5, Some("a.1")),
         halves: Halves { primary, secondary: None },
         before: Record::default(),
+        first: Half::Primary,
     };
     let there = |secondary| Halves { primary: half("p", 1, record("a", 5, Some("a.1"))), secondary };
     let left = |states: &[Halves], attempt: Attempt| {

@@ -1,0 +1,220 @@
+//! The order in which the halves of two stores are written: what one half that is refused, late, unanswered or far away costs the others.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use lease_election::{ConfigBuilder, Fault, Record, StoreError, Verb};
+use tokio::time::Instant;
+
+use crate::cluster::{LEASE, Replica, fast, sleep_ms};
+use crate::migration::{Knows, Stores, leads, led_by};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// Those of a test take over at once.
+fn eager(identity: &str) -> ConfigBuilder {
+    fast(identity).takeover_jitter(Duration::ZERO)
+}
+
+fn failed() -> Fault {
+    Fault::Refused(StoreError::unknown("500"))
+}
+
+fn forbidden() -> Fault {
+    Fault::Refused(StoreError::Rejected { code: 403, message: "no".into() })
+}
+
+/// Requests take this long, their answers as long if they do, events no time.
+fn slow(before: Duration, after: Duration) -> impl Fn(Verb) -> Fault + Clone {
+    move |verb| match verb {
+        Verb::Event => Fault::None,
+        _ => Fault::Slow { before, after },
+    }
+}
+
+/// What befalls the updates of `a`, one after the other: of the old store where that is false, of the new one where it is true. `calls` tells of all others.
+fn scripted(
+    stores: &mut Stores,
+    calls: impl Fn(&str, Verb) -> Fault + Clone + Send + Sync + 'static,
+) -> Arc<Mutex<Vec<(bool, Fault)>>> {
+    let script: Arc<Mutex<Vec<(bool, Fault)>>> = Arc::default();
+    let of = |is_new: bool| {
+        let (script, calls) = (Arc::clone(&script), calls.clone());
+        move |client: &str, verb: Verb| {
+            let mut script = script.lock().unwrap();
+            let is_hit =
+                client == "a" && verb == Verb::Update && script.first().is_some_and(|next| next.0 == is_new);
+            if is_hit { script.remove(0).1 } else { calls(client, verb) }
+        }
+    };
+    (stores.old, stores.new) = (stores.old.with_faults(of(false)), stores.new.with_faults(of(true)));
+    script
+}
+
+/// Its first write of the second half failed once, so that half is written first from then on; and it may not write the other.
+#[tokio::test(start_paused = true)]
+async fn one_that_may_write_the_second_half_only_leaves_the_lease_to_the_others() {
+    for (rival, maintenance) in
+        [(Knows::Both, false), (Knows::Both, true), (Knows::New, false), (Knows::New, true)]
+    {
+        let mut stores = Stores::new();
+        let (olds, news) = (AtomicU32::new(0), AtomicU32::new(0));
+        let is_update = |client: &str, verb| client == "a" && verb == Verb::Update;
+        stores.old = stores.old.with_faults(move |client, verb| {
+            let is_hit = is_update(client, verb) && olds.fetch_add(1, Ordering::SeqCst) > 0;
+            if is_hit { forbidden() } else { Fault::None }
+        });
+        stores.new = stores.new.with_faults(move |client, verb| {
+            let is_hit = is_update(client, verb) && news.fetch_add(1, Ordering::SeqCst) == 0;
+            if is_hit { failed() } else { Fault::None }
+        });
+        stores.old.overwrite(led_by("dead"));
+        stores.new.overwrite(led_by("dead"));
+        let a = Replica::start(stores.elector_of(Knows::Both, eager("a"), 1), Duration::ZERO);
+        sleep_ms(1000).await;
+        let b = Replica::start(stores.elector_of(rival, eager("b"), 2), Duration::ZERO);
+        while stores.holders().0 != "a" {
+            sleep_ms(1).await;
+        }
+        if maintenance {
+            a.elector.maintenance().begin();
+        }
+        let began = Instant::now();
+        let took = b.leads().await - began;
+        assert!(took <= LEASE + 200 * MS, "{rival:?}, maintenance {maintenance}: {took:?}");
+        assert!(a.terms.lock().unwrap().is_empty());
+    }
+}
+
+/// From the middle step of a migration to the last: the rights come before the new replicas.
+#[tokio::test(start_paused = true)]
+async fn rights_on_the_old_half_that_are_withdrawn_too_early_keep_nobody_out_who_knows_the_new_one() {
+    for once in [false, true] {
+        let mut stores = Stores::new();
+        let (withdrawn, fails) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(once)));
+        let (gone, failing) = (Arc::clone(&withdrawn), Arc::clone(&fails));
+        stores.old = stores.old.with_faults(move |_, verb| match verb {
+            Verb::Update | Verb::Create if gone.load(Ordering::SeqCst) => forbidden(),
+            _ => Fault::None,
+        });
+        stores.new = stores.new.with_faults(move |client, verb| {
+            let is_hit = client == "a" && verb == Verb::Update && failing.load(Ordering::SeqCst);
+            if is_hit { failed() } else { Fault::None }
+        });
+        stores.old.overwrite(led_by("dead"));
+        stores.new.overwrite(led_by("dead"));
+        let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+        if once {
+            while stores.holders().0 != "a" {
+                sleep_ms(1).await;
+            }
+            let b = Replica::start(stores.elector(Knows::Both, "b", 2), Duration::ZERO);
+            b.leads().await;
+            fails.store(false, Ordering::SeqCst);
+            sleep_ms(3_600_000).await;
+            assert!(leads(&b), "an hour, in which the other one had no reason to write");
+            withdrawn.store(true, Ordering::SeqCst);
+            sleep_ms(10_000).await;
+            b.run.abort();
+        } else {
+            a.leads().await;
+            withdrawn.store(true, Ordering::SeqCst);
+        }
+        let began = Instant::now();
+        let new = Replica::start(stores.elector(Knows::New, "new", 3), Duration::ZERO);
+        let took = new.leads().await - began;
+        assert!(took <= 2 * LEASE + 400 * MS, "failed once {once}: {took:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn half_of_an_acquisition_is_given_back_beside_a_standby_that_is_well() {
+    for stops in [false, true] {
+        for way in [1, 2, 5, 20] {
+            // The answer is lost; then the release succeeds, or its second half fails, and is made good. A stop waits for one request and no longer.
+            for faults in [vec![], vec![(false, failed())], vec![(false, Fault::Lost)]] {
+                if stops && faults.iter().any(|(_, fault)| *fault == Fault::Lost) {
+                    continue;
+                }
+                let mut stores = Stores::new();
+                // The standby is nearer to the server.
+                let (near, far) = (slow(way * MS, way * MS), slow(2 * way * MS, 2 * way * MS));
+                let script =
+                    scripted(&mut stores, move |who, verb| if who == "a" { far(verb) } else { near(verb) });
+                stores.old.overwrite(Record::default());
+                stores.new.overwrite(Record::default());
+                *script.lock().unwrap() =
+                    [(false, Fault::AnswerLost)].into_iter().chain(faults.clone()).collect();
+                let a = Replica::start(stores.elector_of(Knows::Both, eager("a"), 1), Duration::ZERO);
+                while stores.holders().0 != "a" {
+                    sleep_ms(1).await;
+                }
+                let b = Replica::start(stores.elector_of(Knows::Both, eager("b"), 2), Duration::ZERO);
+                sleep_ms(500).await;
+                let asked = Instant::now();
+                if stops {
+                    a.elector.stop_handle().stop();
+                } else {
+                    a.elector.maintenance().begin();
+                }
+                let took = b.leads().await - asked;
+                assert!(script.lock().unwrap().is_empty());
+                assert!(took <= 2500 * MS, "stops {stops}, {way} ms, {faults:?}: {took:?}");
+            }
+        }
+    }
+}
+
+/// Half a renewal, then one in the other order, whose second half is late when the leader is stopped.
+#[tokio::test(start_paused = true)]
+async fn a_release_follows_a_renewal_in_the_other_order() {
+    for late in [None, Some(950), Some(1000), Some(1100), Some(1200), Some(1350)] {
+        let mut stores = Stores::new();
+        let calls = slow(50 * MS, Duration::ZERO);
+        let script = scripted(&mut stores, move |_, verb| calls(verb));
+        stores.old.overwrite(Record::default());
+        stores.new.overwrite(Record::default());
+        let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+        a.leads().await;
+        let b = Replica::start(stores.elector(Knows::Both, "b", 2), Duration::ZERO);
+        sleep_ms(1500).await;
+        *script.lock().unwrap() =
+            vec![(true, failed()), (false, late.map_or(Fault::Lost, |late| Fault::Late(late * MS)))];
+        while !script.lock().unwrap().is_empty() {
+            sleep_ms(1).await;
+        }
+        sleep_ms(10).await;
+        let asked = Instant::now();
+        a.elector.stop_handle().stop();
+        let took = b.leads().await - asked;
+        assert!(took <= 2500 * MS, "{late:?}: {took:?}");
+    }
+}
+
+/// A request may take 900 ms. One half of a renewal failed; the next one must not take longer than that because of it.
+#[tokio::test(start_paused = true)]
+async fn a_renewal_on_a_long_way_of_which_half_failed_once_costs_no_term() {
+    for way in [200, 250, 290] {
+        let mut stores = Stores::new();
+        let requests = slow(way * MS, Duration::ZERO);
+        let same = requests.clone();
+        stores.old = stores.old.with_faults(move |_, verb| same(verb));
+        let fails = Arc::new(AtomicBool::new(false));
+        let once = Arc::clone(&fails);
+        stores.new = stores.new.with_faults(move |client, verb| {
+            let is_hit = client == "a" && verb == Verb::Update && once.swap(false, Ordering::SeqCst);
+            if is_hit { failed() } else { requests(verb) }
+        });
+        stores.old.overwrite(Record::default());
+        stores.new.overwrite(Record::default());
+        let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+        a.leads().await;
+        let _b = Replica::start(stores.elector(Knows::Both, "b", 2), Duration::ZERO);
+        sleep_ms(20_000).await;
+        fails.store(true, Ordering::SeqCst);
+        sleep_ms(60_000).await;
+        assert!(leads(&a) && !fails.load(Ordering::SeqCst));
+        assert_eq!(a.elector.stats().terms, 1, "{way} ms");
+    }
+}
