@@ -24,7 +24,7 @@ mod tests;
 use agenda::Agenda;
 use nodes::Node;
 use slots::{Held, Limit, Slots, index};
-use table::Table;
+use table::{Table, Vacancy};
 
 /// So many nodes are taken from the agenda before the items behind them are looked at.
 const CHUNK: usize = 32;
@@ -115,14 +115,15 @@ impl<T: Eq, O> DelayHeap<T, O> {
         merge: impl FnOnce(&mut O, O),
     ) -> Inserted {
         self.refresh_sequences();
-        if let Some(slot) = offer.as_ref().and_then(|item| self.find(hash, item)) {
+        let place = offer.as_ref().map(|item| self.look(hash, item));
+        if let Some(Ok(slot)) = place {
             return self.insert_again(slot, order, wish, merge);
         }
-        let Some(item) = offer.take() else { return Inserted::Kept };
+        let (Some(item), Some(Err(vacancy))) = (offer.take(), place) else { return Inserted::Kept };
         let term = wish.term();
         let limit = Limit::of(term, wish.is_revocable());
         let sequence = self.take_sequence();
-        self.settle_in(Held { item, order, limit, deadline: term.deadline, hash, sequence });
+        self.settle_in(Held { item, order, limit, deadline: term.deadline, hash, sequence }, vacancy);
         Inserted::New
     }
 
@@ -315,7 +316,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
     /// Puts an item back that was due, where it was in the order. Calls nothing of the item's.
     pub(crate) fn put_back(&mut self, due: Waiting<T, O>) {
         let Waiting { item, order, hash, deadline, sequence, limit } = due;
-        self.settle_in(Held { item, order, limit, deadline, hash, sequence });
+        self.settle_in(Held { item, order, limit, deadline, hash, sequence }, self.table.vacancy(hash));
     }
 
     /// Puts an item back that was removed, where it was in the order. Calls nothing of the item's.
@@ -352,7 +353,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
             let Some(held) = self.slots.take(node.slot) else { continue };
             let hash = held.hash;
             node.slot = slots.insert(held);
-            table.insert(hash, node.slot);
+            table.insert(table.vacancy(hash), hash, node.slot);
         }
         (self.slots, self.table) = (slots, table);
         self.agenda = Agenda::try_with_room(self.reserved).unwrap_or_default();
@@ -374,11 +375,20 @@ impl<T: Eq, O> DelayHeap<T, O> {
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
+        self.look(hash, item).ok()
+    }
+
+    /// The item's slot, or else where in the table that would be put.
+    fn look<Q>(&self, hash: ItemHash, item: &Q) -> Result<u32, Vacancy>
+    where
+        T: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
         self.table.find(hash, |slot| self.slots.get(slot).is_some_and(|held| held.item.borrow() == item))
     }
 
     /// Puts an item into the next slot, that into the table, and its node into the agenda.
-    fn settle_in(&mut self, held: Held<T, O>) {
+    fn settle_in(&mut self, held: Held<T, O>, vacancy: Vacancy) {
         let (hash, deadline, sequence) = (held.hash, held.deadline, held.sequence);
         let room = self.slots.capacity();
         let slot = self.slots.insert(held);
@@ -387,7 +397,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
             // If there is none, the agenda tries again when it needs some.
             let _ = self.agenda.try_make_room(slots.capacity());
         }
-        self.table.insert(hash, slot);
+        self.table.insert(vacancy, hash, slot);
         self.agenda.push(Node { deadline, slot, sequence }, |slot, sequence| slots.deadline(slot, sequence));
         self.note_arrival();
     }

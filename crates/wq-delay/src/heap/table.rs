@@ -15,6 +15,10 @@ const BUCKETS: usize = 5;
 /// The least that it makes room for.
 const LEAST: usize = 4;
 
+/// Where a look for a slot ended that is not in the table: it may be put there, as long as no other is put or struck out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Vacancy(usize);
+
 #[derive(Debug, Default)]
 pub(super) struct Table {
     /// Never all in use. Sorted by home, but for those that stand behind it.
@@ -43,26 +47,37 @@ impl Table {
         self.entries.len() / BUCKETS * USED
     }
 
-    /// The slot with this hash that is the right one.
+    /// The slot with this hash that is the right one, or else where it would be put.
     #[inline]
-    pub(super) fn find(&self, hash: ItemHash, is_it: impl FnMut(u32) -> bool) -> Option<u32> {
+    pub(super) fn find(&self, hash: ItemHash, is_it: impl FnMut(u32) -> bool) -> Result<u32, Vacancy> {
         self.position(hash, is_it).map(|at| slot_of(self.entries[at]))
     }
 
-    /// Adds a slot that is not in it.
+    /// Where a slot with this hash would be put that is not in it.
+    pub(super) fn vacancy(&self, hash: ItemHash) -> Vacancy {
+        match self.position(hash, |_| false) {
+            Ok(at) => Vacancy(at), // unreachable: none is the right one
+            Err(vacancy) => vacancy,
+        }
+    }
+
+    /// Adds a slot that is not in it, where the look for it ended.
     #[inline]
-    pub(super) fn insert(&mut self, hash: ItemHash, slot: u32) {
-        if self.len >= self.capacity() {
+    pub(super) fn insert(&mut self, Vacancy(at): Vacancy, hash: ItemHash, slot: u32) {
+        let entry = entry_of(hash, slot);
+        if self.len < self.capacity() {
+            self.entries[at] = entry;
+        } else {
             self.grow();
+            self.put(entry);
         }
         self.len += 1;
-        self.put(entry_of(hash, slot));
     }
 
     /// Strikes a slot out. Those behind it move up, so that no gap is between an entry and its home.
     #[inline]
     pub(super) fn strike(&mut self, hash: ItemHash, slot: u32) {
-        let Some(mut gap) = self.position(hash, |other| other == slot) else { return };
+        let Ok(mut gap) = self.position(hash, |other| other == slot) else { return };
         self.len -= 1;
         let mut at = gap;
         loop {
@@ -80,16 +95,16 @@ impl Table {
     }
 
     #[inline]
-    fn position(&self, hash: ItemHash, mut is_it: impl FnMut(u32) -> bool) -> Option<usize> {
+    fn position(&self, hash: ItemHash, mut is_it: impl FnMut(u32) -> bool) -> Result<usize, Vacancy> {
         let sought = entry_of(hash, 0);
         let mut at = self.home(sought);
         loop {
-            let entry = *self.entries.get(at)?; // There is none in an empty table.
+            let entry = self.entries.get(at).copied().unwrap_or(VACANT); // There is none in an empty table.
             if entry == VACANT {
-                return None;
+                return Err(Vacancy(at));
             }
             if (entry ^ sought) >> 32 == 0 && is_it(slot_of(entry)) {
-                return Some(at);
+                return Ok(at);
             }
             at = self.after(at);
         }
