@@ -10,6 +10,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use futures::stream::{self, Stream, StreamExt};
 
+use crate::candidate::Read;
 use crate::clock::{BootClock, Clock, Moment};
 use crate::config::Config;
 use crate::error::StoreError;
@@ -132,7 +133,7 @@ impl Sight {
     }
 }
 
-type Request = BoxFuture<'static, Result<Option<StoredLease>, StoreError>>;
+type Answer = Result<Option<StoredLease>, StoreError>;
 
 struct Observer {
     store: Arc<dyn LeaseStore>,
@@ -142,8 +143,8 @@ struct Observer {
     sight: Sight,
     /// How often the sight changed.
     changes: u64,
-    /// The read under way; how often the sight had changed, and when, as it was sent; whether it is one of many, sent for want of news.
-    request: Option<(Request, u64, Moment, bool)>,
+    /// The read under way.
+    request: Option<(Read, BoxFuture<'static, Answer>)>,
     must_read: bool,
     read_not_before: Moment,
     last_heard: Moment,
@@ -187,7 +188,7 @@ impl Observer {
         };
         tokio::select! {
             biased;
-            (answer, changes, sent, routine) = answer(&mut self.request) => self.read(answer, changes, sent, routine),
+            (read, answer) = answer(&mut self.request) => self.read(read, answer),
             news = self.feed.next(known, from.as_ref()) => self.hear(news),
             // Only if nothing is waiting to be heard: a process that was stopped hears the renewals of that time first.
             () = sleep => {
@@ -223,24 +224,19 @@ impl Observer {
 
     fn send(&mut self, now: Moment) {
         let (store, timeout) = (Arc::clone(&self.store), self.config.request_timeout());
-        let read = Box::pin(async move {
+        let answer = Box::pin(async move {
             match tokio::time::timeout(timeout, store.get()).await {
                 Ok(answer) => answer,
                 Err(_) => Err(StoreError::unknown("no answer within the request time-out")),
             }
         });
-        self.request = Some((read, self.changes, now, !self.must_read));
+        let read = Read { changes: self.changes, sent: now, routine: !self.must_read };
+        self.request = Some((read, answer));
     }
 
-    fn read(
-        &mut self,
-        answer: Result<Option<StoredLease>, StoreError>,
-        changes: u64,
-        sent: Moment,
-        routine: bool,
-    ) {
+    fn read(&mut self, read: Read, answer: Answer) {
         let now = self.clock.now();
-        let undisturbed = changes == self.changes;
+        let undisturbed = read.changes == self.changes;
         match answer {
             Ok(found) => {
                 self.failed_reads = 0;
@@ -255,10 +251,10 @@ impl Observer {
                     // Something newer was heard meanwhile: which of the two is later, another read says.
                     _ => {
                         self.must_read = true;
-                        self.read_not_before = sent.after(self.config.pace());
+                        self.read_not_before = read.sent.after(self.config.pace());
                     }
                 }
-                if routine && self.feed.is_open() && self.changes != before {
+                if read.routine && self.feed.is_open() && self.changes != before {
                     // The read told what the watch had not.
                     self.feed.restart();
                 }
@@ -273,7 +269,7 @@ impl Observer {
                 };
                 self.must_read = true;
                 self.read_not_before =
-                    sent.after(pause).max(now.after(asked.min(self.config.lease_duration())));
+                    read.sent.after(pause).max(now.after(asked.min(self.config.lease_duration())));
             }
         }
     }
@@ -323,14 +319,12 @@ impl Observer {
 
 /// # Cancel safety
 /// The request stays under way.
-async fn answer(
-    request: &mut Option<(Request, u64, Moment, bool)>,
-) -> (Result<Option<StoredLease>, StoreError>, u64, Moment, bool) {
+async fn answer(request: &mut Option<(Read, BoxFuture<'static, Answer>)>) -> (Read, Answer) {
     match request {
-        Some((read, changes, sent, routine)) => {
-            let (answer, changes, sent, routine) = (read.await, *changes, *sent, *routine);
+        Some((read, answer)) => {
+            let answered = (*read, answer.await);
             *request = None;
-            (answer, changes, sent, routine)
+            answered
         }
         None => std::future::pending().await,
     }

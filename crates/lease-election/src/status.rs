@@ -183,11 +183,14 @@ struct Conflicts {
 
 /// The counters of one elector.
 #[derive(Debug, Default)]
-pub(crate) struct Counters(Mutex<(Stats, Status)>, Mutex<Conflicts>);
+pub(crate) struct Counters {
+    counted: Mutex<(Stats, Status)>,
+    conflicts: Mutex<Conflicts>,
+}
 
 impl Counters {
     fn with<R>(&self, change: impl FnOnce(&mut Stats, &mut Status) -> R) -> R {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let (stats, status) = &mut *held;
         change(stats, status)
     }
@@ -240,7 +243,7 @@ impl Counters {
     }
 
     fn conflicts(&self) -> std::sync::MutexGuard<'_, Conflicts> {
-        self.1.lock().unwrap_or_else(PoisonError::into_inner)
+        self.conflicts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A write on condition of this version met a conflict. Whether it is the first that says that none will be taken.

@@ -32,8 +32,8 @@ pub(crate) struct Write {
 /// A read that is under way: what was known when it was sent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Read {
-    pub(super) changes: u64,
-    pub(super) sent: Moment,
+    pub(crate) changes: u64,
+    pub(crate) sent: Moment,
     /// Sent because nothing had been heard for a while, not because something is known to have changed.
     pub(crate) routine: bool,
 }
