@@ -137,9 +137,7 @@ impl Driver {
         let now = shared.clock.now();
         candidate.resume(now);
         stand_back(&shared, may_stand_from(&candidate, now).is_some());
-        if shared.standing.as_ref().is_some_and(|standing| !standing.follow()) {
-            candidate.distrust();
-        }
+        shared.standing.iter().for_each(|standing| standing.follow());
         shared.work.set(None);
         let feed = Feed::new(
             Arc::clone(&shared.store),

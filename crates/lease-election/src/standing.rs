@@ -78,6 +78,10 @@ impl Board {
         self.candidacy.borrow().clone()
     }
 
+    pub(crate) fn is_lease_known(&self) -> bool {
+        *self.lease_known.borrow()
+    }
+
     pub(crate) fn lease_known(&self) {
         self.lease_known.send_if_modified(|known| !std::mem::replace(known, true));
     }
@@ -256,10 +260,9 @@ impl Standing {
         self.change(|state| state.uncleared = uncleared && !stands_alone);
     }
 
-    /// A campaign follows the Lease from here on, and no work is left of an earlier one. Whether the Lease was read since somebody follows it.
-    pub(crate) fn follow(&self) -> bool {
+    /// A campaign follows the Lease from here on, and no work is left of an earlier one.
+    pub(crate) fn follow(&self) {
         self.change(|state| (state.occupied, state.withdrawn) = (false, false));
-        *self.board.lease_known.borrow()
     }
 
     /// A campaign goes on after what it was taken back for.

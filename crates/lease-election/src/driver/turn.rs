@@ -158,6 +158,10 @@ pub(super) async fn turn(
 /// Tells the candidate of a coordinated election how the lease may be got now. What comes back tells when that changes.
 fn arrange(shared: &Shared, candidate: &mut Candidate, now: Moment) -> Option<watch::Receiver<Candidacy>> {
     let standing = shared.standing.as_ref()?;
+    if !standing.board().is_lease_known() {
+        // Whatever the watch tells: of a write of its own, applied late, no read would follow.
+        candidate.distrust();
+    }
     standing.bar(shared.maintenance.is_on());
     standing.await_clear(may_stand_from(candidate, now).is_some());
     // Subscribed before it is asked: what ends in between is told.

@@ -545,7 +545,8 @@ fn play(kind: Kind, seeds: u64, seconds: u64, matrix: &[&[&str]]) {
     println!("election, {kind:?}: {} simulated hours: {all:?}", seeds * seconds / 3600);
     for what in matrix.iter().flat_map(|part| part.iter()) {
         let times = all.get(what).copied().unwrap_or(0);
-        assert!(times > 0 && times * 15_000 >= seeds * seconds, "{what}: {times} times\n{all:?}");
+        // Some happen once in a seed, however long that is.
+        assert!(times > 0 && times * 15_000 >= seeds * seconds.min(900), "{what}: {times} times\n{all:?}");
     }
 }
 
