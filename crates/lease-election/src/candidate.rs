@@ -430,6 +430,10 @@ impl Candidate {
                             if !self.own.as_ref().is_some_and(|own| self.is_undisputed(now, own)) {
                                 self.own = None;
                             }
+                        } else if write.base.as_ref().is_some_and(Version::lacks_a_half) {
+                            // The half that it was to make is another's, who may lead: an earlier create of ours that arrives when that one is gone
+                            // begins no term beside theirs.
+                            self.pending.retain(|pending| pending.base.is_some());
                         }
                     }
                     // May be applied, now or later. A leader simply renews again, on the same version: only one of the two can succeed.
@@ -537,10 +541,13 @@ impl Candidate {
                 sent.after(pace).max(now.after(asked).min(last))
             }
             Role::Leaving | Role::Standby => {
-                // One fault must not cost a hand-over half a second: from an eighth of the pace to four times the pace, of a release, which has
-                // the time of two requests, to the pace.
-                let most = if self.role == Role::Leaving { 3 } else { 5 };
-                let doubled = (pace / 8).saturating_mul(1 << failures.saturating_sub(1).min(most));
+                // One fault must not cost a hand-over half a second: from an eighth of the pace to four times the pace; of a release, which has
+                // the time of two requests, from a tenth of a second to the pace.
+                let (least, most) = match self.role {
+                    Role::Leaving => ((pace / 8).min(Duration::from_millis(100)), 3),
+                    _ => (pace / 8, 5),
+                };
+                let doubled = least.saturating_mul(1 << failures.saturating_sub(1).min(most));
                 let draw = self.draw();
                 let wait = doubled.saturating_add(fraction(doubled / 4, draw));
                 sent.after(wait).max(self.silent_until)

@@ -119,10 +119,10 @@ impl Memory {
         self.told.iter().find(|told| told.lease.version == *version)
     }
 
-    /// The half that a release of ours left held, and what it made of the other, if nobody has been at either since.
+    /// The half that our last write, a release, left held, and what it made of the other, if nobody has been at either since.
     fn half_released(&self, base: &Version) -> Option<(Half, Record)> {
         let halves = &self.told(base)?.halves;
-        let release = self.attempts.iter().rev().find(|attempt| halves.made(attempt).is_some())?;
+        let release = self.attempts.back()?;
         let held = halves.made(release)?.other();
         let is_held = halves.get(held).is_some_and(|lease| !lease.record.is_free());
         (is_held && release.record.is_free()).then(|| (held, release.record.clone()))
@@ -130,11 +130,13 @@ impl Memory {
 
     /// Which half of a write on `base` is sent first.
     fn first(&self, base: &Version, record: &Record) -> Half {
-        let halves = self.told(base).map(|told| &told.halves);
-        match (halves, record.is_free()) {
-            (Some(halves), true) => order::of_release(halves, &self.attempts),
-            (Some(halves), false) if halves.are_whole() => self.doubted.unwrap_or(Half::Primary),
-            _ => Half::Primary,
+        let Some(halves) = self.told(base).map(|told| &told.halves).filter(|halves| halves.are_whole())
+        else {
+            return Half::Primary;
+        };
+        match record.is_free() {
+            true => order::of_release(halves, &self.attempts),
+            false => order::of_hold(halves, &self.attempts, self.doubted),
         }
     }
 }
@@ -169,6 +171,10 @@ impl Shared {
     fn tell(&self, halves: &Halves) -> Result<Option<StoredLease>, StoreError> {
         self.with(|memory| {
             memory.gone.see(halves, &mut memory.attempts);
+            if halves.are_one() {
+                // A whole write came since: our own, perhaps, whose answer nobody waited for.
+                memory.doubted = None;
+            }
             let Some(version) = halves.version(&memory.gone) else { return Ok(None) };
             let version = version?;
             // One version tells one record, also when the attempt by which it was known is forgotten.
@@ -357,10 +363,11 @@ impl LeaseStore for MultiStore {
             let is_own = halves[0].is_some() && memory.written == halves[0];
             (is_own, memory.first(base, record))
         });
-        // The half that comes second is looked at before the first is written, so that a candidate whose watch of it lags does not break the other half of a
-        // healthy leader. Where the primary one is its own nobody else can lead.
-        let is_looked_at = (!is_own || first == Half::Secondary) && !planted("second-half-overwritten");
-        let second = first.other();
+        let rest = if record.is_free() { shared.with(|memory| memory.half_released(base)) } else { None };
+        // The half that comes second, or is not written, is looked at before the first is written, so that a candidate whose watch of it lags does not break
+        // the other half of a healthy leader. Where the primary one is its own nobody else can lead.
+        let second = rest.as_ref().map_or(first, |(held, _)| *held).other();
+        let is_looked_at = (!is_own || second == Half::Primary) && !planted("second-half-overwritten");
         if is_looked_at
             && version(shared.store(second).get().await?.as_ref()) != halves[second as usize].as_ref()
         {
@@ -380,9 +387,7 @@ impl LeaseStore for MultiStore {
             shared.make(missing, record).await?;
             return Err(StoreError::Conflict);
         }
-        if record.is_free()
-            && let Some((held, free)) = shared.with(|memory| memory.half_released(base))
-        {
+        if let Some((held, free)) = rest {
             // What is free already is left as it is: while it changed others would wait for it anew, and if this came first both were free, and not one
             // lease, so that who took them met the rest of this write. A read tells what it made.
             write(shared.store(held), halves[held as usize].as_ref(), &free).await?;

@@ -1,6 +1,6 @@
 //! One half of a lease in two stores, the other missing: how long that is believed, and what a stop leaves of an acquisition that is half made.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -291,5 +291,43 @@ async fn v15_an_acquisition_that_makes_both_halves_is_ones_own_also_beside_an_op
         let deleted = Instant::now();
         let took = b.leads().await - deleted;
         assert!(took <= LEASE + (10 * way + 5) * MS, "{knows:?}, {way} ms: {took:?}");
+    }
+}
+
+/// A create is half made, and late is the other half. The claim of that half meets another's; that one is deleted, and the late half arrives.
+#[tokio::test(start_paused = true)]
+async fn v10_who_met_another_s_half_begins_no_term_by_a_create_that_arrives_when_that_is_gone() {
+    let config = |who| fast(who).takeover_jitter(Duration::ZERO);
+    let mut stores = Stores::new();
+    let (dead, creates) = (Arc::clone(&stores.dead), Arc::new(AtomicU32::new(0)));
+    let sent = Arc::clone(&creates);
+    stores.new = stores.new.with_faults(move |who, verb| {
+        if dead.lock().unwrap().contains(who) {
+            return Fault::Lost;
+        }
+        match (who, verb) {
+            ("a", Verb::Create) if sent.fetch_add(1, Ordering::SeqCst) == 0 => Fault::Lost,
+            ("a", Verb::Event) => Fault::Slow { before: 3000 * MS, after: Duration::ZERO },
+            ("a", _) => Fault::Slow { before: 50 * MS, after: 50 * MS },
+            _ => Fault::None,
+        }
+    });
+    let a = Replica::start(stores.elector_of(Knows::Both, config("a"), 1), Duration::ZERO);
+    while creates.load(Ordering::SeqCst) < 2 {
+        sleep_ms(1).await;
+    }
+    let late = stores.old.lease().unwrap().record;
+    let n = Replica::start(stores.elector_of(Knows::New, config("n"), 2), Duration::ZERO);
+    let began = n.leads().await;
+    stores.dead.lock().unwrap().insert("n".into());
+    sleep_ms(70).await;
+    assert_eq!((late.holder.as_str(), stores.holders().1.as_str()), ("a", "n"));
+    stores.new.delete();
+    sleep_ms(2).await;
+    // What it sent before arrives.
+    stores.new.client("late").create(&late).await.unwrap();
+    for _ in 0..8000 {
+        sleep_ms(1).await;
+        assert!(!(leads(&a) && leads(&n)), "two lead, {:?} after n began", began.elapsed());
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lease_election::{ConfigBuilder, Fault, Record, StoreError, Verb};
+use lease_election::{ConfigBuilder, Fault, LeaseStore, MultiStore, Record, StoreError, Verb};
 use tokio::time::Instant;
 
 use crate::cluster::{LEASE, Replica, fast, sleep_ms};
@@ -216,5 +216,144 @@ async fn a_renewal_on_a_long_way_of_which_half_failed_once_costs_no_term() {
         sleep_ms(60_000).await;
         assert!(leads(&a) && !fails.load(Ordering::SeqCst));
         assert_eq!(a.elector.stats().terms, 1, "{way} ms");
+    }
+}
+
+/// One leads, and makes way for a maintenance of a moment, with half a release that fails or with none; another leads from then on. All links are well when
+/// that one is stopped, before two that stand by.
+#[tokio::test(start_paused = true)]
+async fn how_a_release_went_long_ago_costs_nothing_when_the_next_leader_stops() {
+    for (way, fails) in [(1, false), (1, true), (5, false), (5, true), (20, false), (20, true)] {
+        let mut stores = Stores::new();
+        let (calls, armed) = (slow(way * MS, way * MS), Arc::new(AtomicBool::new(false)));
+        let (others, once) = (calls.clone(), Arc::clone(&armed));
+        stores.old = stores.old.with_faults(move |_, verb| calls(verb));
+        stores.new = stores.new.with_faults(move |who, verb| {
+            let is_hit = who == "a" && verb == Verb::Update && once.swap(false, Ordering::SeqCst);
+            if is_hit { failed() } else { others(verb) }
+        });
+        stores.old.overwrite(Record::default());
+        stores.new.overwrite(Record::default());
+        let start =
+            |who, seed| Replica::start(stores.elector_of(Knows::Both, eager(who), seed), Duration::ZERO);
+        let a = stores.elector_of(Knows::Both, eager("a"), 1);
+        let running = a.clone();
+        tokio::spawn(async move {
+            running.run_forever(|leadership| async move { drop(leadership.ending().await) }).await;
+        });
+        while !a.is_leader() {
+            sleep_ms(1).await;
+        }
+        let b = start("b", 2);
+        sleep_ms(2000).await;
+        armed.store(fails, Ordering::SeqCst);
+        a.maintenance().begin();
+        b.leads().await;
+        assert!(!armed.load(Ordering::SeqCst));
+        a.maintenance().end();
+        let c = start("c", 3);
+        sleep_ms(30_000).await;
+        assert!(leads(&b));
+        let asked = Instant::now();
+        b.elector.stop_handle().stop();
+        while !leads(&c) && !a.is_leader() {
+            sleep_ms(1).await;
+        }
+        let took = asked.elapsed();
+        assert!(took <= (12 * way + 5) * MS, "{way} ms, failed half {fails}: {took:?}");
+    }
+}
+
+/// Another is at the half that is free already.
+#[tokio::test(start_paused = true)]
+async fn the_rest_of_a_release_leaves_half_a_take_over_of_another_s_alone() {
+    let mut stores = Stores::new();
+    let fails = Arc::new(AtomicBool::new(true));
+    let armed = Arc::clone(&fails);
+    stores.new = stores.new.with_faults(move |who, verb| {
+        let is_hit = who == "a" && verb == Verb::Update && armed.swap(false, Ordering::SeqCst);
+        if is_hit { failed() } else { Fault::None }
+    });
+    let config = fast("a").build().unwrap();
+    let both = MultiStore::new(stores.old.client("a"), stores.new.client("a"), &config);
+    let own = Record { write_id: Some("a.1".into()), ..led_by("a") };
+    stores.old.overwrite(own.clone());
+    stores.new.overwrite(own);
+    let told = both.get().await.unwrap().unwrap();
+    let free = |id: &str| Record { write_id: Some(id.into()), ..Record::default() };
+    both.update(&told.version, &free("a.2")).await.unwrap_err();
+    assert_eq!(stores.holders(), (String::new(), "a".into()));
+    let told = both.get().await.unwrap().unwrap();
+    // Another waited for it, and has written the first half, whose event is on its way.
+    stores.old.overwrite(led_by("b"));
+    assert_eq!(both.update(&told.version, &free("a.3")).await, Err(StoreError::Conflict));
+    assert_eq!(
+        stores.holders(),
+        ("b".into(), "a".into()),
+        "the second half of b's take-over meets a conflict"
+    );
+}
+
+/// Half a release, because of a label; then an acquisition whose first half is late; then the rest of the release. Of the last two only one is to be made.
+#[tokio::test(start_paused = true)]
+async fn the_rest_of_a_release_is_not_made_beside_a_late_half() {
+    let mut stores = Stores::new();
+    let late = Arc::new(AtomicBool::new(false));
+    let armed = Arc::clone(&late);
+    stores.old = stores.old.with_faults(move |who, verb| {
+        let is_hit = who == "a" && verb == Verb::Update && armed.swap(false, Ordering::SeqCst);
+        if is_hit { Fault::Late(1000 * MS) } else { Fault::None }
+    });
+    let config = fast("a").build().unwrap();
+    let both = MultiStore::new(stores.old.client("a"), stores.new.client("a"), &config);
+    let own = |id: &str| Record { write_id: Some(id.into()), ..led_by("a") };
+    let free = |id: &str| Record { write_id: Some(id.into()), ..Record::default() };
+    stores.old.overwrite(own("a.1"));
+    stores.new.overwrite(own("a.1"));
+    let told = both.get().await.unwrap().unwrap();
+    stores.new.touch();
+    let now = both.get().await.unwrap().unwrap();
+    assert_ne!(told.version, now.version);
+    // Its own lease: both are written without a look.
+    let told = both.update(&now.version, &own("a.2")).await.unwrap();
+    stores.new.touch();
+    assert_eq!(both.update(&told.version, &free("a.3")).await, Err(StoreError::Conflict));
+    assert_eq!(stores.holders(), (String::new(), "a".into()));
+    let told = both.get().await.unwrap().unwrap();
+    late.store(true, Ordering::SeqCst);
+    let sent = tokio::time::timeout(900 * MS, both.update(&told.version, &own("a.4"))).await;
+    assert!(sent.is_err());
+    let told = both.get().await.unwrap().unwrap();
+    let _ = both.update(&told.version, &free("a.5")).await;
+    sleep_ms(2000).await;
+    assert_eq!(stores.holders(), (String::new(), String::new()), "held by one that gave it back");
+}
+
+/// The first half of its writes is made, and never answered; all its other requests are, and another candidate is well.
+#[tokio::test(start_paused = true)]
+async fn one_whose_writes_of_one_half_are_not_answered_keeps_nobody_out() {
+    for is_new in [false, true] {
+        for rival in [Knows::Both, Knows::Old, Knows::New] {
+            let mut stores = Stores::new();
+            let unanswered = |who: &str, verb| {
+                if who == "a" && verb == Verb::Update { Fault::AnswerLost } else { Fault::None }
+            };
+            if is_new {
+                stores.new = stores.new.with_faults(unanswered);
+            } else {
+                stores.old = stores.old.with_faults(unanswered);
+            }
+            let ground = Record { lease_duration_seconds: 1, ..led_by("dead") };
+            stores.old.overwrite(ground.clone());
+            stores.new.overwrite(ground);
+            let a = Replica::start(stores.elector_of(Knows::Both, eager("a"), 1), Duration::ZERO);
+            let config = fast("b").takeover_jitter(500 * MS);
+            let b = Replica::start(stores.elector_of(rival, config, 2), Duration::ZERO);
+            let began = Instant::now();
+            while !leads(&b) && !leads(&a) {
+                assert!(began.elapsed() < LEASE * 2, "new {is_new}, {rival:?}: {:?}", stores.holders());
+                sleep_ms(1).await;
+            }
+        }
     }
 }
