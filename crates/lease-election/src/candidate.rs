@@ -430,9 +430,9 @@ impl Candidate {
                             if !self.own.as_ref().is_some_and(|own| self.is_undisputed(now, own)) {
                                 self.own = None;
                             }
-                        } else if write.base.as_ref().is_some_and(Version::lacks_a_half) {
-                            // The half that it was to make is another's, who may lead: an earlier create of ours that arrives when that one is gone
-                            // begins no term beside theirs.
+                        } else {
+                            // Of two stores a half may be another's, who leads: an earlier create of ours that arrives when that one is gone begins no
+                            // term beside theirs.
                             self.pending.retain(|pending| pending.base.is_some());
                         }
                     }
@@ -498,6 +498,11 @@ impl Candidate {
         }
     }
 
+    /// Whether it neither leads nor has a lease to give back.
+    pub(crate) fn is_standing_by(&self) -> bool {
+        self.role == Role::Standby
+    }
+
     /// The watch broke: what happened meanwhile must be read.
     pub(crate) fn distrust(&mut self) {
         if !self.is_leading() {
@@ -542,7 +547,7 @@ impl Candidate {
             }
             Role::Leaving | Role::Standby => {
                 // One fault must not cost a hand-over half a second: from an eighth of the pace to four times the pace; of a release, which has
-                // the time of two requests, from a tenth of a second to the pace.
+                // the time of two requests, from a tenth of a second at most to eight times that.
                 let (least, most) = match self.role {
                     Role::Leaving => ((pace / 8).min(Duration::from_millis(100)), 3),
                     _ => (pace / 8, 5),

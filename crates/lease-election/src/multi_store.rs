@@ -37,15 +37,15 @@ use halves::{Attempt, Half, Halves};
 /// this process saw, or that was in the way of its own, or that may have been there and gone since it last looked, if that is longer ago than a lease. What
 /// the crate's page says of the deletion of a Lease (A7) counts for each half.
 ///
-/// The primary half is written first, as client-go does. Whoever failed to write the other half writes that one first until it succeeds: a candidate that
-/// may write one half only leaves the lease to the others.
+/// To take the lease or to keep it the primary half is written first, as client-go does. Whoever made one half, and not the other, writes the other one first
+/// next time, and a half that it was forbidden to write, until it may: a candidate that may write one half only leaves the lease to the others. To give it back
+/// a half that is free is written first.
 ///
 /// A stop, or maintenance, gives back an acquisition that was half made, if by then it might be taken, and makes no half. Half a write runs out like a
 /// lease if it is still on its way then, or its sender has crashed, or may not write the other half.
 ///
 /// # What it costs
-/// A renewal is two requests, a take-over three (and eight where one half is missing, once), a read three or more. A write is one request more after half of
-/// one failed. While a half is missing each candidate reads twice in a lease. Each elector needs a store of its own: it is told by its own half-made writes.
+/// A renewal is two requests, and three after half of one failed; a take-over three (and eight where one half is missing, once), a read three or more. While a half is missing each candidate reads twice in a lease. Each elector needs a store of its own: it is told by its own half-made writes.
 ///
 /// # Fence tokens
 /// The resource version of a token is that of both halves, `primary+secondary`. Tokens compare by the greater of the two, so that those of one API server
@@ -78,8 +78,11 @@ struct Memory {
     gone: Gone,
     /// The version of the primary half that our last complete write made.
     written: Option<Version>,
-    /// The half that our last write would have made second, and did not make for all that is known.
+    /// The half that is written first to take the lease or to keep it, because a write of ours that had made the other one got no answer about this, or was
+    /// refused.
     doubted: Option<Half>,
+    /// It was refused: that another can write it says nothing.
+    is_forbidden: bool,
 }
 
 /// A state of both halves as it was told.
@@ -123,7 +126,7 @@ impl Memory {
     fn half_released(&self, base: &Version) -> Option<(Half, Record)> {
         let halves = &self.told(base)?.halves;
         let release = self.attempts.back()?;
-        let held = halves.made(release)?.other();
+        let held = halves.half_made_of(release)?.other();
         let is_held = halves.get(held).is_some_and(|lease| !lease.record.is_free());
         (is_held && release.record.is_free()).then(|| (held, release.record.clone()))
     }
@@ -153,12 +156,21 @@ impl Shared {
         }
     }
 
+    /// What one half is. That it was there is remembered, whatever comes of this look: its deletion is waited for.
+    async fn look(&self, half: Half) -> Result<Option<StoredLease>, StoreError> {
+        let found = self.store(half).get().await?;
+        if let Some(lease) = &found {
+            self.with(|memory| memory.gone.found(half, lease, &mut memory.attempts));
+        }
+        Ok(found)
+    }
+
     /// Both halves as they were at one moment: the primary read between two equal readings of the secondary.
     async fn snapshot(&self) -> Result<Halves, StoreError> {
-        let mut secondary = self.secondary.get().await?;
+        let mut secondary = self.look(Half::Secondary).await?;
         for _ in 0..4 {
-            let primary = self.primary.get().await?;
-            let again = self.secondary.get().await?;
+            let primary = self.look(Half::Primary).await?;
+            let again = self.look(Half::Secondary).await?;
             if version(again.as_ref()) == version(secondary.as_ref()) {
                 return Ok(Halves { primary, secondary });
             }
@@ -171,7 +183,7 @@ impl Shared {
     fn tell(&self, halves: &Halves) -> Result<Option<StoredLease>, StoreError> {
         self.with(|memory| {
             memory.gone.see(halves, &mut memory.attempts);
-            if halves.are_one() {
+            if halves.are_one() && !memory.is_forbidden {
                 // A whole write came since: our own, perhaps, whose answer nobody waited for.
                 memory.doubted = None;
             }
@@ -236,15 +248,17 @@ impl Shared {
     ) -> Result<StoredLease, StoreError> {
         let second = first.other();
         let one = write(self.store(first), halves[first as usize].as_ref(), record).await?;
-        self.with(|memory| memory.doubted = Some(second));
+        self.with(|memory| (memory.doubted, memory.is_forbidden) = (Some(second), false));
         let other = match planted("second-half-overwritten") {
             true => {
                 write(self.store(second), version(self.store(second).get().await?.as_ref()), record).await
             }
             false => write(self.store(second), halves[second as usize].as_ref(), record).await,
         };
-        let is_refused = other.as_ref().is_err_and(|error| *error != StoreError::Conflict);
-        self.with(|memory| memory.doubted = is_refused.then_some(second));
+        let error = other.as_ref().err().filter(|error| **error != StoreError::Conflict);
+        let is_forbidden = matches!(error, Some(StoreError::Rejected { .. }));
+        let doubted = error.map(|_| second);
+        self.with(|memory| (memory.doubted, memory.is_forbidden) = (doubted, is_forbidden));
         let (one, other) = (one, other?);
         match first {
             Half::Primary => self.wrote(one, other),
@@ -272,7 +286,7 @@ impl Shared {
     ) -> Result<StoredLease, StoreError> {
         let made =
             |memory: &mut Memory| memory.told(base).is_some_and(|told| told.lease.record.is_half_made());
-        if self.with(made) && self.store(missing).get().await?.is_none() {
+        if self.with(made) && self.look(missing).await?.is_none() {
             let there = missing.other();
             write(self.store(there), halves[there as usize].as_ref(), record).await?;
         }
@@ -368,9 +382,7 @@ impl LeaseStore for MultiStore {
         // the other half of a healthy leader. Where the primary one is its own nobody else can lead.
         let second = rest.as_ref().map_or(first, |(held, _)| *held).other();
         let is_looked_at = (!is_own || second == Half::Primary) && !planted("second-half-overwritten");
-        if is_looked_at
-            && version(shared.store(second).get().await?.as_ref()) != halves[second as usize].as_ref()
-        {
+        if is_looked_at && version(shared.look(second).await?.as_ref()) != halves[second as usize].as_ref() {
             return Err(StoreError::Conflict);
         }
         if let Some(missing) = Half::BOTH.into_iter().find(|half| halves[*half as usize].is_none()) {

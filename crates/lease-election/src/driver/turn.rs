@@ -158,7 +158,7 @@ pub(super) async fn turn(
 /// Tells the candidate of a coordinated election how the lease may be got now. What comes back tells when that changes.
 fn arrange(shared: &Shared, candidate: &mut Candidate, now: Moment) -> Option<watch::Receiver<Candidacy>> {
     let standing = shared.standing.as_ref()?;
-    if !standing.board().is_lease_known() {
+    if !standing.board().is_lease_known() && candidate.is_standing_by() {
         // Whatever the watch tells: of a write of its own, applied late, no read would follow.
         candidate.distrust();
     }

@@ -33,7 +33,8 @@ impl Gone {
         }
     }
 
-    fn found(&mut self, half: Half, lease: &StoredLease, attempts: &mut VecDeque<Attempt>) {
+    /// The half is there.
+    pub(super) fn found(&mut self, half: Half, lease: &StoredLease, attempts: &mut VecDeque<Attempt>) {
         let trace = self.of_mut(half);
         trace.seen = Some(lease.record.clone());
         trace.last = None;

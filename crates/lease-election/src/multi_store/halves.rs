@@ -98,7 +98,7 @@ impl Halves {
                 (primary.as_ref().map(|lease| &lease.record), secondary.as_ref().map(|lease| &lease.record))
             }
         };
-        if let Some(attempt) = attempts.iter().rev().find(|attempt| self.made(attempt).is_some()) {
+        if let Some(attempt) = attempts.iter().rev().find(|attempt| self.half_made_of(attempt).is_some()) {
             // Undone by its own sender, who alone can tell that nobody else is at it.
             return attempt.before.clone();
         }
@@ -130,7 +130,7 @@ impl Halves {
     }
 
     /// The half that is of this write, if the other is as it was before.
-    pub(super) fn made(&self, attempt: &Attempt) -> Option<Half> {
+    pub(super) fn half_made_of(&self, attempt: &Attempt) -> Option<Half> {
         // The mark alone says nothing: client-go keeps the annotations that it finds, ours among them, beside a record of its own.
         let is_of = |half| {
             self.get(half).is_some_and(|lease| match planted("half-known-by-mark") {

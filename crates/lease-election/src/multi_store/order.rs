@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::halves::{Attempt, Half, Halves};
 
-/// To take the lease, or to keep it: the primary half, as client-go does. If but one half of our last write is made, or was answered, the other one: who may
+/// To take the lease, or to keep it: the primary half, as client-go does. If but one half of a write of ours is made, or was answered, the other one: who may
 /// not write that, or cannot, leaves this one to the others, which would begin to wait anew with each write.
 pub(super) fn of_hold(halves: &Halves, attempts: &VecDeque<Attempt>, doubted: Option<Half>) -> Half {
     doubted.or_else(|| missing(halves, attempts)).unwrap_or(Half::Primary)
@@ -31,5 +31,5 @@ pub(super) fn of_release(halves: &Halves, attempts: &VecDeque<Attempt>) -> Half 
 
 /// The half that a write of ours has not made, if it has made the other.
 fn missing(halves: &Halves, attempts: &VecDeque<Attempt>) -> Option<Half> {
-    attempts.iter().rev().find_map(|attempt| halves.made(attempt)).map(Half::other)
+    attempts.iter().rev().find_map(|attempt| halves.half_made_of(attempt)).map(Half::other)
 }
