@@ -264,6 +264,21 @@ async fn how_a_release_went_long_ago_costs_nothing_when_the_next_leader_stops() 
     }
 }
 
+/// Both stores as one, to `a`, without an elector.
+fn both(stores: &Stores) -> MultiStore {
+    let config = fast("a").build().unwrap();
+    MultiStore::new(stores.old.client("a"), stores.new.client("a"), &config)
+}
+
+/// What `a` writes to hold the lease, and to give it back.
+fn held(id: &str) -> Record {
+    Record { write_id: Some(id.into()), ..led_by("a") }
+}
+
+fn free(id: &str) -> Record {
+    Record { write_id: Some(id.into()), ..Record::default() }
+}
+
 /// Another is at the half that is free already.
 #[tokio::test(start_paused = true)]
 async fn the_rest_of_a_release_leaves_half_a_take_over_of_another_s_alone() {
@@ -274,13 +289,10 @@ async fn the_rest_of_a_release_leaves_half_a_take_over_of_another_s_alone() {
         let is_hit = who == "a" && verb == Verb::Update && armed.swap(false, Ordering::SeqCst);
         if is_hit { failed() } else { Fault::None }
     });
-    let config = fast("a").build().unwrap();
-    let both = MultiStore::new(stores.old.client("a"), stores.new.client("a"), &config);
-    let own = Record { write_id: Some("a.1".into()), ..led_by("a") };
-    stores.old.overwrite(own.clone());
-    stores.new.overwrite(own);
+    let both = both(&stores);
+    stores.old.overwrite(held("a.1"));
+    stores.new.overwrite(held("a.1"));
     let told = both.get().await.unwrap().unwrap();
-    let free = |id: &str| Record { write_id: Some(id.into()), ..Record::default() };
     both.update(&told.version, &free("a.2")).await.unwrap_err();
     assert_eq!(stores.holders(), (String::new(), "a".into()));
     let told = both.get().await.unwrap().unwrap();
@@ -304,24 +316,21 @@ async fn the_rest_of_a_release_is_not_made_beside_a_late_half() {
         let is_hit = who == "a" && verb == Verb::Update && armed.swap(false, Ordering::SeqCst);
         if is_hit { Fault::Late(1000 * MS) } else { Fault::None }
     });
-    let config = fast("a").build().unwrap();
-    let both = MultiStore::new(stores.old.client("a"), stores.new.client("a"), &config);
-    let own = |id: &str| Record { write_id: Some(id.into()), ..led_by("a") };
-    let free = |id: &str| Record { write_id: Some(id.into()), ..Record::default() };
-    stores.old.overwrite(own("a.1"));
-    stores.new.overwrite(own("a.1"));
+    let both = both(&stores);
+    stores.old.overwrite(held("a.1"));
+    stores.new.overwrite(held("a.1"));
     let told = both.get().await.unwrap().unwrap();
     stores.new.touch();
     let now = both.get().await.unwrap().unwrap();
     assert_ne!(told.version, now.version);
     // Its own lease: both are written without a look.
-    let told = both.update(&now.version, &own("a.2")).await.unwrap();
+    let told = both.update(&now.version, &held("a.2")).await.unwrap();
     stores.new.touch();
     assert_eq!(both.update(&told.version, &free("a.3")).await, Err(StoreError::Conflict));
     assert_eq!(stores.holders(), (String::new(), "a".into()));
     let told = both.get().await.unwrap().unwrap();
     late.store(true, Ordering::SeqCst);
-    let sent = tokio::time::timeout(900 * MS, both.update(&told.version, &own("a.4"))).await;
+    let sent = tokio::time::timeout(900 * MS, both.update(&told.version, &held("a.4"))).await;
     assert!(sent.is_err());
     let told = both.get().await.unwrap().unwrap();
     let _ = both.update(&told.version, &free("a.5")).await;
