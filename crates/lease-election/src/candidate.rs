@@ -532,10 +532,7 @@ impl Candidate {
     /// sooner than the server asked for.
     fn next_attempt(&mut self, now: Moment, sent: Moment, error: &StoreError, failures: u32) -> Moment {
         let pace = self.config.pace();
-        let asked = match error {
-            StoreError::TooManyRequests { retry_after } => retry_after.unwrap_or_default(),
-            _ => Duration::ZERO,
-        };
+        let asked = error.retry_after().unwrap_or_default();
         if !asked.is_zero() {
             self.silent_until = self.silent_until.max(now.after(asked.min(self.config.lease_duration())));
         }

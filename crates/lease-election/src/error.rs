@@ -53,10 +53,12 @@ pub enum StoreError {
         /// The first field that differs, as the Lease calls it.
         field: &'static str,
     },
-    /// Nobody knows whether the write was applied: no answer in time, a broken connection, a server error.
+    /// Nobody knows whether the write was applied, or but a part of it was: no answer in time, a broken connection, a server error.
     Unknown {
         /// What is known.
         message: String,
+        /// How long the server asks to be left alone.
+        retry_after: Option<Duration>,
     },
 }
 
@@ -64,7 +66,16 @@ impl StoreError {
     /// An [`Unknown`](Self::Unknown) with this message.
     #[must_use]
     pub fn unknown(message: impl Into<String>) -> Self {
-        Self::Unknown { message: message.into() }
+        Self::Unknown { message: message.into(), retry_after: None }
+    }
+
+    /// How long the server asks to be left alone, if it does.
+    #[must_use]
+    pub const fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::TooManyRequests { retry_after } | Self::Unknown { retry_after, .. } => *retry_after,
+            _ => None,
+        }
     }
 }
 
@@ -82,7 +93,7 @@ impl fmt::Display for StoreError {
             Self::Altered { field } => {
                 write!(f, "the server changed {field} of the record that it was given")
             }
-            Self::Unknown { message } => write!(f, "no certain answer: {}", shown(message)),
+            Self::Unknown { message, .. } => write!(f, "no certain answer: {}", shown(message)),
         }
     }
 }

@@ -38,8 +38,8 @@ use halves::{Attempt, Half, Halves};
 /// the crate's page says of the deletion of a Lease (A7) counts for each half.
 ///
 /// To take the lease or to keep it the primary half is written first, as client-go does. Whoever made one half, and not the other, writes the other one first
-/// next time, and a half that it was forbidden to write, until it may: a candidate that may write one half only leaves the lease to the others. To give it back
-/// a half that is free is written first.
+/// next time (one that got no answer about the first half goes on with the same write), and a half that it was forbidden to write, until it may: a candidate
+/// that may write one half only leaves the lease to the others. To give it back a half that is free is written first.
 ///
 /// A stop, or maintenance, gives back an acquisition that was half made, if by then it might be taken, and makes no half. Half a write runs out like a
 /// lease if it is still on its way then, or its sender has crashed, or may not write the other half.
@@ -83,6 +83,8 @@ struct Memory {
     doubted: Option<Half>,
     /// It was refused: that another can write it says nothing.
     is_forbidden: bool,
+    /// The first half of our last write got no answer.
+    is_unanswered: bool,
 }
 
 /// A state of both halves as it was told.
@@ -122,13 +124,21 @@ impl Memory {
         self.told.iter().find(|told| told.lease.version == *version)
     }
 
-    /// The half that our last write, a release, left held, and what it made of the other, if nobody has been at either since.
-    fn half_released(&self, base: &Version) -> Option<(Half, Record)> {
+    /// What our last write has left to do, of which one half was made, if `record` is to do the same and nobody has been at either half since: the half that
+    /// is left, and what is to be written there.
+    fn rest(&self, base: &Version, record: &Record) -> Option<(Half, Record)> {
         let halves = &self.told(base)?.halves;
-        let release = self.attempts.back()?;
-        let held = halves.half_made_of(release)?.other();
-        let is_held = halves.get(held).is_some_and(|lease| !lease.record.is_free());
-        (is_held && release.record.is_free()).then(|| (held, release.record.clone()))
+        let last = self.attempts.back()?;
+        let left = halves.half_made_of(last)?.other();
+        let is_held = !halves.get(left)?.record.is_free();
+        let is_same = match record.is_free() {
+            // What is free already is left as it is: while it changed others would wait for it anew, and if this came first both were free, and not one
+            // lease, so that who took them met the rest of this write.
+            true => last.record.is_free() && is_held,
+            // Who gets no answers would make each half anew in turn, and never both.
+            false => self.is_unanswered && !last.record.is_free(),
+        };
+        is_same.then(|| (left, last.record.clone()))
     }
 
     /// Which half of a write on `base` is sent first.
@@ -247,23 +257,33 @@ impl Shared {
         first: Half,
     ) -> Result<StoredLease, StoreError> {
         let second = first.other();
-        let one = write(self.store(first), halves[first as usize].as_ref(), record).await?;
+        self.with(|memory| memory.is_unanswered = true);
+        let one = write(self.store(first), halves[first as usize].as_ref(), record).await;
+        self.with(|memory| memory.is_unanswered = matches!(one, Err(StoreError::Unknown { .. })));
+        let one = one?;
         self.with(|memory| (memory.doubted, memory.is_forbidden) = (Some(second), false));
-        let other = match planted("second-half-overwritten") {
-            true => {
-                write(self.store(second), version(self.store(second).get().await?.as_ref()), record).await
-            }
-            false => write(self.store(second), halves[second as usize].as_ref(), record).await,
-        };
-        let error = other.as_ref().err().filter(|error| **error != StoreError::Conflict);
-        let is_forbidden = matches!(error, Some(StoreError::Rejected { .. }));
-        let doubted = error.map(|_| second);
-        self.with(|memory| (memory.doubted, memory.is_forbidden) = (doubted, is_forbidden));
-        let (one, other) = (one, other?);
+        let other = self.write_second(second, halves, record).await?;
         match first {
             Half::Primary => self.wrote(one, other),
             Half::Secondary => self.wrote(other, one),
         }
+    }
+
+    /// Writes the half that comes after the other, which is made, and notes whether it may.
+    async fn write_second(
+        &self,
+        half: Half,
+        halves: &[Option<Version>; 2],
+        record: &Record,
+    ) -> Result<StoredLease, StoreError> {
+        let found = if planted("second-half-overwritten") { self.store(half).get().await? } else { None };
+        let base = version(found.as_ref()).or(halves[half as usize].as_ref());
+        let written = write(self.store(half), base, record).await;
+        let error = written.as_ref().err().filter(|error| **error != StoreError::Conflict);
+        let is_forbidden = matches!(error, Some(StoreError::Rejected { .. }));
+        let doubted = error.map(|_| half);
+        self.with(|memory| (memory.doubted, memory.is_forbidden) = (doubted, is_forbidden));
+        written
     }
 
     /// Makes one half; what is in the way has not been waited for.
@@ -334,6 +354,17 @@ fn push<T>(queue: &mut VecDeque<T>, newest: T) {
     queue.push_back(newest);
 }
 
+/// Refused is but the other half: what stands there, and may have to be given back, a read tells.
+fn one_half_made(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Rejected { .. } | StoreError::TooManyRequests { .. } => StoreError::Unknown {
+            message: format!("one half is made, and the other is not: {error}"),
+            retry_after: error.retry_after(),
+        },
+        error => error,
+    }
+}
+
 fn version(lease: Option<&StoredLease>) -> Option<&Version> {
     lease.map(|lease| &lease.version)
 }
@@ -365,7 +396,7 @@ impl LeaseStore for MultiStore {
         shared.with(|memory| Half::BOTH.map(|half| memory.gone.waited(half)));
         shared.attempt(None, record, Half::Primary);
         let primary = shared.make(Half::Primary, record).await?;
-        let secondary = shared.make(Half::Secondary, record).await?;
+        let secondary = shared.make(Half::Secondary, record).await.map_err(one_half_made)?;
         shared.wrote(primary, secondary)
     }
 
@@ -373,14 +404,13 @@ impl LeaseStore for MultiStore {
         let shared = &self.shared;
         // A version of other make was not told by a store like this one.
         let Some(halves) = halves::split(base) else { return Err(StoreError::Conflict) };
-        let (is_own, first) = shared.with(|memory| {
+        let (is_own, first, rest) = shared.with(|memory| {
             let is_own = halves[0].is_some() && memory.written == halves[0];
-            (is_own, memory.first(base, record))
+            (is_own, memory.first(base, record), memory.rest(base, record))
         });
-        let rest = if record.is_free() { shared.with(|memory| memory.half_released(base)) } else { None };
         // The half that comes second, or is not written, is looked at before the first is written, so that a candidate whose watch of it lags does not break
         // the other half of a healthy leader. Where the primary one is its own nobody else can lead.
-        let second = rest.as_ref().map_or(first, |(held, _)| *held).other();
+        let second = rest.as_ref().map_or(first, |(left, _)| *left).other();
         let is_looked_at = (!is_own || second == Half::Primary) && !planted("second-half-overwritten");
         if is_looked_at && version(shared.look(second).await?.as_ref()) != halves[second as usize].as_ref() {
             return Err(StoreError::Conflict);
@@ -399,10 +429,9 @@ impl LeaseStore for MultiStore {
             shared.make(missing, record).await?;
             return Err(StoreError::Conflict);
         }
-        if let Some((held, free)) = rest {
-            // What is free already is left as it is: while it changed others would wait for it anew, and if this came first both were free, and not one
-            // lease, so that who took them met the rest of this write. A read tells what it made.
-            write(shared.store(held), halves[held as usize].as_ref(), &free).await?;
+        if let Some((left, record)) = rest {
+            // A read tells what it made.
+            shared.write_second(left, &halves, &record).await?;
             return Err(StoreError::Conflict);
         }
         shared.attempt(Some(base), record, first);

@@ -263,10 +263,7 @@ impl Observer {
                 tracing::debug!(lease = self.config.name(), %error, "the leader cannot be read");
                 let pause = (self.config.pace() / 4).saturating_mul(1 << self.failed_reads.min(5));
                 self.failed_reads = self.failed_reads.saturating_add(1);
-                let asked = match error {
-                    StoreError::TooManyRequests { retry_after } => retry_after.unwrap_or_default(),
-                    _ => Duration::ZERO,
-                };
+                let asked = error.retry_after().unwrap_or_default();
                 self.must_read = true;
                 self.read_not_before =
                     read.sent.after(pause).max(now.after(asked.min(self.config.lease_duration())));

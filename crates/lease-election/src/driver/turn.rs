@@ -124,7 +124,9 @@ pub(super) async fn turn(
                     News::Nothing
                 }
                 FeedNews::Event(event) => {
+                    let left_behind = candidate.is_left_behind();
                     let news = candidate.heard(shared.clock.now(), event);
+                    note_return(shared, candidate, left_behind);
                     start_cold(shared, candidate);
                     note_leader(shared, candidate);
                     news
@@ -222,8 +224,7 @@ fn no_answer() -> StoreError {
 pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Reply) -> News {
     let now = shared.clock.now();
     let leading = candidate.is_leading();
-    let made_good = candidate.is_left_behind()
-        && matches!(&reply, Reply::Written(write, Ok(_)) if write.purpose == Purpose::Release);
+    let left_behind = candidate.is_left_behind();
     let altered = match &reply {
         Reply::Written(write, Ok(lease)) => write.record.differs_in(&lease.record),
         _ => None,
@@ -271,13 +272,18 @@ pub(super) fn absorb(shared: &Arc<Shared>, candidate: &mut Candidate, reply: Rep
         Reply::Read(read, answer) => candidate.read(now, read, answer),
         Reply::Written(write, answer) => candidate.wrote(now, &write, answer),
     };
-    if made_good {
-        shared.counters.count(|stats| &mut stats.releases);
-        tracing::info!(lease = shared.config.name(), "lease given back after all");
-    }
+    note_return(shared, candidate, left_behind);
     start_cold(shared, candidate);
     note_leader(shared, candidate);
     news
+}
+
+/// Counts a lease that was left behind and is given back: by a write of which this tells, however it was answered.
+fn note_return(shared: &Shared, candidate: &Candidate, was_left_behind: bool) {
+    if was_left_behind && candidate.has_given_back() {
+        shared.counters.count(|stats| &mut stats.releases);
+        tracing::info!(lease = shared.config.name(), "lease given back after all");
+    }
 }
 
 /// The LeaseCandidate is watched through the same.

@@ -202,6 +202,34 @@ async fn v15_a_stop_frees_the_half_that_it_made_and_makes_no_other() {
     }
 }
 
+/// The second half is refused, which says nothing of the first; and of that the watch, which is not open yet, has told nothing.
+#[tokio::test(start_paused = true)]
+async fn v15_a_stop_frees_the_half_that_it_made_also_if_the_other_was_refused() {
+    let forbidden = StoreError::Rejected { code: 403, message: "no".into() };
+    let busy =
+        |seconds: Option<u64>| StoreError::TooManyRequests { retry_after: seconds.map(Duration::from_secs) };
+    for (refusal, asked) in [(forbidden, 0), (busy(None), 0), (busy(Some(1)), 1)] {
+        let mut stores = Stores::new();
+        let stop: Arc<Mutex<Option<StopHandle>>> = Arc::default();
+        let (at_refusal, befalls) = (Arc::clone(&stop), refusal.clone());
+        stores.new = stores.new.with_faults(move |_, verb| match verb {
+            Verb::Create => {
+                at_refusal.lock().unwrap().take().unwrap().stop();
+                Fault::Refused(befalls.clone())
+            }
+            Verb::Watch => Fault::Lost,
+            _ => Fault::None,
+        });
+        let elector = stores.elector(Knows::Both, "a", 1);
+        *stop.lock().unwrap() = Some(elector.stop_handle());
+        let mut a = Replica::start(elector, Duration::ZERO);
+        let began = Instant::now();
+        assert_eq!((&mut a.run).await.unwrap(), Outcome::NeverLed);
+        assert_eq!((stores.holders().0.as_str(), stores.new.lease()), ("", None), "{refusal:?}");
+        assert!(began.elapsed() >= Duration::from_secs(asked), "{refusal:?}");
+    }
+}
+
 /// Another has taken the first half since, or made the second: it is theirs to go on with.
 #[tokio::test(start_paused = true)]
 async fn v15_a_half_that_is_another_s_is_not_freed() {

@@ -39,6 +39,8 @@ enum Link {
     Far,
     /// It may look, and not write.
     Forbidden,
+    /// What it writes is made, and no answer comes.
+    Unanswered,
     /// Every kind of fault, now and then.
     Flaky,
     Cut,
@@ -61,9 +63,9 @@ fn half(links: &Links, seed: u64) -> MemoryLeaseStore {
         let mut millis = |most: u64| Duration::from_millis(rng.u64(..most));
         match (link.unwrap_or(Link::Fine), verb) {
             (Link::Fine, _) | (Link::Deaf, Verb::Get | Verb::Create | Verb::Update) => Fault::None,
-            (Link::Far, Verb::Event) | (Link::Forbidden, Verb::Get | Verb::Watch | Verb::Event) => {
-                Fault::None
-            }
+            (Link::Far, Verb::Event)
+            | (Link::Forbidden | Link::Unanswered, Verb::Get | Verb::Watch | Verb::Event) => Fault::None,
+            (Link::Unanswered, _) => Fault::AnswerLost,
             (Link::Far, _) => Fault::Slow { before: FAR, after: FAR },
             (Link::Forbidden, _) => Fault::Refused(StoreError::Rejected { code: 403, message: "no".into() }),
             (Link::Cut | Link::Deaf, _) => Fault::Lost,
@@ -267,6 +269,7 @@ struct Counts {
     go_over_marks: usize,
     maintenance: usize,
     forbidden: usize,
+    unanswered: usize,
 }
 
 #[tokio::test(start_paused = true)]
@@ -282,7 +285,7 @@ async fn guards_never_overlap_whatever_happens_to_either_half() {
     if from == 1 && seeds >= 24 {
         let Counts { given_back, deleted, deleted_under, deleted_unheard, deleted_unseen, .. } = counts;
         let Counts { crashed, crashed_leading, stopped, started_again, .. } = counts;
-        let Counts { go_terms, go_over_marks, maintenance, forbidden, .. } = counts;
+        let Counts { go_terms, go_over_marks, maintenance, forbidden, unanswered, .. } = counts;
         let happened = [
             deleted[0],
             deleted[1],
@@ -295,6 +298,7 @@ async fn guards_never_overlap_whatever_happens_to_either_half() {
             go_over_marks,
             maintenance,
             forbidden,
+            unanswered,
         ];
         assert!(happened.into_iter().all(|times| times >= at_least), "{counts:?}");
         assert!(given_back >= seeds && deleted_unseen > 0 && crashed_leading > 0, "{counts:?}");
@@ -348,10 +352,18 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
         let mut tell = |what: String| story.push(format!("{:?} {leader:?} leads: {what}", began.elapsed()));
         if rng.u8(..8) == 0 {
             let (client, half) = (rng.choice(&candidates).unwrap().identity, rng.usize(..2));
-            let link =
-                [Link::Fine, Link::Far, Link::Flaky, Link::Flaky, Link::Cut, Link::Deaf, Link::Forbidden]
-                    [rng.usize(..7)];
+            let link = [
+                Link::Fine,
+                Link::Far,
+                Link::Flaky,
+                Link::Flaky,
+                Link::Cut,
+                Link::Deaf,
+                Link::Forbidden,
+                Link::Unanswered,
+            ][rng.usize(..8)];
             counts.forbidden += usize::from(link == Link::Forbidden);
+            counts.unanswered += usize::from(link == Link::Unanswered);
             locked(&links[half]).insert(client.to_owned(), link);
             tell(format!("{client} {half} {link:?}"));
         }
@@ -441,14 +453,22 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     for links in &links {
         locked(links).clear();
     }
-    // All are well, but for the rights of one of them in half of the seeds.
-    let within = if seed % 4 < 2 {
-        LEADS_WITHIN
-    } else {
-        let half = rng.usize(..2);
-        locked(&links[half]).insert(candidates[0].identity.to_owned(), Link::Forbidden);
-        story.push(format!("{} may not write half {half}", candidates[0].identity));
-        LEADS_WITHIN + FINDS_OUT_WITHIN
+    // All are well, but for one of them in half of the seeds.
+    let within = match seed % 4 {
+        0 | 1 => LEADS_WITHIN,
+        2 => {
+            let half = rng.usize(..2);
+            locked(&links[half]).insert(candidates[0].identity.to_owned(), Link::Forbidden);
+            story.push(format!("{} may not write half {half}", candidates[0].identity));
+            LEADS_WITHIN + FINDS_OUT_WITHIN
+        }
+        _ => {
+            for links in &links {
+                locked(links).insert(candidates[0].identity.to_owned(), Link::Unanswered);
+            }
+            story.push(format!("no write of {} is answered", candidates[0].identity));
+            LEADS_WITHIN
+        }
     };
     for mut go in go {
         go.release();

@@ -366,3 +366,38 @@ async fn one_whose_writes_of_one_half_are_not_answered_keeps_nobody_out() {
         }
     }
 }
+
+/// Its writes of either half are made, and never answered, or so late that nobody waits for it. Its reads are, and it hears events, or does not. With one
+/// store it would lead, by what it reads.
+#[tokio::test(start_paused = true)]
+async fn one_whose_writes_of_either_half_are_not_answered_leads_by_what_it_reads() {
+    let too_late = Fault::Slow { before: Duration::ZERO, after: 2000 * MS };
+    for answer in [Fault::AnswerLost, Fault::AppliedBut(StoreError::unknown("500")), too_late] {
+        for hears in [true, false] {
+            for there in [[true, true], [true, false], [false, true], [false, false]] {
+                let mut stores = Stores::new();
+                let fails = answer.clone();
+                let unanswered = move |_: &str, verb| match verb {
+                    Verb::Create | Verb::Update => fails.clone(),
+                    Verb::Event if !hears => Fault::Lost,
+                    _ => Fault::None,
+                };
+                stores.old = stores.old.with_faults(unanswered.clone());
+                stores.new = stores.new.with_faults(unanswered);
+                for (store, is_there) in [&stores.old, &stores.new].into_iter().zip(there) {
+                    if is_there {
+                        store.overwrite(Record::default());
+                    }
+                }
+                let a = Replica::start(stores.elector_of(Knows::Both, eager("a"), 1), Duration::ZERO);
+                let began = Instant::now();
+                let took = a.leads().await - began;
+                // A time-out for each half that it makes, for each that it takes, and less than that for the rest.
+                assert!(took <= 4000 * MS, "{answer:?} {hears} {there:?}: {took:?}");
+                // Who hears nothing has no time to read both halves after each renewal as well.
+                sleep_ms(60_000).await;
+                assert!(leads(&a) || !hears, "{answer:?} {there:?}");
+            }
+        }
+    }
+}
