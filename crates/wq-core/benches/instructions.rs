@@ -6,11 +6,15 @@
 use std::future::Future;
 use std::hash::Hash;
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
-use wq_core::WorkQueue;
+use wq_core::{Added, Observer, ProcessingGuard, WorkQueue};
 
 /// Items of a burst, and keys among which others go round.
 const KEYS: u64 = 1000;
@@ -33,6 +37,16 @@ fn main() -> ExitCode {
         "batched_u64" => fused(&integers(), items, true),
         "async_u64" => asynchronous(&integers(), items),
         "cancelled_u64" => cancelled(items),
+        "batch_got_u64" => batch_got(&integers(), items),
+        "owned_u64" => owned(&integers(), items),
+        "tried_u64" => tried(&integers(), items),
+        "bounded_u64" => bounded(&integers(), items),
+        "removed_u64" => removed(&integers(), items),
+        "looked_up_u64" => looked_up(&integers(), items),
+        "abandoned_u64" => abandoned(&integers(), items),
+        "observed_u64" => observed(&integers(), items),
+        "processed_u64" => processed(&integers(), items),
+        "snapshot_u64" => snapshot(&integers(), items),
         _ => None,
     };
     if done.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
@@ -145,4 +159,154 @@ fn cancelled(items: usize) -> Option<()> {
     let queue = WorkQueue::<u64>::new();
     let mut context = Context::from_waker(Waker::noop());
     (0..items).all(|_| pin!(queue.get()).poll(&mut context).is_pending()).then_some(())
+}
+
+/// As `burst`, with gets of 100 at a time.
+fn batch_got(keys: &[u64], items: usize) -> Option<()> {
+    let queue = WorkQueue::new();
+    let most = NonZeroUsize::new(100)?;
+    for _ in 0..items / keys.len() {
+        for key in keys {
+            queue.add(*key);
+        }
+        for _ in 0..keys.len() / most {
+            queue.get_batch_blocking(most).into_iter().for_each(|guard| guard.done());
+        }
+    }
+    Some(())
+}
+
+/// As `burst`, with guards that keep the queue.
+fn owned(keys: &[u64], items: usize) -> Option<()> {
+    let queue = WorkQueue::new();
+    for _ in 0..items / keys.len() {
+        for key in keys {
+            queue.add(*key);
+        }
+        for _ in keys {
+            queue.get_owned_blocking()?.done();
+        }
+    }
+    Some(())
+}
+
+/// As `burst`, with adds that may be refused and gets that may find nothing.
+fn tried(keys: &[u64], items: usize) -> Option<()> {
+    let queue = WorkQueue::new();
+    for _ in 0..items / keys.len() {
+        for key in keys {
+            queue.try_add(*key).ok()?;
+        }
+        for _ in keys {
+            queue.try_get().ok()?.done();
+        }
+    }
+    Some(())
+}
+
+/// As `ping`, with room for one item, and adds that are futures and find it.
+fn bounded(keys: &[u64], items: usize) -> Option<()> {
+    let queue = WorkQueue::builder().capacity(1).build().ok()?;
+    let mut context = Context::from_waker(Waker::noop());
+    for key in keys.iter().cycle().take(items) {
+        let Poll::Ready(Ok(_)) = pin!(queue.add_wait(*key)).poll(&mut context) else { return None };
+        take(&queue)?;
+    }
+    Some(())
+}
+
+/// Add all, then take out each.
+fn removed(keys: &[u64], items: usize) -> Option<()> {
+    let queue = WorkQueue::new();
+    for _ in 0..items / keys.len() {
+        for key in keys {
+            queue.add(*key);
+        }
+        for key in keys {
+            queue.remove(key)?;
+        }
+    }
+    Some(())
+}
+
+/// Looks for what is queued.
+fn looked_up(keys: &[u64], items: usize) -> Option<()> {
+    let queue = WorkQueue::new();
+    queue.add_all(keys.iter().copied());
+    keys.iter().cycle().take(items).all(|key| queue.contains(key)).then_some(())
+}
+
+/// As `ping`, with guards that are forgotten and items that are abandoned.
+fn abandoned(keys: &[u64], items: usize) -> Option<()> {
+    let queue = WorkQueue::new();
+    for key in keys.iter().cycle().take(items) {
+        queue.add(*key);
+        std::mem::forget(queue.get_blocking()?);
+        queue.abandon(key).then_some(())?;
+    }
+    Some(())
+}
+
+/// Counts, and wants no times.
+#[derive(Default)]
+struct Counter([AtomicU64; 3]);
+
+impl Counter {
+    fn count(&self, at: usize) {
+        self.0[at].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+impl Observer for Counter {
+    fn is_timed(&self) -> bool {
+        false
+    }
+    fn added(&self, _: Added) {
+        self.count(0);
+    }
+    fn got(&self, _: Duration) {
+        self.count(1);
+    }
+    fn done(&self, _: Duration) {
+        self.count(2);
+    }
+}
+
+/// As `burst`, with an observer that counts.
+fn observed(keys: &[u64], items: usize) -> Option<()> {
+    let queue = WorkQueue::builder().observer(Arc::new(Counter::default())).build().ok()?;
+    for _ in 0..items / keys.len() {
+        for key in keys {
+            queue.add(*key);
+        }
+        for _ in keys {
+            take(&queue)?;
+        }
+    }
+    Some(())
+}
+
+/// Add all, then have all worked on by four tasks that are polled in turn.
+fn processed(keys: &[u64], items: usize) -> Option<()> {
+    let mut context = Context::from_waker(Waker::noop());
+    for _ in 0..items / keys.len() {
+        let queue = WorkQueue::new();
+        queue.add_all(keys.iter().copied());
+        queue.shutdown();
+        let work = async |guard: ProcessingGuard<'_, u64>| {
+            black_box(guard.item());
+            Ok::<(), ()>(())
+        };
+        let mut process = pin!(queue.process(4, work));
+        // It lets others run now and then.
+        while process.as_mut().poll(&mut context).is_pending() {}
+    }
+    Some(())
+}
+
+/// A list of all that is queued, for each item of it.
+fn snapshot(keys: &[u64], items: usize) -> Option<()> {
+    let queue = WorkQueue::new();
+    queue.add_all(keys.iter().copied());
+    (0..items / keys.len()).all(|_| queue.snapshot().items.len() == keys.len()).then_some(())
 }

@@ -66,7 +66,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotDrained<T> {
-    /// How many items were queued.
+    /// How many items were queued; [`WorkQueue::snapshot`] lists them.
     pub queued: usize,
     /// The items in the hands of guards, in no particular order.
     pub in_flight: Vec<T>,
