@@ -262,7 +262,7 @@ async fn trouble(
             world.lock().unwrap().saw("two of one identity");
             buried.push((step, stage.start(n, step, dice)));
         }
-        13 | 21 if !stage.mode.is_coordinated() && stage.mode != Mode::WallClocks => {
+        13 | 21 if stage.mode != Mode::WallClocks => {
             let n = dice.roll(running.len() as u64);
             send_away(stage, &running[n as usize], dice);
             start_again(stage, running, buried, n, step, dice);
