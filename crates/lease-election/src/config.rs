@@ -391,7 +391,7 @@ impl ConfigBuilder {
                         "must be at least {least:?} and shorter than lease_duration {:?}",
                         self.lease_duration
                     ),
-                    "choose a value between the two",
+                    "choose a value between the two, or a longer lease_duration; `fast()` sets all of them",
                 ));
             }
         }

@@ -86,6 +86,10 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
         "cold-start-from-the-future",
         "a candidate that starts takes a record from the future for one that ran out",
     ),
+    (
+        "expired-by-wall-clock",
+        "a lease is taken when its times lie far enough behind the candidate's wall clock",
+    ),
     ("cold-start-without-bound", "a candidate that starts trusts wall clocks to the second"),
     ("half-is-whole", "of two stores that differ the second is believed"),
     (

@@ -30,11 +30,12 @@ const (
 )
 
 // elections measures three candidates of client-go at its defaults on a real API server, and prints "hand_over MEAN P50 MAX", in
-// milliseconds from a cancelled leader to the start of the next one's work, and "requests COUNT", an hour, of all three while nothing
-// happens. Its arguments: kubeconfig, namespace, hand-overs, seconds to count for.
+// milliseconds from a cancelled leader to the start of the next one's work, "crash MEAN MAX", in seconds from a leader of which nothing is
+// heard any more, on eight Leases, and "requests COUNT", an hour, of all three while nothing happens. Its arguments: kubeconfig, namespace,
+// hand-overs, crashes on each Lease, seconds to count for.
 func elections(args []string) error {
-	if len(args) != 4 {
-		return fmt.Errorf("elections takes 4 arguments, not %d", len(args))
+	if len(args) != 5 {
+		return fmt.Errorf("elections takes 5 arguments, not %d", len(args))
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", args[0])
 	if err != nil {
@@ -44,7 +45,11 @@ func elections(args []string) error {
 	if err != nil {
 		return err
 	}
-	seconds, err := strconv.Atoi(args[3])
+	each, err := strconv.Atoi(args[3])
+	if err != nil {
+		return err
+	}
+	seconds, err := strconv.Atoi(args[4])
 	if err != nil {
 		return err
 	}
@@ -61,11 +66,15 @@ func elections(args []string) error {
 	if err := handOver(config, args[1], count); err != nil {
 		return err
 	}
+	if err := crash(config, args[1], each); err != nil {
+		return err
+	}
 	return <-counted
 }
 
 type candidate struct {
 	requests atomic.Int64
+	crashed  atomic.Bool
 	cancel   context.CancelFunc
 	done     chan struct{}
 }
@@ -75,18 +84,23 @@ type beginning struct {
 	at  time.Time
 }
 
-// wrap counts the requests of a candidate.
+// wrap counts the requests of a candidate, until it has crashed.
 func (c *candidate) wrap(next http.RoundTripper) http.RoundTripper {
-	return counting{next, &c.requests}
+	return counting{next, c}
 }
 
 type counting struct {
-	next     http.RoundTripper
-	requests *atomic.Int64
+	next http.RoundTripper
+	of   *candidate
 }
 
+var errCrashed = errors.New("crashed")
+
 func (c counting) RoundTrip(request *http.Request) (*http.Response, error) {
-	c.requests.Add(1)
+	if c.of.crashed.Load() {
+		return nil, errCrashed
+	}
+	c.of.requests.Add(1)
 	return c.next.RoundTrip(request)
 }
 
@@ -162,6 +176,67 @@ func handOver(config *rest.Config, namespace string, count int) error {
 	slices.Sort(took)
 	fmt.Printf("hand_over %f %f %f\n", sum/float64(count), took[count/2], took[count-1])
 	return nil
+}
+
+// leases is on how many crash measures at a time.
+const leases = 8
+
+func crash(config *rest.Config, namespace string, each int) error {
+	type result struct {
+		took []float64
+		err  error
+	}
+	results := make(chan result, leases)
+	for lease := range leases {
+		go func() {
+			took, err := crashes(config, namespace, "client-go-crash-"+strconv.Itoa(lease), each)
+			results <- result{took, err}
+		}()
+	}
+	sum, most := 0.0, 0.0
+	for range leases {
+		one := <-results
+		if one.err != nil {
+			return one.err
+		}
+		for _, seconds := range one.took {
+			sum += seconds
+			most = max(most, seconds)
+		}
+	}
+	fmt.Printf("crash %f %f\n", sum/float64(leases*each), most)
+	return nil
+}
+
+func crashes(config *rest.Config, namespace, name string, each int) ([]float64, error) {
+	began := make(chan beginning, 8)
+	started := 0
+	another := func() error {
+		started++
+		_, err := stand(config, namespace, name, strconv.Itoa(started), began)
+		return err
+	}
+	for range 3 {
+		if err := another(); err != nil {
+			return nil, err
+		}
+	}
+	leader := <-began
+	took := make([]float64, 0, each)
+	for range each {
+		// It has renewed, and the others have seen it; at any moment between two renewals.
+		time.Sleep(retryPeriod + time.Duration(rand.Int63n(int64(retryPeriod))))
+		crashed := time.Now()
+		leader.who.crashed.Store(true)
+		leader.who.cancel()
+		next := <-began
+		took = append(took, next.at.Sub(crashed).Seconds())
+		if err := another(); err != nil {
+			return nil, err
+		}
+		leader = next
+	}
+	return took, nil
 }
 
 func countRequests(config *rest.Config, namespace string, span time.Duration) error {

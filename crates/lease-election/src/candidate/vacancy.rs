@@ -25,11 +25,15 @@ impl Candidate {
     /// before `now`: whatever lies between the two then makes it wait longer. Not a grant of the server's controller: its time is the server's, whose clock
     /// no candidate answers for, and one who led before may act for longer than it says.
     pub(crate) fn start_cold(&mut self, wall: Timestamp, now: Moment) {
-        if !self.is_cold || self.observation == Observation::Unknown {
+        let is_asked = self.is_cold || planted("expired-by-wall-clock");
+        if !is_asked || self.observation == Observation::Unknown {
             return;
         }
         self.is_cold = false;
-        let Some(bound) = self.config.wall_clock_bound() else { return };
+        let bound = self.config.wall_clock_bound();
+        let Some(bound) = bound.or_else(|| planted("expired-by-wall-clock").then_some(Duration::ZERO)) else {
+            return;
+        };
         if let Observation::Present { lease, mine: false, jitter, .. } = &self.observation
             && !lease.record.is_free()
             && !is_grant(&lease.record)

@@ -32,6 +32,23 @@ pub enum ConfigWarning {
         /// What is left of it, and so of the lease, after a watchdog has waited its default grace.
         left: Duration,
     },
+    /// Requests are given up that a healthy server may still answer: Kubernetes promises most of its answers to writes within a second.
+    ShortRequestTimeout {
+        /// The time-out of a request.
+        request_timeout: Duration,
+    },
+    /// This candidate's turn may come so late that a crash costs half a lease more.
+    LateTurn {
+        /// How long after the lease has run out: the jitter, or as often that as the rank says.
+        turn: Duration,
+        /// The lease.
+        lease_duration: Duration,
+    },
+    /// Work has no time to wind up when it is to end: it is dropped, and then the lease runs out and is not given back.
+    ShortDrain {
+        /// How long work may go on.
+        drain_timeout: Duration,
+    },
 }
 
 impl fmt::Display for ConfigWarning {
@@ -51,6 +68,18 @@ impl fmt::Display for ConfigWarning {
                 "stop_margin {stop_margin:?} is below {THIN:?}: a watchdog has {left:?} left to end the process before the lease ends, and a busy machine \
                  may take longer to run a thread"
             ),
+            Self::ShortRequestTimeout { request_timeout } => write!(
+                f,
+                "request_timeout {request_timeout:?} is below {PROMPT:?}: a busy API server may answer later, and a term ends although it is well"
+            ),
+            Self::LateTurn { turn, lease_duration } => write!(
+                f,
+                "this candidate may wait {turn:?} (takeover_jitter, times its rank) after a lease of {lease_duration:?} has run out, and nobody leads meanwhile"
+            ),
+            Self::ShortDrain { drain_timeout } => write!(
+                f,
+                "drain_timeout {drain_timeout:?} is below {THIN:?}: work that is to end is dropped, and its lease runs out instead of being given back"
+            ),
         }
     }
 }
@@ -58,6 +87,9 @@ impl fmt::Display for ConfigWarning {
 const SECOND: Duration = Duration::from_secs(1);
 /// Some turns of a scheduler on a machine with more threads than processors.
 const THIN: Duration = Duration::from_millis(100);
+
+/// What a server that is well, and far away or busy, may take for a write.
+const PROMPT: Duration = Duration::from_millis(250);
 
 pub(super) fn of(config: &Config) -> Vec<ConfigWarning> {
     let mut warnings = Vec::new();
@@ -76,6 +108,18 @@ pub(super) fn of(config: &Config) -> Vec<ConfigWarning> {
     let stop_margin = config.stop_margin();
     if stop_margin < THIN {
         warnings.push(ConfigWarning::ThinMargin { stop_margin, left: stop_margin - stop_margin / 2 });
+    }
+    let request_timeout = config.request_timeout();
+    if request_timeout < PROMPT {
+        warnings.push(ConfigWarning::ShortRequestTimeout { request_timeout });
+    }
+    let (turn, lease_duration) = (config.turn(|jitter| jitter), config.lease_duration());
+    if turn > lease_duration / 2 {
+        warnings.push(ConfigWarning::LateTurn { turn, lease_duration });
+    }
+    let drain_timeout = config.drain_timeout();
+    if drain_timeout < THIN {
+        warnings.push(ConfigWarning::ShortDrain { drain_timeout });
     }
     warnings
 }
@@ -109,6 +153,27 @@ mod tests {
         let (stop_margin, left) = (Duration::from_millis(99), Duration::from_micros(49_500));
         assert_eq!(warnings, [ConfigWarning::ThinMargin { stop_margin, left }]);
         assert!(warnings[0].to_string().contains("99ms") && warnings[0].to_string().contains("49.5ms"));
+    }
+
+    #[test]
+    fn what_costs_terms_or_time_without_need_is_warned_of_with_the_numbers() {
+        let (fast, ms) = (|| Config::builder("ns", "lease").fast(), Duration::from_millis);
+        let short = |millis| fast().request_timeout(ms(millis));
+        assert_eq!(short(250).build().unwrap().warnings(), []);
+        let warnings = short(249).build().unwrap().warnings();
+        assert_eq!(warnings, [ConfigWarning::ShortRequestTimeout { request_timeout: ms(249) }]);
+        assert!(warnings[0].to_string().contains("249ms"));
+
+        let late = |rank, millis| fast().rank(rank).takeover_jitter(ms(millis));
+        assert_eq!(late(5, 500).build().unwrap().warnings(), []);
+        let warnings = late(6, 500).build().unwrap().warnings();
+        assert_eq!(warnings, [ConfigWarning::LateTurn { turn: ms(3000), lease_duration: ms(5000) }]);
+        assert!(warnings[0].to_string().contains("3s") && warnings[0].to_string().contains("5s"));
+
+        assert_eq!(fast().drain_timeout(ms(100)).build().unwrap().warnings(), []);
+        let warnings = fast().drain_timeout(Duration::ZERO).build().unwrap().warnings();
+        assert_eq!(warnings, [ConfigWarning::ShortDrain { drain_timeout: Duration::ZERO }]);
+        assert!(warnings[0].to_string().contains("0ns"));
     }
 
     #[test]

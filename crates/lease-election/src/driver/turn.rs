@@ -12,6 +12,7 @@ use crate::error::StoreError;
 use crate::evidence::Inquiry;
 use crate::feed::{Feed, FeedNews};
 use crate::observation::Observation;
+use crate::planted::planted;
 use crate::record::StoredLease;
 use crate::standing::Candidacy;
 
@@ -294,7 +295,7 @@ fn doubt_connection(shared: &Shared) {
 }
 
 fn start_cold(shared: &Shared, candidate: &mut Candidate) {
-    if shared.config.wall_clock_bound().is_some() {
+    if shared.config.wall_clock_bound().is_some() || planted("expired-by-wall-clock") {
         // In this order: a suspend between the two makes it wait longer.
         let wall = shared.clock.wall();
         candidate.start_cold(wall, shared.clock.now());

@@ -2,6 +2,7 @@
 //! No two work at once, whoever is asked to go strands nothing, and whoever stays leads.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -33,6 +34,8 @@ enum Deed {
     Stop,
     /// The future of its campaigns is dropped.
     Drop,
+    /// Its process ends: the same, and nothing that it has not sent yet is heard.
+    Crash,
     /// The one who leads gives the term up, or hands it over to the other.
     StepDown,
     HandOver,
@@ -112,6 +115,7 @@ struct Life {
     judge: Arc<Mutex<Judge>>,
     /// When `a` sent something, in milliseconds.
     calls: Arc<Mutex<Vec<u64>>>,
+    crashed: Arc<AtomicBool>,
     clock: TokioClock,
 }
 
@@ -120,10 +124,14 @@ impl Life {
         let began = Instant::now();
         let calls: Arc<Mutex<Vec<u64>>> = Arc::default();
         let writes = Arc::new(Mutex::new(0));
+        let crashed: Arc<AtomicBool> = Arc::default();
         let store = |_| {
-            let (log, writes) = (Arc::clone(&calls), Arc::clone(&writes));
+            let (log, writes, crashed) = (Arc::clone(&calls), Arc::clone(&writes), Arc::clone(&crashed));
             MemoryLeaseStore::new().with_faults(move |client, verb| {
                 if client == "a" {
+                    if crashed.load(Ordering::SeqCst) {
+                        return Fault::Lost;
+                    }
                     let now = millis(began);
                     log.lock().unwrap().push(now);
                     if (CUT..HEALED).contains(&now) {
@@ -139,7 +147,7 @@ impl Life {
             })
         };
         let stores = (0..stores).map(store).collect();
-        Self { stores, began, judge: Arc::default(), calls, clock: TokioClock::new() }
+        Self { stores, began, judge: Arc::default(), calls, crashed, clock: TokioClock::new() }
     }
 
     fn start(&self, who: &'static str) -> (LeaderElector, JoinHandle<()>) {
@@ -199,14 +207,14 @@ async fn one_life(stores: usize, weather: Weather, deed: Deed, moment: u64) -> (
         life.at(moment).await;
         do_it(&life, deed, &a, &run, &what).await
     });
-    let goes = deed == Deed::Stop || deed == Deed::Drop;
+    let goes = matches!(deed, Deed::Stop | Deed::Drop | Deed::Crash);
     assert!(life.leader().is_some_and(|(leader, _)| !goes || leader == "b"), "{what}: who leads at the end");
     assert!(life.judge.lock().unwrap().terms.len() > 2 || goes, "{what}: nothing happened");
     for (elector, run) in [(a, run), b] {
         elector.stop_handle().stop();
         let ended = run.await;
         let is_dropped = ended.as_ref().is_err_and(|error| error.is_cancelled());
-        assert!(ended.is_ok() || deed == Deed::Drop && is_dropped, "{what}: {ended:?}");
+        assert!(ended.is_ok() || deed != Deed::Stop && goes && is_dropped, "{what}: {ended:?}");
     }
     sleep_ms(100).await;
     let is_free = |store: &MemoryLeaseStore| store.lease().is_none_or(|lease| lease.record.is_free());
@@ -239,6 +247,10 @@ async fn do_it(life: &Life, deed: Deed, a: &LeaderElector, run: &JoinHandle<()>,
         Deed::Nothing => return true,
         Deed::Stop => a.stop_handle().stop(),
         Deed::Drop => run.abort(),
+        Deed::Crash => {
+            life.crashed.store(true, Ordering::SeqCst);
+            run.abort();
+        }
         Deed::Maintenance => a.maintenance().begin(),
         Deed::StepDown | Deed::HandOver => {
             let Some((_, term)) = life.leader().filter(|(leader, _)| *leader == "a") else { return false };
@@ -250,7 +262,7 @@ async fn do_it(life: &Life, deed: Deed, a: &LeaderElector, run: &JoinHandle<()>,
         }
     }
     // While it is cut off, or is about to be, nothing can be given back.
-    let reaches = !(CUT - 1000..HEALED).contains(&now);
+    let reaches = deed != Deed::Crash && !(CUT - 1000..HEALED).contains(&now);
     // Who made way right before campaigns again after a renew interval.
     let within = if reaches { 1200 * MS } else { LEASE + Duration::from_secs(2) };
     life.led_by("b", within, what).await;
@@ -260,7 +272,7 @@ async fn do_it(life: &Life, deed: Deed, a: &LeaderElector, run: &JoinHandle<()>,
             assert!(!life.is_led_by("a"), "{what}");
             a.maintenance().end();
         }
-        Deed::Stop | Deed::Drop => {
+        Deed::Stop | Deed::Drop | Deed::Crash => {
             life.at(now + 3000).await;
             assert!(run.is_finished(), "{what}: it goes on");
             let sent = life.calls.lock().unwrap().len();
@@ -286,7 +298,7 @@ async fn moments(stores: usize, weather: Weather) -> BTreeSet<u64> {
 async fn at_every_step(stores: usize) {
     for weather in [Weather::Fair, Weather::AnswersLost, Weather::AppliedButRefused, Weather::Refused] {
         let moments = moments(stores, weather).await;
-        for deed in [Deed::Stop, Deed::Drop, Deed::StepDown, Deed::HandOver, Deed::Maintenance] {
+        for deed in [Deed::Stop, Deed::Drop, Deed::Crash, Deed::StepDown, Deed::HandOver, Deed::Maintenance] {
             let mut done = 0;
             for moment in &moments {
                 done += usize::from(one_life(stores, weather, deed, *moment).await.1);

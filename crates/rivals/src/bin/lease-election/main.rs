@@ -33,7 +33,7 @@ struct Cli {
     /// Hand-overs of ours; client-go's are a quarter of it
     #[arg(long, default_value_t = 80)]
     hand_overs: usize,
-    /// Crashes on each of eight Leases
+    /// Crashes on each of eight Leases; of client-go half as many
     #[arg(long, default_value_t = 4)]
     crashes: usize,
     /// Seconds to count requests for; a watch is opened again every 290 s
@@ -60,8 +60,8 @@ fn main() -> Result<()> {
     if wanted(&["lateness"]) {
         thousand::run()?;
     }
-    let beside = ["hand_over", "hand_over_p50", "hand_over_p95", "requests", "standby_requests"];
-    let of_ours = ["crash_mean", "crash_max", "herd_take_overs", "herd_writes"];
+    let beside = ["hand_over", "hand_over_p50", "hand_over_p95", "crash", "requests", "standby_requests"];
+    let of_ours = ["crash", "crash_mean", "crash_max", "herd_take_overs", "herd_writes"];
     if wanted(&beside) || wanted(&of_ours) {
         on_the_real_server(&cli, wanted(&beside), wanted(&of_ours))?;
     }
@@ -107,8 +107,9 @@ fn on_the_real_server(cli: &Cli, beside: bool, of_ours: bool) -> Result<()> {
     if beside {
         hand_overs = contest::hand_overs(&cluster, cli.hand_overs)?;
     }
+    let mut crashes = Vec::new();
     if of_ours {
-        let crashes = contest::crashes(&cluster, 8, cli.crashes)?;
+        crashes = contest::crashes(&cluster, 8, cli.crashes)?;
         let (mean, max) = (mean(&crashes), crashes.iter().copied().fold(0.0, f64::max));
         eprintln!("crash: {} of them, mean {mean:.3} s, max {max:.3} s", crashes.len());
         measured("crash_mean", mean);
@@ -135,6 +136,10 @@ fn on_the_real_server(cli: &Cli, beside: bool, of_ours: bool) -> Result<()> {
         measured("hand_over_p50", p50);
         measured("hand_over_p95", p95);
         measured("hand_over", theirs.mean / ours_mean);
+        if !crashes.is_empty() {
+            eprintln!("crash: of client-go, mean {:.1} s, max {:.1} s", theirs.crash, theirs.crash_max);
+            measured("crash", theirs.crash / mean(&crashes));
+        }
         eprintln!(
             "requests an hour: {:.0} of ours at 5 s / 1 s (each standby at most {:.0}), {:.0} of client-go's at 15 s / 2 s",
             requests.all, requests.standby, theirs.requests,
@@ -154,11 +159,13 @@ fn mean(values: &[f64]) -> f64 {
 /// The program with client-go's elector, at work.
 struct ClientGo(Child);
 
-/// What it measured: hand-overs in milliseconds, requests an hour.
+/// What it measured: hand-overs in milliseconds, from a crash to the next leader in seconds, requests an hour.
 struct Theirs {
     mean: f64,
     p50: f64,
     max: f64,
+    crash: f64,
+    crash_max: f64,
     requests: f64,
 }
 
@@ -170,6 +177,7 @@ impl ClientGo {
             .arg(plane.kubeconfig_file("admin")?)
             .arg(NAMESPACE)
             .arg((cli.hand_overs / 4).max(1).to_string())
+            .arg((cli.crashes / 2).max(1).to_string())
             .arg((cli.count_for / 2).max(1).to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -187,10 +195,12 @@ impl ClientGo {
             let line = line.with_context(|| format!("the peer said nothing of {name}: {said:?}"))?;
             line.split(' ').map(|number| number.parse().context("no number")).collect()
         };
-        let ([mean, p50, max], [requests]) = (&numbers("hand_over")?[..], &numbers("requests")?[..]) else {
+        let told = (&numbers("hand_over")?[..], &numbers("crash")?[..], &numbers("requests")?[..]);
+        let ([mean, p50, max], [crash, crash_max], [requests]) = told else {
             bail!("the peer said {said:?}")
         };
-        Ok(Theirs { mean: *mean, p50: *p50, max: *max, requests: *requests })
+        let (crash, crash_max, requests) = (*crash, *crash_max, *requests);
+        Ok(Theirs { mean: *mean, p50: *p50, max: *max, crash, crash_max, requests })
     }
 }
 
