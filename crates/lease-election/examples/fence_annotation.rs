@@ -1,16 +1,6 @@
 //! Fencing objects of the API server: each write carries its term's token in an annotation, and admission refuses one that is smaller than the object's.
 //!
-//! The hook here is a closure on an embedded API server. On a cluster it is a policy (`spec.validations` of a `ValidatingAdmissionPolicy` that matches
-//! CREATE and UPDATE of what the leader writes):
-//!
-//! ```yaml
-//! - expression: >-
-//!     has(object.metadata.annotations) && 'example.com/fence' in object.metadata.annotations &&
-//!     (oldObject == null || !has(oldObject.metadata.annotations) ||
-//!      !('example.com/fence' in oldObject.metadata.annotations) ||
-//!      int(object.metadata.annotations['example.com/fence']) >= int(oldObject.metadata.annotations['example.com/fence']))
-//!   message: a later leader has written this object
-//! ```
+//! The hook here is a closure on an embedded API server. On a cluster it is a policy: `fence_annotation.yaml`, beside this file, to be applied as it is.
 //!
 //! It needs no version from the writer, so it fences blind writes too, as server-side apply. Deletes carry no object: give them the preconditions
 //! `uid` and `resourceVersion` of what the leader has seen. And what a later leader has deleted keeps no token: a create of a leader before it that arrives after

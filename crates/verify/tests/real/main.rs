@@ -4,6 +4,7 @@ mod compaction;
 mod conformance;
 mod deploy;
 mod election;
+mod fencing;
 mod figure;
 mod fuzz;
 mod link;
