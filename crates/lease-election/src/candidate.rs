@@ -339,7 +339,7 @@ impl Candidate {
                 self.silent_until = ORIGIN;
                 self.last_heard = now;
                 self.read_not_before = read.sent;
-                if found.as_ref().is_some_and(|lease| Some(&lease.version) != self.observation.version()) {
+                if found.as_ref().is_some_and(|lease| !self.is_known(&lease.record)) {
                     self.failed_writes = 0;
                 }
                 match found {
@@ -461,7 +461,9 @@ impl Candidate {
         let leapt = event != LeaseEvent::Alive && std::mem::take(&mut self.leaps);
         let news = match event {
             LeaseEvent::Changed(lease) => {
-                self.failed_writes = 0;
+                if !self.is_known(&lease.record) {
+                    self.failed_writes = 0;
+                }
                 let news = self.see(now, lease.clone(), false);
                 self.told(&lease, leapt);
                 news
@@ -496,6 +498,11 @@ impl Candidate {
             self.must_read = true;
             self.read_not_before = self.silent_until;
         }
+    }
+
+    /// Whether this is what is known, under whatever version: a label changed, or half a write of ours was made, which is none.
+    fn is_known(&self, record: &Record) -> bool {
+        matches!(&self.observation, Observation::Present { lease, .. } if lease.record == *record)
     }
 
     /// Whether it neither leads nor has a lease to give back.

@@ -37,15 +37,17 @@ use halves::{Attempt, Half, Halves};
 /// this process saw, or that was in the way of its own, or that may have been there and gone since it last looked, if that is longer ago than a lease. What
 /// the crate's page says of the deletion of a Lease (A7) counts for each half.
 ///
-/// To take the lease or to keep it the primary half is written first, as client-go does. Whoever made one half, and not the other, writes the other one first
-/// next time (one that got no answer about the first half goes on with the same write), and a half that it was forbidden to write, until it may: a candidate
-/// that may write one half only leaves the lease to the others. To give it back a half that is free is written first.
+/// To take the lease or to keep it the primary half is written first, as client-go does. Whoever made one half, and not the other, goes on with the
+/// same write; and a half that it was forbidden to write it writes first, until that succeeds: a candidate that may write one half only leaves the lease to the
+/// others. To give it back a half that is free is written first.
 ///
 /// A stop, or maintenance, gives back an acquisition that was half made, if by then it might be taken, and makes no half. Half a write runs out like a
 /// lease if it is still on its way then, or its sender has crashed, or may not write the other half.
 ///
 /// # What it costs
-/// A renewal is two requests, and three after half of one failed; a take-over three (and eight where one half is missing, once), a read three or more. While a half is missing each candidate reads twice in a lease. Each elector needs a store of its own: it is told by its own half-made writes.
+/// A renewal is two requests, and the next one five after half of one failed; a take-over three (and eight where one half is missing, once); a read three or more, one after
+/// the other, which must all be answered within one `request_timeout`: it has to be longer than three round trips to the server. While a half is missing each
+/// candidate reads twice in a lease. Each elector needs a store of its own: it is told by its own half-made writes.
 ///
 /// # Fence tokens
 /// The resource version of a token is that of both halves, `primary+secondary`. Tokens compare by the greater of the two, so that those of one API server
@@ -68,7 +70,7 @@ struct Shared {
 /// What this store has seen and tried.
 #[derive(Default)]
 struct Memory {
-    /// The newest of each half, for the watch.
+    /// The newest of each half that was told or read, or made by us: what the watch of one half tells is joined to what is known of the other.
     latest: Halves,
     /// The last states told, newest at the back.
     told: VecDeque<Told>,
@@ -78,13 +80,8 @@ struct Memory {
     gone: Gone,
     /// The version of the primary half that our last complete write made.
     written: Option<Version>,
-    /// The half that is written first to take the lease or to keep it, because a write of ours that had made the other one got no answer about this, or was
-    /// refused.
-    doubted: Option<Half>,
-    /// It was refused: that another can write it says nothing.
-    is_forbidden: bool,
-    /// The first half of our last write got no answer.
-    is_unanswered: bool,
+    /// The half that we were forbidden to write when we had made the other one, until we may. That another can write it says nothing.
+    forbidden: Option<Half>,
 }
 
 /// A state of both halves as it was told.
@@ -135,8 +132,9 @@ impl Memory {
             // What is free already is left as it is: while it changed others would wait for it anew, and if this came first both were free, and not one
             // lease, so that who took them met the rest of this write.
             true => last.record.is_free() && is_held,
-            // Who gets no answers would make each half anew in turn, and never both.
-            false => self.is_unanswered && !last.record.is_free(),
+            // Who gets no answers, or may not write so soon again, would make each half anew in turn, and never both. (What a create or a claim has made is
+            // no object that our last observation was of.)
+            false => !last.record.is_free() && last.halves.are_whole(),
         };
         is_same.then(|| (left, last.record.clone()))
     }
@@ -149,7 +147,7 @@ impl Memory {
         };
         match record.is_free() {
             true => order::of_release(halves, &self.attempts),
-            false => order::of_hold(halves, &self.attempts, self.doubted),
+            false => order::of_hold(halves, &self.attempts, self.forbidden),
         }
     }
 }
@@ -193,10 +191,6 @@ impl Shared {
     fn tell(&self, halves: &Halves) -> Result<Option<StoredLease>, StoreError> {
         self.with(|memory| {
             memory.gone.see(halves, &mut memory.attempts);
-            if halves.are_one() && !memory.is_forbidden {
-                // A whole write came since: our own, perhaps, whose answer nobody waited for.
-                memory.doubted = None;
-            }
             let Some(version) = halves.version(&memory.gone) else { return Ok(None) };
             let version = version?;
             // One version tells one record, also when the attempt by which it was known is forgotten.
@@ -257,11 +251,7 @@ impl Shared {
         first: Half,
     ) -> Result<StoredLease, StoreError> {
         let second = first.other();
-        self.with(|memory| memory.is_unanswered = true);
-        let one = write(self.store(first), halves[first as usize].as_ref(), record).await;
-        self.with(|memory| memory.is_unanswered = matches!(one, Err(StoreError::Unknown { .. })));
-        let one = one?;
-        self.with(|memory| (memory.doubted, memory.is_forbidden) = (Some(second), false));
+        let one = write(self.store(first), halves[first as usize].as_ref(), record).await?;
         let other = self.write_second(second, halves, record).await?;
         match first {
             Half::Primary => self.wrote(one, other),
@@ -269,7 +259,7 @@ impl Shared {
         }
     }
 
-    /// Writes the half that comes after the other, which is made, and notes whether it may.
+    /// Writes the half that comes after the other, which is made, and notes if it may not.
     async fn write_second(
         &self,
         half: Half,
@@ -279,10 +269,11 @@ impl Shared {
         let found = if planted("second-half-overwritten") { self.store(half).get().await? } else { None };
         let base = version(found.as_ref()).or(halves[half as usize].as_ref());
         let written = write(self.store(half), base, record).await;
-        let error = written.as_ref().err().filter(|error| **error != StoreError::Conflict);
-        let is_forbidden = matches!(error, Some(StoreError::Rejected { .. }));
-        let doubted = error.map(|_| half);
-        self.with(|memory| (memory.doubted, memory.is_forbidden) = (doubted, is_forbidden));
+        match written {
+            Ok(_) => self.with(|memory| memory.forbidden = None),
+            Err(StoreError::Rejected { .. }) => self.with(|memory| memory.forbidden = Some(half)),
+            Err(_) => {}
+        }
         written
     }
 
@@ -291,6 +282,9 @@ impl Shared {
         let made = write(self.store(half), None, record).await;
         if made == Err(StoreError::Conflict) {
             self.with(|memory| memory.gone.in_the_way(half, record, &mut memory.attempts));
+        }
+        if let Ok(lease) = &made {
+            self.with(|memory| memory.latest.see(half, lease.clone()));
         }
         made
     }
@@ -387,6 +381,11 @@ async fn write(
 impl LeaseStore for MultiStore {
     async fn get(&self) -> Result<Option<StoredLease>, StoreError> {
         let halves = self.shared.snapshot().await?;
+        self.shared.with(|memory| {
+            for (half, lease) in Half::BOTH.into_iter().filter_map(|half| Some((half, halves.get(half)?))) {
+                memory.latest.see(half, lease.clone());
+            }
+        });
         self.shared.tell(&halves)
     }
 

@@ -58,12 +58,6 @@ impl Halves {
         self.primary.is_some() && self.secondary.is_some()
     }
 
-    /// Whether both say the same.
-    pub(super) fn are_one(&self) -> bool {
-        let records = Half::BOTH.map(|half| self.get(half).map(|lease| &lease.record));
-        records[0].is_some() && records[0] == records[1]
-    }
-
     /// Both versions as one; `None` if there is neither half. That of a missing half is how often it went.
     pub(super) fn version(&self, gone: &Gone) -> Option<Result<Version, StoreError>> {
         if self.primary.is_none() && self.secondary.is_none() {

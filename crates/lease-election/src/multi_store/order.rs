@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 
 use super::halves::{Attempt, Half, Halves};
 
-/// To take the lease, or to keep it: the primary half, as client-go does. If but one half of a write of ours is made, or was answered, the other one: who may
-/// not write that, or cannot, leaves this one to the others, which would begin to wait anew with each write.
-pub(super) fn of_hold(halves: &Halves, attempts: &VecDeque<Attempt>, doubted: Option<Half>) -> Half {
-    doubted.or_else(|| missing(halves, attempts)).unwrap_or(Half::Primary)
+/// To take the lease, or to keep it: the primary half, as client-go does. One that we were `forbidden` to write, or of a write of ours that is half made the
+/// other one: who may not write that, or cannot, leaves this one to the others, which would begin to wait anew with each write.
+pub(super) fn of_hold(halves: &Halves, attempts: &VecDeque<Attempt>, forbidden: Option<Half>) -> Half {
+    forbidden.or_else(|| missing(halves, attempts)).unwrap_or(Half::Primary)
 }
 
 /// To give it back. While one half is held nobody takes both, so one that is free is written first: if the held one were, both would be free for a moment, and

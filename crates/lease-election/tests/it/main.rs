@@ -44,6 +44,7 @@ mod events;
 mod half_served;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod kube_store;
+mod lagging_halves;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod missing;
 #[cfg(all(feature = "kube", not(wq_plant)))]

@@ -1,0 +1,84 @@
+//! Two stores of which one's events come later than the other's: what never was is not told, and a leader does not take its own write for another's.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use lease_election::{ConfigBuilder, Fault, Record, StoreError, Verb};
+use tokio::time::Instant;
+
+use crate::cluster::{Replica, fast, sleep_ms};
+use crate::migration::{Knows, Stores, leads};
+
+const MS: Duration = Duration::from_millis(1);
+
+fn eager(identity: &str) -> ConfigBuilder {
+    fast(identity).takeover_jitter(Duration::ZERO)
+}
+
+/// The first step of a migration ends: who knows the old half alone is stopped, and the new half is made. Events of the new half come a little later than those of the old one.
+#[tokio::test(start_paused = true)]
+async fn events_of_one_half_that_lag_do_not_make_a_half_that_was_made_one_that_went() {
+    for (way, lag) in
+        [(1, 0), (1, 2), (1, 5), (1, 10), (1, 20), (1, 100), (0, 1), (0, 5), (5, 20), (5, 50), (5, 100)]
+    {
+        let mut stores = Stores::new();
+        let slow = move |_: &str, verb| match verb {
+            Verb::Event => Fault::None,
+            _ => Fault::Slow { before: way * MS, after: way * MS },
+        };
+        stores.old = stores.old.with_faults(slow);
+        stores.new = stores.new.with_faults(move |who, verb| match verb {
+            Verb::Event => Fault::Late(lag * MS),
+            _ => slow(who, verb),
+        });
+        stores.old.overwrite(Record::default());
+        let old = Replica::start(stores.elector_of(Knows::Old, eager("old"), 1), Duration::ZERO);
+        old.leads().await;
+        let a = Replica::start(stores.elector_of(Knows::Both, eager("a"), 2), Duration::ZERO);
+        sleep_ms(10_000).await;
+        let asked = Instant::now();
+        old.elector.stop_handle().stop();
+        let took = a.leads().await - asked;
+        assert!(took <= (12 * way + 2 * lag + 100) * MS, "{way} ms, {lag} ms: {took:?}");
+    }
+}
+
+/// One renewal whose second half is late; the watch of the first half lags, or is silent. With one store neither costs a term.
+#[tokio::test(start_paused = true)]
+async fn a_late_half_of_a_renewal_and_a_watch_that_lags_cost_no_term() {
+    for befalls in [Fault::Late(1200 * MS), Fault::AnswerLost, Fault::AppliedBut(StoreError::unknown("500"))]
+    {
+        for lag in [Fault::None, Fault::Late(300 * MS), Fault::Late(1500 * MS), Fault::Lost] {
+            for half in [0, 1] {
+                let mut stores = Stores::new();
+                let armed = Arc::new(AtomicBool::new(false));
+                let of = |is_lagging: bool, is_hit: bool| {
+                    let (once, lag, befalls) = (Arc::clone(&armed), lag.clone(), befalls.clone());
+                    move |who: &str, verb: Verb| match verb {
+                        Verb::Event if who == "a" && is_lagging => lag.clone(),
+                        Verb::Update if who == "a" && is_hit && once.swap(false, Ordering::SeqCst) => {
+                            befalls.clone()
+                        }
+                        Verb::Event => Fault::None,
+                        _ => Fault::Slow { before: MS, after: MS },
+                    }
+                };
+                // The second half is hit; that or the other lags.
+                stores.old = stores.old.with_faults(of(half == 0, false));
+                stores.new = stores.new.with_faults(of(half == 1, true));
+                stores.old.overwrite(Record::default());
+                stores.new.overwrite(Record::default());
+                let a = Replica::start(stores.elector_of(Knows::Both, eager("a"), 1), Duration::ZERO);
+                a.leads().await;
+                let b = Replica::start(stores.elector_of(Knows::Both, eager("b"), 2), Duration::ZERO);
+                sleep_ms(10_500).await;
+                assert!(leads(&a));
+                armed.store(true, Ordering::SeqCst);
+                sleep_ms(5_000).await;
+                assert!(leads(&a) && !leads(&b), "{befalls:?}, half {half} lags {lag:?}");
+                assert_eq!(a.elector.stats().terms, 1);
+            }
+        }
+    }
+}
