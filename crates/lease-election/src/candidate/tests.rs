@@ -516,6 +516,36 @@ fn a_release_honours_retry_after() {
     assert_eq!(bench.settle(at_ms(2600), None)[0], News::Released);
 }
 
+/// Half a write of ours is made in two stores, or somebody changes a label.
+#[test]
+fn another_version_of_what_is_known_does_not_end_the_pauses_after_failed_writes() {
+    for is_told in [false, true] {
+        let mut bench = Bench::new("baz");
+        let mut now = at_ms(0);
+        let mut pauses = Vec::new();
+        for _ in 0..6 {
+            let lease = bench.put(Record::default());
+            if is_told && !pauses.is_empty() {
+                let _ = bench.candidate.heard(now, LeaseEvent::Changed(lease));
+            }
+            let failed = now;
+            bench.settle(now, Some(StoreError::unknown("500")));
+            while bench.candidate.action(now, true) != Action::Write(Purpose::Acquire) {
+                match bench.candidate.action(now, true) {
+                    Action::Wait(until) => now = until,
+                    Action::Read => {
+                        let read = bench.candidate.begin_read(now);
+                        let _ = bench.candidate.read(now, read, Ok(bench.lease.clone()));
+                    }
+                    Action::Write(purpose) => panic!("{purpose:?}"),
+                }
+            }
+            pauses.push(now.since(failed));
+        }
+        assert!(pauses.windows(2).all(|two| two[0] < two[1]), "{is_told}: {pauses:?}");
+    }
+}
+
 #[test]
 fn a_release_that_fails_is_tried_again_soon_and_then_ever_more_slowly() {
     let mut bench = Bench::new("baz");
