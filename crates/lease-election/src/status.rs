@@ -36,7 +36,7 @@ pub struct Status {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Failures {
-    /// The lease had changed, or existed already.
+    /// The lease had changed, or existed already; or a write of two stores made what was left of an earlier one, which a read tells.
     pub conflict: u64,
     /// The server said no: permissions, validation, no such namespace.
     pub rejected: u64,
@@ -101,7 +101,7 @@ pub struct Stats {
     pub renew_latency: Latency,
     /// Reads of the lease.
     pub reads: u64,
-    /// Renewals and acquisitions after which the lease had to be read again (`leader_election_slowpath_total`).
+    /// Writes that failed, after which the lease had to be read again (`leader_election_slowpath_total`).
     #[doc(alias = "leader_election_slowpath_total")]
     pub slow_path: u64,
     /// Failed requests while leading.
