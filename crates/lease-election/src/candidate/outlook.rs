@@ -1,21 +1,29 @@
 //! Outlook: a candidate's state relative to now, as numbers. Candidates with equal outlooks do the same from now on, which is what
 //! makes the model of the protocol finite. Only in builds of tests.
 //!
-//! Left out, because nothing is decided by it: serial numbers and times of records (a write is known by its id; where wall clocks are trusted its time
-//! counts), how often a record changed hands, and the random numbers to come, which only make a wait longer, as any pause does.
+//! Left out, because nothing is decided by it: serial numbers and times of records (a write is known by its id; where wall clocks are trusted, or a
+//! controller elects, its time counts), how often a record changed hands, and the random numbers to come, which only make a wait longer, as any pause does.
 
 #![allow(dead_code, reason = "asked by the model, whose program includes this file")]
 
 use std::time::Duration;
 
+use jiff::Timestamp;
+
 use super::remains::Remains;
-use super::{Candidate, Manner, ORIGIN, Read, Role, Write};
+use super::{Candidate, Manner, ORIGIN, Read, Role, Tenure, Write};
 use crate::clock::Moment;
+use crate::decide::coordinated::{SILENCE, SILENCE_UNTOUCHED};
 use crate::observation::Observation;
 
 pub(crate) mod names;
 
-use names::{Names, distance, revision};
+use names::{Names, distance, millis, revision};
+
+/// What stands before that of which there may be none, or more than one: nothing that may follow instead begins so.
+const PENDING: u64 = 7;
+const UNPROVEN: u64 = 8;
+const EXTRAS: u64 = 1 << 40;
 
 impl Candidate {
     /// Forgets every wait that is only polite: after failures, and for an event before it reads again. In the model any process may stand still
@@ -64,75 +72,147 @@ impl Candidate {
 
     /// All that decides what this candidate does from `now` on.
     pub(crate) fn outlook(&self, now: Moment, names: &mut Names, out: &mut Vec<u64>) {
-        let config = &self.config;
-        let (lease, interval) = (config.lease_duration(), config.renew_interval());
-        match &self.observation {
-            Observation::Unknown => out.push(0),
-            Observation::Absent { free_at } => {
-                out.extend([1, distance(*free_at, now, Duration::ZERO)]);
-                // A whole lease ago, or longer.
-                out.push(distance(self.absent_at, now, lease.saturating_add(Duration::from_millis(1))));
-            }
-            Observation::Present { lease: known, since, mine, jitter } => {
-                let patience =
-                    known.record.patience(lease, config.foreign_lease_cap()).saturating_add(*jitter);
-                let patience = match (known.record.is_free(), *mine) {
-                    // Left alone for a while: to its successor, or to the controller.
-                    (true, _) if known.record.hint().is_some() => config.hold_back().saturating_add(*jitter),
-                    (true, _) if !known.record.strategy.is_empty() => lease,
-                    (false, false) => patience,
-                    _ => Duration::ZERO,
-                };
-                out.extend([2, u64::from(*mine), distance(*since, now, patience)]);
-                names.version(&known.version, out);
-                names.record(&known.record, out);
-            }
-        }
-        match &self.role {
+        // Each field by its name, so that a new one must find its place here. Those of which only some worlds have anything are in `outlook_of_extras`.
+        let Self {
+            // A node's is the same for ever, and a node is known by its place.
+            config,
+            manner: _,
+            // What is concluded of a controller's silence.
+            stands_from: _,
+            unelected: _,
+            untouched_from: _,
+            went: _,
+            // By `claim_from`, and alone.
+            claim_not_before: _,
+            unproven,
+            leaps: _,
+            // What the time in the next record is no earlier than: where it counts.
+            servers: _,
+            last_time: _,
+            decline_not_before,
+            // Names of writes that are to come: like no other, and told apart by that alone.
+            writer: _,
+            serial: _,
+            // See above. A wait that was drawn already is part of the observation.
+            random: _,
+            role,
+            remains: _,
+            barred: _,
+            successor: _,
+            observation,
+            // Compared with that of a read under way alone: see `outlook_of_read`.
+            changes: _,
+            own,
+            undisputed_until,
+            reissued,
+            gone,
+            another_made_it,
+            pending,
+            is_cold: _,
+            vacancy: _,
+            must_read,
+            read_not_before,
+            write_not_before,
+            silent_until,
+            last_heard,
+            // By the observation: of a Lease that is not missing it is overwritten before it is asked for.
+            absent_at: _,
+            failed_reads,
+            failed_writes,
+        } = self;
+        let past = |moment: &Moment| distance(*moment, now, Duration::ZERO);
+        self.outlook_of_observation(observation, now, names, out);
+        match role {
             Role::Standby => out.push(0),
-            // It ends a hold after the sending that it counts from.
-            Role::Leading(tenure) => out.extend([1, distance(tenure.until, now, Duration::ZERO)]),
+            // Its fence and when it was acquired are told once, when it begins.
+            Role::Leading(Tenure { fence: _, acquire_time: _, sent, until }) => {
+                out.extend([1, past(until), distance(*sent, now, config.hold())]);
+            }
             Role::Leaving => out.push(2),
         }
-        out.push(distance(self.undisputed_until, now, Duration::ZERO));
-        out.extend([u64::from(self.another_made_it), u64::from(self.must_read), u64::from(self.reissued)]);
-        if let Some(gone) = &self.gone {
+        out.push(past(undisputed_until));
+        out.extend([u64::from(*another_made_it), u64::from(*must_read), u64::from(*reissued)]);
+        out.push(u64::from(gone.is_some()));
+        if let Some(gone) = gone {
             names.version(&gone.version, out);
             out.push(u64::from(names.is_alive(&gone.record)));
             if names.is_alive(&gone.record) {
                 names.record(&gone.record, out);
             }
         }
-        out.push(distance(self.read_not_before, now, Duration::ZERO));
-        out.push(distance(self.write_not_before, now, Duration::ZERO));
-        out.push(distance(self.silent_until, now, Duration::ZERO));
-        out.push(distance(self.last_heard, now, interval.saturating_mul(3)).min(u64::MAX / 8));
-        out.push(u64::from(self.failed_reads.min(6)));
-        out.push(u64::from(self.failed_writes.min(6)));
+        out.extend([read_not_before, write_not_before, silent_until, decline_not_before].map(past));
+        out.push(distance(*last_heard, now, config.renew_interval().saturating_mul(3)).min(u64::MAX / 8));
+        // After so many the waits grow no more: see `next_attempt`.
+        out.extend([failed_reads, failed_writes].map(|failures| u64::from((*failures).min(6))));
         // A write that was lost on its way stays unknown to its sender, and means nothing any more.
-        for write in &self.pending {
+        for write in pending {
             if names.is_alive(&write.record) {
-                out.push(7);
+                out.push(PENDING);
                 self.outlook_of_write(write, now, names, out);
             }
         }
-        match &self.own {
+        match own {
             Some(record) if names.is_alive(record) => {
                 out.push(1);
                 names.record(record, out);
             }
             _ => out.push(0),
         }
-        if let Some(unproven) = &self.unproven {
-            out.push(8);
+        if let Some(unproven) = unproven {
+            out.push(UNPROVEN);
+            names.object(&unproven.before.version, out);
             names.record(&unproven.before.record, out);
         }
         self.outlook_of_extras(now, out);
     }
 
+    fn outlook_of_observation(
+        &self,
+        observation: &Observation,
+        now: Moment,
+        names: &mut Names,
+        out: &mut Vec<u64>,
+    ) {
+        let config = &self.config;
+        let lease_duration = config.lease_duration();
+        let missing_since = distance(self.absent_at, now, self.longest_missing());
+        match observation {
+            Observation::Unknown => out.push(0),
+            Observation::Absent { free_at } => {
+                out.extend([1, distance(*free_at, now, Duration::ZERO), missing_since]);
+            }
+            Observation::Present { lease, since, mine, jitter } => {
+                let record = &lease.record;
+                let runs_out =
+                    record.patience(lease_duration, config.foreign_lease_cap()).saturating_add(*jitter);
+                let patience = match (record.is_free(), *mine) {
+                    // Left alone for a while: to its successor, or to the controller.
+                    (true, _) if record.hint().is_some() => config.hold_back().saturating_add(*jitter),
+                    (true, _) if !record.strategy.is_empty() => lease_duration,
+                    (false, false) => runs_out,
+                    // What is left to run out although it is one's own.
+                    (false, true) if !config.release_on_stop() => runs_out,
+                    _ => Duration::ZERO,
+                };
+                let silence = if self.is_impatient() { SILENCE } else { Duration::ZERO };
+                let since = distance(*since, now, patience.saturating_add(silence));
+                out.extend([2, u64::from(*mine), since, millis(*jitter)]);
+                names.version(&lease.version, out);
+                names.record(record, out);
+                if self.is_missing() {
+                    out.push(missing_since);
+                }
+            }
+        }
+    }
+
+    fn is_impatient(&self) -> bool {
+        matches!(self.manner, Manner::Elected { impatient: true, .. })
+    }
+
     /// What only those worlds have in which it is asked for.
     fn outlook_of_extras(&self, now: Moment, out: &mut Vec<u64>) {
-        let mut extra = |which: u64, value: u64| out.extend([1 << 40 | which, value]);
+        let mut extra = |which: u64, value: u64| out.extend([EXTRAS | which, value]);
         if self.barred {
             extra(0, 1);
         }
@@ -141,8 +221,10 @@ impl Candidate {
         }
         match self.manner {
             Manner::Free => {}
-            Manner::Elected { .. } => extra(2, 1),
-            Manner::Alone => extra(2, 2),
+            Manner::Alone => extra(2, 0),
+            Manner::Elected { stands, impatient } => {
+                extra(2, 4 | u64::from(stands) << 1 | u64::from(impatient));
+            }
         }
         if self.claim_from() > now {
             extra(3, distance(self.claim_from(), now, Duration::ZERO));
@@ -151,6 +233,7 @@ impl Candidate {
         if self.leaps {
             extra(9, 1);
         }
+        // Nothing is known by it of another version, and no world with evidence hands out versions again.
         if let Some(from) = self.vacant_from() {
             extra(4, distance(from, now, Duration::ZERO));
         }
@@ -163,34 +246,59 @@ impl Candidate {
         }
         if self.config.wall_clock_bound().is_some() {
             extra(5, u64::from(self.is_cold));
-            extra(6, self.last_time.map_or(0, |time| names::seconds_off(time, now)));
+        }
+        if self.config.wall_clock_bound().is_some() || self.manner != Manner::Free {
+            let ahead = |time: Option<Timestamp>| time.map_or(0, |time| names::seconds_off(time, now));
+            extra(6, ahead(self.last_time));
+            extra(14, ahead(self.servers_time(now)));
+        }
+        if self.unelected {
+            extra(10, 1);
+        }
+        if self.is_impatient() {
+            extra(11, distance(self.stands_from, now, SILENCE));
+            extra(12, distance(self.untouched_from, now, SILENCE_UNTOUCHED));
+            extra(13, distance(self.went, now, SILENCE));
         }
     }
 
-    /// What decides how an answer to `read` is taken.
-    pub(crate) fn outlook_of_read(&self, read: &Read, now: Moment, out: &mut Vec<u64>) {
-        let undisturbed = read.changes == self.changes;
+    /// What decides how an answer to `read` is taken, which finds a Lease for sure or may find that there is none.
+    pub(crate) fn outlook_of_read(&self, read: &Read, finds: bool, now: Moment, out: &mut Vec<u64>) {
+        // What it is for is the driver's to know.
+        let Read { changes, sent, routine: _ } = read;
+        let undisturbed = *changes == self.changes;
         out.extend([
             u64::from(undisturbed),
-            distance(read.sent.max(self.read_not_before), now, Duration::ZERO),
+            distance((*sent).max(self.read_not_before), now, Duration::ZERO),
         ]);
+        if undisturbed && !finds {
+            // Then there was none when it was sent: see `absent_at`.
+            out.push(distance(*sent, now, self.longest_missing()));
+        }
+    }
+
+    /// A whole lease ago, or longer.
+    fn longest_missing(&self) -> Duration {
+        self.config.lease_duration().saturating_add(Duration::from_millis(1))
     }
 
     /// What decides how an answer to `write` is taken.
     pub(crate) fn outlook_of_write(&self, write: &Write, now: Moment, names: &mut Names, out: &mut Vec<u64>) {
+        // The number only finds it among the pending ones, where it has the same record.
+        let Write { serial: _, purpose, base, record, sent, refused } = write;
         // A create is one's own for a lease.
-        let horizon = match write.base {
-            None => self.config.lease_duration().saturating_add(Duration::from_millis(1)),
+        let horizon = match base {
+            None => self.longest_missing(),
             Some(_) => self.config.hold(),
         };
-        out.extend([write.purpose as u64, u64::from(write.refused), distance(write.sent, now, horizon)]);
-        match &write.base {
+        out.extend([*purpose as u64, u64::from(*refused), distance(*sent, now, horizon)]);
+        match base {
             None => out.push(0),
             Some(base) => {
                 out.push(1);
                 names.version(base, out);
             }
         }
-        names.record(&write.record, out);
+        names.record(record, out);
     }
 }

@@ -251,7 +251,7 @@ impl Elector for ClientGo {
         }
     }
 
-    fn outlook_of_read(&self, (): &(), _: Moment, _: &mut Vec<u64>) {}
+    fn outlook_of_read(&self, (): &(), _: bool, _: Moment, _: &mut Vec<u64>) {}
 
     fn outlook_of_write(&self, write: &Put, _: Moment, names: &mut Names, out: &mut Vec<u64>) {
         out.extend([write.kind as u64, u64::from(write.fast)]);

@@ -70,6 +70,9 @@ const FORESTALLS: u8 = 3;
 const GRANTED: i32 = 2;
 const STRATEGY: &str = "s";
 
+/// As `seconds_off` counts, which calls now 60: what was renewed 6 s ago is over, and would be with any lease of the worlds with grants.
+const LONG_OVER: u64 = 54;
+
 impl<E: Elector> World<E> {
     pub(super) fn more_steps(&self, rules: &Rules, out: &mut Vec<Step>) {
         let more = &rules.more;
@@ -297,7 +300,7 @@ impl<E: Elector> World<E> {
         if more.grants {
             let now = self.now(rules, 0);
             let ends = self.lease.as_ref().and_then(|lease| lease.record.renew_time);
-            out.extend([u64::from(self.seen), ends.map_or(0, |time| seconds_off(time, now).max(54))]);
+            out.extend([u64::from(self.seen), ends.map_or(0, |time| seconds_off(time, now).max(LONG_OVER))]);
         }
         if rules.rewinds > 0 {
             for shown in self.nodes.iter().map(|node| &node.extra.shown) {
@@ -313,14 +316,16 @@ impl<E: Elector> World<E> {
         }
         if more.stops > 0 {
             let stops = self.nodes.iter().map(|node| &node.extra);
-            out.extend(stops.map(|extra| u64::from(extra.stops) * 8 + u64::from(extra.forestalls)));
+            out.extend(stops.map(|extra| {
+                u64::from(extra.stops) * (u64::from(FORESTALLS) + 1) + u64::from(extra.forestalls)
+            }));
         }
         if more.hand_overs || more.maintenance || more.prefers || more.evidence {
             for node in &self.nodes {
                 out.push(u64::from(node.extra.stopping) * 2 + u64::from(node.extra.barred));
-                match &node.extra.gone {
-                    Some(version) => names.version(version, out),
-                    None => out.push(0),
+                out.push(u64::from(node.extra.gone.is_some()));
+                if let Some(version) = &node.extra.gone {
+                    names.version(version, out);
                 }
             }
         }

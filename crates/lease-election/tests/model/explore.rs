@@ -115,10 +115,13 @@ where
                             continue;
                         }
                         let reached = print_of(&after, play.rules, &mut words);
-                        if let Entry::Vacant(vacant) = shard(&origins, reached).entry(reached) {
-                            vacant.insert((print, *step));
+                        if is_new(&origins, reached, (print, *step)) {
                             next.push((reached, after));
                             states.fetch_add(1, Relaxed);
+                        } else if is_compared(print, reached)
+                            && let Err(found) = behave_alike(play, &way_to(&origins, first, reached), &after)
+                        {
+                            locked(&wrong).get_or_insert((print, Some(*step), found));
                         }
                     }
                 }
@@ -146,6 +149,52 @@ where
         complete: frontier.is_empty() && wrong.is_none(),
         wrong,
     }
+}
+
+/// Notes how a state was reached, if it is the first time.
+fn is_new(origins: &[Mutex<Origins>], reached: Print, origin: (Print, Step)) -> bool {
+    match shard(origins, reached).entry(reached) {
+        Entry::Vacant(vacant) => {
+            vacant.insert(origin);
+            true
+        }
+        Entry::Occupied(_) => false,
+    }
+}
+
+/// Of the steps that lead to a state known already, so few are compared with how it was reached first: more would cost more than the search.
+const COMPARED: u64 = 256;
+
+fn is_compared(print: Print, reached: Print) -> bool {
+    (print ^ reached.rotate_left(7)).is_multiple_of(COMPARED)
+}
+
+/// What counts as the same must be: the same may happen after both, and what that leads to counts as the same again. Otherwise the outlook leaves out what
+/// decides something, and states are taken for known which nobody has looked at.
+fn behave_alike<E: Elector>(play: &Play<'_, E>, way: &[Step], other: &World<E>) -> Result<(), Wrong> {
+    let mut first = play.start.clone();
+    for step in way {
+        first.step(play.rules, *step, play.restart)?;
+    }
+    let differs = |what: String| Err(Wrong(format!("it counts as the same as after {way:?}, and {what}")));
+    let (mut todo, mut other_todo, mut words) = (Vec::new(), Vec::new(), Vec::new());
+    first.steps(play.rules, &mut todo);
+    other.steps(play.rules, &mut other_todo);
+    if todo != other_todo {
+        return differs(format!("what may happen is {todo:?} there and {other_todo:?} here"));
+    }
+    for step in todo {
+        let mut after = |world: &World<E>| {
+            let mut world = world.clone();
+            let print =
+                world.step(play.rules, step, play.restart).map(|()| print_of(&world, play.rules, &mut words));
+            print.ok()
+        };
+        if after(&first) != after(other) {
+            return differs(format!("{step:?} does not lead to the same"));
+        }
+    }
+    Ok(())
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -11,12 +11,13 @@ use crate::observation::Observation;
 use crate::world::{Elector, Kind, Todo, Told};
 use crate::{LeaseEvent, Moment, Record, StoreError, StoredLease, Version};
 
-/// Durations in seconds.
+/// Durations in seconds, but one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Terms {
     pub(crate) lease: u64,
     pub(crate) interval: u64,
-    pub(crate) timeout: u64,
+    /// Of a request. In the model answers take any time; it only has to fit into the lease.
+    pub(crate) timeout: Duration,
     pub(crate) margin: u64,
     pub(crate) drift_ppm: u32,
     /// Without a watch a standby reads sooner.
@@ -37,7 +38,7 @@ impl Terms {
             .identity(identity)
             .lease_duration(seconds(self.lease))
             .renew_interval(seconds(self.interval))
-            .request_timeout(seconds(self.timeout))
+            .request_timeout(self.timeout)
             .stop_margin(seconds(self.margin))
             .clock_drift_ppm(self.drift_ppm)
             .takeover_jitter(Duration::ZERO);
@@ -259,8 +260,8 @@ impl Elector for Ours {
         self.candidate.outlook(now, names, out);
     }
 
-    fn outlook_of_read(&self, read: &Read, now: Moment, out: &mut Vec<u64>) {
-        self.candidate.outlook_of_read(read, now, out);
+    fn outlook_of_read(&self, read: &Read, finds: bool, now: Moment, out: &mut Vec<u64>) {
+        self.candidate.outlook_of_read(read, finds, now, out);
     }
 
     fn outlook_of_write(&self, write: &Write, now: Moment, names: &mut Names, out: &mut Vec<u64>) {

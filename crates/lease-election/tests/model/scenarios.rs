@@ -534,7 +534,7 @@ fn terms() -> Terms {
     Terms {
         lease: 4,
         interval: 1,
-        timeout: 1,
+        timeout: SECOND,
         margin: 1,
         drift_ppm: 0,
         polls: false,

@@ -106,7 +106,7 @@ pub(crate) trait Elector: Clone {
     fn forget_lost(&mut self, names: &Names);
     fn revisions(&self, names: &Names, out: &mut Vec<u64>);
     fn outlook(&self, now: Moment, names: &mut Names, out: &mut Vec<u64>);
-    fn outlook_of_read(&self, read: &Self::Read, now: Moment, out: &mut Vec<u64>);
+    fn outlook_of_read(&self, read: &Self::Read, finds: bool, now: Moment, out: &mut Vec<u64>);
     fn outlook_of_write(&self, write: &Self::Write, now: Moment, names: &mut Names, out: &mut Vec<u64>);
 }
 
@@ -1050,7 +1050,9 @@ impl<E: Elector> World<E> {
             }
             alive.extend(node.late.iter().map(|write| E::draft(write).2));
         }
-        Names::among(alive).with_times(rules.more.wall_clocks.then(|| self.now(rules, 0)))
+        // A controller counts by the time in a record as well.
+        let times_count = rules.more.wall_clocks || rules.more.grants;
+        Names::among(alive).with_times(times_count.then(|| self.now(rules, 0)))
     }
 
     /// All that decides what may happen from here on, as numbers.
@@ -1095,9 +1097,9 @@ impl<E: Elector> World<E> {
             out.push(u64::from(self.twice));
         }
         if rules.rewinds > 0 {
-            out.extend([u64::from(self.rewinds), self.previous_writer.map_or(9, u64::from)]);
+            out.extend([u64::from(self.rewinds), self.previous_writer.map_or(NOBODY, u64::from)]);
         }
-        out.push(self.writer.map_or(9, u64::from));
+        out.push(self.writer.map_or(NOBODY, u64::from));
         self.outlook_of_more(rules, &mut names, out);
         names.version(&Version::new("", self.fence.to_string()), out);
         for (i, node) in (0..).zip(&self.nodes) {
@@ -1107,28 +1109,33 @@ impl<E: Elector> World<E> {
             out.push(u64::from(node.restarts));
             out.push(node.work.as_ref().map_or(0, |work| 1 + distance(work.until, now, rules.margin)));
             if let Some(until) = node.landing.filter(|until| now < *until) {
-                out.extend([1 << 41, distance(until, now, Duration::ZERO)]);
+                out.extend([LANDING, distance(until, now, Duration::ZERO)]);
             }
             match &node.flight {
-                None => out.push(0),
+                None => out.push(IDLE),
                 Some(Flight { call: Call::Read(read, answer), sent }) => {
-                    out.push(1);
-                    node.elector.outlook_of_read(read, now, out);
+                    out.push(READS);
+                    let finds = match answer {
+                        Some(found) => found.is_some(),
+                        None => self.lease.is_some() && !rules.deletions,
+                    };
+                    node.elector.outlook_of_read(read, finds, now, out);
                     out.push(rules.punctual.map_or(0, |longest| distance(*sent, now, longest)));
                     match answer {
-                        None => out.push(0),
+                        None => out.push(UNANSWERED),
                         Some(lease) => stored_outlook(lease.as_ref(), &mut names, out),
                     }
                 }
                 Some(Flight { call: Call::Write(write, answer), sent }) => {
-                    out.push(2);
+                    out.push(WRITES);
                     node.elector.outlook_of_write(write, now, &mut names, out);
                     out.push(rules.punctual.map_or(0, |longest| distance(*sent, now, longest)));
                     match answer {
-                        None => out.push(0),
+                        None => out.push(UNANSWERED),
                         Some(Ok(lease)) => stored_outlook(Some(lease), &mut names, out),
-                        Some(Err(StoreError::Conflict)) => out.push(3),
-                        Some(Err(_)) => out.push(4),
+                        Some(Err(StoreError::Conflict)) => out.push(CONFLICT),
+                        // The other of the two refusals: see `apply`.
+                        Some(Err(_)) => out.push(NOT_FOUND),
                     }
                 }
             }
@@ -1140,11 +1147,25 @@ impl<E: Elector> World<E> {
     }
 }
 
+/// In an outlook, in the place of a node's number: a stranger, the controller, or nobody wrote it.
+const NOBODY: u64 = 9;
+/// In an outlook, where a flight may follow instead, which begins with one of the three after this.
+const LANDING: u64 = 1 << 41;
+const IDLE: u64 = 0;
+const READS: u64 = 1;
+const WRITES: u64 = 2;
+/// In an outlook, what a request has for an answer so far, and what a server has.
+const UNANSWERED: u64 = 0;
+const NO_LEASE: u64 = 1;
+const A_LEASE: u64 = 2;
+const CONFLICT: u64 = 3;
+const NOT_FOUND: u64 = 4;
+
 fn stored_outlook(lease: Option<&StoredLease>, names: &mut Names, out: &mut Vec<u64>) {
     match lease {
-        None => out.push(1),
+        None => out.push(NO_LEASE),
         Some(lease) => {
-            out.push(2);
+            out.push(A_LEASE);
             names.version(&lease.version, out);
             names.record(&lease.record, out);
         }

@@ -41,8 +41,13 @@ impl Names {
         self.alive.contains(&essence(record))
     }
 
-    pub(crate) fn version(&mut self, version: &Version, out: &mut Vec<u64>) {
+    /// Which object a version is of.
+    pub(crate) fn object(&mut self, version: &Version, out: &mut Vec<u64>) {
         out.push(place(&mut self.objects, digest(version.uid.as_bytes())));
+    }
+
+    pub(crate) fn version(&mut self, version: &Version, out: &mut Vec<u64>) {
+        self.object(version, out);
         let revision = revision(version);
         out.push(self.revisions.partition_point(|known| *known < revision) as u64);
     }
@@ -96,8 +101,11 @@ pub(crate) fn digest(bytes: &[u8]) -> u64 {
     Fnv::new().with(bytes).finish()
 }
 
+pub(crate) fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX / 4)
+}
+
 /// How far `moment` is from `now`; what is longer ago than `horizon` is as good as any older.
 pub(crate) fn distance(moment: Moment, now: Moment, horizon: Duration) -> u64 {
-    let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX / 4);
     if moment > now { millis(moment.since(now)) * 2 + 1 } else { millis(now.since(moment).min(horizon)) * 2 }
 }
