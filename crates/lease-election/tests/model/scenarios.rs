@@ -406,6 +406,7 @@ impl Scenario {
 
 fn scenarios() -> Vec<Scenario> {
     let terms = terms();
+    let short = Terms { lease: 3, timeout: SECOND / 2, ..terms };
     let world = |name, all, rules| Scenario {
         name,
         all,
@@ -480,6 +481,31 @@ fn scenarios() -> Vec<Scenario> {
             ..world("releases after a take-over", None, Rules { work_ends: true, ..pauses() })
         },
         world("releases", None, Rules { work_ends: true, late_writes: 1, ..pauses() }),
+        // Leases of three steps, so that all of it can be looked at.
+        Scenario {
+            terms: short,
+            ..world("short leases, releases", Some(Effort::Full), Rules { work_ends: true, ..pauses() })
+        },
+        Scenario {
+            terms: short,
+            ..world(
+                "short leases, releases, late writes",
+                Some(Effort::Long(0)),
+                Rules { work_ends: true, late_writes: 1, ..pauses() },
+            )
+        },
+        Scenario {
+            terms: short,
+            ..world(
+                "short leases, releases, deletions",
+                None,
+                Rules { work_ends: true, deletions: true, ..pauses() },
+            )
+        },
+        Scenario {
+            terms: short,
+            ..world("short leases, three electors", None, Rules { tick: vec![SECOND; 3], ..pauses() })
+        },
         world("stale events", None, Rules { watches: true, stale_events: true, ..pauses() }),
         world(
             "deletions that are told",
