@@ -166,7 +166,8 @@ fn is_new(origins: &[Mutex<Origins>], reached: Print, origin: (Print, Step)) -> 
 const COMPARED: u64 = 256;
 
 fn is_compared(print: Print, reached: Print) -> bool {
-    (print ^ reached.rotate_left(7)).is_multiple_of(COMPARED)
+    // A planted bug is to be seen by what it does, and not because it decides by what nothing else decides by.
+    cfg!(not(wq_plant)) && (print ^ reached.rotate_left(7)).is_multiple_of(COMPARED)
 }
 
 /// What counts as the same must be: the same may happen after both, and what that leads to counts as the same again. Otherwise the outlook leaves out what
