@@ -34,7 +34,7 @@ impl Backend {
         match kind {
             Kind::Memory => Self::Memory(in_memory(seed, start, world)),
             #[cfg(all(feature = "kube", not(wq_plant)))]
-            Kind::Server => Self::Server(Box::new(Servers::new(seed, nodes))),
+            Kind::Server => Self::Server(Box::new(Servers::new(seed, nodes, start, world))),
         }
     }
 
@@ -193,16 +193,6 @@ fn in_memory(seed: u64, start: Instant, world: &Arc<Mutex<World>>) -> MemoryLeas
             let (version, holder) =
                 lease.map_or(("", ""), |lease| (&lease.version.resource_version, &lease.record.holder));
             world.trace.note(start, format_args!("{client} wrote {version} {holder}"));
-            world.check(seed);
-            let now = &mut *world;
-            let verdict = now.ledger.wrote(client, lease.map(|lease| &lease.record), &now.ended);
-            now.rules(seed, verdict);
-            let Some(record) = lease.map(|lease| &lease.record) else { return };
-            if record.is_free() {
-                world.gives_back(seed, client);
-                world.named = Some(record.successor.clone()).filter(|successor| !successor.is_empty());
-            } else if world.named.take().is_some_and(|named| named == record.holder) {
-                world.saw("successor took it");
-            }
+            world.carried_out(seed, client, lease.map(|lease| &lease.record));
         })
 }

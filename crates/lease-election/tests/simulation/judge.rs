@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lease_election::{FenceToken, Leadership, StoredLease};
+use lease_election::{Announced, FenceToken, Leadership, Record, StoredLease};
 use tokio::time::Instant;
 
 use crate::ledger::Ledger;
@@ -165,6 +165,20 @@ impl World {
         assert!(!busy, "seed {seed}: {node} released while its work went on\n{}", self.trace.story());
     }
 
+    /// A write was carried out, by this link or (empty) by somebody who may do anything. There is no record where there is no Lease any more.
+    pub(crate) fn carried_out(&mut self, seed: u64, writer: &str, record: Option<&Record>) {
+        self.check(seed);
+        let verdict = self.ledger.wrote(writer, record, &self.ended);
+        self.rules(seed, verdict);
+        let Some(record) = record else { return };
+        if record.is_free() {
+            self.gives_back(seed, writer);
+            self.named = Some(record.successor.clone()).filter(|successor| !successor.is_empty());
+        } else if self.named.take().is_some_and(|named| named == record.holder) {
+            self.saw("successor took it");
+        }
+    }
+
     fn begins(&mut self, seed: u64, start: Instant, node: String, leadership: Leadership) -> usize {
         let fence = leadership.fence();
         self.trace.note(start, format_args!("{node} leads {fence}"));
@@ -210,6 +224,8 @@ pub(crate) struct Working {
     world: Arc<Mutex<World>>,
     seed: u64,
     index: usize,
+    /// Whose ledger is to hear of its end.
+    told: Option<String>,
 }
 
 impl Working {
@@ -221,7 +237,20 @@ impl Working {
         leadership: Leadership,
     ) -> Self {
         let index = world.lock().unwrap().begins(seed, start, node, leadership);
-        Self { world: Arc::clone(world), seed, index }
+        Self { world: Arc::clone(world), seed, index, told: None }
+    }
+
+    /// The ledger hears of its begin now, when this elector has counted so many terms, and of its end.
+    pub(crate) fn told(mut self, link: &str, terms: u64) -> Self {
+        let mut world = self.world.lock().unwrap();
+        let verdict = world.ledger.counted(link, terms);
+        world.rules(self.seed, verdict);
+        let fence = world.terms[self.index].leadership.fence();
+        let verdict = world.ledger.announced(link, Announced::BecameLeader, &fence);
+        world.rules(self.seed, verdict);
+        drop(world);
+        self.told = Some(link.to_owned());
+        self
     }
 }
 
@@ -232,6 +261,11 @@ impl Drop for Working {
             world.terms[self.index].working = false;
             if !std::thread::panicking() {
                 world.check(self.seed);
+                if let Some(link) = &self.told {
+                    let fence = world.terms[self.index].leadership.fence();
+                    let verdict = world.ledger.announced(link, Announced::StoppedLeading, &fence);
+                    world.rules(self.seed, verdict);
+                }
             }
         }
     }

@@ -1,10 +1,10 @@
 //! What is on record: who wrote the Lease as it stands and since when, whose terms were announced, and how often each elector asks. Each entry is
 //! held against a rule: nobody empties or overwrites another's live record, each term that began ends once, and requests have a bound.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::time::Duration;
 
-use lease_election::{Announced, Announcement, FenceToken, Record};
+use lease_election::{Announced, FenceToken, Record};
 use tokio::time::Instant;
 
 /// By so much the fastest clock is ahead of a lease, and a little.
@@ -20,19 +20,40 @@ const CAP: Duration = Duration::from_mins(10);
 const STRETCH: Duration = Duration::from_secs(10);
 
 /// How many it sends in one at the most: twenty at its pace of half a renew interval, as many to read what a failure left unknown and to open its watch again, and
-/// the first attempts of a campaign that begins anew, which come quicker. (The most that was seen is 32.)
+/// the first attempts of a campaign that begins anew, which come quicker. (The most that was seen is 33.)
 const REQUESTS: usize = 50;
+
+/// The same of its LeaseCandidate, which it keeps up, and reads where it may not be watched. (The most that was seen is 29.)
+const CANDIDATE_REQUESTS: usize = 50;
+
+/// What a request is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(
+    any(not(feature = "kube"), wq_plant),
+    allow(dead_code, reason = "there are none without a server")
+)]
+pub(crate) enum About {
+    Lease,
+    Candidate,
+}
 
 #[derive(Default)]
 pub(crate) struct Ledger {
     standing: Option<Entry>,
     /// Terms that were said to begin and not yet to end, by link.
     begun: BTreeMap<String, FenceToken>,
-    sent: BTreeMap<String, VecDeque<Instant>>,
+    /// How many terms each elector had counted when its work began last.
+    counted: BTreeMap<String, u64>,
+    /// By what they are about, and by link.
+    sent: [BTreeMap<String, VecDeque<Instant>>; 2],
     /// When the write of this mark got its time, until it is carried out.
     writes: BTreeMap<String, Instant>,
     /// A record may be judged by the time that it names, which is that of its making.
     pub(crate) by_wall: bool,
+    /// A controller writes too, and judges by the times that records name.
+    pub(crate) is_coordinated: bool,
+    /// Who has sent this, until it is carried out.
+    senders: HashMap<Record, String>,
 }
 
 /// A record, the link it came by (none of a stranger), and from when on it counts, if it does.
@@ -40,6 +61,22 @@ struct Entry {
     record: Record,
     writer: String,
     since: Option<Instant>,
+    /// When it got its time.
+    named: Instant,
+    /// A controller has left notes on it.
+    noted: bool,
+    /// What a controller granted away when it wrote this: whoever wrote that may not have heard.
+    below: Option<Box<Entry>>,
+}
+
+/// Whether this link is of a process that elects for others.
+pub(crate) fn is_controller(link: &str) -> bool {
+    link.starts_with('c')
+}
+
+/// Whether this process has this identity: with the number of its life, or without.
+fn is_called(link: &str, identity: &str) -> bool {
+    link == identity || link.split_once('.').is_some_and(|(node, _)| node == identity)
 }
 
 impl Entry {
@@ -51,6 +88,46 @@ impl Entry {
         };
         !self.record.is_free() && self.since.is_some_and(|since| since.elapsed() < lease - lease / DRIFT)
     }
+
+    /// Whether this writer may put another record in its place.
+    fn is_taken_by(&self, writer: &str, record: &Record, ended: &BTreeSet<String>) -> Result<(), String> {
+        // A grant is its electee's at once, and what was granted away is not.
+        let is_granted = is_controller(&self.writer) && is_called(writer, &self.record.holder);
+        let foreign = self.writer != writer && !ended.contains(&self.writer) && !is_granted;
+        if foreign && self.is_live() {
+            let (holder, age) = (&self.record.holder, self.since.map(|since| since.elapsed()));
+            let deed = if record.is_free() { "empties" } else { "overwrites" };
+            let age = age.unwrap_or_default();
+            return Err(format!("{writer} {deed} the record of {holder}, which is {age:?} old"));
+        }
+        self.below.as_ref().map_or(Ok(()), |below| below.is_taken_by(writer, record, ended))
+    }
+
+    /// What remains of it below a grant: a controller finds that it has run out by the time that it names.
+    fn granted_away(mut self) -> Option<Box<Self>> {
+        if is_controller(&self.writer) {
+            // Nobody has claimed it.
+            return self.below;
+        }
+        self.since = self.since.map(|since| since.min(self.named));
+        (!self.record.is_free()).then(|| Box::new(self))
+    }
+}
+
+/// Whether client-go sees that another term has begun: it reads whole seconds.
+fn is_another_term(before: &Record, after: &Record) -> bool {
+    let began = |record: &Record| record.acquire_time.map(|time| time.as_second());
+    before.leader_transitions != after.leader_transitions && began(before) != began(after)
+}
+
+/// Whether nothing differs but what a controller notes on a Lease in force.
+fn is_noted(before: &Record, after: &Record) -> bool {
+    let notes = |record: &Record| Record {
+        strategy: after.strategy.clone(),
+        preferred_holder: after.preferred_holder.clone(),
+        ..record.clone()
+    };
+    notes(before) == *after
 }
 
 impl Ledger {
@@ -65,33 +142,58 @@ impl Ledger {
             self.standing = None;
             return Ok(());
         };
-        if let Some(standing) = self.standing.as_ref() {
+        let grants = self.is_coordinated && is_controller(writer);
+        if let Some(standing) = self.standing.as_mut() {
             if standing.record == *record {
                 // A label: the record goes on as it was.
                 return Ok(());
             }
+            if grants && is_noted(&standing.record, record) {
+                // And so it does with a controller's notes.
+                standing.record = record.clone();
+                standing.noted = true;
+                return Ok(());
+            }
             // client-go sees that a record changed by its whole seconds alone.
             let second = |record: &Record| record.renew_time.map(|time| time.as_second());
-            if !writer.is_empty() && standing.writer == writer && second(&standing.record) == second(record) {
+            let repeats =
+                !writer.is_empty() && standing.writer == writer && second(&standing.record) == second(record);
+            // A plain elector does not know its own write under a controller's notes, nor which second it named. If its clock is set back meanwhile
+            // it may come by that second again: in another term, by which client-go sees it.
+            if repeats && !(standing.noted && is_another_term(&standing.record, record)) {
                 return Err(format!("{writer} writes twice within one second"));
             }
-            let foreign =
-                !writer.is_empty() && standing.writer != writer && !ended.contains(&standing.writer);
-            if foreign && standing.is_live() {
-                let (holder, age) = (&standing.record.holder, standing.since.map(|since| since.elapsed()));
-                let deed = if record.is_free() { "empties" } else { "overwrites" };
-                return Err(format!(
-                    "{writer} {deed} the record of {holder}, which is {:?} old",
-                    age.unwrap_or_default()
-                ));
+            // Controllers go by wall clocks, and are no electors.
+            if !writer.is_empty() && !grants {
+                standing.is_taken_by(writer, record, ended)?;
             }
         }
         let sent = record.write_id.as_ref().and_then(|mark| self.writes.remove(mark));
         // A stranger names whole seconds.
         let named = sent.unwrap_or_else(|| Instant::now().checked_sub(SECOND).unwrap_or_else(Instant::now));
         let since = Some(if self.by_wall { named } else { Instant::now() });
-        self.standing = Some(Entry { record: record.clone(), writer: writer.to_owned(), since });
+        let below = self.standing.take().filter(|_| grants).and_then(Entry::granted_away);
+        self.standing = Some(Entry {
+            record: record.clone(),
+            writer: writer.to_owned(),
+            since,
+            named,
+            noted: false,
+            below,
+        });
         Ok(())
+    }
+
+    /// This link sends this, and the server will not say who it was.
+    #[cfg_attr(any(not(feature = "kube"), wq_plant), allow(dead_code, reason = "there is no server"))]
+    pub(crate) fn sends(&mut self, link: &str, record: Record) {
+        self.senders.insert(record, link.to_owned());
+    }
+
+    /// Who has sent what is carried out now; once, for what is put back later is the operator's.
+    #[cfg_attr(any(not(feature = "kube"), wq_plant), allow(dead_code, reason = "there is no server"))]
+    pub(crate) fn sender(&mut self, record: &Record) -> Option<String> {
+        self.senders.remove(record)
     }
 
     /// What stands there was put back when no lease held.
@@ -103,30 +205,37 @@ impl Ledger {
 
     /// A write is about to be sent: its time stands in it.
     pub(crate) fn stamped(&mut self, record: &Record) {
-        if let (true, Some(mark)) = (self.by_wall, &record.write_id) {
+        if let (true, Some(mark)) = (self.by_wall || self.is_coordinated, &record.write_id) {
             self.writes.insert(mark.clone(), Instant::now());
         }
     }
 
     /// Each term that begins ends once, and before the next of the same elector.
-    pub(crate) fn announced(&mut self, link: &str, said: &Announcement) -> Result<(), String> {
-        let (open, right) = match said.what {
+    pub(crate) fn announced(
+        &mut self,
+        link: &str,
+        what: Announced,
+        fence: &FenceToken,
+    ) -> Result<(), String> {
+        let (open, right) = match what {
             Announced::BecameLeader => {
-                let open = self.begun.insert(link.to_owned(), said.fence.clone());
+                let open = self.begun.insert(link.to_owned(), fence.clone());
                 let right = open.is_none();
                 (open, right)
             }
             _ => {
                 let open = self.begun.remove(link);
-                let right = open.as_ref() == Some(&said.fence);
+                let right = open.as_ref() == Some(fence);
                 (open, right)
             }
         };
-        if right {
-            Ok(())
-        } else {
-            Err(format!("{link} said {:?} of {} within {open:?}", said.what, said.fence))
-        }
+        if right { Ok(()) } else { Err(format!("{link} said {what:?} of {fence} within {open:?}")) }
+    }
+
+    /// Work begins when this elector has counted so many terms: each is counted, and works once.
+    pub(crate) fn counted(&mut self, link: &str, terms: u64) -> Result<(), String> {
+        let before = self.counted.insert(link.to_owned(), terms).unwrap_or(0);
+        if before < terms { Ok(()) } else { Err(format!("{link} works again in its term number {terms}")) }
     }
 
     /// The run is over, and so are all terms.
@@ -135,17 +244,24 @@ impl Ledger {
     }
 
     /// One more request of this elector.
-    pub(crate) fn asks(&mut self, link: &str) -> Result<(), String> {
-        if !self.sent.contains_key(link) {
-            self.sent.insert(link.to_owned(), VecDeque::new());
+    pub(crate) fn asks(&mut self, link: &str, about: About) -> Result<(), String> {
+        let (all, most) = match about {
+            About::Lease => (&mut self.sent[0], REQUESTS),
+            About::Candidate => (&mut self.sent[1], CANDIDATE_REQUESTS),
+        };
+        if !all.contains_key(link) {
+            all.insert(link.to_owned(), VecDeque::new());
         }
-        let Some(sent) = self.sent.get_mut(link) else { return Ok(()) };
+        let Some(sent) = all.get_mut(link) else { return Ok(()) };
         while sent.front().is_some_and(|at| at.elapsed() >= STRETCH) {
             sent.pop_front();
         }
         sent.push_back(Instant::now());
-        if sent.len() > REQUESTS {
-            return Err(format!("{link} sent {} requests within {STRETCH:?}", sent.len()));
+        if sent.len() > most {
+            return Err(format!(
+                "{link} sent {} requests about its {about:?} within {STRETCH:?}",
+                sent.len()
+            ));
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 //! After every step: no two valid guards, no write over another's live record, fence tokens only rise, a lease is emptied only by one whose work has ended, and no term begins
 //! while the work of another goes on. The lease is in memory, or on an API server in this process; the judge is the same.
 
+#[cfg(all(feature = "kube", not(wq_plant)))]
+mod applied;
 mod backend;
 mod calamity;
 #[cfg(all(feature = "kube", not(wq_plant)))]
@@ -61,8 +63,9 @@ const AFTER_DEATH: u64 = 10 * STEPS;
 const MS: Duration = Duration::from_millis(1);
 
 /// What every batch of some hundred runs must have seen, wherever the lease is.
-const EVERYWHERE: [&str; 29] = [
+const EVERYWHERE: [&str; 30] = [
     "handed over",
+    "successor took it",
     "stepped down",
     "maintenance",
     "maintenance of a leader",
@@ -98,11 +101,10 @@ const EVERYWHERE: [&str; 29] = [
 const FIFTY: &str = "fifty start together";
 
 /// And in memory.
-const IN_MEMORY: [&str; 23] = [
+const IN_MEMORY: [&str; 22] = [
     "ten start together",
     FIFTY,
     "two of one identity",
-    "successor took it",
     "all started again",
     "led after a cold start",
     "holder known to be gone",
@@ -337,7 +339,11 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
         written: Arc::default(),
         emulated,
     };
-    stage.world.lock().unwrap().ledger.by_wall = stage.mode == Mode::WallClocks;
+    {
+        let ledger = &mut stage.world.lock().unwrap().ledger;
+        ledger.by_wall = mode == Mode::WallClocks;
+        ledger.is_coordinated = mode.is_coordinated();
+    }
     let mut beside = Coordinated::new(&stage, &mut dice);
     let mut running: Vec<Node> = (0..nodes).map(|n| stage.start(n, 0, &mut dice)).collect();
     let mut buried: Vec<(u64, Node)> = Vec::new();

@@ -24,6 +24,7 @@ use crate::calamity::Echo;
 use crate::coordinated::Clocks;
 use crate::coordinated::stands_on;
 use crate::judge::{Dice, Working, World};
+use crate::ledger::About;
 
 /// Until when a process stands still, in milliseconds after the start: because it was stopped, its machine was suspended, or its runtime is blocked, which is the same
 /// here: nothing of it goes on but its clock.
@@ -224,7 +225,7 @@ impl Line {
     /// One more request.
     fn asks(&self) {
         let mut world = self.stage.world.lock().unwrap();
-        let verdict = world.ledger.asks(&self.link);
+        let verdict = world.ledger.asks(&self.link, About::Lease);
         world.rules(self.stage.seed, verdict);
     }
 
@@ -298,7 +299,7 @@ impl LeaseStore for Line {
     }
     fn announce(&self, announcement: &Announcement) {
         let mut world = self.stage.world.lock().unwrap();
-        let verdict = world.ledger.announced(&self.link, announcement);
+        let verdict = world.ledger.announced(&self.link, announcement.what, &announcement.fence);
         world.rules(self.stage.seed, verdict);
         self.store.announce(announcement);
     }
@@ -441,8 +442,11 @@ impl Plan {
 
     async fn work(self, stage: Stage, name: String, elector: LeaderElector, leadership: Leadership) {
         let Self { length, wind_up, polite, panics, parting, deaf } = self;
-        let term = Working::begin(&stage.world, stage.seed, stage.start, name, leadership.clone());
-        if let Some(how) = told(stage.mode, elector.status().candidacy.as_ref()) {
+        let candidacy = elector.status().candidacy;
+        let term = Working::begin(&stage.world, stage.seed, stage.start, name.clone(), leadership.clone());
+        // Its store is made within, and announces nothing: what is told of a term is its work.
+        let term = if candidacy.is_some() { term.told(&name, elector.stats().terms) } else { term };
+        if let Some(how) = told(stage.mode, candidacy.as_ref()) {
             stage.world.lock().unwrap().saw(how);
         }
         let until = tokio::time::sleep(Duration::from_millis(length));

@@ -19,6 +19,7 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::applied;
 use crate::backend::Kind;
 use crate::calamity::EXPIRED;
 use crate::coordinated::{Clocks, SEATS};
@@ -65,10 +66,12 @@ pub(crate) struct Servers {
     plans: Mutex<u64>,
     backup: Mutex<Option<Lease>>,
     touched: Mutex<u64>,
+    /// Up to which revision the judge was told.
+    told: watch::Receiver<u64>,
 }
 
 impl Servers {
-    pub(crate) fn new(seed: u64, nodes: u64) -> Self {
+    pub(crate) fn new(seed: u64, nodes: u64, start: Instant, world: &Arc<Mutex<World>>) -> Self {
         let (calm, seats) = match Mode::of(Kind::Server, seed) {
             Mode::Coordinated(clocks) => (clocks == Clocks::Ahead, SEATS),
             _ => (false, 0),
@@ -86,7 +89,8 @@ impl Servers {
         }
         let gates = fronts.iter().map(|_| Arc::new(watch::Sender::new(true))).collect();
         let (plans, backup, touched) = (Mutex::new(seed), Mutex::default(), Mutex::default());
-        Self { server, fronts, operator, leases, gates, candidates, calm, plans, backup, touched }
+        let told = applied::follow(&server, seed, start, world);
+        Self { server, fronts, operator, leases, gates, candidates, calm, plans, backup, touched, told }
     }
 
     /// The server of this number, as a process reaches it.
@@ -165,7 +169,11 @@ impl Servers {
         let folder = Folder::new();
         let text = serde_json::to_string(&lease).expect("an object");
         std::fs::write(folder.0.join("lease.json"), text).expect("a file");
-        self.server.load(&folder.0).is_ok()
+        let done = self.server.load(&folder.0).is_ok();
+        // From then on what stands there is taken for what was put back.
+        let (mut told, restored) = (self.told.clone(), self.server.revision());
+        let _ = told.wait_for(|revision| !done || *revision >= restored).await;
+        done
     }
 
     /// Whatever the server takes of it.

@@ -12,12 +12,15 @@ use http::{Method, Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use kube::Client;
 use kube::client::Body;
-use serde_json::{Value, json};
+use lease_election::Record;
+use serde_json::json;
 use tokio::sync::watch;
 use tower::ServiceExt as _;
 
+use crate::applied::record_of;
 use crate::calamity::EXPIRED;
 use crate::judge::World;
+use crate::ledger::{About, is_controller};
 use crate::node::{Stage, Still};
 
 /// Whether an API server has LeaseCandidates.
@@ -38,22 +41,35 @@ pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: ApiServic
         let (stage, still, link, gate) = (stage.clone(), still.clone(), link.clone(), Arc::clone(&gate));
         let server = server.clone();
         async move {
-            still.goes_on().await;
             let (mut parts, body) = request.into_parts();
             let body = body.collect_bytes().await.map_err(std::io::Error::other)?;
             let path = parts.uri.path().to_owned();
             let writes = matches!(parts.method, Method::POST | Method::PUT | Method::DELETE);
+            let about_candidates = path.contains(CANDIDATES);
+            let record = written(&parts.method, &path, &body);
+            if let Some(record) = &record {
+                // Its time stands in it, and its process may stand still before it is sent.
+                stage.world.lock().unwrap().ledger.stamped(record);
+            }
+            still.goes_on().await;
             {
                 let mut world = stage.world.lock().unwrap();
                 world.check(stage.seed);
                 if writes {
                     world.trace.note(stage.start, format_args!("{link} sends {} {path}", parts.method));
                 }
-                if writes && path.ends_with("/leases/lease") && is_release(&body) {
-                    world.gives_back(stage.seed, &link);
+                if !is_controller(&link) {
+                    let about = if about_candidates { About::Candidate } else { About::Lease };
+                    let verdict = world.ledger.asks(&link, about);
+                    world.rules(stage.seed, verdict);
+                }
+                if let Some(record) = record {
+                    if record.is_free() {
+                        world.gives_back(stage.seed, &link);
+                    }
+                    world.ledger.sends(&link, record);
                 }
             }
-            let about_candidates = path.contains(CANDIDATES);
             let is_served = *gate.borrow();
             if about_candidates && !is_served {
                 stage.world.lock().unwrap().saw("no such path");
@@ -99,6 +115,12 @@ pub(crate) fn checked(world: &Arc<Mutex<World>>, link: &str, server: ApiService)
     let send = move |request: Request<Body>| {
         let (world, link, server) = (Arc::clone(&world), link.clone(), server.clone());
         async move {
+            let (parts, body) = request.into_parts();
+            let body = body.collect_bytes().await.map_err(std::io::Error::other)?;
+            if let Some(record) = written(&parts.method, parts.uri.path(), &body) {
+                world.lock().unwrap().ledger.sends(&link, record);
+            }
+            let request = Request::from_parts(parts, Body::from(body));
             if let Some(refusal) = refusal(&mut world.lock().unwrap(), &link, request.method()) {
                 return Ok::<_, std::io::Error>(refusal.map(|text| Answer::Refused(Some(text.into()))));
             }
@@ -158,10 +180,14 @@ where
     }
 }
 
-/// Whether nobody is to hold the Lease by this.
-fn is_release(body: &[u8]) -> bool {
-    let written: Value = serde_json::from_slice(body).unwrap_or_default();
-    written["spec"]["holderIdentity"].as_str().is_none_or(str::is_empty)
+/// What is to stand in the Lease by this request, if it is one that writes it.
+fn written(method: &Method, path: &str, body: &[u8]) -> Option<Record> {
+    let writes = match *method {
+        Method::PUT => path.ends_with("/leases/lease"),
+        Method::POST => path.ends_with("/leases"),
+        _ => false,
+    };
+    writes.then(|| record_of(&serde_json::from_slice(body).unwrap_or_default()))
 }
 
 /// What a server answers, as the process takes it in.
