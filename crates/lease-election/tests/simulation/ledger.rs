@@ -66,7 +66,7 @@ struct Entry {
     /// A controller has left notes on it.
     noted: bool,
     /// What a controller granted away when it wrote this: whoever wrote that may not have heard.
-    below: Option<Box<Entry>>,
+    below: Option<Box<Self>>,
 }
 
 /// Whether this link is of a process that elects for others.
