@@ -80,6 +80,11 @@ impl Candidate {
                     // Another wrote after it: whoever writes our old record back does not make it ours again.
                     self.own = None;
                 }
+                let marked = |write: &&Write| write.record.write_id == lease.record.write_id;
+                if let Some(write) = self.pending.iter().find(marked) {
+                    // It was applied, and another has changed it since: the next must name a later second all the same.
+                    self.last_time = self.last_time.max(write.record.renew_time);
+                }
                 self.replace(now, lease, mine);
                 let leaving = matches!(self.role, Role::Leaving);
                 if leaving && planted("release-unasked-whose") || !leaving && planted("foreign-news-ignored")

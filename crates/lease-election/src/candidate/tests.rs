@@ -516,6 +516,23 @@ fn a_release_honours_retry_after() {
     assert_eq!(bench.settle(at_ms(2600), None)[0], News::Released);
 }
 
+/// Somebody changes its record before it is known that it was written: a controller that notes something on the Lease, beside electors that know none.
+#[test]
+fn a_second_that_was_written_is_not_named_again_although_another_changed_that_record() {
+    let mut bench = Bench::new("baz");
+    bench.settle(at_ms(0), None);
+    let second = Timestamp::from_second(100).unwrap();
+    let renewal = bench.candidate.begin_write(at_ms(1000), second, Purpose::Renew);
+    let _ = bench.candidate.wrote(at_ms(1900), &renewal, Err(StoreError::unknown("lost")));
+    let noted = bench.put(Record { strategy: "noted".into(), ..renewal.record });
+    assert_eq!(
+        bench.candidate.heard(at_ms(2000), LeaseEvent::Changed(noted)),
+        News::Ended(Loss::ForeignWrite)
+    );
+    let again = bench.candidate.begin_write(at_ms(9000), second, Purpose::Acquire);
+    assert_eq!(again.record.renew_time, Timestamp::from_second(101).ok());
+}
+
 /// Half a write of ours is made in two stores, or somebody changes a label.
 #[test]
 fn another_version_of_what_is_known_does_not_end_the_pauses_after_failed_writes() {

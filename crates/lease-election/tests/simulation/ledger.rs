@@ -63,8 +63,6 @@ struct Entry {
     since: Option<Instant>,
     /// When it got its time.
     named: Instant,
-    /// A controller has left notes on it.
-    noted: bool,
     /// What a controller granted away when it wrote this: whoever wrote that may not have heard.
     below: Option<Box<Self>>,
 }
@@ -114,12 +112,6 @@ impl Entry {
     }
 }
 
-/// Whether client-go sees that another term has begun: it reads whole seconds.
-fn is_another_term(before: &Record, after: &Record) -> bool {
-    let began = |record: &Record| record.acquire_time.map(|time| time.as_second());
-    before.leader_transitions != after.leader_transitions && began(before) != began(after)
-}
-
 /// Whether nothing differs but what a controller notes on a Lease in force.
 fn is_noted(before: &Record, after: &Record) -> bool {
     let notes = |record: &Record| Record {
@@ -151,16 +143,13 @@ impl Ledger {
             if grants && is_noted(&standing.record, record) {
                 // And so it does with a controller's notes.
                 standing.record = record.clone();
-                standing.noted = true;
                 return Ok(());
             }
             // client-go sees that a record changed by its whole seconds alone.
             let second = |record: &Record| record.renew_time.map(|time| time.as_second());
             let repeats =
                 !writer.is_empty() && standing.writer == writer && second(&standing.record) == second(record);
-            // A plain elector does not know its own write under a controller's notes, nor which second it named. If its clock is set back meanwhile
-            // it may come by that second again: in another term, by which client-go sees it.
-            if repeats && !(standing.noted && is_another_term(&standing.record, record)) {
+            if repeats {
                 return Err(format!("{writer} writes twice within one second"));
             }
             // Controllers go by wall clocks, and are no electors.
@@ -173,14 +162,8 @@ impl Ledger {
         let named = sent.unwrap_or_else(|| Instant::now().checked_sub(SECOND).unwrap_or_else(Instant::now));
         let since = Some(if self.by_wall { named } else { Instant::now() });
         let below = self.standing.take().filter(|_| grants).and_then(Entry::granted_away);
-        self.standing = Some(Entry {
-            record: record.clone(),
-            writer: writer.to_owned(),
-            since,
-            named,
-            noted: false,
-            below,
-        });
+        self.standing =
+            Some(Entry { record: record.clone(), writer: writer.to_owned(), since, named, below });
         Ok(())
     }
 
