@@ -45,7 +45,7 @@ use halves::{Attempt, Half, Halves};
 /// lease if it is still on its way then, or its sender has crashed, or may not write the other half.
 ///
 /// # What it costs
-/// A renewal is two requests, and the next one five after half of one failed; a take-over three (and eight where one half is missing, once); a read three or more, one after
+/// A renewal is two requests; after half of one failed the next one is five, and the one after that three; a take-over three (and eight where one half is missing, once); a read three or more, one after
 /// the other, which must all be answered within one `request_timeout`: it has to be longer than three round trips to the server. While a half is missing each
 /// candidate reads twice in a lease. Each elector needs a store of its own: it is told by its own half-made writes.
 ///
@@ -92,6 +92,9 @@ struct Told {
     before: Record,
 }
 
+/// So often what a write has left to do is tried: whoever asks for it remembers the write by then, and need not when it has asked many times more.
+const TRIES: u32 = 8;
+
 /// Between a state and the write on it, events and reads may tell a few more.
 const REMEMBERED: usize = 16;
 
@@ -128,6 +131,9 @@ impl Memory {
         let last = self.attempts.back()?;
         let left = halves.half_made_of(last)?.other();
         let is_held = !halves.get(left)?.record.is_free();
+        if last.tries >= TRIES {
+            return None;
+        }
         let is_same = match record.is_free() {
             // What is free already is left as it is: while it changed others would wait for it anew, and if this came first both were free, and not one
             // lease, so that who took them met the rest of this write.
@@ -236,7 +242,7 @@ impl Shared {
                     (halves.clone(), before)
                 }
             };
-            push(&mut memory.attempts, Attempt { record: record.clone(), halves, before, first });
+            push(&mut memory.attempts, Attempt { record: record.clone(), halves, before, first, tries: 0 });
         });
     }
 
@@ -252,6 +258,8 @@ impl Shared {
     ) -> Result<StoredLease, StoreError> {
         let second = first.other();
         let one = write(self.store(first), halves[first as usize].as_ref(), record).await?;
+        // If it was written first because it was forbidden: it is no more, and who goes on so crosses with the others.
+        self.with(|memory| memory.forbidden.take_if(|half| *half == first));
         let other = self.write_second(second, halves, record).await?;
         match first {
             Half::Primary => self.wrote(one, other),
@@ -321,11 +329,13 @@ impl Shared {
     fn hear(&self, half: Half, event: LeaseEvent) -> Result<LeaseEvent, StoreError> {
         match event {
             LeaseEvent::Changed(lease) => {
-                let Some(halves) =
-                    self.with(|memory| memory.latest.see(half, lease).then(|| memory.latest.clone()))
-                else {
-                    return Ok(LeaseEvent::Alive);
-                };
+                let halves = self.with(|memory| {
+                    let is_new = memory.latest.see(half, lease);
+                    // Or it is known by a read, which told it beside an older state of the other.
+                    let is_told = memory.told.back().is_some_and(|told| told.halves == memory.latest);
+                    (is_new || !is_told).then(|| memory.latest.clone())
+                });
+                let Some(halves) = halves else { return Ok(LeaseEvent::Alive) };
                 Ok(self.tell(&halves)?.map_or(LeaseEvent::Deleted(None), LeaseEvent::Changed))
             }
             LeaseEvent::Deleted(_) => {
@@ -429,6 +439,7 @@ impl LeaseStore for MultiStore {
             return Err(StoreError::Conflict);
         }
         if let Some((left, record)) = rest {
+            shared.with(|memory| memory.attempts.back_mut().into_iter().for_each(|last| last.tries += 1));
             // A read tells what it made.
             shared.write_second(left, &halves, &record).await?;
             return Err(StoreError::Conflict);

@@ -33,6 +33,8 @@ pub(super) struct Attempt {
     pub(super) before: Record,
     /// The half that was sent first: unless that was made the other was not sent.
     pub(super) first: Half,
+    /// How often what it has left to do was tried.
+    pub(super) tries: u32,
 }
 
 impl Half {

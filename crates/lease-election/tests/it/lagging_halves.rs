@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use lease_election::{ConfigBuilder, Fault, Record, StoreError, Verb};
+use futures::StreamExt;
+use lease_election::{
+    ConfigBuilder, Fault, LeaseEvent, LeaseStore, MemoryLeaseStore, MultiStore, Record, StoreError, Verb,
+};
 use tokio::time::Instant;
 
 use crate::cluster::{Replica, fast, sleep_ms};
-use crate::migration::{Knows, Stores, leads};
+use crate::migration::{Knows, Stores, leads, led_by};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -81,4 +84,41 @@ async fn a_late_half_of_a_renewal_and_a_watch_that_lags_cost_no_term() {
             }
         }
     }
+}
+
+/// Both are given back while a read is under way, which is told of the primary half alone; the event of the secondary one comes before its answer, that of the
+/// primary one after it.
+#[tokio::test(start_paused = true)]
+async fn what_a_read_told_beside_an_older_half_is_told_again_beside_the_newer_one() {
+    let (old, new) = (MemoryLeaseStore::new(), MemoryLeaseStore::new());
+    old.overwrite(led_by("x"));
+    new.overwrite(led_by("x"));
+    let lagging = old.with_faults(|_, verb| match verb {
+        Verb::Event => Fault::Late(300 * MS),
+        _ => Fault::None,
+    });
+    let far = new.with_faults(|_, verb| match verb {
+        Verb::Get => Fault::Slow { before: 20 * MS, after: 20 * MS },
+        _ => Fault::None,
+    });
+    let config = eager("b").build().unwrap();
+    let both = Arc::new(MultiStore::new(lagging.client("b"), far.client("b"), &config));
+    let mut events = both.watch(None).await.unwrap();
+    assert!(
+        matches!(events.next().await, Some(Ok(LeaseEvent::Changed(lease))) if lease.record.holder == "x")
+    );
+    let reader = Arc::clone(&both);
+    let read = tokio::spawn(async move { reader.get().await });
+    // The secondary half is read after 20 ms, the primary one at 40, the secondary one again at 60, and that is answered at 80.
+    sleep_ms(30).await;
+    old.overwrite(Record::default());
+    sleep_ms(40).await;
+    new.overwrite(Record::default());
+    let mut last = None;
+    while let Ok(Some(Ok(LeaseEvent::Changed(lease)))) = tokio::time::timeout(1000 * MS, events.next()).await
+    {
+        last = Some(lease.record);
+    }
+    assert!(!read.await.unwrap().unwrap().unwrap().record.is_free());
+    assert_eq!(last, Some(Record::default()));
 }

@@ -434,3 +434,33 @@ async fn one_whose_second_write_in_a_moment_is_refused_keeps_nobody_out() {
         }
     }
 }
+
+/// The first half of an acquisition is made, and for minutes the second one cannot be. By then it has asked more often than it remembers writes.
+#[tokio::test(start_paused = true)]
+async fn one_that_could_not_write_the_second_half_for_minutes_leads_when_it_can() {
+    for befalls in [failed(), forbidden(), Fault::Lost] {
+        for seconds in [10, 150, 300] {
+            let mut stores = Stores::new();
+            let is_away = Arc::new(AtomicBool::new(true));
+            let away = Arc::clone(&is_away);
+            let told = format!("{befalls:?}, {seconds} s");
+            let befalls = befalls.clone();
+            stores.new = stores.new.with_faults(move |_, verb| {
+                if verb == Verb::Update && away.load(Ordering::SeqCst) {
+                    befalls.clone()
+                } else {
+                    Fault::None
+                }
+            });
+            stores.old.overwrite(Record::default());
+            stores.new.overwrite(Record::default());
+            let a = Replica::start(stores.elector_of(Knows::Both, eager("a"), 1), Duration::ZERO);
+            sleep_ms(seconds * 1000).await;
+            is_away.store(false, Ordering::SeqCst);
+            let healed = Instant::now();
+            let took = a.leads().await - healed;
+            // The longest pause after failed writes, and a request.
+            assert!(took <= 3500 * MS, "{told}: {took:?}");
+        }
+    }
+}

@@ -103,6 +103,7 @@ fn a_half_made_write_is_undone_by_its_sender_alone_and_only_while_the_other_half
         halves: Halves { primary: half("p", 3, before.clone()), secondary: half("s", 4, before.clone()) },
         before: before.clone(),
         first: Half::Primary,
+        tries: 0,
     };
     let attempts = VecDeque::from([attempt]);
     let seen = |primary, secondary| Halves { primary, secondary }.record(15, &attempts);
@@ -200,6 +201,7 @@ fn v10_an_attempt_to_make_a_half_is_forgotten_when_another_was_there() {
         halves: Halves { primary, secondary: None },
         before: Record::default(),
         first: Half::Primary,
+        tries: 0,
     };
     let there = |secondary| Halves { primary: half("p", 1, record("a", 5, Some("a.1"))), secondary };
     let left = |states: &[Halves], attempt: Attempt| {
