@@ -92,7 +92,7 @@ struct Told {
     before: Record,
 }
 
-/// So often what a write has left to do is tried: whoever asks for it remembers the write by then, and need not when it has asked many times more.
+/// So often what is left of an acquisition or a renewal is tried: whoever asks for it remembers the write by then, and need not when it has asked many times more.
 const TRIES: u32 = 8;
 
 /// Between a state and the write on it, events and reads may tell a few more.
@@ -131,16 +131,13 @@ impl Memory {
         let last = self.attempts.back()?;
         let left = halves.half_made_of(last)?.other();
         let is_held = !halves.get(left)?.record.is_free();
-        if last.tries >= TRIES {
-            return None;
-        }
         let is_same = match record.is_free() {
             // What is free already is left as it is: while it changed others would wait for it anew, and if this came first both were free, and not one
             // lease, so that who took them met the rest of this write.
             true => last.record.is_free() && is_held,
             // Who gets no answers, or may not write so soon again, would make each half anew in turn, and never both. (What a create or a claim has made is
             // no object that our last observation was of.)
-            false => !last.record.is_free() && last.halves.are_whole(),
+            false => !last.record.is_free() && last.halves.are_whole() && last.tries < TRIES,
         };
         is_same.then(|| (left, last.record.clone()))
     }

@@ -22,7 +22,7 @@ type Label = (&'static str, String);
 /// | metric | type | |
 /// | --- | --- | --- |
 /// | `leader_election_master_status` | gauge | 1 while this process leads, 0 otherwise: by the clock, also when nobody has noticed yet that a term is over |
-/// | `leader_election_slowpath_total` | counter | renewals and acquisitions after which the lease had to be read again |
+/// | `leader_election_slowpath_total` | counter | writes that failed, after which the lease had to be read again |
 /// | `leader_election_term_remaining_seconds` | gauge | for how long the term is certain if no renewal succeeds; 0 without a term |
 /// | `leader_election_renew_duration_seconds` | histogram | from the sending of a renewal to its answer, of those that succeeded |
 /// | `leader_election_renewals_total` | counter | renewals that succeeded, also those whose answer was lost |
