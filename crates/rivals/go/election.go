@@ -140,19 +140,27 @@ func stand(config *rest.Config, namespace, name, identity string, began chan<- b
 	return one, nil
 }
 
-func handOver(config *rest.Config, namespace string, count int) error {
-	const name = "client-go-hand-over"
-	began := make(chan beginning, 8)
+// contest has three candidates stand for one Lease: who begins to lead is told, and another stands for each that is gone.
+func contest(config *rest.Config, namespace, name string) (began chan beginning, another func() error, err error) {
+	began = make(chan beginning, 8)
 	started := 0
-	another := func() error {
+	another = func() error {
 		started++
 		_, err := stand(config, namespace, name, strconv.Itoa(started), began)
 		return err
 	}
 	for range 3 {
 		if err := another(); err != nil {
-			return err
+			return nil, nil, err
 		}
+	}
+	return began, another, nil
+}
+
+func handOver(config *rest.Config, namespace string, count int) error {
+	began, another, err := contest(config, namespace, "client-go-hand-over")
+	if err != nil {
+		return err
 	}
 	leader := <-began
 	took := make([]float64, 0, count)
@@ -209,17 +217,9 @@ func crash(config *rest.Config, namespace string, each int) error {
 }
 
 func crashes(config *rest.Config, namespace, name string, each int) ([]float64, error) {
-	began := make(chan beginning, 8)
-	started := 0
-	another := func() error {
-		started++
-		_, err := stand(config, namespace, name, strconv.Itoa(started), began)
-		return err
-	}
-	for range 3 {
-		if err := another(); err != nil {
-			return nil, err
-		}
+	began, another, err := contest(config, namespace, name)
+	if err != nil {
+		return nil, err
 	}
 	leader := <-began
 	took := make([]float64, 0, each)
