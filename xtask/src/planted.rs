@@ -23,6 +23,9 @@ const PREEMPTIONS: &str = "2";
 const SCHEDULES: &str = "3000";
 const HISTORIES: &str = "2000";
 const SEEDS: &str = "64";
+const SEQUENCES: &str = "3000";
+/// What proptest and bolero draw from: whether a bug is seen must not hang on luck. Plain runs of the tests draw anew each time.
+const DRAWN_FROM: [(&str, &str); 2] = [("PROPTEST_RNG_SEED", "1"), ("BOLERO_RANDOM_SEED", "1")];
 /// The simulation of elections over two stores stands among the election's tests of its public API.
 const OF_TWO_STORES: &str = "migration_faults::";
 
@@ -185,7 +188,8 @@ fn tests(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<
 
 fn model(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
     let program = gear.machine.get(subject.package, "model");
-    Ok((!passes(gear, program, &[], &[], plant)?).then(|| "seen".to_owned()))
+    let vars = [("MODEL_SEQUENCES", SEQUENCES)];
+    Ok((!passes(gear, program, &[], &vars, plant)?).then(|| "seen".to_owned()))
 }
 
 fn simulation(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
@@ -236,7 +240,7 @@ fn passes(
 
 /// Whether the command ends well, and in time, with this planted in the queue.
 fn ends_well(gear: &Gear, mut command: Command, plant: Plant<'_>) -> Result<bool> {
-    command.env_remove("WQ_PLANT").envs(plant.bug.map(|bug| ("WQ_PLANT", bug)));
+    command.env_remove("WQ_PLANT").envs(plant.bug.map(|bug| ("WQ_PLANT", bug))).envs(DRAWN_FROM);
     plant.table.of(&mut command);
     command.stdout(Stdio::null()).stderr(Stdio::null());
     let status = status_in_time(command, gear.deadline.or(Deadline::within(PATIENCE)))?;
