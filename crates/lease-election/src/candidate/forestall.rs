@@ -5,11 +5,17 @@ use crate::clock::Moment;
 use crate::decide::Step;
 use crate::observation::Observation;
 
+impl Write {
+    /// Whether it is an acquisition that may be applied yet. One that was refused is not waited for.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.purpose == Purpose::Acquire && !self.refused
+    }
+}
+
 impl Candidate {
-    /// Whether an acquisition may have been applied that is not known yet, or is half made. One that was refused is not waited for.
+    /// Whether an acquisition may have been applied that is not known yet, or is half made.
     pub(crate) fn may_have_acquired(&self) -> bool {
-        let is_awaited = |write: &Write| write.purpose == Purpose::Acquire && !write.refused;
-        self.is_half_made() || self.pending.iter().any(is_awaited)
+        self.is_half_made() || self.pending.iter().any(Write::is_awaited)
     }
 
     /// Whether a candidate that is stopped, or under maintenance, should write a free record: in the place of what the acquisition found that may still be
@@ -23,9 +29,7 @@ impl Candidate {
             return false;
         }
         let Observation::Present { lease, .. } = &self.observation else { return false };
-        let is_awaited = |write: &Write| {
-            write.purpose == Purpose::Acquire && !write.refused && write.base.as_ref() == Some(&lease.version)
-        };
+        let is_awaited = |write: &Write| write.is_awaited() && write.base.as_ref() == Some(&lease.version);
         let is_late = self.is_left_behind() && now >= self.clear_from();
         // By the right to take it now.
         let may_take = self.step(now) == Step::TakeOver && now >= self.clear_from();

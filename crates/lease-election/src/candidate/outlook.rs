@@ -23,6 +23,7 @@ use names::{Names, distance, millis, revision};
 /// What stands before that of which there may be none, or more than one: nothing that may follow instead begins so.
 const PENDING: u64 = 7;
 const UNPROVEN: u64 = 8;
+const LOST: u64 = 9;
 const EXTRAS: u64 = 1 << 40;
 
 impl Candidate {
@@ -45,7 +46,15 @@ impl Candidate {
 
     /// Forgets unanswered writes that were lost on their way: their sender does not know that, and will never see them.
     pub(crate) fn forget_lost(&mut self, names: &Names) {
-        self.pending.retain(|write| names.is_alive(&write.record));
+        let last = self.last_lost(names).map(|write| write.serial);
+        self.pending.retain(|write| names.is_alive(&write.record) || Some(write.serial) == last);
+    }
+
+    /// Of the acquisitions that were lost the one that may be forestalled all the same: one is as good as many.
+    fn last_lost(&self, names: &Names) -> Option<&Write> {
+        let may_be_forestalled =
+            |write: &&Write| names.are_forestalled() && write.is_awaited() && !names.is_alive(&write.record);
+        self.pending.iter().rev().find(may_be_forestalled)
     }
 
     /// Whether this write, if it is found applied from now on, would count as its own.
@@ -67,7 +76,8 @@ impl Candidate {
     pub(crate) fn revisions(&self, names: &Names, out: &mut Vec<u64>) {
         out.extend(self.last_known().map(|known| revision(&known.version)));
         let alive = self.pending.iter().filter(|write| names.is_alive(&write.record));
-        out.extend(alive.filter_map(|write| write.base.as_ref()).map(revision));
+        let counting = alive.chain(self.last_lost(names));
+        out.extend(counting.filter_map(|write| write.base.as_ref()).map(revision));
     }
 
     /// All that decides what this candidate does from `now` on.
@@ -144,11 +154,17 @@ impl Candidate {
         out.push(distance(*last_heard, now, config.renew_interval().saturating_mul(3)).min(u64::MAX / 8));
         // After so many the waits grow no more: see `next_attempt`.
         out.extend([failed_reads, failed_writes].map(|failures| u64::from((*failures).min(6))));
-        // A write that was lost on its way stays unknown to its sender, and means nothing any more.
+        // A write that was lost on its way stays unknown to its sender, and means nothing any more but that it may be forestalled.
         for write in pending {
             if names.is_alive(&write.record) {
                 out.push(PENDING);
                 self.outlook_of_write(write, now, names, out);
+            }
+        }
+        if let Some(write) = self.last_lost(names) {
+            out.extend([LOST, u64::from(write.base.is_some())]);
+            if let Some(base) = &write.base {
+                names.version(base, out);
             }
         }
         match own {

@@ -118,7 +118,7 @@ where
                         if is_new(&origins, reached, (print, *step)) {
                             next.push((reached, after));
                             states.fetch_add(1, Relaxed);
-                        } else if is_compared(play.rules, print, reached)
+                        } else if is_compared(print, reached)
                             && let Err(found) = behave_alike(play, &way_to(&origins, first, reached), &after)
                         {
                             locked(&wrong).get_or_insert((print, Some(*step), found));
@@ -165,11 +165,7 @@ fn is_new(origins: &[Mutex<Origins>], reached: Print, origin: (Print, Step)) -> 
 /// Of the steps that lead to a state known already, so few are compared with how it was reached first: more would cost more than the search.
 const COMPARED: u64 = 256;
 
-fn is_compared(rules: &Rules, print: Print, reached: Print) -> bool {
-    // Who is stopped or barred waits out of politeness, and that is left out of what counts.
-    if rules.more.maintenance || rules.more.stops > 0 {
-        return false;
-    }
+fn is_compared(print: Print, reached: Print) -> bool {
     // A planted bug is to be seen by what it does, and not because it decides by what nothing else decides by.
     cfg!(not(wq_plant)) && (print ^ reached.rotate_left(7)).is_multiple_of(COMPARED)
 }

@@ -1052,7 +1052,8 @@ impl<E: Elector> World<E> {
         }
         // A controller counts by the time in a record as well.
         let times_count = rules.more.wall_clocks || rules.more.grants;
-        Names::among(alive).with_times(times_count.then(|| self.now(rules, 0)))
+        let forestalled = rules.more.stops > 0 || rules.more.maintenance;
+        Names::among(alive).with_times(times_count.then(|| self.now(rules, 0))).with_forestalls(forestalled)
     }
 
     /// All that decides what may happen from here on, as numbers.

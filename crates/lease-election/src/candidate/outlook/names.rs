@@ -16,6 +16,8 @@ pub(crate) struct Names {
     alive: Vec<u64>,
     /// The time, where that of a record counts.
     now: Option<Moment>,
+    /// Whether candidates write in the place of acquisitions of which they do not know what became.
+    forestalled: bool,
 }
 
 impl Names {
@@ -27,6 +29,16 @@ impl Names {
     /// The same where the time in a record counts.
     pub(crate) fn with_times(self, now: Option<Moment>) -> Self {
         Self { now, ..self }
+    }
+
+    /// The same where candidates are stopped, or under maintenance.
+    pub(crate) fn with_forestalls(self, forestalled: bool) -> Self {
+        Self { forestalled, ..self }
+    }
+
+    /// Whether an acquisition that was lost on its way still decides what its sender does.
+    pub(crate) fn are_forestalled(&self) -> bool {
+        self.forestalled
     }
 
     /// These are the revisions that somebody knows.
