@@ -21,6 +21,7 @@ use crate::leadership::Leadership;
 use crate::loss::Loss;
 use crate::planted::planted;
 use crate::term::{Term, TermParts};
+use crate::warm_up::WarmUps;
 use crate::watchdog::TermWatch;
 
 mod account;
@@ -67,6 +68,7 @@ pub(crate) struct Driver {
     watch: TermWatch,
     stop: StopSignal,
     maintenance: watch::Receiver<bool>,
+    warm_ups: watch::Receiver<WarmUps>,
     account: Account,
 }
 
@@ -147,7 +149,7 @@ impl Driver {
         );
         let watch = TermWatch::default();
         let inquiry = Inquiry::new(shared.evidence.get(), &shared.config);
-        let maintenance = shared.maintenance.on.subscribe();
+        let (maintenance, warm_ups) = (shared.maintenance.on.subscribe(), shared.warm_ups.subscribe());
         Self {
             shared,
             candidate,
@@ -158,6 +160,7 @@ impl Driver {
             watch,
             stop,
             maintenance,
+            warm_ups,
             account,
         }
     }
@@ -178,11 +181,15 @@ impl Driver {
     async fn campaign(&mut self) -> Option<Tenure> {
         let mut declined_runs_out = None;
         while !self.stop.is_set() {
-            self.candidate.bar(*self.maintenance.borrow_and_update());
+            let clock = &self.shared.clock;
+            let cold_until = self.warm_ups.borrow_and_update().cold_until(clock.now());
+            self.candidate.bar(*self.maintenance.borrow_and_update() || cold_until.is_some());
             let news = tokio::select! {
                 biased;
                 () = self.stop.wait() => break,
                 _ = self.maintenance.changed() => continue,
+                _ = self.warm_ups.changed() => continue,
+                () = sleep_until(clock, cold_until) => continue,
                 news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.inquiry, &mut self.request, None) => news,
             };
             if let News::Acquired(tenure) = news {
@@ -221,7 +228,7 @@ impl Driver {
     /// The campaign goes on after a decline, for which the candidate was taken back; a maintenance that ended meanwhile leaves nothing behind.
     fn stand_on(&self) {
         if let Some(standing) = self.shared.standing.as_ref().filter(|_| !self.stop.is_set()) {
-            standing.bar(self.shared.maintenance.is_on());
+            standing.bar(self.shared.is_barred());
             standing.go_on();
         }
     }
@@ -248,7 +255,7 @@ impl Driver {
             standing: shared.standing.clone(),
         });
         tracing::info!(lease = config.name(), namespace = config.namespace(), fence = %tenure.fence, "leading");
-        shared.counters.count(|stats| &mut stats.terms);
+        shared.counters.took_over(tenure.vacant_for);
         *shared.term.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&term));
         self.note_lease_end(tenure.sent);
         self.announce(Announced::BecameLeader, &term);
@@ -356,37 +363,43 @@ impl Driver {
     ) -> Interrupt<R> {
         let clock = Arc::clone(&self.shared.clock);
         let lost = |until: Moment| Interrupt::Lost(until.min(clock.now()));
-        let mut drained_by: Option<Moment> = None;
+        let drain_timeout = self.shared.config.drain_timeout();
+        let mut drains_since: Option<Moment> = None;
         loop {
             let mut renewed = None;
             // The note may have come with the news of the acquisition, or of a renewal.
-            if drained_by.is_none() && self.candidate.is_unpreferred() {
+            if drains_since.is_none() && self.candidate.is_unpreferred() {
                 tracing::info!(lease = self.shared.config.name(), "the server prefers another leader");
-                drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
+                drains_since = Some(clock.now());
                 term.request_stop();
             }
             tokio::select! {
                 biased;
-                joined = &mut *work => return Interrupt::Joined(joined),
-                () = self.stop.wait(), if drained_by.is_none() => {
-                    drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
+                joined = &mut *work => {
+                    if let Some(since) = drains_since.filter(|_| term.is_valid()) {
+                        self.shared.counters.drained(clock.now().since(since));
+                    }
+                    return Interrupt::Joined(joined);
+                }
+                () = self.stop.wait(), if drains_since.is_none() => {
+                    drains_since = Some(clock.now());
                     self.stand_no_more();
                     if planted("release-before-stop") {
                         self.release(until, None).await;
                     }
                     term.request_stop();
                 }
-                () = switched_on(&mut self.maintenance), if drained_by.is_none() => {
-                    drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
+                () = switched_on(&mut self.maintenance), if drains_since.is_none() => {
+                    drains_since = Some(clock.now());
                     term.request_stop();
                 }
-                () = term.stop_requested(), if drained_by.is_none() => {
+                () = term.stop_requested(), if drains_since.is_none() => {
                     if planted("hand-over-before-join") {
                         self.release(until, term.successor()).await;
                     }
-                    drained_by = Some(clock.now().after(self.shared.config.drain_timeout()));
+                    drains_since = Some(clock.now());
                 }
-                () = sleep_until(&clock, drained_by) => return Interrupt::Overran,
+                () = sleep_until(&clock, drains_since.map(|since| since.after(drain_timeout))) => return Interrupt::Overran,
                 // Ended by `verify_remote`, or found to be expired by whoever asked first.
                 _ = term.lost() => return lost(until),
                 news = turn(&self.shared, &mut self.candidate, &mut self.feed, &mut self.inquiry, &mut self.request, None) => match news {

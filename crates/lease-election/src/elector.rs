@@ -21,6 +21,7 @@ use crate::standing::{Standing, Stood};
 use crate::status::{Counters, Stats, Status};
 use crate::store::LeaseStore;
 use crate::term::Term;
+use crate::warm_up::WarmUps;
 use crate::watchdog::{Watch, Watchdog, WatchdogError};
 
 /// How a campaign ended.
@@ -53,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) leader: watch::Sender<Option<String>>,
     pub(crate) stop: watch::Sender<bool>,
     pub(crate) maintenance: Maintenance,
+    pub(crate) warm_ups: watch::Sender<WarmUps>,
     pub(crate) work: Arc<WorkLease>,
     pub(crate) term: Mutex<Option<Arc<Term>>>,
     /// The knowledge of the lease, kept from one campaign to the next; locked by the one that runs.
@@ -69,6 +71,16 @@ impl Shared {
     /// The term under way, over or not.
     pub(crate) fn term(&self) -> Option<Arc<Term>> {
         self.term.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whether it is ready to lead.
+    fn is_warm(&self) -> bool {
+        self.warm_ups.borrow().cold_until(self.clock.now()).is_none()
+    }
+
+    /// Whether it is not to campaign for now.
+    pub(crate) fn is_barred(&self) -> bool {
+        self.maintenance.is_on() || !self.is_warm()
     }
 
     /// By the clock.
@@ -114,6 +126,7 @@ impl LeaderElector {
                 leader: watch::Sender::new(None),
                 stop: watch::Sender::new(false),
                 maintenance: Maintenance { on: watch::Sender::new(false) },
+                warm_ups: watch::Sender::default(),
                 work: Arc::default(),
                 term: Mutex::new(None),
                 candidate: Arc::new(RunLock::new(candidate)),
@@ -161,7 +174,8 @@ impl LeaderElector {
     /// After a stop ([`StopHandle::stop`]) the lease is renewed while the work winds up, for at most the drain time-out. To give it back takes two request
     /// time-outs at most, and three in a coordinated election, where the LeaseCandidate is taken back first: there, stopped while it claims a grant, five. Stopped
     /// while maintenance gives back an acquisition it takes four. A stop between two campaigns asks the server nothing: what a failed release left then runs out.
-    /// Under [`maintenance`](Self::maintenance) it does not lead: a term ends in the same order, and a campaign waits for the end of it.
+    /// Under [`maintenance`](Self::maintenance) it does not lead: a term ends in the same order, and a campaign waits for the end of it. While it
+    /// [warms up](Self::warm_up) it campaigns for no lease.
     /// Requests that fail are repeated for ever; see [`status`](Self::status). A second `run` of the same elector waits for the first, and so one inside the
     /// work of the first waits for ever.
     ///
@@ -305,6 +319,7 @@ impl LeaderElector {
         status.leading = self.is_leader();
         status.leader = self.leader();
         status.maintenance = self.shared.maintenance.is_on();
+        status.warming_up = !self.shared.is_warm();
         status.candidacy = self.shared.standing.as_ref().map(|standing| standing.board().candidacy());
         status
     }

@@ -1,8 +1,8 @@
-//! Latency: how long requests took, in buckets. Plain data; who measures is the driver's turn.
+//! Latency: how long things took, in buckets. Plain data; who measures is the driver.
 
 use std::time::Duration;
 
-/// How long answered requests took, counted in buckets: from half the time of a good disk to more than any sensible request time-out.
+/// How long something took, each time, counted in buckets: from half the time of a good disk to a lease that nobody should wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Latency {
     counts: [u64; Self::BOUNDS.len() + 1],
@@ -11,7 +11,7 @@ pub struct Latency {
 
 impl Latency {
     /// The upper bounds of the buckets, inclusive. Above the last there is one more.
-    pub const BOUNDS: [Duration; 13] = [
+    pub const BOUNDS: [Duration; 15] = [
         Duration::from_millis(1),
         Duration::from_micros(2500),
         Duration::from_millis(5),
@@ -25,6 +25,8 @@ impl Latency {
         Duration::from_millis(2500),
         Duration::from_secs(5),
         Duration::from_secs(10),
+        Duration::from_secs(30),
+        Duration::from_secs(60),
     ];
 
     /// How many fell into each bucket: above the bound before it, and not above its own.

@@ -35,6 +35,7 @@ mod driver;
 mod platform;
 mod term;
 mod leadership;
+mod warm_up;
 mod watchdog;
 mod pause;
 mod campaigns;
@@ -80,6 +81,7 @@ pub use standing::Candidacy;
 pub use status::{Failures, Losses, Stats, Status};
 pub use store::{LeaseEvent, LeaseEvents, LeaseStore};
 pub use version::{FenceToken, Version};
+pub use warm_up::WarmUp;
 pub use watchdog::{Overdue, Watchdog, WatchdogError};
 
 /// The annotation in which a Lease keeps [`Record::write_id`].

@@ -24,6 +24,9 @@ type Label = (&'static str, String);
 /// | `leader_election_master_status` | gauge | 1 while this process leads, 0 otherwise: by the clock, also when nobody has noticed yet that a term is over |
 /// | `leader_election_slowpath_total` | counter | writes that failed, after which the lease had to be read again |
 /// | `leader_election_term_remaining_seconds` | gauge | for how long the term is certain if no renewal succeeds; 0 without a term |
+/// | `leader_election_term_token` | gauge | the fence token of the term as a number ([`FenceToken::number`](crate::FenceToken::number)); 0 without a term |
+/// | `leader_election_takeover_duration_seconds` | histogram | for how long the lease had been anybody's (given back, run out, missing) when this process led |
+/// | `leader_election_drain_duration_seconds` | histogram | from the request to end to the end of the work, of work that ended in time |
 /// | `leader_election_renew_duration_seconds` | histogram | from the sending of a renewal to its answer, of those that succeeded |
 /// | `leader_election_renewals_total` | counter | renewals that succeeded, also those whose answer was lost |
 /// | `leader_election_terms_total` | counter | terms begun by this process |
@@ -153,8 +156,11 @@ impl Sources {
             let shown = by_name.entry(name).or_default();
             shown.stats.join(&stats);
             if let Some(elector) = elector {
-                let remaining = elector.term().map_or(Duration::ZERO, |term| term.remaining());
-                shown.see(Now { leads: !remaining.is_zero(), remaining });
+                let term = elector.term();
+                let remaining = term.as_ref().map_or(Duration::ZERO, |term| term.remaining());
+                let token = term.and_then(|term| term.fence().number()).unwrap_or(0);
+                let leads = !remaining.is_zero();
+                shown.see(Now { leads, remaining, token: if leads { token } else { 0 } });
             }
         }
         by_name
@@ -172,6 +178,7 @@ struct Shown {
 struct Now {
     leads: bool,
     remaining: Duration,
+    token: u64,
 }
 
 impl Shown {
@@ -209,7 +216,17 @@ impl Collector for Scrape {
             "For how long in seconds the term is certain if no renewal succeeds",
             |now| now.remaining.as_secs_f64(),
         )?;
-        latency(&mut encoder, &read)?;
+        gauge(
+            &mut encoder,
+            &read,
+            "term_token",
+            "Fence token of the term as a number, 0 without a term",
+            #[expect(clippy::cast_precision_loss, reason = "a scrape has no other numbers")]
+            |now| now.token as f64,
+        )?;
+        for (name, help, of) in LATENCIES {
+            latency(&mut encoder, &read, name, help, *of)?;
+        }
         for (name, help, series) in COUNTERS {
             let mut family = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
             for (elector, shown) in &read {
@@ -243,12 +260,37 @@ fn gauge(
     Ok(())
 }
 
-fn latency(encoder: &mut DescriptorEncoder<'_>, read: &BTreeMap<String, Shown>) -> fmt::Result {
-    let help = "How long in seconds a renewal of the lease takes, from its sending to its answer";
-    let mut family =
-        encoder.encode_descriptor("renew_duration_seconds", help, None, MetricType::Histogram)?;
+/// Name, help, what it shows.
+type LatencyOf = (&'static str, &'static str, fn(&Stats) -> &Latency);
+
+const LATENCIES: &[LatencyOf] = &[
+    (
+        "renew_duration_seconds",
+        "How long in seconds a renewal of the lease takes, from its sending to its answer",
+        |stats| &stats.renew_latency,
+    ),
+    (
+        "takeover_duration_seconds",
+        "For how long in seconds the lease had been anybody's when this process led",
+        |stats| &stats.take_over_latency,
+    ),
+    (
+        "drain_duration_seconds",
+        "How long in seconds work took to end that was asked to, and did so in time",
+        |stats| &stats.drain_latency,
+    ),
+];
+
+fn latency(
+    encoder: &mut DescriptorEncoder<'_>,
+    read: &BTreeMap<String, Shown>,
+    name: &str,
+    help: &str,
+    of: fn(&Stats) -> &Latency,
+) -> fmt::Result {
+    let mut family = encoder.encode_descriptor(name, help, None, MetricType::Histogram)?;
     for (elector, shown) in read {
-        let latency = &shown.stats.renew_latency;
+        let latency = of(&shown.stats);
         let bounds = Latency::BOUNDS.iter().map(Duration::as_secs_f64).chain([f64::INFINITY]);
         let buckets: Vec<(f64, u64)> = bounds.zip(latency.counts().iter().copied()).collect();
         family.encode_family(&[("name", elector.clone())])?.encode_histogram::<NoLabelSet>(

@@ -24,6 +24,8 @@ pub struct Status {
     pub blocked: Option<StoreError>,
     /// Whether it is kept from leading ([`Maintenance`](crate::Maintenance)).
     pub maintenance: bool,
+    /// Whether it is not ready to lead yet ([`LeaderElector::warm_up`](crate::LeaderElector::warm_up)).
+    pub warming_up: bool,
     /// Whether the watch is open; without it the elector polls.
     pub watching: bool,
     /// Why the watch ended or did not open the last time, if by an error; `None` while it is open.
@@ -99,6 +101,11 @@ pub struct Stats {
     pub renewals: u64,
     /// How long they took, each from before it was sent to its answer. (One whose answer was lost is known to have succeeded, and not how long it took.)
     pub renew_latency: Latency,
+    /// How long the lease had been anybody's, as far as this elector saw (given back, run out, missing), or granted to it, when it led. The random wait before a
+    /// take-over is part of it.
+    pub take_over_latency: Latency,
+    /// How long work took to end that was asked to, of that which did so within the drain time-out and before its term was lost.
+    pub drain_latency: Latency,
     /// Reads of the lease.
     pub reads: u64,
     /// Writes that failed, after which the lease had to be read again (`leader_election_slowpath_total`).
@@ -142,6 +149,8 @@ impl Stats {
             losses: Losses { expired, taken_over, deleted, foreign_write, overran, broken },
             renewals,
             renew_latency,
+            take_over_latency,
+            drain_latency,
             reads,
             slow_path,
             renew_failures: _,
@@ -161,6 +170,8 @@ impl Stats {
         add(&mut self.losses.broken, *broken);
         add(&mut self.renewals, *renewals);
         self.renew_latency.join(renew_latency);
+        self.take_over_latency.join(take_over_latency);
+        self.drain_latency.join(drain_latency);
         add(&mut self.reads, *reads);
         add(&mut self.slow_path, *slow_path);
         add(&mut self.transitions, *transitions);
@@ -199,7 +210,7 @@ impl Counters {
         self.with(|stats, _| *stats)
     }
 
-    /// The status but for `leading`, `leader` and `maintenance`, which are not kept here.
+    /// The status but for `leading`, `leader`, `maintenance` and `warming_up`, which are not kept here.
     pub(crate) fn status(&self) -> Status {
         self.with(|_, status| status.clone())
     }
@@ -213,6 +224,18 @@ impl Counters {
 
     pub(crate) fn renewed(&self, took: Duration) {
         self.with(|stats, _| stats.renew_latency.note(took));
+    }
+
+    /// A term begins on a lease that had been anybody's for so long.
+    pub(crate) fn took_over(&self, vacant_for: Duration) {
+        self.with(|stats, _| {
+            stats.terms = stats.terms.saturating_add(1);
+            stats.take_over_latency.note(vacant_for);
+        });
+    }
+
+    pub(crate) fn drained(&self, took: Duration) {
+        self.with(|stats, _| stats.drain_latency.note(took));
     }
 
     /// Counts a failure. Whether it is the first of a server that alters records.

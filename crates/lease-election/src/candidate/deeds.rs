@@ -1,5 +1,7 @@
 //! Deeds: the reads and writes that a candidate asks for, and the news that their answers bring.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use crate::clock::Moment;
@@ -78,6 +80,8 @@ pub(crate) enum Manner {
 pub(crate) struct Tenure {
     pub(crate) fence: FenceToken,
     pub(crate) acquire_time: Timestamp,
+    /// How long the lease had been anybody's, as far as was seen, when it was known to be this one's.
+    pub(crate) vacant_for: Duration,
     /// When the last successful write was sent.
     pub(crate) sent: Moment,
     /// `sent` and the hold.

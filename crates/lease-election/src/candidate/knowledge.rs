@@ -208,6 +208,7 @@ impl Candidate {
         self.undisputed_until = until;
         self.must_read = false;
         self.write_not_before = ORIGIN;
+        let vacant_for = now.since(self.vacant_since(now));
         // Whether somebody acts under it is for the role to say; the observation is for the time after.
         self.replace(now, lease, true);
         match (&mut self.role, write.purpose) {
@@ -219,6 +220,7 @@ impl Candidate {
                         transitions,
                     },
                     acquire_time: write.record.acquire_time.unwrap_or(Timestamp::UNIX_EPOCH),
+                    vacant_for,
                     sent: write.sent,
                     until,
                 };
@@ -236,6 +238,24 @@ impl Candidate {
             }
             _ => News::Nothing,
         }
+    }
+
+    /// Since when the lease has been anybody's, or granted to this one, as far as was seen: given back, run out, gone.
+    fn vacant_since(&self, now: Moment) -> Moment {
+        let config = &self.config;
+        let since = match &self.observation {
+            Observation::Unknown => now,
+            Observation::Absent { free_at } => *free_at,
+            Observation::Present { lease, since, .. } if lease.record.is_free() || self.is_granted() => {
+                *since
+            }
+            Observation::Present { lease, since, .. } => {
+                let patience = lease.record.patience(config.lease_duration(), config.foreign_lease_cap());
+                let ran_out = since.after(patience);
+                self.vacant_from().map_or(ran_out, |vacant| vacant.min(ran_out))
+            }
+        };
+        since.min(now)
     }
 
     /// Takes in that there is no Lease; with its last state if that is known.

@@ -134,8 +134,8 @@ impl Candidate {
         self.outlook_of_observation(observation, now, names, out);
         match role {
             Role::Standby => out.push(0),
-            // Its fence and when it was acquired are told once, when it begins.
-            Role::Leading(Tenure { fence: _, acquire_time: _, sent, until }) => {
+            // What is left out is told once, when it begins.
+            Role::Leading(Tenure { fence: _, acquire_time: _, vacant_for: _, sent, until }) => {
                 out.extend([1, past(until), distance(*sent, now, config.hold())]);
             }
             Role::Leaving => out.push(2),

@@ -165,7 +165,9 @@ fn arrange(shared: &Shared, candidate: &mut Candidate, now: Moment) -> Option<wa
         // Whatever the watch tells: of a write of its own, applied late, no read would follow.
         candidate.distrust();
     }
-    standing.bar(shared.maintenance.is_on());
+    // A term goes on, however cold.
+    let barred = if candidate.is_leading() { shared.maintenance.is_on() } else { shared.is_barred() };
+    standing.bar(barred);
     standing.await_clear(may_stand_from(candidate, now).is_some());
     // Subscribed before it is asked: what ends in between is told.
     let news = standing.news();

@@ -30,6 +30,7 @@ mod telling;
 mod upstream;
 mod violations;
 #[cfg(unix)]
+mod warm_up;
 mod watchdog;
 mod work;
 #[cfg(all(feature = "kube", not(wq_plant)))]

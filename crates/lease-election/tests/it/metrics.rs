@@ -64,6 +64,9 @@ async fn names_and_types_are_those_of_client_go_and_all_are_there_at_zero() {
         "# TYPE leader_election_renew_duration_seconds histogram",
         "leader_election_renew_duration_seconds_count{name=\"lease\"} 0",
         "leader_election_renew_duration_seconds_bucket{le=\"+Inf\",name=\"lease\"} 0",
+        "leader_election_term_token{name=\"lease\"} 0.0",
+        "leader_election_takeover_duration_seconds_count{name=\"lease\"} 0",
+        "leader_election_drain_duration_seconds_count{name=\"lease\"} 0",
         "leader_election_renewals_total{name=\"lease\"} 0",
         "leader_election_terms_total{name=\"lease\"} 0",
         "leader_election_transitions_total{name=\"lease\"} 0",
@@ -76,7 +79,7 @@ async fn names_and_types_are_those_of_client_go_and_all_are_there_at_zero() {
     ] {
         assert!(text.lines().any(|found| found == line), "{line}\nis not in\n{text}");
     }
-    assert_eq!(text.matches("leader_election_renew_duration_seconds_bucket").count(), 14);
+    assert_eq!(text.matches("leader_election_renew_duration_seconds_bucket").count(), 16);
     assert!(!text.contains("\"a\""), "no identity is a label: {text}");
 }
 
@@ -99,6 +102,45 @@ async fn master_status_is_one_for_the_leader_and_zero_for_a_standby_and_after_a_
     of_a.is("master_status", "", 0.0);
     of_a.is("releases_total", "outcome=\"released\",", 1.0);
     of_a.is("releases_total", "outcome=\"failed\",", 0.0);
+}
+
+/// One hands over to another, with work that takes 100 ms to wind up; the other is cut off, and a third takes over.
+#[tokio::test(start_paused = true)]
+async fn a_take_over_is_counted_from_when_the_lease_was_anybodys_and_a_drain_from_when_it_was_asked_for() {
+    let cluster = Cluster::new();
+    let a = Replica::start(cluster.elector(fast("a")), 100 * MS);
+    a.leads().await;
+    let config = fast("b").takeover_jitter(Duration::ZERO);
+    let b = Replica::start(cluster.elector(config), Duration::ZERO);
+    sleep_ms(2500).await;
+    let (of_a, of_b) = (Scraped::of(&a.elector), Scraped::of(&b.elector));
+    let number = |replica: &Replica| {
+        #[expect(clippy::cast_precision_loss, reason = "a small number")]
+        let token = replica.fence().number().unwrap() as f64;
+        token
+    };
+    of_a.is("term_token", "", number(&a));
+    of_a.is("takeover_duration_seconds_count", "", 1.0);
+    a.elector.stop_handle().stop();
+    b.leads().await;
+    of_a.is("term_token", "", 0.0);
+    of_a.is("drain_duration_seconds_count", "", 1.0);
+    of_a.is("drain_duration_seconds_bucket", "le=\"0.05\",", 0.0);
+    of_a.is("drain_duration_seconds_bucket", "le=\"0.1\",", 1.0);
+    of_b.is("term_token", "", number(&b));
+    assert!(number(&b) > number(&a));
+    of_b.is("takeover_duration_seconds_bucket", "le=\"0.005\",", 1.0);
+    sleep_ms(2500).await;
+    cluster.cut("b");
+    let config = fast("c").takeover_jitter(Duration::ZERO);
+    let c = Replica::start(cluster.elector(config), Duration::ZERO);
+    c.leads().await;
+    // It had seen the record for a whole lease: what counts is from then on.
+    Scraped::of(&c.elector).is("takeover_duration_seconds_bucket", "le=\"0.005\",", 1.0);
+    // Work of a term that was lost was not asked to end in time.
+    of_b.is("drain_duration_seconds_count", "", 0.0);
+    b.run.abort();
+    c.run.abort();
 }
 
 #[tokio::test(start_paused = true)]
