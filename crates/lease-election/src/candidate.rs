@@ -22,6 +22,7 @@ mod deeds;
 mod elected;
 mod forestall;
 mod knowledge;
+mod late;
 mod missing;
 mod pending;
 mod remains;
@@ -100,6 +101,8 @@ pub(crate) struct Candidate {
     is_cold: bool,
     /// What the application's assumptions say of the Lease, if it makes any.
     vacancy: Option<vacancy::Vacancy>,
+    /// Acquisitions that came too late.
+    late: late::Late,
     must_read: bool,
     read_not_before: Moment,
     write_not_before: Moment,
@@ -148,6 +151,7 @@ impl Candidate {
             pending: Vec::new(),
             is_cold: true,
             vacancy: None,
+            late: late::Late::default(),
             must_read: false,
             read_not_before: ORIGIN,
             write_not_before: ORIGIN,
@@ -216,7 +220,8 @@ impl Candidate {
                         (from, Purpose::Acquire)
                     }
                 };
-                let acquire = free.max(self.clear_from()).max(self.write_not_before);
+                let polite = if purpose == Purpose::Acquire { self.late_until() } else { ORIGIN };
+                let acquire = free.max(self.clear_from()).max(self.write_not_before).max(polite);
                 let barred = self.barred && !planted("maintenance-takes-over");
                 if now >= acquire && (!barred || purpose == Purpose::Release) {
                     return Action::Write(purpose);

@@ -45,7 +45,7 @@ use halves::{Attempt, Half, Halves};
 /// lease if it is still on its way then, or its sender has crashed, or may not write the other half.
 ///
 /// # What it costs
-/// A renewal is two requests; after half of one failed the next one is five, and the one after that three; a take-over three (and eight where one half is missing, once); a read three or more, one after
+/// A renewal is two requests; after half of one failed the next one is five (nine where its event was not heard), and the one after that three; a take-over three (and eight where one half is missing, once); a read three or more, one after
 /// the other, which must all be answered within one `request_timeout`: it has to be longer than three round trips to the server. While a half is missing each
 /// candidate reads twice in a lease. Each elector needs a store of its own: it is told by its own half-made writes.
 ///
@@ -70,7 +70,8 @@ struct Shared {
 /// What this store has seen and tried.
 #[derive(Default)]
 struct Memory {
-    /// The newest of each half that was told or read, or made by us: what the watch of one half tells is joined to what is known of the other.
+    /// The newest of each half that was told or read, or that a create or a complete write made: what the watch of one half tells is joined to what is known of
+    /// the other.
     latest: Halves,
     /// The last states told, newest at the back.
     told: VecDeque<Told>,
@@ -89,10 +90,11 @@ struct Told {
     lease: StoredLease,
     halves: Halves,
     /// What they say to whoever has waited for a half that went.
-    before: Record,
+    waited: Record,
 }
 
-/// So often what is left of an acquisition or a renewal is tried: whoever asks for it remembers the write by then, and need not when it has asked many times more.
+/// So often what is left of an acquisition or a renewal is tried; then it is made anew. Each try is a write of its own to whoever asks for it, and keeps 64 of them
+/// (`MAX_PENDING`): the one that is made in the end must be among those.
 const TRIES: u32 = 8;
 
 /// Between a state and the write on it, events and reads may tell a few more.
@@ -124,22 +126,28 @@ impl Memory {
         self.told.iter().find(|told| told.lease.version == *version)
     }
 
-    /// What our last write has left to do, of which one half was made, if `record` is to do the same and nobody has been at either half since: the half that
-    /// is left, and what is to be written there.
+    /// What a write of ours has left to do, of which one half was made, if `record` is to do the same and nobody has been at either half since: the half that
+    /// is left, and what is to be written there. It need not be the last one: a leader that did not hear what became of it tries on the version before.
     fn rest(&self, base: &Version, record: &Record) -> Option<(Half, Record)> {
         let halves = &self.told(base)?.halves;
-        let last = self.attempts.back()?;
-        let left = halves.half_made_of(last)?.other();
+        let (begun, made) = halves.half_made(&self.attempts)?;
+        let left = made.other();
         let is_held = !halves.get(left)?.record.is_free();
         let is_same = match record.is_free() {
             // What is free already is left as it is: while it changed others would wait for it anew, and if this came first both were free, and not one
             // lease, so that who took them met the rest of this write.
-            true => last.record.is_free() && is_held,
+            true => begun.record.is_free() && is_held,
             // Who gets no answers, or may not write so soon again, would make each half anew in turn, and never both. (What a create or a claim has made is
             // no object that our last observation was of.)
-            false => !last.record.is_free() && last.halves.are_whole() && last.tries < TRIES,
+            false => !begun.record.is_free() && begun.halves.are_whole() && begun.tries < TRIES,
         };
-        is_same.then(|| (left, last.record.clone()))
+        is_same.then(|| (left, begun.record.clone()))
+    }
+
+    /// Counts that what is left of this write is tried.
+    fn try_rest(&mut self, record: &Record) {
+        let same = self.attempts.iter_mut().filter(|attempt| attempt.record == *record);
+        same.for_each(|attempt| attempt.tries += 1);
     }
 
     /// Which half of a write on `base` is sent first.
@@ -198,12 +206,12 @@ impl Shared {
             let version = version?;
             // One version tells one record, also when the attempt by which it was known is forgotten.
             let known = memory.told(&version).filter(|told| told.halves == *halves);
-            let before = known.map(|told| told.before.clone());
-            let before = before.unwrap_or_else(|| halves.record(self.own_seconds, &memory.attempts));
+            let waited = known.map(|told| told.waited.clone());
+            let waited = waited.unwrap_or_else(|| halves.record(self.own_seconds, &memory.attempts));
             let withheld = halves.withheld(self.own_seconds, &memory.gone).filter(|_| self.waits);
-            let lease = StoredLease { version, record: withheld.unwrap_or_else(|| before.clone()) };
+            let lease = StoredLease { version, record: withheld.unwrap_or_else(|| waited.clone()) };
             memory.told.retain(|old| old.lease.version != lease.version);
-            push(&mut memory.told, Told { lease: lease.clone(), halves: halves.clone(), before });
+            push(&mut memory.told, Told { lease: lease.clone(), halves: halves.clone(), waited });
             Ok(Some(lease))
         })
     }
@@ -234,8 +242,8 @@ impl Shared {
             let (halves, before) = match base.map(|base| memory.told(base)) {
                 None => (Halves::default(), Record::half_made()),
                 Some(None) => return,
-                Some(Some(Told { halves, before, .. })) => {
-                    let before = if halves.are_whole() { before.clone() } else { Record::half_made() };
+                Some(Some(Told { halves, waited, .. })) => {
+                    let before = if halves.are_whole() { waited.clone() } else { Record::half_made() };
                     (halves.clone(), before)
                 }
             };
@@ -255,7 +263,7 @@ impl Shared {
     ) -> Result<StoredLease, StoreError> {
         let second = first.other();
         let one = write(self.store(first), halves[first as usize].as_ref(), record).await?;
-        // If it was written first because it was forbidden: it is no more, and who goes on so crosses with the others.
+        // Where it came first because it was forbidden, it is forbidden no more. Who went on with that order would cross with the others.
         self.with(|memory| memory.forbidden.take_if(|half| *half == first));
         let other = self.write_second(second, halves, record).await?;
         match first {
@@ -326,13 +334,11 @@ impl Shared {
     fn hear(&self, half: Half, event: LeaseEvent) -> Result<LeaseEvent, StoreError> {
         match event {
             LeaseEvent::Changed(lease) => {
+                // Told also if it is known by a read: that need not have been the elector's.
                 let halves = self.with(|memory| {
-                    let is_new = memory.latest.see(half, lease);
-                    // Or it is known by a read, which told it beside an older state of the other.
-                    let is_told = memory.told.back().is_some_and(|told| told.halves == memory.latest);
-                    (is_new || !is_told).then(|| memory.latest.clone())
+                    memory.latest.see(half, lease);
+                    memory.latest.clone()
                 });
-                let Some(halves) = halves else { return Ok(LeaseEvent::Alive) };
                 Ok(self.tell(&halves)?.map_or(LeaseEvent::Deleted(None), LeaseEvent::Changed))
             }
             LeaseEvent::Deleted(_) => {
@@ -436,7 +442,7 @@ impl LeaseStore for MultiStore {
             return Err(StoreError::Conflict);
         }
         if let Some((left, record)) = rest {
-            shared.with(|memory| memory.attempts.back_mut().into_iter().for_each(|last| last.tries += 1));
+            shared.with(|memory| memory.try_rest(&record));
             // A read tells what it made.
             shared.write_second(left, &halves, &record).await?;
             return Err(StoreError::Conflict);

@@ -22,7 +22,7 @@ type Label = (&'static str, String);
 /// | metric | type | |
 /// | --- | --- | --- |
 /// | `leader_election_master_status` | gauge | 1 while this process leads, 0 otherwise: by the clock, also when nobody has noticed yet that a term is over |
-/// | `leader_election_slowpath_total` | counter | writes that failed, after which the lease had to be read again |
+/// | `leader_election_slowpath_total` | counter | writes that failed |
 /// | `leader_election_term_remaining_seconds` | gauge | for how long the term is certain if no renewal succeeds; 0 without a term |
 /// | `leader_election_term_token` | gauge | the fence token of the term as a number ([`FenceToken::number`](crate::FenceToken::number)); 0 without a term |
 /// | `leader_election_takeover_duration_seconds` | histogram | for how long the lease had been anybody's (given back, run out, missing) when this process led |

@@ -108,7 +108,7 @@ pub struct Stats {
     pub drain_latency: Latency,
     /// Reads of the lease.
     pub reads: u64,
-    /// Writes that failed, after which the lease had to be read again (`leader_election_slowpath_total`).
+    /// Writes that failed (`leader_election_slowpath_total`): client-go reads the lease after each, this elector where a read can tell more.
     #[doc(alias = "leader_election_slowpath_total")]
     pub slow_path: u64,
     /// Failed requests while leading.

@@ -224,8 +224,13 @@ impl Candidate {
                     sent: write.sent,
                     until,
                 };
+                self.is_late_no_more();
                 self.role = Role::Leading(tenure.clone());
                 News::Acquired(tenure)
+            }
+            (Role::Standby, Purpose::Acquire) => {
+                self.note_late(now);
+                News::Nothing
             }
             (Role::Leading(tenure), Purpose::Renew) => {
                 tenure.sent = tenure.sent.max(write.sent);
@@ -370,6 +375,7 @@ impl Candidate {
         if !mine {
             // News of others: an attempt that had to wait for its turn may be made at once.
             self.write_not_before = ORIGIN;
+            self.is_late_no_more();
         }
         let since = match &self.observation {
             Observation::Present { lease: known, since, .. }

@@ -35,6 +35,7 @@ impl Candidate {
         self.silent_until = ORIGIN;
         self.decline_not_before = ORIGIN;
         self.last_heard = Moment::from_origin(Duration::MAX);
+        self.is_late_no_more();
         self.failed_reads = 0;
         self.failed_writes = 0;
     }
@@ -120,6 +121,8 @@ impl Candidate {
             pending,
             is_cold: _,
             vacancy: _,
+            // A wait that is only polite, and forgotten before it is asked for.
+            late: _,
             must_read,
             read_not_before,
             write_not_before,

@@ -94,7 +94,7 @@ impl Halves {
                 (primary.as_ref().map(|lease| &lease.record), secondary.as_ref().map(|lease| &lease.record))
             }
         };
-        if let Some(attempt) = attempts.iter().rev().find(|attempt| self.half_made_of(attempt).is_some()) {
+        if let Some((attempt, _)) = self.half_made(attempts) {
             // Undone by its own sender, who alone can tell that nobody else is at it.
             return attempt.before.clone();
         }
@@ -125,8 +125,13 @@ impl Halves {
         Some(Record { holder: UNKNOWN_HOLDER.to_owned(), lease_duration_seconds, ..record })
     }
 
+    /// The newest of these writes of which one half is made, and that half.
+    pub(super) fn half_made<'a>(&self, attempts: &'a VecDeque<Attempt>) -> Option<(&'a Attempt, Half)> {
+        attempts.iter().rev().find_map(|attempt| Some((attempt, self.half_made_of(attempt)?)))
+    }
+
     /// The half that is of this write, if the other is as it was before.
-    pub(super) fn half_made_of(&self, attempt: &Attempt) -> Option<Half> {
+    fn half_made_of(&self, attempt: &Attempt) -> Option<Half> {
         // The mark alone says nothing: client-go keeps the annotations that it finds, ours among them, beside a record of its own.
         let is_of = |half| {
             self.get(half).is_some_and(|lease| match planted("half-known-by-mark") {

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use super::halves::{Attempt, Half, Halves};
 
-/// To take the lease, or to keep it: the primary half, as client-go does. One that we were `forbidden` to write, or of a write of ours that is half made the
-/// other one: who may not write that, or cannot, leaves this one to the others, which would begin to wait anew with each write.
+/// To take the lease, or to keep it: the half that we were `forbidden` to write, or else the one that a write of ours has not made yet: who may not write that, or
+/// cannot, leaves the other to the others, which would begin to wait anew with each write. Otherwise the primary one, as client-go does.
 pub(super) fn of_hold(halves: &Halves, attempts: &VecDeque<Attempt>, forbidden: Option<Half>) -> Half {
     forbidden.or_else(|| missing(halves, attempts)).unwrap_or(Half::Primary)
 }
@@ -31,5 +31,5 @@ pub(super) fn of_release(halves: &Halves, attempts: &VecDeque<Attempt>) -> Half 
 
 /// The half that a write of ours has not made, if it has made the other.
 fn missing(halves: &Halves, attempts: &VecDeque<Attempt>) -> Option<Half> {
-    attempts.iter().rev().find_map(|attempt| halves.half_made_of(attempt)).map(Half::other)
+    halves.half_made(attempts).map(|(_, made)| made.other())
 }

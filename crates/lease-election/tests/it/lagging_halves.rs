@@ -122,3 +122,56 @@ async fn what_a_read_told_beside_an_older_half_is_told_again_beside_the_newer_on
     assert!(!read.await.unwrap().unwrap().unwrap().record.is_free());
     assert_eq!(last, Some(Record::default()));
 }
+
+/// A read of somebody else's of the same store is none of the elector's.
+#[tokio::test(start_paused = true)]
+async fn what_somebody_read_is_still_told_by_the_watch() {
+    let (old, new) = (MemoryLeaseStore::new(), MemoryLeaseStore::new());
+    old.overwrite(led_by("x"));
+    new.overwrite(led_by("x"));
+    let lags = |_: &str, verb| if verb == Verb::Event { Fault::Late(50 * MS) } else { Fault::None };
+    let both = MultiStore::new(old.with_faults(lags), new.with_faults(lags), &eager("b").build().unwrap());
+    let mut events = both.watch(None).await.unwrap();
+    events.next().await;
+    old.overwrite(led_by("y"));
+    new.overwrite(led_by("y"));
+    assert_eq!(both.get().await.unwrap().unwrap().record.holder, "y");
+    let mut told = Vec::new();
+    while let Ok(Some(Ok(event))) = tokio::time::timeout(1000 * MS, events.next()).await {
+        if let LeaseEvent::Changed(lease) = event {
+            told.push(lease.record.holder);
+        }
+    }
+    assert_eq!(told.last().map(String::as_str), Some("y"));
+}
+
+/// Writes are carried out and answered with 500; events are a little late, and the work asks the server before each.
+#[tokio::test(start_paused = true)]
+async fn work_that_asks_the_server_costs_no_term() {
+    let mut stores = Stores::new();
+    let on = Arc::new(AtomicBool::new(false));
+    let faults = {
+        let on = Arc::clone(&on);
+        move |_: &str, verb| match verb {
+            Verb::Update if on.load(Ordering::SeqCst) => Fault::AppliedBut(StoreError::unknown("500")),
+            Verb::Event => Fault::Late(5 * MS),
+            _ => Fault::Slow { before: MS, after: MS },
+        }
+    };
+    stores.old = stores.old.with_faults(faults.clone());
+    stores.new = stores.new.with_faults(faults);
+    stores.old.overwrite(Record::default());
+    stores.new.overwrite(Record::default());
+    let a = Replica::start(stores.elector_of(Knows::Both, eager("a"), 1), Duration::ZERO);
+    a.leads().await;
+    let leadership = a.last().leadership;
+    tokio::spawn(async move {
+        while leadership.verify_remote().await.is_ok() {
+            sleep_ms(20).await;
+        }
+    });
+    sleep_ms(3000).await;
+    on.store(true, Ordering::SeqCst);
+    sleep_ms(30_000).await;
+    assert!(leads(&a), "{:?}", a.elector.stats().losses);
+}

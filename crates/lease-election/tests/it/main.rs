@@ -11,6 +11,7 @@ mod forever;
 mod go_lock;
 mod handover;
 mod kept_marks;
+mod late;
 mod lone_halves;
 #[cfg(feature = "prometheus")]
 mod metrics;

@@ -464,3 +464,37 @@ async fn one_that_could_not_write_the_second_half_for_minutes_leads_when_it_can(
         }
     }
 }
+
+/// The same, and it may not watch: what it has made of a renewal it hears of by a read, when it has tried again on the version before.
+#[tokio::test(start_paused = true)]
+async fn a_leader_that_polls_and_whose_second_write_in_a_moment_is_refused_renews() {
+    for knows in [Knows::Old, Knows::Both] {
+        let mut stores = Stores::new();
+        let last: Arc<Mutex<Option<Instant>>> = Arc::default();
+        let limit = || {
+            let last = Arc::clone(&last);
+            move |_: &str, verb: Verb| {
+                if verb == Verb::Watch {
+                    return forbidden();
+                }
+                if verb != Verb::Update {
+                    return Fault::None;
+                }
+                let mut last = last.lock().unwrap();
+                if last.is_some_and(|last| last.elapsed() < 200 * MS) {
+                    return Fault::Refused(StoreError::TooManyRequests { retry_after: None });
+                }
+                *last = Some(Instant::now());
+                Fault::None
+            }
+        };
+        (stores.old, stores.new) = (stores.old.with_faults(limit()), stores.new.with_faults(limit()));
+        stores.old.overwrite(Record::default());
+        stores.new.overwrite(Record::default());
+        let a = Replica::start(stores.elector(knows, "a", 1), Duration::ZERO);
+        a.leads().await;
+        sleep_ms(60_000).await;
+        assert!(leads(&a), "{knows:?} {:?}", a.elector.stats());
+        a.run.abort();
+    }
+}
