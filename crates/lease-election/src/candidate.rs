@@ -276,7 +276,7 @@ impl Candidate {
                     && is_grant(&lease.record) =>
             {
                 Record {
-                    lease_duration_seconds: self.lease_seconds(),
+                    lease_duration_seconds: self.config.lease_seconds(),
                     acquire_time: Some(wall),
                     renew_time: Some(wall),
                     ..lease.record.clone()
@@ -290,7 +290,7 @@ impl Candidate {
             }
             (_, held) => Record {
                 holder: self.config.identity().to_owned(),
-                lease_duration_seconds: self.lease_seconds(),
+                lease_duration_seconds: self.config.lease_seconds(),
                 acquire_time: Some(wall),
                 renew_time: Some(wall),
                 leader_transitions: held.map_or(0, |lease| lease.record.transitions().saturating_add(1)),
@@ -319,10 +319,6 @@ impl Candidate {
         let write = Write { serial: self.serial, purpose, base, record, sent: now, refused: false };
         self.remember(&write);
         write
-    }
-
-    fn lease_seconds(&self) -> i32 {
-        i32::try_from(self.config.lease_duration().as_secs()).unwrap_or(i32::MAX)
     }
 
     /// The answer to a read.

@@ -81,6 +81,10 @@ impl Config {
     pub fn lease_duration(&self) -> Duration {
         self.lease_duration
     }
+    /// The same as a record says it.
+    pub(crate) fn lease_seconds(&self) -> i32 {
+        i32::try_from(self.lease_duration.as_secs()).unwrap_or(i32::MAX)
+    }
     /// From the sending of one successful renewal to the next renewal.
     pub fn renew_interval(&self) -> Duration {
         self.renew_interval

@@ -108,12 +108,11 @@ impl MultiStore {
         secondary: impl LeaseStore + 'static,
         config: &Config,
     ) -> Self {
-        let own = config.lease_duration().as_secs();
         Self {
             shared: Arc::new(Shared {
                 primary: Arc::new(primary),
                 secondary: Arc::new(secondary),
-                own_seconds: i32::try_from(own).unwrap_or(i32::MAX),
+                own_seconds: config.lease_seconds(),
                 waits: config.wait_after_deletion(),
                 memory: Mutex::default(),
             }),
