@@ -434,3 +434,28 @@ async fn one_that_is_gone_and_that_a_clock_far_behind_keeps_electing_costs_a_bou
     lives.stop_handle().stop();
     run.await.unwrap();
 }
+
+/// One that warms up.
+#[tokio::test(start_paused = true)]
+async fn a_cold_candidate_is_granted_nothing() {
+    let world = World::new(0);
+    let cold = world.elector("a", "1.7.0");
+    let warm_up = cold.warm_up(Duration::from_secs(60));
+    let a = Replica::start(cold, Duration::ZERO);
+    let b = world.replica("b", "1.8.0");
+    b.leads().await;
+    sleep_ms(5000).await;
+    assert!(is_valid(&b) && a.terms.lock().unwrap().is_empty());
+    assert_ne!(a.elector.status().candidacy, Some(Candidacy::Standing));
+    // It emulates the older version, and so is preferred from here on.
+    drop(warm_up);
+    a.leads().await;
+    assert_eq!(a.elector.status().candidacy, Some(Candidacy::Standing));
+    // Not so while it leads.
+    let _cold = a.elector.warm_up(Duration::from_secs(60));
+    sleep_ms(10_000).await;
+    assert!(is_valid(&a));
+    assert_eq!(a.elector.status().candidacy, Some(Candidacy::Standing));
+    a.run.abort();
+    b.run.abort();
+}

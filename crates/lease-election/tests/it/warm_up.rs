@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use lease_election::{Candidacy, Ending, Fault, Outcome, Verb};
+use lease_election::{Ending, Fault, Outcome, Verb};
 use tokio::time::Instant;
 
 use crate::cluster::{Cluster, Replica, fast, sleep_ms};
-use crate::coordinated::{World, is_valid};
 
 const MS: Duration = Duration::from_millis(1);
 const MINUTE: Duration = Duration::from_secs(60);
@@ -78,28 +77,4 @@ async fn an_acquisition_that_was_sent_before_begins_its_term() {
     assert!(!again.elector.is_leader());
     again.elector.stop_handle().stop();
     assert_eq!(again.run.await.unwrap(), Outcome::NeverLed, "a stop need not wait for it");
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_cold_candidate_is_granted_nothing() {
-    let world = World::new(0);
-    let cold = world.elector("a", "1.7.0");
-    let warm_up = cold.warm_up(MINUTE);
-    let a = Replica::start(cold, Duration::ZERO);
-    let b = world.replica("b", "1.8.0");
-    b.leads().await;
-    sleep_ms(5000).await;
-    assert!(is_valid(&b) && a.terms.lock().unwrap().is_empty());
-    assert_ne!(a.elector.status().candidacy, Some(Candidacy::Standing));
-    // It emulates the older version, and so is preferred from here on.
-    drop(warm_up);
-    a.leads().await;
-    assert_eq!(a.elector.status().candidacy, Some(Candidacy::Standing));
-    // Not so while it leads.
-    let _cold = a.elector.warm_up(MINUTE);
-    sleep_ms(10_000).await;
-    assert!(is_valid(&a));
-    assert_eq!(a.elector.status().candidacy, Some(Candidacy::Standing));
-    a.run.abort();
-    b.run.abort();
 }
