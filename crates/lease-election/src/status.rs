@@ -104,7 +104,8 @@ pub struct Stats {
     /// How long the lease had been anybody's, as far as this elector saw (given back, run out, missing), or granted to it, when it led. The random wait before a
     /// take-over is part of it.
     pub take_over_latency: Latency,
-    /// How long work took to end that was asked to, of that which did so within the drain time-out and before its term was lost.
+    /// How long work took to end that was asked to, of that which did so within the drain time-out and before its term was lost. (Not of work that asked for the end
+    /// itself, and ended with that.)
     pub drain_latency: Latency,
     /// Reads of the lease.
     pub reads: u64,

@@ -10,9 +10,10 @@ use crate::elector::LeaderElector;
 impl LeaderElector {
     /// Asks for time to get ready (caches that are filled, connections that are opened) beside another leader: while the guard lives, and for `patience` at most,
     /// this elector campaigns for no lease. It follows who leads, and others that are warm take the lease meanwhile. Where nobody is, the first to be warm leads,
-    /// or the first to be out of patience: a cold leader is better than none for ever.
+    /// or the first to be out of patience: a cold leader is better than none for ever. (In a coordinated election that nobody elects in, half a minute later.)
     ///
-    /// Several guards are waited for together, each for its own time. A term that has begun goes on; one of which the acquisition was sent already begins.
+    /// `patience` counts from this call. Several guards are waited for together, each for its own time. Unlike [`maintenance`](Self::maintenance) it ends no term; one
+    /// of which the acquisition was sent already may begin.
     ///
     /// ```
     /// # use std::time::Duration;

@@ -86,4 +86,6 @@ pub(crate) struct Tenure {
     pub(crate) sent: Moment,
     /// `sent` and the hold.
     pub(crate) until: Moment,
+    /// Whether a renewal succeeded.
+    pub(crate) renewed: bool,
 }

@@ -208,7 +208,10 @@ impl Candidate {
         self.undisputed_until = until;
         self.must_read = false;
         self.write_not_before = ORIGIN;
-        let vacant_for = now.since(self.vacant_since(now));
+        let vacant_since = self.vacant_since(now);
+        if write.purpose == Purpose::Release {
+            self.is_late_in_nobodys_way();
+        }
         // Whether somebody acts under it is for the role to say; the observation is for the time after.
         self.replace(now, lease, true);
         match (&mut self.role, write.purpose) {
@@ -220,22 +223,25 @@ impl Candidate {
                         transitions,
                     },
                     acquire_time: write.record.acquire_time.unwrap_or(Timestamp::UNIX_EPOCH),
-                    vacant_for,
+                    vacant_for: now.since(vacant_since),
                     sent: write.sent,
                     until,
+                    renewed: false,
                 };
-                self.is_late_no_more();
                 self.role = Role::Leading(tenure.clone());
                 News::Acquired(tenure)
             }
             (Role::Standby, Purpose::Acquire) => {
-                self.note_late(now);
+                self.note_late(now, vacant_since);
                 News::Nothing
             }
             (Role::Leading(tenure), Purpose::Renew) => {
                 tenure.sent = tenure.sent.max(write.sent);
                 tenure.until = tenure.until.max(until);
-                News::Renewed(tenure.until)
+                tenure.renewed = true;
+                let until = tenure.until;
+                self.is_late_no_more();
+                News::Renewed(until)
             }
             (Role::Leaving, Purpose::Release) => {
                 self.role = Role::Standby;
@@ -260,7 +266,7 @@ impl Candidate {
                 self.vacant_from().map_or(ran_out, |vacant| vacant.min(ran_out))
             }
         };
-        since.min(now)
+        self.was_vacant_since().map_or(since, |vacant| vacant.min(since)).min(now)
     }
 
     /// Takes in that there is no Lease; with its last state if that is known.
@@ -306,6 +312,7 @@ impl Candidate {
             }
             _ => now,
         };
+        self.is_late_in_nobodys_way();
         self.observation = Observation::Absent { free_at };
         self.absent_at = now;
         self.went = now;
@@ -466,6 +473,9 @@ impl Candidate {
     }
 
     pub(super) fn lose(&mut self, loss: Loss) -> News {
+        if loss == Loss::Expired {
+            self.note_short_term();
+        }
         if self.is_leading() {
             self.remains = Remains::Work;
         }

@@ -1,6 +1,7 @@
-//! Late: acquisitions that were applied too late for a term. One is repeated at once; who is late again lets the others, whose waits it begins anew each time, go first.
+//! Late: acquisitions that bring no term, or one that cannot be renewed, because what this candidate writes is applied too late. One is repeated at once. Who is
+//! late again lets the others go first: each of its writes begins their wait anew, and they would wait for ever.
 
-use super::{Candidate, Manner};
+use super::{Candidate, Manner, Role};
 use crate::clock::Moment;
 
 /// The acquisitions in a row that came too late.
@@ -8,23 +9,48 @@ use crate::clock::Moment;
 pub(super) struct Late {
     in_a_row: u32,
     not_before: Option<Moment>,
+    /// Since when the lease had been anybody's before the first of them.
+    vacant_since: Option<Moment>,
 }
 
 impl Candidate {
-    /// An acquisition is found to have been applied when its hold had run out.
-    pub(super) fn note_late(&mut self, now: Moment) {
+    /// An acquisition is found to have been applied when its hold had run out; the lease had been anybody's since then.
+    pub(super) fn note_late(&mut self, now: Moment, vacant_since: Moment) {
+        self.late.vacant_since.get_or_insert(vacant_since);
         self.late.in_a_row = self.late.in_a_row.saturating_add(1);
-        // Who elects among granted ones keeps nobody waiting.
-        if self.late.in_a_row > 1 && !matches!(self.manner, Manner::Elected { .. }) {
+        // Who is granted the lease keeps nobody waiting. Where nobody elects there are no grants.
+        let is_granted = matches!(self.manner, Manner::Elected { .. }) && !self.unelected;
+        if self.late.in_a_row > 1 && !is_granted {
             let config = &self.config;
+            // The others' wait, from when they have seen what this one has, and time for one of them to write.
             let others = now.after(config.lease_duration()).after(config.takeover_jitter());
             self.late.not_before = Some(others.after(config.renew_interval()));
         }
     }
 
-    /// It leads, or another was at the Lease.
+    /// A term has run out. Who could not renew it once was as good as late.
+    pub(super) fn note_short_term(&mut self) {
+        if let Role::Leading(tenure) = &self.role
+            && !tenure.renewed
+        {
+            let over = tenure.until;
+            self.note_late(over, over);
+        }
+    }
+
+    /// It renews, or another was at the Lease.
     pub(super) fn is_late_no_more(&mut self) {
         self.late = Late::default();
+    }
+
+    /// What it wrote is given back, or gone: nobody waits for that any more.
+    pub(super) fn is_late_in_nobodys_way(&mut self) {
+        (self.late.in_a_row, self.late.not_before) = (0, None);
+    }
+
+    /// Since when the lease had been anybody's before it was late for the first time.
+    pub(super) fn was_vacant_since(&self) -> Option<Moment> {
+        self.late.vacant_since
     }
 
     /// From when on it may acquire again, out of politeness.

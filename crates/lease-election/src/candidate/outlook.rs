@@ -137,8 +137,8 @@ impl Candidate {
         self.outlook_of_observation(observation, now, names, out);
         match role {
             Role::Standby => out.push(0),
-            // What is left out is told once, when it begins.
-            Role::Leading(Tenure { fence: _, acquire_time: _, vacant_for: _, sent, until }) => {
+            // What is left out is told once, when it begins, or decides of a wait that is only polite.
+            Role::Leading(Tenure { fence: _, acquire_time: _, vacant_for: _, sent, until, renewed: _ }) => {
                 out.extend([1, past(until), distance(*sent, now, config.hold())]);
             }
             Role::Leaving => out.push(2),

@@ -21,6 +21,9 @@ pub(super) enum Remains {
 impl Candidate {
     /// No work is left of any term, however it ended: for a reason, maybe, that the protocol did not see.
     pub(crate) fn abdicate(&mut self, now: Moment) {
+        if self.deadline().is_some_and(|until| now >= until) {
+            self.note_short_term();
+        }
         if self.is_leading() || self.remains == Remains::Work {
             self.break_off(now);
         }

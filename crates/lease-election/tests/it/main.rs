@@ -30,8 +30,8 @@ mod table;
 mod telling;
 mod upstream;
 mod violations;
-#[cfg(unix)]
 mod warm_up;
+#[cfg(unix)]
 mod watchdog;
 mod work;
 #[cfg(all(feature = "kube", not(wq_plant)))]
