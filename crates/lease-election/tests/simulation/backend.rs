@@ -108,6 +108,15 @@ impl Backend {
         }
     }
 
+    /// The watches of this node say nothing from now on, where its weather alone does not see to that.
+    pub(crate) fn deafen(&self, n: u64) {
+        match self {
+            Self::Memory(_) => {}
+            #[cfg(all(feature = "kube", not(wq_plant)))]
+            Self::Server(servers) => servers.deafen(n),
+        }
+    }
+
     /// The servers go away, with all watches, or come back.
     pub(crate) fn set_away(&self, world: &Mutex<World>, away: bool) {
         world.lock().unwrap().away = away;

@@ -62,6 +62,34 @@ pub(crate) async fn restore(
     }
 }
 
+/// The Lease is deleted, when all who stand know it, as A7 has it: nobody stands still, or is cut off. Whoever leads may be so from the moment before, if
+/// nobody's leases are shorter; until its hold is over nobody starts then.
+pub(crate) async fn delete(stage: &Stage, running: &[Node], dice: &mut Dice) {
+    let (world, backend) = (&stage.world, &stage.backend);
+    for node in running {
+        backend.set_weather(world, node.number, &node.link, 0, dice);
+    }
+    tokio::time::sleep(4000 * MS).await;
+    let is_shortest =
+        |leader: &&Node| running.iter().all(|n| stage.lease(leader.number) <= stage.lease(n.number));
+    let cut = if dice.roll(2) == 0 && !stage.mode.is_coordinated() {
+        running.iter().find(|node| node.elector.is_leader()).filter(is_shortest)
+    } else {
+        None
+    };
+    if let Some(leader) = cut {
+        backend.set_weather(world, leader.number, &leader.link, 2, dice);
+        backend.deafen(leader.number);
+    }
+    world.lock().unwrap().saw("deletion");
+    backend.delete().await;
+    tokio::time::sleep(MS * 500).await;
+    if cut.is_some_and(|leader| leader.elector.is_leader()) {
+        world.lock().unwrap().saw("deletion unheard by its leader");
+    }
+    tokio::time::sleep(MS * if cut.is_some() { 4500 } else { 2500 }).await;
+}
+
 /// The namespace is deleted with the Lease, and made again: for some seconds nothing can be made in it. As for any deletion all know of the Lease.
 pub(crate) async fn lose_namespace(stage: &Stage, running: &[Node], dice: &mut Dice) {
     let (world, backend) = (&stage.world, &stage.backend);
@@ -110,7 +138,9 @@ fn anything(stage: &Stage, dice: &mut Dice) -> Record {
         3 => Some(Timestamp::UNIX_EPOCH),
         _ => Timestamp::from_second(DAY + stage.start.elapsed().as_secs() as i64).ok(),
     };
-    let seconds = [0, -1, i32::MIN, 5, i32::MAX, i32::MAX, 601, 1_000_000];
+    // One that names none above zero counts for a lease of whoever reads it, which may not be less than that of who leads.
+    let none = |seconds: i32| if stage.leases_differ() { 5 } else { seconds };
+    let seconds = [none(0), none(-1), none(i32::MIN), 5, i32::MAX, i32::MAX, 601, 1_000_000];
     let transitions = [0, -1, i32::MIN, i32::MAX];
     let (acquire_time, renew_time) = (time(dice), time(dice));
     let honest = Timestamp::from_second(DAY + stage.start.elapsed().as_secs() as i64).ok();

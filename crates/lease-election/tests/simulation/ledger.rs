@@ -12,14 +12,13 @@ const DRIFT: u32 = 1000;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What electors have, and what they grant to others at the most.
-const OWN: Duration = Duration::from_secs(5);
+/// What electors grant to others at the most.
 const CAP: Duration = Duration::from_mins(10);
 
 /// An elector's requests are counted in stretches of this length.
 const STRETCH: Duration = Duration::from_secs(10);
 
-/// How many it sends in one at the most: twenty at its pace of half a renew interval, as many to read what a failure left unknown and to open its watch again, and
+/// How many it sends in one at the most, with renewals each second: twenty at its pace of half a renew interval, as many to read what a failure left unknown and to open its watch again, and
 /// the first attempts of a campaign that begins anew, which come quicker. (The most that was seen is 33.)
 const REQUESTS: usize = 50;
 
@@ -52,6 +51,12 @@ pub(crate) struct Ledger {
     pub(crate) by_wall: bool,
     /// A controller writes too, and judges by the times that records name.
     pub(crate) is_coordinated: bool,
+    /// The shortest lease that an elector has for its own.
+    pub(crate) own: Duration,
+    /// Renewals come no faster than this, by the fastest clock.
+    pub(crate) renewals: Duration,
+    /// The clock of this node runs at another speed than A2 allows.
+    pub(crate) off_beat: Option<u64>,
     /// Who has sent this, until it is carried out.
     senders: HashMap<Record, String>,
 }
@@ -72,33 +77,45 @@ pub(crate) fn is_controller(link: &str) -> bool {
     link.starts_with('c')
 }
 
+/// Whether this link is of a process of this node.
+fn is_of(link: &str, node: u64) -> bool {
+    let number = link.strip_prefix('n').and_then(|link| link.split('.').next());
+    number.is_some_and(|number| number.parse() == Ok(node))
+}
+
 /// Whether this process has this identity: with the number of its life, or without.
 fn is_called(link: &str, identity: &str) -> bool {
     link == identity || link.split_once('.').is_some_and(|(node, _)| node == identity)
 }
 
 impl Entry {
-    fn is_live(&self) -> bool {
+    fn is_live(&self, own: Duration) -> bool {
         // As it is stated: one that names no duration above zero holds for a lease of the electors' own, and none for longer than the cap.
         let lease = match u64::try_from(self.record.lease_duration_seconds) {
-            Ok(0) | Err(_) => OWN,
+            Ok(0) | Err(_) => own,
             Ok(seconds) => Duration::from_secs(seconds).min(CAP),
         };
         !self.record.is_free() && self.since.is_some_and(|since| since.elapsed() < lease - lease / DRIFT)
     }
 
     /// Whether this writer may put another record in its place.
-    fn is_taken_by(&self, writer: &str, record: &Record, ended: &BTreeSet<String>) -> Result<(), String> {
+    fn is_taken_by(
+        &self,
+        writer: &str,
+        record: &Record,
+        ended: &BTreeSet<String>,
+        own: Duration,
+    ) -> Result<(), String> {
         // A grant is its electee's at once, and what was granted away is not.
         let is_granted = is_controller(&self.writer) && is_called(writer, &self.record.holder);
         let foreign = self.writer != writer && !ended.contains(&self.writer) && !is_granted;
-        if foreign && self.is_live() {
+        if foreign && self.is_live(own) {
             let (holder, age) = (&self.record.holder, self.since.map(|since| since.elapsed()));
             let deed = if record.is_free() { "empties" } else { "overwrites" };
             let age = age.unwrap_or_default();
             return Err(format!("{writer} {deed} the record of {holder}, which is {age:?} old"));
         }
-        self.below.as_ref().map_or(Ok(()), |below| below.is_taken_by(writer, record, ended))
+        self.below.as_ref().map_or(Ok(()), |below| below.is_taken_by(writer, record, ended, own))
     }
 
     /// What remains of it below a grant: a controller finds that it has run out by the time that it names.
@@ -135,6 +152,7 @@ impl Ledger {
             return Ok(());
         };
         let grants = self.is_coordinated && is_controller(writer);
+        let (own, may_rob) = (self.own, !self.keeps_time(writer) && !record.is_free());
         if let Some(standing) = self.standing.as_mut() {
             if standing.record == *record {
                 // A label: the record goes on as it was.
@@ -152,9 +170,9 @@ impl Ledger {
             if repeats {
                 return Err(format!("{writer} writes twice within one second"));
             }
-            // Controllers go by wall clocks, and are no electors.
-            if !writer.is_empty() && !grants {
-                standing.is_taken_by(writer, record, ended)?;
+            // Controllers go by wall clocks, and are no electors. And whoever's clock is too fast finds that leases run out early.
+            if !writer.is_empty() && !grants && !may_rob {
+                standing.is_taken_by(writer, record, ended, own)?;
             }
         }
         let sent = record.write_id.as_ref().and_then(|mark| self.writes.remove(mark));
@@ -165,6 +183,16 @@ impl Ledger {
         self.standing =
             Some(Entry { record: record.clone(), writer: writer.to_owned(), since, named, below });
         Ok(())
+    }
+
+    /// Whether the clock of this process is one that A2 allows.
+    pub(crate) fn keeps_time(&self, link: &str) -> bool {
+        !self.off_beat.is_some_and(|node| is_of(link, node))
+    }
+
+    /// Whether the record that stands there is no elector's.
+    pub(crate) fn is_a_strangers(&self) -> bool {
+        self.standing.as_ref().is_some_and(|standing| standing.writer.is_empty())
     }
 
     /// This link sends this, and the server will not say who it was.
@@ -229,7 +257,7 @@ impl Ledger {
     /// One more request of this elector.
     pub(crate) fn asks(&mut self, link: &str, about: About) -> Result<(), String> {
         let (all, most) = match about {
-            About::Lease => (&mut self.sent[0], REQUESTS),
+            About::Lease => (&mut self.sent[0], REQUESTS * 1000 / self.renewals.as_millis().max(1) as usize),
             About::Candidate => (&mut self.sent[1], CANDIDATE_REQUESTS),
         };
         if !all.contains_key(link) {

@@ -9,6 +9,9 @@ use crate::judge::Dice;
 
 const MS: Duration = Duration::from_millis(1);
 
+/// What is answered to one that asks for a version which this server has not seen yet.
+const TOO_LARGE: &str = "status 504: Timeout: Too large resource version";
+
 pub(crate) fn fault(weather: u64, verb: Verb, dice: &mut Dice) -> Fault {
     let slow = |dice: &mut Dice| Fault::Slow {
         before: Duration::from_millis(dice.roll(700)),
@@ -29,6 +32,8 @@ pub(crate) fn fault(weather: u64, verb: Verb, dice: &mut Dice) -> Fault {
             (Verb::Event, 4..=5) => Fault::Lost,
             (Verb::Event, 6) => Fault::Refused(StoreError::Expired),
             (Verb::Event, _) => Fault::None,
+            (Verb::Watch, 6) => Fault::Refused(StoreError::Expired),
+            (Verb::Watch, 7) => Fault::Refused(StoreError::unknown(TOO_LARGE)),
             (_, 0) => Fault::Lost,
             (_, 1) => Fault::AnswerLost,
             (_, 2) => Fault::Late(Duration::from_millis(dice.roll(12_000))),
@@ -71,7 +76,9 @@ pub(crate) fn name(verb: Verb, fault: &Fault) -> Option<&'static str> {
     Some(match (verb, fault) {
         (Verb::Event, Fault::Lost) => "event lost",
         (Verb::Event, Fault::Slow { .. }) => "event late",
-        (Verb::Event | Verb::Watch, Fault::Refused(StoreError::Expired)) => "watch expired",
+        (Verb::Event, Fault::Refused(StoreError::Expired)) => "watch expired",
+        (Verb::Watch, Fault::Refused(StoreError::Expired)) => "watch refused as expired",
+        (Verb::Watch, Fault::Refused(error)) if error.to_string().contains(TOO_LARGE) => "version too large",
         (Verb::Event, Fault::Refused(_)) => "watch broke",
         (_, Fault::Lost) => "lost",
         (_, Fault::AnswerLost) => "applied, not answered",

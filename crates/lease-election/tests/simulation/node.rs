@@ -63,6 +63,8 @@ impl Wall {
 /// What the electors of a run may rely on besides the lease.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
+    /// Not even that all clocks run at one rate: that of node 0 runs at half or at double speed, which A2 excludes.
+    Rates,
     /// Nothing; they have ranks.
     Ranks,
     /// Wall clocks within a bound, which is kept.
@@ -76,9 +78,16 @@ pub(crate) enum Mode {
 
 const WALL_CLOCKS: Duration = Duration::from_secs(1);
 
+/// One seed of so many in memory, this one.
+const RATES: (u64, u64) = (12, 7);
+
+/// How long leases are, in seconds, where not all are of five.
+const LEASES: [u64; 4] = [1, 3, 2, 5];
+
 impl Mode {
     pub(crate) fn of(kind: Kind, seed: u64) -> Self {
         let turn = match kind {
+            Kind::Memory if seed % RATES.0 == RATES.1 => return Self::Rates,
             Kind::Memory => seed,
             // Every third is coordinated, and the others take turns.
             #[cfg(all(feature = "kube", not(wq_plant)))]
@@ -107,7 +116,7 @@ impl Mode {
 
     /// Whether the server's controller elects, or may.
     pub(crate) fn is_coordinated(self) -> bool {
-        !matches!(self, Self::Ranks | Self::WallClocks | Self::Evidence)
+        !matches!(self, Self::Rates | Self::Ranks | Self::WallClocks | Self::Evidence)
     }
 }
 
@@ -180,6 +189,15 @@ pub(crate) struct Drifting {
     pub(crate) timers: Arc<AtomicU64>,
 }
 
+impl Drifting {
+    /// What is left until then, by a clock that is right; not zero before.
+    fn until(&self, deadline: Moment) -> Duration {
+        let nanos = deadline.since(self.now()).as_nanos() * 1_000_000;
+        let right = nanos.div_ceil((1_000_000 + self.ppm) as u128);
+        Duration::from_nanos(u64::try_from(right).unwrap_or(u64::MAX))
+    }
+}
+
 impl Clock for Drifting {
     fn now(&self) -> Moment {
         let nanos = self.still.origin.elapsed().as_nanos() as i128;
@@ -195,9 +213,9 @@ impl Clock for Drifting {
         let early = Dice(self.timers.fetch_add(1, Ordering::SeqCst)).roll(64) as u32;
         Box::pin(async move {
             // Those who sleep until the same instant are woken in the order in which they went to sleep last.
-            tokio::time::sleep(deadline.since(clock.now()) / 64 * early).await;
+            tokio::time::sleep(clock.until(deadline) / 64 * early).await;
             loop {
-                let left = deadline.since(clock.now()).max(clock.still.timers());
+                let left = clock.until(deadline).max(clock.still.timers());
                 if left.is_zero() {
                     return;
                 }
@@ -305,6 +323,11 @@ impl LeaseStore for Line {
     }
 }
 
+/// Whether the clock of this node is the wrong one, where one is.
+fn keeps_no_time(n: u64) -> bool {
+    n == 0
+}
+
 /// It campaigns again and again, until it is stopped.
 pub(crate) struct Node {
     pub(crate) elector: LeaderElector,
@@ -340,9 +363,36 @@ impl Stage {
         self.builder(n, life).build().unwrap()
     }
 
+    /// How long the leases of node `n` are, in seconds: five, or in a quarter of the seeds something else, and in another what no other node has. On a
+    /// server, where more renewals take long to play, in an eighth.
+    pub(crate) fn lease(&self, n: u64) -> u64 {
+        let turn = |of: u64| LEASES[(of % LEASES.len() as u64) as usize];
+        match self.seed / 2 % 8 {
+            // A controller's bounds leave no room for it.
+            _ if self.mode.is_coordinated() => 5,
+            2 => turn(self.seed / 16),
+            3 => turn(self.seed / 16 + n),
+            6 if self.kind == Kind::Memory => turn(self.seed / 16),
+            7 if self.kind == Kind::Memory => turn(self.seed / 16 + n),
+            _ => 5,
+        }
+    }
+
+    /// Whether not all nodes have leases of one length.
+    pub(crate) fn leases_differ(&self) -> bool {
+        (0..self.nodes).any(|n| self.lease(n) != self.lease(0))
+    }
+
+    /// `fast()`, and in the same proportions where leases are of another length.
     pub(crate) fn builder(&self, n: u64, life: u64) -> ConfigBuilder {
+        let part = |millionths: u64| Duration::from_micros(self.lease(n) * millionths);
         let config = Config::builder("default", "lease")
-            .fast()
+            .lease_duration(part(1_000_000))
+            .renew_interval(part(200_000))
+            .request_timeout(part(180_000))
+            .stop_margin(part(200_000))
+            .takeover_jitter(part(40_000))
+            .hand_over_wait(part(200_000))
             .identity(self.mode.identity(n, life))
             .drain_timeout(Duration::from_secs(3));
         match self.mode {
@@ -359,12 +409,22 @@ impl Stage {
         let still = Still::new(self.start);
         let wall = Wall::default();
         wall.set(self.mode, dice);
-        let ppm = dice.roll(1001) as i64 - 500;
+        let within = dice.roll(1001) as i64 - 500;
+        let ppm = match self.mode {
+            Mode::Rates if keeps_no_time(n) => [-500_000, 1_000_000][(self.seed / RATES.0 % 2) as usize],
+            _ => within,
+        };
         let seed = self.seed.wrapping_mul(31) + n + 1000 * life;
         let timers = Arc::new(AtomicU64::new(seed << 32));
         let clock = Drifting { ppm, still: still.clone(), wall: wall.clone(), timers };
-        if ppm != 0 {
-            let what = if ppm > 0 { "clock runs fast" } else { "clock runs slow" };
+        let what = match ppm {
+            0 => None,
+            1_000_000 => Some("clock runs twice as fast"),
+            -500_000 => Some("clock runs half as fast"),
+            1.. => Some("clock runs fast"),
+            _ => Some("clock runs slow"),
+        };
+        if let Some(what) = what {
             self.world.lock().unwrap().saw(what);
         }
         let mut elector = self.elector(n, life, &link, clock, seed);

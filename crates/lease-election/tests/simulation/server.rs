@@ -22,12 +22,16 @@ use tokio::time::Instant;
 use crate::applied;
 use crate::backend::Kind;
 use crate::calamity::EXPIRED;
+use crate::connection::{Door, Road};
 use crate::coordinated::{Clocks, SEATS};
 use crate::judge::{Dice, World};
 use crate::node::{Mode, Stage, Still};
 use crate::wire::{self, Gate};
 
 const OPERATOR: &str = "operator";
+
+/// In one seed of so many, this one, processes have connections.
+const CONNECTED: (u64, u64) = (16, 5);
 
 /// A folder for the files of one backup.
 struct Folder(PathBuf);
@@ -60,6 +64,8 @@ pub(crate) struct Servers {
     leases: Api<Lease>,
     /// Whether each has LeaseCandidates.
     gates: Vec<Gate>,
+    /// How each treats who connects to it; none where all are called.
+    doors: Vec<Door>,
     candidates: Api<LeaseCandidate>,
     /// What is fair hides nothing of what was written.
     calm: bool,
@@ -88,15 +94,41 @@ impl Servers {
             front.faults().set_plan(fair(seed.wrapping_add(n as u64), calm));
         }
         let gates = fronts.iter().map(|_| Arc::new(watch::Sender::new(true))).collect();
+        let doors = if seed % CONNECTED.0 == CONNECTED.1 {
+            fronts.iter().map(|_| Door::new(world)).collect()
+        } else {
+            Vec::new()
+        };
         let (plans, backup, touched) = (Mutex::new(seed), Mutex::default(), Mutex::default());
         let told = applied::follow(&server, seed, start, world);
-        Self { server, fronts, operator, leases, gates, candidates, calm, plans, backup, touched, told }
+        Self {
+            server,
+            fronts,
+            operator,
+            leases,
+            gates,
+            doors,
+            candidates,
+            calm,
+            plans,
+            backup,
+            touched,
+            told,
+        }
     }
 
     /// The server of this number, as a process reaches it.
     pub(crate) fn wired(&self, stage: &Stage, still: &Still, n: u64, link: &str) -> Client {
-        let n = n as usize;
-        wire::client(stage, still, link, self.fronts[n].service().as_user(link), &self.gates[n])
+        wire::client(stage, still, link, self.road(n, link), &self.gates[n as usize])
+    }
+
+    /// The way of this process to the server of this number.
+    fn road(&self, n: u64, link: &str) -> Road {
+        let server = self.fronts[n as usize].service().as_user(link);
+        match self.doors.get(n as usize) {
+            Some(door) => Road::http2(server, door),
+            None => Road::Calls(server),
+        }
     }
 
     pub(crate) fn gate(&self, n: u64) -> bool {
@@ -129,7 +161,7 @@ impl Servers {
         config: &Config,
         world: &Arc<Mutex<World>>,
     ) -> Arc<dyn LeaseStore> {
-        let client = wire::checked(world, link, self.fronts[n as usize].service().as_user(link));
+        let client = wire::checked(world, link, self.road(n, link));
         Arc::new(KubeLeaseStore::new(client, config))
     }
 
@@ -146,6 +178,11 @@ impl Servers {
                 let _ = front.faults().stall_watches(&Match::any().verb(Verb::Watch));
             }
         }
+    }
+
+    /// The watches of this node say nothing from now on.
+    pub(crate) fn deafen(&self, n: u64) {
+        let _ = self.fronts[n as usize].faults().stall_watches(&Match::any().verb(Verb::Watch));
     }
 
     fn next_plan(&self) -> u64 {
@@ -202,6 +239,16 @@ impl Servers {
     pub(crate) fn set_weather(&self, world: &mut World, n: u64, link: &str, weather: u64, dice: &mut Dice) {
         let seed = self.next_plan();
         world.weather.insert(link.to_owned(), weather);
+        world.lagging.remove(link);
+        if weather == 1 && dice.roll(4) == 0 {
+            world.lagging.insert(link.to_owned());
+        }
+        if let Some(door) = self.doors.get(n as usize) {
+            door.set_broken(weather == 1 && dice.roll(3) == 0);
+            if dice.roll(2) == 0 {
+                door.go_away(Duration::from_millis(dice.roll(4000)));
+            }
+        }
         let front = &self.fronts[n as usize];
         let lag = if weather == 1 { dice.roll(6000) } else { 0 };
         if lag > 0 {

@@ -7,18 +7,17 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use embedded_apiserver::ApiService;
-use http::{Method, Request, Response};
+use http::{Method, Request, Response, Uri};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use kube::Client;
 use kube::client::Body;
 use lease_election::Record;
 use serde_json::json;
 use tokio::sync::watch;
-use tower::ServiceExt as _;
 
 use crate::applied::record_of;
 use crate::calamity::EXPIRED;
+use crate::connection::Road;
 use crate::judge::World;
 use crate::ledger::{About, is_controller};
 use crate::node::{Stage, Still};
@@ -35,7 +34,7 @@ async fn shut(gate: Gate) {
 }
 
 /// Of this process, whose requests are made in its name.
-pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: ApiService, gate: &Gate) -> Client {
+pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: Road, gate: &Gate) -> Client {
     let (stage, still, link, gate) = (stage.clone(), still.clone(), link.to_owned(), Arc::clone(gate));
     let send = move |request: Request<Body>| {
         let (stage, still, link, gate) = (stage.clone(), still.clone(), link.clone(), Arc::clone(&gate));
@@ -76,13 +75,12 @@ pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: ApiServic
                 let unknown = parts.uri.to_string().replace(CANDIDATES, "/coordination.k8s.io/v0");
                 parts.uri = unknown.parse().map_err(std::io::Error::other)?;
             }
-            let method = parts.method.clone();
-            let refused = refusal(&mut stage.world.lock().unwrap(), &link, &method);
+            let refused = refusal(&mut stage.world.lock().unwrap(), &link, &parts.method, &parts.uri);
             let answer = match refused {
                 Some(refused) => Ok(refused.map(|text| Answer::Refused(Some(text.into())))),
                 None => {
                     let request = Request::from_parts(parts, Body::from(body));
-                    server.oneshot(request).await.map(|answer| answer.map(Answer::Passed))
+                    server.send(request).await.map(|answer| answer.map(Answer::Passed))
                 }
             };
             if writes {
@@ -110,7 +108,7 @@ pub(crate) fn client(stage: &Stage, still: &Still, link: &str, server: ApiServic
 }
 
 /// Of this process, where nothing holds it back: the Lease is reached through it, and its credentials may run out.
-pub(crate) fn checked(world: &Arc<Mutex<World>>, link: &str, server: ApiService) -> Client {
+pub(crate) fn checked(world: &Arc<Mutex<World>>, link: &str, server: Road) -> Client {
     let (world, link) = (Arc::clone(world), link.to_owned());
     let send = move |request: Request<Body>| {
         let (world, link, server) = (Arc::clone(&world), link.clone(), server.clone());
@@ -121,22 +119,26 @@ pub(crate) fn checked(world: &Arc<Mutex<World>>, link: &str, server: ApiService)
                 world.lock().unwrap().ledger.sends(&link, record);
             }
             let request = Request::from_parts(parts, Body::from(body));
-            if let Some(refusal) = refusal(&mut world.lock().unwrap(), &link, request.method()) {
+            if let Some(refusal) = refusal(&mut world.lock().unwrap(), &link, request.method(), request.uri())
+            {
                 return Ok::<_, std::io::Error>(refusal.map(|text| Answer::Refused(Some(text.into()))));
             }
-            let answer = server.oneshot(request).await.map_err(std::io::Error::other)?;
+            let answer = server.send(request).await.map_err(std::io::Error::other)?;
             Ok(answer.map(Answer::Passed))
         }
     };
     Client::new(tower::service_fn(send), "default")
 }
 
-/// What the server says to one it does not know, or of a namespace that it does not have.
-fn refusal(world: &mut World, link: &str, method: &Method) -> Option<Response<Vec<u8>>> {
+/// What the server says to one it does not know, of a namespace that it does not have, or of a version that it has not seen yet.
+fn refusal(world: &mut World, link: &str, method: &Method, uri: &Uri) -> Option<Response<Vec<u8>>> {
+    let watches = || uri.query().is_some_and(|query| query.split('&').any(|part| part == "watch=true"));
     let (what, code, reason, message) = if world.weather.get(link) == Some(&EXPIRED) {
         ("unauthorized", 401, "Unauthorized", "Unauthorized")
     } else if world.no_namespace && method == Method::POST {
         ("no such namespace", 404, "NotFound", "namespaces \"default\" not found")
+    } else if world.lagging.contains(link) && watches() {
+        ("version too large", 504, "Timeout", "Timeout: Too large resource version: 9, current: 8")
     } else {
         return None;
     };
@@ -148,7 +150,14 @@ fn refusal(world: &mut World, link: &str, method: &Method) -> Option<Response<Ve
         "status": "Failure",
         "message": message,
         "reason": reason,
-        "details": if code == 404 { json!({ "name": "default", "kind": "namespaces" }) } else { json!({}) },
+        "details": match code {
+            404 => json!({ "name": "default", "kind": "namespaces" }),
+            504 => json!({
+                "causes": [{ "reason": "ResourceVersionTooLarge", "message": "Too large resource version" }],
+                "retryAfterSeconds": 1,
+            }),
+            _ => json!({}),
+        },
         "code": code,
     });
     let answer = Response::builder().status(code).header("content-type", "application/json");
