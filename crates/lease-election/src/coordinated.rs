@@ -70,6 +70,7 @@ pub struct Coordination {
     emulation_version: Option<String>,
     strategy: Strategy,
     without_api: WithoutApi,
+    events: Option<String>,
 }
 
 impl Coordination {
@@ -80,6 +81,7 @@ impl Coordination {
             emulation_version: None,
             strategy: Strategy::OldestEmulationVersion,
             without_api: WithoutApi::Elect,
+            events: None,
         }
     }
 
@@ -99,6 +101,14 @@ impl Coordination {
     /// What it does where nobody elects for it. Default: [`WithoutApi::Elect`].
     pub fn without_api(mut self, policy: WithoutApi) -> Self {
         self.without_api = policy;
+        self
+    }
+
+    /// Records an Event on the Lease when a term begins and when its work has ended, through the elector's client: as
+    /// [`KubeLeaseStore::with_events`], with the same needs. Default: none.
+    #[doc(alias = "EventRecorder")]
+    pub fn with_events(mut self, component: impl Into<String>) -> Self {
+        self.events = Some(component.into());
         self
     }
 
@@ -256,8 +266,11 @@ impl LeaderElector {
             Box::pin(publishing) as futures::future::BoxFuture<'static, ()>
         });
         let standing = Standing::new(publish, coordination.elects(), coordination.is_servers());
-        let store = Arc::new(KubeLeaseStore::new(client, &config));
-        Ok(Self::assemble(store, config, clock, seed, Some(standing)))
+        let mut store = KubeLeaseStore::new(client.clone(), &config);
+        if let Some(component) = &coordination.events {
+            store = store.with_events(client, component);
+        }
+        Ok(Self::assemble(Arc::new(store), config, clock, seed, Some(standing)))
     }
 }
 

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use crate::cluster::{Replica, sleep_ms};
 use crate::controller::{Controller, STRATEGY};
+use crate::events::{events, messages};
 
 pub(crate) fn candidates(server: &EmbeddedApiServer) -> Api<LeaseCandidate> {
     Api::namespaced(server.client(), "default")
@@ -458,4 +459,25 @@ async fn a_cold_candidate_is_granted_nothing() {
     assert_eq!(a.elector.status().candidacy, Some(Candidacy::Standing));
     a.run.abort();
     b.run.abort();
+}
+
+/// Each term of a coordinated election has an Event at its beginning and one at its end, of the elector's own client.
+#[tokio::test(start_paused = true)]
+async fn a_coordinated_term_is_told_by_events() {
+    let world = World::new(0);
+    let config = Config::builder("default", "lease").fast().identity("a");
+    let coordination = Coordination::new("1.9.0").with_events("controller");
+    let client = world.server.client_as("a");
+    let a = LeaderElector::coordinated_with_clock(client, config, &coordination, world.clock, 7).unwrap();
+    let mut a = Replica::start(a, Duration::ZERO);
+    a.leads().await;
+    assert_eq!(a.elector.status().candidacy, Some(Candidacy::Standing));
+    a.elector.stop_handle().stop();
+    (&mut a.run).await.unwrap();
+    sleep_ms(1).await;
+    let told = events(&world.server).await;
+    assert_eq!(messages(&told), ["a became leader", "a stopped leading"]);
+    assert!(
+        told.iter().all(|event| event.source.as_ref().unwrap().component.as_deref() == Some("controller"))
+    );
 }

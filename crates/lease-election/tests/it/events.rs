@@ -21,7 +21,7 @@ fn elector(server: &EmbeddedApiServer, identity: &str, seed: u64) -> LeaderElect
     LeaderElector::with_clock(store, config, TokioClock::new(), seed)
 }
 
-async fn events(server: &EmbeddedApiServer) -> Vec<Event> {
+pub(crate) async fn events(server: &EmbeddedApiServer) -> Vec<Event> {
     let all = Api::<Event>::namespaced(server.client(), "default").list(&ListParams::default()).await;
     let mut all = all.unwrap().items;
     let version = |event: &Event| event.metadata.resource_version.as_ref()?.parse::<u64>().ok();
@@ -29,7 +29,7 @@ async fn events(server: &EmbeddedApiServer) -> Vec<Event> {
     all
 }
 
-fn messages(events: &[Event]) -> Vec<&str> {
+pub(crate) fn messages(events: &[Event]) -> Vec<&str> {
     events.iter().filter_map(|event| event.message.as_deref()).collect()
 }
 
