@@ -9,54 +9,64 @@
 //!
 //! `$fence` is [`FenceToken::number`](lease_election::FenceToken::number). A new leader's first write to a row is what shuts the old one out of it: before it acts on
 //! what it reads, it raises the fence of the rows it is about to rely on (`UPDATE .. SET fence = $fence WHERE .. AND fence <= $fence`, then `SELECT`). The
-//! table here is a model of that one statement (an SQL engine is a minute of C to build, and would show no more of it); the election is real, on tokio's
-//! paused clock.
+//! table here is SQLite's, in memory; the election is real, on tokio's paused clock.
 //!
 //! **After etcd was restored from a backup** resource versions, and with them tokens, go on from where the backup was. The table kept greater ones, and so it
 //! refuses every leader, until the server has made as many writes again. Restore with a revision that is beyond all that were handed out
 //! (`etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted`), and tokens go on rising. Where that was not done: stop all replicas, wait until
 //! none of their writes can be on its way any more, `UPDATE job SET fence = 0`, and start them again.
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lease_election::{Config, Fault, LeaderElector, MemoryLeaseStore, TokioClock};
+use lease_election::{Config, Fault, LeaderElector, Leadership, MemoryLeaseStore, Outcome, TokioClock};
+use rusqlite::{Connection, params};
 use tokio::sync::oneshot;
 
-/// A table `job(id, state, fence)`.
-#[derive(Clone, Default)]
-struct Jobs(Arc<Mutex<HashMap<u32, (String, u64)>>>);
+/// The table, as it was before there were several replicas.
+const TABLE: &str = "
+    CREATE TABLE job (id BIGINT PRIMARY KEY, state TEXT NOT NULL);
+    INSERT INTO job (id, state) VALUES (1, 'new');
+";
+
+/// Once, in a migration.
+const FENCED: &str = "ALTER TABLE job ADD COLUMN fence BIGINT NOT NULL DEFAULT 0";
+
+/// Every write of a leader.
+const UPDATE: &str = "UPDATE job SET state = ?2, fence = ?3 WHERE id = ?1 AND fence <= ?3";
+
+#[derive(Clone)]
+struct Jobs(Arc<Mutex<Connection>>);
 
 impl Jobs {
-    /// `INSERT INTO job (id, state, fence) VALUES (..)`.
-    fn insert(&self, id: u32, state: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id, (state.to_owned(), 0));
+    fn new() -> rusqlite::Result<Self> {
+        let database = Connection::open_in_memory()?;
+        database.execute_batch(TABLE)?;
+        database.execute(FENCED, [])?;
+        Ok(Self(Arc::new(Mutex::new(database))))
     }
 
-    /// `UPDATE job SET state = .., fence = .. WHERE id = .. AND fence <= ..`; how many rows were changed.
-    fn update(&self, id: u32, state: &str, fence: u64) -> usize {
-        let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match rows.get_mut(&id) {
-            Some(row) if row.1 <= fence => {
-                *row = (state.to_owned(), fence);
-                1
-            }
-            _ => 0,
-        }
+    /// How many rows were changed: with none, a later leader has been here.
+    fn update(&self, id: i64, state: &str, fence: i64) -> rusqlite::Result<usize> {
+        let database = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        database.execute(UPDATE, params![id, state, fence])
     }
 
-    /// `SELECT state FROM job WHERE id = ..`.
-    fn state(&self, id: u32) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&id).map(|row| row.0.clone())
+    fn state(&self, id: i64) -> rusqlite::Result<String> {
+        let database = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        database.query_row("SELECT state FROM job WHERE id = ?1", [id], |row| row.get(0))
     }
+}
+
+/// The token as `BIGINT` has it: a number of 63 bits, as etcd's revisions are.
+fn number(leadership: &Leadership) -> i64 {
+    leadership.fence().number().and_then(|number| i64::try_from(number).ok()).unwrap_or(0)
 }
 
 /// One row, the elector's lease, and whether the first candidate can reach it.
 #[tokio::main(flavor = "current_thread", start_paused = true)]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let jobs = Jobs::default();
-    jobs.insert(1, "new");
+    let jobs = Jobs::new()?;
 
     let cut = Arc::new(AtomicBool::new(false));
     let is_cut = Arc::clone(&cut);
@@ -75,7 +85,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let leading = tokio::spawn(async move {
         first
             .run(|leadership| async move {
-                let fence = leadership.fence().number().unwrap_or(0);
+                let fence = number(&leadership);
                 let wrote = table.update(1, "begun by the first", fence);
                 let late = move || table.update(1, "finished by the first", fence);
                 let _ = send.send((wrote, late));
@@ -84,29 +94,28 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             .await
     });
     let (wrote, late_write) = late_write.await?;
-    assert_eq!(wrote, 1, "a leader's write is taken");
+    assert_eq!(wrote?, 1, "a leader's write is taken");
 
     // It is cut off from the API server, so its term ends, and another's begins.
     cut.store(true, Ordering::SeqCst);
     let table = jobs.clone();
-    second
+    let wrote = second
         .run(|leadership| async move {
-            let fence = leadership.fence().number().unwrap_or(0);
-            assert_eq!(
-                table.update(1, "taken over by the second", fence),
-                1,
-                "a later leader's write is taken"
-            );
-            assert_eq!(table.update(1, "done", fence), 1, "and its next ones");
+            let fence = number(&leadership);
+            Ok((table.update(1, "taken over by the second", fence)?, table.update(1, "done", fence)?))
         })
         .await;
+    let Outcome::Finished(wrote): Outcome<rusqlite::Result<(usize, usize)>> = wrote else {
+        return Err(format!("no term: {wrote:?}").into());
+    };
+    assert_eq!(wrote?, (1, 1), "a later leader's writes are taken");
     say(&format!("the first ended: {:?}", leading.await?));
 
     // Only now the old leader's write arrives.
-    let rows = late_write();
-    say(&format!("its late write changed {rows} rows; the job is {:?}", jobs.state(1)));
+    let rows = late_write()?;
+    say(&format!("its late write changed {rows} rows; the job is {:?}", jobs.state(1)?));
     assert_eq!(rows, 0, "a stale leader's write is refused");
-    assert_eq!(jobs.state(1).as_deref(), Some("done"));
+    assert_eq!(jobs.state(1)?, "done");
     Ok(())
 }
 
