@@ -229,10 +229,15 @@ impl Candidate {
                     renewed: false,
                 };
                 self.role = Role::Leading(tenure.clone());
+                self.note_term();
                 News::Acquired(tenure)
             }
             (Role::Standby, Purpose::Acquire) => {
                 self.note_late(now, vacant_since);
+                News::Nothing
+            }
+            (Role::Standby, Purpose::Renew) => {
+                self.note_late_renewal(now);
                 News::Nothing
             }
             (Role::Leading(tenure), Purpose::Renew) => {

@@ -1,5 +1,5 @@
 //! Late: acquisitions that bring no term, or one that cannot be renewed, because what this candidate writes is applied too late. One is repeated at once. Who is
-//! late again lets the others go first: each of its writes begins their wait anew, and they would wait for ever.
+//! late again lets the others go first: each of its writes, whenever it lands, begins their wait anew, and they would wait for ever.
 
 use super::{Candidate, Manner, Role};
 use crate::clock::Moment;
@@ -9,7 +9,7 @@ use crate::clock::Moment;
 pub(super) struct Late {
     in_a_row: u32,
     not_before: Option<Moment>,
-    /// Since when the lease had been anybody's before the first of them.
+    /// Since when the lease had been anybody's before the first of them after the last term.
     vacant_since: Option<Moment>,
 }
 
@@ -21,11 +21,27 @@ impl Candidate {
         // Who is granted the lease keeps nobody waiting. Where nobody elects there are no grants.
         let is_granted = matches!(self.manner, Manner::Elected { .. }) && !self.unelected;
         if self.late.in_a_row > 1 && !is_granted {
-            let config = &self.config;
-            // The others' wait, from when they have seen what this one has, and time for one of them to write.
-            let others = now.after(config.lease_duration()).after(config.takeover_jitter());
-            self.late.not_before = Some(others.after(config.renew_interval()));
+            self.let_others_go_first(now);
         }
+    }
+
+    /// The others' wait, from when they have seen what this one has, and time for one of them to write.
+    fn let_others_go_first(&mut self, now: Moment) {
+        let config = &self.config;
+        let others = now.after(config.lease_duration()).after(config.takeover_jitter());
+        self.late.not_before = Some(others.after(config.renew_interval()));
+    }
+
+    /// A renewal of a term that is over has landed.
+    pub(super) fn note_late_renewal(&mut self, now: Moment) {
+        if self.late.not_before.is_some() {
+            self.let_others_go_first(now);
+        }
+    }
+
+    /// A term begins, in time for its first renewal or not: the lease is nobody's no more.
+    pub(super) fn note_term(&mut self) {
+        self.late.vacant_since = None;
     }
 
     /// A term has run out. Who could not renew it once was as good as late.

@@ -1,10 +1,10 @@
 //! Acquisitions that come too late for a term, again and again: each begins the others' wait anew.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use lease_election::{Fault, Record, Verb};
+use lease_election::{Config, Fault, LeaderElector, Record, Verb};
 use tokio::time::Instant;
 
 use crate::cluster::{LEASE, Replica, fast, sleep_ms};
@@ -48,6 +48,100 @@ async fn one_whose_writes_come_too_late_to_lead_keeps_nobody_out() {
         runs.abort();
         b.run.abort();
     }
+}
+
+/// What a sends while it leads is carried out long after it was sent, in time for none of its renewals and before the others have waited: its link is filled by its
+/// own work. Its acquisitions are in time.
+#[tokio::test(start_paused = true)]
+async fn one_whose_renewals_land_when_its_term_is_over_keeps_nobody_out() {
+    let config = |who: &str| Config::builder("ns", "lease").client_go_compatible().identity(who);
+    for late in [9000, 10_500, 12_000, 12_750, 13_500, 16_000] {
+        let mut stores = Stores::new();
+        let leads_a = Arc::new(Mutex::new(None::<LeaderElector>));
+        let leads_too = Arc::clone(&leads_a);
+        stores.old = stores.old.with_faults(move |who, verb| {
+            let leads = || leads_too.lock().unwrap().as_ref().is_some_and(LeaderElector::is_leader);
+            if who == "a" && verb == Verb::Update && leads() { Fault::Late(late * MS) } else { Fault::None }
+        });
+        stores.old.overwrite(Record::default());
+        let a = stores.elector_of(Knows::Old, config("a"), 1);
+        *leads_a.lock().unwrap() = Some(a.clone());
+        let campaigns = a.clone();
+        let runs = tokio::spawn(async move {
+            campaigns.run_forever(|leadership| async move { drop(leadership.ending().await) }).await
+        });
+        sleep_ms(1500).await;
+        let b = Replica::start(stores.elector_of(Knows::Old, config("b"), 2), Duration::ZERO);
+        let c = Replica::start(stores.elector_of(Knows::Old, config("c"), 3), Duration::ZERO);
+        let began = Instant::now();
+        while !leads(&b) && !leads(&c) {
+            assert!(began.elapsed() < 6 * Duration::from_secs(15), "{late} ms: neither leads");
+            sleep_ms(10).await;
+        }
+        sleep_ms(60_000).await;
+        assert!(leads(&b) || leads(&c), "{late} ms");
+        leads_a.lock().unwrap().take();
+        runs.abort();
+        b.run.abort();
+        c.run.abort();
+    }
+}
+
+/// Of two stores one is slow for a, and the other is not: what lands in one of them begins the others' wait as well.
+#[tokio::test(start_paused = true)]
+async fn one_whose_writes_of_one_half_come_too_late_keeps_nobody_out() {
+    for slow_half in [0, 1] {
+        for late in (500..8000).step_by(250) {
+            let mut stores = Stores::new();
+            let faults = move |who: &str, verb| match verb {
+                Verb::Update if who == "a" => Fault::Late(late * MS),
+                _ => Fault::None,
+            };
+            let half = if slow_half == 0 { &mut stores.old } else { &mut stores.new };
+            *half = half.with_faults(faults);
+            stores.old.overwrite(Record::default());
+            stores.new.overwrite(Record::default());
+            let a = stores.elector_of(Knows::Both, fast("a"), 1);
+            let campaigns = a.clone();
+            let runs = tokio::spawn(async move {
+                campaigns.run_forever(|leadership| async move { drop(leadership.ending().await) }).await
+            });
+            tokio::time::sleep((late + 100) * MS).await;
+            let b = Replica::start(stores.elector_of(Knows::Both, fast("b"), 2), Duration::ZERO);
+            let began = Instant::now();
+            // A who renews now and then is not late.
+            while !leads(&b) && a.stats().renewals == 0 {
+                assert!(began.elapsed() < 8 * LEASE, "half {slow_half}, {late} ms: nobody leads");
+                sleep_ms(10).await;
+            }
+            runs.abort();
+            b.run.abort();
+        }
+    }
+}
+
+/// Each take-over counts from when its own vacancy began, also after one that was late for the first.
+#[tokio::test(start_paused = true)]
+async fn the_latency_of_a_take_over_counts_from_the_end_of_the_last_term() {
+    let mut stores = Stores::new();
+    let slow = Instant::now() + 4400 * MS;
+    stores.old = stores.old.with_faults(move |_, verb| match verb {
+        Verb::Update if Instant::now() < slow => Fault::Late(4500 * MS),
+        _ => Fault::None,
+    });
+    stores.old.overwrite(Record::default());
+    let a = stores.elector_of(Knows::Old, fast("a"), 1);
+    let campaigns = a.clone();
+    let runs =
+        tokio::spawn(
+            async move { campaigns.run_forever(|_leadership| async move { sleep_ms(300).await }).await },
+        );
+    sleep_ms(30_000).await;
+    let latency = a.stats().take_over_latency;
+    // The first was late by one lease; the others wait for the next second, and the pause between two terms.
+    let others = latency.sum().saturating_sub(6000 * MS);
+    assert!(others <= 1500 * MS * latency.count() as u32, "{:?} for {}", latency.sum(), latency.count());
+    runs.abort();
 }
 
 /// Where nobody else is there, one that comes in time leads.
