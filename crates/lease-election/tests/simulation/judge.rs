@@ -93,6 +93,9 @@ pub(crate) struct World {
     /// The servers of these say that they have not yet seen the version which a watch is to go on from.
     #[cfg_attr(any(not(feature = "kube"), wq_plant), allow(dead_code, reason = "there is no server"))]
     pub(crate) lagging: BTreeSet<String>,
+    /// What these read is no JSON.
+    #[cfg_attr(any(not(feature = "kube"), wq_plant), allow(dead_code, reason = "there is no server"))]
+    pub(crate) garbled: BTreeSet<String>,
     /// When what was under way as the faults stopped arrives at last.
     pub(crate) late: BTreeSet<Instant>,
     /// A state of the Lease that the store may be put back to.
@@ -116,8 +119,12 @@ impl World {
         ledger.off_beat = (mode == Mode::Rates).then_some(0);
         let leases = || configs.iter().map(Config::lease_duration);
         ledger.own = leases().min().unwrap_or_default();
-        let fastest = if mode == Mode::Rates { 2 } else { 1 };
-        ledger.renewals = configs.iter().map(Config::renew_interval).min().unwrap_or_default() / fastest;
+        ledger.longest = leases().max().unwrap_or_default();
+        ledger.renewals = configs.iter().map(Config::renew_interval).collect();
+        if let (Some(node), Some(fastest)) = (ledger.off_beat, ledger.renewals.first_mut()) {
+            debug_assert_eq!(node, 0);
+            *fastest /= 2;
+        }
         if leases().max() != leases().min() {
             self.saw("leases of several lengths");
         } else if leases().any(|lease| lease < Duration::from_secs(5)) {

@@ -53,8 +53,10 @@ pub(crate) struct Ledger {
     pub(crate) is_coordinated: bool,
     /// The shortest lease that an elector has for its own.
     pub(crate) own: Duration,
-    /// Renewals come no faster than this, by the fastest clock.
-    pub(crate) renewals: Duration,
+    /// And the longest.
+    pub(crate) longest: Duration,
+    /// How often each node renews at the most, by a clock that is right.
+    pub(crate) renewals: Vec<Duration>,
     /// The clock of this node runs at another speed than A2 allows.
     pub(crate) off_beat: Option<u64>,
     /// Who has sent this, until it is carried out.
@@ -77,10 +79,9 @@ pub(crate) fn is_controller(link: &str) -> bool {
     link.starts_with('c')
 }
 
-/// Whether this link is of a process of this node.
-fn is_of(link: &str, node: u64) -> bool {
-    let number = link.strip_prefix('n').and_then(|link| link.split('.').next());
-    number.is_some_and(|number| number.parse() == Ok(node))
+/// Of which node this link's process is, if it is an elector's.
+fn node_of(link: &str) -> Option<u64> {
+    link.strip_prefix('n')?.split('.').next()?.parse().ok()
 }
 
 /// Whether this process has this identity: with the number of its life, or without.
@@ -187,7 +188,7 @@ impl Ledger {
 
     /// Whether the clock of this process is one that A2 allows.
     pub(crate) fn keeps_time(&self, link: &str) -> bool {
-        !self.off_beat.is_some_and(|node| is_of(link, node))
+        self.off_beat.is_none() || self.off_beat != node_of(link)
     }
 
     /// Whether the record that stands there is no elector's.
@@ -257,7 +258,11 @@ impl Ledger {
     /// One more request of this elector.
     pub(crate) fn asks(&mut self, link: &str, about: About) -> Result<(), String> {
         let (all, most) = match about {
-            About::Lease => (&mut self.sent[0], REQUESTS * 1000 / self.renewals.as_millis().max(1) as usize),
+            About::Lease => {
+                let renewals = node_of(link).and_then(|node| self.renewals.get(node as usize));
+                let millis = renewals.map_or(1000, Duration::as_millis).max(1);
+                (&mut self.sent[0], REQUESTS * 1000 / millis as usize)
+            }
             About::Candidate => (&mut self.sent[1], CANDIDATE_REQUESTS),
         };
         if !all.contains_key(link) {

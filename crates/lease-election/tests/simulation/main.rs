@@ -65,7 +65,7 @@ const AFTER_DEATH: u64 = 10 * STEPS;
 const MS: Duration = Duration::from_millis(1);
 
 /// What every batch of some hundred runs must have seen, wherever the lease is.
-const EVERYWHERE: [&str; 33] = [
+const EVERYWHERE: [&str; 34] = [
     "handed over",
     "successor took it",
     "stepped down",
@@ -93,6 +93,7 @@ const EVERYWHERE: [&str; 33] = [
     "term expired",
     "lease given back",
     "work overran",
+    "work longer than two leases",
     "restored",
     "unauthorized",
     "no such namespace",
@@ -131,14 +132,15 @@ const IN_MEMORY: [&str; 27] = [
     "restored, and revisions again",
     "clock runs half as fast",
     "clock runs twice as fast",
-    "led beside one whose clock is wrong",
     "watch refused as expired",
     "version too large",
+    // Last: too rare for a short run.
+    "led beside one whose clock is wrong",
 ];
 
 /// And on a server: the words of its request log, and what was done to a whole link.
 #[cfg(all(feature = "kube", not(wq_plant)))]
-const ON_A_SERVER: [&str; 32] = [
+const ON_A_SERVER: [&str; 33] = [
     "conflict",
     "too_many_requests",
     "overloaded",
@@ -169,6 +171,7 @@ const ON_A_SERVER: [&str; 32] = [
     "cache behind",
     "watch interrupted",
     "version too large",
+    "no JSON",
     "GOAWAY",
     "TLS error",
 ];
@@ -459,8 +462,9 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
             };
             let since = unled_since.unwrap_or_else(Instant::now).max(last_fault.unwrap_or(start));
             unled_since = (!now.somebody_leads()).then_some(since);
-            // Whoever still acts beside a stranger's record has not heard of it.
-            led |= unled_since.is_none() && !now.ledger.is_a_strangers();
+            // All others have noticed by then that the faults are over. And whoever still acts beside a stranger's record has not heard of it.
+            let noticed = fair_began.elapsed() >= slack;
+            led |= noticed && unled_since.is_none() && !now.ledger.is_a_strangers();
             // What arrives late is a fault, and comes back with its own slack.
             let bound = if led && last_fault.is_none() { patience } else { patience + slack };
             let unled = unled_since.map_or(Duration::ZERO, |since| since.elapsed());
@@ -597,23 +601,31 @@ fn play(kind: Kind, seeds: u64, seconds: u64, matrix: &[&[&str]]) {
     }
 }
 
+/// Whether what is rare need not be seen.
+fn is_short(seeds: u64, seconds: u64) -> bool {
+    seeds * seconds < 100_000
+}
+
 #[test]
 fn under_every_fault_guards_never_overlap_fences_rise_and_release_comes_last() {
-    let matrix: [&[&str]; 2] = [&EVERYWHERE, &IN_MEMORY];
-    play(Kind::Memory, figure("ELECTION_SEEDS", 60), figure("ELECTION_SECONDS", 150), &matrix);
+    let (seeds, seconds) = (figure("ELECTION_SEEDS", 60), figure("ELECTION_SECONDS", 150));
+    let rare = usize::from(is_short(seeds, seconds));
+    let matrix: [&[&str]; 2] = [&EVERYWHERE, &IN_MEMORY[..IN_MEMORY.len() - rare]];
+    play(Kind::Memory, seeds, seconds, &matrix);
 }
 
 #[cfg(all(feature = "kube", not(wq_plant)))]
 #[test]
 fn on_a_server_under_every_fault_guards_never_overlap_fences_rise_and_release_comes_last() {
     let (seeds, seconds) = (figure("ELECTION_SERVER_SEEDS", 75), figure("ELECTION_SECONDS", 150));
-    let rare = if seeds * seconds < 100_000 { 2 } else { 0 };
+    let rare = if is_short(seeds, seconds) { 2 } else { 0 };
     let matrix: [&[&str]; 3] = [&EVERYWHERE, &ON_A_SERVER, &COORDINATED[..COORDINATED.len() - rare]];
     play(Kind::Server, seeds, seconds, &matrix);
 }
 
 fn repeats_itself(kind: Kind) {
-    for seed in [3, 7, 37, 1234, 99_999] {
+    // With connections on a server: 5, and 22 with a controller. A clock of another speed in memory: 7.
+    for seed in [3, 5, 7, 22, 1234, 99_999] {
         let (first, _) = run(kind, seed, 150);
         let (second, _) = run(kind, seed, 150);
         let fork = first.last.iter().zip(&second.last).find(|(a, b)| a != b);

@@ -79,10 +79,10 @@ pub(crate) enum Mode {
 const WALL_CLOCKS: Duration = Duration::from_secs(1);
 
 /// One seed of so many in memory, this one.
-const RATES: (u64, u64) = (12, 7);
+const RATES: (u64, u64) = (13, 7);
 
 /// How long leases are, in seconds, where not all are of five.
-const LEASES: [u64; 4] = [1, 3, 2, 5];
+const LEASES: [u64; 4] = [1, 3, 2, 4];
 
 impl Mode {
     pub(crate) fn of(kind: Kind, seed: u64) -> Self {
@@ -536,7 +536,12 @@ impl Plan {
                     tokio::time::sleep(Duration::from_millis(wind_up)).await;
                     return;
                 }
-                stage.world.lock().unwrap().saw(if panics { "work panicked" } else { "work ended" });
+                let mut world = stage.world.lock().unwrap();
+                world.saw(if panics { "work panicked" } else { "work ended" });
+                if Duration::from_millis(length) > 2 * world.ledger.longest {
+                    world.saw("work longer than two leases");
+                }
+                drop(world);
                 drop(term);
                 if panics {
                     std::panic::resume_unwind(Box::new("the work"));

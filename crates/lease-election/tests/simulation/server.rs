@@ -31,7 +31,7 @@ use crate::wire::{self, Gate};
 const OPERATOR: &str = "operator";
 
 /// In one seed of so many, this one, processes have connections.
-const CONNECTED: (u64, u64) = (16, 5);
+const CONNECTED: (u64, u64) = (17, 5);
 
 /// A folder for the files of one backup.
 struct Folder(PathBuf);
@@ -240,8 +240,11 @@ impl Servers {
         let seed = self.next_plan();
         world.weather.insert(link.to_owned(), weather);
         world.lagging.remove(link);
-        if weather == 1 && dice.roll(4) == 0 {
-            world.lagging.insert(link.to_owned());
+        world.garbled.remove(link);
+        match dice.roll(8) {
+            0..=1 if weather == 1 => _ = world.lagging.insert(link.to_owned()),
+            2 if weather == 1 => _ = world.garbled.insert(link.to_owned()),
+            _ => {}
         }
         if let Some(door) = self.doors.get(n as usize) {
             door.set_broken(weather == 1 && dice.roll(3) == 0);
