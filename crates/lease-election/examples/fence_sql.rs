@@ -4,12 +4,13 @@
 //! ALTER TABLE job ADD COLUMN fence BIGINT NOT NULL DEFAULT 0;
 //!
 //! UPDATE job SET state = $state, fence = $fence
-//!  WHERE id = $id AND fence <= $fence;     -- 0 rows: a later leader has been here, stop
+//!  WHERE id = $id AND fence <= $fence;     -- 0 rows: there is no such row, or a later leader has been here: stop
 //! ```
 //!
 //! `$fence` is [`FenceToken::number`](lease_election::FenceToken::number). A new leader's first write to a row is what shuts the old one out of it: before it acts on
 //! what it reads, it raises the fence of the rows it is about to rely on (`UPDATE .. SET fence = $fence WHERE .. AND fence <= $fence`, then `SELECT`). The
-//! table here is SQLite's, in memory; the election is real, on tokio's paused clock.
+//! same holds for rows that a stale leader could insert, or delete: let each transaction raise a row that stands for the whole table first, and go on only if that changed it.
+//! (MySQL counts rows that were changed and not ones that were found, unless asked with `CLIENT_FOUND_ROWS`.) The table here is SQLite's, in memory; the election is real, on tokio's paused clock.
 //!
 //! **After etcd was restored from a backup** resource versions, and with them tokens, go on from where the backup was. The table kept greater ones, and so it
 //! refuses every leader, until the server has made as many writes again. Restore with a revision that is beyond all that were handed out
@@ -19,7 +20,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lease_election::{Config, Fault, LeaderElector, Leadership, MemoryLeaseStore, Outcome, TokioClock};
+use lease_election::{Config, Fault, FenceToken, LeaderElector, MemoryLeaseStore, Outcome, TokioClock};
 use rusqlite::{Connection, params};
 use tokio::sync::oneshot;
 
@@ -35,6 +36,8 @@ const FENCED: &str = "ALTER TABLE job ADD COLUMN fence BIGINT NOT NULL DEFAULT 0
 /// Every write of a leader.
 const UPDATE: &str = "UPDATE job SET state = ?2, fence = ?3 WHERE id = ?1 AND fence <= ?3";
 
+type Error = Box<dyn std::error::Error + Send + Sync>;
+
 #[derive(Clone)]
 struct Jobs(Arc<Mutex<Connection>>);
 
@@ -46,10 +49,12 @@ impl Jobs {
         Ok(Self(Arc::new(Mutex::new(database))))
     }
 
-    /// How many rows were changed: with none, a later leader has been here.
-    fn update(&self, id: i64, state: &str, fence: i64) -> rusqlite::Result<usize> {
+    /// How many rows were changed: with none, a later leader has been here. Whoever has a token that is no `BIGINT` may not write; those of etcd are.
+    fn update(&self, id: i64, state: &str, fence: &FenceToken) -> Result<usize, Error> {
+        let number = fence.number().and_then(|number| i64::try_from(number).ok());
+        let number = number.ok_or_else(|| format!("{fence} is no BIGINT"))?;
         let database = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        database.execute(UPDATE, params![id, state, fence])
+        Ok(database.execute(UPDATE, params![id, state, number])?)
     }
 
     fn state(&self, id: i64) -> rusqlite::Result<String> {
@@ -58,14 +63,9 @@ impl Jobs {
     }
 }
 
-/// The token as `BIGINT` has it: a number of 63 bits, as etcd's revisions are.
-fn number(leadership: &Leadership) -> i64 {
-    leadership.fence().number().and_then(|number| i64::try_from(number).ok()).unwrap_or(0)
-}
-
 /// One row, the elector's lease, and whether the first candidate can reach it.
 #[tokio::main(flavor = "current_thread", start_paused = true)]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Error> {
     let jobs = Jobs::new()?;
 
     let cut = Arc::new(AtomicBool::new(false));
@@ -73,7 +73,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let store = MemoryLeaseStore::new().with_faults(move |client, _| {
         if client == "first" && is_cut.load(Ordering::SeqCst) { Fault::Lost } else { Fault::None }
     });
-    let elector = |name: &str, seed| -> Result<LeaderElector, Box<dyn std::error::Error>> {
+    let elector = |name: &str, seed| -> Result<LeaderElector, Error> {
         let config = Config::builder("default", "jobs").fast().identity(name).build()?;
         Ok(LeaderElector::with_clock(store.client(name), config, TokioClock::new(), seed))
     };
@@ -85,9 +85,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let leading = tokio::spawn(async move {
         first
             .run(|leadership| async move {
-                let fence = number(&leadership);
-                let wrote = table.update(1, "begun by the first", fence);
-                let late = move || table.update(1, "finished by the first", fence);
+                let fence = leadership.fence();
+                let wrote = table.update(1, "begun by the first", &fence);
+                let late = move || table.update(1, "finished by the first", &fence);
                 let _ = send.send((wrote, late));
                 leadership.lost().await
             })
@@ -101,11 +101,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let table = jobs.clone();
     let wrote = second
         .run(|leadership| async move {
-            let fence = number(&leadership);
-            Ok((table.update(1, "taken over by the second", fence)?, table.update(1, "done", fence)?))
+            let fence = leadership.fence();
+            Ok((table.update(1, "taken over by the second", &fence)?, table.update(1, "done", &fence)?))
         })
         .await;
-    let Outcome::Finished(wrote): Outcome<rusqlite::Result<(usize, usize)>> = wrote else {
+    let Outcome::Finished(wrote): Outcome<Result<(usize, usize), Error>> = wrote else {
         return Err(format!("no term: {wrote:?}").into());
     };
     assert_eq!(wrote?, (1, 1), "a later leader's writes are taken");

@@ -31,7 +31,8 @@ pub enum Step {
 /// - A Lease without a holder is free at once, whatever its times say. If its last holder named a successor, that one takes it at once, and the others
 ///   only when it did not come: those with a rank a [`hand_over_wait`](Config::hand_over_wait) later and in their order, then the rest.
 /// - So is one that this elector wrote itself: nothing runs under it any more. (If it was written too late for a term, or for a renewal of it, and so was the one
-///   before, the elector lets the others go first: for a lease, the random wait and a renew interval, from the last of its writes that landed.)
+///   before, the elector lets the others go first: for a lease, eight turns of `takeover_jitter`, one and a half renew intervals and a request, from the last of
+///   its writes that landed. A renewal in time ends that.)
 /// - Any other is taken when its record has been seen unchanged for as long as *it* says (zero or less: a whole lease of ours; never longer than the
 ///   cap), and a little random wait. Its holder counts from an earlier moment, the sending of its renewal, and for a shorter time.
 #[must_use]

@@ -3,6 +3,7 @@
 
 use super::{Candidate, Manner, Role};
 use crate::clock::Moment;
+use crate::config::MAX_RANK;
 
 /// The acquisitions in a row that came too late.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -25,11 +26,13 @@ impl Candidate {
         }
     }
 
-    /// The others' wait, from when they have seen what this one has, and time for one of them to write.
+    /// The others' wait, of the last rank's too, from when also those who poll have seen what this one has, and time for one of them to write.
     fn let_others_go_first(&mut self, now: Moment) {
         let config = &self.config;
-        let others = now.after(config.lease_duration()).after(config.takeover_jitter());
-        self.late.not_before = Some(others.after(config.renew_interval()));
+        let last_turn = config.takeover_jitter() * (u32::from(MAX_RANK) + 1);
+        let seen = now.after(config.renew_interval() + config.pace());
+        let others = seen.after(config.lease_duration()).after(last_turn);
+        self.late.not_before = Some(others.after(config.request_timeout()));
     }
 
     /// A renewal of a term that is over has landed.

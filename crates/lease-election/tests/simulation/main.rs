@@ -462,11 +462,11 @@ async fn simulate(kind: Kind, seed: u64, seconds: u64) -> (Trace, Seen) {
             };
             let since = unled_since.unwrap_or_else(Instant::now).max(last_fault.unwrap_or(start));
             unled_since = (!now.somebody_leads()).then_some(since);
-            // All others have noticed by then that the faults are over. And whoever still acts beside a stranger's record has not heard of it.
-            let noticed = fair_began.elapsed() >= slack;
-            led |= noticed && unled_since.is_none() && !now.ledger.is_a_strangers();
-            // What arrives late is a fault, and comes back with its own slack.
-            let bound = if led && last_fault.is_none() { patience } else { patience + slack };
+            // All others have noticed by then that the faults are over. What arrives late is a fault, and comes back with its own slack.
+            let noticed = last_fault.unwrap_or(fair_began).elapsed() >= slack;
+            // Whoever still acts beside a stranger's record has not heard of it.
+            led = noticed && (led || unled_since.is_none() && !now.ledger.is_a_strangers());
+            let bound = if led { patience } else { patience + slack };
             let unled = unled_since.map_or(Duration::ZERO, |since| since.elapsed());
             let story = || now.trace.story();
             assert!(unled <= bound, "seed {seed}: nobody leads in fair weather for {unled:?}\n{}", story());
