@@ -86,7 +86,13 @@ async fn one_whose_renewals_land_when_its_term_is_over_keeps_nobody_out() {
             campaigns.run_forever(|leadership| async move { drop(leadership.ending().await) }).await
         });
         tokio::time::sleep(lease / 10).await;
-        let other = |who| rank.map_or(preset(named(who)), |rank| preset(named(who)).rank(rank));
+        let other = |who| {
+            let config = preset(named(who));
+            match rank {
+                Some(rank) => config.rank(rank),
+                None => config,
+            }
+        };
         let b = Replica::start(stores.elector_of(Knows::Old, other("b"), 2), Duration::ZERO);
         let c = Replica::start(stores.elector_of(Knows::Old, other("c"), 3), Duration::ZERO);
         let began = Instant::now();
