@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 pub trait RateLimiter<T> {
     /// Records one more attempt of `item`, and says how long to wait before the next.
     ///
-    /// `now` does not go backwards between calls; if it does, a limiter may answer as if time had stood still.
+    /// `now` does not go backwards between calls. If it does, a limiter may answer as if time had stood still, or, as a
+    /// bucket, by the instants that it has promised: the wait for those is then longer.
     #[doc(alias = "When")]
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration;
 

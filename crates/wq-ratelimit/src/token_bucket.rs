@@ -65,7 +65,9 @@ impl TokenBucket {
         Self { shared: Arc::new(Bucket { rate, start: OnceLock::new(), full_at: AtomicU64::new(0) }) }
     }
 
-    /// Takes a token, and says how long to wait for it.
+    /// Takes a token, and says how long to wait for it, from `now` on. Where `now` is older than another's was, as that
+    /// of a thread that was overtaken, or after a clock has gone back, the token is there at the same instant, and the
+    /// wait for it longer by as much.
     #[inline]
     pub fn reserve(&self, now: Instant) -> Duration {
         let Bucket { rate, start, full_at } = &*self.shared;

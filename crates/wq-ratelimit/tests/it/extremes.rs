@@ -1,6 +1,6 @@
 //! Each limiter for 10,000 failures at extreme parameters: monotone where promised, never above its longest wait, counted.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use wq_ratelimit::{
     Class, Decorrelated, ExponentialBackoff, FastSlow, Jittered, ManualTimer, MaxOf, PerClass, PerItemBucket,
     RateLimiter, Shared, Timer, TokenBucket, WithMaxWait, controller_default,
@@ -122,20 +122,35 @@ fn combinations_are_as_good_as_their_parts() {
     assert!(fail(controller_default(), "default").is_sorted());
 }
 
-/// B6: a clock that goes backwards gives no permits away, and no longer wait than it would have been.
+/// B6: a clock that goes backwards gives no permits away, and puts none off: a bucket keeps to the instants that it has
+/// promised.
 #[test]
-fn a_clock_that_goes_backwards_stands_still() {
+fn a_clock_that_goes_backwards_changes_no_instant_that_a_bucket_promises() {
     let timer = ManualTimer::new();
     timer.advance(SECOND * 1000);
     let now = timer.now();
+    // Before its first use a bucket stands still.
     let times = [now, now - SECOND * 5, now + SECOND, now - SECOND * 900, now];
     let bucket = TokenBucket::per_second(1, 1).unwrap();
-    let mut permits = Vec::new();
-    for at in times {
-        permits.push(at.max(now) + bucket.reserve(at));
-    }
-    assert!(permits.windows(2).all(|pair| pair[1] >= pair[0] + SECOND), "{permits:?}");
+    let mut single = PerItemBucket::new(1, SECOND, 1).unwrap();
+    let mut reserve = |at| {
+        let wait = bucket.reserve(at);
+        assert_eq!(single.next_delay(&1, at), wait, "one item's bucket is a bucket");
+        wait
+    };
+    let permits = times.map(|at| at.max(now) + reserve(at));
+    assert_eq!(permits, [0, 1, 2, 3, 4].map(|permit| now + SECOND * permit));
+    // The wait is for the second after the permit before it, and so longer by what the clock has lost.
+    let far = SECOND * 1000;
+    assert_eq!((reserve(now + far), reserve(now + SECOND * 100)), (Duration::ZERO, SECOND * 901));
+    assert_eq!(reserve(now + far), SECOND * 2);
+}
+
+#[test]
+fn a_clock_that_goes_backwards_changes_no_back_off() {
+    let now = ManualTimer::new().now() + SECOND * 1000;
+    let times = [now, now - SECOND * 5, now + SECOND, now - SECOND * 900, now];
     let mut limiter = exponential(SECOND, SECOND * 4);
-    let delays: Vec<Duration> = times.iter().map(|at: &Instant| limiter.next_delay(&1, *at)).collect();
+    let delays = times.map(|at| limiter.next_delay(&1, at));
     assert_eq!(delays, [1, 2, 4, 4, 4].map(Duration::from_secs));
 }
