@@ -11,9 +11,10 @@ use wq_delay::DefaultHasher;
 /// Per item: `min(base * 2^n, max)` after `n` attempts, in whole nanoseconds, saturating (client-go's formula, without its
 /// floating point).
 ///
-/// The record of an item that was not asked about for twice `max` (at least ten minutes) is forgotten, but not while a queue
-/// has it wait for longer, as for a floor or a token; at most 262 144 items are remembered, and for sure the half of that number that
-/// failed last. [`bounded`](Self::bounded) sets other bounds.
+/// The record of an item that was not asked about for twice `max` (at least ten minutes) is forgotten, but not while a
+/// queue has it wait for longer, as for a floor or a token. At most 262 144 items are remembered, and for sure the half
+/// of that number that failed last: others may begin anew, also those that wait. [`bounded`](Self::bounded) sets other
+/// bounds.
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -59,9 +60,11 @@ impl<T, S> ExponentialBackoff<T, S> {
         ExponentialBackoff { base, max, attempts: attempts.with_hasher(hasher) }
     }
 
-    /// Remembers at most `max_items` items, each for at least `idle` after its last attempt, and not for twice that. One that a
-    /// queue has wait, for whatever reason, is remembered for `idle` after that. If more than half of `max_items` fail in that time,
-    /// only that half of the bound is remembered for sure which failed last: take twice as many as are to be remembered.
+    /// Remembers at most `max_items` items, each for at least `idle` after its last attempt, and not for twice that.
+    /// One that a queue has wait, for whatever reason, is remembered for `idle` after that. If more than half of
+    /// `max_items` fail in that time, or wait, only that half of the bound is remembered for sure which failed last,
+    /// and others may begin anew, also after a long wait: take twice as many as are to be remembered. To be called
+    /// before the first use: more records than that half are forgotten as a whole.
     ///
     /// # Errors
     ///

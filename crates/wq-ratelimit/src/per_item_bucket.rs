@@ -11,8 +11,8 @@ use wq_delay::DefaultHasher;
 /// Per item: a bucket as [`TokenBucket`](crate::TokenBucket). [`forget`](RateLimiter::forget) fills it again.
 ///
 /// A bucket that is full, or was not used for its time to fill (at least ten minutes) and owes nothing, is forgotten,
-/// which changes nothing. At most 262 144 items are remembered, and for sure the half of that number that was used last: others
-/// may begin with a full bucket.
+/// which changes nothing. At most 262 144 items are remembered, and for sure the half of that number that was used
+/// last: others may begin with a full bucket, also those that owe.
 #[derive(Debug, Clone)]
 pub struct PerItemBucket<T, S = DefaultHasher> {
     rate: Rate,
@@ -49,8 +49,9 @@ impl<T, S> PerItemBucket<T, S> {
         PerItemBucket { rate, start, buckets: buckets.with_hasher(hasher) }
     }
 
-    /// Remembers at most `max_items` items. If more than half of that are in use some may begin with a full bucket, but not that half
-    /// of the bound which was used last.
+    /// Remembers at most `max_items` items. If more than half of that are in use some may begin with a full bucket,
+    /// also of those that owe, but not that half of the bound which was used last. To be called before the first use:
+    /// more buckets than that half are forgotten as a whole.
     ///
     /// # Errors
     ///

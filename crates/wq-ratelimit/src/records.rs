@@ -4,6 +4,11 @@
 //! becomes the old one, and what was still in the old one is dropped. So a record lives for at least the idle time after
 //! its last use, and no attempt finds it after twice that, unless there are too many: then the half of the bound that was
 //! used last is still there. One whose item has to wait is kept for the idle time after that, if the store is told.
+//!
+//! What is kept beyond its time stays in the old generation while both together are no more than half of the bound.
+//! Otherwise it is a third one, which has what room there is, and goes as a whole where there is none. No table is
+//! more than half of the bound, and all that is in one was used after all that is in the next: what goes is never of
+//! the half that was used last. To look at what is kept takes one pass in each idle time.
 
 use crate::invalid_limit::InvalidLimit;
 use crate::planted::planted;
@@ -42,6 +47,8 @@ pub(crate) struct Records<T, V, S> {
     hasher: S,
     young: HashTable<Record<T, V>>,
     old: HashTable<Record<T, V>>,
+    /// Nearly always empty.
+    waiting: HashTable<Record<T, V>>,
     /// When the first generation began, and when the young one did.
     start: Option<Instant>,
     since: Option<Instant>,
@@ -59,6 +66,7 @@ impl<T, V, S> Records<T, V, S> {
             hasher,
             young: HashTable::new(),
             old: HashTable::new(),
+            waiting: HashTable::new(),
             start: None,
             since: None,
             idle,
@@ -89,6 +97,12 @@ impl<T, V, S> Records<T, V, S> {
             let remedy = "with that or less, a record could be gone when its wait is over, and the back-off begin anew";
             return Err(InvalidLimit::new("idle", idle, bound, remedy));
         }
+        if self.remembered().items > max_items / 2 {
+            // Which of them were used last nobody knows.
+            for table in [&mut self.young, &mut self.old, &mut self.waiting] {
+                self.evicted = evict(table, self.evicted, &mut self.discarded);
+            }
+        }
         self.max_items = max_items;
         self.idle = idle;
         Ok(())
@@ -99,16 +113,16 @@ impl<T, V, S> Records<T, V, S> {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.young.is_empty() && self.old.is_empty()
+        self.young.is_empty() && self.old.is_empty() && self.waiting.is_empty()
     }
 
     pub(crate) fn remembered(&self) -> Remembered {
-        let items = self.young.len() + self.old.len();
+        let items = self.young.len() + self.old.len() + self.waiting.len();
         Remembered { items, expired: self.expired, evicted: self.evicted }
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&T, &V)> {
-        self.young.iter().chain(&self.old).map(|(item, value, _)| (item, value))
+        self.young.iter().chain(&self.old).chain(&self.waiting).map(|(item, value, _)| (item, value))
     }
 
     pub(crate) fn each(&self, visit: &mut dyn FnMut(&T)) {
@@ -118,12 +132,30 @@ impl<T, V, S> Records<T, V, S> {
     pub(crate) fn take_discarded(&mut self) -> Vec<T> {
         mem::take(&mut self.discarded)
     }
+}
 
-    fn discard(&mut self, item: T) {
-        if mem::needs_drop::<T>() {
-            self.discarded.push(item);
-        }
+/// An item that is dropped is handed to the owner, if that does something.
+fn discard<T>(item: T, discarded: &mut Vec<T>) {
+    if mem::needs_drop::<T>() {
+        discarded.push(item);
     }
+}
+
+/// Drops what is in the table before its time. How many were, with these.
+fn evict<T, V>(table: &mut HashTable<Record<T, V>>, evicted: u64, discarded: &mut Vec<T>) -> u64 {
+    let mut count = 0;
+    for (item, ..) in mem::take(table) {
+        count += u64::from(!planted("eviction-not-counted"));
+        discard(item, discarded);
+    }
+    evicted.saturating_add(count)
+}
+
+fn take_out<T: Eq, V>(table: &mut HashTable<Record<T, V>>, hash: u64, item: &T) -> Option<Record<T, V>> {
+    if table.is_empty() {
+        return None;
+    }
+    table.find_entry(hash, |(held, ..)| held == item).ok().map(|held| held.remove().0)
 }
 
 impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
@@ -137,22 +169,27 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         let mut own = None;
         if is_full && self.young.find(hash, |(held, ..)| held == item).is_none() {
             // Its own record does not go with those that make room for it.
-            own = self.old.find_entry(hash, |(held, ..)| held == item).ok().map(|held| held.remove().0);
-            self.evict(now);
+            own = take_out(&mut self.old, hash, item).or_else(|| take_out(&mut self.waiting, hash, item));
+            self.turn(now);
         }
         match self.young.find_entry(hash, |(held, ..)| held == item) {
             Ok(held) => &mut held.into_mut().1,
             Err(absent) => {
-                let record = match self.old.find_entry(hash, |(held, ..)| held == item) {
-                    Ok(_) if planted("use-does-not-renew") => None,
-                    Ok(held) => Some(held.remove().0),
-                    Err(_) => own,
-                };
-                let record = record.unwrap_or_else(|| (item.clone(), V::default(), Kept::default()));
+                let young = absent.into_table();
+                if !planted("use-does-not-renew") {
+                    own = own
+                        .or_else(|| take_out(&mut self.old, hash, item))
+                        .or_else(|| take_out(&mut self.waiting, hash, item));
+                }
+                let record = own.unwrap_or_else(|| {
+                    if young.len() + self.old.len() + self.waiting.len() >= self.max_items {
+                        // The others are more than the half that was used last.
+                        self.evicted = evict(&mut self.waiting, self.evicted, &mut self.discarded);
+                    }
+                    (item.clone(), V::default(), Kept::default())
+                });
                 let hasher = &self.hasher;
-                let held =
-                    absent.into_table().insert_unique(hash, record, |(held, ..)| hasher.hash_one(held));
-                &mut held.into_mut().1
+                &mut young.insert_unique(hash, record, |(held, ..)| hasher.hash_one(held)).into_mut().1
             }
         }
     }
@@ -163,7 +200,8 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         }
         let hash = self.hasher.hash_one(item);
         let same = |(held, ..): &Record<T, V>| held == item;
-        self.young.find(hash, same).or_else(|| self.old.find(hash, same)).map(|(_, record, _)| record)
+        let found = self.young.find(hash, same).or_else(|| self.old.find(hash, same));
+        found.or_else(|| self.waiting.find(hash, same)).map(|(_, record, _)| record)
     }
 
     pub(crate) fn get_mut(&mut self, item: &T) -> Option<&mut V> {
@@ -184,8 +222,9 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
             return None;
         }
         let hash = self.hasher.hash_one(item);
-        let young = self.young.find_mut(hash, |(held, ..)| held == item);
-        young.or_else(|| self.old.find_mut(hash, |(held, ..)| held == item))
+        let same = |(held, ..): &Record<T, V>| held == item;
+        let found = self.young.find_mut(hash, same).or_else(|| self.old.find_mut(hash, same));
+        found.or_else(|| self.waiting.find_mut(hash, same))
     }
 
     /// Drops what is too old, also where nothing fails any more. What it drops goes to the discarded ones.
@@ -198,7 +237,7 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
     /// Gives back memory that is not in use.
     pub(crate) fn shrink(&mut self) {
         let hasher = &self.hasher;
-        for table in [&mut self.young, &mut self.old] {
+        for table in [&mut self.young, &mut self.old, &mut self.waiting] {
             table.shrink_to_fit(|(held, ..)| hasher.hash_one(held));
         }
     }
@@ -209,10 +248,10 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
             return None;
         }
         let hash = self.hasher.hash_one(item);
-        let [young, old] = [&mut self.young, &mut self.old]
-            .map(|table| table.find_entry(hash, |(held, ..)| held == item).ok().map(|held| held.remove().0));
-        let (item, record, _) = young.or(old)?;
-        self.discard(item);
+        let (item, record, _) = take_out(&mut self.young, hash, item)
+            .or_else(|| take_out(&mut self.old, hash, item))
+            .or_else(|| take_out(&mut self.waiting, hash, item))?;
+        discard(item, &mut self.discarded);
         Some(record)
     }
 
@@ -224,45 +263,45 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         if passed < self.idle.max(Duration::from_nanos(1)) {
             return;
         }
-        let aged = mem::take(&mut self.young);
-        let mut dropped = vec![mem::replace(&mut self.old, aged)];
-        if passed >= self.idle.saturating_mul(2) && !planted("dead-records-live-on") {
-            dropped.push(mem::take(&mut self.old));
-            self.since = Some(now);
-        } else {
-            // Nothing was used between the end of the young one's time and now.
-            self.since = since.checked_add(self.idle);
-        }
+        // Nothing was used between the end of the young one's time and now.
+        let is_silent = passed >= self.idle.saturating_mul(2) && !planted("dead-records-live-on");
+        self.since = if is_silent { Some(now) } else { since.checked_add(self.idle) };
         let after_start = now.saturating_duration_since(start);
-        for (item, record, kept) in dropped.into_iter().flatten() {
-            if kept.is_over(after_start) && !keep(&record) {
+        let hasher = &self.hasher;
+        let young = is_silent.then_some(&mut self.young);
+        for table in [&mut self.old, &mut self.waiting].into_iter().chain(young) {
+            let is_over = |(_, value, kept): &mut Record<T, V>| kept.is_over(after_start) && !keep(value);
+            for (item, ..) in table.extract_if(is_over) {
                 self.expired = self.expired.saturating_add(1);
-                self.discard(item);
-                continue;
+                discard(item, &mut self.discarded);
             }
-            // With those that were used longest ago, where it is looked at again; never so that the next one would evict.
-            let half = self.max_items / 2;
-            let room = if self.old.len() < half {
-                &mut self.old
-            } else if self.young.len() + 1 < half {
-                &mut self.young
-            } else {
-                self.evicted = self.evicted.saturating_add(1);
-                self.discard(item);
-                continue;
-            };
-            let (hash, hasher) = (self.hasher.hash_one(&item), &self.hasher);
-            room.insert_unique(hash, (item, record, kept), |(held, ..)| hasher.hash_one(held));
+            table.shrink_to_fit(|(held, ..)| hasher.hash_one(held));
+        }
+        let mut rest = mem::replace(&mut self.old, mem::take(&mut self.young));
+        let half = self.max_items / 2;
+        let room = if self.old.len() + rest.len() <= half {
+            &mut self.old
+        } else {
+            if self.waiting.len() + rest.len() > half {
+                self.evicted = evict(&mut self.waiting, self.evicted, &mut self.discarded);
+            }
+            &mut self.waiting
+        };
+        if rest.len() > room.len() {
+            mem::swap(room, &mut rest);
+        }
+        for record in rest {
+            let hash = hasher.hash_one(&record.0);
+            room.insert_unique(hash, record, |(held, ..)| hasher.hash_one(held));
         }
     }
 
-    /// Makes room in the young generation.
-    fn evict(&mut self, now: Instant) {
+    /// Makes room in the young generation, which is the half that was used last.
+    fn turn(&mut self, now: Instant) {
         self.since = Some(now);
-        let aged = mem::take(&mut self.young);
-        for (item, ..) in mem::replace(&mut self.old, aged) {
-            self.evicted = self.evicted.saturating_add(u64::from(!planted("eviction-not-counted")));
-            self.discard(item);
+        let full = mem::take(&mut self.young);
+        for mut table in [mem::replace(&mut self.old, full), mem::take(&mut self.waiting)] {
+            self.evicted = evict(&mut table, self.evicted, &mut self.discarded);
         }
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use wq_ratelimit::{
-    Added, Backlog, Combine, ExponentialBackoff, Fifo, ManualTimer, Outcome, RateLimiter, RateLimitingQueue,
-    Remembered, Scheduled, SlotId, Timer, TokenBucket, controller_default,
+    Added, Backlog, Combine, ExponentialBackoff, Fifo, ManualTimer, Outcome, PerItemBucket, RateLimiter,
+    RateLimitingQueue, Remembered, Scheduled, SlotId, Timer, TokenBucket, controller_default,
 };
 
 const fn ms(ms: u64) -> Duration {
@@ -297,6 +297,106 @@ fn records_that_are_kept_for_a_wait_push_out_none_that_is_newer() {
     limiter.next_delay(&7, later + ms(5000));
     let remembered: Vec<u32> = (1..=7).map(|item| limiter.num_requeues(&item)).collect();
     assert_eq!(remembered, [1; 7]);
+}
+
+#[test]
+fn those_that_failed_last_are_remembered_beside_items_that_wait_long() {
+    let start = ManualTimer::new().now();
+    let at = |seconds| start + ms(1000) * seconds;
+    let mut limiter = ExponentialBackoff::new(ms(1000), ms(5000)).unwrap().bounded(16, ms(10_000)).unwrap();
+    for item in 0..8 {
+        limiter.next_delay(&item, at(0));
+        limiter.keep_until(&item, at(3600), at(0));
+    }
+    (100..108).for_each(|item| _ = limiter.next_delay(&item, at(19)));
+    (200..202).for_each(|item| _ = limiter.next_delay(&item, at(20)));
+    let last = (102..108).chain(200..202); // The half of the bound is 8.
+    assert_eq!(last.map(|item| limiter.num_requeues(&item)).sum::<u32>(), 8);
+}
+
+/// As long as there is room: beyond that those go first that failed before all others.
+#[test]
+fn items_that_wait_long_are_remembered_beside_those_that_failed_last_while_there_is_room() {
+    let start = ManualTimer::new().now();
+    let at = |seconds| start + ms(1000) * seconds;
+    let mut limiter = ExponentialBackoff::new(ms(1000), ms(5000)).unwrap().bounded(8, ms(10_000)).unwrap();
+    let mut fail_and_wait = |items: std::ops::Range<u32>, now| {
+        for item in items {
+            limiter.next_delay(&item, now);
+            limiter.keep_until(&item, at(3600), now);
+        }
+        let known: Vec<u32> = (0..12).filter(|item| limiter.num_requeues(item) > 0).collect();
+        (known, limiter.remembered().evicted)
+    };
+    assert_eq!(fail_and_wait(0..4, at(0)).0.len(), 4);
+    assert_eq!(fail_and_wait(4..7, at(19)).0.len(), 7);
+    assert_eq!(fail_and_wait(7..8, at(40)), ((0..8).collect(), 0));
+    assert_eq!(fail_and_wait(8..9, at(40)), ((4..9).collect(), 4), "there is no room for them");
+    assert_eq!(fail_and_wait(9..10, at(80)), ((4..10).collect(), 4));
+}
+
+/// Also if they began to wait at different times, each beside as many others as are remembered for sure.
+#[test]
+fn all_that_wait_long_are_remembered_while_there_is_room() {
+    let start = ManualTimer::new().now();
+    let at = |seconds| start + ms(1000) * seconds;
+    let mut limiter = ExponentialBackoff::new(ms(1000), ms(5000)).unwrap().bounded(8, ms(10_000)).unwrap();
+    let failures: [(u32, &[u32]); 4] =
+        [(0, &[1]), (10, &[2, 10, 11, 12]), (20, &[12, 20, 21, 22]), (30, &[30])];
+    for (seconds, items) in failures {
+        for item in items {
+            limiter.next_delay(item, at(seconds));
+            if *item < 10 {
+                limiter.keep_until(item, at(3600), at(seconds));
+            }
+        }
+    }
+    let known: Vec<u32> = (0..40).filter(|item| limiter.num_requeues(item) > 0).collect();
+    assert_eq!(known, [1, 2, 12, 20, 21, 22, 30]);
+    assert_eq!((limiter.remembered().expired, limiter.remembered().evicted), (2, 0));
+}
+
+/// Three that wait, three more, and two: the first make room for the next, not all that wait at once.
+#[test]
+fn of_those_that_wait_long_the_first_make_room() {
+    let start = ManualTimer::new().now();
+    let at = |seconds| start + ms(1000) * seconds;
+    let mut limiter = ExponentialBackoff::new(ms(1000), ms(5000)).unwrap().bounded(8, ms(10_000)).unwrap();
+    for (seconds, items) in [(0, 0..3), (10, 3..6), (20, 6..8), (30, 8..9)] {
+        for item in items {
+            limiter.next_delay(&item, at(seconds));
+            limiter.keep_until(&item, at(3600), at(seconds));
+        }
+    }
+    let known: Vec<u32> = (0..9).filter(|item| limiter.num_requeues(item) > 0).collect();
+    assert_eq!((known, limiter.remembered().evicted), ((3..9).collect(), 3));
+}
+
+/// The bucket of each item holds one token, and fills in half an hour.
+#[test]
+fn a_bucket_that_was_used_last_is_not_full_beside_others_in_debt() {
+    let start = ManualTimer::new().now();
+    let at = |seconds| start + ms(1000) * seconds;
+    let mut limiter = PerItemBucket::new(1, ms(1000) * 1800, 1).unwrap().bounded(8).unwrap();
+    for item in 0..4 {
+        (0..5).for_each(|_| _ = limiter.next_delay(&item, at(0)));
+    }
+    (10..12).for_each(|item| assert!(limiter.next_delay(&item, at(3598)).is_zero()));
+    (20..23).for_each(|item| assert!(limiter.next_delay(&item, at(3600)).is_zero()));
+    assert_eq!(limiter.next_delay(&11, at(3600)), ms(1000) * 1798);
+}
+
+#[test]
+fn a_bound_that_comes_late_is_one_too() {
+    let now = ManualTimer::new().now();
+    for (bound, left) in [(20, 10), (19, 0), (2, 0)] {
+        let mut limiter = ExponentialBackoff::new(ms(5), ms(1000)).unwrap();
+        (0..10).for_each(|item| _ = limiter.next_delay(&item, now));
+        let mut limiter = limiter.bounded(bound, ms(5000)).unwrap();
+        assert_eq!((limiter.remembered().items, limiter.remembered().evicted), (left, 10 - left as u64));
+        (10..60).for_each(|item| _ = limiter.next_delay(&item, now));
+        assert!(limiter.remembered().items <= bound);
+    }
 }
 
 #[test]
