@@ -132,6 +132,9 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
 
     /// Adds an item as soon as there is room, as [`try_add`](Self::try_add) understands it.
     ///
+    /// Those who wait are woken in the order in which they came. Who is awake, by this call or by `try_add`, may take the room before
+    /// one who was woken for it; that one keeps its place, and no bound says how often this can happen to it.
+    ///
     /// # Errors
     ///
     /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
@@ -289,7 +292,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
             }
             all = sweep.added;
             if core.state.has_work() && !planted("add-all-wakes-nobody") {
-                core.getters.call_for(all.queued, &mut sweep.wakes);
+                core.getters.call_for(all.queued, again(all), &mut sweep.wakes);
             }
             sweep.is_over = true;
         }
@@ -307,12 +310,17 @@ struct Sweep<'q, T, B: Backlog> {
     wakes: Wakes,
 }
 
+/// How many of a batch brought nothing new ([`News::of_add`]).
+fn again(added: AddedAll) -> usize {
+    if planted("merged-adds-press-nobody") { 0 } else { added.merged + added.deferred }
+}
+
 impl<T, B: Backlog> Drop for Sweep<'_, T, B> {
     fn drop(&mut self) {
         if !self.is_over && self.added.queued > 0 {
             let mut core = self.shared.lock();
             if core.state.has_work() {
-                core.getters.call_for(self.added.queued, &mut self.wakes);
+                core.getters.call_for(self.added.queued, again(self.added), &mut self.wakes);
             }
         }
         if self.answers.is_empty() {

@@ -349,7 +349,7 @@ macro_rules! guard {
             /// Has the item queued again, at the tail and with its order, as if it had not been handed out: for layers above, whose
             /// own part of a hand-out has panicked. No effect on an item that is no longer in this guard's hands.
             ///
-            /// No capacity is asked for. It waits from now on, and an observer is told of its next hand-out as of any other. After
+            /// No capacity is asked for. For an observer it has waited since it was handed out, and its next hand-out is as any other. After
             /// [`WorkQueue::shutdown_now`](crate::WorkQueue::shutdown_now) it leaves the queue, and the next call of that hands it back.
             ///
             /// # Panics
@@ -362,6 +362,11 @@ macro_rules! guard {
 
             /// Ends the work on the item; dropping the guard does the same. If the item was added meanwhile it is queued
             /// again, at the tail.
+            ///
+            /// # Panics
+            ///
+            /// If a waker, an observer or `Drop` of the item panics: this guard has ended. The guard and the queue have a clone each,
+            /// and both are dropped: if the second `Drop` panics too, the program is aborted, as for two items of a `Vec`.
             #[doc(alias = "Done")]
             #[inline]
             pub fn done(self) {
@@ -378,7 +383,7 @@ macro_rules! guard {
             /// # Panics
             ///
             /// If `Clone` of the next item panics, a waker, an observer or `Drop` of this item: this guard has ended, and the next
-            /// item is queued still, at the tail.
+            /// item is queued still, at the tail. Two panics in `Drop` abort, as in [`done`](Self::done).
             #[inline]
             pub fn done_and_get(self) -> Result<Self, TryGetError>
             where

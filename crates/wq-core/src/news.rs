@@ -8,6 +8,8 @@ use crate::state::Finished;
 pub(crate) struct News {
     /// One more item can be handed out.
     pub(crate) work: bool,
+    /// Something was asked for again that brings nothing new. Whoever was woken for what there is has let it come to that.
+    pub(crate) again: bool,
     /// Room for one more item came up.
     pub(crate) room: bool,
     /// The state may have become idle.
@@ -15,14 +17,20 @@ pub(crate) struct News {
 }
 
 impl News {
-    pub(crate) const NONE: Self = Self { work: false, room: false, idle: false };
+    pub(crate) const NONE: Self = Self { work: false, again: false, room: false, idle: false };
     pub(crate) const WORK: Self = Self { work: true, ..Self::NONE };
+    const AGAIN: Self = Self { again: true, ..Self::NONE };
     pub(crate) const ROOM: Self = Self { room: true, ..Self::NONE };
     pub(crate) const IDLE: Self = Self { idle: true, ..Self::NONE };
 
     #[inline]
     pub(crate) fn of_add(added: Added) -> Self {
-        if added == Added::Queued && !planted("wake-before-push") { Self::WORK } else { Self::NONE }
+        match added {
+            Added::Queued if planted("wake-before-push") => Self::NONE,
+            Added::Queued => Self::WORK,
+            Added::Merged | Added::Deferred if !planted("merged-adds-press-nobody") => Self::AGAIN,
+            _ => Self::NONE,
+        }
     }
 
     #[inline]
@@ -46,6 +54,11 @@ impl News {
 
     #[inline]
     pub(crate) const fn and(self, other: Self) -> Self {
-        Self { work: self.work || other.work, room: self.room || other.room, idle: self.idle || other.idle }
+        Self {
+            work: self.work || other.work,
+            again: self.again || other.again,
+            room: self.room || other.room,
+            idle: self.idle || other.idle,
+        }
     }
 }

@@ -57,6 +57,7 @@ pub const PLANTED_BUGS: &[(&str, &str)] = &[
     ("look-then-line-up", "a getter that found nothing lines up without looking again"),
     ("arrival-calls-nobody", "a woken getter that is handed an item does not wake the next"),
     ("no-pressure", "getters that are woken and never polled stall all others"),
+    ("merged-adds-press-nobody", "the same, where all that is added is queued already"),
     (
         "woken-for-nothing-is-counted-on",
         "a woken getter that goes back to sleep counts as on its way for ever",

@@ -196,6 +196,8 @@ where
                     this.ended(ended);
                     answer = None;
                 }
+                // It may have ended its guard and go on, and nobody stands in line for what comes back after a shutdown.
+                Some(Poll::Pending) if answer == Some(Poll::Ready(false)) => answer = None,
                 Some(Poll::Pending) => {}
                 None if this.jobs.at_work() == 0 && answer == Some(Poll::Ready(false)) => {
                     let done = this.done;

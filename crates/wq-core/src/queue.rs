@@ -157,7 +157,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         let mut core = self.shared.lock();
         core.state.resume();
         let queued = if planted("resume-wakes-nobody") { 0 } else { core.state.counts().queued };
-        core.getters.call_for(queued, &mut wakes);
+        core.getters.call_for(queued, 0, &mut wakes);
         // Room that came meanwhile is news of whoever was woken for it alone: a worker who sleeps calls nobody.
         if core.adders.asleep() > 0 && core.state.has_room() {
             core.adders.call_another(&mut wakes);

@@ -287,7 +287,11 @@ impl<T, B: Backlog> Core<T, B> {
     #[inline(always)]
     fn due(&mut self, news: News) -> News {
         News {
-            work: news.work && self.getters.asleep() > 0 && self.state.has_work() && self.getters.is_due(),
+            work: (news.work | news.again)
+                && self.getters.asleep() > 0
+                && self.state.has_work()
+                && if news.work { self.getters.is_due() } else { self.getters.is_overdue() },
+            again: false,
             room: news.room && self.adders.asleep() > 0 && self.state.has_room() && self.adders.is_due(),
             idle: news.idle && self.drainers.asleep() > 0 && self.is_drained(),
         }

@@ -24,7 +24,7 @@ use crate::planted::planted;
 /// Two, not one: a chain of one stalls behind a preempted thread.
 const IN_FLIGHT: usize = 2;
 
-/// After so many calls that found all wake-ups in flight those who have them are written off.
+/// After so many calls for which nobody was woken those who were woken before are written off.
 const PRESSURE: usize = 32;
 
 /// So many entries are kept when nobody waits.
@@ -246,13 +246,20 @@ impl Waiters {
         self.asleep > 0 && (self.has_wake_up() || self.press(1))
     }
 
+    /// Counts something that brings nothing new while there is something to get: whether those who were woken for that have stayed
+    /// away for too long, and another is to be woken.
+    #[inline]
+    pub(crate) fn is_overdue(&mut self) -> bool {
+        self.asleep > 0 && self.press(1)
+    }
+
     /// Whether fewer are on their way than may be. As long as somebody is written off, one of them is alive for all one knows.
     #[inline]
     fn has_wake_up(&self) -> bool {
         self.woken + self.written_off.min(IN_FLIGHT - 1) < IN_FLIGHT
     }
 
-    /// Counts calls that found all wake-ups in flight. True: those were written off.
+    /// Counts calls for which nobody was woken. True: those who were woken before are written off.
     fn press(&mut self, calls: usize) -> bool {
         self.pressure = self.pressure.saturating_add(calls);
         let is_due = self.pressure >= PRESSURE && !planted("no-pressure");
@@ -275,15 +282,16 @@ impl Waiters {
         }
     }
 
-    /// So many things came at once: wakes as many waiters, unless enough are on their way.
+    /// So many things came at once, and so many that bring nothing new: wakes as many waiters as there are new things, unless
+    /// enough are on their way.
     #[inline]
-    pub(crate) fn call_for(&mut self, things: usize, wakes: &mut Wakes) {
+    pub(crate) fn call_for(&mut self, things: usize, again: usize, wakes: &mut Wakes) {
         let mut left = things;
         while left > 0 && self.asleep > 0 && self.has_wake_up() {
             self.wake_first(wakes);
             left -= 1;
         }
-        if left > 0 && left == things && self.asleep > 0 && self.press(things) {
+        if left == things && self.asleep > 0 && self.press(things.saturating_add(again)) {
             self.wake_first(wakes);
         }
     }

@@ -36,7 +36,7 @@ enum Step {
     Sleep(usize),
     Leave(usize),
     Call,
-    CallFor(usize),
+    CallFor(usize, usize),
     Another,
     Everybody,
 }
@@ -48,7 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
         3 => which().prop_map(Step::Sleep),
         4 => which().prop_map(Step::Leave),
         6 => Just(Step::Call),
-        1 => (0_usize..40).prop_map(Step::CallFor),
+        1 => (0_usize..40, 0_usize..40).prop_map(|(things, again)| Step::CallFor(things, again)),
         1 => Just(Step::Another),
         1 => Just(Step::Everybody),
     ]
@@ -109,21 +109,21 @@ proptest! {
                     asleep.retain(|id| *id != waiter.id);
                 }
                 Step::Sleep(_) | Step::Leave(_) => {}
-                Step::Call | Step::CallFor(_) => {
-                    let things = match step {
-                        Step::CallFor(things) => {
-                            waiters.call_for(things, &mut wakes);
-                            things
+                Step::Call | Step::CallFor(..) => {
+                    let (things, again) = match step {
+                        Step::CallFor(things, again) => {
+                            waiters.call_for(things, again, &mut wakes);
+                            (things, again)
                         }
                         _ => {
                             waiters.call(&mut wakes);
-                            1
+                            (1, 0)
                         }
                     };
                     let doubted = usize::from(!written_off.is_empty());
                     expected = things.min(asleep.len()).min(IN_FLIGHT.saturating_sub(woken.len() + doubted));
-                    if expected == 0 && things > 0 && !asleep.is_empty() {
-                        pressure += things;
+                    if expected == 0 && !asleep.is_empty() {
+                        pressure += things + again;
                         if pressure >= PRESSURE {
                             pressure = 0;
                             written_off.append(&mut woken);

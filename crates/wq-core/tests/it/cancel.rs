@@ -176,6 +176,50 @@ fn nor_do_they_when_items_come_in_batches() {
     assert_eq!(woken(&line), [true, true, true]);
 }
 
+#[test]
+fn nor_do_they_when_all_that_is_added_is_queued_already() {
+    for at_once in [false, true] {
+        let queue = WorkQueue::new();
+        let line = many(&queue, 3);
+        queue.add_all([0, 1]);
+        let again = |times: usize| {
+            let items = [0, 1].into_iter().cycle().take(times);
+            if at_once {
+                queue.add_all(items);
+            } else {
+                items.for_each(|item| _ = queue.add(item));
+            }
+        };
+        again(31);
+        assert_eq!(woken(&line), [true, true, false]);
+        again(1);
+        assert_eq!(woken(&line), [true, true, true]);
+    }
+}
+
+/// One is enough to stall another: the second wake-up is for a second item.
+#[test]
+fn nor_does_one_who_was_woken_for_the_only_item() {
+    let queue = WorkQueue::new();
+    let line = many(&queue, 2);
+    (0..32).for_each(|_| _ = queue.add(7));
+    assert_eq!(woken(&line), [true, false]);
+    queue.add(7);
+    assert_eq!(woken(&line), [true, true]);
+}
+
+#[test]
+fn adds_of_what_is_in_hand_wake_nobody() {
+    let queue = WorkQueue::new();
+    queue.add(7);
+    let guard = queue.try_get().unwrap();
+    let line = many(&queue, 2);
+    (0..100).for_each(|_| _ = queue.add(7));
+    assert_eq!(woken(&line), [false, false], "there is nothing to get");
+    guard.done();
+    assert_eq!(woken(&line), [true, false]);
+}
+
 /// From then on they are not counted on: it takes no 32 adds again.
 #[test]
 fn getters_that_are_held_do_not_stall_the_rest_of_the_next_bursts_either() {

@@ -1,7 +1,7 @@
 //! Process: a parallel-for says how many were done and what failed first, refuses to do nothing, and stops as a whole.
 
 use std::collections::BTreeSet;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -92,6 +92,37 @@ fn an_item_that_comes_back_after_the_shutdown_is_done_again() {
     assert_eq!(queue.process_blocking(2, again), Ok(2));
 }
 
+/// Nobody else asks, and the job may wait for that.
+#[test]
+fn an_item_that_a_job_leaves_behind_after_the_shutdown_is_begun_while_the_job_goes_on() {
+    let queue = WorkQueue::new();
+    queue.add(7);
+    let runs = AtomicUsize::new(0);
+    let ran = |at_least| runs.load(Ordering::Relaxed) >= at_least;
+    let (step, waiting) = (Wakes::new(), Mutex::new(None));
+    let mut process = pin!(queue.process(2, async |guard| {
+        if runs.fetch_add(1, Ordering::Relaxed) == 0 {
+            queue.add(7);
+            queue.shutdown();
+            poll_fn(|context| {
+                let before = waiting.lock().unwrap().replace(context.waker().clone());
+                if before.is_some() { Poll::Ready(()) } else { Poll::Pending }
+            })
+            .await;
+            guard.done();
+            poll_fn(|_| if ran(2) { Poll::Ready(()) } else { Poll::Pending }).await;
+        }
+        Ok::<_, Nothing>(())
+    }));
+    assert!(step.poll(&mut process).is_pending());
+    let job = waiting.lock().unwrap().clone().unwrap();
+    job.wake_by_ref();
+    assert!(step.poll(&mut process).is_pending());
+    assert!(ran(2), "a worker is free and an item is queued");
+    job.wake();
+    assert_eq!(step.poll(&mut process), Poll::Ready(Ok(2)));
+}
+
 #[test]
 fn threads_work_at_the_same_time() {
     let (queue, together) = (filled(3), Barrier::new(3));
@@ -149,8 +180,7 @@ fn so_many_are_at_work_at_once_and_no_more() {
     let mut process = pin!(queue.process(3, async |_item| {
         at_work.fetch_add(1, Ordering::Relaxed);
         let mut is_first = true;
-        std::future::poll_fn(|_| if std::mem::take(&mut is_first) { Poll::Pending } else { Poll::Ready(()) })
-            .await;
+        poll_fn(|_| if std::mem::take(&mut is_first) { Poll::Pending } else { Poll::Ready(()) }).await;
         Ok::<_, Nothing>(())
     }));
     assert!(wakes.poll(&mut process).is_pending());
@@ -203,7 +233,7 @@ fn a_job_that_wakes_itself_gives_way_to_others() {
     let queue = filled(3);
     let wakes = Wakes::new();
     let busy = async |_item: ProcessingGuard<'_, u32>| {
-        std::future::poll_fn(|context| {
+        poll_fn(|context| {
             context.waker().wake_by_ref();
             Poll::<Result<(), Nothing>>::Pending
         })

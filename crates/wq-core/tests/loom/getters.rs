@@ -77,6 +77,17 @@ pub(crate) fn two_woken_never_polled() {
     assert!(getter.join().unwrap() < 40);
 }
 
+pub(crate) fn two_woken_never_polled_for_few_items() {
+    let queue = WorkQueue::new();
+    let mut held = [queue.get(), queue.get()];
+    assert!(held.iter_mut().all(|get| poll_once(get).is_pending()));
+    let getter = thread(&queue, take);
+    (0..40).for_each(|turn| {
+        queue.add(turn % 2);
+    });
+    assert!(getter.join().unwrap() < 2);
+}
+
 pub(crate) fn repolled_with_another_waker() {
     let queue = WorkQueue::new();
     let getter = thread(&queue, |queue| {

@@ -39,6 +39,7 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(getters::two_adders_two_getters, "two adders and two getters: every item comes out once"),
     scenario!(getters::woken_getter_dropped, "a getter that is dropped, woken or not, leaves no other asleep"),
     scenario!(getters::two_woken_never_polled, "two woken getters that nobody polls do not stall a third for ever"),
+    scenario!(getters::two_woken_never_polled_for_few_items, "nor do they where all that is added is queued already"),
     scenario!(getters::repolled_with_another_waker, "a get polled again with another waker is woken by that one"),
     scenario!(getters::try_get_against_woken_getter, "a woken getter whose item was taken goes on waiting, and is woken again"),
     scenario!(getters::woken_twice_for_nothing, "a getter that is woken for nothing again and again is still woken"),
