@@ -14,9 +14,9 @@ use crate::planted::planted;
 use crate::tick::Tick;
 
 /// So many nodes fill a leaf.
-pub(super) const FULL: usize = if cfg!(test) { 16 } else { 2048 };
+pub(super) const FULL: usize = if cfg!(test) { 16 } else { 1024 };
 /// Into so many leaves a full one is cut at most: the fewer, the more often nodes are moved.
-const PARTS: usize = if cfg!(test) { 4 } else { 8 };
+const PARTS: usize = 4;
 /// A part has so many nodes at least, or a few less.
 const PART: usize = FULL / PARTS;
 /// Two neighbours of fewer nodes become one: fewer than any two parts of a leaf that was cut.
