@@ -17,7 +17,8 @@ where
 {
     /// Adds an item, to be handed out once after this call. If it is backing off, the builder's
     /// [`during_backoff`](crate::Builder::during_backoff) says what becomes of that; if it is delayed for another reason,
-    /// [`immediate_add`](crate::Builder::immediate_add) does.
+    /// [`immediate_add`](crate::Builder::immediate_add) does. With
+    /// [`DuringBackoff::Clear`](crate::DuringBackoff::Clear) also if it is delayed for another reason too.
     ///
     /// # Panics
     ///

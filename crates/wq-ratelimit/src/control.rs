@@ -23,6 +23,9 @@ pub enum DuringBackoff {
     Keep,
     /// The item runs now, in place of its retry, and its attempts are forgotten: what has changed deserves a fresh start.
     /// Of a parked item too.
+    ///
+    /// Only a retry that [outcomes](crate::Outcome) alone have asked for gives way. Where a user has asked too
+    /// (`add_after`, `add_rate_limited`), [`immediate_add`](crate::Builder::immediate_add) says what becomes of it.
     Clear,
     /// The item waits for its retry, and the event with it: nothing shortens a back-off. An event that comes while the item
     /// is being worked on still runs it again at once, unless a retry from before waits then: it joins that one, until the
@@ -102,6 +105,25 @@ pub(crate) enum By {
         /// The item waits for nothing but somebody to take it, or the end of the work on it: this add joins it.
         is_queued: bool,
     },
+}
+
+/// How an event joins what its item waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Joins {
+    /// Also what a user has asked for.
+    Whatever(ImmediateAdd),
+    /// A retry that only outcomes have asked for. Of anything else the queue's own policy decides.
+    Retry(ImmediateAdd),
+}
+
+impl Joins {
+    /// `None`: the queue's own.
+    pub(crate) fn policy(self, waits_for_retry: impl FnOnce() -> bool) -> Option<ImmediateAdd> {
+        match self {
+            Self::Whatever(policy) => Some(policy),
+            Self::Retry(policy) => waits_for_retry().then_some(policy),
+        }
+    }
 }
 
 /// When an item is to be added again.
@@ -277,31 +299,23 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         self.parked.take(item, discarded)
     }
 
-    /// As [`event`](Self::event), of an item that nobody knows to back off, although others may have taken its place there: how, if
-    /// a retry of it waits.
-    pub(crate) fn event_if_retried(&self) -> Option<ImmediateAdd> {
-        match self.rules.during_backoff {
-            _ if !self.windows.is_crowded() => None,
-            DuringBackoff::Clear => Some(ImmediateAdd::Merge),
-            DuringBackoff::Defer => Some(ImmediateAdd::Defer),
-            DuringBackoff::Keep => None,
-        }
-    }
-
     /// The item is added without a delay: how, if the queue's own policy is not to decide.
     pub(crate) fn event(
         &mut self,
         item: &T,
         now: Instant,
         discarded: &mut Vec<T>,
-    ) -> (Option<ImmediateAdd>, Option<Mark<O>>) {
+    ) -> (Option<Joins>, Option<Mark<O>>) {
         let is_backing_off = self.windows.open(item, now).is_some();
+        // Others may have taken the place of one that does.
+        let may_back_off = is_backing_off || self.windows.is_crowded();
         match self.rules.during_backoff {
             DuringBackoff::Clear => {
                 let mark = self.forget(item, discarded);
-                (is_backing_off.then_some(ImmediateAdd::Merge), mark)
+                (may_back_off.then_some(Joins::Retry(ImmediateAdd::Merge)), mark)
             }
-            DuringBackoff::Defer if is_backing_off => (Some(ImmediateAdd::Defer), None),
+            DuringBackoff::Defer if is_backing_off => (Some(Joins::Whatever(ImmediateAdd::Defer)), None),
+            DuringBackoff::Defer if may_back_off => (Some(Joins::Retry(ImmediateAdd::Defer)), None),
             DuringBackoff::Keep | DuringBackoff::Defer => (None, None),
         }
     }

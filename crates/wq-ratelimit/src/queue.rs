@@ -489,16 +489,14 @@ where
         }
         let now = self.queue.now();
         let mut left = Vec::new();
-        let (policy, mark, if_retried) = self.controlled_into(&mut left, |control, discarded| {
-            let (policy, mark) = control.event(&item, now, discarded);
-            let if_retried = if policy.is_none() { control.event_if_retried() } else { None };
-            (policy, mark, if_retried)
-        });
+        let step =
+            |control: &mut Control<_, _, _, _>, discarded: &mut Vec<T>| control.event(&item, now, discarded);
+        let (joins, mark) = self.controlled_into(&mut left, step);
         let unparked = mark.filter(Mark::is_parked);
         let unparked =
             unparked.map(|mark| Unparked { inner: self, item: &item, mark: Some(mark), added: None });
         let unparked = unparked.map(Unparked::with_its_own);
-        let policy = policy.or_else(|| if_retried.filter(|_| self.queue.has_revocable_deadline(&item)));
+        let policy = joins.and_then(|joins| joins.policy(|| self.queue.has_revocable_deadline(&item)));
         match (unparked, policy) {
             (Some(mut unparked), policy) => unparked.add(policy, item, order),
             (None, None) => self.queue.add_with(item, order),

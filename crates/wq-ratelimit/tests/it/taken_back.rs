@@ -5,7 +5,7 @@ use std::time::Duration;
 use wq_priority::{GroupId, Order, Priority};
 use wq_ratelimit::{
     Added, Builder, Class, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
-    RateLimitingQueue, Scheduled, Timer,
+    RateLimitingQueue, Scheduled, SecondAdd, Timer,
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -127,6 +127,63 @@ fn no_outcome_takes_away_what_a_user_has_asked_for() {
                 assert_eq!(queue.deadline(&1), Some(timer.now() + at), "{outcome:?}, {delay:?}, {before}");
             }
         }
+    }
+}
+
+/// What waits of the item is the retry and the user's request in one, and the event has only the retry to clear.
+#[test]
+fn no_event_that_clears_a_back_off_takes_away_what_a_user_has_asked_for() {
+    let cases = [
+        (SecondAdd::Earliest, ms(3), ms(3)),
+        (SecondAdd::Earliest, HOUR, ms(5)),
+        (SecondAdd::Latest, HOUR, HOUR),
+        (SecondAdd::Latest, ms(3), ms(5)),
+    ];
+    for (second_add, delay, left) in cases {
+        for before in [false, true] {
+            let (builder, timer) = builder();
+            let queue = builder.during_backoff(DuringBackoff::Clear).second_add(second_add).build().unwrap();
+            queue.add(1);
+            let guard = queue.try_get().unwrap();
+            if before {
+                queue.add_after(1, delay);
+            }
+            guard.finish(Outcome::Retry);
+            if !before {
+                queue.add_after(1, delay);
+            }
+            let (case, deadline) = ((second_add, delay, before), timer.now() + left);
+            timer.advance(ms(1));
+            assert_eq!((queue.add(1), queue.num_requeues(&1)), (Added::Queued, 0), "{case:?}");
+            queue.try_get().unwrap().finish(Outcome::Success);
+            assert_eq!((queue.len(), queue.deadline(&1)), (0, Some(deadline)), "{case:?}");
+        }
+    }
+}
+
+#[test]
+fn an_event_that_clears_a_back_off_leaves_a_rate_limited_add_alone() {
+    let (builder, timer) = builder();
+    let queue = builder.during_backoff(DuringBackoff::Clear).build().unwrap();
+    queue.add_rate_limited(1);
+    assert_eq!((queue.add(1), queue.num_requeues(&1)), (Added::Queued, 0));
+    queue.try_get().unwrap().finish(Outcome::Success);
+    assert_eq!(queue.deadline(&1), Some(timer.now() + ms(5)));
+}
+
+/// Beside a user's request the event is for the queue's own policy.
+#[test]
+fn an_event_on_what_a_user_has_delayed_too_is_as_immediate_add_says() {
+    for (policy, left) in
+        [(ImmediateAdd::Keep, (1, 1)), (ImmediateAdd::Merge, (1, 0)), (ImmediateAdd::Defer, (0, 1))]
+    {
+        let (builder, _timer) = builder();
+        let queue = builder.during_backoff(DuringBackoff::Clear).immediate_add(policy).build().unwrap();
+        queue.add(1);
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.add_after(1, ms(3));
+        queue.add(1);
+        assert_eq!((queue.len(), queue.delayed_len()), left, "{policy:?}");
     }
 }
 

@@ -46,6 +46,14 @@ pub(crate) enum Event {
     Defer,
 }
 
+/// Which of two deadlines counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Second {
+    Earliest,
+    Latest,
+    Replace,
+}
+
 /// Who has asked for a run after the one that goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Again {
@@ -59,6 +67,7 @@ enum Again {
 pub(crate) struct Naive {
     pub(crate) now: u64,
     pub(crate) event: Event,
+    pub(crate) second: Second,
     pub(crate) limit: Option<u32>,
     pub(crate) counts_early: bool,
     pub(crate) is_down: bool,
@@ -81,10 +90,11 @@ pub(crate) struct Naive {
 }
 
 impl Naive {
-    pub(crate) fn new(event: Event, limit: Option<u32>, counts_early: bool) -> Self {
+    pub(crate) fn new(event: Event, second: Second, limit: Option<u32>, counts_early: bool) -> Self {
         Self {
             now: 0,
             event,
+            second,
             limit,
             counts_early,
             is_down: false,
@@ -127,7 +137,7 @@ impl Naive {
             Event::Clear => {
                 self.forget(item);
                 if is_backing_off {
-                    self.delayed.retain(|entry| entry.2 != item);
+                    self.take_back_delayed(item);
                 }
             }
             Event::Defer if is_backing_off && self.deadline(item).is_some() => {
@@ -175,11 +185,16 @@ impl Naive {
         self.add_later(item, at, false);
     }
 
-    /// What an outcome has asked for, and nobody else: no longer.
-    fn take_back(&mut self, item: u8) {
+    /// The retry that waits, if nobody but outcomes has asked for it.
+    fn take_back_delayed(&mut self, item: u8) {
         if self.own.remove(&item) {
             self.delayed.retain(|entry| entry.2 != item);
         }
+    }
+
+    /// What an outcome has asked for, and nobody else: no longer.
+    fn take_back(&mut self, item: u8) {
+        self.take_back_delayed(item);
         if let Some((again, _)) = self.processing.get_mut(&item)
             && *again == Again::Outcome
         {
@@ -217,8 +232,16 @@ impl Naive {
         self.adds += 1;
         let number = self.adds;
         match self.delayed.iter_mut().find(|entry| entry.2 == item) {
-            Some(entry) if entry.0 <= at => {}
-            Some(entry) => (entry.0, entry.1) = (at, number),
+            Some(entry) => {
+                let moved = match self.second {
+                    Second::Earliest => entry.0.min(at),
+                    Second::Latest => entry.0.max(at),
+                    Second::Replace => at,
+                };
+                if moved != entry.0 {
+                    (entry.0, entry.1) = (moved, number);
+                }
+            }
             None => {
                 self.delayed.push((at, number, item));
                 if own {

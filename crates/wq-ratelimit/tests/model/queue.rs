@@ -1,12 +1,12 @@
 //! `RateLimitingQueue` against a naive one: when each item comes back, how many attempts are counted, and who is parked.
 
-use crate::naive::{Ask, Event, Naive, PACES};
+use crate::naive::{Ask, Event, Naive, PACES, Second};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use std::time::{Duration, Instant};
 use wq_ratelimit::{
     Class, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, PerClass, ProcessingGuard,
-    RateLimitingQueue, Timer,
+    RateLimitingQueue, SecondAdd, Timer,
 };
 
 const SLOW: Class = Class::new("slow");
@@ -103,7 +103,13 @@ fn finish((guard, hand_out): Held<'_>, how: u8, time: u64, start: Instant, naive
     naive.done(item);
 }
 
-fn play(event: Event, limit: Option<u32>, counts_early: bool, ops: Vec<Op>) -> Result<(), TestCaseError> {
+fn play(
+    event: Event,
+    second: Second,
+    limit: Option<u32>,
+    counts_early: bool,
+    ops: Vec<Op>,
+) -> Result<(), TestCaseError> {
     let timer = ManualTimer::new();
     let start = timer.now();
     let [usual, slow] = PACES.map(|(base, max)| ExponentialBackoff::new(nanos(base), nanos(max)).unwrap());
@@ -112,14 +118,20 @@ fn play(event: Event, limit: Option<u32>, counts_early: bool, ops: Vec<Op>) -> R
         Event::Clear => DuringBackoff::Clear,
         Event::Defer => DuringBackoff::Defer,
     };
+    let second_add = match second {
+        Second::Earliest => SecondAdd::Earliest,
+        Second::Latest => SecondAdd::Latest,
+        Second::Replace => SecondAdd::Replace,
+    };
     let builder = RateLimitingQueue::builder()
         .limiter(PerClass::new(usual).with(SLOW, slow))
         .timer(timer.clone())
         .count_early_attempts(counts_early)
-        .during_backoff(policy);
+        .during_backoff(policy)
+        .second_add(second_add);
     let builder = if let Some(limit) = limit { builder.retry_limit(limit) } else { builder };
     let queue: Queue = builder.build().unwrap();
-    let mut naive = Naive::new(event, limit, counts_early);
+    let mut naive = Naive::new(event, second, limit, counts_early);
     let mut guards: Vec<Held<'_>> = Vec::new();
     for op in ops {
         match op {
@@ -214,10 +226,11 @@ proptest! {
     #[test]
     fn behaves_like_the_naive_queue(
         event in prop_oneof![2 => Just(Event::Keep), 1 => Just(Event::Clear), 1 => Just(Event::Defer)],
+        second in prop_oneof![2 => Just(Second::Earliest), 1 => Just(Second::Latest), 1 => Just(Second::Replace)],
         limit in prop::option::of(0..4_u32),
         counts_early in prop::bool::weighted(0.25),
         ops in prop::collection::vec(op(), 0..120),
     ) {
-        play(event, limit, counts_early, ops)?;
+        play(event, second, limit, counts_early, ops)?;
     }
 }
