@@ -60,7 +60,7 @@ pub enum Outcome {
     /// As [`RetryNotBefore`](Self::RetryNotBefore), with a hint to the limiter at what kind of failure it was.
     RetryAsNotBefore(Class, Instant),
     /// It failed, and nothing will change by itself: it waits, [listed](crate::RateLimitingQueue::parked), for the next add
-    /// or to be [released](crate::RateLimitingQueue::release). The attempts stay as they are.
+    /// or to be [released](crate::RateLimitingQueue::release), however long that takes. The attempts stay as they are.
     Park,
     /// It failed, and is not to be tried again until somebody adds it. The attempts are forgotten.
     GiveUp,

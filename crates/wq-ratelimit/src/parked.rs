@@ -1,7 +1,8 @@
 //! `Parked`: items that have used up their retries and wait for something to change. Pure.
 //!
 //! A mark beside the queue, not in it, so that adds need not look here. The hand-out of an item ends its being listed, and
-//! leaves the number of its attempts until one counts again.
+//! leaves the number of its attempts until one counts again. Time ends only what has come back; of very many marks
+//! those that were made last stay.
 
 use crate::planted::planted;
 use crate::records::{DEFAULT_MAX_ITEMS, Records};
@@ -10,13 +11,17 @@ use std::hash::{BuildHasher, Hash};
 use std::mem;
 use std::time::{Duration, Instant};
 
-/// A mark that nobody has touched for so long is forgotten: the object is most likely gone.
+/// An item that has come back and is not heard of for so long is forgotten: the object is most likely gone.
 const IDLE: Duration = Duration::from_hours(24);
 
 #[derive(Debug)]
 pub(crate) struct Parked<T, O, S> {
+    /// Time alone takes none away.
     marks: Records<T, Mark<O>, S>,
     next: MarkId,
+    /// When those that are over were looked for last.
+    swept: Option<Instant>,
+    expired: u64,
 }
 
 /// Tells the marks that an item had one after the other. They count up.
@@ -28,20 +33,26 @@ pub(crate) struct Mark<O> {
     pub(crate) order: O,
     pub(crate) attempts: u32,
     id: MarkId,
-    /// The item was handed out since, or taken out of the queue.
-    is_back: bool,
+    /// When the item was handed out since, or taken out of the queue.
+    back: Option<Instant>,
 }
 
 impl<O> Mark<O> {
     /// Whether the item has not come back since it was marked.
     pub(crate) const fn is_parked(&self) -> bool {
-        !self.is_back
+        self.back.is_none()
+    }
+
+    /// Whether it has come back so long ago that nothing of it counts any more.
+    fn is_over(&self, now: Instant) -> bool {
+        self.back.is_some_and(|back| now.saturating_duration_since(back) >= IDLE)
     }
 }
 
 impl<T, O, S> Parked<T, O, S> {
     pub(crate) fn new(hasher: S) -> Self {
-        Self { marks: Records::new(hasher, IDLE, DEFAULT_MAX_ITEMS), next: MarkId::default() }
+        let marks = Records::new(hasher, Duration::MAX, DEFAULT_MAX_ITEMS);
+        Self { marks, next: MarkId::default(), swept: None, expired: 0 }
     }
 
     pub(crate) fn items(&self) -> impl Iterator<Item = &T> {
@@ -50,7 +61,7 @@ impl<T, O, S> Parked<T, O, S> {
 
     /// The items that have not come back since they were marked.
     pub(crate) fn listed(&self) -> impl Iterator<Item = (&T, MarkId)> {
-        self.marks.iter().filter(|(_, mark)| !mark.is_back).map(|(item, mark)| (item, mark.id))
+        self.marks.iter().filter(|(_, mark)| mark.is_parked()).map(|(item, mark)| (item, mark.id))
     }
 
     /// All marks from now on have this number or a higher one.
@@ -59,7 +70,7 @@ impl<T, O, S> Parked<T, O, S> {
     }
 
     pub(crate) fn remembered(&self) -> Remembered {
-        self.marks.remembered()
+        Remembered { expired: self.expired, ..self.marks.remembered() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -77,12 +88,29 @@ impl<T: Hash + Eq + Clone, O: Default, S: BuildHasher> Parked<T, O, S> {
         now: Instant,
         discarded: &mut Vec<T>,
     ) -> Mark<O> {
+        self.sweep(now, discarded);
         let id = self.next;
         self.next.0 += 1;
-        let mark = Mark { order, attempts, id, is_back: false };
-        let held = mem::replace(self.marks.entry(item, now, |_| false), mark);
+        let mark = Mark { order, attempts, id, back: None };
+        let held = mem::replace(self.marks.entry(item, now, |_| true), mark);
         discarded.append(&mut self.marks.take_discarded());
         held
+    }
+
+    /// Removes the marks that are over: of those that have come back nobody says when the object has vanished.
+    fn sweep(&mut self, now: Instant, discarded: &mut Vec<T>) {
+        let swept = *self.swept.get_or_insert(now);
+        if now.saturating_duration_since(swept) < IDLE {
+            return;
+        }
+        self.swept = Some(now);
+        let before = discarded.len();
+        let over = self.marks.iter().filter(|(_, mark)| mark.is_over(now)).map(|(item, _)| item.clone());
+        discarded.extend(over);
+        for item in discarded.iter().skip(before) {
+            self.expired = self.expired.saturating_add(u64::from(self.marks.remove(item).is_some()));
+        }
+        discarded.append(&mut self.marks.take_discarded());
     }
 
     /// The attempts that it was parked with.
@@ -93,13 +121,13 @@ impl<T: Hash + Eq + Clone, O: Default, S: BuildHasher> Parked<T, O, S> {
 
     /// Its mark, if it has not come back since.
     pub(crate) fn id(&self, item: &T) -> Option<MarkId> {
-        self.marks.get(item).filter(|mark| !mark.is_back).map(|mark| mark.id)
+        self.marks.get(item).filter(|mark| mark.is_parked()).map(|mark| mark.id)
     }
 
     /// The item has come back, if it was marked before `before`. Hands out what is to be dropped after the lock.
-    pub(crate) fn comes_back(&mut self, item: &T, before: MarkId) -> Option<O> {
+    pub(crate) fn comes_back(&mut self, item: &T, before: MarkId, now: Instant) -> Option<O> {
         let mark = self.marks.get_mut(item).filter(|mark| mark.id < before)?;
-        mark.is_back = !planted("mark-outlives-hand-out");
+        mark.back = (!planted("mark-outlives-hand-out")).then_some(now);
         Some(mem::take(&mut mark.order))
     }
 

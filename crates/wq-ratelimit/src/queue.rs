@@ -174,8 +174,8 @@ where
         self.inner.control.lock().windows.remembered()
     }
 
-    /// How many items are remembered as [parked](Self::parked), or as back from that with their attempts, and how many of
-    /// them the queue has forgotten by itself.
+    /// How many items are remembered as [parked](Self::parked), or as back from that with their attempts, and how many
+    /// the queue has forgotten by itself: `expired` when they were back for a day, `evicted` when there were too many.
     #[must_use]
     pub fn remembered_parked(&self) -> Remembered {
         self.inner.control.lock().parked.remembered()
@@ -187,8 +187,9 @@ where
     /// One that is added is parked no longer, whatever becomes of it: work whose guard is dropped, or that is taken out of
     /// the queue again (`remove`, `cancel`, shutdown), does not park it anew.
     ///
-    /// At most 262 144 are known, each for at least a day; of more than half of that number, at least the half that was parked last. One that is not
-    /// known any longer begins anew when it is added. [`remembered_parked`](Self::remembered_parked) counts them.
+    /// Time alone ends none, but at most 262 144 are known, and of more than half of that, at least the half that was
+    /// parked last. One that made room is parked no longer, and begins anew when it is added:
+    /// [`remembered_parked`](Self::remembered_parked) counts it as `evicted`.
     ///
     /// # Panics
     ///
@@ -489,9 +490,8 @@ where
         }
         let now = self.queue.now();
         let mut left = Vec::new();
-        let step =
-            |control: &mut Control<_, _, _, _>, discarded: &mut Vec<T>| control.event(&item, now, discarded);
-        let (joins, mark) = self.controlled_into(&mut left, step);
+        let (joins, mark) =
+            self.controlled_into(&mut left, |control, discarded| control.event(&item, now, discarded));
         let unparked = mark.filter(Mark::is_parked);
         let unparked =
             unparked.map(|mark| Unparked { inner: self, item: &item, mark: Some(mark), added: None });
@@ -516,7 +516,8 @@ where
             // Only after the look: an item that was abandoned by now may have been parked by its next holder before that. One that
             // is in hand still was marked before it was handed out.
             let Some(marks) = marks.filter(|_| held.is_in_force()) else { return };
-            let _order = self.controlled(|control, _| control.parked.comes_back(item, marks));
+            let now = self.queue.now();
+            let _order = self.controlled(|control, _| control.parked.comes_back(item, marks, now));
         };
         catch_unwind(AssertUnwindSafe(look)).err()
     }
@@ -542,12 +543,13 @@ where
         T: 'i,
     {
         let Some(before) = marks else { return };
+        let now = self.queue.now();
         let comes_back = |item| {
-            let _order = self.controlled(|control, _| control.parked.comes_back(item, before));
+            let _order = self.controlled(|control, _| control.parked.comes_back(item, before, now));
         };
         // Whatever panics with one, the others are looked at.
-        let look = |item| catch_unwind(AssertUnwindSafe(|| comes_back(item))).err();
-        let mut panics = items.into_iter().filter_map(look);
+        let mut panics =
+            items.into_iter().filter_map(|item| catch_unwind(AssertUnwindSafe(|| comes_back(item))).err());
         if let Some(first) = panics.next() {
             panics.for_each(mem::forget); // Its drop may panic too.
             resume_unwind(first);

@@ -119,9 +119,90 @@ fn attempts_count_on_after_any_time_of_being_parked() {
     assert_eq!(queue.parked(), [1], "it has had four retries");
 }
 
+/// One on Friday and one on Monday, and nobody has looked in between.
+#[test]
+fn a_parked_item_stays_parked_however_long_until_something_happens_to_it() {
+    let ways: [(&str, Step); 5] = [
+        ("added", |queue| assert!(queue.add(1).is_accepted())),
+        ("released", |queue| assert!(queue.release(&1))),
+        ("forgotten", |queue| queue.forget(&1)),
+        ("forgotten with others", |queue| assert_eq!(queue.forget_where(|item| *item == 1), 1)),
+        ("tried again", |queue| {
+            queue.add(1);
+            queue.try_get().unwrap().finish(Outcome::Success);
+        }),
+    ];
+    for (way, step) in ways {
+        let (queue, timer) = parked();
+        for item in 2..12 {
+            timer.advance(HOUR * 49);
+            queue.add(item);
+            queue.try_get().unwrap().finish(Outcome::Park);
+        }
+        let mut parked = queue.parked();
+        parked.sort_unstable();
+        assert_eq!((parked, queue.is_parked(&1)), ((1..12).collect(), true));
+        let remembered = queue.remembered_parked();
+        assert_eq!((remembered.items, remembered.expired, remembered.evicted), (11, 0, 0));
+        assert_eq!(queue.num_requeues(&1), 1, "with its attempts");
+        queue.add(2);
+        drop(queue.try_get().unwrap());
+        timer.advance(HOUR * 23);
+        queue.add(12);
+        queue.try_get().unwrap().finish(Outcome::Park);
+        assert_eq!(queue.remembered_parked().items, 12, "one is back, for less than a day");
+        step(&queue);
+        assert!(!queue.is_parked(&1), "{way}");
+        assert_eq!(queue.parked().len(), 10, "the others are: {way}");
+        timer.advance(HOUR * 49);
+        queue.add(13);
+        queue.try_get().unwrap().finish(Outcome::Park);
+        assert!(queue.remembered_parked().expired > 0 && queue.parked().len() == 11, "{way}");
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of items")]
+fn parked_items_that_are_too_many_are_forgotten_and_counted() {
+    let timer = ManualTimer::new();
+    let limiter = ExponentialBackoff::new(HOUR, HOUR).unwrap();
+    let queue: Queue = RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap();
+    let many = 1 << 18;
+    for item in 0..=many {
+        queue.add(item);
+        queue.try_get().unwrap().finish(Outcome::Park);
+    }
+    let remembered = queue.remembered_parked();
+    assert_eq!((remembered.items as u64 + remembered.evicted, remembered.expired), (many + 1, 0));
+    assert_eq!((remembered.evicted, queue.parked().len()), (many / 2, remembered.items));
+    assert!((many / 2 + 1..=many).all(|item| queue.is_parked(&item)), "those that were parked last");
+}
+
+/// Days apart, so that the oldest ones are looked at while the others wait.
+#[test]
+#[cfg_attr(miri, ignore = "thousands of items")]
+fn the_half_that_was_parked_last_is_known_whenever_it_was_parked() {
+    let timer = ManualTimer::new();
+    let limiter = ExponentialBackoff::new(HOUR, HOUR).unwrap();
+    let queue: Queue = RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap();
+    let half = 1 << 17;
+    let park = |item| {
+        queue.add(item);
+        queue.try_get().unwrap().finish(Outcome::Park);
+    };
+    for day in 0..2 {
+        (0..half).for_each(|item| park(day * half + item));
+        timer.advance(HOUR * 25);
+    }
+    (0..10).for_each(|item| park(2 * half + item));
+    assert!((half + 10..2 * half + 10).all(|item| queue.is_parked(&item)));
+}
+
 #[test]
 fn what_is_remembered_of_backing_off_and_of_parked_items_is_counted() {
     let (queue, timer) = parked();
+    queue.add(1);
+    drop(queue.try_get().unwrap()); // Back, with its attempts.
     assert_eq!((queue.remembered_parked().items, queue.remembered_backoffs().items), (1, 1));
     for item in 2..1000 {
         queue.add(item);
