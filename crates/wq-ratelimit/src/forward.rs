@@ -38,17 +38,25 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         cancelled
     }
 
-    /// Sees to it that a delayed item is not due before this instant. False if it is not delayed.
+    /// Sees to it that a delayed item is not due before this instant. False if it is not delayed. If it waits for its
+    /// retry, it backs off as long: failures before that do not count, as after
+    /// [`RetryNotBefore`](crate::Outcome::RetryNotBefore).
     ///
     /// # Panics
     ///
-    /// If `Hash` or `Eq` of the item panics.
+    /// If `Hash` or `Eq` of the item, or the limiter, panics; it may be postponed by then.
     pub fn postpone<Q>(&self, item: &Q, until: Instant) -> bool
     where
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        self.inner.queue.postpone(item, until)
+        let before = self.inner.queue.deadline(item);
+        let waits = self.inner.queue.postpone(item, until);
+        if let Some(before) = before.filter(|before| waits && *before < until) {
+            let now = self.now();
+            self.inner.controlled(|control, _| control.postponed(item, before, until, now));
+        }
+        waits
     }
 
     /// When a delayed item will be due. `None` if it is not delayed, or was due already.

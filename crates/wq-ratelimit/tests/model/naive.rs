@@ -297,13 +297,31 @@ impl Naive {
             self.take_back(item);
         }
         if let Some(floor) = ask.floor() {
-            self.settle();
-            if let Some(entry) = self.delayed.iter_mut().find(|entry| entry.2 == item && entry.0 < floor) {
-                self.adds += 1;
-                (entry.0, entry.1) = (floor, self.adds);
-            }
+            self.move_behind(item, floor);
         }
         self.add_later(item, at, ends);
+        true
+    }
+
+    /// What waits of the item waits until then. Says when it was due, if it waits.
+    fn move_behind(&mut self, item: u8, floor: u64) -> Option<u64> {
+        self.settle();
+        let entry = self.delayed.iter_mut().find(|entry| entry.2 == item)?;
+        let before = entry.0;
+        if before < floor {
+            self.adds += 1;
+            (entry.0, entry.1) = (floor, self.adds);
+        }
+        Some(before)
+    }
+
+    pub(crate) fn postpone(&mut self, item: u8, at: u64) -> bool {
+        let Some(before) = self.move_behind(item, at) else { return false };
+        if before < at
+            && let Some(window) = self.until.get_mut(&item).filter(|(until, _)| *until == before)
+        {
+            *window = (at, at);
+        }
         true
     }
 

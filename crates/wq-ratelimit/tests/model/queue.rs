@@ -21,6 +21,7 @@ enum Op {
     AddRateLimited(u8),
     AddRateLimitedAfter(u8, u64, bool),
     AddAt(u8, u64),
+    Postpone(u8, u64),
     Get,
     Finish(usize, u8, u64),
     /// Time goes by, and nobody looks at the queue before an item is finished.
@@ -46,6 +47,7 @@ fn op() -> impl Strategy<Value = Op> {
         14 => item().prop_map(Op::AddRateLimited),
         4 => (item(), 0..60_u64, any::<bool>()).prop_map(|(item, delay, max)| Op::AddRateLimitedAfter(item, delay, max)),
         6 => (item(), 0..60_u64).prop_map(|(item, delay)| Op::AddAt(item, delay)),
+        4 => (item(), 0..60_u64).prop_map(|(item, delay)| Op::Postpone(item, delay)),
         40 => Just(Op::Get),
         40 => (any::<usize>(), 0..15_u8, 0..60_u64).prop_map(|(at, how, time)| Op::Finish(at, how, time)),
         10 => (0..20_u64, any::<usize>(), 0..15_u8, 0..60_u64)
@@ -159,6 +161,10 @@ fn play(
             Op::AddAt(item, delay) => {
                 queue.add_at(item, timer.now() + nanos(delay));
                 naive.add_at(item, naive.now + delay);
+            }
+            Op::Postpone(item, delay) => {
+                let postponed = queue.postpone(&item, timer.now() + nanos(delay));
+                prop_assert_eq!(postponed, naive.postpone(item, naive.now + delay));
             }
             Op::Get => {
                 let got = queue.try_get().ok();
