@@ -1,7 +1,7 @@
 //! Parked items: when they are, when no longer, and what is remembered of them.
 
 use std::time::Duration;
-use wq_ratelimit::{ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue};
+use wq_ratelimit::{Builder, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Shared};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -196,6 +196,32 @@ fn the_half_that_was_parked_last_is_known_whenever_it_was_parked() {
     }
     (0..10).for_each(|item| park(2 * half + item));
     assert!((half + 10..2 * half + 10).all(|item| queue.is_parked(&item)));
+}
+
+/// The limiter's count is one for all its queues; what a queue counts for its limit is its own.
+#[test]
+fn an_item_of_two_queues_with_a_limit_is_forgotten_in_each() {
+    for limit in [None, Some(2)] {
+        let (timer, second) = (ManualTimer::new(), Duration::from_secs(1));
+        let shared = Shared::new(ExponentialBackoff::new(second, second * 100).unwrap());
+        let [one, other] = [shared.clone(), shared].map(|limiter| {
+            let builder = RateLimitingQueue::builder().limiter(limiter).timer(timer.clone());
+            limit.into_iter().fold(builder, Builder::retry_limit).build().unwrap()
+        });
+        one.add(1);
+        for _ in 0..2 {
+            one.try_get().unwrap().finish(Outcome::Retry);
+            timer.advance(second * 50);
+        }
+        assert_eq!((one.num_requeues(&1), other.num_requeues(&1)), (2, 2));
+        other.forget(&1);
+        let own = if limit.is_some() { 2 } else { 0 };
+        assert_eq!((one.num_requeues(&1), other.num_requeues(&1)), (own, 0), "{limit:?}");
+        one.try_get().unwrap().finish(Outcome::Retry);
+        assert_eq!(one.is_parked(&1), limit.is_some());
+        one.forget(&1);
+        assert_eq!((one.num_requeues(&1), one.is_parked(&1)), (0, false), "{limit:?}");
+    }
 }
 
 #[test]
