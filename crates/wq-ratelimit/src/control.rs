@@ -36,6 +36,10 @@ pub enum DuringBackoff {
     /// [`Merged`](wq_delay::Added::Merged), and no event brings the item back before that is
     /// [canceled](crate::RateLimitingQueue::cancel). What is to wait for the next event is to be
     /// [parked](crate::Outcome::Park).
+    ///
+    /// An item waits for one deadline. If a user has asked for the item too (`add_after`), that is what
+    /// [`second_add`](crate::Builder::second_add) has made of the two: with
+    /// [`SecondAdd::Latest`](crate::SecondAdd::Latest) a later request puts the retry off, and the event with it.
     Defer,
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 use wq_priority::{Order, Priority};
 use wq_ratelimit::{
     Added, Builder, Class, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
-    PerClass, RateLimitingQueue, Scheduled, Timer, TokenBucket,
+    PerClass, RateLimitingQueue, Scheduled, SecondAdd, Timer, TokenBucket,
 };
 
 const SLOW: Class = Class::new("slow");
@@ -61,6 +61,41 @@ fn an_event_is_deferred_to_the_retry() {
     timer.advance(ms(10));
     assert_eq!(*queue.try_get().unwrap().item(), "a");
     assert!(queue.try_get().is_err(), "once for both");
+}
+
+/// The retry and what a user has asked for are one request: the event waits for what became of the two.
+#[test]
+fn a_deferred_event_waits_as_long_as_the_retry_that_it_joins() {
+    let cases = [
+        (SecondAdd::Earliest, 5, 5),
+        (SecondAdd::Earliest, 500, 10),
+        (SecondAdd::Latest, 5, 10),
+        (SecondAdd::Latest, 500, 500),
+    ];
+    for (second_add, delay, waits) in cases {
+        for before in [false, true] {
+            let timer = ManualTimer::new();
+            let builder = builder(&timer).during_backoff(DuringBackoff::Defer).second_add(second_add);
+            let queue = builder.build().unwrap();
+            queue.add("a");
+            let guard = queue.try_get().unwrap();
+            if before {
+                queue.add_after("a", ms(delay));
+            }
+            guard.finish(Outcome::Retry);
+            if !before {
+                queue.add_after("a", ms(delay));
+            }
+            assert_eq!(queue.add("a"), Added::Merged);
+            assert_eq!(
+                queue.deadline(&"a"),
+                Some(timer.now() + ms(waits)),
+                "{second_add:?} {delay} {before}"
+            );
+            timer.advance(ms(waits));
+            assert_eq!((queue.len(), queue.delayed_len()), (1, 0));
+        }
+    }
 }
 
 /// A retry that is put off is waited for, by policy, until it comes.
