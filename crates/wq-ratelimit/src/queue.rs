@@ -279,14 +279,14 @@ where
             Outcome::Success if planted("success-keeps-attempts") => return None,
             Outcome::Success | Outcome::GiveUp => {
                 self.forget(item);
-                self.take_back(held).is_replaced();
+                self.take_back(held).drop_for_good();
                 self.release_event(item);
                 return None;
             }
             Outcome::Park => {
                 let mut before = self.take_back(held);
                 self.park(item, before.joined_by(order()));
-                before.is_replaced();
+                before.drop_for_good();
                 self.release_event(item);
                 return None;
             }
@@ -300,7 +300,7 @@ where
                 });
                 let mut before = self.take_back(held);
                 let scheduled = self.queue.add_revocable(item.clone(), deadline, before.joined_by(order()));
-                before.is_replaced();
+                before.drop_for_good();
                 return Some(scheduled);
             }
             Outcome::Retry => Ask::default(),
@@ -323,7 +323,7 @@ where
         let deadline = match when {
             When::Never => {
                 self.park(item, order);
-                before.is_replaced();
+                before.drop_for_good();
                 self.release_event(item);
                 return None;
             }
@@ -332,7 +332,7 @@ where
             When::After(_) => None,
         };
         let scheduled = self.queue.add_revocable(item.clone(), deadline, order);
-        before.is_replaced();
+        before.drop_for_good();
         Some(scheduled)
     }
 

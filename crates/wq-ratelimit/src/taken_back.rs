@@ -46,8 +46,8 @@ where
         before
     }
 
-    /// What replaces it waits.
-    pub(crate) fn is_replaced(&mut self) {
+    /// What replaces it waits, or nothing is to: it does not come again.
+    pub(crate) fn drop_for_good(&mut self) {
         self.order = None;
     }
 }

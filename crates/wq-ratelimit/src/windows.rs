@@ -266,10 +266,8 @@ mod tests {
         let mut windows = Windows::new(DefaultHasher::default(), Duration::ZERO);
         for n in 0..100_000_u32 {
             let now = start + Duration::from_millis(u64::from(n));
-            {
-                let until = now + Duration::from_millis(10);
-                windows.begin(&n, until, until, 0, now, &mut discarded)
-            };
+            let until = now + Duration::from_millis(10);
+            windows.begin(&n, until, until, 0, now, &mut discarded);
             assert!(windows.len() <= SMALL + 1);
         }
         assert_eq!(discarded.len() + windows.len(), 100_000);
