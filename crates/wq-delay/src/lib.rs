@@ -7,6 +7,7 @@ mod forward;
 mod get;
 mod debounce;
 mod revocable;
+mod joins;
 mod drained;
 mod scheduled;
 mod wish;
@@ -31,6 +32,7 @@ pub use debounce::{Debounce, DebounceError};
 pub use drained::Drained;
 pub use forward::AddWait;
 pub use get::{Get, GetBatch, GetOwned, KeepTime};
+pub use joins::Joins;
 pub use manual_timer::ManualTimer;
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;

@@ -3,6 +3,7 @@
 use crate::after::After;
 use crate::builder::Builder;
 use crate::heap::{Inserted, Waiting};
+use crate::joins::Joins;
 use crate::planted::planted;
 use crate::scheduled::Scheduled;
 use crate::shared::{Pending, Shared};
@@ -366,25 +367,19 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         match policy {
             ImmediateAdd::Keep => self.core.add_with(item, order),
             ImmediateAdd::Merge | ImmediateAdd::Defer => {
-                self.add_answering(Some(policy), item, order, &mut None)
+                self.add_answering(Joins::By(policy), item, order, &mut None)
             }
         }
     }
 
-    /// As [`add_by`](Self::add_by), and with no policy as [`add_with`](Self::add_with). The answer stands in `answer` as soon as
+    /// As [`add_with`](Self::add_with), for layers above, which know why an item is delayed. The answer stands in `answer` as soon as
     /// it holds: a waker, the observer or `Drop` of an item may panic after that, when the item was handed out already.
     ///
     /// # Panics
     ///
     /// As [`add_with`](Self::add_with).
-    pub fn add_answering(
-        &self,
-        policy: Option<ImmediateAdd>,
-        item: T,
-        order: B::Order,
-        answer: &mut Option<Added>,
-    ) -> Added {
-        match policy.unwrap_or(self.shared.immediate_add) {
+    pub fn add_answering(&self, joins: Joins, item: T, order: B::Order, answer: &mut Option<Added>) -> Added {
+        match joins.policy(self.shared.immediate_add) {
             ImmediateAdd::Keep => self.add_noting(item, order, answer),
             ImmediateAdd::Merge => {
                 let hash = self.core.item_hash(&item);
@@ -393,6 +388,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
                 let mut after = After::new();
                 let mut notices = self.core.notices();
                 let mut pending = self.shared.lock();
+                if !joins.is_for(&pending.heap, hash, &item) {
+                    drop(pending);
+                    return self.add_answering(Joins::ByOwnPolicy, item, order, answer);
+                }
                 let leaves = planted("merge-leaves-the-deadline");
                 let waiting = if leaves { None } else { pending.heap.remove(hash, &item) };
                 let Some(waiting) = waiting else {
@@ -408,7 +407,13 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             ImmediateAdd::Defer => {
                 let hash = self.core.item_hash(&item);
                 self.settle_now(hash, &item);
-                let merged = self.look(|pending, _| pending.heap.merge_into(hash, &item, order, B::merge));
+                let mut pending = self.shared.lock();
+                if !joins.is_for(&pending.heap, hash, &item) {
+                    drop(pending);
+                    return self.add_answering(Joins::ByOwnPolicy, item, order, answer);
+                }
+                let merged = pending.heap.merge_into(hash, &item, order, B::merge);
+                drop(pending);
                 match merged {
                     Ok(()) => *answer.insert(Added::Merged),
                     Err(order) => self.add_noting(item, order, answer),

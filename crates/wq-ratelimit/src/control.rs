@@ -11,7 +11,7 @@ use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::iter::successors;
 use std::time::{Duration, Instant};
-use wq_delay::ImmediateAdd;
+use wq_delay::{ImmediateAdd, Joins};
 
 /// What an add without a delay, an event, does to the back-off of a failed item; see
 /// [`Builder::during_backoff`](crate::Builder::during_backoff).
@@ -110,25 +110,6 @@ pub(crate) enum By {
         /// The item waits for nothing but somebody to take it, or the end of the work on it: this add joins it.
         is_queued: bool,
     },
-}
-
-/// How an event joins what its item waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Joins {
-    /// Also what a user has asked for.
-    Whatever(ImmediateAdd),
-    /// A retry that only outcomes have asked for. Of anything else the queue's own policy decides.
-    Retry(ImmediateAdd),
-}
-
-impl Joins {
-    /// `None`: the queue's own.
-    pub(crate) fn policy(self, waits_for_retry: impl FnOnce() -> bool) -> Option<ImmediateAdd> {
-        match self {
-            Self::Whatever(policy) => Some(policy),
-            Self::Retry(policy) => waits_for_retry().then_some(policy),
-        }
-    }
 }
 
 /// When an item is to be added again.
@@ -315,24 +296,26 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         self.parked.take(item, discarded)
     }
 
-    /// The item is added without a delay: how, if the queue's own policy is not to decide.
+    /// The item is added without a delay: how that joins what it waits for.
     pub(crate) fn event(
         &mut self,
         item: &T,
         now: Instant,
         discarded: &mut Vec<T>,
-    ) -> (Option<Joins>, Option<Mark<O>>) {
+    ) -> (Joins, Option<Mark<O>>) {
         let is_backing_off = self.windows.open(item, now).is_some();
         // Others may have taken the place of one that does.
         let may_back_off = is_backing_off || self.windows.is_crowded();
         match self.rules.during_backoff {
             DuringBackoff::Clear => {
                 let mark = self.forget(item, discarded);
-                (may_back_off.then_some(Joins::Retry(ImmediateAdd::Merge)), mark)
+                let retry =
+                    if may_back_off { Joins::RevocableBy(ImmediateAdd::Merge) } else { Joins::ByOwnPolicy };
+                (retry, mark)
             }
-            DuringBackoff::Defer if is_backing_off => (Some(Joins::Whatever(ImmediateAdd::Defer)), None),
-            DuringBackoff::Defer if may_back_off => (Some(Joins::Retry(ImmediateAdd::Defer)), None),
-            DuringBackoff::Keep | DuringBackoff::Defer => (None, None),
+            DuringBackoff::Defer if is_backing_off => (Joins::By(ImmediateAdd::Defer), None),
+            DuringBackoff::Defer if may_back_off => (Joins::RevocableBy(ImmediateAdd::Defer), None),
+            DuringBackoff::Keep | DuringBackoff::Defer => (Joins::ByOwnPolicy, None),
         }
     }
 }

@@ -19,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-use wq_delay::{Added, Backlog, DefaultHasher, DelayingQueue, Fifo, Phase, Scheduled};
+use wq_delay::{Added, Backlog, DefaultHasher, DelayingQueue, Fifo, Joins, Phase, Scheduled};
 
 /// A delaying queue that knows how long a failed item has to wait.
 ///
@@ -238,7 +238,7 @@ where
         let mut unparked = Unparked { inner: &*self.inner, item, mark: Some(mark), added: None };
         let order = unparked.mark.as_ref().filter(|_| !planted("parked-loses-order"));
         let order = order.map_or_else(B::Order::default, |mark| mark.order.clone());
-        unparked.add(None, item.clone(), order).is_accepted()
+        unparked.add(Joins::ByOwnPolicy, item.clone(), order).is_accepted()
     }
 }
 
@@ -496,11 +496,9 @@ where
         let unparked =
             unparked.map(|mark| Unparked { inner: self, item: &item, mark: Some(mark), added: None });
         let unparked = unparked.map(Unparked::with_its_own);
-        let policy = joins.and_then(|joins| joins.policy(|| self.queue.has_revocable_deadline(&item)));
-        match (unparked, policy) {
-            (Some(mut unparked), policy) => unparked.add(policy, item, order),
-            (None, None) => self.queue.add_with(item, order),
-            (None, Some(policy)) => self.queue.add_by(policy, item, order),
+        match unparked {
+            Some(mut unparked) => unparked.add(joins, item, order),
+            None => self.queue.add_answering(joins, item, order, &mut None),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::queue::Inner;
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use wq_delay::{Added, Backlog, ImmediateAdd};
+use wq_delay::{Added, Backlog, Joins};
 
 /// An item that is parked no longer, and not yet added. It is parked again if it is not: the queue was shut down in between, or
 /// the add panics.
@@ -48,8 +48,8 @@ where
     S: BuildHasher,
 {
     /// Adds it.
-    pub(crate) fn add(&mut self, policy: Option<ImmediateAdd>, item: T, order: B::Order) -> Added {
-        let added = self.inner.queue.add_answering(policy, item, order, &mut self.added);
+    pub(crate) fn add(&mut self, joins: Joins, item: T, order: B::Order) -> Added {
+        let added = self.inner.queue.add_answering(joins, item, order, &mut self.added);
         self.ends(added.is_accepted());
         added
     }

@@ -1,7 +1,7 @@
 //! Adds that a layer above takes back.
 
 use std::time::Duration;
-use wq_delay::{Added, DelayingQueue, ImmediateAdd, ManualTimer, Scheduled, Timer};
+use wq_delay::{Added, DelayingQueue, ImmediateAdd, Joins, ManualTimer, Scheduled, Timer};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -67,6 +67,29 @@ fn what_has_joined_a_revocable_deadline_is_queued_when_that_is_gone() {
     queue.add_after(1, SECOND);
     assert_eq!(queue.add(1), Added::Merged);
     assert!(!queue.has_revocable_deadline(&1) && !queue.queue_joined(&1), "a user waits for the deadline");
+}
+
+#[test]
+fn an_add_that_joins_what_is_revocable_leaves_all_else_to_the_queues_policy() {
+    for policy in [ImmediateAdd::Merge, ImmediateAdd::Defer] {
+        for is_users in [false, true] {
+            let (queue, timer) = queue(ImmediateAdd::Keep);
+            queue.add_revocable(1, Some(timer.now() + SECOND * 2), ());
+            if is_users {
+                queue.add_after(1, SECOND * 9);
+            }
+            let added = queue.add_answering(Joins::RevocableBy(policy), 1, (), &mut None);
+            let expected = match (policy, is_users) {
+                (_, true) => (Added::Queued, 1, 1),
+                (ImmediateAdd::Merge, false) => (Added::Queued, 1, 0),
+                (_, false) => (Added::Merged, 0, 1),
+            };
+            assert_eq!((added, queue.len(), queue.delayed_len()), expected, "{policy:?} {is_users}");
+        }
+        let (queue, _timer) = queue(ImmediateAdd::Keep);
+        let added = queue.add_answering(Joins::RevocableBy(policy), 1, (), &mut None);
+        assert_eq!((added, queue.len()), (Added::Queued, 1), "it does not wait");
+    }
 }
 
 #[test]

@@ -50,6 +50,16 @@ pub(crate) fn clear_against_finish() {
     assert!([(1, 1), (0, 0), (0, 1)].contains(&left), "{left:?}");
 }
 
+pub(crate) fn clear_against_a_request() {
+    let (queue, _timer) = queue(DuringBackoff::Clear, 9);
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    let user = thread(&queue, |queue| queue.add_after(1, SECOND * 50));
+    queue.add(1);
+    assert!(user.join().unwrap().is_accepted());
+    assert_eq!((queue.len(), queue.delayed_len()), (1, 1), "the event, and what a user has asked for");
+}
+
 pub(crate) fn defer_against_finish() {
     let (queue, timer) = queue(DuringBackoff::Defer, 9);
     fail_beside(&queue, |queue| queue.add(1));

@@ -30,6 +30,7 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(shared::forget_against_failure, "a shared limiter is told to forget while it counts a failure: it was before or after"),
     scenario!(backoff::event_against_finish, "an event while its item fails, with Keep: it runs again for it, and the retry waits"),
     scenario!(backoff::clear_against_finish, "an event while its item fails, with Clear: it runs again, and what is counted is what waits"),
+    scenario!(backoff::clear_against_a_request, "an event clears a back-off while a user asks for the item with a delay: that request stays"),
     scenario!(backoff::defer_against_finish, "an event while its item fails, with Defer: seen now or with the retry"),
     scenario!(backoff::two_failures_at_once, "one item fails in two places at once: one attempt is counted, one deadline set"),
     scenario!(backoff::event_against_parking, "an event while its item is parked: it comes back, and is parked no longer"),
