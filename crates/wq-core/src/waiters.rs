@@ -6,8 +6,8 @@
 //!
 //! Invariant: while there is something to get and a waiter sleeps, at least one waiter is woken and on its way.
 //!
-//! One that is woken and then neither polled nor dropped is not on its way, and nobody can know. When too much has come
-//! without anybody's arrival, all who were woken are written off, and another is woken in their stead ([`PRESSURE`]).
+//! One that is woken and then neither polled nor dropped is not on its way, and nobody can know. When much has come
+//! for which nobody was woken, all who are on their way are written off, and another is woken in their stead ([`PRESSURE`]).
 //! It takes somebody who comes to notice: an add for getters; a get for those who wait for room, or a worker who finds
 //! nothing, since a small queue has no thirty gets more. While nobody comes, what was meant for two who are held stays where
 //! it is, for either kind: only a timer would know, and no queue has one. One wake-up for each place instead of two in all

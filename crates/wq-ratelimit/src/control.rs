@@ -39,7 +39,8 @@ pub enum DuringBackoff {
     ///
     /// An item waits for one deadline. If a user has asked for the item too (`add_after`), that is what
     /// [`second_add`](crate::Builder::second_add) has made of the two: with
-    /// [`SecondAdd::Latest`](crate::SecondAdd::Latest) a later request puts the retry off, and the event with it.
+    /// [`SecondAdd::Latest`](crate::SecondAdd::Latest) a later request puts the retry off, and with it an event that comes before the
+    /// back-off is over.
     Defer,
 }
 
@@ -159,7 +160,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         let counts = self.rules.retry_limit.is_some();
         let until = end_of(now, delay);
         // The mark is taken from it, and may be all that knows.
-        let before = self.parked.attempts(item).unwrap_or(0);
+        let before = self.parked.attempts(item, now).unwrap_or(0);
         if !delay.is_zero() {
             self.windows.begin(item, until, until, before, now, discarded);
             self.waits_until(item, until, now);
@@ -208,13 +209,14 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
     pub(crate) fn attempts(&mut self, item: &T, now: Instant, discarded: &mut Vec<T>) -> u32 {
         self.age(now, discarded);
         let own = if self.rules.retry_limit.is_some() { self.windows.attempts(item, now) } else { 0 };
-        let parked = self.parked.attempts(item).unwrap_or(0);
+        let parked = self.parked.attempts(item, now).unwrap_or(0);
         self.limiter.num_requeues(item).max(own).max(parked)
     }
 
     fn age(&mut self, now: Instant, discarded: &mut Vec<T>) {
         self.limiter.sweep(now);
         discarded.append(&mut self.limiter.take_discarded());
+        self.parked.sweep(now, discarded);
     }
 
     /// Something waits that brings the item back then.
@@ -273,7 +275,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         now: Instant,
         discarded: &mut Vec<T>,
     ) -> Mark<O> {
-        if self.parked.attempts(item).is_some() {
+        if self.parked.attempts(item, now).is_some() {
             return mark; // Somebody has parked it meanwhile.
         }
         self.parked.park(item, mark.order, mark.attempts, now, discarded)

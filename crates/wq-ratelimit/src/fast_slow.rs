@@ -56,7 +56,7 @@ impl<T, S> FastSlow<T, S> {
     }
 
     /// Remembers at most `max_items` items, each for at least `idle` after its last attempt, and not for twice that.
-    /// One that a queue has wait, for whatever reason, is remembered for `idle` after that. If more than half of
+    /// One that a queue has wait for its retry, for whatever reason, is remembered for `idle` after that. If more than half of
     /// `max_items` fail in that time, or wait, only that half of the bound is remembered for sure which failed last,
     /// and others may begin anew, also after a long wait: take twice as many as are to be remembered. To be called
     /// before the first use: more records than that half are forgotten as a whole.

@@ -88,7 +88,6 @@ impl<T: Hash + Eq + Clone, O: Default, S: BuildHasher> Parked<T, O, S> {
         now: Instant,
         discarded: &mut Vec<T>,
     ) -> Mark<O> {
-        self.sweep(now, discarded);
         let id = self.next;
         self.next.0 += 1;
         let mark = Mark { order, attempts, id, back: None };
@@ -97,26 +96,23 @@ impl<T: Hash + Eq + Clone, O: Default, S: BuildHasher> Parked<T, O, S> {
         held
     }
 
-    /// Removes the marks that are over: of those that have come back nobody says when the object has vanished.
-    fn sweep(&mut self, now: Instant, discarded: &mut Vec<T>) {
+    /// Removes the marks that are over, in one look at all a day: of those that have come back nobody says when the object has
+    /// vanished.
+    pub(crate) fn sweep(&mut self, now: Instant, discarded: &mut Vec<T>) {
         let swept = *self.swept.get_or_insert(now);
         if now.saturating_duration_since(swept) < IDLE {
             return;
         }
         self.swept = Some(now);
-        let before = discarded.len();
-        let over = self.marks.iter().filter(|(_, mark)| mark.is_over(now)).map(|(item, _)| item.clone());
-        discarded.extend(over);
-        for item in discarded.iter().skip(before) {
-            self.expired = self.expired.saturating_add(u64::from(self.marks.remove(item).is_some()));
-        }
+        let over = self.marks.remove_where(|mark| mark.is_over(now));
+        self.expired = self.expired.saturating_add(over);
         discarded.append(&mut self.marks.take_discarded());
     }
 
-    /// The attempts that it was parked with.
+    /// The attempts that it was parked with, if that is not over.
     #[inline]
-    pub(crate) fn attempts(&self, item: &T) -> Option<u32> {
-        self.marks.get(item).map(|mark| mark.attempts)
+    pub(crate) fn attempts(&self, item: &T, now: Instant) -> Option<u32> {
+        self.marks.get(item).filter(|mark| !mark.is_over(now)).map(|mark| mark.attempts)
     }
 
     /// Its mark, if it has not come back since.

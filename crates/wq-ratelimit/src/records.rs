@@ -255,6 +255,18 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
         Some(record)
     }
 
+    /// Takes out all such records, and says how many they were. The items go to the discarded ones.
+    pub(crate) fn remove_where(&mut self, mut goes: impl FnMut(&V) -> bool) -> u64 {
+        let mut count = 0;
+        for table in [&mut self.young, &mut self.old, &mut self.waiting] {
+            for (item, ..) in table.extract_if(|(_, value, _)| goes(value)) {
+                count += 1;
+                discard(item, &mut self.discarded);
+            }
+        }
+        count
+    }
+
     /// Drops what nobody has used for twice the idle time, and nothing that was used within it.
     fn age(&mut self, now: Instant, keep: impl Fn(&V) -> bool) {
         let since = *self.since.get_or_insert(now);

@@ -119,6 +119,28 @@ fn attempts_count_on_after_any_time_of_being_parked() {
     assert_eq!(queue.parked(), [1], "it has had four retries");
 }
 
+#[test]
+fn attempts_of_what_is_back_for_a_day_count_no_longer_whether_others_are_parked_or_not() {
+    for others_are_parked in [false, true] {
+        let (queue, timer) = parked();
+        queue.add(1);
+        drop(queue.try_get().unwrap());
+        timer.advance(HOUR * 23);
+        if others_are_parked {
+            queue.add(2);
+            queue.try_get().unwrap().finish(Outcome::Park);
+        }
+        assert_eq!(queue.num_requeues(&1), 1);
+        timer.advance(HOUR);
+        assert_eq!(queue.num_requeues(&1), 0);
+        timer.advance(HOUR * 24);
+        queue.shrink();
+        assert_eq!(queue.remembered_parked().expired, 1);
+        queue.add(1);
+        assert!(queue.try_get().unwrap().finish(Outcome::Retry).is_some());
+    }
+}
+
 /// One on Friday and one on Monday, and nobody has looked in between.
 #[test]
 fn a_parked_item_stays_parked_however_long_until_something_happens_to_it() {

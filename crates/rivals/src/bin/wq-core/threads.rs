@@ -53,7 +53,7 @@ struct Round {
 /// many of both.
 fn contended(count: usize, pinned: bool) -> Result<Round> {
     // Few enough that the clock is not what is measured. A prime, so that it divides no producer's share: first adds, in whose
-    // middle every second thread is interrupted, are measured as seldom as others.
+    // middle every second thread is interrupted, are not among them more often than others.
     const SAMPLE: usize = 101;
     let queue = WorkQueue::new();
     let processors = thread::available_parallelism()?.get();
@@ -70,7 +70,7 @@ fn contended(count: usize, pinned: bool) -> Result<Round> {
                     begin.wait(); // Whatever happened: others wait for this.
                     let _pinned = pinned?;
                     for item in producer * share..(producer + 1) * share {
-                        if item % SAMPLE == 0 {
+                        if item % SAMPLE == SAMPLE / 2 {
                             let before = now();
                             queue.add(item);
                             spans.push(
