@@ -67,25 +67,23 @@ pub(crate) fn woken_getter_dropped() {
 }
 
 pub(crate) fn two_woken_never_polled() {
-    let queue = WorkQueue::new();
-    let mut held = [queue.get(), queue.get()];
-    assert!(held.iter_mut().all(|get| poll_once(get).is_pending()));
-    let getter = thread(&queue, take);
-    (0..40).for_each(|item| {
-        queue.add(item);
-    });
-    assert!(getter.join().unwrap() < 40);
+    a_getter_beside_two_held(40);
 }
 
 pub(crate) fn two_woken_never_polled_for_few_items() {
+    a_getter_beside_two_held(2);
+}
+
+/// Forty adds of so many items.
+fn a_getter_beside_two_held(items: u8) {
     let queue = WorkQueue::new();
     let mut held = [queue.get(), queue.get()];
     assert!(held.iter_mut().all(|get| poll_once(get).is_pending()));
     let getter = thread(&queue, take);
     (0..40).for_each(|turn| {
-        queue.add(turn % 2);
+        queue.add(turn % items);
     });
-    assert!(getter.join().unwrap() < 2);
+    assert!(getter.join().unwrap() < items);
 }
 
 pub(crate) fn repolled_with_another_waker() {

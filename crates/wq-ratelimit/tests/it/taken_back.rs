@@ -32,6 +32,19 @@ fn event_before_retry(builder: Builder<u64, Limiter>) -> Queue {
     queue
 }
 
+/// Item 1 fails, and a user asks for it with a delay, before that or after.
+fn fail_and_ask(queue: &Queue, delay: Duration, before: bool) {
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    if before {
+        queue.add_after(1, delay);
+    }
+    guard.finish(Outcome::Retry);
+    if !before {
+        queue.add_after(1, delay);
+    }
+}
+
 /// What ends an attempt without another.
 const LAST: [Outcome; 3] = [Outcome::Success, Outcome::GiveUp, Outcome::Park];
 
@@ -112,15 +125,7 @@ fn no_outcome_takes_away_what_a_user_has_asked_for() {
             for before in [false, true] {
                 let (builder, timer) = builder();
                 let queue = builder.build().unwrap();
-                queue.add(1);
-                let guard = queue.try_get().unwrap();
-                if before {
-                    queue.add_after(1, delay);
-                }
-                guard.finish(Outcome::Retry);
-                if !before {
-                    queue.add_after(1, delay);
-                }
+                fail_and_ask(&queue, delay, before);
                 queue.add(1);
                 queue.try_get().unwrap().finish(outcome);
                 let at = delay.min(ms(5));
@@ -143,15 +148,7 @@ fn no_event_that_clears_a_back_off_takes_away_what_a_user_has_asked_for() {
         for before in [false, true] {
             let (builder, timer) = builder();
             let queue = builder.during_backoff(DuringBackoff::Clear).second_add(second_add).build().unwrap();
-            queue.add(1);
-            let guard = queue.try_get().unwrap();
-            if before {
-                queue.add_after(1, delay);
-            }
-            guard.finish(Outcome::Retry);
-            if !before {
-                queue.add_after(1, delay);
-            }
+            fail_and_ask(&queue, delay, before);
             let (case, deadline) = ((second_add, delay, before), timer.now() + left);
             timer.advance(ms(1));
             assert_eq!((queue.add(1), queue.num_requeues(&1)), (Added::Queued, 0), "{case:?}");
