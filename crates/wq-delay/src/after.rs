@@ -20,12 +20,11 @@ impl After {
     pub(crate) fn wake(&mut self, wakers: impl IntoIterator<Item = Waker>) {
         self.wakers.extend(wakers);
     }
-}
 
-impl Drop for After {
     /// A panic in one waker costs the others nothing. The first goes on when all are woken, unless there is one under way: two at
     /// once would end the program.
-    fn drop(&mut self) {
+    #[inline(never)]
+    fn wake_all(&mut self) {
         let wake = |waker: Waker| catch_unwind(AssertUnwindSafe(|| waker.wake())).err();
         let mut panics = mem::take(&mut self.wakers).into_iter().filter_map(wake);
         let Some(first) = panics.next() else { return };
@@ -34,6 +33,15 @@ impl Drop for After {
             mem::forget(first);
         } else {
             resume_unwind(first);
+        }
+    }
+}
+
+impl Drop for After {
+    #[inline]
+    fn drop(&mut self) {
+        if !self.wakers.is_empty() {
+            self.wake_all();
         }
     }
 }

@@ -248,15 +248,22 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
     }
 
     /// To be called before the lock is let go whenever the heap may have gained an item.
+    #[inline]
     pub(crate) fn gained(&self, pending: &mut Pending<T, B>, before: Option<Tick>, after: &mut After) {
+        if pending.earliest() != before {
+            self.gained_another_first(pending, before, after);
+        }
+    }
+
+    #[inline(never)]
+    fn gained_another_first(&self, pending: &mut Pending<T, B>, before: Option<Tick>, after: &mut After) {
         if before.is_none() {
             pending.fills += 1;
         }
         if before.is_none() || !planted("earlier-deadline-not-published") {
             self.publish(pending);
         }
-        let earliest = pending.earliest();
-        if let Some(earliest) = earliest
+        if let Some(earliest) = pending.earliest()
             && earliest != Tick::NEVER
             && before.is_none_or(|before| earliest < before)
         {
