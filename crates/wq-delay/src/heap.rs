@@ -202,23 +202,22 @@ impl<T: Eq, O> DelayHeap<T, O> {
         Some(Waiting::of(held))
     }
 
-    /// Moves the deadline of a waiting item to `until` if that is later. False: the item does not wait.
-    pub(crate) fn postpone<Q>(&mut self, hash: ItemHash, item: &Q, until: Tick) -> bool
+    /// Moves the deadline of a waiting item to `until` if that is later. What it was; `None`: the item does not wait.
+    pub(crate) fn postpone<Q>(&mut self, hash: ItemHash, item: &Q, until: Tick) -> Option<Tick>
     where
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
         self.refresh_sequences();
-        let Some(slot) = self.find(hash, item) else { return false };
-        let Some(held) = self.slots.get_mut(slot) else {
-            return false; // unreachable: the table names held slots only
-        };
-        let term = Term { deadline: held.deadline, limit: held.limit.tick() }.postponed(until);
+        let slot = self.find(hash, item)?;
+        let held = self.slots.get_mut(slot)?; // The table names held slots only.
+        let before = held.deadline;
+        let term = Term { deadline: before, limit: held.limit.tick() }.postponed(until);
         held.limit = held.limit.moved(term);
-        if term.deadline != held.deadline {
+        if term.deadline != before {
             self.move_to(slot, term.deadline);
         }
-        true
+        Some(before)
     }
 
     /// When the item will be due.

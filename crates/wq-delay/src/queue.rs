@@ -137,25 +137,26 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         .map(|waiting| waiting.item)
     }
 
-    /// Sees to it that a delayed item is not due before this instant: a later deadline stays. False if the item is not
-    /// delayed, or was due already. A [debounced](Self::add_debounced) item is put off beyond its longest wait too, until it is
+    /// Sees to it that a delayed item is not due before this instant: a later deadline stays. Tells the deadline that it
+    /// had; `None` if the item is not delayed, or was due already. A [debounced](Self::add_debounced) item is put off beyond its longest wait too, until it is
     /// debounced once more.
     ///
     /// # Panics
     ///
     /// If `Hash` or `Eq` of the item panics.
-    pub fn postpone<Q>(&self, item: &Q, until: Instant) -> bool
+    pub fn postpone<Q>(&self, item: &Q, until: Instant) -> Option<Instant>
     where
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
         let hash = self.core.item_hash(item);
         let until = self.shared.line.tick(until);
-        self.settled(|pending, after| {
-            let waits = pending.heap.postpone(hash, item, until);
+        let before = self.settled(|pending, after| {
+            let before = pending.heap.postpone(hash, item, until);
             self.shared.changed(pending, &self.core, after);
-            waits
-        })
+            before
+        })?;
+        Some(self.shared.line.instant(before))
     }
 
     /// When a delayed item will be due. `None` if it is not delayed, or was due already.

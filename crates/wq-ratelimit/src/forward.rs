@@ -38,25 +38,27 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         cancelled
     }
 
-    /// Sees to it that a delayed item is not due before this instant. False if it is not delayed. If it waits for its
-    /// retry, it backs off as long: failures before that do not count, as after
+    /// Sees to it that a delayed item is not due before this instant. Tells the deadline that it had; `None` if it is not
+    /// delayed. If it waits for its retry, it backs off as long: failures before that do not count, as after
     /// [`RetryNotBefore`](crate::Outcome::RetryNotBefore).
     ///
     /// # Panics
     ///
     /// If `Hash` or `Eq` of the item, or the limiter, panics; it may be postponed by then.
-    pub fn postpone<Q>(&self, item: &Q, until: Instant) -> bool
+    pub fn postpone<Q>(&self, item: &Q, until: Instant) -> Option<Instant>
     where
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let before = self.inner.queue.deadline(item);
-        let waits = self.inner.queue.postpone(item, until);
-        if let Some(before) = before.filter(|before| waits && *before < until) {
+        let first = self.inner.queue.postpone(item, until)?;
+        let mut before = Some(first);
+        // Again, as long as that moves it: work that fails in between has its retry wait until when the one from before did.
+        while let Some(from) = before.filter(|from| *from < until) {
             let now = self.now();
-            self.inner.controlled(|control, _| control.postponed(item, before, until, now));
+            self.inner.controlled(|control, _| control.postponed(item, from, until, now));
+            before = self.inner.queue.postpone(item, until).filter(|again| *again != from);
         }
-        waits
+        Some(first)
     }
 
     /// When a delayed item will be due. `None` if it is not delayed, or was due already.

@@ -332,6 +332,7 @@ where
             When::After(_) => None,
         };
         let scheduled = self.queue.add_revocable(item.clone(), deadline, order);
+        before.puts_off(deadline);
         before.drop_for_good();
         Some(scheduled)
     }

@@ -4,6 +4,7 @@ use crate::limiter::RateLimiter;
 use crate::queue::Inner;
 use std::hash::{BuildHasher, Hash};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
 use wq_delay::Backlog;
 
 /// A retry from before, if there was one. It comes again if a panic keeps its successor from waiting, and then at once: when it was
@@ -19,7 +20,7 @@ where
     item: &'q T,
     order: Option<B::Order>,
     /// That of the delayed retry. Dropped last: that may panic.
-    _delayed: Option<T>,
+    delayed: Option<T>,
 }
 
 impl<'q, T, L, B, S> TakenBack<'q, T, L, B, S>
@@ -35,7 +36,7 @@ where
         delayed: Option<T>,
         order: Option<B::Order>,
     ) -> Self {
-        Self { inner, item, order, _delayed: delayed }
+        Self { inner, item, order, delayed }
     }
 
     /// It was asked for before this order was: the later one joins it.
@@ -44,6 +45,21 @@ where
         let mut before = before.clone();
         B::merge(&mut before, order);
         before
+    }
+
+    /// What replaces it waits until this deadline. It may have been put off since that was settled, and its back-off with it: so is
+    /// its successor.
+    pub(crate) fn puts_off(&self, deadline: Option<Instant>) {
+        if self.delayed.is_none() {
+            return;
+        }
+        let now = self.inner.queue.now();
+        let until = self.inner.controlled(|control, _| control.windows.open(self.item, now));
+        if let (Some(until), Some(deadline)) = (until, deadline)
+            && deadline < until
+        {
+            self.inner.queue.postpone(self.item, until);
+        }
     }
 
     /// What replaces it waits, or nothing is to: it does not come again.

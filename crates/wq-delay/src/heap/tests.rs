@@ -471,12 +471,14 @@ fn play(ops: Vec<Op>, items: u32, policy: SecondAdd, room: usize, step: usize) -
             Op::Postpone(item, until) => {
                 sorted.insertions += 1;
                 let number = sorted.insertions;
-                let waits = sorted.at(item).map(|entry| {
+                let before = sorted.at(item).map(|entry| {
+                    let before = Tick(entry.0);
                     if entry.0 < until {
                         (entry.0, entry.1) = (until, number);
                     }
+                    before
                 });
-                prop_assert_eq!(heap.postpone(hash(item), &item, Tick(until)), waits.is_some());
+                prop_assert_eq!(heap.postpone(hash(item), &item, Tick(until)), before);
             }
             Op::PopDue(now) => {
                 prop_assert_eq!(heap.pop_due(Tick(now)).map(plain), sorted.pop_due(now));

@@ -155,10 +155,10 @@ fn a_cancelled_item_does_not_come() {
 fn postponing_moves_a_deadline_later_only() {
     let (queue, timer) = queue();
     let start = timer.now();
-    assert!(!queue.postpone(&"a", start + ms(20)));
+    assert_eq!(queue.postpone(&"a", start + ms(20)), None);
     queue.add_after("a", ms(10));
-    assert!(queue.postpone(&"a", start + ms(20)));
-    assert!(queue.postpone(&"a", start + ms(5)));
+    assert_eq!(queue.postpone(&"a", start + ms(20)), Some(start + ms(10)));
+    assert_eq!(queue.postpone(&"a", start + ms(5)), Some(start + ms(20)));
     assert_eq!(queue.deadline(&"a"), Some(start + ms(20)));
     timer.advance(ms(19));
     assert_eq!(take(&queue), [""; 0]);

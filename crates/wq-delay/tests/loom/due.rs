@@ -22,7 +22,7 @@ pub(crate) fn postpone_against_due() {
     queue.add_after(1, SECOND);
     let clock = clock(&timer, SECOND);
     let getter = thread(&queue, |queue| ready(queue).len());
-    let is_postponed = queue.postpone(&1, start + SECOND * 2);
+    let is_postponed = queue.postpone(&1, start + SECOND * 2).is_some();
     clock.join().unwrap();
     let now = getter.join().unwrap() + ready(&queue).len();
     assert_eq!(now, usize::from(!is_postponed), "at the first deadline");

@@ -194,7 +194,8 @@ proptest! {
                 Op::Cancel(item) => prop_assert_eq!(queue.cancel(&item), oracle.cancel(item)),
                 Op::Postpone(item, later) => {
                     let until = timer.now() + Duration::from_nanos(later);
-                    prop_assert_eq!(queue.postpone(&item, until), oracle.postpone(item, later));
+                    let before = oracle.postpone(item, later).map(|at| start + Duration::from_nanos(at));
+                    prop_assert_eq!(queue.postpone(&item, until), before);
                 }
                 Op::Reorder(item) => {
                     prop_assert_eq!(queue.reorder(&item, order.clone()), oracle.reorder(item, &order));

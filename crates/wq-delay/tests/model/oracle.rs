@@ -193,16 +193,17 @@ impl Oracle {
         self.take_delayed(item).map(|entry| entry.2)
     }
 
-    pub(crate) fn postpone(&mut self, item: u8, later: u64) -> bool {
+    pub(crate) fn postpone(&mut self, item: u8, later: u64) -> Option<u64> {
         self.settle();
         self.adds += 1;
         let (number, until) = (self.adds, self.now + later);
-        let Some(entry) = self.delayed.iter_mut().find(|entry| entry.2 == item) else { return false };
+        let entry = self.delayed.iter_mut().find(|entry| entry.2 == item)?;
+        let before = entry.0;
         entry.4 = entry.4.max(until);
         if entry.0 < until {
             (entry.0, entry.1) = (until, number);
         }
-        true
+        Some(before)
     }
 
     pub(crate) fn reorder(&mut self, item: u8, order: &Order) -> bool {

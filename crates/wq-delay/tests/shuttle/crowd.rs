@@ -87,7 +87,7 @@ fn meddler(queue: &Queue) {
             }
             1 => {
                 let until = queue.now() + STEP;
-                if queue.postpone(&item, until) {
+                if queue.postpone(&item, until).is_some() {
                     reached::POSTPONED.note();
                 }
             }

@@ -112,7 +112,7 @@ fn a_back_off_lasts_until_the_retry_that_was_postponed() {
                 queue.try_get().unwrap().finish(Outcome::Retry);
             }
             let due = timer.now() + ms(60);
-            assert!(queue.postpone(&"a", due));
+            assert!(queue.postpone(&"a", due).is_some());
             timer.advance(ms(20));
             let added = queue.add("a");
             if policy == DuringBackoff::Defer {
@@ -138,7 +138,7 @@ fn a_failure_is_remembered_while_its_retry_is_postponed() {
     queue.add("a");
     queue.try_get().unwrap().finish(Outcome::Retry);
     let day = ms(86_400_000);
-    assert!(queue.postpone(&"a", timer.now() + day));
+    assert_eq!(queue.postpone(&"a", timer.now() + day), Some(timer.now() + ms(10)));
     timer.advance(day);
     assert_eq!(queue.try_get().unwrap().finish(Outcome::Retry), Some(Scheduled::Delayed));
     assert_eq!((queue.num_requeues(&"a"), queue.deadline(&"a")), (2, Some(timer.now() + ms(20))));
@@ -152,8 +152,9 @@ fn a_postponed_request_of_a_user_is_no_back_off() {
     queue.add("a");
     queue.try_get().unwrap().finish(Outcome::Retry);
     queue.add_after("a", ms(5));
-    assert!(queue.postpone(&"a", timer.now() + ms(60)));
-    assert!(queue.postpone(&"a", timer.now() + ms(10)), "no later, but it is delayed");
+    let put_off = timer.now() + ms(60);
+    assert_eq!(queue.postpone(&"a", put_off), Some(timer.now() + ms(5)));
+    assert_eq!(queue.postpone(&"a", timer.now() + ms(10)), Some(put_off), "no later, but it is delayed");
     timer.advance(ms(20));
     assert_eq!(queue.add("a"), Added::Queued);
     assert_eq!(queue.deadline(&"a"), Some(timer.now() + ms(40)));

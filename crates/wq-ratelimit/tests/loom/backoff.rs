@@ -157,6 +157,22 @@ fn look_beside(outcome: Outcome) {
     assert!(queue.parked().is_empty());
 }
 
+/// The retry from before is put off, and work that ends early has another wait in its place.
+pub(crate) fn postpone_against_finish() {
+    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    let (due, later) = (timer.now() + SECOND, timer.now() + SECOND * 50);
+    let other = thread(&queue, move |queue| queue.postpone(&1, later));
+    guard.finish(Outcome::Retry);
+    let before = other.join().unwrap();
+    assert!(before.is_none_or(|before| before == due), "{before:?}");
+    // It does not wait while the one retry gives way to the other.
+    assert_eq!(queue.deadline(&1), Some(if before.is_some() { later } else { due }));
+}
+
 pub(crate) fn look_against_success() {
     look_beside(Outcome::Success);
 }

@@ -315,14 +315,14 @@ impl Naive {
         Some(before)
     }
 
-    pub(crate) fn postpone(&mut self, item: u8, at: u64) -> bool {
-        let Some(before) = self.move_behind(item, at) else { return false };
+    pub(crate) fn postpone(&mut self, item: u8, at: u64) -> Option<u64> {
+        let before = self.move_behind(item, at)?;
         if before < at
             && let Some(window) = self.until.get_mut(&item).filter(|(until, _)| *until == before)
         {
             *window = (at, at);
         }
-        true
+        Some(before)
     }
 
     /// Its back-off is over then at the latest.

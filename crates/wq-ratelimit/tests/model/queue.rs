@@ -163,8 +163,9 @@ fn play(
                 naive.add_at(item, naive.now + delay);
             }
             Op::Postpone(item, delay) => {
-                let postponed = queue.postpone(&item, timer.now() + nanos(delay));
-                prop_assert_eq!(postponed, naive.postpone(item, naive.now + delay));
+                let before = queue.postpone(&item, timer.now() + nanos(delay));
+                let expected = naive.postpone(item, naive.now + delay);
+                prop_assert_eq!(before, expected.map(|at| start + nanos(at)));
             }
             Op::Get => {
                 let got = queue.try_get().ok();
