@@ -1,5 +1,6 @@
 //! The stages of `cargo xtask ci`, in the order in which they run: cheap and telling first.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -277,6 +278,9 @@ fn package(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     let folder = folder.context("cannot make a folder for the packages")?;
     let mut command = workspace.cargo(&["package", "--locked", "--workspace", "--allow-dirty", "--quiet"]);
     command.arg("--target-dir").arg(folder.path());
+    // The dependencies may be those of a run before, of which nobody reads debug information.
+    command.env("CARGO_BUILD_BUILD_DIR", workspace.target_dir().join("packages"));
+    command.env("CARGO_PROFILE_DEV_DEBUG", "false");
     for package in workspace.unpublished() {
         command.args(["--exclude", &package.name]);
     }
@@ -298,7 +302,9 @@ fn deny(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
 
 /// Ahead of `test` and `demo`, so that the time of those stages is the time of what they run.
 fn build(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
-    run(workspace.cargo(&["test", "--locked", "--workspace", "--all-features", "--no-run"]), deadline)?;
+    let mut command = tests(workspace)?;
+    command.arg("--no-run");
+    run(command, deadline)?;
     run(
         workspace.cargo(&["build", "--locked", "--quiet", "--workspace", "--all-features", "--examples"]),
         deadline,
@@ -308,7 +314,8 @@ fn build(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
 }
 
 fn test(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
-    run(workspace.cargo(&["test", "--locked", "--workspace", "--all-features"]), deadline)?;
+    run(tests(workspace)?, deadline)?;
+    run(workspace.cargo(&["test", "--locked", "--workspace", "--all-features", "--doc"]), deadline)?;
     for example in examples(workspace) {
         let mut command = Command::new(&example);
         // Those that would go on for ever end.
@@ -316,6 +323,28 @@ fn test(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
         run(command, deadline)?;
     }
     Ok(Verdict::Passed)
+}
+
+/// All of a plain `cargo test` but the documentation's, and but what stages of its own play, optimized and for longer.
+fn tests(workspace: &Workspace) -> Result<Command> {
+    let mut names = BTreeSet::new();
+    for package in workspace.packages() {
+        for target in package.targets.iter().filter(|target| target.is_test() && target.test) {
+            if !schedules::has_a_stage(&target.name) {
+                names.insert(&target.name);
+            } else if !schedules::CRATES.contains(&package.name.as_str()) {
+                bail!(
+                    "no stage runs the test target `{}` of {}: give it another name",
+                    target.name,
+                    package.name
+                );
+            }
+        }
+    }
+    let mut command =
+        workspace.cargo(&["test", "--locked", "--workspace", "--all-features", "--lib", "--bins"]);
+    command.args(names.into_iter().flat_map(|name| ["--test", name]));
+    Ok(command)
 }
 
 /// The example programs of the published crates, as the stage `build` left them.

@@ -10,7 +10,9 @@ use anyhow::{Result, bail, ensure};
 
 use crate::loom::{self, Scenario};
 use crate::process::{Deadline, said_in_time, status_in_time};
-use crate::schedules::{BY_HAND, ELECTION, LIBRARY, PLANTED, Platform, Program, Programs, Table, each};
+use crate::schedules::{
+    BY_HAND, ELECTION, LIBRARY, PLANTED, Platform, Program, Programs, TESTS, Table, each,
+};
 use crate::stage::Verdict;
 use crate::workspace::Workspace;
 
@@ -177,7 +179,7 @@ fn print_table(rows: &[Row]) {
 
 /// Unit tests, and those tests of the public API that need no real time.
 fn tests(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Option<String>> {
-    for (target, filters) in [(LIBRARY, &[][..]), ("it", &subject.filters)] {
+    for (target, filters) in [(LIBRARY, &[][..]), (TESTS, &subject.filters)] {
         let program = gear.machine.get(subject.package, target);
         if !passes(gear, program, filters, &[], plant)? {
             return Ok(Some(target.to_owned()));
@@ -197,7 +199,7 @@ fn simulation(gear: &Gear, subject: &Subject<'_>, plant: Plant<'_>) -> Result<Op
     if !passes(gear, program, &[], &[("ELECTION_SEEDS", SEEDS)], plant)? {
         return Ok(Some("seen".to_owned()));
     }
-    let of_two_stores = gear.machine.get(ELECTION, "it").filter(|_| subject.package == ELECTION);
+    let of_two_stores = gear.machine.get(ELECTION, TESTS).filter(|_| subject.package == ELECTION);
     let passes = passes(gear, of_two_stores, &[OF_TWO_STORES.to_owned()], &[], plant)?;
     Ok((!passes).then(|| "of two stores".to_owned()))
 }

@@ -1,11 +1,11 @@
 //! The programs that play schedules of the queues: every one of a small scenario (loom), many of a large one (shuttle), what
-//! real threads were answered (histories), random sequences (model). How they are built, with and without planted bugs, each
-//! platform in a folder of its own: they differ in `--cfg`, and so do all their dependencies.
+//! real threads were answered (histories), random sequences (model). How they are built, with and without planted bugs: they differ
+//! in `--cfg`, which only the crates of this workspace are told, so that each dependency is built once for all of them.
 
-use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, Write as _};
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -20,7 +20,7 @@ use crate::stage::Verdict;
 use crate::workspace::Workspace;
 
 /// The crates whose schedules are played. Each takes part with those test targets that it has.
-const CRATES: [&str; 5] = [CORE, "wq-delay", "wq-ratelimit", "wq-priority", ELECTION];
+pub(crate) const CRATES: [&str; 5] = [CORE, "wq-delay", "wq-ratelimit", "wq-priority", ELECTION];
 
 /// Without planted bugs it takes part with the schedules of a term alone: its model and its simulation are built by themselves, with all features.
 pub(crate) const ELECTION: &str = "lease-election";
@@ -33,6 +33,17 @@ pub(crate) const CORE: &str = "wq-core";
 
 /// Stands for the target of a library's own tests.
 pub(crate) const LIBRARY: &str = "lib";
+
+/// The target of a crate's tests of its API.
+pub(crate) const TESTS: &str = "it";
+
+/// To optimize these tests as the rest takes the compiler minutes more, and saves each run of them a second.
+const ELECTION_TESTS_LESS_OPTIMIZED: &str = "profile.schedules.package.lease-election.opt-level=1";
+
+/// Whether test targets of this name, which only [`CRATES`] have, are for these programs and the stages that run them.
+pub(crate) fn has_a_stage(target: &str) -> bool {
+    [PLANTED, "model", "simulation", "histories", "loom", "shuttle"].contains(&target)
+}
 
 /// How long a command may take that is typed by hand.
 pub(crate) const BY_HAND: Duration = Duration::from_hours(24);
@@ -49,7 +60,7 @@ impl Platform {
     /// The test targets that are built for it.
     const fn targets(self, planted: bool) -> &'static [&'static str] {
         match self {
-            Self::Machine if planted => &[PLANTED, "model", "it", "histories", "simulation"],
+            Self::Machine if planted => &[PLANTED, "model", "histories", "simulation"],
             Self::Machine => &["model", "histories"],
             Self::Loom => &["loom"],
             Self::Shuttle => &["shuttle"],
@@ -129,57 +140,35 @@ impl Programs {
         planted: bool,
         deadline: Deadline,
     ) -> Result<Self> {
-        let cfgs = platform.cfg().into_iter().chain(planted.then_some("wq_plant"));
-        let flags: Vec<String> = cfgs.map(|cfg| format!("--cfg {cfg}")).collect();
-        let plain = format!("{platform:?}").to_lowercase();
-        let folder = if planted { format!("{plain}-planted") } else { plain };
-        let folder = workspace.target_dir().join("schedules").join(folder);
-        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let built = folder.join("built.json");
-        let file = File::create(&built).with_context(|| format!("cannot write {}", built.display()))?;
-        let mut command = workspace.cargo(&["test", "--locked", "--quiet", "--no-run"]);
+        let mut command = workspace.cargo(&["test"]);
         for package in workspace.packages() {
             if takes_part(package, platform, planted) {
                 command.args(["--package", &package.name]);
             }
         }
         // Default features are stores for whole servers, which nobody plants bugs in, and which have no schedules.
-        if planted && platform == Platform::Machine {
-            command.args(["--lib", "--no-default-features"]);
-        }
-        if platform == Platform::Loom {
+        if platform == Platform::Loom || (planted && platform == Platform::Machine) {
             command.arg("--no-default-features");
         }
         for target in platform.targets(planted) {
             command.args(["--test", target]);
         }
-        command
-            .args(["--profile", "schedules", "--message-format", "json-render-diagnostics", "--target-dir"])
-            .arg(&folder)
-            .stdout(Stdio::from(file));
-        if !flags.is_empty() {
-            command.env("RUSTFLAGS", flags.join(" "));
+        let cfgs: Vec<&str> = platform.cfg().into_iter().chain(planted.then_some("wq_plant")).collect();
+        let mut programs = compiled(workspace, command, &cfgs, deadline)?;
+        if planted && platform == Platform::Machine {
+            let mut command = workspace.cargo(&["test", "--config", ELECTION_TESTS_LESS_OPTIMIZED]);
+            command.args(CRATES.iter().flat_map(|package| ["--package", package]));
+            command.args(["--no-default-features", "--lib", "--test", TESTS]);
+            programs.extend(compiled(workspace, command, &cfgs, deadline)?);
         }
-        run(command, deadline)?;
-        let file = File::open(&built).with_context(|| format!("cannot read {}", built.display()))?;
-        Ok(Self(read(workspace, BufReader::new(file))?))
+        Ok(Self(programs))
     }
 
     /// The model and the simulation of the election, whole, with its stores on a server.
     pub(crate) fn of_election(workspace: &Workspace, deadline: Deadline) -> Result<Self> {
-        let folder = workspace.target_dir().join("schedules").join("machine");
-        fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let built = folder.join("election.json");
-        let file = File::create(&built).with_context(|| format!("cannot write {}", built.display()))?;
-        let mut command = workspace.cargo(&["test", "--locked", "--quiet", "--no-run"]);
-        command.args(["--package", ELECTION, "--all-features", "--test", "model", "--test", "simulation"]);
-        command
-            .args(["--profile", "schedules", "--message-format", "json-render-diagnostics", "--target-dir"])
-            .arg(&folder)
-            .stdout(Stdio::from(file));
-        run(command, deadline)?;
-        let file = File::open(&built).with_context(|| format!("cannot read {}", built.display()))?;
-        Ok(Self(read(workspace, BufReader::new(file))?))
+        let mut command = workspace.cargo(&["test", "--package", ELECTION, "--all-features"]);
+        command.args(["--test", "model", "--test", "simulation"]);
+        Ok(Self(compiled(workspace, command, &[], deadline)?))
     }
 
     /// The programs of this test target, one of each crate that has it, in the order of [`CRATES`].
@@ -203,6 +192,61 @@ impl Programs {
     pub(crate) fn get(&self, package: &str, target: &str) -> Option<&Program> {
         self.0.iter().find(|program| program.package == package && program.target == target)
     }
+}
+
+/// Builds programs with these cfgs.
+fn compiled(
+    workspace: &Workspace,
+    mut command: Command,
+    cfgs: &[&str],
+    deadline: Deadline,
+) -> Result<Vec<Program>> {
+    let folder = folder(workspace)?;
+    let said = folder.join("built.json");
+    let file = File::create(&said).with_context(|| format!("cannot write {}", said.display()))?;
+    command
+        .args(["--locked", "--quiet", "--no-run", "--profile", "schedules"])
+        .args(["--message-format", "json-render-diagnostics", "--target-dir"])
+        .arg(&folder)
+        .stdout(Stdio::from(file));
+    if !cfgs.is_empty() {
+        command.env("RUSTC_WORKSPACE_WRAPPER", compiler_with(cfgs, &folder)?);
+    }
+    run(command, deadline)?;
+    let file = File::open(&said).with_context(|| format!("cannot read {}", said.display()))?;
+    read(workspace, BufReader::new(file))
+}
+
+/// Where all of them are built.
+fn folder(workspace: &Workspace) -> Result<PathBuf> {
+    let folder = workspace.target_dir().join("schedules");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    Ok(folder)
+}
+
+/// A compiler that has these cfgs. Cargo calls it for the crates of the workspace, for which it is a part of the names of what
+/// it builds, and to ask which cfgs there are: a manifest may depend on them.
+fn compiler_with(cfgs: &[&str], folder: &Path) -> Result<PathBuf> {
+    let path = folder.join(format!("rustc-{}", cfgs.join("-")));
+    let flags: String = cfgs.iter().map(|cfg| format!(" --cfg {cfg}")).collect();
+    let script = format!("#!/bin/sh\nexec \"$@\"{flags}\n");
+    if !fs::read(&path).is_ok_and(|old| old == script.as_bytes()) {
+        write_program(&path, &script).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(path)
+}
+
+#[cfg(unix)]
+fn write_program(path: &Path, script: &str) -> io::Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o755).open(path);
+    file?.write_all(script.as_bytes())
+}
+
+#[cfg(not(unix))]
+fn write_program(_: &Path, _: &str) -> io::Result<()> {
+    Err(io::Error::new(io::ErrorKind::Unsupported, "a script cannot stand for the compiler here; use a Unix"))
 }
 
 fn takes_part(package: &Package, platform: Platform, planted: bool) -> bool {

@@ -66,10 +66,17 @@ impl Workspace {
         self.program(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()), args)
     }
 
-    /// `program args…` at the root of the workspace.
+    /// `program args…` at the root of the workspace, as if it were called by hand: of what cargo tells its programs there are build
+    /// scripts (ring's) that look at it, and would run again at every turn from one to the other.
     pub(crate) fn program(&self, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(program);
         command.args(args).current_dir(self.root());
+        for (name, _) in std::env::vars_os() {
+            let of_a_package = |prefix| name.as_encoded_bytes().starts_with(prefix);
+            if of_a_package(b"CARGO_PKG_") || of_a_package(b"CARGO_MANIFEST_") {
+                command.env_remove(name);
+            }
+        }
         command
     }
 }
