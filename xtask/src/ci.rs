@@ -315,6 +315,7 @@ fn build(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
 
 fn test(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     run(tests(workspace)?, deadline)?;
+    // Cargo builds some crates again for these: it cannot do so before.
     run(workspace.cargo(&["test", "--locked", "--workspace", "--all-features", "--doc"]), deadline)?;
     for example in examples(workspace) {
         let mut command = Command::new(&example);
