@@ -46,6 +46,14 @@ pub(crate) enum Event {
     Defer,
 }
 
+/// What an add without a delay does to a deadline that is no back-off's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Immediate {
+    Keep,
+    Merge,
+    Defer,
+}
+
 /// Which of two deadlines counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Second {
@@ -67,6 +75,7 @@ enum Again {
 pub(crate) struct Naive {
     pub(crate) now: u64,
     pub(crate) event: Event,
+    pub(crate) immediate: Immediate,
     pub(crate) second: Second,
     pub(crate) limit: Option<u32>,
     pub(crate) counts_early: bool,
@@ -90,10 +99,17 @@ pub(crate) struct Naive {
 }
 
 impl Naive {
-    pub(crate) fn new(event: Event, second: Second, limit: Option<u32>, counts_early: bool) -> Self {
+    pub(crate) fn new(
+        event: Event,
+        immediate: Immediate,
+        second: Second,
+        limit: Option<u32>,
+        counts_early: bool,
+    ) -> Self {
         Self {
             now: 0,
             event,
+            immediate,
             second,
             limit,
             counts_early,
@@ -136,19 +152,39 @@ impl Naive {
         match self.event {
             Event::Clear => {
                 self.forget(item);
-                if is_backing_off {
-                    self.take_back_delayed(item);
+                if is_backing_off && (self.own.contains(&item) || self.joined.contains(&item)) {
+                    self.add_by(Immediate::Merge, item);
+                    return;
                 }
             }
-            Event::Defer if is_backing_off && self.deadline(item).is_some() => {
+            Event::Defer if is_backing_off => {
+                self.add_by(Immediate::Defer, item);
+                return;
+            }
+            Event::Keep | Event::Defer => {}
+        }
+        self.add_by(self.immediate, item);
+    }
+
+    fn add_by(&mut self, immediate: Immediate, item: u8) {
+        match immediate {
+            Immediate::Defer if self.deadline(item).is_some() => {
                 if self.own.remove(&item) {
                     self.joined.insert(item);
                 }
                 return;
             }
-            Event::Keep | Event::Defer => {}
+            Immediate::Merge => self.take_delayed(item),
+            Immediate::Keep | Immediate::Defer => {}
         }
         self.add_now(item, Again::Somebody);
+    }
+
+    /// The item waits for no deadline, whoever asked for it.
+    fn take_delayed(&mut self, item: u8) {
+        self.delayed.retain(|entry| entry.2 != item);
+        self.own.remove(&item);
+        self.joined.remove(&item);
     }
 
     fn add_now(&mut self, item: u8, by: Again) {
@@ -222,7 +258,7 @@ impl Naive {
 
     fn add_later(&mut self, item: u8, at: u64, own: bool) {
         if at <= self.now {
-            self.add_now(item, Again::Somebody);
+            self.add_by(if own { Immediate::Keep } else { self.immediate }, item);
             return;
         }
         self.settle();
@@ -275,7 +311,7 @@ impl Naive {
             self.until.insert(item, (until, counts_from));
             at
         } else if !ends && self.is_queued(item) && !self.counts_early {
-            self.add_now(item, Again::Somebody);
+            self.add_by(self.immediate, item);
             return true;
         } else if ends && self.limit.is_some_and(|limit| self.attempts(item) >= limit) {
             self.park(item);
@@ -379,9 +415,7 @@ impl Naive {
     pub(crate) fn cancel(&mut self, item: u8) -> bool {
         self.settle();
         let before = self.delayed.len();
-        self.delayed.retain(|entry| entry.2 != item);
-        self.own.remove(&item);
-        self.joined.remove(&item);
+        self.take_delayed(item);
         self.taken_out(item, self.delayed.len() < before)
     }
 

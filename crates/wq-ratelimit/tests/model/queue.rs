@@ -1,12 +1,12 @@
 //! `RateLimitingQueue` against a naive one: when each item comes back, how many attempts are counted, and who is parked.
 
-use crate::naive::{Ask, Event, Naive, PACES, Second};
+use crate::naive::{Ask, Event, Immediate, Naive, PACES, Second};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use std::time::{Duration, Instant};
 use wq_ratelimit::{
-    Class, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, PerClass, ProcessingGuard,
-    RateLimitingQueue, SecondAdd, Timer,
+    Class, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome, PerClass,
+    ProcessingGuard, RateLimitingQueue, SecondAdd, Timer,
 };
 
 const SLOW: Class = Class::new("slow");
@@ -107,6 +107,7 @@ fn finish((guard, hand_out): Held<'_>, how: u8, time: u64, start: Instant, naive
 
 fn play(
     event: Event,
+    immediate: Immediate,
     second: Second,
     limit: Option<u32>,
     counts_early: bool,
@@ -120,6 +121,11 @@ fn play(
         Event::Clear => DuringBackoff::Clear,
         Event::Defer => DuringBackoff::Defer,
     };
+    let immediate_add = match immediate {
+        Immediate::Keep => ImmediateAdd::Keep,
+        Immediate::Merge => ImmediateAdd::Merge,
+        Immediate::Defer => ImmediateAdd::Defer,
+    };
     let second_add = match second {
         Second::Earliest => SecondAdd::Earliest,
         Second::Latest => SecondAdd::Latest,
@@ -130,10 +136,11 @@ fn play(
         .timer(timer.clone())
         .count_early_attempts(counts_early)
         .during_backoff(policy)
+        .immediate_add(immediate_add)
         .second_add(second_add);
     let builder = if let Some(limit) = limit { builder.retry_limit(limit) } else { builder };
     let queue: Queue = builder.build().unwrap();
-    let mut naive = Naive::new(event, second, limit, counts_early);
+    let mut naive = Naive::new(event, immediate, second, limit, counts_early);
     let mut guards: Vec<Held<'_>> = Vec::new();
     for op in ops {
         match op {
@@ -233,11 +240,12 @@ proptest! {
     #[test]
     fn behaves_like_the_naive_queue(
         event in prop_oneof![2 => Just(Event::Keep), 1 => Just(Event::Clear), 1 => Just(Event::Defer)],
+        immediate in prop_oneof![2 => Just(Immediate::Keep), 1 => Just(Immediate::Merge), 1 => Just(Immediate::Defer)],
         second in prop_oneof![2 => Just(Second::Earliest), 1 => Just(Second::Latest), 1 => Just(Second::Replace)],
         limit in prop::option::of(0..4_u32),
         counts_early in prop::bool::weighted(0.25),
         ops in prop::collection::vec(op(), 0..120),
     ) {
-        play(event, second, limit, counts_early, ops)?;
+        play(event, immediate, second, limit, counts_early, ops)?;
     }
 }
