@@ -278,8 +278,7 @@ fn package(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
     let folder = folder.context("cannot make a folder for the packages")?;
     let mut command = workspace.cargo(&["package", "--locked", "--workspace", "--allow-dirty", "--quiet"]);
     command.arg("--target-dir").arg(folder.path());
-    // The dependencies may be those of a run before, of which nobody reads debug information.
-    command.env("CARGO_BUILD_BUILD_DIR", workspace.target_dir().join("packages"));
+    // Nobody reads it.
     command.env("CARGO_PROFILE_DEV_DEBUG", "false");
     for package in workspace.unpublished() {
         command.args(["--exclude", &package.name]);

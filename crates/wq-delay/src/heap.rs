@@ -208,9 +208,40 @@ impl<T: Eq, O> DelayHeap<T, O> {
         T: Borrow<Q>,
         Q: Eq + ?Sized,
     {
+        self.postpone_if(hash, item, until, |_| true)
+    }
+
+    /// The same, of an item whose deadline is revocable, or `from`.
+    pub(crate) fn postpone_again<Q>(
+        &mut self,
+        hash: ItemHash,
+        item: &Q,
+        from: Tick,
+        until: Tick,
+    ) -> Option<Tick>
+    where
+        T: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        self.postpone_if(hash, item, until, |Held { limit, deadline, .. }| {
+            limit.is_revocable() || limit.is_joined() || *deadline == from
+        })
+    }
+
+    fn postpone_if<Q>(
+        &mut self,
+        hash: ItemHash,
+        item: &Q,
+        until: Tick,
+        goes: impl FnOnce(&Held<T, O>) -> bool,
+    ) -> Option<Tick>
+    where
+        T: Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
         self.refresh_sequences();
         let slot = self.find(hash, item)?;
-        let held = self.slots.get_mut(slot)?; // The table names held slots only.
+        let held = self.slots.get_mut(slot).filter(|held| goes(held))?;
         let before = held.deadline;
         let term = Term { deadline: before, limit: held.limit.tick() }.postponed(until);
         held.limit = held.limit.moved(term);

@@ -138,8 +138,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// Sees to it that a delayed item is not due before this instant: a later deadline stays. Tells the deadline that it
-    /// had; `None` if the item is not delayed, or was due already. A [debounced](Self::add_debounced) item is put off beyond its longest wait too, until it is
-    /// debounced once more.
+    /// had; `None` if the item is not delayed, or was due already. A [debounced](Self::add_debounced) item is put off beyond
+    /// its longest wait too, until it is debounced once more.
     ///
     /// # Panics
     ///

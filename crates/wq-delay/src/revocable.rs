@@ -65,6 +65,27 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.look(|pending, _| pending.heap.has_revocable_deadline(hash, item))
     }
 
+    /// As [`postpone`](Self::postpone), of an item that nobody but in a [revocable](Self::add_revocable) way has asked for, or that is to
+    /// be due at `from`: what has taken the place of one that was postponed. `None` if it is neither.
+    ///
+    /// # Panics
+    ///
+    /// If `Hash` or `Eq` of the item panics.
+    pub fn postpone_again<Q>(&self, item: &Q, from: Instant, until: Instant) -> Option<Instant>
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.core.item_hash(item);
+        let [from, until] = [from, until].map(|instant| self.shared.line.tick(instant));
+        let before = self.settled(|pending, after| {
+            let before = pending.heap.postpone_again(hash, item, from, until);
+            self.shared.changed(pending, &self.core, after);
+            before
+        })?;
+        Some(self.shared.line.instant(before))
+    }
+
     /// Queues an item that is delayed by what is [revocable](Self::add_revocable), and that an add without a delay has joined
     /// ([`ImmediateAdd::Defer`](crate::ImmediateAdd::Defer)): with the deadline gone, that add has nothing left to wait for.
     /// False if it is not such an item.

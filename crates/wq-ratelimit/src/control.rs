@@ -18,8 +18,8 @@ use wq_delay::{ImmediateAdd, Joins};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum DuringBackoff {
-    /// The item runs now, its retry still waits, and its back-off stays as it is: if it fails before its time, that does
-    /// not count.
+    /// The item runs now, its retry still waits unless [`immediate_add`](crate::Builder::immediate_add) says otherwise, and its
+    /// back-off stays as it is: if it fails before its time, that does not count.
     #[default]
     Keep,
     /// The item runs now, in place of its retry, and its attempts are forgotten: what has changed deserves a fresh start.

@@ -39,7 +39,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     }
 
     /// Sees to it that a delayed item is not due before this instant. Tells the deadline that it had; `None` if it is not
-    /// delayed. If it waits for its retry, it backs off as long: failures before that do not count, as after
+    /// delayed. A retry that takes its place in the meantime is put off too; what a user asks for in the meantime is not. If it waits for its retry, it backs off as long: failures before that do not count, as after
     /// [`RetryNotBefore`](crate::Outcome::RetryNotBefore).
     ///
     /// # Panics
@@ -52,11 +52,16 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     {
         let first = self.inner.queue.postpone(item, until)?;
         let mut before = Some(first);
-        // Again, as long as that moves it: work that fails in between has its retry wait until when the one from before did.
+        // Work that fails in between has its retry wait until when the one from before did: that one too, as long as there is one.
         while let Some(from) = before.filter(|from| *from < until) {
             let now = self.now();
             self.inner.controlled(|control, _| control.postponed(item, from, until, now));
-            before = self.inner.queue.postpone(item, until).filter(|again| *again != from);
+            before = self.inner.queue.postpone_again(item, from, until);
+        }
+        // Somebody else may have put it off for longer in between, and not found its back-off where it is now.
+        if let Some(later) = before.filter(|later| first < until && until < *later) {
+            let now = self.now();
+            self.inner.controlled(|control, _| control.postponed(item, until, later, now));
         }
         Some(first)
     }

@@ -1,8 +1,9 @@
 //! The getters: those of the delaying queue, with guards that can finish.
 
+use crate::ending::Ending;
 use crate::guard::{OwnedProcessingGuard, ProcessingGuard, put_back};
 use crate::limiter::RateLimiter;
-use crate::queue::{Ending, RateLimitingQueue};
+use crate::queue::RateLimitingQueue;
 use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};

@@ -1,8 +1,8 @@
 //! Guards: an item in hand, and the one call that ends the work on it.
 
+use crate::ending::{Ending, Held, Panic};
 use crate::outcome::Outcome;
 use crate::planted::planted;
-use crate::queue::{Ending, Held, Panic};
 use std::fmt;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -16,6 +16,7 @@ mod unparked;
 mod windows;
 mod limiter;
 mod class;
+mod ending;
 mod exponential;
 mod fast_slow;
 mod token_bucket;

@@ -2,6 +2,7 @@
 
 use crate::builder::{Builder, NoLimiter};
 use crate::control::{Ask, By, Control, DuringBackoff, When, end_of};
+use crate::ending::{Ending, Held, Panic};
 use crate::limiter::RateLimiter;
 use crate::outcome::{Combine, Outcome};
 use crate::parked::{Mark, MarkId};
@@ -10,8 +11,8 @@ use crate::platform::{AtomicU64, Mutex};
 use crate::remembered::Remembered;
 use crate::taken_back::TakenBack;
 use crate::unparked::Unparked;
+use crate::windows::Opened;
 use hashbrown::HashSet;
-use std::any::Any;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::mem;
@@ -242,29 +243,6 @@ where
     }
 }
 
-/// What the end of an attempt needs of the guard below, whichever it is.
-pub(crate) trait Held<T, B: Backlog> {
-    fn item(&self) -> &T;
-    fn order(&self) -> &B::Order;
-    fn revoke(&self) -> Option<B::Order>;
-    fn is_in_force(&self) -> bool;
-    fn put_back(self)
-    where
-        Self: Sized;
-}
-
-/// What a panic carries.
-pub(crate) type Panic = Box<dyn Any + Send>;
-
-/// What a guard needs of its queue, without the types of the limiter and the hasher.
-pub(crate) trait Ending<T, B: Backlog> {
-    fn end(&self, held: &dyn Held<T, B>, outcome: Outcome) -> Option<Scheduled>;
-    fn num_requeues(&self, item: &T) -> u32;
-    fn move_due(&self);
-    /// The item was handed out, and this is its guard. If code of the item panics: what with.
-    fn begun(&self, held: &dyn Held<T, B>) -> Option<Panic>;
-}
-
 impl<T, L, B, S> Ending<T, B> for Inner<T, L, B, S>
 where
     T: Hash + Eq + Clone,
@@ -294,13 +272,15 @@ where
             Outcome::RetryAfter(delay) => {
                 let now = self.queue.now();
                 let (deadline, until) = (now.checked_add(delay), end_of(now, delay));
-                self.controlled(|control, discarded| {
+                let opened = self.controlled(|control, discarded| {
                     control.waits_until(item, until, now);
                     control.windows.end_by(item, until, now, discarded);
+                    control.windows.opened()
                 });
                 let mut before = self.take_back(held);
                 let scheduled = self.queue.add_revocable(item.clone(), deadline, before.joined_by(order()));
                 before.drop_for_good();
+                before.puts_off(deadline, opened, scheduled);
                 return Some(scheduled);
             }
             Outcome::Retry => Ask::default(),
@@ -312,7 +292,7 @@ where
             }
         };
         // The limiter first: if it panics, the retry from before still waits.
-        let Some(when) = self.when(item, ask, By::Finish) else { return Some(Scheduled::ShutDown) };
+        let Some((when, opened)) = self.when(item, ask, By::Finish) else { return Some(Scheduled::ShutDown) };
         let mut before = self.take_back(held);
         let order = before.joined_by(order());
         if let Some(floor) = ask.not_before
@@ -332,8 +312,8 @@ where
             When::After(_) => None,
         };
         let scheduled = self.queue.add_revocable(item.clone(), deadline, order);
-        before.puts_off(deadline);
         before.drop_for_good();
+        before.puts_off(deadline, opened, scheduled);
         Some(scheduled)
     }
 
@@ -384,23 +364,24 @@ where
         self.queue.is_shutting_down() && !planted("refused-retry-takes-back")
     }
 
-    /// Counts an attempt that failed, and says when the item runs again. `None`: the queue is shut down.
-    fn when(&self, item: &T, ask: Ask, by: By) -> Option<When> {
+    /// Counts an attempt that failed, and says when the item runs again, and as of when. `None`: the queue is shut down.
+    fn when(&self, item: &T, ask: Ask, by: By) -> Option<(When, Opened)> {
         if self.refuses() && !planted("rejected-add-counts") {
             return None;
         }
         let now = self.queue.now();
-        let (when, _mark) = self.controlled(|control, discarded| {
+        let (when, opened, _mark) = self.controlled(|control, discarded| {
             let when = control.retry(item, now, ask, by, discarded);
             let ends = by == By::Finish && when != When::Never;
-            (when, if ends { control.parked.take(item, discarded) } else { None })
+            let mark = if ends { control.parked.take(item, discarded) } else { None };
+            (when, control.windows.opened(), mark)
         });
-        Some(when)
+        Some((when, opened))
     }
 
     fn add_asking(&self, item: T, order: B::Order, ask: Ask) -> Scheduled {
         let is_queued = matches!(self.queue.phase(&item), Some(Phase::Queued | Phase::ProcessingDirty));
-        match self.when(&item, ask, By::Add { is_queued }) {
+        match self.when(&item, ask, By::Add { is_queued }).map(|(when, _)| when) {
             None | Some(When::Never) => Scheduled::ShutDown,
             Some(When::Now) => self.queue.add_after_with(item, Duration::ZERO, order),
             Some(When::After(delay)) => self.queue.add_after_with(item, delay, order),

@@ -2,10 +2,11 @@
 
 use crate::limiter::RateLimiter;
 use crate::queue::Inner;
+use crate::windows::Opened;
 use std::hash::{BuildHasher, Hash};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
-use wq_delay::Backlog;
+use wq_delay::{Backlog, Scheduled};
 
 /// A retry from before, if there was one. It comes again if a panic keeps its successor from waiting, and then at once: when it was
 /// due nobody knows any more.
@@ -47,18 +48,15 @@ where
         before
     }
 
-    /// What replaces it waits until this deadline. It may have been put off since that was settled, and its back-off with it: so is
-    /// its successor.
-    pub(crate) fn puts_off(&self, deadline: Option<Instant>) {
-        if self.delayed.is_none() {
-            return;
-        }
+    /// What replaces it, or has joined what others have asked for, waits until this deadline, which was settled when so many windows
+    /// had been opened. What waited before may have been put off since, and its back-off with it: so is its successor.
+    pub(crate) fn puts_off(&self, deadline: Option<Instant>, opened: Opened, scheduled: Scheduled) {
+        let has_waited = self.delayed.is_some() || matches!(scheduled, Scheduled::Moved | Scheduled::Kept);
+        let Some(deadline) = deadline.filter(|_| has_waited) else { return };
         let now = self.inner.queue.now();
-        let until = self.inner.controlled(|control, _| control.windows.open(self.item, now));
-        if let (Some(until), Some(deadline)) = (until, deadline)
-            && deadline < until
-        {
-            self.inner.queue.postpone(self.item, until);
+        let until = self.inner.controlled(|control, _| control.windows.open_by(self.item, opened, now));
+        if let Some(until) = until.filter(|until| deadline < *until) {
+            self.inner.queue.postpone_again(self.item, deadline, until);
         }
     }
 

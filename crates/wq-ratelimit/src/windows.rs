@@ -37,6 +37,10 @@ impl Window {
     }
 }
 
+/// How many attempts had opened a window at some time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opened(u32);
+
 #[derive(Debug)]
 pub(crate) struct Windows<T, S> {
     held: HashMap<T, Window, S>,
@@ -61,6 +65,10 @@ impl<T, S> Windows<T, S> {
     /// Whether many attempts have ended since the last [`sweep`](Self::sweep).
     pub(crate) fn wants_sweep(&self) -> bool {
         self.ends >= self.sweep_at
+    }
+
+    pub(crate) fn opened(&self) -> Opened {
+        Opened(self.opened)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -92,6 +100,12 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
             return None;
         }
         self.held.get(item).map(|window| window.until).filter(|until| *until > now)
+    }
+
+    /// The same, if no attempt has opened it after so many.
+    pub(crate) fn open_by(&self, item: &T, opened: Opened, now: Instant) -> Option<Instant> {
+        let window = self.backing_off(item, now)?;
+        (opened.0.wrapping_sub(window.opened) <= u32::MAX / 2).then_some(window.until)
     }
 
     /// The item's window, if a failure does not count yet.

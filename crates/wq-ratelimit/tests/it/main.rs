@@ -13,6 +13,7 @@ mod limiters;
 mod metrics;
 mod panics;
 mod parking;
+mod put_off;
 mod recorded;
 mod remembering;
 mod taken_back;

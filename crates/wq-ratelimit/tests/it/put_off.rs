@@ -1,0 +1,231 @@
+//! A postponement beside everything else that moves an item: at each look at the clock the one is in the middle of the other.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+use wq_ratelimit::{Combine, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Timer};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+type Queue = RateLimitingQueue<u64, ExponentialBackoff<u64>>;
+
+type Deed = Box<dyn FnOnce() + Send>;
+
+/// Does something when it is looked at once more after so many times.
+#[derive(Clone)]
+struct Interrupted {
+    timer: ManualTimer,
+    looks: Arc<AtomicUsize>,
+    deed: Arc<Mutex<Option<Deed>>>,
+}
+
+impl Interrupted {
+    fn after(&self, looks: usize, deed: impl FnOnce() + Send + 'static) {
+        self.looks.store(looks, Ordering::SeqCst);
+        *self.deed.lock().unwrap() = Some(Box::new(deed));
+    }
+
+    /// Whether that has been done.
+    fn is_over(&self) -> bool {
+        self.deed.lock().unwrap().take().is_none()
+    }
+}
+
+impl std::fmt::Debug for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Interrupted")
+    }
+}
+
+impl Timer for Interrupted {
+    fn now(&self) -> Instant {
+        let left = self.looks.load(Ordering::SeqCst);
+        self.looks.store(left.saturating_sub(1), Ordering::SeqCst);
+        let deed = if left == 0 { self.deed.lock().unwrap().take() } else { None };
+        if let Some(deed) = deed {
+            deed();
+        }
+        self.timer.now()
+    }
+
+    fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        self.timer.sleep_until(deadline)
+    }
+
+    fn park_until(&self, deadline: Option<Instant>) {
+        self.timer.park_until(deadline);
+    }
+}
+
+fn queue() -> (Queue, Interrupted) {
+    let timer = Interrupted { timer: ManualTimer::new(), looks: Arc::default(), deed: Arc::default() };
+    let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
+    (RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap(), timer)
+}
+
+/// Plays it with the deed at the first look at the clock, at the second and so on, until it comes too late. How often it came in time.
+fn at_each_look(mut play: impl FnMut(usize) -> bool) {
+    let times = (0..).take_while(|looks| play(*looks)).count();
+    assert!((3..100).contains(&times), "{times}");
+}
+
+#[test]
+fn a_retry_and_a_users_request_are_put_off_amid_a_failure() {
+    at_each_look(|looks| {
+        let (queue, timer) = queue();
+        let start = timer.timer.now();
+        queue.add(1);
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.add_after(1, SECOND * 9);
+        queue.add(1);
+        let guard = queue.try_get().unwrap();
+        let other = queue.clone();
+        timer.after(looks, move || {
+            assert_eq!(other.postpone(&1, start + SECOND * 50), Some(start + SECOND));
+        });
+        guard.finish(Outcome::Retry);
+        let is_over = timer.is_over();
+        let until = if is_over { 50 } else { 1 };
+        assert_eq!(queue.deadline(&1), Some(start + SECOND * until), "after {looks} looks");
+        is_over
+    });
+}
+
+#[test]
+fn what_a_user_asks_for_amid_a_postponement_is_not_put_off() {
+    at_each_look(|looks| {
+        let (queue, timer) = queue();
+        let start = timer.timer.now();
+        queue.add_after(1, SECOND * 5);
+        let other = queue.clone();
+        timer.after(looks, move || {
+            other.cancel(&1);
+            other.add_after(1, SECOND * 10);
+        });
+        let before = queue.postpone(&1, start + SECOND * 50);
+        let is_over = timer.is_over();
+        let until = if is_over && before == Some(start + SECOND * 5) { 10 } else { 50 };
+        assert_eq!(queue.deadline(&1), Some(start + SECOND * until), "after {looks} looks: {before:?}");
+        is_over
+    });
+}
+
+#[test]
+fn a_back_off_that_a_user_began_amid_a_failure_puts_nothing_off() {
+    at_each_look(|looks| {
+        let (queue, timer) = queue();
+        let start = timer.timer.now();
+        queue.add(1);
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.add(1);
+        let guard = queue.try_get().unwrap();
+        let other = queue.clone();
+        timer.after(looks, move || {
+            other.forget(&1);
+            other.add_rate_limited_after(1, SECOND * 100, Combine::Override);
+        });
+        guard.finish(Outcome::Retry);
+        assert_eq!(queue.deadline(&1), Some(start + SECOND), "after {looks} looks");
+        timer.is_over()
+    });
+}
+
+#[test]
+fn a_retry_after_a_time_and_its_back_off_end_together_whoever_puts_it_off() {
+    at_each_look(|looks| {
+        let (queue, timer) = queue();
+        let start = timer.timer.now();
+        queue.add(1);
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.add(1);
+        let guard = queue.try_get().unwrap();
+        let other = queue.clone();
+        timer.after(looks, move || {
+            other.postpone(&1, start + SECOND * 50);
+        });
+        guard.finish(Outcome::RetryAfter(SECOND * 10));
+        let is_over = timer.is_over();
+        let deadline = queue.deadline(&1).unwrap();
+        timer.timer.advance(deadline - start);
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        assert_eq!(queue.num_requeues(&1), 2, "after {looks} looks");
+        is_over
+    });
+}
+
+#[test]
+fn a_failure_amid_a_postponement_leaves_a_retry_and_its_back_off_of_one_end() {
+    at_each_look(|looks| {
+        let (queue, timer) = queue();
+        let start = timer.timer.now();
+        queue.add(1);
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.add(1);
+        let other = queue.clone();
+        timer.after(looks, move || {
+            other.try_get().unwrap().finish(Outcome::Retry);
+        });
+        queue.postpone(&1, start + SECOND * 50);
+        let is_over = timer.is_over();
+        if is_over {
+            let deadline = queue.deadline(&1).unwrap();
+            timer.timer.advance(deadline - start - Duration::from_nanos(1));
+            queue.add(1);
+            queue.try_get().unwrap().finish(Outcome::Retry);
+            assert_eq!(queue.num_requeues(&1), 1, "before its end, after {looks} looks");
+            timer.timer.advance(Duration::from_nanos(1));
+            queue.try_get().unwrap().finish(Outcome::Retry);
+            assert_eq!(queue.num_requeues(&1), 2, "at its end, after {looks} looks");
+        }
+        is_over
+    });
+}
+
+#[test]
+fn a_retry_after_a_time_amid_a_postponement_counts_at_its_end() {
+    at_each_look(|looks| {
+        let (queue, timer) = queue();
+        let start = timer.timer.now();
+        queue.add(1);
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.add(1);
+        let other = queue.clone();
+        timer.after(looks, move || {
+            other.try_get().unwrap().finish(Outcome::RetryAfter(SECOND * 10));
+        });
+        queue.postpone(&1, start + SECOND * 50);
+        let is_over = timer.is_over();
+        if is_over {
+            timer.timer.advance(queue.deadline(&1).unwrap() - start);
+            queue.try_get().unwrap().finish(Outcome::Retry);
+            assert_eq!(queue.num_requeues(&1), 2, "after {looks} looks");
+        }
+        is_over
+    });
+}
+
+#[test]
+fn a_back_off_lasts_as_long_as_the_later_of_two_postponements() {
+    at_each_look(|looks| {
+        let (queue, timer) = queue();
+        let start = timer.timer.now();
+        queue.add(1);
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        let other = queue.clone();
+        timer.after(looks, move || {
+            other.postpone(&1, start + SECOND * 80);
+        });
+        queue.postpone(&1, start + SECOND * 50);
+        let is_over = timer.is_over();
+        if is_over {
+            assert_eq!(queue.deadline(&1), Some(start + SECOND * 80));
+            timer.timer.advance(SECOND * 60);
+            queue.add(1);
+            queue.try_get().unwrap().finish(Outcome::Retry);
+            assert_eq!(queue.num_requeues(&1), 1, "after {looks} looks");
+        }
+        is_over
+    });
+}
