@@ -4,6 +4,7 @@
 mod queue;
 mod outcome;
 mod guard;
+mod ending;
 mod builder;
 mod add;
 mod forward;
@@ -16,7 +17,6 @@ mod unparked;
 mod windows;
 mod limiter;
 mod class;
-mod ending;
 mod exponential;
 mod fast_slow;
 mod token_bucket;

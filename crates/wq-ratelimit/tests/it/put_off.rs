@@ -65,6 +65,20 @@ fn queue() -> (Queue, Interrupted) {
     (RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap(), timer)
 }
 
+/// Item 1 is added and fails.
+fn fail(queue: &Queue) {
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+}
+
+/// Item 1 has failed, and its retry waits for a second from that instant.
+fn failed() -> (Queue, Interrupted, Instant) {
+    let (queue, timer) = queue();
+    fail(&queue);
+    let start = timer.timer.now();
+    (queue, timer, start)
+}
+
 /// Plays it with the deed at the first look at the clock, at the second and so on, until it comes too late. How often it came in time.
 fn at_each_look(mut play: impl FnMut(usize) -> bool) {
     let times = (0..).take_while(|looks| play(*looks)).count();
@@ -74,10 +88,7 @@ fn at_each_look(mut play: impl FnMut(usize) -> bool) {
 #[test]
 fn a_retry_and_a_users_request_are_put_off_amid_a_failure() {
     at_each_look(|looks| {
-        let (queue, timer) = queue();
-        let start = timer.timer.now();
-        queue.add(1);
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        let (queue, timer, start) = failed();
         queue.add_after(1, SECOND * 9);
         queue.add(1);
         let guard = queue.try_get().unwrap();
@@ -115,10 +126,7 @@ fn what_a_user_asks_for_amid_a_postponement_is_not_put_off() {
 #[test]
 fn a_back_off_that_a_user_began_amid_a_failure_puts_nothing_off() {
     at_each_look(|looks| {
-        let (queue, timer) = queue();
-        let start = timer.timer.now();
-        queue.add(1);
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        let (queue, timer, start) = failed();
         queue.add(1);
         let guard = queue.try_get().unwrap();
         let other = queue.clone();
@@ -135,10 +143,7 @@ fn a_back_off_that_a_user_began_amid_a_failure_puts_nothing_off() {
 #[test]
 fn a_retry_after_a_time_and_its_back_off_end_together_whoever_puts_it_off() {
     at_each_look(|looks| {
-        let (queue, timer) = queue();
-        let start = timer.timer.now();
-        queue.add(1);
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        let (queue, timer, start) = failed();
         queue.add(1);
         let guard = queue.try_get().unwrap();
         let other = queue.clone();
@@ -158,10 +163,7 @@ fn a_retry_after_a_time_and_its_back_off_end_together_whoever_puts_it_off() {
 #[test]
 fn a_failure_amid_a_postponement_leaves_a_retry_and_its_back_off_of_one_end() {
     at_each_look(|looks| {
-        let (queue, timer) = queue();
-        let start = timer.timer.now();
-        queue.add(1);
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        let (queue, timer, start) = failed();
         queue.add(1);
         let other = queue.clone();
         timer.after(looks, move || {
@@ -172,8 +174,7 @@ fn a_failure_amid_a_postponement_leaves_a_retry_and_its_back_off_of_one_end() {
         if is_over {
             let deadline = queue.deadline(&1).unwrap();
             timer.timer.advance(deadline - start - Duration::from_nanos(1));
-            queue.add(1);
-            queue.try_get().unwrap().finish(Outcome::Retry);
+            fail(&queue);
             assert_eq!(queue.num_requeues(&1), 1, "before its end, after {looks} looks");
             timer.timer.advance(Duration::from_nanos(1));
             queue.try_get().unwrap().finish(Outcome::Retry);
@@ -186,10 +187,7 @@ fn a_failure_amid_a_postponement_leaves_a_retry_and_its_back_off_of_one_end() {
 #[test]
 fn a_retry_after_a_time_amid_a_postponement_counts_at_its_end() {
     at_each_look(|looks| {
-        let (queue, timer) = queue();
-        let start = timer.timer.now();
-        queue.add(1);
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        let (queue, timer, start) = failed();
         queue.add(1);
         let other = queue.clone();
         timer.after(looks, move || {
@@ -209,10 +207,7 @@ fn a_retry_after_a_time_amid_a_postponement_counts_at_its_end() {
 #[test]
 fn a_back_off_lasts_as_long_as_the_later_of_two_postponements() {
     at_each_look(|looks| {
-        let (queue, timer) = queue();
-        let start = timer.timer.now();
-        queue.add(1);
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        let (queue, timer, start) = failed();
         let other = queue.clone();
         timer.after(looks, move || {
             other.postpone(&1, start + SECOND * 80);
@@ -222,8 +217,7 @@ fn a_back_off_lasts_as_long_as_the_later_of_two_postponements() {
         if is_over {
             assert_eq!(queue.deadline(&1), Some(start + SECOND * 80));
             timer.timer.advance(SECOND * 60);
-            queue.add(1);
-            queue.try_get().unwrap().finish(Outcome::Retry);
+            fail(&queue);
             assert_eq!(queue.num_requeues(&1), 1, "after {looks} looks");
         }
         is_over
