@@ -11,6 +11,7 @@ mod plane;
 mod user;
 mod program;
 mod keeper;
+mod port;
 mod etcd;
 mod error;
 

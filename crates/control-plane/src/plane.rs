@@ -1,7 +1,6 @@
 //! A running control plane: started, broken on request, and taken away.
 
 use std::io::Write as _;
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -15,12 +14,13 @@ use crate::component::Component;
 use crate::error::Error;
 use crate::etcd;
 use crate::keeper::Keeper;
+use crate::port;
 use crate::program::{self, Program};
 use crate::user::{self, ADMIN, User};
 
 /// How often a program that starts is asked whether it is ready.
 const POLL: Duration = Duration::from_millis(100);
-/// Another process may take a free port before etcd does.
+/// Another program that is told its port may be told the same, and be first.
 const ATTEMPTS: u32 = 3;
 
 const CONTROLLERS: &str = "persistentvolume-binder-controller,persistentvolumeclaim-protection-controller,\
@@ -68,7 +68,10 @@ impl ControlPlane {
         let Builder { mut users, controller_manager, port, api_server_flags, ready_within } = builder;
         users.insert(0, User::admin()?);
         let tokens: String = users.iter().map(User::line).collect::<Result<_, _>>()?;
-        let port = if port == 0 { free_port()? } else { check_port(port)? };
+        let any_port = port == 0;
+        if !any_port {
+            port::check(port)?;
+        }
         let folder = tempfile::Builder::new()
             .prefix("wq-control-plane-")
             .tempdir()
@@ -93,7 +96,11 @@ impl ControlPlane {
             port,
             etcd_port,
         };
-        plane.start_api_server()?;
+        if any_port {
+            plane.start_api_server_on_any_port()?;
+        } else {
+            plane.start_api_server()?;
+        }
         if controller_manager {
             plane.start_controller_manager()?;
         }
@@ -150,12 +157,10 @@ impl ControlPlane {
         // A user's name may hold what a file's may not.
         let index = self.users.iter().position(|known| known.name == user).unwrap_or_default();
         let path = self.folder.path().join(format!("kubeconfig-{index}.yaml"));
-        // Written once, and whole: another thread may be reading it.
-        if !path.is_file() {
-            tempfile::NamedTempFile::new_in(self.folder.path())
-                .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| Ok(file.persist(&path)?)))
-                .map_err(Error::io(format!("write {}", path.display())))?;
-        }
+        // In the place of the one before, and whole: another thread may be reading that.
+        tempfile::NamedTempFile::new_in(self.folder.path())
+            .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| Ok(file.persist(&path)?)))
+            .map_err(Error::io(format!("write {}", path.display())))?;
         Ok(path)
     }
 
@@ -208,6 +213,19 @@ impl ControlPlane {
         }
         self.api_server = Some(api_server);
         Ok(())
+    }
+
+    fn start_api_server_on_any_port(&mut self) -> Result<(), Error> {
+        let mut attempt = 1;
+        loop {
+            self.port = port::free()?;
+            match self.start_api_server() {
+                Err(Error::Ended { .. }) if attempt < ATTEMPTS && port::check(self.port).is_err() => {
+                    attempt += 1
+                }
+                started => return started,
+            }
+        }
     }
 
     /// Kills the API server. Clients see their connections end; etcd keeps what it was told.
@@ -318,9 +336,8 @@ impl ControlPlane {
             format!("--kubeconfig={kubeconfig}"),
             format!("--authentication-kubeconfig={kubeconfig}"),
             format!("--authorization-kubeconfig={kubeconfig}"),
-            "--bind-address=127.0.0.1".to_owned(),
-            format!("--secure-port={}", free_port()?),
-            format!("--cert-dir={}", self.folder.path().join("controller-manager").display()),
+            // It serves nobody: neither its metrics nor its health is asked for.
+            "--secure-port=0".to_owned(),
             "--leader-elect=true".to_owned(),
             // Its own default of 20 a second binds four claims in that time.
             "--kube-api-qps=500".to_owned(),
@@ -344,23 +361,25 @@ fn start_etcd(
     let path = assets.path(component)?;
     let mut attempt = 1;
     loop {
-        let (port, peers) = (free_port()?, free_port()?);
+        let port = port::free()?;
         let url = format!("http://127.0.0.1:{port}");
         let flags = [
             format!("--data-dir={}", folder.join("etcd").display()),
             format!("--listen-client-urls={url}"),
             format!("--advertise-client-urls={url}"),
-            format!("--listen-peer-urls=http://127.0.0.1:{peers}"),
+            // It has no peers: any port that the system gives it.
+            "--listen-peer-urls=http://127.0.0.1:0".to_owned(),
             // Nothing here outlives the machine.
             "--unsafe-no-fsync=true".to_owned(),
         ];
         let mut etcd = Program::start(component, path, &flags, folder, keeper)?;
         loop {
-            if etcd::is_ready(port) {
+            // Data are laid when the port is its own: before, another's etcd could answer there.
+            if folder.join("etcd/member").is_dir() && etcd::is_ready(port) {
                 return Ok((etcd, port));
             }
             match etcd.check() {
-                Err(_) if attempt < ATTEMPTS => break,
+                Err(_) if attempt < ATTEMPTS && port::check(port).is_err() => break,
                 Err(error) => return Err(error),
                 Ok(()) if deadline.is_over() => {
                     let tail = program::tail(&program::log(folder, component));
@@ -370,20 +389,6 @@ fn start_etcd(
             }
         }
         attempt += 1;
-    }
-}
-
-/// A port that is free at this moment.
-fn free_port() -> Result<u16, Error> {
-    let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|socket| socket.local_addr());
-    socket.map(|address| address.port()).map_err(Error::io("find a free port"))
-}
-
-fn check_port(port: u16) -> Result<u16, Error> {
-    match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
-        Ok(_) => Ok(port),
-        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => Err(Error::PortTaken { port }),
-        Err(source) => Err(Error::Io { what: format!("listen on 127.0.0.1:{port}"), source }),
     }
 }
 
