@@ -327,20 +327,18 @@ fn test(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
 
 /// All of a plain `cargo test` but the documentation's, and but what stages of its own play, optimized and for longer.
 fn tests(workspace: &Workspace) -> Result<Command> {
-    let mut names = BTreeSet::new();
-    for package in workspace.packages() {
-        for target in package.targets.iter().filter(|target| target.is_test() && target.test) {
-            if !schedules::has_a_stage(&target.name) {
-                names.insert(&target.name);
-            } else if !schedules::CRATES.contains(&package.name.as_str()) {
-                bail!(
-                    "no stage runs the test target `{}` of {}: give it another name",
-                    target.name,
-                    package.name
-                );
-            }
-        }
+    let packages = workspace.packages();
+    let targets =
+        packages.iter().flat_map(|package| package.targets.iter().map(move |target| (*package, target)));
+    let (played, plain): (Vec<_>, Vec<_>) = targets
+        .filter(|(_, target)| target.is_test() && target.test)
+        .partition(|(package, target)| schedules::has_a_stage(package, &target.name));
+    let played: BTreeSet<_> = played.into_iter().map(|(_, target)| &target.name).collect();
+    // Cargo is told names, and runs those of all crates.
+    if let Some((package, target)) = plain.iter().find(|(_, target)| played.contains(&target.name)) {
+        bail!("no stage runs the test target `{}` of {}: give it another name", target.name, package.name);
     }
+    let names: BTreeSet<_> = plain.into_iter().map(|(_, target)| &target.name).collect();
     let mut command =
         workspace.cargo(&["test", "--locked", "--workspace", "--all-features", "--lib", "--bins"]);
     command.args(names.into_iter().flat_map(|name| ["--test", name]));

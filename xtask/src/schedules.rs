@@ -2,7 +2,7 @@
 //! real threads were answered (histories), random sequences (model). How they are built, with and without planted bugs: they differ
 //! in `--cfg`, which only the crates of this workspace are told, so that each dependency is built once for all of them.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, BufReader, Write as _};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use cargo_metadata::{Message, Package};
+use tempfile::NamedTempFile;
 
 use crate::process::{Deadline, run};
 use crate::stage::Verdict;
@@ -40,9 +41,19 @@ pub(crate) const TESTS: &str = "it";
 /// To optimize these tests as the rest takes the compiler minutes more, and saves each run of them a second.
 const ELECTION_TESTS_LESS_OPTIMIZED: &str = "profile.schedules.package.lease-election.opt-level=1";
 
-/// Whether test targets of this name, which only [`CRATES`] have, are for these programs and the stages that run them.
-pub(crate) fn has_a_stage(target: &str) -> bool {
-    [PLANTED, "model", "simulation", "histories", "loom", "shuttle"].contains(&target)
+/// Played whole by the stage `election`.
+const OF_ELECTION: [&str; 2] = ["model", "simulation"];
+
+/// Whether a stage of its own plays this test target of the package.
+pub(crate) fn has_a_stage(package: &Package, target: &str) -> bool {
+    let plays = |platform: Platform, planted| {
+        takes_part(package, platform, planted) && platform.targets(planted).contains(&target)
+    };
+    (package.name == ELECTION && OF_ELECTION.contains(&target))
+        || (target == PLANTED && plays(Platform::Machine, true))
+        || [Platform::Machine, Platform::Loom, Platform::Shuttle]
+            .iter()
+            .any(|platform| plays(*platform, false))
 }
 
 /// How long a command may take that is typed by hand.
@@ -167,7 +178,7 @@ impl Programs {
     /// The model and the simulation of the election, whole, with its stores on a server.
     pub(crate) fn of_election(workspace: &Workspace, deadline: Deadline) -> Result<Self> {
         let mut command = workspace.cargo(&["test", "--package", ELECTION, "--all-features"]);
-        command.args(["--test", "model", "--test", "simulation"]);
+        command.args(OF_ELECTION.iter().flat_map(|target| ["--test", target]));
         Ok(Self(compiled(workspace, command, &[], deadline)?))
     }
 
@@ -202,8 +213,10 @@ fn compiled(
     deadline: Deadline,
 ) -> Result<Vec<Program>> {
     let folder = folder(workspace)?;
-    let said = folder.join("built.json");
-    let file = File::create(&said).with_context(|| format!("cannot write {}", said.display()))?;
+    // One of its own: another build may be writing too.
+    let said =
+        NamedTempFile::new_in(&folder).with_context(|| format!("cannot write in {}", folder.display()))?;
+    let file = said.reopen().context("cannot write what cargo says")?;
     command
         .args(["--locked", "--quiet", "--no-run", "--profile", "schedules"])
         .args(["--message-format", "json-render-diagnostics", "--target-dir"])
@@ -213,8 +226,7 @@ fn compiled(
         command.env("RUSTC_WORKSPACE_WRAPPER", compiler_with(cfgs, &folder)?);
     }
     run(command, deadline)?;
-    let file = File::open(&said).with_context(|| format!("cannot read {}", said.display()))?;
-    read(workspace, BufReader::new(file))
+    read(workspace, BufReader::new(said))
 }
 
 /// Where all of them are built.
@@ -297,4 +309,28 @@ pub(crate) fn each<'t, T: Sync>(all: &'t [T], each: impl Fn(&'t T) -> Result<()>
         }
     });
     failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_a_stage;
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn a_test_has_a_stage_if_that_plays_it_in_this_crate() {
+        let workspace = Workspace::load().unwrap();
+        let has = |package: &str, target| {
+            let packages = workspace.packages();
+            has_a_stage(packages.iter().find(|known| known.name == package).unwrap(), target)
+        };
+        for target in ["planted", "model", "histories", "loom", "shuttle"] {
+            assert!(has("wq-core", target), "{target}");
+            assert!(!has("reconciler", target), "{target}");
+        }
+        assert!(
+            ["planted", "model", "simulation", "loom"].iter().all(|target| has("lease-election", target))
+        );
+        assert!(!has("lease-election", "shuttle") && !has("lease-election", "histories"));
+        assert!(!has("wq-core", "simulation") && !has("wq-core", "it"));
+    }
 }
