@@ -91,7 +91,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     pub fn add_after_with(&self, item: T, delay: Duration, order: B::Order) -> Scheduled {
         if delay.is_zero() {
             self.tell_retried();
-            return Scheduled::Now(self.add_with(item, order));
+            return Scheduled::at_once(self.add_with(item, order));
         }
         let now = self.shared.now();
         self.schedule(item, order, Wish::At(now.after(delay), self.shared.second_add), now)
@@ -294,7 +294,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         if wish.term().deadline.is_due(now) {
             let is_revocable = wish.is_revocable();
             let policy = if is_revocable { ImmediateAdd::Keep } else { self.shared.immediate_add };
-            return Scheduled::Now(self.add_by(policy, item, order));
+            return Scheduled::at_once(self.add_by(policy, item, order));
         }
         let hash = self.core.item_hash(&item);
         if !planted("due-item-can-be-moved") {

@@ -8,7 +8,7 @@ use wq_core::Added;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scheduled {
-    /// It was due at once, and was added like any other item.
+    /// It was due at once, and was added like any other item; if that was refused this is [`ShutDown`](Self::ShutDown).
     Now(Added),
     /// It waits for its deadline.
     Delayed,
@@ -21,6 +21,10 @@ pub enum Scheduled {
 }
 
 impl Scheduled {
+    pub(crate) const fn at_once(added: Added) -> Self {
+        if added.is_accepted() { Self::Now(added) } else { Self::ShutDown }
+    }
+
     /// Whether the item will be handed out after this add.
     #[must_use]
     pub const fn is_accepted(self) -> bool {

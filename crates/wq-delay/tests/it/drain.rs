@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 use wq_contract::wakes::Wakes;
-use wq_delay::{Added, DelayingQueue, Drained, ManualTimer, Scheduled, Timer as _};
+use wq_delay::{DelayingQueue, Drained, ManualTimer, Scheduled, Timer as _};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -29,7 +29,7 @@ fn shutdown_hands_back_what_was_delayed_in_order_and_keeps_what_was_due() {
     assert_eq!(queue.shutdown(), [2, 3]);
     assert_eq!(queue.shutdown(), [0; 0]);
     assert_eq!(queue.add_after(4, SECOND), Scheduled::ShutDown);
-    assert_eq!(queue.add_after(4, Duration::ZERO), Scheduled::Now(Added::ShutDown));
+    assert_eq!(queue.add_after(4, Duration::ZERO), Scheduled::ShutDown);
     assert_eq!(*queue.try_get().unwrap().item(), 1);
     assert_eq!(queue.delayed_len(), 0);
     assert_eq!(timer.sleepers(), 0);

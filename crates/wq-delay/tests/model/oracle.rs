@@ -133,14 +133,21 @@ impl Oracle {
 
     pub(crate) fn add_at(&mut self, item: u8, deadline: u64, order: Order) -> Scheduled {
         match deadline.saturating_sub(self.now) {
-            0 => Scheduled::Now(self.add(item, order)),
+            0 => self.add_at_once(item, order),
             delay => self.add_after(item, delay, order),
+        }
+    }
+
+    fn add_at_once(&mut self, item: u8, order: Order) -> Scheduled {
+        match self.add(item, order) {
+            Added::ShutDown => Scheduled::ShutDown,
+            added => Scheduled::Now(added),
         }
     }
 
     pub(crate) fn add_after(&mut self, item: u8, delay: u64, order: Order) -> Scheduled {
         if delay == 0 {
-            return Scheduled::Now(self.add(item, order));
+            return self.add_at_once(item, order);
         }
         if self.is_shut_down {
             return Scheduled::ShutDown;

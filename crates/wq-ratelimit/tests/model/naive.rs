@@ -1,6 +1,7 @@
 //! The naive queue: lists that are searched, and the rules word by word.
 
 use std::collections::{BTreeMap, BTreeSet};
+use wq_ratelimit::{Added, Scheduled};
 
 /// Of each class, usual and slow: the shortest wait and the longest.
 pub(crate) const PACES: [(u64, u64); 2] = [(4, 50), (16, 200)];
@@ -143,41 +144,37 @@ impl Naive {
     }
 
     /// An add without a delay.
-    pub(crate) fn add(&mut self, item: u8) {
+    pub(crate) fn add(&mut self, item: u8) -> Added {
         self.settle();
         if self.is_down {
-            return;
+            return Added::ShutDown;
         }
         let is_backing_off = self.until.get(&item).is_some_and(|(until, _)| *until > self.now);
         match self.event {
             Event::Clear => {
                 self.forget(item);
                 if is_backing_off && (self.own.contains(&item) || self.joined.contains(&item)) {
-                    self.add_by(Immediate::Merge, item);
-                    return;
+                    return self.add_by(Immediate::Merge, item);
                 }
             }
-            Event::Defer if is_backing_off => {
-                self.add_by(Immediate::Defer, item);
-                return;
-            }
+            Event::Defer if is_backing_off => return self.add_by(Immediate::Defer, item),
             Event::Keep | Event::Defer => {}
         }
-        self.add_by(self.immediate, item);
+        self.add_by(self.immediate, item)
     }
 
-    fn add_by(&mut self, immediate: Immediate, item: u8) {
+    fn add_by(&mut self, immediate: Immediate, item: u8) -> Added {
         match immediate {
             Immediate::Defer if self.deadline(item).is_some() => {
                 if self.own.remove(&item) {
                     self.joined.insert(item);
                 }
-                return;
+                return Added::Merged;
             }
             Immediate::Merge => self.take_delayed(item),
             Immediate::Keep | Immediate::Defer => {}
         }
-        self.add_now(item, Again::Somebody);
+        self.add_now(item, Again::Somebody)
     }
 
     /// The item waits for no deadline, whoever asked for it.
@@ -187,14 +184,20 @@ impl Naive {
         self.joined.remove(&item);
     }
 
-    fn add_now(&mut self, item: u8, by: Again) {
+    fn add_now(&mut self, item: u8, by: Again) -> Added {
         if self.is_down {
-            return;
+            return Added::ShutDown;
         }
         match self.processing.get_mut(&item) {
-            Some((again, _)) => *again = by.max(*again),
-            None if self.queued.contains(&item) => {}
-            None => self.queued.push(item),
+            Some((again, _)) => {
+                let before = std::mem::replace(again, by.max(*again));
+                if before == Again::Nobody { Added::Deferred } else { Added::Merged }
+            }
+            None if self.queued.contains(&item) => Added::Merged,
+            None => {
+                self.queued.push(item);
+                Added::Queued
+            }
         }
     }
 
@@ -217,8 +220,8 @@ impl Naive {
     }
 
     /// A user's add for later.
-    pub(crate) fn add_at(&mut self, item: u8, at: u64) {
-        self.add_later(item, at, false);
+    pub(crate) fn add_at(&mut self, item: u8, at: u64) -> Scheduled {
+        self.add_later(item, at, false)
     }
 
     /// The retry that waits, if nobody but outcomes has asked for it.
@@ -247,35 +250,37 @@ impl Naive {
         }
     }
 
-    pub(crate) fn retry_after(&mut self, item: u8, at: u64) {
+    pub(crate) fn retry_after(&mut self, item: u8, at: u64) -> Scheduled {
         if self.is_down {
-            return;
+            return Scheduled::ShutDown;
         }
         self.end_back_off(item, at);
         self.take_back(item);
-        self.add_later(item, at, true);
+        self.add_later(item, at, true)
     }
 
-    fn add_later(&mut self, item: u8, at: u64, own: bool) {
+    fn add_later(&mut self, item: u8, at: u64, own: bool) -> Scheduled {
+        if self.is_down {
+            return Scheduled::ShutDown;
+        }
         if at <= self.now {
-            self.add_by(if own { Immediate::Keep } else { self.immediate }, item);
-            return;
+            return Scheduled::Now(self.add_by(if own { Immediate::Keep } else { self.immediate }, item));
         }
         self.settle();
-        if self.is_down {
-            return;
-        }
         self.adds += 1;
         let number = self.adds;
-        match self.delayed.iter_mut().find(|entry| entry.2 == item) {
+        let scheduled = match self.delayed.iter_mut().find(|entry| entry.2 == item) {
             Some(entry) => {
                 let moved = match self.second {
                     Second::Earliest => entry.0.min(at),
                     Second::Latest => entry.0.max(at),
                     Second::Replace => at,
                 };
-                if moved != entry.0 {
+                if moved == entry.0 {
+                    Scheduled::Kept
+                } else {
                     (entry.0, entry.1) = (moved, number);
+                    Scheduled::Moved
                 }
             }
             None => {
@@ -283,18 +288,20 @@ impl Naive {
                 if own {
                     self.own.insert(item);
                 }
+                Scheduled::Delayed
             }
-        }
+        };
         if !own {
             self.own.remove(&item);
             self.joined.remove(&item);
         }
+        scheduled
     }
 
-    /// A failed attempt. Says whether the item is tried again.
-    pub(crate) fn retry(&mut self, item: u8, ask: Ask, ends: bool) -> bool {
+    /// A failed attempt. Says when the item is tried again, if it is.
+    pub(crate) fn retry(&mut self, item: u8, ask: Ask, ends: bool) -> Option<Scheduled> {
         if self.is_down {
-            return false;
+            return Some(Scheduled::ShutDown);
         }
         let now = self.now;
         let window = self.until.get(&item).copied();
@@ -311,11 +318,10 @@ impl Naive {
             self.until.insert(item, (until, counts_from));
             at
         } else if !ends && self.is_queued(item) && !self.counts_early {
-            self.add_by(self.immediate, item);
-            return true;
+            return Some(Scheduled::Now(self.add_by(self.immediate, item)));
         } else if ends && self.limit.is_some_and(|limit| self.attempts(item) >= limit) {
             self.park(item);
-            return false;
+            return None;
         } else {
             let class = usize::from(matches!(ask, Ask::Slow | Ask::SlowNotBefore(_)));
             let count = &mut self.attempts.entry(item).or_default()[class];
@@ -335,8 +341,7 @@ impl Naive {
         if let Some(floor) = ask.floor() {
             self.move_behind(item, floor);
         }
-        self.add_later(item, at, ends);
-        true
+        Some(self.add_later(item, at, ends))
     }
 
     /// What waits of the item waits until then. Says when it was due, if it waits.

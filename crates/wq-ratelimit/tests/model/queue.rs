@@ -91,17 +91,24 @@ fn finish((guard, hand_out): Held<'_>, how: u8, time: u64, start: Instant, naive
         11 => (Outcome::RetryAsNotBefore(SLOW, start + nanos(floor)), Some(Ask::SlowNotBefore(floor))),
         _ => (Outcome::Retry, Some(Ask::Limiter)),
     };
-    let tried_again = guard.finish(outcome).is_some_and(|scheduled| scheduled.is_accepted());
+    let scheduled = guard.finish(outcome);
     if !naive.is_in_hand(item, hand_out) {
-        assert!(!tried_again, "its guard is stale");
+        assert_eq!(scheduled, None, "its guard is stale");
         return;
     }
-    match (outcome, ask) {
-        (_, Some(ask)) => assert_eq!(tried_again, naive.retry(item, ask, true)),
-        (Outcome::RetryAfter(_), _) => naive.retry_after(item, floor),
-        (Outcome::Park, _) => naive.park(item),
-        _ => naive.end(item),
-    }
+    let expected = match (outcome, ask) {
+        (_, Some(ask)) => naive.retry(item, ask, true),
+        (Outcome::RetryAfter(_), _) => Some(naive.retry_after(item, floor)),
+        (Outcome::Park, _) => {
+            naive.park(item);
+            None
+        }
+        _ => {
+            naive.end(item);
+            None
+        }
+    };
+    assert_eq!(scheduled, expected);
     naive.done(item);
 }
 
@@ -145,16 +152,15 @@ fn play(
     for op in ops {
         match op {
             Op::Add(item) => {
-                prop_assert_eq!(queue.add(item).is_accepted(), !naive.is_down);
-                naive.add(item);
+                prop_assert_eq!(queue.add(item), naive.add(item));
             }
             Op::AddAll(items) => {
-                queue.add_all(items.clone());
-                items.into_iter().for_each(|item| naive.add(item));
+                let added = queue.add_all(items.clone());
+                prop_assert_eq!(added, items.into_iter().map(|item| naive.add(item)).collect());
             }
             Op::AddRateLimited(item) => {
-                queue.add_rate_limited(item);
-                naive.retry(item, Ask::Limiter, false);
+                let scheduled = queue.add_rate_limited(item);
+                prop_assert_eq!(Some(scheduled), naive.retry(item, Ask::Limiter, false));
             }
             Op::AddRateLimitedAfter(item, delay, max) => {
                 let (combine, ask) = if max {
@@ -162,12 +168,12 @@ fn play(
                 } else {
                     (Combine::Override, Ask::Override(delay))
                 };
-                queue.add_rate_limited_after(item, nanos(delay), combine);
-                naive.retry(item, ask, false);
+                let scheduled = queue.add_rate_limited_after(item, nanos(delay), combine);
+                prop_assert_eq!(Some(scheduled), naive.retry(item, ask, false));
             }
             Op::AddAt(item, delay) => {
-                queue.add_at(item, timer.now() + nanos(delay));
-                naive.add_at(item, naive.now + delay);
+                let scheduled = queue.add_at(item, timer.now() + nanos(delay));
+                prop_assert_eq!(scheduled, naive.add_at(item, naive.now + delay));
             }
             Op::Postpone(item, delay) => {
                 let before = queue.postpone(&item, timer.now() + nanos(delay));
