@@ -157,20 +157,51 @@ fn look_beside(outcome: Outcome) {
     assert!(queue.parked().is_empty());
 }
 
-/// The retry from before is put off, and work that ends early has another wait in its place.
-pub(crate) fn postpone_against_finish() {
-    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+/// Work began early ends with this outcome while what waits of the item is put off to 50 s: a retry for 1 s, and with it a user's
+/// request if there is one. After how long what it found would have been due.
+fn postpone_beside(
+    queue: &Queue,
+    timer: &ManualTimer,
+    request: Option<Duration>,
+    outcome: Outcome,
+) -> Option<Duration> {
     queue.add(1);
     queue.try_get().unwrap().finish(Outcome::Retry);
+    if let Some(delay) = request {
+        queue.add_after(1, delay);
+    }
     queue.add(1);
     let guard = queue.try_get().unwrap();
-    let (due, later) = (timer.now() + SECOND, timer.now() + SECOND * 50);
-    let other = thread(&queue, move |queue| queue.postpone(&1, later));
-    guard.finish(Outcome::Retry);
-    let before = other.join().unwrap();
-    assert!(before.is_none_or(|before| before == due), "{before:?}");
+    let later = timer.now() + SECOND * 50;
+    let other = thread(queue, move |queue| queue.postpone(&1, later));
+    guard.finish(outcome);
+    other.join().unwrap().map(|before| before - timer.now())
+}
+
+pub(crate) fn postpone_against_finish() {
+    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    let found = postpone_beside(&queue, &timer, None, Outcome::Retry);
+    assert!(found.is_none_or(|found| found == SECOND), "{found:?}");
     // It does not wait while the one retry gives way to the other.
-    assert_eq!(queue.deadline(&1), Some(if before.is_some() { later } else { due }));
+    assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND * if found.is_some() { 50 } else { 1 }));
+}
+
+pub(crate) fn postpone_of_a_request_against_finish() {
+    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    let found = postpone_beside(&queue, &timer, Some(SECOND * 9), Outcome::Retry);
+    assert_eq!(found, Some(SECOND), "it waits all the time");
+    assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND * 50));
+}
+
+pub(crate) fn postpone_against_retry_after() {
+    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    let found = postpone_beside(&queue, &timer, None, Outcome::RetryAfter(SECOND * 10));
+    let wait = queue.deadline(&1).unwrap() - timer.now();
+    assert!([SECOND * 10, SECOND * 50].contains(&wait), "{wait:?} after {found:?}");
+    // Its back-off ends with it: from then on failures count.
+    timer.advance(wait);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    assert_eq!(queue.num_requeues(&1), 2);
 }
 
 pub(crate) fn look_against_success() {

@@ -40,6 +40,8 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(backoff::forget_against_finish, "a forget while its item fails: all of the failure is forgotten, or nothing"),
     scenario!(backoff::outcome_against_a_get_that_moves_the_retry, "a retry falls due and is moved while its item is finished with a floor: it does not come before"),
     scenario!(backoff::postpone_against_finish, "a retry is put off while work ends that came before it: it waits until then"),
+    scenario!(backoff::postpone_of_a_request_against_finish, "the same where a user has asked for the item too, which joins the retry: both wait until then"),
+    scenario!(backoff::postpone_against_retry_after, "a retry is put off while work ends with a wait of its own: the wait and the back-off end together"),
     scenario!(backoff::hand_out_against_abandon, "an item is handed out, abandoned, and parked by its next holder: it stays parked"),
     scenario!(backoff::finish_against_drain, "a drain sees a failed item in hand or delayed, and never nowhere"),
 ];
