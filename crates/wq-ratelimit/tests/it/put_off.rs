@@ -1,6 +1,7 @@
 //! A postponement beside everything else that moves an item: at each look at the clock the one is in the middle of the other.
 
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -221,5 +222,19 @@ fn a_back_off_lasts_as_long_as_the_later_of_two_postponements() {
             assert_eq!(queue.num_requeues(&1), 1, "after {looks} looks");
         }
         is_over
+    });
+}
+
+#[test]
+fn a_clock_that_panics_amid_a_failure_neither_loses_the_retry_nor_doubles_it() {
+    at_each_look(|looks| {
+        let (queue, timer, _start) = failed();
+        queue.add(1);
+        let guard = queue.try_get().unwrap();
+        timer.after(looks, || panic!("what is the time?"));
+        let finished = catch_unwind(AssertUnwindSafe(|| guard.finish(Outcome::Retry)));
+        assert_eq!(finished.is_err(), timer.is_over(), "after {looks} looks");
+        assert_eq!((queue.len() + queue.delayed_len(), queue.in_flight()), (1, 0), "after {looks} looks");
+        finished.is_err()
     });
 }
