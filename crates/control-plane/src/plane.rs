@@ -82,7 +82,7 @@ impl ControlPlane {
         let keeper =
             Keeper::start(folder.path()).map_err(Error::io("start sh, which keeps what is started"))?;
         let deadline = Deadline::after(ready_within);
-        let (etcd, etcd_port) = start_etcd(assets, folder.path(), &keeper, &deadline)?;
+        let (etcd, etcd_port) = start_etcd(assets, folder.path(), port, &keeper, &deadline)?;
         let mut plane = Self {
             controller_manager: None,
             api_server: None,
@@ -218,7 +218,7 @@ impl ControlPlane {
     fn start_api_server_on_any_port(&mut self) -> Result<(), Error> {
         let mut attempt = 1;
         loop {
-            self.port = port::free()?;
+            self.port = port::free_besides(self.etcd_port)?;
             match self.start_api_server() {
                 Err(Error::Ended { .. }) if attempt < ATTEMPTS && port::check(self.port).is_err() => {
                     attempt += 1
@@ -354,6 +354,7 @@ impl ControlPlane {
 fn start_etcd(
     assets: &Assets,
     folder: &Path,
+    promised: u16,
     keeper: &Keeper,
     deadline: &Deadline,
 ) -> Result<(Program, u16), Error> {
@@ -361,7 +362,7 @@ fn start_etcd(
     let path = assets.path(component)?;
     let mut attempt = 1;
     loop {
-        let port = port::free()?;
+        let port = port::free_besides(promised)?;
         let url = format!("http://127.0.0.1:{port}");
         let flags = [
             format!("--data-dir={}", folder.join("etcd").display()),

@@ -66,12 +66,13 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     }
 
     /// As [`postpone`](Self::postpone), of an item that nobody but in a [revocable](Self::add_revocable) way has asked for, or that is to
-    /// be due at `from`: what has taken the place of one that was postponed. `None` if it is neither.
+    /// be due at `from`: what has taken the place of one that was postponed. Tells the deadline that it had and the one that it has, which
+    /// are the same if nothing moved; `None` if it is neither.
     ///
     /// # Panics
     ///
     /// If `Hash` or `Eq` of the item panics.
-    pub fn postpone_again<Q>(&self, item: &Q, from: Instant, until: Instant) -> Option<Instant>
+    pub fn postpone_again<Q>(&self, item: &Q, from: Instant, until: Instant) -> Option<(Instant, Instant)>
     where
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
@@ -83,7 +84,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             self.shared.changed(pending, &self.core, after);
             before
         })?;
-        Some(self.shared.line.instant(before))
+        Some((self.shared.line.instant(before), self.shared.line.instant(before.max(until))))
     }
 
     /// Queues an item that is delayed by what is [revocable](Self::add_revocable), and that an add without a delay has joined

@@ -39,8 +39,11 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     }
 
     /// Sees to it that a delayed item is not due before this instant. Tells the deadline that it had; `None` if it is not
-    /// delayed. A retry that takes its place in the meantime is put off too; what a user asks for in the meantime is not. If it waits for its retry, it backs off as long: failures before that do not count, as after
+    /// delayed. A retry that takes its place in the meantime is put off too; what a user asks for in the meantime is not, unless for the
+    /// instant that it had. If its back-off was to end at that instant, it lasts as long: failures before do not count, as after
     /// [`RetryNotBefore`](crate::Outcome::RetryNotBefore).
+    ///
+    /// While work on the item fails, there is a moment when neither the retry from before waits nor the next one. Then it is not delayed.
     ///
     /// # Panics
     ///
@@ -51,15 +54,21 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         Q: Hash + Eq + ?Sized,
     {
         let first = self.inner.queue.postpone(item, until)?;
-        let mut before = Some(first);
+        let (mut from, mut later) = (first, None);
         // Work that fails in between has its retry wait until when the one from before did: that one too, as long as there is one.
-        while let Some(from) = before.filter(|from| *from < until) {
+        while from < until {
             let now = self.now();
             self.inner.controlled(|control, _| control.postponed(item, from, until, now));
-            before = self.inner.queue.postpone_again(item, from, until);
+            match self.inner.queue.postpone_again(item, from, until) {
+                Some((had, has)) if had != has => from = had,
+                stays => {
+                    later = stays.map(|(_, has)| has);
+                    break;
+                }
+            }
         }
         // Somebody else may have put it off for longer in between, and not found its back-off where it is now.
-        if let Some(later) = before.filter(|later| first < until && until < *later) {
+        if let Some(later) = later.filter(|later| until < *later) {
             let now = self.now();
             self.inner.controlled(|control, _| control.postponed(item, until, later, now));
         }

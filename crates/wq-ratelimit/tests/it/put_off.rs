@@ -238,3 +238,27 @@ fn a_clock_that_panics_amid_a_failure_neither_loses_the_retry_nor_doubles_it() {
         finished.is_err()
     });
 }
+
+/// Later than any deadline that a queue tells from never.
+fn far() -> Duration {
+    Duration::from_secs(600 * 365 * 24 * 3600)
+}
+
+#[test]
+fn a_retry_that_is_put_off_for_ever_never_comes_and_its_failures_never_count() {
+    let (queue, timer, start) = failed();
+    assert_eq!(queue.postpone(&1, start + far()), Some(start + SECOND));
+    timer.timer.advance(SECOND * 1000);
+    assert_eq!((queue.len(), queue.delayed_len(), queue.next_deadline()), (0, 1, None));
+    fail(&queue);
+    assert_eq!(queue.num_requeues(&1), 1);
+}
+
+#[test]
+fn what_never_comes_is_put_off_in_vain() {
+    let (queue, timer) = queue();
+    queue.add_after(1, Duration::MAX);
+    let before = queue.postpone(&1, timer.timer.now() + far());
+    assert!(before.is_some_and(|before| before < timer.timer.now() + far()), "{before:?}");
+    assert_eq!((queue.delayed_len(), queue.next_deadline()), (1, None));
+}
