@@ -1,4 +1,4 @@
-//! Loopback ports for programs that must be told one: from a range that no connection gets its own end from.
+//! Loopback ports for programs that must be told one: from a range that systems, as they come, give to no connection.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::error::Error;
 
-/// Below what systems give to whoever asks for any port (Linux 32768 to 60999, by `ip_local_port_range`; others from 49152, by
+/// Below what systems, unless they are told otherwise, give to whoever asks for any port (Linux 32768 to 60999, by `ip_local_port_range`; others from 49152, by
 /// RFC 6335 section 6) and below the NodePorts of services. A port out of theirs is taken by any connection, between being found
 /// free and being listened on, and while the program that had it is started again.
 const RANGE: Range<u16> = 20_000..30_000;
@@ -14,7 +14,7 @@ const RANGE: Range<u16> = 20_000..30_000;
 /// Ports tried before the range is called full.
 const TRIES: u32 = 1_000;
 
-/// A port, not this one, that is free at this moment, and that none but another program that is told its port would take.
+/// A port, not this one, that is free at this moment, and that mostly none but another program that is told its port would take.
 pub(crate) fn free_besides(promised: u16) -> Result<u16, Error> {
     for _ in 0..TRIES {
         let port = fastrand::u16(RANGE);

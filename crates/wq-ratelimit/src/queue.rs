@@ -34,8 +34,8 @@ use wq_delay::{Added, Backlog, DefaultHasher, DelayingQueue, Fifo, Joins, Phase,
 ///
 /// What waits and what is remembered of failures are under two locks. Where two verbs change both for one item at one moment (a
 /// postponement beside the end of its work or beside another, a forget beside the last failure), the one may come between the steps of
-/// the other. No item is lost by that, or in two hands; its attempts, its deadline among those asked for, or whether it is parked may
-/// be as if one of the two had not been.
+/// the other. No item is lost by that, or in the hands of two workers; its attempts, its deadline among those asked for, or whether it is
+/// parked may be as if one of the two had not been, and what is released while the queue shuts down may be handed back and queued.
 ///
 /// A clone is another handle to the same queue. `Hash`, `Eq` and `Clone` of items and the limiter run under locks of the
 /// queue and must not call it. They may panic: no item that waits is lost by that, but for what
