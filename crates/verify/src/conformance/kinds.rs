@@ -257,17 +257,15 @@ async fn writes(t: &Target, kind: &Sample, path: &str) -> Outcome {
     });
     let applies = format!("{path}?fieldManager=m&force=true");
     has(&t.patch(&applies, APPLY, &applied).await?.is(200)?, note("applied"))?;
-    let mut whole = t.get(path).await?.is(200)?;
-    whole["metadata"]["annotations"]["note"] = "replaced".into();
-    has(&t.put(path, &whole).await?.is(200)?, note("replaced"))
+    let replaced = t.replace(path, |whole| whole["metadata"]["annotations"]["note"] = "replaced".into()).await?;
+    has(&replaced.is(200)?, note("replaced"))
 }
 
 /// The status and the scale, read and written, or not there.
 async fn subresources(t: &Target, kind: &Sample, path: &str) -> Outcome {
     let status = format!("{path}/status");
     if kind.has_status {
-        let whole = t.get(&status).await?.is(200)?;
-        t.put(&status, &whole).await?.is(200)?;
+        t.replace(&status, |_| ()).await?.is(200)?;
         t.merge(&status, json!({})).await?.is(200)?;
         t.patch(&status, JSON_PATCH, &json!([])).await?.is(200)?;
         if !kind.is_custom() {

@@ -19,7 +19,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::conformance::answer::{Answer, number, text};
+use crate::conformance::answer::{Answer, number, text, version};
 use crate::conformance::seen::Sight;
 use crate::conformance::{Outcome, objects};
 
@@ -370,6 +370,22 @@ impl Target {
         let mut object = objects::map(name, "v");
         object["metadata"]["labels"] = json!({ label: value });
         self.make(&self.maps(""), object).await
+    }
+
+    /// Reads an object and puts back what `change` makes of it; once more for each time that one of the server's
+    /// controllers has written it in between. A 409 about an object that nobody wrote is the answer.
+    pub(super) async fn replace(&self, path: &str, change: impl Fn(&mut Value)) -> Result<Answer, String> {
+        let mut read = self.get(path).await?.is(200)?;
+        loop {
+            let mut object = read.clone();
+            change(&mut object);
+            let answer = self.put(path, &object).await?;
+            let now = self.get(path).await?.is(200)?;
+            if answer.code != 409 || version(&now) == version(&read) {
+                return Ok(answer);
+            }
+            read = now;
+        }
     }
 
     /// Waits until what the server answers out of its cache has all that is stored of a collection. Whether a write that

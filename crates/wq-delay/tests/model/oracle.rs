@@ -180,7 +180,7 @@ impl Oracle {
         }
         self.settle();
         self.adds += 1;
-        let (number, quiet, limit) = (self.adds, self.now + quiet, self.now.saturating_add(longest));
+        let (number, quiet, limit) = (self.adds, self.now.saturating_add(quiet), self.now.saturating_add(longest));
         let Some(entry) = self.delayed.iter_mut().find(|entry| entry.2 == item) else {
             self.delayed.push((quiet, number, item, order, limit));
             return Scheduled::Delayed;
@@ -203,7 +203,7 @@ impl Oracle {
     pub(crate) fn postpone(&mut self, item: u8, later: u64) -> Option<u64> {
         self.settle();
         self.adds += 1;
-        let (number, until) = (self.adds, self.now + later);
+        let (number, until) = (self.adds, self.now.saturating_add(later));
         let entry = self.delayed.iter_mut().find(|entry| entry.2 == item)?;
         let before = entry.0;
         entry.4 = entry.4.max(until);

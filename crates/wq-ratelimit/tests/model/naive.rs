@@ -1,27 +1,38 @@
 //! The naive queue: lists that are searched, and the rules word by word.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 use wq_ratelimit::{Added, Scheduled};
+
+/// Nanoseconds, of a wait or since the start.
+pub(crate) type Nanos = u128;
 
 /// Of each class, usual and slow: the shortest wait and the longest.
 pub(crate) const PACES: [(u64, u64); 2] = [(4, 50), (16, 200)];
+
+/// The end of a queue's time line: what waits until then, or for longer, is never due.
+const NEVER: Nanos = u64::MAX as Nanos;
+
+/// From here on an instant cannot be said, and a back-off that is to last so long lasts for [`FAR`].
+const FOREVER: Nanos = Duration::MAX.as_nanos();
+const FAR: Nanos = Duration::from_hours(24 * 365 * 200).as_nanos();
 
 /// What a failed attempt asks for.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ask {
     Limiter,
     Slow,
-    NotBefore(u64),
-    SlowNotBefore(u64),
-    Min(u64),
-    Max(u64),
-    Sum(u64),
-    Override(u64),
+    NotBefore(Nanos),
+    SlowNotBefore(Nanos),
+    Min(Nanos),
+    Max(Nanos),
+    Sum(Nanos),
+    Override(Nanos),
 }
 
 impl Ask {
     /// The end of a limiter's wait that began at `from`, and what is made of it.
-    fn combined(self, from: u64, until: u64, is_early: bool) -> u64 {
+    fn combined(self, from: Nanos, until: Nanos, is_early: bool) -> Nanos {
         match self {
             Self::Limiter | Self::Slow => until,
             Self::NotBefore(floor) | Self::SlowNotBefore(floor) => until.max(floor),
@@ -32,7 +43,7 @@ impl Ask {
         }
     }
 
-    fn floor(self) -> Option<u64> {
+    fn floor(self) -> Option<Nanos> {
         match self {
             Self::NotBefore(floor) | Self::SlowNotBefore(floor) => Some(floor),
             _ => None,
@@ -74,7 +85,7 @@ enum Again {
 
 #[derive(Debug)]
 pub(crate) struct Naive {
-    pub(crate) now: u64,
+    pub(crate) now: Nanos,
     pub(crate) event: Event,
     pub(crate) immediate: Immediate,
     pub(crate) second: Second,
@@ -85,10 +96,10 @@ pub(crate) struct Naive {
     /// Of each item, by class.
     attempts: BTreeMap<u8, [u32; 2]>,
     /// End of the back-off of each item, and from when on its failures count.
-    until: BTreeMap<u8, (u64, u64)>,
+    until: BTreeMap<u8, (Nanos, Nanos)>,
     marked: BTreeSet<u8>,
     /// Deadline, number, item.
-    pub(crate) delayed: Vec<(u64, u64, u8)>,
+    pub(crate) delayed: Vec<(Nanos, u64, u8)>,
     /// Those of them that only outcomes have asked for.
     own: BTreeSet<u8>,
     /// Those whose deadline only outcomes have asked for, and which an event has joined.
@@ -132,7 +143,7 @@ impl Naive {
         self.attempts.get(&item).map_or(0, |attempts| attempts.iter().sum())
     }
 
-    pub(crate) fn deadline(&self, item: u8) -> Option<u64> {
+    pub(crate) fn deadline(&self, item: u8) -> Option<Nanos> {
         self.delayed.iter().find(|entry| entry.2 == item).map(|entry| entry.0)
     }
 
@@ -205,6 +216,7 @@ impl Naive {
         self.delayed.sort_unstable();
         while let Some(&(at, _, item)) = self.delayed.first()
             && at <= self.now
+            && at != NEVER
         {
             self.delayed.remove(0);
             self.joined.remove(&item);
@@ -220,7 +232,7 @@ impl Naive {
     }
 
     /// A user's add for later.
-    pub(crate) fn add_at(&mut self, item: u8, at: u64) -> Scheduled {
+    pub(crate) fn add_at(&mut self, item: u8, at: Nanos) -> Scheduled {
         self.add_later(item, at, false)
     }
 
@@ -250,16 +262,21 @@ impl Naive {
         }
     }
 
-    pub(crate) fn retry_after(&mut self, item: u8, at: u64) -> Scheduled {
+    pub(crate) fn retry_after(&mut self, item: u8, at: Nanos) -> Scheduled {
         if self.is_down {
             return Scheduled::ShutDown;
         }
-        self.end_back_off(item, at);
+        self.end_back_off(item, self.end_of(at));
         self.take_back(item);
         self.add_later(item, at, true)
     }
 
-    fn add_later(&mut self, item: u8, at: u64, own: bool) -> Scheduled {
+    /// When a back-off is over that lasts until then.
+    fn end_of(&self, at: Nanos) -> Nanos {
+        if at < FOREVER { at } else { self.now + FAR }
+    }
+
+    fn add_later(&mut self, item: u8, at: Nanos, own: bool) -> Scheduled {
         if self.is_down {
             return Scheduled::ShutDown;
         }
@@ -268,7 +285,7 @@ impl Naive {
         }
         self.settle();
         self.adds += 1;
-        let number = self.adds;
+        let (at, number) = (at.min(NEVER), self.adds);
         let scheduled = match self.delayed.iter_mut().find(|entry| entry.2 == item) {
             Some(entry) => {
                 let moved = match self.second {
@@ -306,14 +323,15 @@ impl Naive {
         let now = self.now;
         let window = self.until.get(&item).copied();
         let is_early =
-            |(until, counts_from): &(u64, u64)| if ends { *counts_from > now } else { *until > now };
+            |(until, counts_from): &(Nanos, Nanos)| if ends { *counts_from > now } else { *until > now };
         let early = window.filter(|window| is_early(window) && !self.counts_early);
         let at = if let Some((until, counts_from)) = early {
             let at = ask.combined(now, if ends { counts_from } else { until }, true);
-            let until = if ends { at } else { until.min(at) };
+            let end = self.end_of(at);
+            let until = if ends { end } else { until.min(end) };
             let counts_from = match ask.floor() {
                 Some(floor) => counts_from.max(floor),
-                None => counts_from.min(at),
+                None => counts_from.min(end),
             };
             self.until.insert(item, (until, counts_from));
             at
@@ -328,10 +346,11 @@ impl Naive {
             let (base, max) = PACES[class];
             let delay = base.saturating_mul(2_u64.saturating_pow(*count)).min(max);
             *count += 1;
-            let at = ask.combined(now, now + delay, false);
+            let at = ask.combined(now, now + Nanos::from(delay), false);
+            let end = self.end_of(at);
             // An add without a wait leaves what waits, and its back-off.
-            let left = window.filter(|_| at == now && !ends).map_or(at, |(until, _)| until.max(at));
-            self.until.insert(item, (left, at));
+            let left = window.filter(|_| at == now && !ends).map_or(end, |(until, _)| until.max(at));
+            self.until.insert(item, (left, end));
             at
         };
         if ends {
@@ -345,18 +364,18 @@ impl Naive {
     }
 
     /// What waits of the item waits until then. Says when it was due, if it waits.
-    fn move_behind(&mut self, item: u8, floor: u64) -> Option<u64> {
+    fn move_behind(&mut self, item: u8, floor: Nanos) -> Option<Nanos> {
         self.settle();
         let entry = self.delayed.iter_mut().find(|entry| entry.2 == item)?;
         let before = entry.0;
         if before < floor {
             self.adds += 1;
-            (entry.0, entry.1) = (floor, self.adds);
+            (entry.0, entry.1) = (floor.min(NEVER), self.adds);
         }
         Some(before)
     }
 
-    pub(crate) fn postpone(&mut self, item: u8, at: u64) -> Option<u64> {
+    pub(crate) fn postpone(&mut self, item: u8, at: Nanos) -> Option<Nanos> {
         let before = self.move_behind(item, at)?;
         if before < at
             && let Some(window) = self.until.get_mut(&item).filter(|(until, _)| *until == before)
@@ -367,7 +386,7 @@ impl Naive {
     }
 
     /// Its back-off is over then at the latest.
-    fn end_back_off(&mut self, item: u8, at: u64) {
+    fn end_back_off(&mut self, item: u8, at: Nanos) {
         if let Some((until, counts_from)) = self.until.get_mut(&item) {
             (*until, *counts_from) = ((*until).min(at), (*counts_from).min(at));
         }

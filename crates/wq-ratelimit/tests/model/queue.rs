@@ -1,6 +1,6 @@
 //! `RateLimitingQueue` against a naive one: when each item comes back, how many attempts are counted, and who is parked.
 
-use crate::naive::{Ask, Event, Immediate, Naive, PACES, Second};
+use crate::naive::{Ask, Event, Immediate, Naive, Nanos, PACES, Second};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use std::time::{Duration, Instant};
@@ -19,13 +19,15 @@ enum Op {
     Add(u8),
     AddAll(Vec<u8>),
     AddRateLimited(u8),
-    AddRateLimitedAfter(u8, u64, bool),
-    AddAt(u8, u64),
-    Postpone(u8, u64),
+    AddRateLimitedAfter(u8, Duration, bool),
+    /// From now.
+    AddAt(u8, Duration),
+    /// Until so long from now.
+    Postpone(u8, Duration),
     Get,
-    Finish(usize, u8, u64),
+    Finish(usize, u8, Duration),
     /// Time goes by, and nobody looks at the queue before an item is finished.
-    AdvanceAndFinish(u64, usize, u8, u64),
+    AdvanceAndFinish(u64, usize, u8, Duration),
     /// A guard is dropped, and nobody says how it went.
     Drop(usize),
     Abandon(u8),
@@ -38,6 +40,20 @@ enum Op {
     Shutdown,
 }
 
+const DAY: Duration = Duration::from_hours(24);
+const YEAR: Duration = Duration::from_hours(24 * 365);
+
+/// A wait of any length: some days, and ends beyond the 584 years of a queue's time line.
+fn wait() -> impl Strategy<Value = Duration> {
+    let far = prop::sample::select(vec![DAY, DAY * 2, YEAR * 100, YEAR * 600, Duration::MAX]);
+    prop_oneof![14 => (0..60_u64).prop_map(nanos), 1 => far]
+}
+
+/// A wait with an end that an instant can say.
+fn until() -> impl Strategy<Value = Duration> {
+    wait().prop_map(|wait| wait.min(YEAR * 700))
+}
+
 fn op() -> impl Strategy<Value = Op> {
     // One of them has most of what happens: rules about a second and a third failure are seldom met otherwise.
     let item = || prop_oneof![2 => Just(0), 1 => 0..ITEMS];
@@ -45,13 +61,13 @@ fn op() -> impl Strategy<Value = Op> {
         24 => item().prop_map(Op::Add),
         4 => prop::collection::vec(item(), 0..4).prop_map(Op::AddAll),
         14 => item().prop_map(Op::AddRateLimited),
-        4 => (item(), 0..60_u64, any::<bool>()).prop_map(|(item, delay, max)| Op::AddRateLimitedAfter(item, delay, max)),
-        6 => (item(), 0..60_u64).prop_map(|(item, delay)| Op::AddAt(item, delay)),
-        4 => (item(), 0..60_u64).prop_map(|(item, delay)| Op::Postpone(item, delay)),
+        4 => (item(), wait(), any::<bool>()).prop_map(|(item, delay, max)| Op::AddRateLimitedAfter(item, delay, max)),
+        6 => (item(), until()).prop_map(|(item, until)| Op::AddAt(item, until)),
+        4 => (item(), until()).prop_map(|(item, until)| Op::Postpone(item, until)),
         40 => Just(Op::Get),
-        40 => (any::<usize>(), 0..15_u8, 0..60_u64).prop_map(|(at, how, time)| Op::Finish(at, how, time)),
-        10 => (0..20_u64, any::<usize>(), 0..15_u8, 0..60_u64)
-            .prop_map(|(by, at, how, time)| Op::AdvanceAndFinish(by, at, how, time)),
+        40 => (any::<usize>(), 0..15_u8, wait()).prop_map(|(at, how, wait)| Op::Finish(at, how, wait)),
+        10 => (0..20_u64, any::<usize>(), 0..15_u8, wait())
+            .prop_map(|(by, at, how, wait)| Op::AdvanceAndFinish(by, at, how, wait)),
         8 => any::<usize>().prop_map(Op::Drop),
         3 => item().prop_map(Op::Abandon),
         4 => item().prop_map(Op::Remove),
@@ -71,24 +87,26 @@ const fn nanos(nanos: u64) -> Duration {
 /// A guard, and the number of its hand-out.
 type Held<'q> = (ProcessingGuard<'q, u8>, u64);
 
-fn finish((guard, hand_out): Held<'_>, how: u8, time: u64, start: Instant, naive: &mut Naive) {
+fn finish((guard, hand_out): Held<'_>, how: u8, wait: Duration, now: Instant, naive: &mut Naive) {
     let item = *guard.item();
     assert_eq!(guard.num_requeues(), naive.attempts(item));
-    let with = |combine| Outcome::RetryWith { delay: nanos(time), combine };
-    let floor = naive.now + time;
+    let with = |combine| Outcome::RetryWith { delay: wait, combine };
+    let not_before = wait.min(YEAR * 700);
+    let (time, floor) = (wait.as_nanos(), naive.now + not_before.as_nanos());
+    let not_before = now + not_before;
     let (outcome, ask) = match how {
         0 => (Outcome::Success, None),
         1 => (Outcome::GiveUp, None),
-        2 => (Outcome::RetryAfter(nanos(time)), None),
+        2 => (Outcome::RetryAfter(wait), None),
         3 => (Outcome::Park, None),
-        4 => (Outcome::RetryNotBefore(start + nanos(floor)), Some(Ask::NotBefore(floor))),
+        4 => (Outcome::RetryNotBefore(not_before), Some(Ask::NotBefore(floor))),
         5 => (Outcome::RetryAs(SLOW), Some(Ask::Slow)),
         6 => (Outcome::RetryAs(Class::new("unknown")), Some(Ask::Limiter)),
         7 => (with(Combine::Min), Some(Ask::Min(time))),
         8 => (with(Combine::Max), Some(Ask::Max(time))),
         9 => (with(Combine::Sum), Some(Ask::Sum(time))),
         10 => (with(Combine::Override), Some(Ask::Override(time))),
-        11 => (Outcome::RetryAsNotBefore(SLOW, start + nanos(floor)), Some(Ask::SlowNotBefore(floor))),
+        11 => (Outcome::RetryAsNotBefore(SLOW, not_before), Some(Ask::SlowNotBefore(floor))),
         _ => (Outcome::Retry, Some(Ask::Limiter)),
     };
     let scheduled = guard.finish(outcome);
@@ -98,7 +116,7 @@ fn finish((guard, hand_out): Held<'_>, how: u8, time: u64, start: Instant, naive
     }
     let expected = match (outcome, ask) {
         (_, Some(ask)) => naive.retry(item, ask, true),
-        (Outcome::RetryAfter(_), _) => Some(naive.retry_after(item, floor)),
+        (Outcome::RetryAfter(_), _) => Some(naive.retry_after(item, naive.now + time)),
         (Outcome::Park, _) => {
             naive.park(item);
             None
@@ -122,6 +140,7 @@ fn play(
 ) -> Result<(), TestCaseError> {
     let timer = ManualTimer::new();
     let start = timer.now();
+    let at = |at: Nanos| start + nanos(u64::try_from(at).unwrap());
     let [usual, slow] = PACES.map(|(base, max)| ExponentialBackoff::new(nanos(base), nanos(max)).unwrap());
     let policy = match event {
         Event::Keep => DuringBackoff::Keep,
@@ -163,22 +182,23 @@ fn play(
                 prop_assert_eq!(Some(scheduled), naive.retry(item, Ask::Limiter, false));
             }
             Op::AddRateLimitedAfter(item, delay, max) => {
+                let time = delay.as_nanos();
                 let (combine, ask) = if max {
-                    (Combine::Max, Ask::Max(delay))
+                    (Combine::Max, Ask::Max(time))
                 } else {
-                    (Combine::Override, Ask::Override(delay))
+                    (Combine::Override, Ask::Override(time))
                 };
-                let scheduled = queue.add_rate_limited_after(item, nanos(delay), combine);
+                let scheduled = queue.add_rate_limited_after(item, delay, combine);
                 prop_assert_eq!(Some(scheduled), naive.retry(item, ask, false));
             }
-            Op::AddAt(item, delay) => {
-                let scheduled = queue.add_at(item, timer.now() + nanos(delay));
-                prop_assert_eq!(scheduled, naive.add_at(item, naive.now + delay));
+            Op::AddAt(item, until) => {
+                let scheduled = queue.add_at(item, timer.now() + until);
+                prop_assert_eq!(scheduled, naive.add_at(item, naive.now + until.as_nanos()));
             }
-            Op::Postpone(item, delay) => {
-                let before = queue.postpone(&item, timer.now() + nanos(delay));
-                let expected = naive.postpone(item, naive.now + delay);
-                prop_assert_eq!(before, expected.map(|at| start + nanos(at)));
+            Op::Postpone(item, until) => {
+                let before = queue.postpone(&item, timer.now() + until);
+                let expected = naive.postpone(item, naive.now + until.as_nanos());
+                prop_assert_eq!(before, expected.map(at));
             }
             Op::Get => {
                 let got = queue.try_get().ok();
@@ -186,15 +206,15 @@ fn play(
                 prop_assert_eq!(got.as_ref().map(|guard| *guard.item()), expected.map(|(item, _)| item));
                 guards.extend(got.zip(expected.map(|(_, hand_out)| hand_out)));
             }
-            Op::Finish(which, how, time) if !guards.is_empty() => {
+            Op::Finish(which, how, wait) if !guards.is_empty() => {
                 let held = guards.swap_remove(which % guards.len());
-                finish(held, how, time, start, &mut naive);
+                finish(held, how, wait, timer.now(), &mut naive);
             }
-            Op::AdvanceAndFinish(by, which, how, time) if !guards.is_empty() => {
+            Op::AdvanceAndFinish(by, which, how, wait) if !guards.is_empty() => {
                 timer.advance(nanos(by));
-                naive.now += by;
+                naive.now += Nanos::from(by);
                 let held = guards.swap_remove(which % guards.len());
-                finish(held, how, time, start, &mut naive);
+                finish(held, how, wait, timer.now(), &mut naive);
             }
             Op::Drop(which) if !guards.is_empty() => {
                 let (guard, hand_out) = guards.swap_remove(which % guards.len());
@@ -219,7 +239,7 @@ fn play(
             Op::Release(item) => prop_assert_eq!(queue.release(&item), naive.release(item)),
             Op::Advance(by) => {
                 timer.advance(nanos(by));
-                naive.now += by;
+                naive.now += Nanos::from(by);
             }
             Op::Shutdown => {
                 let left = if naive.is_down { Vec::new() } else { naive.shutdown() };
@@ -234,7 +254,7 @@ fn play(
         prop_assert_eq!(parked, naive.parked());
         for item in 0..ITEMS {
             prop_assert_eq!(queue.num_requeues(&item), naive.attempts(item));
-            prop_assert_eq!(queue.deadline(&item), naive.deadline(item).map(|at| start + nanos(at)));
+            prop_assert_eq!(queue.deadline(&item), naive.deadline(item).map(at));
         }
     }
     Ok(())
