@@ -8,6 +8,7 @@ mod answer;
 mod objects;
 mod page;
 mod target;
+mod waiting;
 mod seen;
 mod must_haves;
 mod refusals;
@@ -296,10 +297,12 @@ async fn in_a_namespace(server: &Server, run: &Assertion) -> Result<BTreeSet<Sig
     let target = server.target().await?;
     // A panic is the failure of one case, not of the run.
     let running = std::panic::AssertUnwindSafe(run(&target)).catch_unwind();
-    let outcome = match tokio::time::timeout(std::time::Duration::from_secs(30), running).await {
+    // What it waits for first fails by its own name.
+    let longest = waiting::PATIENCE * 2;
+    let outcome = match tokio::time::timeout(longest, running).await {
         Ok(Ok(outcome)) => outcome,
         Ok(Err(_)) => Err("it panics".to_owned()),
-        Err(_) => Err("it did not end within 30 s".to_owned()),
+        Err(_) => Err(format!("it did not end within {} s", longest.as_secs())),
     };
     let sights = target.take_sights();
     server.give_back(target, outcome.is_ok()).await;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::conformance::answer::*;
 use crate::conformance::objects::*;
 use crate::conformance::target::{APPLY, JSON, MERGE, Target};
+use crate::conformance::waiting::eventually;
 use crate::conformance::{Answer, Case, Outcome, case};
 
 mod rights;
@@ -101,15 +102,13 @@ async fn until_known(t: &Target, user: &str, rule: &Value) -> Outcome {
             },
         },
     });
-    for _ in 0..100 {
+    eventually(async || {
         let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
         let said = by(t, user, Method::POST, path, &asked).await?.is(201)?;
-        if said["status"]["allowed"] == true {
-            return Ok(());
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    }
-    Err(format!("{user} is not allowed what was granted: {asked}"))
+        let is_allowed = said["status"]["allowed"] == true;
+        Ok(if is_allowed { Ok(()) } else { Err(format!("{user} is not allowed what was granted: {asked}")) })
+    })
+    .await
 }
 
 fn message(answer: &Answer, expected: &str) -> Outcome {
@@ -481,14 +480,12 @@ fn roles() -> Vec<Case> {
                 let subjects = json!([user_subject(&t.own("bob"))]);
                 make(t, &path(t, "rolebindings", ""), binding("lost", "Role", "gone", subjects)).await?;
                 let end = ": RBAC: role.rbac.authorization.k8s.io \"gone\" not found";
-                for _ in 0..100 {
+                eventually(async || {
                     let answer = get_by(t, "bob", &t.core("secrets", "")).await?;
-                    if text(&answer.json, "/message").ends_with(end) {
-                        return Ok(());
-                    }
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                }
-                Err(format!("no 403 that ends with {end:?}"))
+                    let is_named = text(&answer.json, "/message").ends_with(end);
+                    Ok(if is_named { Ok(()) } else { Err(format!("no end like {end:?}: {}", answer.text)) })
+                })
+                .await
             },
         ),
         case(
@@ -498,13 +495,11 @@ fn roles() -> Vec<Case> {
                 grant(t, "bob", json!([rule(&["list"], "", &["configmaps"])])).await?;
                 get_by(t, "bob", &t.maps("")).await?.is(200)?;
                 t.delete(&path(t, "rolebindings", "/bob")).await?.is(200)?;
-                for _ in 0..100 {
-                    if get_by(t, "bob", &t.maps("")).await?.code == 403 {
-                        return Ok(());
-                    }
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                }
-                Err("it may still list".to_owned())
+                eventually(async || {
+                    let is_refused = get_by(t, "bob", &t.maps("")).await?.code == 403;
+                    Ok(if is_refused { Ok(()) } else { Err("he may still list".to_owned()) })
+                })
+                .await
             },
         ),
         case(

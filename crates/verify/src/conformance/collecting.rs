@@ -1,7 +1,5 @@
 //! Garbage collection: what becomes of objects whose owners go, with the garbage collector of kube-controller-manager.
 
-use std::time::Duration;
-
 use http::Method;
 use serde_json::{Value, json};
 
@@ -46,22 +44,8 @@ async fn delete(t: &Target, name: &str, policy: &str) -> Result<Value, String> {
     t.delete_with(&t.maps(&format!("/{name}")), json!({ "propagationPolicy": policy })).await?.is(200)
 }
 
-/// Waits for something to become true of what a path answers.
-async fn until(t: &Target, path: &str, what: &str, holds: impl Fn(u16, &Value) -> bool) -> Outcome {
-    let mut last = String::new();
-    for _ in 0..200 {
-        let answer = t.get(path).await?;
-        if holds(answer.code, &answer.json) {
-            return Ok(());
-        }
-        last = answer.text;
-        tokio::time::sleep(Duration::from_millis(75)).await;
-    }
-    Err(format!("GET {path}: not {what} within 15 s: {last:.400}"))
-}
-
 async fn gone(t: &Target, name: &str) -> Outcome {
-    until(t, &t.maps(&format!("/{name}")), "gone", |code, _| code == 404).await
+    t.until_gone(&t.maps(&format!("/{name}"))).await
 }
 
 async fn is_there(t: &Target, name: &str) -> Result<Value, String> {
@@ -131,7 +115,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let owner = t.map("owner", "v").await?;
                 owned(t, "a", &[nobody(), reference(&owner, false)]).await?;
                 let uid = owner["metadata"]["uid"].clone();
-                until(t, &t.maps("/a"), "owned by one", |_, a| {
+                t.until(&t.maps("/a"), "owned by one", |_, a| {
                     items(a, "/metadata/ownerReferences").len() == 1
                 })
                 .await?;
@@ -166,7 +150,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let owner = t.map("owner", "v").await?;
                 held(t, "a", &[reference(&owner, false)]).await?;
                 t.delete(&t.maps("/owner")).await?.is(200)?;
-                until(t, &t.maps("/a"), "marked", |_, a| is_being_deleted(a)).await?;
+                t.until(&t.maps("/a"), "marked", |_, a| is_being_deleted(a)).await?;
                 release(t, "a").await?;
                 gone(t, "a").await
             },
@@ -178,7 +162,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let owner = t.map("owner", "v").await?;
                 held(t, "a", &[reference(&owner, true)]).await?;
                 delete(t, "owner", "Foreground").await?;
-                until(t, &t.maps("/a"), "marked", |_, a| is_being_deleted(a)).await?;
+                t.until(&t.maps("/a"), "marked", |_, a| is_being_deleted(a)).await?;
                 has(
                     &is_there(t, "owner").await?,
                     json!({ "metadata": { "deletionTimestamp": "*", "finalizers": ["foregroundDeletion"] } }),
@@ -196,7 +180,7 @@ pub(super) fn cases() -> Vec<Case> {
                 held(t, "a", &[reference(&owner, false)]).await?;
                 delete(t, "owner", "Foreground").await?;
                 gone(t, "owner").await?;
-                until(t, &t.maps("/a"), "marked", |_, a| is_being_deleted(a)).await
+                t.until(&t.maps("/a"), "marked", |_, a| is_being_deleted(a)).await.map(drop)
             },
         ),
         case(
@@ -216,7 +200,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let child = owned(t, "child", &[reference(&owner, true)]).await?;
                 held(t, "grandchild", &[reference(&child, true)]).await?;
                 delete(t, "owner", "Foreground").await?;
-                until(t, &t.maps("/grandchild"), "marked", |_, a| is_being_deleted(a)).await?;
+                t.until(&t.maps("/grandchild"), "marked", |_, a| is_being_deleted(a)).await?;
                 has(
                     &is_there(t, "child").await?,
                     json!({ "metadata": { "finalizers": ["foregroundDeletion"] } }),
@@ -234,7 +218,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let owner = t.map("owner", "v").await?;
                 held(t, "a", &[reference(&owner, true)]).await?;
                 delete(t, "owner", "Foreground").await?;
-                until(t, &t.maps("/a"), "marked", |_, a| is_being_deleted(a)).await?;
+                t.until(&t.maps("/a"), "marked", |_, a| is_being_deleted(a)).await?;
                 let free = json!({ "metadata": { "ownerReferences": [reference(&owner, false)] } });
                 t.merge(&t.maps("/a"), free).await?.is(200)?;
                 gone(t, "owner").await?;
@@ -282,7 +266,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let owner = t.map("owner", "v").await?;
                 held(t, "a", &[reference(&owner, true)]).await?;
                 delete(t, "owner", "Foreground").await?;
-                until(t, &t.maps("/a"), "marked", |_, a| is_being_deleted(a)).await?;
+                t.until(&t.maps("/a"), "marked", |_, a| is_being_deleted(a)).await?;
                 // What the collector does because of `a` is behind it.
                 collected(t).await?;
                 owned(t, "late", &[reference(&owner, true)]).await?;
@@ -341,7 +325,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let mut object = map(&name, "v");
                 object["metadata"]["ownerReferences"] = json!([reference(&owner, false)]);
                 t.make(path, object).await?;
-                until(t, &format!("{path}/{name}"), "gone", |code, _| code == 404).await?;
+                t.until_gone(&format!("{path}/{name}")).await?;
                 is_there(t, "owner").await.map(drop)
             },
         ),
@@ -362,8 +346,7 @@ pub(super) fn cases() -> Vec<Case> {
                 for (kind, namespace) in [("ConfigMap", "default"), ("StorageClass", "")] {
                     let wanted = format!("involvedObject.name%3D{name},involvedObject.kind%3D{kind}");
                     let path = format!("/api/v1/namespaces/default/events?fieldSelector={wanted}");
-                    until(t, &path, "told", |_, list| items(list, "/items").len() == 1).await?;
-                    let found = t.get(&path).await?.is(200)?;
+                    let found = t.until(&path, "told", |_, list| items(list, "/items").len() == 1).await?;
                     let message = format!(
                         "ownerRef [v1/ConfigMap, namespace: {namespace}, name: owner, uid: {uid}] does not exist in \
                          namespace {namespace:?}"

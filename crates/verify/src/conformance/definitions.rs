@@ -1,10 +1,9 @@
 //! Custom resource definitions: what they may say, what becomes of them, what their end takes along.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
+use crate::conformance::waiting::eventually;
 use crate::conformance::{Case, Outcome, Target, case};
 
 pub(super) fn cases() -> Vec<Case> {
@@ -294,19 +293,6 @@ fn schemas() -> Vec<Case> {
     ]
 }
 
-/// Asks until the answer is as wanted.
-async fn until(t: &Target, path: &str, wanted: impl Fn(&Answer) -> bool) -> Result<Answer, String> {
-    let mut answer = t.get(path).await?;
-    for _ in 0..200 {
-        if wanted(&answer) {
-            return Ok(answer);
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        answer = t.get(path).await?;
-    }
-    Err(format!("GET {path}: it did not become what was waited for: {}", answer.code))
-}
-
 pub(super) fn own(t: &Target) -> String {
     format!("{DEFINITIONS}/things.{}", group(t))
 }
@@ -322,7 +308,24 @@ fn thing(t: &Target, name: &str) -> Value {
 /// A definition that is served.
 pub(super) async fn served(t: &Target, schema: Value) -> Outcome {
     t.make(DEFINITIONS, definition(t, schema)).await?;
-    until(t, &things(t, ""), |answer| answer.code == 200).await.map(drop)
+    t.until(&things(t, ""), "served", |code, _| code == 200).await.map(drop)
+}
+
+/// A new schema takes a moment: it is in force when this object is refused.
+pub(super) async fn in_force(t: &Target, object: &Value) -> Outcome {
+    eventually(async || {
+        let answer = t.post(&things(t, "?dryRun=All"), object).await?;
+        Ok(if answer.code == 422 {
+            Ok(())
+        } else {
+            Err(format!("the object is not refused: {}", answer.code))
+        })
+    })
+    .await
+}
+
+async fn established(t: &Target) -> Result<Value, String> {
+    t.until(&own(t), "established", |_, found| condition(found, "Established") == "True").await
 }
 
 fn condition<'a>(definition: &'a Value, name: &str) -> &'a str {
@@ -353,11 +356,10 @@ fn lives() -> Vec<Case> {
             "Names are accepted and the definition is established.",
             async |t| {
                 t.make(DEFINITIONS, definition(t, open())).await?;
-                let done =
-                    until(t, &own(t), |answer| condition(&answer.json, "Established") == "True").await?;
-                same("names", condition(&done.json, "NamesAccepted"), "True")?;
+                let done = established(t).await?;
+                same("names", condition(&done, "NamesAccepted"), "True")?;
                 has(
-                    &done.json,
+                    &done,
                     json!({ "status": { "acceptedNames": {
                     "plural": "things", "singular": "thing", "kind": "Thing", "listKind": "ThingList",
                 } } }),
@@ -390,18 +392,19 @@ fn lives() -> Vec<Case> {
             "A kind that another definition of the group has is not accepted.",
             async |t| {
                 t.make(DEFINITIONS, definition(t, open())).await?;
-                until(t, &own(t), |answer| condition(&answer.json, "Established") == "True").await?;
+                established(t).await?;
                 let mut second = definition(t, open());
                 second["metadata"]["name"] = format!("items.{}", group(t)).into();
                 second["spec"]["names"] =
                     json!({ "plural": "items", "singular": "item", "kind": "Thing", "listKind": "ItemList" });
                 t.make(DEFINITIONS, second).await?;
                 let path = format!("{DEFINITIONS}/items.{}", group(t));
-                let done =
-                    until(t, &path, |answer| !condition(&answer.json, "NamesAccepted").is_empty()).await?;
-                same("names", condition(&done.json, "NamesAccepted"), "False")?;
-                same("established", condition(&done.json, "Established"), "False")?;
-                let found = items(&done.json, "/status/conditions").iter();
+                let done = t
+                    .until(&path, "judged", |_, found| !condition(found, "NamesAccepted").is_empty())
+                    .await?;
+                same("names", condition(&done, "NamesAccepted"), "False")?;
+                same("established", condition(&done, "Established"), "False")?;
+                let found = items(&done, "/status/conditions").iter();
                 let reasons: Vec<_> = found.map(|condition| text(condition, "/reason")).collect();
                 same("reasons", reasons, ["KindConflict", "NotAccepted"])
             },
@@ -422,7 +425,7 @@ fn lives() -> Vec<Case> {
             "Scope and kind of an established definition may not change.",
             async |t| {
                 t.make(DEFINITIONS, definition(t, open())).await?;
-                until(t, &own(t), |answer| condition(&answer.json, "Established") == "True").await?;
+                established(t).await?;
                 let patch = json!({ "spec": { "scope": "Cluster", "names": { "kind": "Other" } } });
                 let answer = t.merge(&own(t), patch).await?;
                 answer
@@ -435,7 +438,7 @@ fn lives() -> Vec<Case> {
             "A change of the spec counts a generation; one of a label does not.",
             async |t| {
                 t.make(DEFINITIONS, definition(t, open())).await?;
-                until(t, &own(t), |answer| condition(&answer.json, "Established") == "True").await?;
+                established(t).await?;
                 let labelled =
                     t.merge(&own(t), json!({ "metadata": { "labels": { "a": "b" } } })).await?.is(200)?;
                 has(&labelled, json!({ "metadata": { "generation": 1 } }))?;
@@ -455,8 +458,8 @@ fn lives() -> Vec<Case> {
                     json!({ "metadata": { "finalizers": ["customresourcecleanup.apiextensions.k8s.io"] } }),
                 )?;
                 same("terminating", condition(&held, "Terminating"), "True")?;
-                until(t, &own(t), |answer| answer.code == 404).await?;
-                until(t, &things(t, "/a"), |answer| answer.code == 404).await.map(drop)
+                t.until_gone(&own(t)).await?;
+                t.until_gone(&things(t, "/a")).await
             },
         ),
         case(
@@ -468,8 +471,8 @@ fn lives() -> Vec<Case> {
                 object["metadata"]["finalizers"] = json!(["example.com/hold"]);
                 t.make(&things(t, ""), object).await?;
                 t.delete(&own(t)).await?.is(200)?;
-                until(t, &things(t, "/a"), |answer| {
-                    !text(&answer.json, "/metadata/deletionTimestamp").is_empty()
+                t.until(&things(t, "/a"), "marked", |_, a| {
+                    !text(a, "/metadata/deletionTimestamp").is_empty()
                 })
                 .await?;
                 let refused = t.post(&things(t, ""), &thing(t, "b")).await?;
@@ -479,7 +482,7 @@ fn lives() -> Vec<Case> {
                     "create not allowed while custom resource definition is terminating",
                 )?;
                 t.merge(&things(t, "/a"), json!({ "metadata": { "finalizers": null } })).await?.is(200)?;
-                until(t, &own(t), |answer| answer.code == 404).await.map(drop)
+                t.until_gone(&own(t)).await
             },
         ),
         case(
@@ -507,9 +510,8 @@ fn lives() -> Vec<Case> {
             } }));
                 let patch = json!([{ "op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": schema }]);
                 t.json_patch(&own(t), patch).await?.is(200)?;
-                let read =
-                    until(t, &things(t, "/a"), |answer| text(&answer.json, "/spec/color") == "red").await?;
-                has(&read.json, json!({ "spec": { "n": 1 } }))
+                let read = t.until(&things(t, "/a"), "red", |_, a| text(a, "/spec/color") == "red").await?;
+                has(&read, json!({ "spec": { "n": 1 } }))
             },
         ),
         case(
@@ -526,15 +528,9 @@ fn lives() -> Vec<Case> {
             } }));
                 let patch = json!([{ "op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": schema }]);
                 t.json_patch(&own(t), patch).await?.is(200)?;
-                let probe = thing(t, "probe");
-                for _ in 0..100 {
-                    let mut probe = probe.clone();
-                    probe["spec"]["w"] = "long".into();
-                    if t.post(&things(t, "?dryRun=All"), &probe).await?.code == 422 {
-                        break;
-                    }
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
+                let mut probe = thing(t, "probe");
+                probe["spec"]["w"] = "long".into();
+                in_force(t, &probe).await?;
                 t.merge(&things(t, "/a"), json!({ "spec": { "n": 2 } })).await?.is(200)?;
                 t.merge(&things(t, "/a"), json!({ "spec": { "w": "other" } }))
                     .await?

@@ -257,7 +257,8 @@ async fn writes(t: &Target, kind: &Sample, path: &str) -> Outcome {
     });
     let applies = format!("{path}?fieldManager=m&force=true");
     has(&t.patch(&applies, APPLY, &applied).await?.is(200)?, note("applied"))?;
-    let replaced = t.replace(path, |whole| whole["metadata"]["annotations"]["note"] = "replaced".into()).await?;
+    let replaced =
+        t.replace(path, |whole| whole["metadata"]["annotations"]["note"] = "replaced".into()).await?;
     has(&replaced.is(200)?, note("replaced"))
 }
 

@@ -1,7 +1,5 @@
 //! The end of a namespace: what its controller deletes, in which order, and what it says meanwhile.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
@@ -14,30 +12,6 @@ async fn namespace(t: &Target, name: &str) -> Result<(String, Value), String> {
     let name = t.own(name);
     let made = t.make(NAMESPACES, named(&name)).await?;
     Ok((format!("{NAMESPACES}/{name}"), made))
-}
-
-/// Waits for something to become true of what a path answers. The real controller waits five seconds before it begins,
-/// and some of the time that it takes between two looks.
-async fn until(
-    t: &Target,
-    path: &str,
-    what: &str,
-    holds: impl Fn(u16, &Value) -> bool,
-) -> Result<Value, String> {
-    let mut last = String::new();
-    for _ in 0..260 {
-        let answer = t.get(path).await?;
-        if holds(answer.code, &answer.json) {
-            return Ok(answer.json);
-        }
-        last = answer.text;
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    Err(format!("GET {path}: not {what} within 26 s: {last:.400}"))
-}
-
-async fn gone(t: &Target, path: &str) -> Outcome {
-    until(t, path, "gone", |code, _| code == 404).await.map(drop)
 }
 
 fn condition<'a>(namespace: &'a Value, kind: &str) -> &'a Value {
@@ -71,7 +45,7 @@ pub(super) fn cases() -> Vec<Case> {
                 t.make(&format!("/apis/coordination.k8s.io/v1/namespaces/{name}/leases"), lease("l", "h"))
                     .await?;
                 t.delete(&path).await?.is(200)?;
-                gone(t, &path).await?;
+                t.until_gone(&path).await?;
                 for left in [
                     format!("{path}/secrets"),
                     format!("{path}/events"),
@@ -91,7 +65,7 @@ pub(super) fn cases() -> Vec<Case> {
                 t.make(&format!("{path}/configmaps"), held(map("b", "v"))).await?;
                 t.make(&format!("{path}/secrets"), named("free")).await?;
                 t.delete(&path).await?.is(200)?;
-                let ending = until(t, &path, "said", |_, namespace| says_what_remains(namespace)).await?;
+                let ending = t.until(&path, "said", |_, namespace| says_what_remains(namespace)).await?;
                 has(
                     condition(&ending, "NamespaceContentRemaining"),
                     json!({ "reason": "SomeResourcesRemain", "message": "Some resources are remaining: configmaps. has 2 resource instances", "lastTransitionTime": "*" }),
@@ -125,9 +99,9 @@ pub(super) fn cases() -> Vec<Case> {
                 let (path, _) = namespace(t, "n").await?;
                 t.make(&format!("{path}/configmaps"), held(map("a", "v"))).await?;
                 t.delete(&path).await?.is(200)?;
-                until(t, &path, "said", |_, namespace| says_what_remains(namespace)).await?;
+                t.until(&path, "said", |_, namespace| says_what_remains(namespace)).await?;
                 release(t, &format!("{path}/configmaps/a")).await?;
-                gone(t, &path).await
+                t.until_gone(&path).await
             },
         ),
         case(
@@ -138,10 +112,9 @@ pub(super) fn cases() -> Vec<Case> {
                 t.make(&format!("{path}/pods"), held(pod("p"))).await?;
                 t.make(&format!("{path}/secrets"), named("s")).await?;
                 t.delete(&path).await?.is(200)?;
-                let ending = until(t, &path, "said", |_, namespace| {
-                    !items(namespace, "/status/conditions").is_empty()
-                })
-                .await?;
+                let ending = t
+                    .until(&path, "said", |_, namespace| !items(namespace, "/status/conditions").is_empty())
+                    .await?;
                 has(
                     condition(&ending, "NamespaceContentRemaining"),
                     json!({ "status": "False", "reason": "ContentRemoved", "message": "All content successfully removed" }),
@@ -162,10 +135,11 @@ pub(super) fn cases() -> Vec<Case> {
                 made["spec"]["finalizers"] = json!(["kubernetes", "example.com/f"]);
                 t.put(&format!("{path}/finalize"), &made).await?.is(200)?;
                 t.delete(&path).await?.is(200)?;
-                let mut ending = until(t, &path, "without kubernetes", |_, namespace| {
-                    items(namespace, "/spec/finalizers").len() == 1
-                })
-                .await?;
+                let mut ending = t
+                    .until(&path, "without kubernetes", |_, namespace| {
+                        items(namespace, "/spec/finalizers").len() == 1
+                    })
+                    .await?;
                 has(
                     &ending,
                     json!({ "spec": { "finalizers": ["example.com/f"] }, "status": { "phase": "Terminating" } }),
@@ -174,7 +148,7 @@ pub(super) fn cases() -> Vec<Case> {
                 // The controller may write its conditions in between.
                 ending["metadata"]["resourceVersion"] = json!(null);
                 t.put(&format!("{path}/finalize"), &ending).await?.is(200)?;
-                gone(t, &path).await
+                t.until_gone(&path).await
             },
         ),
         case(
@@ -188,11 +162,11 @@ pub(super) fn cases() -> Vec<Case> {
                 drop(made);
                 t.make(&format!("{path}/configmaps"), named("a")).await?;
                 t.delete(&path).await?.is(200)?;
-                until(t, &path, "emptied", |_, namespace| items(namespace, "/spec/finalizers").is_empty())
+                t.until(&path, "emptied", |_, namespace| items(namespace, "/spec/finalizers").is_empty())
                     .await?;
                 t.get(&format!("{path}/configmaps/a")).await?.is(404)?;
                 release(t, &path).await?;
-                gone(t, &path).await
+                t.until_gone(&path).await
             },
         ),
         case(
@@ -217,7 +191,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let (path, made) = namespace(t, "n").await?;
                 t.make(&format!("{path}/configmaps"), named("a")).await?;
                 t.delete(&path).await?.is(200)?;
-                gone(t, &path).await?;
+                t.until_gone(&path).await?;
                 let again = t.make(NAMESPACES, named(text(&made, "/metadata/name"))).await?;
                 holds("it is another one", again["metadata"]["uid"] != made["metadata"]["uid"])?;
                 t.get(&format!("{path}/configmaps/a")).await?.is(404).map(drop)

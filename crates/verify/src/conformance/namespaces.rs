@@ -305,13 +305,7 @@ pub(super) fn cases() -> Vec<Case> {
                 t.make(NAMESPACES, named(&name)).await?;
                 t.make(&format!("{NAMESPACES}/{name}/configmaps"), named("a")).await?;
                 t.delete(&format!("{NAMESPACES}/{name}")).await?.is(200)?;
-                for _ in 0..150 {
-                    if t.get(&format!("{NAMESPACES}/{name}")).await?.code == 404 {
-                        return Ok(());
-                    }
-                    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-                }
-                Err("it is still there after 15 s".to_owned())
+                t.until_gone(&format!("{NAMESPACES}/{name}")).await
             },
         ),
         case(

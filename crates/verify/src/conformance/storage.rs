@@ -6,26 +6,21 @@ mod classes;
 mod topology;
 mod volumes;
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
 use crate::conformance::objects::*;
+use crate::conformance::waiting::eventually;
 use crate::conformance::{Case, Outcome, Target};
 
-/// Reads an object until it has what is expected; what waits for a controller takes its time.
+/// Reads an object until it has what is expected.
 async fn until(t: &Target, path: &str, expected: Value) -> Result<Value, String> {
-    let mut last = Ok(());
-    for _ in 0..200 {
+    eventually(async || {
         let found = t.get(path).await?.is(200)?;
-        last = has(&found, expected.clone());
-        if last.is_ok() {
-            return Ok(found);
-        }
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
-    Err(format!("{path}: not within 20 s: {}", last.err().unwrap_or_default()))
+        Ok(has(&found, expected.clone()).map(|()| found))
+    })
+    .await
+    .map_err(|why| format!("{path}: {why}"))
 }
 
 /// A claim that cannot be bound: no volume is of the case's class.

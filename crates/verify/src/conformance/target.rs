@@ -6,7 +6,6 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use embedded_apiserver::{EmbeddedApiServer, FaultPlan, FaultProxy, Listener, User};
 use futures::io::{AsyncBufRead, Lines as IoLines};
@@ -21,6 +20,7 @@ use tokio::time::timeout;
 
 use crate::conformance::answer::{Answer, number, text, version};
 use crate::conformance::seen::Sight;
+use crate::conformance::waiting::{PATIENCE, eventually};
 use crate::conformance::{Outcome, objects};
 
 /// Media types of patches.
@@ -31,9 +31,6 @@ pub(crate) const JSON_PATCH: &str = "application/json-patch+json";
 pub(crate) const STRATEGIC: &str = "application/strategic-merge-patch+json";
 /// Server-side apply.
 pub(crate) const APPLY: &str = "application/apply-patch+yaml";
-
-/// What hangs must fail by its name.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server that cases run against.
 #[derive(Clone)]
@@ -153,15 +150,7 @@ impl Server {
         {
             let path = format!("/apis/{}/{collection}", objects::GROUP);
             // Discovery and the storage of a new kind come some seconds after its definition.
-            let mut answer = self.send(Method::GET, &path, &[], "").await?;
-            for _ in 0..150 {
-                if answer.code == 200 {
-                    break;
-                }
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                answer = self.send(Method::GET, &path, &[], "").await?;
-            }
-            answer.is(200)?;
+            eventually(async || Ok(self.send(Method::GET, &path, &[], "").await?.is(200))).await?;
         }
         Ok(())
     }
@@ -393,13 +382,11 @@ impl Target {
     pub(super) async fn settled(&self, collection: &str) -> Outcome {
         let cached = format!("{collection}?resourceVersion=0");
         let stored = number(&self.server.send(Method::GET, collection, &[], "").await?.is(200)?);
-        for _ in 0..500 {
-            if number(&self.server.send(Method::GET, &cached, &[], "").await?.is(200)?) >= stored {
-                return Ok(());
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-        Err(format!("GET {cached}: still older than version {stored}"))
+        eventually(async || {
+            let is_new = number(&self.server.send(Method::GET, &cached, &[], "").await?.is(200)?) >= stored;
+            Ok(if is_new { Ok(()) } else { Err(format!("GET {cached}: older than version {stored}")) })
+        })
+        .await
     }
 
     /// Opens a watch.
@@ -561,8 +548,9 @@ impl std::fmt::Debug for Lines {
 impl Lines {
     /// The next event, whatever it is; nothing when the watch has ended.
     pub(super) async fn next(&mut self) -> Result<Option<Value>, String> {
-        let line = timeout(Duration::from_secs(8), self.lines.try_next()).await;
-        let line = line.map_err(|_| format!("GET {}: no event within 8 s", self.path))?;
+        let line = timeout(PATIENCE, self.lines.try_next()).await;
+        let line =
+            line.map_err(|_| format!("GET {}: no event within {} s", self.path, PATIENCE.as_secs()))?;
         let line = line.map_err(|error| format!("GET {}: {error}", self.path))?;
         line.map(|line| serde_json::from_str(&line).map_err(|error| format!("{error} in {line}"))).transpose()
     }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::conformance::answer::*;
-use crate::conformance::definitions::{DEFINITIONS, definition, of_spec, served, things};
+use crate::conformance::definitions::{DEFINITIONS, definition, in_force, of_spec, served, things};
 use crate::conformance::rules::{causes, spec};
 use crate::conformance::{Case, Outcome, Target, case};
 
@@ -318,17 +318,7 @@ fn updates() -> Vec<Case> {
                 let schema = json!([{ "op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": of_spec(object) }]);
                 let name = format!("{DEFINITIONS}/{}", text(&definition(t, json!({})), "/metadata/name"));
                 t.patch(&name, crate::conformance::JSON_PATCH, &schema).await?.is(200)?;
-                // The new schema takes a moment.
-                for _ in 0..200 {
-                    if t.post(&things(t, "?dryRun=All"), &thing(t, "b", json!({ "o": { "x": 1 } })))
-                        .await?
-                        .code
-                        == 422
-                    {
-                        break;
-                    }
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                }
+                in_force(t, &thing(t, "b", json!({ "o": { "x": 1 } }))).await?;
                 let answer = t.merge(&things(t, "/a"), json!({ "spec": { "n": 2 } })).await?;
                 answer.is(200)?;
                 let warning = "299 - \"spec.o: Invalid value: failed rule: self.x > 5\"".to_owned();
@@ -367,12 +357,7 @@ fn updates() -> Vec<Case> {
                 );
                 object["spec"]["versions"][0]["subresources"] = json!({ "status": {} });
                 t.make(DEFINITIONS, object).await?;
-                for _ in 0..200 {
-                    if t.get(&things(t, "")).await?.code == 200 {
-                        break;
-                    }
-                    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-                }
+                t.until(&things(t, ""), "served", |code, _| code == 200).await?;
                 t.make(&things(t, ""), thing(t, "a", json!({ "n": 7 }))).await?;
                 let answer = t.merge(&things(t, "/a/status"), json!({ "status": { "n": 1 } })).await?;
                 let expected = vec![

@@ -180,7 +180,8 @@ impl Oracle {
         }
         self.settle();
         self.adds += 1;
-        let (number, quiet, limit) = (self.adds, self.now.saturating_add(quiet), self.now.saturating_add(longest));
+        let (number, quiet, limit) =
+            (self.adds, self.now.saturating_add(quiet), self.now.saturating_add(longest));
         let Some(entry) = self.delayed.iter_mut().find(|entry| entry.2 == item) else {
             self.delayed.push((quiet, number, item, order, limit));
             return Scheduled::Delayed;

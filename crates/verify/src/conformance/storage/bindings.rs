@@ -1,7 +1,5 @@
 //! What the volume controller does: bound, released, protected, lost.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use crate::conformance::answer::*;
@@ -93,13 +91,7 @@ pub(super) fn cases() -> Vec<Case> {
                 )?;
                 t.get(&volume).await?.is(200)?;
                 t.delete(&claim).await?.is(200)?;
-                for _ in 0..200 {
-                    if t.get(&volume).await?.code == 404 {
-                        return Ok(());
-                    }
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
-                Err("the volume is still there after 20 s".to_owned())
+                t.until_gone(&volume).await
             },
         ),
         case(
@@ -109,13 +101,7 @@ pub(super) fn cases() -> Vec<Case> {
                 let (path, _) = lone_volume(t, "v").await?;
                 until(t, &path, json!({ "status": { "phase": "Available" } })).await?;
                 t.delete(&path).await?.is(200)?;
-                for _ in 0..200 {
-                    if t.get(&path).await?.code == 404 {
-                        return Ok(());
-                    }
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
-                Err("the volume is still there after 20 s".to_owned())
+                t.until_gone(&path).await
             },
         ),
         case(

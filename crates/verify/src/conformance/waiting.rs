@@ -1,0 +1,51 @@
+//! Waiting for what a server does in its own time: its controllers, its caches, its discovery.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::conformance::{Outcome, Target};
+
+/// What hangs must fail by its name; what is slow on a machine with other work must not.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Asks until the answer is what the case waits for. The inner error says what it is instead, the outer one ends the case.
+pub(super) async fn eventually<R>(
+    ask: impl AsyncFn() -> Result<Result<R, String>, String>,
+) -> Result<R, String> {
+    let mut why = String::new();
+    for _ in 0..PATIENCE.as_millis() / PAUSE.as_millis() {
+        match ask().await? {
+            Ok(answer) => return Ok(answer),
+            Err(instead) => why = instead,
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    Err(format!("not within {} s: {why}", PATIENCE.as_secs()))
+}
+
+impl Target {
+    /// Reads until `holds` is true of the status code and the body, and returns that body; `what` names it where it does not
+    /// come about.
+    pub(super) async fn until(
+        &self,
+        path: &str,
+        what: &str,
+        holds: impl Fn(u16, &Value) -> bool,
+    ) -> Result<Value, String> {
+        eventually(async || {
+            let answer = self.get(path).await?;
+            if holds(answer.code, &answer.json) {
+                return Ok(Ok(answer.json));
+            }
+            Ok(Err(format!("GET {path} is not {what}: {:.400}", answer.text)))
+        })
+        .await
+    }
+
+    pub(super) async fn until_gone(&self, path: &str) -> Outcome {
+        self.until(path, "gone", |code, _| code == 404).await.map(drop)
+    }
+}
