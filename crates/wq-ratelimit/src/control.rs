@@ -3,7 +3,7 @@
 
 use crate::class::Class;
 use crate::limiter::RateLimiter;
-use crate::outcome::Combine;
+use crate::outcome::{Combine, Outcome};
 use crate::parked::{Mark, MarkId, Parked};
 use crate::planted::planted;
 use crate::windows::{Window, Windows};
@@ -64,6 +64,22 @@ pub(crate) struct Ask {
 }
 
 impl Ask {
+    /// Nothing, if it is no outcome that asks the limiter.
+    pub(crate) fn of(outcome: Outcome) -> Self {
+        let limiter = Self::default();
+        match outcome {
+            Outcome::RetryAs(class) => Self { class: Some(class), ..limiter },
+            Outcome::RetryWith { delay, combine } => Self { own: Some((delay, combine)), ..limiter },
+            Outcome::RetryNotBefore(floor) => Self { not_before: Some(floor), ..limiter },
+            Outcome::RetryAsNotBefore(class, floor) => {
+                Self { class: Some(class), not_before: Some(floor), ..limiter }
+            }
+            Outcome::Success | Outcome::GiveUp | Outcome::Park | Outcome::RetryAfter(_) | Outcome::Retry => {
+                limiter
+            }
+        }
+    }
+
     /// What is made of the limiter's wait.
     fn combined(self, wait: Duration, now: Instant) -> Duration {
         let wait = match self.own {

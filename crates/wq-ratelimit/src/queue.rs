@@ -33,9 +33,10 @@ use wq_delay::{Added, Backlog, DefaultHasher, DelayingQueue, Fifo, Joins, Phase,
 /// asks for it.
 ///
 /// What waits and what is remembered of failures are under two locks. Where two verbs change both for one item at one moment (a
-/// postponement beside the end of its work or beside another, a forget beside the last failure), the one may come between the steps of
-/// the other. No item is lost by that, or in the hands of two workers; its attempts, its deadline among those asked for, or whether it is
-/// parked may be as if one of the two had not been, and what is released while the queue shuts down may be handed back and queued.
+/// postponement beside the end of its work or beside another, a cancel beside a failure, a forget beside the last one), the one may come
+/// between the steps of the other. No item is lost by that, or in the hands of two workers; its attempts, its back-off, its deadline
+/// among those asked for, or whether it is parked may be as if one of the two had not been, and what is released while the queue shuts
+/// down may be handed back and queued.
 ///
 /// A clone is another handle to the same queue. `Hash`, `Eq` and `Clone` of items and the limiter run under locks of the
 /// queue and must not call it. They may panic: no item that waits is lost by that, but for what
@@ -255,66 +256,38 @@ where
     B: Backlog,
     S: BuildHasher,
 {
+    /// A retry is counted; what waits from before is taken back; what others have asked for is moved behind the floor; the retry waits;
+    /// and it follows whoever has put off one of the two meanwhile. Each step has a lock of its own, and the limiter is first: if it
+    /// panics, the retry from before still waits.
     fn end(&self, held: &dyn Held<T, B>, outcome: Outcome) -> Option<Scheduled> {
-        let (item, order) = (held.item(), held.order());
-        let order = || if planted("retry-loses-order") { B::Order::default() } else { order.clone() };
-        let ask = match outcome {
+        let (item, ask) = (held.item(), Ask::of(outcome));
+        let retry = match outcome {
             Outcome::Success if planted("success-keeps-attempts") => return None,
             Outcome::Success | Outcome::GiveUp => {
                 self.forget(item);
-                self.take_back(held).drop_for_good();
-                self.release_event(item);
-                return None;
+                return self.end_retries(held, false);
             }
-            Outcome::Park => {
-                let mut before = self.take_back(held);
-                self.park(item, before.joined_by(order()));
-                before.drop_for_good();
-                self.release_event(item);
-                return None;
-            }
-            Outcome::RetryAfter(_) if self.refuses() => return Some(Scheduled::ShutDown),
-            Outcome::RetryAfter(delay) => {
-                let now = self.queue.now();
-                let (deadline, until) = (now.checked_add(delay), end_of(now, delay));
-                let opened = self.controlled(|control, discarded| {
-                    control.waits_until(item, until, now);
-                    control.windows.end_by(item, until, now, discarded);
-                    control.windows.opened()
-                });
-                let mut before = self.take_back(held);
-                let scheduled = self.queue.add_revocable(item.clone(), deadline, before.joined_by(order()));
-                before.drop_for_good();
-                before.puts_off(deadline, opened, scheduled);
-                return Some(scheduled);
-            }
-            Outcome::Retry => Ask::default(),
-            Outcome::RetryAs(class) => Ask { class: Some(class), ..Ask::default() },
-            Outcome::RetryWith { delay, combine } => Ask { own: Some((delay, combine)), ..Ask::default() },
-            Outcome::RetryNotBefore(floor) => Ask { not_before: Some(floor), ..Ask::default() },
-            Outcome::RetryAsNotBefore(class, floor) => {
-                Ask { class: Some(class), not_before: Some(floor), ..Ask::default() }
-            }
+            Outcome::Park => return self.end_retries(held, true),
+            Outcome::RetryAfter(delay) => self.after(item, delay),
+            Outcome::Retry
+            | Outcome::RetryAs(_)
+            | Outcome::RetryWith { .. }
+            | Outcome::RetryNotBefore(_)
+            | Outcome::RetryAsNotBefore(..) => self.when(item, ask, By::Finish),
         };
-        // The limiter first: if it panics, the retry from before still waits.
-        let Some((when, opened)) = self.when(item, ask, By::Finish) else { return Some(Scheduled::ShutDown) };
+        let Some((when, opened)) = retry else { return Some(Scheduled::ShutDown) };
+        if when == When::Never {
+            return self.end_retries(held, true);
+        }
         let mut before = self.take_back(held);
-        let order = before.joined_by(order());
-        if let Some(floor) = ask.not_before
-            && when != When::Never
-        {
+        let order = before.joined_by(order_of(held));
+        if let Some(floor) = ask.not_before {
             self.queue.postpone(item, floor);
         }
         let deadline = match when {
-            When::Never => {
-                self.park(item, order);
-                before.drop_for_good();
-                self.release_event(item);
-                return None;
-            }
             When::Now => Some(self.queue.now()),
             When::At(deadline) => Some(deadline),
-            When::After(_) => None,
+            When::After(_) | When::Never => None,
         };
         let scheduled = self.queue.add_revocable(item.clone(), deadline, order);
         before.drop_for_good();
@@ -384,6 +357,21 @@ where
         Some((when, opened))
     }
 
+    /// The outcome itself says how long the item waits. `None`: the queue is shut down.
+    fn after(&self, item: &T, delay: Duration) -> Option<(When, Opened)> {
+        if self.refuses() {
+            return None;
+        }
+        let now = self.queue.now();
+        let until = end_of(now, delay);
+        let opened = self.controlled(|control, discarded| {
+            control.waits_until(item, until, now);
+            control.windows.end_by(item, until, now, discarded);
+            control.windows.opened()
+        });
+        Some((now.checked_add(delay).map_or(When::After(delay), When::At), opened))
+    }
+
     fn add_asking(&self, item: T, order: B::Order, ask: Ask) -> Scheduled {
         let is_queued = matches!(self.queue.phase(&item), Some(Phase::Queued | Phase::ProcessingDirty));
         match self.when(&item, ask, By::Add { is_queued }).map(|(when, _)| when) {
@@ -408,11 +396,18 @@ where
         TakenBack::new(self, held.item(), delayed, order)
     }
 
-    /// The item is not tried again. An event that has joined its retry waits for that no longer.
-    fn release_event(&self, item: &T) {
+    /// The item is not tried again: what waits from before is taken back, and an event that has joined that waits for it no longer.
+    fn end_retries(&self, held: &dyn Held<T, B>, parks: bool) -> Option<Scheduled> {
+        let item = held.item();
+        let mut before = self.take_back(held);
+        if parks {
+            self.park(item, before.joined_by(order_of(held)));
+        }
+        before.drop_for_good();
         if self.events_join {
             self.queue.queue_joined(item);
         }
+        None
     }
 
     fn attempts(&self, item: &T) -> u32 {
@@ -548,6 +543,11 @@ where
         control.limiter.each_remembered(&mut |item| items.push(item.clone()));
         items
     }
+}
+
+/// What a retry keeps, and an item that is parked.
+fn order_of<T, B: Backlog>(held: &dyn Held<T, B>) -> B::Order {
+    if planted("retry-loses-order") { B::Order::default() } else { held.order().clone() }
 }
 
 impl<T, L, B: Backlog, S> Inner<T, L, B, S> {

@@ -94,34 +94,28 @@ impl<T, S> Windows<T, S> {
 }
 
 impl<T: Hash + Eq + Clone, S: BuildHasher> Windows<T, S> {
-    /// The end of the item's window, if it lies ahead.
-    pub(crate) fn open(&self, item: &T, now: Instant) -> Option<Instant> {
-        if self.held.is_empty() {
-            return None;
-        }
-        self.held.get(item).map(|window| window.until).filter(|until| *until > now)
-    }
-
-    /// The same, if no attempt has opened it after so many.
-    pub(crate) fn open_by(&self, item: &T, opened: Opened, now: Instant) -> Option<Instant> {
-        let window = self.backing_off(item, now)?;
-        (opened.0.wrapping_sub(window.opened) <= u32::MAX / 2).then_some(window.until)
-    }
-
-    /// The item's window, if a failure does not count yet.
-    pub(crate) fn early(&self, item: &T, now: Instant) -> Option<Window> {
-        if self.held.is_empty() {
-            return None;
-        }
-        self.held.get(item).copied().filter(|window| window.counts_from > now)
-    }
-
     /// The item's window, if it is backing off.
     pub(crate) fn backing_off(&self, item: &T, now: Instant) -> Option<Window> {
         if self.held.is_empty() {
             return None;
         }
         self.held.get(item).copied().filter(|window| window.until > now)
+    }
+
+    /// The same, if a failure does not count yet.
+    pub(crate) fn early(&self, item: &T, now: Instant) -> Option<Window> {
+        self.backing_off(item, now).filter(|window| window.counts_from > now)
+    }
+
+    /// When the item's back-off ends, if it is backing off.
+    pub(crate) fn open(&self, item: &T, now: Instant) -> Option<Instant> {
+        self.backing_off(item, now).map(|window| window.until)
+    }
+
+    /// The same, if no attempt has opened the window after so many.
+    pub(crate) fn open_by(&self, item: &T, opened: Opened, now: Instant) -> Option<Instant> {
+        let window = self.backing_off(item, now)?;
+        (opened.0.wrapping_sub(window.opened) <= u32::MAX / 2).then_some(window.until)
     }
 
     /// How many attempts opened it, as long as that is known.

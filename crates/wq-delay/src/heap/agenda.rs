@@ -21,7 +21,7 @@ pub(super) struct Agenda {
     /// Before all that is in leaves, sorted, the last first.
     run: Vec<Node>,
     /// Before all that is in leaves, and came after the run was made.
-    near: Nodes,
+    heap: Nodes,
     far: Leaves,
 }
 
@@ -44,7 +44,7 @@ impl Agenda {
             return Some(());
         }
         let most = items.saturating_add(items / 2 + SLACK + 1);
-        self.near.try_make_room(most.min(NEAR) + 1)?;
+        self.heap.try_make_room(most.min(NEAR) + 1)?;
         if most <= NEAR {
             return Some(());
         }
@@ -55,7 +55,7 @@ impl Agenda {
     /// The node that is before all others.
     #[inline]
     pub(super) fn first(&self) -> Option<&Node> {
-        match (self.run.last(), self.near.first()) {
+        match (self.run.last(), self.heap.first()) {
             (Some(one), Some(other)) => Some(if other.before(one) { other } else { one }),
             (one, other) => one.or(other),
         }
@@ -67,8 +67,8 @@ impl Agenda {
             self.far.push(at, node, deadline);
             return;
         }
-        self.near.push(node);
-        if self.near.len() > NEAR {
+        self.heap.push(node);
+        if self.heap.len() > NEAR {
             self.spill(deadline);
         }
     }
@@ -76,7 +76,7 @@ impl Agenda {
     /// Takes the first node away; the next may be stale until [`settle`](Self::settle) is called.
     pub(super) fn pop(&mut self, deadline: impl Fn(u32, u32) -> Option<Tick>) -> Option<Node> {
         let first = self.pop_near();
-        if self.run.is_empty() && self.near.len() == 0 {
+        if self.run.is_empty() && self.heap.len() == 0 {
             self.far.take_first(&mut self.run, deadline);
         }
         first
@@ -96,7 +96,7 @@ impl Agenda {
     /// were popped; so many are in force.
     #[inline]
     pub(super) fn settle(&mut self, live: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        let (near, live) = (self.run.len() + self.near.len(), live.saturating_sub(self.far.live()));
+        let (near, live) = (self.run.len() + self.heap.len(), live.saturating_sub(self.far.live()));
         if near > live + live / 2 + SLACK {
             self.clean(&deadline);
         }
@@ -121,7 +121,7 @@ impl Agenda {
     /// All nodes that are in force, sorted.
     pub(super) fn sorted(&self, deadline: impl Fn(u32, u32) -> Option<Tick>) -> Vec<Node> {
         let mut nodes = self.far.nodes(&deadline);
-        let near = self.run.iter().chain(self.near.iter());
+        let near = self.run.iter().chain(self.heap.iter());
         nodes.extend(near.filter(|node| deadline(node.slot, node.sequence).is_some()));
         nodes.sort_unstable_by_key(Node::rank);
         nodes
@@ -130,7 +130,7 @@ impl Agenda {
     /// Takes all nodes out. The memory is kept.
     pub(super) fn clear(&mut self) {
         self.run.clear();
-        self.near.clear();
+        self.heap.clear();
         self.far.clear();
     }
 
@@ -142,10 +142,10 @@ impl Agenda {
     }
 
     fn pop_near(&mut self) -> Option<Node> {
-        match (self.run.last(), self.near.first()) {
-            (Some(one), Some(other)) if other.before(one) => self.near.pop(),
+        match (self.run.last(), self.heap.first()) {
+            (Some(one), Some(other)) if other.before(one) => self.heap.pop(),
             (Some(_), _) => self.run.pop(),
-            (None, _) => self.near.pop(),
+            (None, _) => self.heap.pop(),
         }
     }
 
@@ -154,8 +154,8 @@ impl Agenda {
     #[inline(never)]
     fn spill(&mut self, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         let mut nodes = std::mem::take(&mut self.run);
-        nodes.extend(self.near.iter());
-        self.near.clear();
+        nodes.extend(self.heap.iter());
+        self.heap.clear();
         nodes.retain(|node| deadline(node.slot, node.sequence).is_some());
         nodes.sort_unstable_by_key(|node| !node.rank());
         if planted("earlier-nodes-are-put-away") {
@@ -174,19 +174,19 @@ impl Agenda {
     fn clean(&mut self, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         let is_live = |node: &Node| deadline(node.slot, node.sequence).is_some();
         self.run.retain(is_live);
-        self.near.retain(is_live);
+        self.heap.retain(is_live);
     }
 
     /// How many nodes there are, the stale ones among them.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
-        self.run.len() + self.near.len() + self.far.len()
+        self.run.len() + self.heap.len() + self.far.len()
     }
 
     /// For how many nodes there is room.
     #[cfg(test)]
     pub(super) fn capacity(&self) -> usize {
-        self.run.capacity() + self.near.capacity() + self.far.capacity()
+        self.run.capacity() + self.heap.capacity() + self.far.capacity()
     }
 
     #[cfg(test)]
@@ -199,7 +199,7 @@ impl Agenda {
     pub(super) fn check(&self, deadline: impl Fn(u32, u32) -> Option<Tick>) {
         let is_live = |node: &&Node| deadline(node.slot, node.sequence).is_some();
         assert!(self.run.is_sorted_by_key(|node| !node.rank()), "the run is not in order");
-        let near: Vec<_> = self.run.iter().chain(self.near.iter()).collect();
+        let near: Vec<_> = self.run.iter().chain(self.heap.iter()).collect();
         assert!(
             near.iter().all(|node| self.far.find(node).is_none()),
             "a node that is near belongs into a leaf"

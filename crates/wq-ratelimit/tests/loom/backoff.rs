@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use wq_contract::explore::{poll_once, thread};
 use wq_ratelimit::{
-    DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Scheduled, Timer,
+    Added, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Scheduled, Timer,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -202,6 +202,69 @@ pub(crate) fn postpone_against_retry_after() {
     timer.advance(wait);
     queue.try_get().unwrap().finish(Outcome::Retry);
     assert_eq!(queue.num_requeues(&1), 2);
+}
+
+pub(crate) fn cancel_against_finish() {
+    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    let canceled = fail_beside(&queue, |queue| queue.cancel(&1));
+    // Before the failure there is nothing to cancel.
+    let waits = if canceled.is_some() { None } else { Some(timer.now() + SECOND) };
+    assert_eq!((queue.deadline(&1), queue.len()), (waits, 0));
+}
+
+pub(crate) fn cancel_against_add_rate_limited() {
+    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    let other = thread(&queue, |queue| queue.cancel(&1));
+    assert_eq!(queue.add_rate_limited(1), Scheduled::Delayed);
+    let waits = if other.join().unwrap().is_some() { None } else { Some(timer.now() + SECOND) };
+    assert_eq!((queue.deadline(&1), queue.len()), (waits, 0));
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    assert_eq!(queue.num_requeues(&1), if waits.is_some() { 1 } else { 2 }, "its back-off went with it");
+}
+
+pub(crate) fn remove_against_add_rate_limited() {
+    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    queue.add(1);
+    let other = thread(&queue, |queue| queue.remove(&1));
+    let added = queue.add_rate_limited(1);
+    assert_eq!(other.join().unwrap(), Some(1), "it is queued all the time");
+    // It joined what was taken out, or came after that.
+    let left = (added, queue.len(), queue.deadline(&1));
+    let later = timer.now() + SECOND;
+    assert!(
+        [
+            (Scheduled::Now(Added::Merged), 0, None),
+            (Scheduled::Now(Added::Queued), 1, None),
+            (Scheduled::Delayed, 0, Some(later)),
+        ]
+        .contains(&left),
+        "{left:?}"
+    );
+}
+
+pub(crate) fn shutdown_against_finish() {
+    let (queue, _timer) = queue(DuringBackoff::Keep, 9);
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    let other = thread(&queue, |queue| queue.shutdown());
+    let scheduled = guard.finish(Outcome::Retry).unwrap();
+    let handed_back = other.join().unwrap();
+    match scheduled {
+        Scheduled::Delayed => assert_eq!(handed_back, [1]),
+        refused => assert_eq!((refused, handed_back.len()), (Scheduled::ShutDown, 0)),
+    }
+    assert!(poll_once(&mut queue.drained()).is_ready());
+}
+
+pub(crate) fn shutdown_against_release() {
+    let (queue, _timer) = queue(DuringBackoff::Keep, 0);
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    let other = thread(&queue, |queue| queue.shutdown());
+    let is_released = queue.release(&1);
+    assert!(other.join().unwrap().is_empty(), "nothing was delayed");
+    assert_eq!((queue.len(), queue.is_parked(&1)), (usize::from(is_released), !is_released));
 }
 
 pub(crate) fn look_against_success() {

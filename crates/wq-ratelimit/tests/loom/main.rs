@@ -42,6 +42,11 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(backoff::postpone_against_finish, "a retry is put off while work ends that came before it: it waits until then"),
     scenario!(backoff::postpone_of_a_request_against_finish, "the same where a user has asked for the item too, which joins the retry: both wait until then"),
     scenario!(backoff::postpone_against_retry_after, "a retry is put off while work ends with a wait of its own: the wait and the back-off end together"),
+    scenario!(backoff::cancel_against_finish, "a retry is canceled while its item fails: it is found and gone, or waits"),
+    scenario!(backoff::cancel_against_add_rate_limited, "the same beside a user's add that counts an attempt; once it is gone, failures count"),
+    scenario!(backoff::remove_against_add_rate_limited, "a queued item is taken out while it is added: the add has joined it, or its item comes"),
+    scenario!(backoff::shutdown_against_finish, "a shutdown while an item fails: the retry is handed back or refused, and nothing is left"),
+    scenario!(backoff::shutdown_against_release, "a shutdown while a parked item is released: it is queued or parked still"),
     scenario!(backoff::hand_out_against_abandon, "an item is handed out, abandoned, and parked by its next holder: it stays parked"),
     scenario!(backoff::finish_against_drain, "a drain sees a failed item in hand or delayed, and never nowhere"),
 ];
