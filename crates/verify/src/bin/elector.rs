@@ -86,10 +86,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn act(leadership: Leadership, term: u64, acts: Arc<Acts>, wind_up: Duration) {
     let fence = leadership.fence();
     say(&format!("began {term} {} {} {}", fence.uid, fence.resource_version, fence.transitions));
+    let work = Work { leadership, term };
     let mut stopping: Option<Moment> = None;
     loop {
         let before = BootClock.now();
-        if !leadership.is_valid() || stopping.is_some_and(|end| before >= end) {
+        if !work.leadership.is_valid() || stopping.is_some_and(|end| before >= end) {
             break;
         }
         if let Err(error) = acts.note(term, before) {
@@ -97,7 +98,7 @@ async fn act(leadership: Leadership, term: u64, acts: Arc<Acts>, wind_up: Durati
         }
         tokio::select! {
             biased;
-            ending = leadership.ending(), if stopping.is_none() => match ending {
+            ending = work.leadership.ending(), if stopping.is_none() => match ending {
                 Ending::StopRequested => {
                     say(&format!("told {term} stop"));
                     stopping = Some(BootClock.now().after(wind_up));
@@ -107,12 +108,23 @@ async fn act(leadership: Leadership, term: u64, acts: Arc<Acts>, wind_up: Durati
             () = tokio::time::sleep(PACE) => {}
         }
     }
-    let why = match leadership.loss() {
-        None => "finished".to_owned(),
-        Some(Loss::TakenOver { by }) => format!("TakenOver {by}"),
-        Some(loss) => format!("{loss:?}"),
-    };
-    say(&format!("over {term} {why}"));
+}
+
+/// Says when the work is over, also where it is dropped: after a pause that outlasts the stop margin it is not asked once more.
+struct Work {
+    leadership: Leadership,
+    term: u64,
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let why = match self.leadership.loss() {
+            None => "finished".to_owned(),
+            Some(Loss::TakenOver { by }) => format!("TakenOver {by}"),
+            Some(loss) => format!("{loss:?}"),
+        };
+        say(&format!("over {} {why}", self.term));
+    }
 }
 
 /// Says when its watch opens and closes.
