@@ -20,9 +20,6 @@ use crate::user::{self, ADMIN, User};
 
 /// How often a program that starts is asked whether it is ready.
 const POLL: Duration = Duration::from_millis(100);
-/// Another program that is told its port may be told the same, and be first.
-const ATTEMPTS: u32 = 3;
-
 const CONTROLLERS: &str = "persistentvolume-binder-controller,persistentvolumeclaim-protection-controller,\
 persistentvolume-protection-controller,namespace-controller,garbage-collector-controller";
 
@@ -82,7 +79,8 @@ impl ControlPlane {
         let keeper =
             Keeper::start(folder.path()).map_err(Error::io("start sh, which keeps what is started"))?;
         let deadline = Deadline::after(ready_within);
-        let (etcd, etcd_port) = start_etcd(assets, folder.path(), port, &keeper, &deadline)?;
+        let start = |port| start_etcd(assets, folder.path(), port, &keeper, &deadline);
+        let (etcd, etcd_port) = port::start_besides(port, start)?;
         let mut plane = Self {
             controller_manager: None,
             api_server: None,
@@ -97,7 +95,10 @@ impl ControlPlane {
             etcd_port,
         };
         if any_port {
-            plane.start_api_server_on_any_port()?;
+            port::start_besides(etcd_port, |port| {
+                plane.port = port;
+                plane.start_api_server()
+            })?;
         } else {
             plane.start_api_server()?;
         }
@@ -213,19 +214,6 @@ impl ControlPlane {
         }
         self.api_server = Some(api_server);
         Ok(())
-    }
-
-    fn start_api_server_on_any_port(&mut self) -> Result<(), Error> {
-        let mut attempt = 1;
-        loop {
-            self.port = port::free_besides(self.etcd_port)?;
-            match self.start_api_server() {
-                Err(Error::Ended { .. }) if attempt < ATTEMPTS && port::check(self.port).is_err() => {
-                    attempt += 1
-                }
-                started => return started,
-            }
-        }
     }
 
     /// Kills the API server. Clients see their connections end; etcd keeps what it was told.
@@ -354,43 +342,32 @@ impl ControlPlane {
 fn start_etcd(
     assets: &Assets,
     folder: &Path,
-    promised: u16,
+    port: u16,
     keeper: &Keeper,
     deadline: &Deadline,
 ) -> Result<(Program, u16), Error> {
     let component = Component::Etcd;
-    let path = assets.path(component)?;
-    let mut attempt = 1;
-    loop {
-        let port = port::free_besides(promised)?;
-        let url = format!("http://127.0.0.1:{port}");
-        let flags = [
-            format!("--data-dir={}", folder.join("etcd").display()),
-            format!("--listen-client-urls={url}"),
-            format!("--advertise-client-urls={url}"),
-            // It has no peers: any port that the system gives it.
-            "--listen-peer-urls=http://127.0.0.1:0".to_owned(),
-            // Nothing here outlives the machine.
-            "--unsafe-no-fsync=true".to_owned(),
-        ];
-        let mut etcd = Program::start(component, path, &flags, folder, keeper)?;
-        loop {
-            // Data are laid when the port is its own: before, another's etcd could answer there.
-            if folder.join("etcd/member").is_dir() && etcd::is_ready(port) {
-                return Ok((etcd, port));
-            }
-            match etcd.check() {
-                Err(_) if attempt < ATTEMPTS && port::check(port).is_err() => break,
-                Err(error) => return Err(error),
-                Ok(()) if deadline.is_over() => {
-                    let tail = program::tail(&program::log(folder, component));
-                    return Err(Error::NotReady { component, within: deadline.span, tail });
-                }
-                Ok(()) => pause(POLL),
-            }
+    let url = format!("http://127.0.0.1:{port}");
+    let flags = [
+        format!("--data-dir={}", folder.join("etcd").display()),
+        format!("--listen-client-urls={url}"),
+        format!("--advertise-client-urls={url}"),
+        // It has no peers: any port that the system gives it.
+        "--listen-peer-urls=http://127.0.0.1:0".to_owned(),
+        // Nothing here outlives the machine.
+        "--unsafe-no-fsync=true".to_owned(),
+    ];
+    let mut etcd = Program::start(component, assets.path(component)?, &flags, folder, keeper)?;
+    // Data are laid when the port is its own: before, another's etcd could answer there.
+    while !folder.join("etcd/member").is_dir() || !etcd::is_ready(port) {
+        etcd.check()?;
+        if deadline.is_over() {
+            let tail = program::tail(&program::log(folder, component));
+            return Err(Error::NotReady { component, within: deadline.span, tail });
         }
-        attempt += 1;
+        pause(POLL);
     }
+    Ok((etcd, port))
 }
 
 struct Deadline {
