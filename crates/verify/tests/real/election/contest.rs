@@ -270,6 +270,17 @@ impl<'a> Contest<'a> {
         (leader, others, led)
     }
 
+    /// The same crowd, and who of it leads by now.
+    pub(crate) fn who_leads(
+        &self,
+        (first, mut all, _): (Candidate, Vec<Candidate>, Term),
+    ) -> (Candidate, Vec<Candidate>, Term) {
+        all.push(first);
+        let led = self.await_leader();
+        let at = all.iter().position(|candidate| candidate.identity() == &*led.identity).unwrap();
+        (all.swap_remove(at), all, led)
+    }
+
     pub(crate) fn terms(&self) -> Vec<Term> {
         self.all.lock().unwrap().iter().flat_map(|said| said.terms()).collect()
     }
@@ -286,6 +297,13 @@ impl<'a> Contest<'a> {
             terms.into_iter().find(|term| fits(term))
         });
         found.unwrap_or_else(|| panic!("{}: not within {SOON:?}: {what}; {}", self.lease, self.told()))
+    }
+
+    /// The next term of another. Who is to be replaced may have lost its lease, and taken it again, before the fault: on a machine that is
+    /// too busy to renew in time.
+    pub(crate) fn await_another(&self, led: &Term) -> Term {
+        let another = |term: &Term| term.fence > led.fence && term.identity != led.identity;
+        self.await_term("the next term of another", another)
     }
 
     pub(crate) fn await_next(&self, led: &Term) -> Term {

@@ -43,7 +43,7 @@ fn pauseterm(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     let (old, _others, led) = contest.crowd(SHORT, 2);
     let since = now();
     old.pause();
-    let next = contest.await_next(&led);
+    let next = contest.await_another(&led);
     for_a_time(500 * MS);
     old.terminate();
     old.resume();
@@ -57,7 +57,7 @@ fn heal(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     let (old, _others, led) = contest.crowd(SHORT, 2);
     let since = now();
     old.link.stall();
-    let next = contest.await_next(&led);
+    let next = contest.await_another(&led);
     for_a_time(500 * MS);
     old.link.mend();
     contest.stays(&next, 1000 * MS);
@@ -83,7 +83,7 @@ fn blackhole(round: usize, contest: &Contest<'_>) -> Option<Duration> {
         1 => old.link.hold_requests(),
         _ => old.link.hold_replies(),
     }
-    let next = contest.await_next(&led);
+    let next = contest.await_another(&led);
     contest.await_over(&led);
     contest.stays(&next, 700 * MS);
     Some(next.began.since(since))
@@ -97,7 +97,7 @@ fn slowrelease(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     for_a_time(900 * MS);
     old.terminate();
     old.link.pass_requests();
-    let next = contest.await_next(&led);
+    let next = contest.await_another(&led);
     contest.stays(&next, 700 * MS);
     old.link.mend();
     old.await_end();
@@ -109,7 +109,7 @@ fn regain(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     let (first, mut others, led) = contest.crowd(SHORT, 1);
     let since = now();
     first.link.stall();
-    let next = contest.await_next(&led);
+    let next = contest.await_another(&led);
     let over = contest.await_over(&led);
     first.link.mend();
     first.await_watching();
@@ -126,7 +126,7 @@ fn pause(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     let (old, _others, led) = contest.crowd(SHORT, 2);
     let since = now();
     old.pause();
-    let next = contest.await_next(&led);
+    let next = contest.await_another(&led);
     for_a_time(1000 * MS);
     old.resume();
     contest.await_over(&led);
@@ -176,8 +176,8 @@ fn sameid(_: usize, contest: &Contest<'_>) -> Option<Duration> {
 /// Work that goes on for 800 ms after it was asked to stop: nobody else begins before it has ended.
 fn winddown(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     let wind_up = 800 * MS;
-    let (old, _others, _) = contest.crowd_with(SHORT, 2, |orders, _| orders.wind_up = wind_up);
-    let led = contest.await_leader();
+    let crowd = contest.crowd_with(SHORT, 2, |orders, _| orders.wind_up = wind_up);
+    let (old, _others, led) = contest.who_leads(crowd);
     let since = now();
     old.terminate();
     let next = contest.await_next(&led);
@@ -196,7 +196,7 @@ fn mixed(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     others.iter().for_each(super::contest::Candidate::await_watching);
     let since = now();
     old.link.stall();
-    let next = contest.await_next(&led);
+    let next = contest.await_another(&led);
     Some(next.began.since(since))
 }
 
@@ -268,9 +268,9 @@ fn race(_: usize, contest: &Contest<'_>) -> Option<Duration> {
 
 /// Ended without a word, at some moment between two renewals.
 fn sigkill(round: usize, contest: &Contest<'_>) -> Option<Duration> {
-    let (old, _others, _) = contest.crowd(SHORT, 2);
+    let crowd = contest.crowd(SHORT, 2);
     for_a_time(u32::try_from(round * 137 % 400).unwrap() * MS);
-    let led = contest.await_leader();
+    let (old, _others, led) = contest.who_leads(crowd);
     let since = now();
     old.kill();
     let next = contest.await_next(&led);
