@@ -85,8 +85,7 @@ fn op() -> impl Strategy<Value = Op> {
     let delay = prop_oneof![8 => 0..12_u64, 1 => far()];
     let later = prop_oneof![8 => 0..12_u64, 1 => far()];
     let at = prop_oneof![8 => 0..60_u64, 1 => far()];
-    // Seldom to where the time line ends.
-    let step = prop_oneof![400 => 0..6_u64, 2 => 0..YEAR, 1 => far()];
+    let step = prop_oneof![400 => 0..6_u64, 2 => 0..YEAR, 1 => Just(YEAR * 250)];
     prop_oneof![
         60 => item.clone().prop_map(Op::Add),
         10 => prop::collection::vec(item.clone(), 0..4).prop_map(Op::AddAll),
@@ -214,10 +213,12 @@ proptest! {
                 Op::Reorder(item) => {
                     prop_assert_eq!(queue.reorder(&item, order.clone()), oracle.reorder(item, &order));
                 }
-                Op::Advance(by) => {
-                    timer.advance(ahead(by));
-                    oracle.now = oracle.now.saturating_add(by);
+                // Not to where the time line ends: what is due then never is.
+                Op::Advance(by) if oracle.now.checked_add(by).is_some_and(|now| now < YEAR * 584) => {
+                    timer.advance(Duration::from_nanos(by));
+                    oracle.now += by;
                 }
+                Op::Advance(_) => {}
                 Op::TryGet => {
                     let got = queue.try_get().ok();
                     prop_assert_eq!(got.as_ref().map(|guard| (*guard.item(), guard.order().clone())), oracle.get());
@@ -254,7 +255,7 @@ proptest! {
         oracle.is_paused = false;
         // All that was accepted comes out in the end.
         timer.advance(Duration::from_secs(1));
-        oracle.now = oracle.now.saturating_add(1_000_000_000);
+        oracle.now += 1_000_000_000;
         loop {
             let got = queue.try_get().ok();
             prop_assert_eq!(got.as_ref().map(|guard| (*guard.item(), guard.order().clone())), oracle.get());

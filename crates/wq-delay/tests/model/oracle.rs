@@ -10,6 +10,11 @@ pub(crate) fn merge(held: &mut Order, new: Order) {
     held.extend(new);
 }
 
+/// How far debounced adds may put an item off: a limit beyond 146 years of the queue's life is none.
+const fn limited(limit: u64) -> u64 {
+    if limit < (1 << 62) - 1 { limit } else { u64::MAX }
+}
+
 #[derive(Debug)]
 pub(crate) struct Oracle {
     second: SecondAdd,
@@ -156,7 +161,7 @@ impl Oracle {
         self.adds += 1;
         let (number, new) = (self.adds, self.now.saturating_add(delay));
         let Some(entry) = self.delayed.iter_mut().find(|entry| entry.2 == item) else {
-            self.delayed.push((new, number, item, order, new));
+            self.delayed.push((new, number, item, order, limited(new)));
             return Scheduled::Delayed;
         };
         merge(&mut entry.3, order);
@@ -166,7 +171,7 @@ impl Oracle {
             _ => new.min(held),
         };
         let moved = of(entry.0);
-        entry.4 = of(entry.4);
+        entry.4 = limited(of(entry.4));
         if moved == entry.0 {
             return Scheduled::Kept;
         }
@@ -183,11 +188,11 @@ impl Oracle {
         let (number, quiet, limit) =
             (self.adds, self.now.saturating_add(quiet), self.now.saturating_add(longest));
         let Some(entry) = self.delayed.iter_mut().find(|entry| entry.2 == item) else {
-            self.delayed.push((quiet, number, item, order, limit));
+            self.delayed.push((quiet, number, item, order, limited(limit)));
             return Scheduled::Delayed;
         };
         merge(&mut entry.3, order);
-        entry.4 = limit.min(entry.4);
+        entry.4 = limited(limit.min(entry.4));
         let moved = quiet.min(entry.4);
         if moved == entry.0 {
             return Scheduled::Kept;
@@ -207,7 +212,7 @@ impl Oracle {
         let (number, until) = (self.adds, self.now.saturating_add(later));
         let entry = self.delayed.iter_mut().find(|entry| entry.2 == item)?;
         let before = entry.0;
-        entry.4 = entry.4.max(until);
+        entry.4 = limited(entry.4.max(until));
         if entry.0 < until {
             (entry.0, entry.1) = (until, number);
         }
