@@ -55,8 +55,8 @@ pub trait Observer: Send + Sync {
     /// was to run again is not, by [`ProcessingGuard::revoke`](crate::ProcessingGuard::revoke).
     fn removed(&self) {}
 
-    /// An item was set up to be added later. Never called by this crate: the layers that delay and retry call it.
-    /// Upstream's `retries`.
+    /// An item was set up to be added later, or was to be and is due at once. Never called by this crate: the layers that delay and
+    /// retry call it. Upstream's `retries`.
     fn retried(&self) {}
 
     /// A delayed item was queued, this `late` after its deadline. Never called by this crate: the layers that delay call it.

@@ -80,7 +80,7 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
     }
 
     /// How many items that are done the queue keeps, to make the clones that it hands out from them, as
-    /// [`wq_core::Builder::spares`]. None by default.
+    /// [`wq_core::Builder::spares`]: not for items whose `Drop` calls the queue. None by default.
     pub fn spares(mut self, spares: usize) -> Self {
         self.core = self.core.spares(spares);
         self

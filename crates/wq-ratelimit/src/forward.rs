@@ -20,8 +20,8 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         self.inner.controlled(|control, discarded| control.shrink(now, discarded));
     }
 
-    /// Takes a delayed item out: it does not come out at its deadline, and backs off no longer unless it is in hand. Its
-    /// attempts stay counted.
+    /// Takes a delayed item out: it does not come out at its deadline, and backs off no longer. Its attempts stay counted. One
+    /// who has the item in hand, and is about to say how that went, calls [`ProcessingGuard::cancel`](crate::ProcessingGuard::cancel).
     ///
     /// # Panics
     ///
@@ -31,9 +31,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let marks = self.inner.marks_so_far();
-        let cancelled = self.inner.queue.cancel(item);
-        self.inner.taken_out(&cancelled, marks);
+        let cancelled = self.inner.take_delayed_out(item);
         cancelled.iter().for_each(|item| self.inner.retry_taken_out(item));
         cancelled
     }

@@ -80,6 +80,18 @@ macro_rules! guard {
                 self.queue.num_requeues(self.item())
             }
 
+            /// Takes out what waits of the item for a deadline, whoever has asked for it: for one who is about to
+            /// [`finish`](Self::finish), and says it all anew. Unlike after
+            /// [`RateLimitingQueue::cancel`](crate::RateLimitingQueue::cancel) the item backs off still, so that a failure before its
+            /// time does not count. `None` if nothing waits, and if the item was abandoned.
+            ///
+            /// # Panics
+            ///
+            /// If `Hash` or `Eq` of the item panics; it may be out by then, and is dropped.
+            pub fn cancel(&self) -> Option<T> {
+                if self.held.is_in_force() { self.queue.cancel(self.held.item()) } else { None }
+            }
+
             /// Ends the work on the item, and says how it went. For a retry: what became of it, which may be
             /// [`Scheduled::ShutDown`]; `None` if none was asked for, if the item was parked, and if it was
             /// [abandoned](crate::RateLimitingQueue::abandon) before: the guard has no effect then, on the attempts neither.

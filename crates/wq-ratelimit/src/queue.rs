@@ -1,18 +1,17 @@
-//! `RateLimitingQueue`: the handle, the retry verbs, and the end of an item's work.
+//! `RateLimitingQueue`: the handle and the retry verbs; and `Inner`, which all its verbs go through.
 
 use crate::builder::{Builder, NoLimiter};
-use crate::control::{Ask, By, Control, DuringBackoff, When, end_of};
-use crate::ending::{Ending, Held, Panic};
+use crate::control::{Ask, By, Control, DuringBackoff, When};
 use crate::limiter::RateLimiter;
-use crate::outcome::{Combine, Outcome};
+use crate::outcome::Combine;
 use crate::parked::{Mark, MarkId};
 use crate::planted::planted;
 use crate::platform::{AtomicU64, Mutex};
 use crate::remembered::Remembered;
-use crate::taken_back::TakenBack;
 use crate::unparked::Unparked;
 use crate::windows::Opened;
 use hashbrown::HashSet;
+use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::mem;
@@ -37,6 +36,8 @@ use wq_delay::{Added, Backlog, DefaultHasher, DelayingQueue, Fifo, Joins, Phase,
 /// between the steps of the other. No item is lost by that, or in the hands of two workers; its attempts, its back-off, its deadline
 /// among those asked for, or whether it is parked may be as if one of the two had not been, and what is released while the queue shuts
 /// down may be handed back and queued.
+///
+/// Times are those of a program's life: a failure is remembered for 136 years at most, and a back-off without an end lasts for 200.
 ///
 /// A clone is another handle to the same queue. `Hash`, `Eq` and `Clone` of items and the limiter run under locks of the
 /// queue and must not call it. They may panic: no item that waits is lost by that, but for what
@@ -249,66 +250,6 @@ where
     }
 }
 
-impl<T, L, B, S> Ending<T, B> for Inner<T, L, B, S>
-where
-    T: Hash + Eq + Clone,
-    L: RateLimiter<T>,
-    B: Backlog,
-    S: BuildHasher,
-{
-    /// A retry is counted; what waits from before is taken back; what others have asked for is moved behind the floor; the retry waits;
-    /// and it follows whoever has put off one of the two meanwhile. Each step has a lock of its own, and the limiter is first: if it
-    /// panics, the retry from before still waits.
-    fn end(&self, held: &dyn Held<T, B>, outcome: Outcome) -> Option<Scheduled> {
-        let (item, ask) = (held.item(), Ask::of(outcome));
-        let retry = match outcome {
-            Outcome::Success if planted("success-keeps-attempts") => return None,
-            Outcome::Success | Outcome::GiveUp => {
-                self.forget(item);
-                return self.end_retries(held, false);
-            }
-            Outcome::Park => return self.end_retries(held, true),
-            Outcome::RetryAfter(delay) => self.after(item, delay),
-            Outcome::Retry
-            | Outcome::RetryAs(_)
-            | Outcome::RetryWith { .. }
-            | Outcome::RetryNotBefore(_)
-            | Outcome::RetryAsNotBefore(..) => self.when(item, ask, By::Finish),
-        };
-        let Some((when, opened)) = retry else { return Some(Scheduled::ShutDown) };
-        if when == When::Never {
-            return self.end_retries(held, true);
-        }
-        let mut before = self.take_back(held);
-        let order = before.joined_by(order_of(held));
-        if let Some(floor) = ask.not_before {
-            self.queue.postpone(item, floor);
-        }
-        let deadline = match when {
-            When::Now => Some(self.queue.now()),
-            When::At(deadline) => Some(deadline),
-            When::After(_) | When::Never => None,
-        };
-        let scheduled = self.queue.add_revocable(item.clone(), deadline, order);
-        before.drop_for_good();
-        before.puts_off(deadline, opened, scheduled);
-        Some(scheduled)
-    }
-
-    fn num_requeues(&self, item: &T) -> u32 {
-        self.attempts(item)
-    }
-
-    fn move_due(&self) {
-        self.queue.move_due();
-    }
-
-    #[inline]
-    fn begun(&self, held: &dyn Held<T, B>) -> Option<Panic> {
-        if self.has_marks() { self.comes_back(held) } else { None }
-    }
-}
-
 impl<T, L, B, S> Inner<T, L, B, S>
 where
     T: Hash + Eq + Clone,
@@ -338,12 +279,12 @@ where
     }
 
     /// Whether a retry would be refused: it counts nothing then, and takes the place of nothing.
-    fn refuses(&self) -> bool {
+    pub(crate) fn refuses(&self) -> bool {
         self.queue.is_shutting_down() && !planted("refused-retry-takes-back")
     }
 
     /// Counts an attempt that failed, and says when the item runs again, and as of when. `None`: the queue is shut down.
-    fn when(&self, item: &T, ask: Ask, by: By) -> Option<(When, Opened)> {
+    pub(crate) fn when(&self, item: &T, ask: Ask, by: By) -> Option<(When, Opened)> {
         if self.refuses() && !planted("rejected-add-counts") {
             return None;
         }
@@ -357,21 +298,6 @@ where
         Some((when, opened))
     }
 
-    /// The outcome itself says how long the item waits. `None`: the queue is shut down.
-    fn after(&self, item: &T, delay: Duration) -> Option<(When, Opened)> {
-        if self.refuses() {
-            return None;
-        }
-        let now = self.queue.now();
-        let until = end_of(now, delay);
-        let opened = self.controlled(|control, discarded| {
-            control.waits_until(item, until, now);
-            control.windows.end_by(item, until, now, discarded);
-            control.windows.opened()
-        });
-        Some((now.checked_add(delay).map_or(When::After(delay), When::At), opened))
-    }
-
     fn add_asking(&self, item: T, order: B::Order, ask: Ask) -> Scheduled {
         let is_queued = matches!(self.queue.phase(&item), Some(Phase::Queued | Phase::ProcessingDirty));
         match self.when(&item, ask, By::Add { is_queued }).map(|(when, _)| when) {
@@ -382,42 +308,9 @@ where
         }
     }
 
-    /// A retry from before may still wait, if an event has brought the item here in the meantime, or have been moved behind
-    /// this attempt when it fell due: what this attempt says takes its place. What others have asked for stays.
-    fn take_back<'q>(&'q self, held: &'q dyn Held<T, B>) -> TakenBack<'q, T, L, B, S> {
-        let waiting =
-            if planted("floor-ignored-by-waiting-retry") { None } else { self.queue.revoke(held.item()) };
-        // In this order: it moves from the one place to the other.
-        let (delayed, order) = match waiting {
-            Some((item, order)) => (Some(item), Some(order)),
-            None if planted("moved-retry-comes-anyway") => (None, None),
-            None => (None, held.revoke()),
-        };
-        TakenBack::new(self, held.item(), delayed, order)
-    }
-
-    /// The item is not tried again: what waits from before is taken back, and an event that has joined that waits for it no longer.
-    fn end_retries(&self, held: &dyn Held<T, B>, parks: bool) -> Option<Scheduled> {
-        let item = held.item();
-        let mut before = self.take_back(held);
-        if parks {
-            self.park(item, before.joined_by(order_of(held)));
-        }
-        before.drop_for_good();
-        if self.events_join {
-            self.queue.queue_joined(item);
-        }
-        None
-    }
-
-    fn attempts(&self, item: &T) -> u32 {
+    pub(crate) fn attempts(&self, item: &T) -> u32 {
         let now = self.queue.now();
         self.controlled(|control, discarded| control.attempts(item, now, discarded))
-    }
-
-    fn park(&self, item: &T, order: B::Order) {
-        let now = self.queue.now();
-        let _mark = self.controlled(|control, discarded| control.park(item, order, now, discarded));
     }
 
     /// The add that was to take it out was refused.
@@ -426,7 +319,7 @@ where
         let _mark = self.controlled(|control, discarded| control.park_again(item, mark, now, discarded));
     }
 
-    fn forget(&self, item: &T) -> Option<Mark<B::Order>> {
+    pub(crate) fn forget(&self, item: &T) -> Option<Mark<B::Order>> {
         if planted("forget-in-two-steps") {
             self.controlled(|control, _| control.limiter.forget(item));
             return self.controlled(|control, discarded| {
@@ -451,14 +344,24 @@ where
         self.controlled(|control, discarded| control.sweep(now, discarded));
     }
 
+    /// Takes out what waits of the item for a deadline.
+    pub(crate) fn take_delayed_out<Q>(&self, item: &Q) -> Option<T>
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let marks = self.marks_so_far();
+        let taken = self.queue.cancel(item);
+        self.taken_out(&taken, marks);
+        taken
+    }
+
     /// The item was taken out of the queue. If that was its retry, it backs off no longer.
     pub(crate) fn retry_taken_out(&self, item: &T) {
         if planted("cancel-leaves-window") || self.control.lock().knows_no_failures() {
             return;
         }
-        // Of an item in hand the end of that attempt says what becomes of its back-off, in which it was begun.
-        let in_hand = matches!(self.queue.phase(item), Some(Phase::Processing | Phase::ProcessingDirty));
-        if !in_hand && self.queue.deadline(item).is_none() {
+        if self.queue.deadline(item).is_none() {
             let now = self.queue.now();
             self.controlled(|control, discarded| control.end_back_off(item, now, discarded));
         }
@@ -482,24 +385,6 @@ where
             Some(mut unparked) => unparked.add(joins, item, order),
             None => self.queue.add_answering(joins, item, order, &mut None),
         }
-    }
-
-    /// An item that was marked may have been handed out.
-    #[cold]
-    fn comes_back(&self, held: &dyn Held<T, B>) -> Option<Panic> {
-        let look = || {
-            let item = held.item();
-            let marks = {
-                let control = self.control.lock();
-                control.parked.id(item).map(|_| control.parked.next())
-            };
-            // Only after the look: an item that was abandoned by now may have been parked by its next holder before that. One that
-            // is in hand still was marked before it was handed out.
-            let Some(marks) = marks.filter(|_| held.is_in_force()) else { return };
-            let now = self.queue.now();
-            let _order = self.controlled(|control, _| control.parked.comes_back(item, marks, now));
-        };
-        catch_unwind(AssertUnwindSafe(look)).err()
     }
 
     /// The mark of an item, if it has one and is not in the queue.
@@ -543,11 +428,6 @@ where
         control.limiter.each_remembered(&mut |item| items.push(item.clone()));
         items
     }
-}
-
-/// What a retry keeps, and an item that is parked.
-fn order_of<T, B: Backlog>(held: &dyn Held<T, B>) -> B::Order {
-    if planted("retry-loses-order") { B::Order::default() } else { held.order().clone() }
 }
 
 impl<T, L, B: Backlog, S> Inner<T, L, B, S> {

@@ -50,9 +50,11 @@ impl Rate {
     pub(crate) const CONTROLLER: Self = Self { interval: 100_000_000, depth: 10_000_000_000 };
 
     /// Takes one token at `now` (nanoseconds) from a bucket that is full at `full_at`: when it is full then, and how long
-    /// to wait for the token.
+    /// to wait for the token. One that would fill it beyond the end of its time line never comes, and takes nothing.
     pub(crate) fn take(self, full_at: u64, now: u64) -> (u64, Duration) {
-        let full_at = full_at.max(now).saturating_add(self.interval);
+        let Some(full_at) = full_at.max(now).checked_add(self.interval) else {
+            return (full_at, Duration::MAX);
+        };
         let due = full_at.saturating_sub(self.depth);
         (full_at, Duration::from_nanos(due.saturating_sub(now)))
     }

@@ -86,7 +86,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 async fn act(leadership: Leadership, term: u64, acts: Arc<Acts>, wind_up: Duration) {
     let fence = leadership.fence();
     say(&format!("began {term} {} {} {}", fence.uid, fence.resource_version, fence.transitions));
-    let work = Work { leadership, term };
+    let mut work = Work { leadership, term, has_ended: false };
     let mut stopping: Option<Moment> = None;
     loop {
         let before = BootClock.now();
@@ -108,18 +108,21 @@ async fn act(leadership: Leadership, term: u64, acts: Arc<Acts>, wind_up: Durati
             () = tokio::time::sleep(PACE) => {}
         }
     }
+    work.has_ended = true;
 }
 
 /// Says when the work is over, also where it is dropped: after a pause that outlasts the stop margin it is not asked once more.
 struct Work {
     leadership: Leadership,
     term: u64,
+    has_ended: bool,
 }
 
 impl Drop for Work {
     fn drop(&mut self) {
         let why = match self.leadership.loss() {
-            None => "finished".to_owned(),
+            None if self.has_ended => "finished".to_owned(),
+            None => "dropped".to_owned(),
             Some(Loss::TakenOver { by }) => format!("TakenOver {by}"),
             Some(loss) => format!("{loss:?}"),
         };

@@ -1,8 +1,10 @@
 //! Waiting for what a server does in its own time: its controllers, its caches, its discovery.
 
+use std::cell::RefCell;
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::time::{sleep, timeout};
 
 use crate::conformance::{Outcome, Target};
 
@@ -15,15 +17,19 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub(super) async fn eventually<R>(
     ask: impl AsyncFn() -> Result<Result<R, String>, String>,
 ) -> Result<R, String> {
-    let mut why = String::new();
-    for _ in 0..PATIENCE.as_millis() / PAUSE.as_millis() {
-        match ask().await? {
-            Ok(answer) => return Ok(answer),
-            Err(instead) => why = instead,
+    let why = RefCell::new(String::new());
+    let answered = async {
+        loop {
+            match ask().await? {
+                Ok(answer) => return Ok(answer),
+                Err(instead) => why.replace(instead),
+            };
+            sleep(PAUSE).await;
         }
-        tokio::time::sleep(PAUSE).await;
-    }
-    Err(format!("not within {} s: {why}", PATIENCE.as_secs()))
+    };
+    timeout(PATIENCE, answered)
+        .await
+        .unwrap_or_else(|_| Err(format!("not within {} s: {}", PATIENCE.as_secs(), why.take())))
 }
 
 impl Target {

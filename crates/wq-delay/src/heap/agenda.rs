@@ -10,7 +10,7 @@ use super::nodes::{Node, Nodes};
 use crate::planted::planted;
 use crate::tick::Tick;
 
-/// So many nodes that are near are left in a heap.
+/// So many nodes are left in the heap; and so many are near when an agenda is filled.
 const NEAR: usize = FULL / 2;
 /// So many stale nodes more than a third are left among those that are near.
 const SLACK: usize = if cfg!(test) { 1 } else { 16 };
@@ -95,8 +95,8 @@ impl Agenda {
     /// Passes over stale nodes until the first is in force, and takes them away if there are too many. To be called when nodes
     /// were popped; so many are in force.
     #[inline]
-    pub(super) fn settle(&mut self, live: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
-        let (near, live) = (self.run.len() + self.heap.len(), live.saturating_sub(self.far.live()));
+    pub(super) fn settle(&mut self, in_force: usize, deadline: impl Fn(u32, u32) -> Option<Tick>) {
+        let (near, live) = (self.run.len() + self.heap.len(), in_force.saturating_sub(self.far.live()));
         if near > live + live / 2 + SLACK {
             self.clean(&deadline);
         }

@@ -44,6 +44,35 @@ fn an_event_keeps_a_back_off() {
     assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(10)), 1));
 }
 
+/// Nothing waits of the item any more, whoever has it in hand.
+#[test]
+fn a_retry_that_is_canceled_takes_its_back_off_along() {
+    for in_hand in [false, true] {
+        let (queue, timer, _) = event_after_failure(DuringBackoff::Keep);
+        let guard = in_hand.then(|| queue.try_get().unwrap());
+        assert_eq!(queue.cancel(&"a"), Some("a"));
+        let guard = guard.unwrap_or_else(|| queue.try_get().unwrap());
+        drop(guard);
+        queue.add("a");
+        queue.try_get().unwrap().finish(Outcome::Retry);
+        assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(20)), 2));
+    }
+}
+
+#[test]
+fn a_guard_that_cancels_what_waits_leaves_the_back_off_to_its_outcome() {
+    let (queue, timer, _) = event_after_failure(DuringBackoff::Keep);
+    let guard = queue.try_get().unwrap();
+    assert_eq!((guard.cancel(), guard.cancel()), (Some("a"), None));
+    guard.finish(Outcome::Retry);
+    assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(10)), 1));
+    // One that has lost its item has nothing to say.
+    queue.add("a");
+    let stale = queue.try_get().unwrap();
+    assert!(queue.abandon(&"a"));
+    assert_eq!((stale.cancel(), queue.delayed_len()), (None, 1));
+}
+
 #[test]
 fn an_event_clears_a_back_off() {
     let (queue, timer, added) = event_after_failure(DuringBackoff::Clear);

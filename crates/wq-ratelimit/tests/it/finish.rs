@@ -41,6 +41,17 @@ fn retries_wait_longer_each_time() {
 }
 
 #[test]
+fn retry_not_before_puts_off_what_a_user_waits_for_too() {
+    let (queue, timer) = queue();
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    queue.add_after(1, ms(5));
+    let later = timer.now() + ms(500);
+    guard.finish(Outcome::RetryNotBefore(later));
+    assert_eq!(queue.deadline(&1), Some(later));
+}
+
+#[test]
 fn retry_after_leaves_the_attempts_alone() {
     let (queue, timer) = queue();
     queue.add(1);

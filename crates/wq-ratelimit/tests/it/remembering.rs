@@ -318,21 +318,6 @@ fn an_item_whose_retry_was_taken_out_backs_off_no_longer() {
     assert_eq!(queue.num_requeues(&1), 2);
 }
 
-/// An attempt that an event has begun before its time does not count, whatever becomes of the retry meanwhile.
-#[test]
-fn the_back_off_of_an_item_in_hand_outlives_its_retry() {
-    let timer = ManualTimer::new();
-    let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
-    let queue: Queue = RateLimitingQueue::builder().limiter(limiter).timer(timer).build().unwrap();
-    fail(&queue, 1, Outcome::Retry);
-    let until = queue.deadline(&1);
-    queue.add(1);
-    let guard = queue.try_get().unwrap();
-    assert_eq!(queue.cancel(&1), Some(1));
-    guard.finish(Outcome::Retry);
-    assert_eq!((queue.num_requeues(&1), queue.deadline(&1)), (1, until));
-}
-
 /// What is parked waits for an event and not for its retry: the attempt that this brings counts.
 #[test]
 fn an_item_that_is_parked_backs_off_no_longer() {

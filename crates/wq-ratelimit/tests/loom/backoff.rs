@@ -204,23 +204,29 @@ pub(crate) fn postpone_against_retry_after() {
     assert_eq!(queue.num_requeues(&1), 2);
 }
 
+/// Of an item whose retry was canceled the next failure counts; of one that waits for it, none before its time.
+fn next_failure(queue: &Queue, waits: bool) {
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    assert_eq!(queue.num_requeues(&1), if waits { 1 } else { 2 });
+}
+
 pub(crate) fn cancel_against_finish() {
     let (queue, timer) = queue(DuringBackoff::Keep, 9);
     let canceled = fail_beside(&queue, |queue| queue.cancel(&1));
     // Before the failure there is nothing to cancel.
-    let waits = if canceled.is_some() { None } else { Some(timer.now() + SECOND) };
-    assert_eq!((queue.deadline(&1), queue.len()), (waits, 0));
+    let waits = canceled.is_none();
+    assert_eq!((queue.deadline(&1), queue.len()), (waits.then(|| timer.now() + SECOND), 0));
+    next_failure(&queue, waits);
 }
 
 pub(crate) fn cancel_against_add_rate_limited() {
     let (queue, timer) = queue(DuringBackoff::Keep, 9);
     let other = thread(&queue, |queue| queue.cancel(&1));
     assert_eq!(queue.add_rate_limited(1), Scheduled::Delayed);
-    let waits = if other.join().unwrap().is_some() { None } else { Some(timer.now() + SECOND) };
-    assert_eq!((queue.deadline(&1), queue.len()), (waits, 0));
-    queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
-    assert_eq!(queue.num_requeues(&1), if waits.is_some() { 1 } else { 2 }, "its back-off went with it");
+    let waits = other.join().unwrap().is_none();
+    assert_eq!((queue.deadline(&1), queue.len()), (waits.then(|| timer.now() + SECOND), 0));
+    next_failure(&queue, waits);
 }
 
 pub(crate) fn remove_against_add_rate_limited() {

@@ -11,11 +11,13 @@ proptest! {
     #[test]
     fn no_window_holds_more_than_burst_and_rate_allow(
         tokens in 1..50_u32,
-        per in 1..2_000_000_u64,
+        per in prop_oneof![8 => 1..2_000_000_u64, 1 => 1_u64 << 56..],
         burst in 1..20_u32,
         gaps in prop::collection::vec(0..200_000_u64, 1..60),
     ) {
-        let bucket = TokenBucket::new(tokens, Duration::from_nanos(per), burst).unwrap();
+        let bucket = TokenBucket::new(tokens, Duration::from_nanos(per), burst);
+        prop_assume!(bucket.is_ok(), "it would take an age to fill");
+        let bucket = bucket.unwrap();
         let mut single = PerItemBucket::new(tokens, Duration::from_nanos(per), burst).unwrap();
         let start = ManualTimer::new().now();
         let mut now = 0;
@@ -25,12 +27,15 @@ proptest! {
             let instant = start + Duration::from_nanos(now);
             let wait = bucket.reserve(instant);
             prop_assert_eq!(single.next_delay(&1, instant), wait, "one item's bucket is a bucket");
-            due.push(now + u64::try_from(wait.as_nanos()).unwrap());
+            // Beyond the time line there are no tokens.
+            if wait < Duration::MAX {
+                due.push(u128::from(now) + wait.as_nanos());
+            }
         }
         prop_assert!(due.is_sorted());
         for (first, begin) in due.iter().enumerate() {
             for (last, end) in due.iter().enumerate().skip(first) {
-                let window = u128::from(end - begin);
+                let window = end - begin;
                 let allowed = u128::from(burst) + window * u128::from(tokens) / u128::from(per);
                 prop_assert!((last - first + 1) as u128 <= allowed, "{} in {window} ns", last - first + 1);
             }

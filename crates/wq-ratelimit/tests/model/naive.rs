@@ -443,6 +443,18 @@ impl Naive {
         self.taken_out(item, self.delayed.len() < before)
     }
 
+    /// By who has it in hand: its back-off goes on.
+    pub(crate) fn cancel_in_hand(&mut self, item: u8) -> bool {
+        self.settle();
+        let before = self.delayed.len();
+        self.take_delayed(item);
+        let was_there = self.delayed.len() < before;
+        if was_there {
+            self.marked.remove(&item);
+        }
+        was_there
+    }
+
     pub(crate) fn remove(&mut self, item: u8) -> bool {
         self.settle();
         let before = self.queued.len();
@@ -453,7 +465,7 @@ impl Naive {
     fn taken_out(&mut self, item: u8, was_there: bool) -> bool {
         if was_there {
             self.marked.remove(&item);
-            if self.deadline(item).is_none() && !self.processing.contains_key(&item) {
+            if self.deadline(item).is_none() {
                 self.end_back_off(item, self.now);
             }
         }

@@ -28,6 +28,8 @@ enum Op {
     Finish(usize, u8, Duration),
     /// Time goes by, and nobody looks at the queue before an item is finished.
     AdvanceAndFinish(u64, usize, u8, Duration),
+    /// By who has it in hand.
+    CancelInHand(usize),
     /// A guard is dropped, and nobody says how it went.
     Drop(usize),
     Abandon(u8),
@@ -68,6 +70,7 @@ fn op() -> impl Strategy<Value = Op> {
         40 => (any::<usize>(), 0..15_u8, wait()).prop_map(|(at, how, wait)| Op::Finish(at, how, wait)),
         10 => (0..20_u64, any::<usize>(), 0..15_u8, wait())
             .prop_map(|(by, at, how, wait)| Op::AdvanceAndFinish(by, at, how, wait)),
+        4 => any::<usize>().prop_map(Op::CancelInHand),
         8 => any::<usize>().prop_map(Op::Drop),
         3 => item().prop_map(Op::Abandon),
         4 => item().prop_map(Op::Remove),
@@ -224,7 +227,13 @@ fn play(
                     naive.done(item);
                 }
             }
-            Op::Finish(..) | Op::AdvanceAndFinish(..) | Op::Drop(_) => {}
+            Op::CancelInHand(which) if !guards.is_empty() => {
+                let (guard, hand_out) = &guards[which % guards.len()];
+                let item = *guard.item();
+                let is_there = naive.is_in_hand(item, *hand_out) && naive.cancel_in_hand(item);
+                prop_assert_eq!(guard.cancel().is_some(), is_there);
+            }
+            Op::Finish(..) | Op::AdvanceAndFinish(..) | Op::CancelInHand(_) | Op::Drop(_) => {}
             Op::Remove(item) => prop_assert_eq!(queue.remove(&item).is_some(), naive.remove(item)),
             Op::Cancel(item) => prop_assert_eq!(queue.cancel(&item).is_some(), naive.cancel(item)),
             Op::Abandon(item) => prop_assert_eq!(queue.abandon(&item), naive.done(item)),
