@@ -26,7 +26,11 @@ pub(crate) fn start_besides<R>(
     loop {
         let port = free_besides(promised)?;
         match start(port) {
-            Err(Error::Ended { .. }) if attempt < ATTEMPTS && check(port).is_err() => attempt += 1,
+            Err(Error::Ended { .. })
+                if attempt < ATTEMPTS && matches!(check(port), Err(Error::PortTaken { .. })) =>
+            {
+                attempt += 1
+            }
             started => return started,
         }
     }

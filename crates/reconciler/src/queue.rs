@@ -168,7 +168,7 @@ impl<K: Key> Held<K> {
         let key = self.key();
         // What an earlier run asked for is replaced by what this one says. (The queue itself remembers until
         // when a failed key has to wait.)
-        drop(self.guard.cancel());
+        self.guard.cancel();
         let outcome = match verdict {
             Verdict::Rest => Outcome::Success,
             Verdict::Requeue(after) => {

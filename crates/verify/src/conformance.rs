@@ -297,7 +297,7 @@ async fn in_a_namespace(server: &Server, run: &Assertion) -> Result<BTreeSet<Sig
     let target = server.target().await?;
     // A panic is the failure of one case, not of the run.
     let running = std::panic::AssertUnwindSafe(run(&target)).catch_unwind();
-    // What it waits for first fails by its own name.
+    // What it waits for in the first half fails by its own name.
     let longest = waiting::PATIENCE * 2;
     let outcome = match tokio::time::timeout(longest, running).await {
         Ok(Ok(outcome)) => outcome,

@@ -58,6 +58,10 @@ impl<T, O> Waiting<T, O> {
         Self { item, order, hash, deadline, sequence, limit }
     }
 
+    pub(crate) fn has_revocable_deadline(&self) -> bool {
+        self.limit.is_revocable() || self.limit.is_joined()
+    }
+
     pub(crate) fn into_add(self) -> QuietAdd<T, O> {
         let Self { item, hash, order, limit, .. } = self;
         QuietAdd { item, hash, order, is_revocable: limit.is_revocable() }

@@ -128,13 +128,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let hash = self.core.item_hash(item);
-        self.settled(|pending, after| {
-            let removed = pending.heap.remove(hash, item);
-            self.shared.changed(pending, &self.core, after);
-            removed
-        })
-        .map(|waiting| waiting.item)
+        self.take_delayed(item).map(|(item, _)| item)
     }
 
     /// Sees to it that a delayed item is not due before this instant: a later deadline stays. Tells the deadline that it

@@ -23,6 +23,29 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.schedule(item, order, Wish::Revocable(deadline, self.shared.second_add), now)
     }
 
+    /// As [`cancel`](Self::cancel), for layers above: tells the deadline too, if it would have come and nobody has asked for it but in
+    /// a [revocable](Self::add_revocable) way.
+    ///
+    /// # Panics
+    ///
+    /// As [`cancel`](Self::cancel).
+    pub fn take_delayed<Q>(&self, item: &Q) -> Option<(T, Option<Instant>)>
+    where
+        T: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        let hash = self.core.item_hash(item);
+        let taken = self.settled(|pending, after| {
+            let taken = pending.heap.remove(hash, item);
+            self.shared.changed(pending, &self.core, after);
+            taken
+        });
+        taken.map(|waiting| {
+            let comes = waiting.deadline != Tick::NEVER && waiting.has_revocable_deadline();
+            (waiting.item, comes.then(|| self.shared.line.instant(waiting.deadline)))
+        })
+    }
+
     /// Takes a delayed item out if all that asked for it was [revocable](Self::add_revocable), with its order. Also
     /// one that is due, as long as nobody has queued it: unlike all other verbs this one does not look what is due. One that
     /// somebody has queued while the item was in hand is for its guard to [take back](wq_core::ProcessingGuard::revoke).

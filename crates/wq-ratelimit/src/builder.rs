@@ -118,7 +118,7 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
     }
 
     /// How many items that are done the queue keeps, to make the clones that it hands out from them, as
-    /// [`wq_delay::Builder::spares`]. None by default.
+    /// [`wq_delay::Builder::spares`]: not for items whose `Drop` calls the queue. None by default.
     pub fn spares(mut self, spares: usize) -> Self {
         self.queue = self.queue.spares(spares);
         self

@@ -31,7 +31,8 @@ pub(crate) type Panic = Box<dyn Any + Send>;
 /// What a guard needs of its queue, without the types of the limiter and the hasher.
 pub(crate) trait Ending<T, B: Backlog> {
     fn end(&self, held: &dyn Held<T, B>, outcome: Outcome) -> Option<Scheduled>;
-    fn cancel(&self, item: &T) -> Option<T>;
+    /// By who has the item in hand: it backs off still.
+    fn cancel(&self, item: &T) -> bool;
     fn num_requeues(&self, item: &T) -> u32;
     fn move_due(&self);
     /// The item was handed out, and this is its guard. If code of the item panics: what with.
@@ -47,7 +48,7 @@ where
 {
     /// What the outcome says is counted. A retry from before is taken back, and whatever others have asked for is put off to the instant
     /// before which the outcome wants no attempt. Then the retry waits; it is put off too if that has happened to the one from before,
-    /// or to it, since it was counted. Each step has a lock of its own, and the limiter is first: if it panics, the retry from before
+    /// or to it, since it was counted. Each step has a lock of its own, and the limiter counts first: if it panics, the retry from before
     /// still waits.
     fn end(&self, held: &dyn Held<T, B>, outcome: Outcome) -> Option<Scheduled> {
         let (item, ask) = (held.item(), Ask::of(outcome));
@@ -83,8 +84,14 @@ where
         Some(scheduled)
     }
 
-    fn cancel(&self, item: &T) -> Option<T> {
-        self.take_delayed_out(item)
+    fn cancel(&self, item: &T) -> bool {
+        while !self.release_event(item) && self.queue.revoke(item).is_none() {
+            if !self.queue.has_revocable_deadline(item) {
+                return self.take_delayed_out(item).is_some();
+            }
+            // An event has joined it since the first look.
+        }
+        true
     }
 
     fn num_requeues(&self, item: &T) -> u32 {
@@ -118,17 +125,20 @@ where
     /// No retry waits from now on. An event that has joined one waits for it no longer.
     fn rest(&self, held: &dyn Held<T, B>, rest: Rest) -> Option<Scheduled> {
         let item = held.item();
+        let now = self.queue.now();
         let mut before = self.take_back(held);
         if rest == Rest::Parked {
             let order = before.joined_by(order_of(held));
-            let now = self.queue.now();
             let _mark = self.controlled(|control, discarded| control.park(item, order, now, discarded));
         }
         before.drop_for_good();
-        if self.events_join {
-            self.queue.queue_joined(item);
-        }
+        self.release_event(item);
         None
+    }
+
+    /// An event that has joined a retry has asked for a run, and not for that deadline: it waits no longer, if there is one.
+    fn release_event(&self, item: &T) -> bool {
+        self.events_join && self.queue.queue_joined(item)
     }
 
     /// The attempt is none that counts, and says itself how long the item waits: its back-off is over by then. `None`: the queue is shut

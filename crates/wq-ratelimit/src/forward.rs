@@ -25,15 +25,15 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     ///
     /// # Panics
     ///
-    /// If `Hash` or `Eq` of the item panics; it may be out by then, and is dropped.
+    /// If `Hash` or `Eq` of the item, or the limiter, panics; the item may be out by then, and is dropped.
     pub fn cancel<Q>(&self, item: &Q) -> Option<T>
     where
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let cancelled = self.inner.take_delayed_out(item);
-        cancelled.iter().for_each(|item| self.inner.retry_taken_out(item));
-        cancelled
+        let (item, due) = self.inner.take_delayed_out(item)?;
+        self.inner.retry_taken_out(&item, due);
+        Some(item)
     }
 
     /// Sees to it that a delayed item is not due before this instant. Tells the deadline that it had; `None` if it is not
@@ -149,7 +149,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     ///
     /// # Panics
     ///
-    /// If `Hash` or `Eq` of the item panics; it may be out by then, and is dropped.
+    /// If `Hash` or `Eq` of the item, or the limiter, panics; the item may be out by then, and is dropped.
     pub fn remove<Q>(&self, item: &Q) -> Option<T>
     where
         T: Borrow<Q>,
@@ -158,12 +158,17 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
         let marks = self.inner.marks_so_far();
         let removed = self.inner.queue.remove(item);
         self.inner.taken_out(&removed, marks);
-        removed.iter().for_each(|item| self.inner.retry_taken_out(item));
+        // Its retry may wait beside what was queued.
+        if let Some(removed) = &removed
+            && self.deadline(item).is_none()
+        {
+            self.inner.retry_taken_out(removed, None);
+        }
         removed
     }
 
     /// Ends the processing of an item whose guard was forgotten, as if the guard had ended now. Says whether somebody held
-    /// the item; that holder's guard has no effect any more (one that is finishing at this very moment may still).
+    /// the item; that holder's guard has no effect any more (one that is finishing or canceling at this very moment may still).
     ///
     /// # Panics
     ///

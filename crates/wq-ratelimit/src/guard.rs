@@ -81,15 +81,17 @@ macro_rules! guard {
             }
 
             /// Takes out what waits of the item for a deadline, whoever has asked for it: for one who is about to
-            /// [`finish`](Self::finish), and says it all anew. Unlike after
-            /// [`RateLimitingQueue::cancel`](crate::RateLimitingQueue::cancel) the item backs off still, so that a failure before its
-            /// time does not count. `None` if nothing waits, and if the item was abandoned.
+            /// [`finish`](Self::finish), and says it all anew. False if nothing waits, and if the item was abandoned.
+            ///
+            /// Unlike after [`RateLimitingQueue::cancel`](crate::RateLimitingQueue::cancel) the item backs off still, whatever becomes of
+            /// this guard, so that a failure before its time does not count. An event that had joined its retry
+            /// ([`DuringBackoff::Defer`](crate::DuringBackoff::Defer)) runs it again at once.
             ///
             /// # Panics
             ///
-            /// If `Hash` or `Eq` of the item panics; it may be out by then, and is dropped.
-            pub fn cancel(&self) -> Option<T> {
-                if self.held.is_in_force() { self.queue.cancel(self.held.item()) } else { None }
+            /// If `Hash`, `Eq` or `Clone` of the item panics, or the backlog: what waits may be out by then.
+            pub fn cancel(&self) -> bool {
+                self.held.is_in_force() && self.queue.cancel(self.held.item())
             }
 
             /// Ends the work on the item, and says how it went. For a retry: what became of it, which may be

@@ -23,7 +23,8 @@ use std::time::{Duration, Instant};
 /// attempt that an event brought about before its time does not count: the next that counts is one after the wait that was
 /// decided when an attempt counted last. A delay of its own (`RetryWith`) moves the retry all the same, but not that
 /// time, so that a failing item gets its back-off under steady events too; a `t` moves both, since attempts before it make
-/// no sense. One whose retry is taken out of the queue (`cancel`, `remove`), and one that is parked, has no back-off any more.
+/// no sense. One whose retry is taken out of the queue (`cancel`, `remove`), and one that is parked, has no back-off any more: also
+/// where it is in hand, unless its guard [cancels](crate::ProcessingGuard::cancel).
 ///
 /// A retry that an earlier outcome has asked for, and that waits still because an event brought the item here, is replaced by
 /// what this one says: it does not come out after `Success`, `Park` or `GiveUp`, nor before `d` or `t`. That also goes for one

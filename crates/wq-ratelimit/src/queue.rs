@@ -18,7 +18,7 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use wq_delay::{Added, Backlog, DefaultHasher, DelayingQueue, Fifo, Joins, Phase, Scheduled};
 
 /// A delaying queue that knows how long a failed item has to wait.
@@ -189,7 +189,7 @@ where
         self.inner.control.lock().parked.remembered()
     }
 
-    /// The items that are parked: out of retries (or [`Outcome::Park`]), and neither added nor released since. In no
+    /// The items that are parked: out of retries (or [`Outcome::Park`](crate::Outcome::Park)), and neither added nor released since. In no
     /// particular order. They are not part of the queue: no drain waits for them, no shutdown hands them back.
     ///
     /// One that is added is parked no longer, whatever becomes of it: work whose guard is dropped, or that is taken out of
@@ -344,27 +344,31 @@ where
         self.controlled(|control, discarded| control.sweep(now, discarded));
     }
 
-    /// Takes out what waits of the item for a deadline.
-    pub(crate) fn take_delayed_out<Q>(&self, item: &Q) -> Option<T>
+    /// Takes out what waits of the item for a deadline; says for which, if that comes and outcomes alone have asked for it.
+    pub(crate) fn take_delayed_out<Q>(&self, item: &Q) -> Option<(T, Option<Instant>)>
     where
         T: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
         let marks = self.marks_so_far();
-        let taken = self.queue.cancel(item);
-        self.taken_out(&taken, marks);
+        let taken = self.queue.take_delayed(item);
+        self.taken_out(taken.iter().map(|(item, _)| item), marks);
         taken
     }
 
-    /// The item was taken out of the queue. If that was its retry, it backs off no longer.
-    pub(crate) fn retry_taken_out(&self, item: &T) {
+    /// What waited of the item was taken out, if outcomes alone had asked for that: what was to be due then. It backs off no longer,
+    /// unless a failure at this very moment has it back off for longer.
+    pub(crate) fn retry_taken_out(&self, item: &T, due: Option<Instant>) {
         if planted("cancel-leaves-window") || self.control.lock().knows_no_failures() {
             return;
         }
-        if self.queue.deadline(item).is_none() {
-            let now = self.queue.now();
-            self.controlled(|control, discarded| control.end_back_off(item, now, discarded));
-        }
+        let now = self.queue.now();
+        self.controlled(|control, discarded| {
+            let until = control.windows.open(item, now);
+            if until.zip(due).is_none_or(|(until, due)| until <= due) {
+                control.end_back_off(item, now, discarded);
+            }
+        });
     }
 
     /// An add without a delay, where it may change a back-off.

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 /// x/time/rate). So in any window `w` at most `burst + rate * w` attempts become due, and there is no longest wait: see
 /// [`WithMaxWait`](crate::WithMaxWait). A reservation is never given back.
 ///
-/// Whole nanoseconds; an interval that is none is rounded up. A token that the bucket would be full again after only beyond 584 years
-/// from its first use never comes: the wait for it is [`Duration::MAX`].
+/// Whole nanoseconds; an interval that is none is rounded up. 584 years after its first use the time of a bucket ends: a token after
+/// which it would not be full again by then never comes, and the wait for it is [`Duration::MAX`].
 ///
 /// ```
 /// use std::time::{Duration, Instant};

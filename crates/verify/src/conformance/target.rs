@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::conformance::answer::{Answer, number, text, version};
 use crate::conformance::seen::Sight;
-use crate::conformance::waiting::{PATIENCE, eventually};
+use crate::conformance::waiting::{ANSWER, PATIENCE, eventually};
 use crate::conformance::{Outcome, objects};
 
 /// Media types of patches.
@@ -218,9 +218,9 @@ impl Server {
             let bytes = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
             Ok((parts, bytes))
         };
-        let (parts, bytes) = timeout(PATIENCE, answered)
+        let (parts, bytes) = timeout(ANSWER, answered)
             .await
-            .unwrap_or_else(|_| Err(format!("not within {} s", PATIENCE.as_secs())))
+            .unwrap_or_else(|_| Err(format!("not within {} s", ANSWER.as_secs())))
             .map_err(unanswered)?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let media =
@@ -369,8 +369,11 @@ impl Target {
             let mut object = read.clone();
             change(&mut object);
             let answer = self.put(path, &object).await?;
+            if answer.code != 409 {
+                return Ok(answer);
+            }
             let now = self.get(path).await?.is(200)?;
-            if answer.code != 409 || version(&now) == version(&read) {
+            if version(&now) == version(&read) {
                 return Ok(answer);
             }
             read = now;
@@ -399,9 +402,9 @@ impl Target {
         let path = format!("{path}{separator}watch=true");
         let request = Request::builder().uri(&path).header("accept", accept).body(Vec::new());
         let request = request.map_err(|error| error.to_string())?;
-        let opened = timeout(PATIENCE, self.server.client.request_stream(request)).await;
+        let opened = timeout(ANSWER, self.server.client.request_stream(request)).await;
         let opened =
-            opened.map_err(|_| format!("GET {path}: no answer: not within {} s", PATIENCE.as_secs()))?;
+            opened.map_err(|_| format!("GET {path}: no answer: not within {} s", ANSWER.as_secs()))?;
         let lines = opened.map_err(|error| format!("GET {path}: {error}"))?;
         self.see(&Method::GET, &path, "", 200, &Value::Null);
         let lines: Pin<Box<dyn AsyncBufRead>> = Box::pin(lines);

@@ -8,6 +8,9 @@ use tokio::time::{sleep, timeout};
 
 use crate::conformance::{Outcome, Target};
 
+/// How long one answer may take, so that it is this which fails, and not who waits for several.
+pub(super) const ANSWER: Duration = Duration::from_secs(30);
+
 /// What hangs must fail by its name; what is slow on a machine with other work must not.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 

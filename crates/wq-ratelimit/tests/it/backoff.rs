@@ -63,14 +63,29 @@ fn a_retry_that_is_canceled_takes_its_back_off_along() {
 fn a_guard_that_cancels_what_waits_leaves_the_back_off_to_its_outcome() {
     let (queue, timer, _) = event_after_failure(DuringBackoff::Keep);
     let guard = queue.try_get().unwrap();
-    assert_eq!((guard.cancel(), guard.cancel()), (Some("a"), None));
+    assert_eq!((guard.cancel(), guard.cancel()), (true, false));
     guard.finish(Outcome::Retry);
     assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(10)), 1));
     // One that has lost its item has nothing to say.
     queue.add("a");
     let stale = queue.try_get().unwrap();
     assert!(queue.abandon(&"a"));
-    assert_eq!((stale.cancel(), queue.delayed_len()), (None, 1));
+    assert_eq!((stale.cancel(), queue.delayed_len()), (false, 1));
+}
+
+#[test]
+fn an_event_that_has_joined_what_a_guard_cancels_runs_the_item_again() {
+    let timer = ManualTimer::new();
+    let queue = builder(&timer).during_backoff(DuringBackoff::Defer).build().unwrap();
+    queue.add("a");
+    let guard = queue.try_get().unwrap();
+    assert_eq!(queue.add("a"), Added::Deferred);
+    guard.finish(Outcome::Retry);
+    let guard = queue.try_get().unwrap();
+    assert_eq!(queue.add("a"), Added::Merged, "with the retry");
+    assert!(guard.cancel());
+    guard.finish(Outcome::Success);
+    assert_eq!((queue.len(), queue.delayed_len()), (1, 0));
 }
 
 #[test]

@@ -1,10 +1,11 @@
-//! Backoff: events, forgets and drains against an item that fails.
+//! Backoff: what others do with an item against its failures, and against its being parked and released.
 
 use std::time::Duration;
 
 use wq_contract::explore::{poll_once, thread};
 use wq_ratelimit::{
-    Added, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Scheduled, Timer,
+    Added, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Scheduled,
+    Timer,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -218,6 +219,42 @@ pub(crate) fn cancel_against_finish() {
     let waits = canceled.is_none();
     assert_eq!((queue.deadline(&1), queue.len()), (waits.then(|| timer.now() + SECOND), 0));
     next_failure(&queue, waits);
+}
+
+/// The retry of before is canceled while work that began early ends with another: that waits, or was what was canceled.
+pub(crate) fn cancel_of_a_retry_against_finish() {
+    let (queue, timer) = queue(DuringBackoff::Keep, 9);
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    let other = thread(&queue, |queue| queue.cancel(&1).is_some());
+    guard.finish(Outcome::RetryWith { delay: SECOND * 9, combine: Combine::Override });
+    let canceled = other.join().unwrap();
+    let waits = queue.deadline(&1).map(|at| at - timer.now());
+    // Taken before it failed, the attempt counts, and backs off anew.
+    let counted = queue.num_requeues(&1) == 2;
+    assert!(waits == Some(SECOND * 9) || (canceled && waits.is_none()), "{waits:?} of {canceled}");
+    assert!(!counted || (canceled && waits.is_some()));
+    // What waits backs off: before the end of that nothing counts, for as long as failures were not to.
+    let before = queue.num_requeues(&1);
+    queue.add(1);
+    queue.try_get().unwrap().finish(Outcome::Retry);
+    assert_eq!(queue.num_requeues(&1), before + u32::from(waits.is_none()), "{waits:?} of {canceled}");
+}
+
+pub(crate) fn guard_cancel_against_event() {
+    let (queue, _timer) = queue(DuringBackoff::Defer, 9);
+    queue.add(1);
+    let guard = queue.try_get().unwrap();
+    queue.add(1);
+    guard.finish(Outcome::Retry);
+    let guard = queue.try_get().unwrap();
+    let event = thread(&queue, |queue| queue.add(1));
+    guard.cancel();
+    guard.finish(Outcome::Success);
+    assert!(event.join().unwrap().is_accepted());
+    assert_eq!((queue.len(), queue.delayed_len()), (1, 0), "the event is seen");
 }
 
 pub(crate) fn cancel_against_add_rate_limited() {

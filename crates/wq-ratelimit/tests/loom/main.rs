@@ -43,6 +43,8 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(backoff::postpone_of_a_request_against_finish, "the same where a user has asked for the item too, which joins the retry: both wait until then"),
     scenario!(backoff::postpone_against_retry_after, "a retry is put off while work ends with a wait of its own: the wait and the back-off end together"),
     scenario!(backoff::cancel_against_finish, "a retry is canceled while its item fails: it is found, and gone with its back-off, or waits"),
+    scenario!(backoff::cancel_of_a_retry_against_finish, "the same of a retry from before, beside work that began early: what waits in the end backs off"),
+    scenario!(backoff::guard_cancel_against_event, "a guard cancels what waits while an event joins that, with Defer: the event runs the item"),
     scenario!(backoff::cancel_against_add_rate_limited, "the same beside a user's add that counts an attempt"),
     scenario!(backoff::remove_against_add_rate_limited, "a queued item is taken out while it is added: the add has joined it, or its item comes"),
     scenario!(backoff::shutdown_against_finish, "a shutdown while an item fails: the retry is handed back or refused, and nothing is left"),

@@ -446,10 +446,12 @@ impl Naive {
     /// By who has it in hand: its back-off goes on.
     pub(crate) fn cancel_in_hand(&mut self, item: u8) -> bool {
         self.settle();
-        let before = self.delayed.len();
+        let was_there = self.deadline(item).is_some();
+        let event = self.joined.contains(&item);
         self.take_delayed(item);
-        let was_there = self.delayed.len() < before;
-        if was_there {
+        if event {
+            self.add_now(item, Again::Somebody);
+        } else if was_there {
             self.marked.remove(&item);
         }
         was_there

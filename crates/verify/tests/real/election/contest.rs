@@ -336,6 +336,13 @@ impl<'a> Contest<'a> {
         let broken =
             |said: &Arc<Said>| said.lines.lock().unwrap().iter().any(|(_, line)| line.starts_with("broken"));
         assert!(!self.all.lock().unwrap().iter().any(broken), "an act was not noted");
+        let dropped =
+            |said: &Arc<Said>| said.lines.lock().unwrap().iter().any(|(_, line)| line.ends_with("dropped"));
+        assert!(
+            !self.all.lock().unwrap().iter().any(dropped),
+            "work was dropped in its term: {}",
+            self.told()
+        );
         terms.len()
     }
 

@@ -115,7 +115,7 @@ fn regain(_: usize, contest: &Contest<'_>) -> Option<Duration> {
     first.await_watching();
     let second = others.pop().unwrap();
     second.terminate();
-    let again = contest.await_next(&next);
+    let again = contest.await_another(&next);
     second.await_end();
     assert_eq!((&*again.identity, over.loss), (first.identity(), Some(Loss::Expired)));
     Some(next.began.since(since))
