@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
+use crate::process::{self, Deadline};
 use crate::workspace::Workspace;
 
 /// Builds both programs and hands over to the demo, whose exit status is ours.
@@ -23,6 +24,29 @@ pub(crate) fn build_command(workspace: &Workspace) -> Command {
     command
 }
 
+/// The stage `demo`.
+pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
+    process::run(build_command(workspace), deadline)?;
+    process::run(command(workspace, &["--claims", "64", "--seed", "1"].map(Into::into)), deadline)
+}
+
+/// The stage `sabotage`: with a planted wrong outcome the demo must end with exit status 1.
+pub(crate) fn sabotage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
+    process::run(build_command(workspace), deadline)?;
+    process::run(command(workspace, &["--claims", "200", "--seed", "1"].map(Into::into)), deadline)?;
+    for wrong in ["duplicate", "orphan", "lose"] {
+        let command =
+            command(workspace, &["--claims", "64", "--seed", "1", "--sabotage", wrong].map(Into::into));
+        println!("$ {} (must end with exit status 1)", process::shown(&command));
+        let status = process::status(command, deadline)?;
+        ensure!(
+            status.code() == Some(1),
+            "with a planted `{wrong}` the demo ended with {status}, not with 1"
+        );
+    }
+    Ok(())
+}
+
 /// The built demo with `args`, told where the provisioner is.
 pub(crate) fn command(workspace: &Workspace, args: &[OsString]) -> Command {
     let programs = workspace.debug_dir();
@@ -37,7 +61,7 @@ fn become_it(mut command: Command) -> Result<()> {
     use std::os::unix::process::CommandExt;
 
     let error = command.exec();
-    Err(error).with_context(|| format!("cannot start `{}`", crate::process::shown(&command)))
+    Err(error).with_context(|| format!("cannot start `{}`", process::shown(&command)))
 }
 
 #[cfg(not(unix))]

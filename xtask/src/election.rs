@@ -1,35 +1,40 @@
-//! The stage `election`: every state of the election's protocol, and its simulation under every fault.
+//! The stages `election` and `terms`: every state of the election's protocol, its simulation under every fault, and every
+//! schedule of a term.
 
 use std::env;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use crate::process::{self, Deadline};
-use crate::schedules::{ELECTION, Programs};
-use crate::stage::Verdict;
+use crate::schedules::{self, ELECTION, Platform};
 use crate::workspace::Workspace;
 
-pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
-    let figures = if workspace.is_long() {
-        [("MODEL", "long"), ("SEEDS", "20000"), ("SERVER_SEEDS", "20000"), ("SECONDS", "3600")]
-    } else {
-        [("MODEL", "full"), ("SEEDS", "2000"), ("SERVER_SEEDS", "2000"), ("SECONDS", "900")]
-    };
-    let programs = Programs::of_election(workspace, deadline)?;
+/// Seeds at `--effort 1`.
+const SEEDS: u32 = 2_000;
+
+/// From this effort on the model has larger worlds, and a seed plays an hour instead of a quarter.
+const LONG: u32 = 10;
+
+pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
+    let seeds = (SEEDS * workspace.effort()).to_string();
+    let (model, seconds) = if workspace.effort() >= LONG { ("long", "3600") } else { ("full", "900") };
+    let figures = [("MODEL", model), ("SEEDS", &seeds), ("SERVER_SEEDS", &seeds), ("SECONDS", seconds)];
+    let programs = schedules::build(workspace, &[ELECTION], Platform::Machine, false, deadline)?;
     for target in ["model", "simulation"] {
-        let program = programs.get(ELECTION, target).context("the election has no such program")?;
-        let mut command = program.call();
-        if target == "simulation" {
-            command.arg("--nocapture");
-        }
-        for (name, figure) in figures {
-            let name = format!("ELECTION_{name}");
-            // Who names other figures, or where to go on (`ELECTION_FROM`), is heard.
-            if env::var_os(&name).is_none() {
-                command.env(name, figure);
+        for program in programs.of(target, Some(ELECTION))? {
+            let mut command = program.call();
+            if target == "simulation" {
+                command.arg("--nocapture");
             }
+            for (name, figure) in figures {
+                let name = format!("ELECTION_{name}");
+                // A person may set other figures, or where to go on (`ELECTION_FROM`).
+                if env::var_os(&name).is_none() {
+                    command.env(name, figure);
+                }
+            }
+            process::run(command, deadline)?;
         }
-        process::run(command, deadline)?;
     }
-    Ok(Verdict::Passed)
+    Ok(())
 }

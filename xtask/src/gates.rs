@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::process::Stdio;
 use std::str::FromStr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::process::{self, Deadline};
 use crate::real;
-use crate::stage::Verdict;
+use crate::schedules::BY_HAND;
 use crate::workspace::Workspace;
 
 #[cfg(test)]
@@ -19,8 +19,6 @@ mod tests;
 
 /// A crate's gates end within this.
 const LIMIT: Duration = Duration::from_secs(20 * 60);
-/// The first build in release mode, with all dependencies.
-const BUILD_LIMIT: Duration = Duration::from_secs(60 * 60);
 
 /// `gates.toml`.
 #[derive(Debug, Deserialize)]
@@ -87,32 +85,24 @@ impl TryFrom<String> for Goal {
     }
 }
 
-/// Measures the gates of these crates, or of all that have some.
-#[expect(clippy::disallowed_methods, reason = "programs are timed by the real clock")]
+/// The command: measures the gates of these crates, or of all that have some.
 pub(crate) fn run(crates: &[String]) -> Result<()> {
-    let within = |span| Deadline::after(Instant::now(), span).context("no clock holds the limit");
-    judge_all(&Workspace::load()?, crates, &within)
+    judge_all(&Workspace::load()?, crates, Deadline::within(BY_HAND))
 }
 
-/// The stage: the gates of all crates. What they are compared with is built by then.
-pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
-    if let Some(skipped) = real::skipped()? {
-        return Ok(skipped);
-    }
-    judge_all(workspace, &[], &|_| Ok(deadline))?;
-    Ok(Verdict::Passed)
+/// The stage: the gates of all crates.
+pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
+    real::programs(workspace, deadline)?;
+    judge_all(workspace, &[], deadline)
 }
 
-/// When something that takes so long must have ended.
-type Within<'a> = &'a dyn Fn(Duration) -> Result<Deadline>;
-
-fn judge_all(workspace: &Workspace, crates: &[String], within: Within<'_>) -> Result<()> {
+fn judge_all(workspace: &Workspace, crates: &[String], deadline: Deadline) -> Result<()> {
     let file = workspace.root().join("gates.toml");
     let text = fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?;
     let by_crate = select(&text, crates).with_context(|| format!("in {}", file.display()))?;
     let mut short = Vec::new();
     for (of, gates) in &by_crate {
-        let measured = measure(workspace, of, within)?;
+        let measured = measure(workspace, of, deadline)?;
         for gate in gates {
             let (line, met) = judge(gate, measured.get(gate.name.as_str()).copied());
             println!("{line}");
@@ -156,9 +146,9 @@ fn judge(gate: &Gate, measured: Option<f64>) -> (String, bool) {
 }
 
 /// Builds and runs the program that measures a crate; what it measured, by gate.
-fn measure(workspace: &Workspace, of: &str, within: Within<'_>) -> Result<BTreeMap<String, f64>> {
+fn measure(workspace: &Workspace, of: &str, deadline: Deadline) -> Result<BTreeMap<String, f64>> {
     let program = ["--release", "-p", "rivals", "--bin", of];
-    process::run(workspace.cargo(&[&["build"][..], &program].concat()), within(BUILD_LIMIT)?)?;
+    process::run(workspace.cargo(&[&["build"][..], &program].concat()), deadline)?;
     let said = workspace.root().join("target").join(format!("gates-{of}.txt"));
     if let Some(folder) = said.parent() {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
@@ -166,7 +156,7 @@ fn measure(workspace: &Workspace, of: &str, within: Within<'_>) -> Result<BTreeM
     let file = File::create(&said).with_context(|| format!("cannot write {}", said.display()))?;
     let mut command = workspace.cargo(&[&["run", "--quiet"][..], &program].concat());
     command.stdout(Stdio::from(file));
-    process::run(command, within(LIMIT)?)?;
+    process::run(command, deadline.or(Deadline::within(LIMIT)))?;
     let text = fs::read_to_string(&said).with_context(|| format!("cannot read {}", said.display()))?;
     Ok(text.lines().filter_map(read).collect())
 }

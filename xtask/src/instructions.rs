@@ -1,15 +1,14 @@
-//! `cargo xtask instructions`: counts the instructions of each operation of the queue under callgrind, which is exact, and
+//! The stage `instructions`: counts the instructions of each operation of the queue under callgrind, which is exact, and
 //! compares them with the budgets in `crates/wq-core/benches/instructions.toml`.
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-use crate::process::{Deadline, is_installed, said_in_time};
-use crate::stage::Verdict;
+use crate::process::{Deadline, is_installed, output_in_time};
+use crate::stage::Tool;
 use crate::workspace::Workspace;
 
 #[cfg(test)]
@@ -23,9 +22,11 @@ const OPERATIONS: u64 = 10_000;
 /// Another release of the compiler may cost so much, in percent; more is looked into.
 const SLACK: u64 = 2;
 
-const LIMIT: Duration = Duration::from_secs(8 * 60);
-
-const MISSING: &str = "valgrind is not installed: install the package `valgrind`";
+pub(crate) const VALGRIND: Tool = Tool {
+    name: "valgrind",
+    install: "install the package `valgrind`",
+    is_installed: |_| is_installed("valgrind", "--version"),
+};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,24 +43,8 @@ struct Budget {
     what: String,
 }
 
-/// The command.
-pub(crate) fn run() -> Result<()> {
-    ensure!(is_installed("valgrind", "--version"), MISSING);
-    check(&Workspace::load()?, Deadline::within(LIMIT))
-}
-
-/// The stage. A laptop may do without valgrind.
-pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
-    if !is_installed("valgrind", "--version") {
-        ensure!(std::env::var_os("CI").is_none(), MISSING);
-        return Ok(Verdict::Skipped(MISSING.to_owned()));
-    }
-    check(workspace, deadline)?;
-    Ok(Verdict::Passed)
-}
-
 /// Prints a line for each operation, and fails if one is over its budget.
-fn check(workspace: &Workspace, deadline: Deadline) -> Result<()> {
+pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     let file = workspace.root().join(BUDGETS);
     let budgets = read(&file)?;
     let mut over = Vec::new();
@@ -99,7 +84,7 @@ fn count(workspace: &Workspace, operation: &str, operations: u64, deadline: Dead
     let bench = ["bench", "--locked", "--quiet", "--package", "wq-core", "--bench", "instructions"];
     let mut command = workspace.cargo(&["--config", runner]);
     command.args(bench).args(["--", operation, &operations.to_string()]);
-    let (status, said) = said_in_time(command, deadline)?;
+    let (status, said) = output_in_time(command, deadline)?;
     match collected(&said) {
         // What gives up half way takes few.
         Some(count) if status.is_some_and(|status| status.success()) => Ok(count),

@@ -4,12 +4,12 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
 
-use crate::process::{Deadline, said_in_time};
-use crate::schedules::{BY_HAND, CORE, ELECTION, Platform, Program, Programs, Table, each};
-use crate::stage::Verdict;
+use crate::process::{Again, Deadline, output_in_time};
+use crate::programs::{Program, Programs, each};
+use crate::schedules::{self, BY_HAND, CORE, ELECTION, Platform, QUEUES, Table};
 use crate::workspace::Workspace;
 
 #[derive(Debug, Args)]
@@ -53,31 +53,35 @@ impl Scenario<'_> {
     }
 }
 
+/// The command.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let deadline = Deadline::within(BY_HAND);
-    let programs = Programs::build(&Workspace::load()?, Platform::Loom, false, deadline)?;
+    let (workspace, deadline) = (Workspace::load()?, Deadline::within(BY_HAND));
+    let mut programs = schedules::build(&workspace, &QUEUES, Platform::Loom, false, deadline)?;
+    programs.extend(schedules::build(&workspace, &[ELECTION], Platform::Loom, false, deadline)?);
     if options.list {
-        for scenario in programs.of("loom").map(|program| scenarios(program, deadline)) {
-            for scenario in scenario? {
-                println!("{:<54} {}", scenario.full_name(), scenario.shows);
-            }
+        for scenario in all_scenarios(&programs, deadline)? {
+            println!("{:<54} {}", scenario.full_name(), scenario.shows);
         }
         return Ok(());
     }
     explore(&programs, options.filter.as_deref().unwrap_or_default(), deadline)
 }
 
-pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
-    let programs = Programs::build(workspace, Platform::Loom, false, deadline)?;
-    explore(&programs, "", deadline)?;
-    Ok(Verdict::Passed)
+/// Every schedule of the scenarios of these crates.
+pub(crate) fn play(workspace: &Workspace, crates: &[&str], deadline: Deadline) -> Result<()> {
+    explore(&schedules::build(workspace, crates, Platform::Loom, false, deadline)?, "", deadline)
+}
+
+fn all_scenarios(programs: &Programs, deadline: Deadline) -> Result<Vec<Scenario<'_>>> {
+    let all: Result<Vec<_>> = programs.iter().map(|program| scenarios(program, deadline)).collect();
+    Ok(all?.into_iter().flatten().collect())
 }
 
 /// What the program says that it can play.
 pub(crate) fn scenarios(program: &Program, deadline: Deadline) -> Result<Vec<Scenario<'_>>> {
     let mut command = program.call();
     command.arg("--list");
-    let (_, text) = said_in_time(command, deadline)?;
+    let (_, text) = output_in_time(command, deadline)?;
     let lines = text.lines().filter_map(|line| line.split_once(' '));
     let scenarios: Vec<_> = lines
         .map(|(name, shows)| Scenario { program, name: name.to_owned(), shows: shows.to_owned() })
@@ -88,9 +92,7 @@ pub(crate) fn scenarios(program: &Program, deadline: Deadline) -> Result<Vec<Sce
 
 /// Runs the scenarios, and says of each how many schedules it has and how long they took.
 fn explore(programs: &Programs, filter: &str, deadline: Deadline) -> Result<()> {
-    let chosen =
-        programs.of("loom").map(|program| scenarios(program, deadline)).collect::<Result<Vec<_>>>()?;
-    let mut chosen: Vec<_> = chosen.into_iter().flatten().collect();
+    let mut chosen = all_scenarios(programs, deadline)?;
     chosen.retain(|scenario| scenario.full_name().contains(filter));
     ensure!(
         !chosen.is_empty(),
@@ -103,19 +105,26 @@ fn explore(programs: &Programs, filter: &str, deadline: Deadline) -> Result<()> 
         let shown =
             if name.starts_with(ELECTION) { name.clone() } else { format!("{name}, {} table", table.name()) };
         let start = now();
-        let (status, said) = said_in_time(scenario.call(*table), deadline)?;
+        let (status, said) = output_in_time(scenario.call(*table), deadline)?;
         let took = start.elapsed();
         match status {
             Some(status) if status.success() => {
-                println!("loom {shown}: {} schedules in {}", said.trim(), seconds(took));
+                println!(
+                    "loom {shown}: {} schedules in {}",
+                    said.lines().last().unwrap_or_default(),
+                    seconds(took)
+                );
                 Ok(())
             }
-            Some(status) => bail!("{shown} ended with {status}; again: cargo xtask loom {name}"),
-            None => bail!("{shown} had not ended after {}", seconds(took)),
+            status => {
+                let ended = status.map_or_else(|| "did not end".to_owned(), |it| it.to_string());
+                println!("{said}");
+                let what = format!("{shown}: {ended} after {}", seconds(took));
+                Err(Again { what, commands: vec![format!("cargo xtask loom {name}")] }.into())
+            }
         }
-    })
-    .context("not every schedule is right")?;
-    println!("loom: {} scenarios, each complete, those of {CORE} with either table", chosen.len());
+    })?;
+    println!("loom: {} scenarios, each complete", chosen.len());
     Ok(())
 }
 

@@ -4,26 +4,33 @@
 mod stage;
 mod workspace;
 mod process;
-mod ci;
-mod arrows;
-mod tidy;
-mod map;
-mod demo;
-mod control_plane;
-mod real;
-mod record_openapi;
-mod gates;
+mod programs;
 mod schedules;
+mod searches;
 mod loom;
-mod shuttle;
-mod histories;
 mod election;
 mod planted;
-mod bench;
-mod instructions;
-mod model;
 mod miri;
-mod wasm;
+mod instructions;
+mod lint;
+mod suite;
+mod demo;
+mod real;
+mod release;
+mod gates;
+mod stages;
+mod times;
+mod ci;
+mod control_plane;
+mod record_openapi;
+mod bench;
+#[cfg(test)]
+mod arrows;
+#[cfg(test)]
+mod tidy;
+#[cfg(test)]
+mod map;
+#[cfg(test)]
 mod workflows;
 
 use std::ffi::OsString;
@@ -41,17 +48,8 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run all checks, or the named stages, in order: the same ones that the CI runs
-    Ci {
-        /// Stages to run; all of them when none is named
-        stages: Vec<String>,
-        /// Print one line a stage and exit
-        #[arg(long)]
-        list: bool,
-        /// Run what has them at its full figures: 100,000 random calls instead of 5,000
-        #[arg(long)]
-        long: bool,
-    },
+    /// Run what every change must hold, the named stages, or with --full everything
+    Ci(ci::Options),
     /// Start a control plane and three provisioners, break them, and judge the outcome from outside
     #[command(disable_help_flag = true)]
     Demo {
@@ -70,47 +68,22 @@ enum Command {
     },
     /// Run the benches in criterion; keep what they measure under a name, or compare with what was kept
     Bench(bench::Options),
-    /// Play every schedule of the queues' small scenarios (also a stage of `ci`)
+    /// Play every schedule of small scenarios, or of those with a name (stages `loom` and `terms` of `ci`)
     Loom(loom::Options),
-    /// Play random and priority-based schedules of the queues' large scenarios (also a stage of `ci`)
-    Shuttle(shuttle::Options),
-    /// Record what real threads are answered by wq-core, and look for an order that explains it (also a stage of `ci`)
-    Histories(histories::Options),
-    /// Put random questions to the queues and to naive oracles (also a stage of `ci`)
-    Model(model::Options),
-    /// Interpret the tests of wq-core with miri, which sees undefined behaviour and races (also a stage of `ci`)
-    Miri(miri::Options),
-    /// Plant bugs in the queues, and see which checks find each (also a stage of `ci`)
-    Planted,
-    /// Count the instructions of each operation of wq-core, and compare with its budgets (also a stage of `ci`)
-    Instructions,
-    /// Check the dependency law and what every published crate must have (also a stage of `ci`)
-    Arrows,
-    /// Check the shape of the source files (also a stage of `ci`)
-    Tidy,
+    /// Play random schedules of large scenarios from a seed on (stage `shuttle` of `ci`)
+    Shuttle(searches::Options),
 }
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
-        Command::Ci { list: true, .. } => {
-            ci::list();
-            Ok(())
-        }
-        Command::Ci { stages, long, .. } => ci::run_stages(&stages, long),
+        Command::Ci(options) => ci::run(&options),
         Command::Demo { args } => demo::run(&args),
         Command::ControlPlane(options) => control_plane::run(&options),
         Command::RecordOpenapi => record_openapi::run(),
         Command::Gates { crates } => gates::run(&crates),
         Command::Bench(options) => bench::run(&options),
         Command::Loom(options) => loom::run(&options),
-        Command::Shuttle(options) => shuttle::run(&options),
-        Command::Histories(options) => histories::run(&options),
-        Command::Model(options) => model::run(&options),
-        Command::Miri(options) => miri::run(&options),
-        Command::Planted => planted::run(),
-        Command::Instructions => instructions::run(),
-        Command::Arrows => arrows::check(),
-        Command::Tidy => tidy::check(),
+        Command::Shuttle(options) => searches::run_shuttle(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

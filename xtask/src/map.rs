@@ -5,7 +5,6 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-#[cfg(test)]
 mod tests;
 
 /// What a page names and the tree does not have.

@@ -1,13 +1,13 @@
 //! Running a command to its end, or to the end of a stage's time: something that hangs must fail, and say what it was.
 
-use std::io::{self, Read as _};
+use std::fmt;
+use std::io::{self, Read as _, Seek as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use wait_timeout::ChildExt as _;
 
 /// When the time of a stage is over.
@@ -15,12 +15,7 @@ use wait_timeout::ChildExt as _;
 pub(crate) struct Deadline(Instant);
 
 impl Deadline {
-    /// `None` for a span that no clock holds.
-    pub(crate) fn after(start: Instant, span: Duration) -> Option<Self> {
-        start.checked_add(span).map(Self)
-    }
-
-    /// So long from now; a day if no clock holds that.
+    /// A span from now; a day if the clock cannot hold it.
     #[expect(clippy::disallowed_methods, reason = "commands are timed by the real clock")]
     pub(crate) fn within(span: Duration) -> Self {
         let now = Instant::now();
@@ -38,6 +33,21 @@ impl Deadline {
     }
 }
 
+/// A check failed, and these commands run just what failed.
+#[derive(Debug)]
+pub(crate) struct Again {
+    pub(crate) what: String,
+    pub(crate) commands: Vec<String>,
+}
+
+impl fmt::Display for Again {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Again {}
+
 /// Prints the command, runs it to its end, and fails unless it exits with 0.
 pub(crate) fn run(command: Command, deadline: Deadline) -> Result<()> {
     let shown = shown(&command);
@@ -52,7 +62,7 @@ pub(crate) fn status(command: Command, deadline: Deadline) -> Result<ExitStatus>
     let shown = shown(&command);
     match status_in_time(command, deadline)? {
         Some(status) => Ok(status),
-        None => bail!("`{shown}` had not ended when the time of its stages was over, and was killed"),
+        None => bail!("`{shown}` reached the limit of its stage and was killed"),
     }
 }
 
@@ -62,22 +72,20 @@ pub(crate) fn status_in_time(command: Command, deadline: Deadline) -> Result<Opt
     wait(&mut start(command)?, deadline).with_context(|| format!("cannot wait for `{shown}`"))
 }
 
-/// As [`status_in_time`], with what the command wrote to its output.
-pub(crate) fn said_in_time(mut command: Command, deadline: Deadline) -> Result<(Option<ExitStatus>, String)> {
-    let shown = shown(&command);
-    let mut started = start({
-        command.stdout(Stdio::piped());
-        command
-    })?;
-    let output = started.child.stdout.take();
-    let reader = thread::spawn(move || {
-        let mut text = String::new();
-        let read = output.map_or(Ok(0), |mut output| output.read_to_string(&mut text));
-        read.map(|_| text)
-    });
-    let status = wait(&mut started, deadline).with_context(|| format!("cannot wait for `{shown}`"))?;
-    let text = reader.join().map_err(|_| anyhow!("cannot read what `{shown}` wrote"))?;
-    Ok((status, text.with_context(|| format!("cannot read what `{shown}` wrote"))?))
+/// As [`status_in_time`], with all that the command wrote.
+pub(crate) fn output_in_time(
+    mut command: Command,
+    deadline: Deadline,
+) -> Result<(Option<ExitStatus>, String)> {
+    let mut file = tempfile::tempfile().context("cannot make a file for what a command writes")?;
+    let copy = || file.try_clone().map(Stdio::from).context("cannot share a file");
+    command.stdout(copy()?).stderr(copy()?);
+    let status = status_in_time(command, deadline)?;
+    let mut written = Vec::new();
+    file.rewind()
+        .and_then(|()| file.read_to_end(&mut written))
+        .context("cannot read what a command wrote")?;
+    Ok((status, String::from_utf8_lossy(&written).into_owned()))
 }
 
 struct Started {

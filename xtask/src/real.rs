@@ -1,35 +1,40 @@
-//! What runs on a real control plane: the stages `programs`, `conformance` and `real`, and what they share.
+//! What runs on a real control plane: the stages `programs`, `conformance`, `clients` and `real`.
 
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use control_plane::{Assets, Component};
 
 use crate::demo;
 use crate::process::{Deadline, is_installed, run};
-use crate::stage::Verdict;
+use crate::stage::Tool;
 use crate::workspace::Workspace;
+
+/// The programs of the control plane, or Go to build them.
+pub(crate) const CONTROL_PLANE: Tool = Tool {
+    name: "a control plane",
+    install: "install Go 1.26, which builds it, or set KUBEBUILDER_ASSETS",
+    is_installed: |_| Assets::missing(&Component::ALL).is_none(),
+};
 
 /// The tests that a plain `cargo test` leaves out.
 const TESTS: [&str; 6] = ["test", "--locked", "--package", "verify", "--test=clients", "--test=real"];
 
 /// The tests that are a stage of their own.
 const CONFORMANCE: [&str; 2] = ["conformance::", "fuzz::"];
-/// Random calls of the stage at its full figures.
-const LONG: &str = "100000";
-/// Rounds of the election's scenarios, and terms in turns with client-go, at full figures.
-const LONG_ELECTION: [(&str, &str); 2] = [("ELECTION_ROUNDS", "60"), ("ELECTION_TERMS", "20")];
 
-/// Builds all that `conformance` and `real` start: the control plane from source, the demo and the provisioner, the tests, and the Go program among them.
-pub(crate) fn programs(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
-    if let Some(skipped) = skipped()? {
-        return Ok(skipped);
-    }
+/// Figures at `--effort 1`: random calls, rounds of the election's scenarios, terms in turns with client-go.
+const CALLS: u32 = 5_000;
+const ROUNDS: u32 = 12;
+const TERMS: u32 = 8;
+
+/// Builds what the other stages start: the control plane, the demo and the provisioner, the tests, and the Go program among them.
+pub(crate) fn programs(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     let ourselves = std::env::current_exe().context("cannot tell where this program is")?;
     let mut command = Command::new(ourselves);
     command.args(["control-plane", "--build"]).current_dir(workspace.root());
     run(command, deadline)?;
-    if is_ci() || is_installed("go", "version") {
+    if is_installed("go", "version") {
         let mut command = control_plane::go();
         command.args(["vet", "./..."]).current_dir(workspace.root().join("crates/verify/go"));
         run(command, deadline)?;
@@ -39,50 +44,27 @@ pub(crate) fn programs(workspace: &Workspace, deadline: Deadline) -> Result<Verd
     run(demo::build_command(workspace), deadline)?;
     let mut command = workspace.cargo(&TESTS);
     command.arg("--no-run");
-    run(command, deadline)?;
-    Ok(Verdict::Passed)
+    run(command, deadline)
 }
 
-/// The demo, and every test that needs the real thing and is no stage of its own.
-pub(crate) fn real(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
-    if let Some(skipped) = skipped()? {
-        return Ok(skipped);
-    }
+/// The demo on a real control plane, and every test that needs one and is no stage of its own.
+pub(crate) fn real(workspace: &Workspace, deadline: Deadline) -> Result<()> {
+    programs(workspace, deadline)?;
     let args = ["--real", "--claims", "150", "--seed", "1"].map(Into::into);
     run(demo::command(workspace, &args), deadline)?;
     let mut command = workspace.cargo(&TESTS);
     command.arg("--").args(CONFORMANCE.map(|tests| format!("--skip={tests}")));
-    if workspace.is_long() {
-        command.envs(LONG_ELECTION);
-    }
-    run(command, deadline)?;
-    Ok(Verdict::Passed)
+    command.env("ELECTION_ROUNDS", (ROUNDS * workspace.effort()).to_string());
+    command.env("ELECTION_TERMS", (TERMS * workspace.effort()).to_string());
+    run(command, deadline)
 }
 
 /// Every case on every server, and random calls to the embedded one and the real one.
-pub(crate) fn conformance(workspace: &Workspace, deadline: Deadline) -> Result<Verdict> {
-    if let Some(skipped) = skipped()? {
-        return Ok(skipped);
-    }
+pub(crate) fn conformance(workspace: &Workspace, deadline: Deadline) -> Result<()> {
+    programs(workspace, deadline)?;
     let mut command = workspace.cargo(&["test", "--locked", "--package", "verify", "--test=real", "--"]);
     // One after the other: both measure time, and two cores are few.
     command.args(CONFORMANCE).args(["--nocapture", "--test-threads=1"]);
-    if workspace.is_long() {
-        command.env("FUZZ_CALLS", LONG);
-    }
-    run(command, deadline)?;
-    Ok(Verdict::Passed)
-}
-
-/// A laptop may do without a control plane. Under `CI=true` nothing may.
-pub(crate) fn skipped() -> Result<Option<Verdict>> {
-    match Assets::missing(&Component::ALL) {
-        Some(missing) if is_ci() => bail!(missing),
-        Some(missing) => Ok(Some(Verdict::Skipped(missing.to_string()))),
-        None => Ok(None),
-    }
-}
-
-fn is_ci() -> bool {
-    std::env::var("CI").as_deref() == Ok("true")
+    command.env("FUZZ_CALLS", (CALLS * workspace.effort()).to_string());
+    run(command, deadline)
 }

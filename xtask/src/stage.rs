@@ -1,8 +1,9 @@
-//! A stage: a named, timed step of the CI with a budget shared by its group, and the table that ends a run.
+//! A stage of `cargo xtask ci`: its tier, its tools, its usual time; and which stages a command line picks.
 
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::time::Duration;
 
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Result, bail, ensure};
 
 use crate::process::Deadline;
 use crate::workspace::Workspace;
@@ -10,164 +11,121 @@ use crate::workspace::Workspace;
 #[cfg(test)]
 mod tests;
 
-/// One check: its name on the command line, what it asks, and how it finds out.
+/// One check.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stage {
+    /// Its name on the command line.
     pub(crate) name: &'static str,
+    /// The question it answers.
     pub(crate) asks: &'static str,
-    pub(crate) group: Group,
-    /// Stages that come along when this one is picked by name: what they build is no part of its time.
-    pub(crate) needs: &'static [&'static str],
-    pub(crate) run: fn(&Workspace, Deadline) -> Result<Verdict>,
+    pub(crate) tier: Tier,
+    /// What it needs beside the toolchain.
+    pub(crate) tools: &'static [Tool],
+    /// Seconds it usually takes on two cores with an empty cache, at `--effort 1`.
+    pub(crate) usual: u32,
+    pub(crate) run: Run,
 }
 
-/// What a stage that did not fail has to say.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Verdict {
-    Passed,
-    /// A tool is absent that a laptop may lack; never under `CI=true`.
-    Skipped(String),
-}
+pub(crate) type Run = fn(&Workspace, Deadline) -> Result<()>;
 
-/// Stages that share one cap of wall time. At its end the command that is running is killed, and its stage fails.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Group {
-    Static,
-    /// Each feature and each package alone: many small builds of the same dependencies.
-    Packages,
-    Build,
-    Test,
-    /// Every state of the election, and many runs of it.
-    Election,
-    /// The programs that play schedules, under six sets of flags.
-    Schedules,
-    /// Every schedule, many schedules, and what real threads were answered.
-    Models,
-    Planted,
-    Demo,
-    /// Go builds Kubernetes once for a machine, in about five minutes.
-    Programs,
-    /// The cases of the API server on every server, and random calls.
-    Conformance,
-    Real,
-    /// The numeric goals, beside the real server: for a machine that does nothing else.
-    Gates,
-}
-
-impl Group {
-    /// Whether its stages run when none is named. Goals are a command of their own, `gates`: a machine that is busy with
-    /// other checks says little about speed.
-    const fn runs_unasked(self) -> bool {
-        !matches!(self, Self::Gates)
+impl Stage {
+    pub(crate) const fn new(
+        tier: Tier,
+        name: &'static str,
+        asks: &'static str,
+        usual: u32,
+        run: Run,
+    ) -> Self {
+        Self { name, asks, tier, tools: &[], usual, run }
     }
 
-    /// The caps, on a machine with 2 cores and nothing built yet; at full figures others.
-    const fn cap(self, is_long: bool) -> Duration {
-        Duration::from_secs(
-            60 * match self {
-                Self::Conformance if is_long => 60,
-                Self::Models | Self::Election if is_long => 240,
-                Self::Real if is_long => 30,
-                Self::Conformance => 4,
-                Self::Programs | Self::Gates | Self::Schedules | Self::Election => 20,
-                Self::Packages | Self::Test => 15,
-                Self::Models | Self::Planted => 12,
-                Self::Static | Self::Build => 10,
-                Self::Demo | Self::Real => 6,
-            },
-        )
+    /// Needs these tools beside the toolchain.
+    pub(crate) const fn with(self, tools: &'static [Tool]) -> Self {
+        Self { tools, ..self }
     }
-}
 
-/// The stages of `all` that `names` picks, and those that they need, in the order of `all`; if it names none, all that
-/// run unasked.
-///
-/// # Errors
-///
-/// A name that is no stage, with the names that are.
-pub(crate) fn pick(all: &[Stage], names: &[String]) -> Result<Vec<Stage>> {
-    for name in names {
-        ensure!(
-            all.iter().any(|stage| stage.name == name),
-            "there is no stage `{name}`; the stages are: {}",
-            all.iter().map(|stage| stage.name).collect::<Vec<_>>().join(" ")
-        );
+    /// A stage that runs for longer hangs: three times its usual time.
+    pub(crate) fn limit(&self, effort: u32) -> Duration {
+        Duration::from_secs(3 * u64::from(self.usual)) * effort
     }
-    let named = |stage: &Stage| match names {
-        [] => stage.group.runs_unasked(),
-        names => names.iter().any(|name| name == stage.name),
-    };
-    let needed = |wanted: &str| all.iter().any(|stage| named(stage) && stage.needs.contains(&wanted));
-    let chosen = |stage: &&Stage| named(stage) || needed(stage.name);
-    Ok(all.iter().filter(chosen).copied().collect())
-}
 
-/// Runs the stages in order, each to its end even when an earlier one failed, and prints the table.
-///
-/// # Errors
-///
-/// The names of the stages that failed.
-pub(crate) fn run_all(stages: &[Stage], workspace: &Workspace) -> Result<()> {
-    let mut rows: Vec<Row> = Vec::new();
-    for stage in stages {
-        println!("::group::{}", stage.name);
-        let spent = rows.iter().filter(|row| row.group == stage.group).map(|row| row.took).sum();
-        let cap = stage.group.cap(workspace.is_long());
-        let left = cap.saturating_sub(spent);
-        let start = now();
-        let result = match Deadline::after(start, left) {
-            Some(deadline) if !left.is_zero() => (stage.run)(workspace, deadline),
-            _ => Err(anyhow!("the stages before it have used up the time of the {:?} stages", stage.group)),
-        };
-        let took = start.elapsed();
-        println!("::endgroup::");
-        let ended = match result {
-            Err(error) => Err(format!("{error:#}")),
-            Ok(_) if took > left => {
-                Err(format!("over its cap: the {:?} stages have {}", stage.group, seconds(cap)))
-            }
-            Ok(verdict) => Ok(verdict),
-        };
-        match &ended {
-            Ok(Verdict::Passed) => println!("stage {}: ok in {}\n", stage.name, seconds(took)),
-            Ok(Verdict::Skipped(why)) => println!("stage {}: skipped, {why}\n", stage.name),
-            Err(why) => println!("stage {}: FAILED in {}: {why}\n", stage.name, seconds(took)),
+    /// The tier and the areas, as a person types them.
+    pub(crate) fn place(&self) -> String {
+        match self.tier {
+            Tier::Change => "ci".to_owned(),
+            Tier::Full(areas) => areas.iter().map(|area| area.name()).collect::<Vec<_>>().join(" "),
+            Tier::Named => "by name".to_owned(),
         }
-        rows.push(Row { name: stage.name, group: stage.group, took, ended });
     }
-    print_table(&rows);
-    let failed: Vec<_> = rows.iter().filter(|row| row.ended.is_err()).map(|row| row.name).collect();
-    if !failed.is_empty() {
-        bail!("failed: {}", failed.join(" "));
+}
+
+/// When a stage runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Tier {
+    /// With every `cargo xtask ci`.
+    Change,
+    /// With `--full`, and with `--full` of one of these areas.
+    Full(&'static [Area]),
+    /// Only when it is named.
+    Named,
+}
+
+/// A part of `--full` that is a job of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Area {
+    Queues,
+    Election,
+    Server,
+    E2e,
+    Release,
+}
+
+impl Area {
+    pub(crate) const ALL: [Self; 5] = [Self::Queues, Self::Election, Self::Server, Self::E2e, Self::Release];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Queues => "queues",
+            Self::Election => "election",
+            Self::Server => "server",
+            Self::E2e => "e2e",
+            Self::Release => "release",
+        }
     }
-    Ok(())
 }
 
-struct Row {
-    name: &'static str,
-    group: Group,
-    took: Duration,
-    ended: Result<Verdict, String>,
+/// A program that a machine may lack.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tool {
+    pub(crate) name: &'static str,
+    /// How a person gets it: one line.
+    pub(crate) install: &'static str,
+    pub(crate) is_installed: fn(root: &Path) -> bool,
 }
 
-fn print_table(rows: &[Row]) {
-    println!("{:<11} {:>8}  outcome", "stage", "time");
-    for row in rows {
-        let outcome = match &row.ended {
-            Ok(Verdict::Passed) => "ok".to_owned(),
-            Ok(Verdict::Skipped(why)) => format!("skipped: {why}"),
-            Err(why) => format!("FAILED: {}", why.lines().next().unwrap_or_default()),
-        };
-        println!("{:<11} {:>8}  {outcome}", row.name, seconds(row.took));
+/// The stages of `all` that a command line picks, in the order of `all`.
+///
+/// # Errors
+///
+/// A name that is no stage (with `--full`: no area), with those that there are.
+pub(crate) fn pick(all: &[Stage], names: &[String], full: bool) -> Result<Vec<Stage>> {
+    let areas = Area::ALL.map(Area::name);
+    for name in names {
+        let known: Vec<&str> =
+            if full { areas.to_vec() } else { all.iter().map(|stage| stage.name).collect() };
+        if known.contains(&name.as_str()) {
+            continue;
+        }
+        ensure!(full || !areas.contains(&name.as_str()), "`{name}` is an area: cargo xtask ci --full {name}");
+        let (one, many) = if full { ("area", "areas") } else { ("stage", "stages") };
+        bail!("there is no {one} `{name}`; the {many} are: {}", known.join(" "));
     }
-    println!("{:<11} {:>8}", "total", seconds(rows.iter().map(|row| row.took).sum()));
-}
-
-fn seconds(duration: Duration) -> String {
-    format!("{:.1} s", duration.as_secs_f64())
-}
-
-#[expect(clippy::disallowed_methods, reason = "stages are timed by the real clock")]
-fn now() -> Instant {
-    Instant::now()
+    let is_named = |name: &str| names.iter().any(|known| known == name);
+    let picked = |stage: &&Stage| match stage.tier {
+        _ if !full && !names.is_empty() => is_named(stage.name),
+        Tier::Change => names.is_empty(),
+        Tier::Full(areas) => full && (names.is_empty() || areas.iter().any(|area| is_named(area.name()))),
+        Tier::Named => false,
+    };
+    Ok(all.iter().filter(picked).copied().collect())
 }

@@ -10,7 +10,7 @@ use cargo_metadata::{Metadata, MetadataCommand, Package};
 #[derive(Debug)]
 pub(crate) struct Workspace {
     metadata: Metadata,
-    is_long: bool,
+    effort: u32,
 }
 
 impl Workspace {
@@ -23,16 +23,16 @@ impl Workspace {
             .with_context(|| {
                 format!("cannot read {}; if Cargo.lock is out of date, run `cargo check`", manifest.display())
             })?;
-        Ok(Self { metadata, is_long: false })
+        Ok(Self { metadata, effort: 1 })
     }
 
-    /// Whether checks run at their full figures.
-    pub(crate) fn long(self, is_long: bool) -> Self {
-        Self { is_long, ..self }
+    pub(crate) fn with_effort(self, effort: u32) -> Self {
+        Self { effort, ..self }
     }
 
-    pub(crate) const fn is_long(&self) -> bool {
-        self.is_long
+    /// How many times as much searches play.
+    pub(crate) const fn effort(&self) -> u32 {
+        self.effort
     }
 
     pub(crate) fn root(&self) -> &Path {

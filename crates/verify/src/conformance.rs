@@ -12,8 +12,6 @@ mod waiting;
 mod seen;
 mod must_haves;
 mod refusals;
-#[cfg(test)]
-mod tests;
 
 mod access;
 mod apply;

@@ -6,7 +6,7 @@
 //! A sequence that disagrees is made smaller until nothing can be left out (`shrink`), and printed as the case to add.
 
 mod call;
-mod compare;
+pub mod compare;
 mod draw;
 mod kinds;
 mod play;

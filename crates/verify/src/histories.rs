@@ -6,9 +6,6 @@ mod record;
 mod register;
 mod watch;
 
-#[cfg(test)]
-mod tests;
-
 pub use crate::histories::record::{Gaps, Recorded, Scene, race, record};
 pub use crate::histories::register::{Access, Effect, linearizable};
 pub use crate::histories::watch::{Change, Kind, Seen, Selection, judge};

@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use lease_election::{
     BootClock, Clock, Config, Ending, KubeLeaseStore, LeaderElector, Leadership, Loss, Moment, Sleep,
 };
+use tokio::signal::unix::{SignalKind, signal};
 use verify::elector::{Acts, Orders};
 
 /// From one act to the next.
@@ -45,7 +46,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(1)
     });
-    let terminated = reconciler::shutdown_signal()?;
+    let mut terminate = signal(SignalKind::terminate())?;
     let config = Config::builder(orders.namespace, orders.lease)
         .identity(orders.identity)
         .lease_duration(orders.lease_duration)
@@ -65,7 +66,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     };
     let stop = elector.stop_handle();
     tokio::spawn(async move {
-        terminated.await;
+        terminate.recv().await;
         say("terminated");
         stop.stop();
     });

@@ -1,8 +1,5 @@
 //! Two answers side by side: equal but for what each server makes up, which must be in one-to-one relation.
 
-#[cfg(test)]
-mod tests;
-
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -12,7 +9,7 @@ use crate::conformance::text;
 
 /// What is known of what the servers made up: uids, names and addresses one to one, versions in the same order as well.
 #[derive(Debug, Default)]
-pub(super) struct Relation {
+pub struct Relation {
     versions: BTreeMap<u64, u64>,
     back: BTreeMap<u64, u64>,
     made_up: BTreeMap<String, String>,
@@ -24,7 +21,7 @@ pub(super) struct Relation {
 
 impl Relation {
     /// Compares two bodies: the real server's, and the embedded one's.
-    pub(super) fn bodies(&mut self, real: &Value, embedded: &Value) -> Result<(), String> {
+    pub fn bodies(&mut self, real: &Value, embedded: &Value) -> Result<(), String> {
         let is_list = |value: &Value| value.get("items").is_some() || value["kind"] == "Table";
         let (of_list, of_bookmark) = (is_list(real), real["type"] == "BOOKMARK");
         let causes = ["/details/causes", "/object/details/causes"].iter().find_map(|at| real.pointer(at));

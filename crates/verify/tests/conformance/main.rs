@@ -4,3 +4,6 @@ mod cases;
 mod clients;
 mod histories;
 mod sockets;
+mod comparison;
+mod differences;
+mod judges;

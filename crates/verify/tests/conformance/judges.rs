@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::histories::{Access, Change, Effect, Kind, Seen, Selection, judge, linearizable};
+use verify::histories::{Access, Change, Effect, Kind, Seen, Selection, judge, linearizable};
 
 fn change(kind: Kind, name: &str, version: u64, label: &str) -> Change {
     let object = json!({ "metadata": { "name": name, "resourceVersion": version.to_string(), "labels": { "l": label } } });

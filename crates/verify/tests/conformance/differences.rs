@@ -1,6 +1,6 @@
 //! A stated difference is checked as it is stated: it can neither go away nor become another one unseen.
 
-use crate::conformance::{Case, Outcome, Server, Side, case, run_one};
+use verify::conformance::{Case, Outcome, Server, Side, case, run_one};
 
 fn fails() -> Outcome {
     Err("not so".to_owned())

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Relation;
+use verify::fuzz::compare::Relation;
 
 fn agree(real: Value, embedded: Value) -> bool {
     Relation::default().bodies(&real, &embedded).is_ok()

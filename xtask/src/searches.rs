@@ -1,0 +1,147 @@
+//! The searches: test targets that play many sequences, seeds, schedules or processes. The stage `test` leaves them out.
+
+use std::collections::BTreeSet;
+
+use anyhow::Result;
+use clap::Args;
+
+use crate::process::{self, Deadline};
+use crate::schedules::{self, BY_HAND, CORE, ELECTION, Platform, QUEUES, Table};
+use crate::workspace::Workspace;
+
+/// Test targets, and the crates whose target of that name a stage of `--full` plays.
+const TARGETS: [(&str, &[&str]); 7] = [
+    ("model", &[CORE, "wq-delay", "wq-ratelimit", "wq-priority", ELECTION]),
+    ("loom", &[CORE, "wq-delay", "wq-ratelimit", ELECTION]),
+    ("shuttle", &QUEUES),
+    ("histories", &[CORE]),
+    ("simulation", &[ELECTION]),
+    ("planted", &[CORE, "wq-delay", "wq-ratelimit", "wq-priority", ELECTION]),
+    ("processes", &["demo"]),
+];
+
+/// Figures at `--effort 1`.
+const SEQUENCES: u32 = 20_000;
+const HISTORIES: u32 = 20_000;
+const SCHEDULES: u32 = 100_000;
+
+/// The test targets that are no search.
+pub(crate) fn other_targets(workspace: &Workspace) -> BTreeSet<String> {
+    let targets = workspace.packages().into_iter().flat_map(|package| &package.targets);
+    let tests = targets.filter(|target| target.is_test() && target.test).map(|target| target.name.clone());
+    tests.filter(|name| TARGETS.iter().all(|(search, _)| search != name)).collect()
+}
+
+/// The stage `model`: random sequences against naive oracles.
+pub(crate) fn model(workspace: &Workspace, deadline: Deadline) -> Result<()> {
+    // Slots leave the table of the shipped wq-core together only in a large queue. Where bugs can be planted the table can be chosen.
+    for (package, planted) in [(None, false), (Some(CORE), true)] {
+        let programs = schedules::build(workspace, &QUEUES, Platform::Machine, planted, deadline)?;
+        for program in programs.of("model", package)? {
+            let mut command = program.call();
+            command.arg("--nocapture").env_remove("WQ_PLANT");
+            command.env("MODEL_SEQUENCES", (SEQUENCES * workspace.effort()).to_string());
+            Table::Large.of(&mut command);
+            process::run(command, deadline)?;
+        }
+    }
+    Ok(())
+}
+
+/// The stage `histories`: what real threads were answered must be explained by one order.
+pub(crate) fn histories(workspace: &Workspace, deadline: Deadline) -> Result<()> {
+    for planted in [false, true] {
+        let programs = schedules::build(workspace, &QUEUES, Platform::Machine, planted, deadline)?;
+        for program in programs.of("histories", None)? {
+            let mut command = program.call();
+            command.args(["--nocapture", "--quiet"]).env_remove("WQ_PLANT").env("HISTORIES_SEED", "1");
+            command.env("HISTORIES", (HISTORIES / 2 * workspace.effort()).to_string());
+            Table::Large.of(&mut command);
+            process::run(command, deadline)?;
+        }
+    }
+    Ok(())
+}
+
+/// The stage `shuttle`: random and priority-based schedules of large scenarios.
+pub(crate) fn shuttle(workspace: &Workspace, deadline: Deadline) -> Result<()> {
+    play_schedules(workspace, 0, SCHEDULES * workspace.effort(), None, deadline)
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// A seed is one scenario, one scheduler and a hundred schedules; the next hundred have the next seed
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// How many schedules of each crate, half of them with each of wq-core's tables
+    #[arg(long, default_value_t = SCHEDULES)]
+    schedules: u32,
+    /// The crate whose scenarios are played; all that have some when it is left out
+    #[arg(long)]
+    package: Option<String>,
+}
+
+/// The command `cargo xtask shuttle`.
+pub(crate) fn run_shuttle(options: &Options) -> Result<()> {
+    let Options { seed, schedules, package } = options;
+    play_schedules(&Workspace::load()?, *seed, *schedules, package.as_deref(), Deadline::within(BY_HAND))
+}
+
+fn play_schedules(
+    workspace: &Workspace,
+    seed: u64,
+    count: u32,
+    package: Option<&str>,
+    deadline: Deadline,
+) -> Result<()> {
+    let programs = schedules::build(workspace, &QUEUES, Platform::Shuttle, false, deadline)?;
+    for program in programs.of("shuttle", package)? {
+        for table in Table::BOTH {
+            let mut command = program.call();
+            command.args([seed.to_string(), count.div_ceil(2).to_string()]);
+            table.of(&mut command);
+            process::run(command, deadline)?;
+        }
+    }
+    Ok(())
+}
+
+/// The stage `processes`: tests that start real processes, for minutes.
+pub(crate) fn processes(workspace: &Workspace, deadline: Deadline) -> Result<()> {
+    let mut command = workspace.cargo(&["test", "--locked", "--all-features", "--test", "processes"]);
+    command.args(crates_with("processes").iter().flat_map(|package| ["--package", package]));
+    process::run(command, deadline)
+}
+
+/// The crates whose target of this name a stage plays.
+pub(crate) fn crates_with(target: &str) -> &'static [&'static str] {
+    TARGETS.iter().find(|(known, _)| *known == target).map_or(&[], |(_, crates)| crates)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TARGETS, crates_with};
+    use crate::workspace::Workspace;
+
+    /// Otherwise nobody plays it: cargo is told names of targets, and builds those of all crates.
+    #[test]
+    fn every_target_with_the_name_of_a_search_is_played_by_a_stage() {
+        let workspace = Workspace::load().unwrap();
+        let mut found: Vec<(String, String)> = Vec::new();
+        for package in workspace.packages() {
+            for target in package.targets.iter().filter(|target| target.is_test()) {
+                if TARGETS.iter().any(|(search, _)| *search == target.name) {
+                    assert!(
+                        crates_with(&target.name).contains(&package.name.as_str()),
+                        "{} of {}",
+                        target.name,
+                        package.name
+                    );
+                    found.push((target.name.clone(), package.name.to_string()));
+                }
+            }
+        }
+        let listed: usize = TARGETS.iter().map(|(_, crates)| crates.len()).sum();
+        assert_eq!(found.len(), listed, "a search of the table is not there: {found:?}");
+    }
+}

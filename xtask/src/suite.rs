@@ -1,0 +1,112 @@
+//! The stage `test`: every test program but the searches, side by side, then the documentation's tests and the examples.
+
+use std::fmt::Write as _;
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use anyhow::Result;
+
+use crate::process::{Again, Deadline, output_in_time, run};
+use crate::programs::{Program, Programs, each};
+use crate::searches;
+use crate::workspace::Workspace;
+
+#[cfg(test)]
+mod tests;
+
+/// Their tests start processes and wait for them. They run first, so that other tests use the processors meanwhile.
+const WAIT: [&str; 3] = ["demo", "hostpath-provisioner", "control-plane"];
+
+pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
+    let programs = Programs::build(workspace, tests(workspace), deadline)?;
+    let mut programs: Vec<&Program> = programs.iter().collect();
+    programs.sort_by_key(|program| !WAIT.contains(&program.package.as_str()));
+    let passed = play(&programs, deadline)?;
+    run(
+        workspace.cargo(&["test", "--locked", "--workspace", "--all-features", "--doc", "--quiet"]),
+        deadline,
+    )?;
+    run(workspace.cargo(&["build", "--locked", "--workspace", "--all-features", "--examples"]), deadline)?;
+    for target in workspace.published().flat_map(|package| &package.targets).filter(|one| one.is_example()) {
+        let mut command = Command::new(workspace.debug_dir().join("examples").join(&target.name));
+        // With this an example that serves for ever ends.
+        command.arg("--once").current_dir(workspace.root()).stdout(Stdio::null());
+        run(command, deadline)?;
+    }
+    println!("{passed} passed, 0 failed");
+    Ok(())
+}
+
+/// Cargo, told all test targets that are no search.
+fn tests(workspace: &Workspace) -> Command {
+    let mut command = workspace.cargo(&["test", "--workspace", "--all-features", "--lib", "--bins"]);
+    command.args(searches::other_targets(workspace).iter().flat_map(|name| ["--test", name]));
+    command
+}
+
+/// Runs the programs, each to its end even when another failed; how many tests passed.
+fn play(programs: &[&Program], deadline: Deadline) -> Result<u64> {
+    let all = Mutex::new((0, Vec::new()));
+    each(programs, |program| {
+        let start = now();
+        let (status, output) = output_in_time(program.call(), deadline)?;
+        let (report, took) = (Report::read(&output), start.elapsed());
+        let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        if status.is_some_and(|status| status.success()) {
+            if report.passed > 0 {
+                println!("{}: {} passed in {:.1} s", program.name(), report.passed, took.as_secs_f64());
+            }
+            all.0 += report.passed;
+        } else {
+            let ended =
+                status.map_or_else(|| "was killed at the stage's limit".to_owned(), |it| it.to_string());
+            println!("{output}\n{}: FAILED, {ended}", program.name());
+            all.1.push((program.name(), report.again(program)));
+        }
+        Ok(())
+    })?;
+    let (passed, failed) = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if failed.is_empty() {
+        return Ok(passed);
+    }
+    let (names, commands): (Vec<_>, Vec<_>) = failed.into_iter().unzip();
+    Err(Again { what: format!("tests failed in {}", names.join(", ")), commands }.into())
+}
+
+/// What a test program printed, read.
+#[derive(Debug, PartialEq, Eq)]
+struct Report {
+    passed: u64,
+    failed: Vec<String>,
+}
+
+impl Report {
+    /// A program without a harness prints no result: it is one test.
+    fn read(output: &str) -> Self {
+        let failed = output.lines().filter_map(|line| {
+            let name = line.strip_prefix("test ")?.strip_suffix(" ... FAILED")?;
+            Some(name.strip_suffix(" - should panic").unwrap_or(name).to_owned())
+        });
+        let result = output.lines().rev().find_map(|line| line.strip_prefix("test result: "));
+        let passed = result.map_or(Some(1), |result| {
+            let (before, _) = result.split_once(" passed;")?;
+            before.rsplit(' ').next()?.parse().ok()
+        });
+        Self { passed: passed.unwrap_or(0), failed: failed.collect() }
+    }
+
+    /// The command that runs just what failed.
+    fn again(&self, program: &Program) -> String {
+        let mut command = format!("cargo test --all-features {}", program.flags());
+        if !self.failed.is_empty() {
+            let _ = write!(command, " -- --exact {}", self.failed.join(" "));
+        }
+        command
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "test programs are timed by the real clock")]
+fn now() -> Instant {
+    Instant::now()
+}
