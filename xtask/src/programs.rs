@@ -128,7 +128,8 @@ fn read(workspace: &Workspace, messages: impl BufRead, programs: &mut Vec<Progra
         };
         let package = workspace.packages().into_iter().find(|package| package.id == artifact.package_id);
         let package = package.context("cargo built a program of a package that it did not name before")?;
-        let folder = package.manifest_path.parent().map_or_else(|| Path::new(""), |folder| folder.as_std_path());
+        let folder =
+            package.manifest_path.parent().map_or_else(|| Path::new(""), |folder| folder.as_std_path());
         programs.push(Program {
             package: package.name.to_string(),
             target: if kind == Kind::Library { LIBRARY.to_owned() } else { artifact.target.name },

@@ -23,8 +23,9 @@ const TESTS: [&str; 6] = ["test", "--locked", "--package", "verify", "--test=cli
 /// The tests that are a stage of their own.
 const CONFORMANCE: [&str; 2] = ["conformance::", "fuzz::"];
 
-/// Figures at `--effort 1`: random calls, rounds of the election's scenarios, terms in turns with client-go.
+/// Figures at `--effort 1`: random calls, seeds of histories, rounds of the election's scenarios, terms in turns with client-go.
 const CALLS: u32 = 5_000;
+const HISTORIES: u32 = 3;
 const ROUNDS: u32 = 12;
 const TERMS: u32 = 8;
 
@@ -66,5 +67,9 @@ pub(crate) fn conformance(workspace: &Workspace, deadline: Deadline) -> Result<(
     // One after the other: both measure time, and two cores are few.
     command.args(CONFORMANCE).args(["--nocapture", "--test-threads=1"]);
     command.env("FUZZ_CALLS", (CALLS * workspace.effort()).to_string());
+    run(command, deadline)?;
+    let mut command =
+        workspace.cargo(&["test", "--locked", "--package", "verify", "--test=conformance", "--"]);
+    command.arg("histories::").env("HISTORY_SEEDS", (HISTORIES * workspace.effort()).to_string());
     run(command, deadline)
 }

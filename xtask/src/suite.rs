@@ -18,6 +18,9 @@ mod tests;
 /// Their tests start processes and wait for them. They run first, so that other tests use the processors meanwhile.
 const WAIT: [&str; 3] = ["demo", "hostpath-provisioner", "control-plane"];
 
+/// Cases of each property test. A plain `cargo test` draws proptest's 256, stages of `--full` more.
+const PROPERTY_CASES: &str = "24";
+
 pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     let programs = Programs::build(workspace, tests(workspace), deadline)?;
     let mut programs: Vec<&Program> = programs.iter().collect();
@@ -50,7 +53,9 @@ fn play(programs: &[&Program], deadline: Deadline) -> Result<u64> {
     let all = Mutex::new((0, Vec::new()));
     each(programs, |program| {
         let start = now();
-        let (status, output) = output_in_time(program.call(), deadline)?;
+        let mut command = program.call();
+        command.env("PROPTEST_CASES", PROPERTY_CASES);
+        let (status, output) = output_in_time(command, deadline)?;
         let (report, took) = (Report::read(&output), start.elapsed());
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
         if status.is_some_and(|status| status.success()) {

@@ -665,7 +665,7 @@ fn inputs() -> impl Strategy<Value = Input> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::default())]
 
     /// Whatever the server says: no panic; a term begins only with a write of ours, within its hold, and is never extended beyond a hold from a sending.
     #[test]

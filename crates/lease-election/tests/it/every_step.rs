@@ -295,15 +295,21 @@ async fn moments(stores: usize, weather: Weather) -> BTreeSet<u64> {
         .collect()
 }
 
+/// One of these many moments is played. `ELECTION_LIVES=all`, as the stage `planted-election` sets it, plays all of them.
+fn stride() -> usize {
+    if std::env::var("ELECTION_LIVES").as_deref() == Ok("all") { 1 } else { 24 }
+}
+
 async fn at_every_step(stores: usize) {
+    let stride = stride();
     for weather in [Weather::Fair, Weather::AnswersLost, Weather::AppliedButRefused, Weather::Refused] {
         let moments = moments(stores, weather).await;
         for deed in [Deed::Stop, Deed::Drop, Deed::Crash, Deed::StepDown, Deed::HandOver, Deed::Maintenance] {
             let mut done = 0;
-            for moment in &moments {
+            for moment in moments.iter().step_by(stride) {
                 done += usize::from(one_life(stores, weather, deed, *moment).await.1);
             }
-            assert!(done > 40, "{weather:?}, {deed:?}: done {done} times of {}", moments.len());
+            assert!(done > 40 / stride, "{weather:?}, {deed:?}: done {done} times of {}", moments.len());
         }
     }
 }

@@ -18,7 +18,6 @@ mod metrics;
 mod observe;
 mod maintenance;
 mod migration;
-mod migration_faults;
 mod order;
 mod panics;
 #[cfg(feature = "contract")]

@@ -17,9 +17,12 @@ mod coordinated;
 #[path = "uncoordinated.rs"]
 mod coordinated;
 mod fate;
+#[path = "../it/go_lock.rs"]
+mod go_lock;
 mod judge;
 mod ledger;
 mod memory;
+mod migration_faults;
 mod node;
 #[cfg(all(feature = "kube", not(wq_plant)))]
 mod server;

@@ -6,6 +6,11 @@ use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Rule, Verb}
 use kube::Client;
 use verify::histories::{self, Gaps, Recorded, Scene, judge, linearizable};
 
+/// How many seeds are played: `HISTORY_SEEDS`, which the stage `conformance` sets.
+fn seeds() -> u64 {
+    std::env::var("HISTORY_SEEDS").map_or(1, |seeds| seeds.parse().expect("a number of seeds"))
+}
+
 /// A client over the socket, as the user of a token.
 fn client(url: &str, token: &str) -> Client {
     let mut config = kube::Config::new(url.parse().unwrap());
@@ -27,7 +32,7 @@ pub(crate) fn faults(seed: u64) -> FaultPlan {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn watches_keep_their_promises_under_faults_and_many_writers() {
-    for seed in 1..=3 {
+    for seed in 1..=seeds() {
         let server = EmbeddedApiServer::builder()
             .seed(seed)
             .token("sound", "s")
@@ -58,7 +63,7 @@ fn judge_all(recorded: &Recorded, seed: u64) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_history_that_is_gone_costs_its_watchers_a_list_and_nothing_else() {
-    for seed in 1..=3 {
+    for seed in 1..=seeds() {
         let compact = Rule::new(Match::any().user("compactor"), Fault::Compact);
         let server = EmbeddedApiServer::builder()
             .seed(seed)
@@ -83,7 +88,7 @@ async fn a_history_that_is_gone_costs_its_watchers_a_list_and_nothing_else() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_object_is_linearizable_under_concurrent_writers() {
-    for seed in 1..=3 {
+    for seed in 1..=seeds() {
         let server = EmbeddedApiServer::builder().seed(seed).token("sound", "s").build();
         let listener = server.listen("127.0.0.1:0").await.unwrap();
         for sound in [client(&listener.url(), "s"), server.client_as("sound")] {

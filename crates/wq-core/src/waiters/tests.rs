@@ -63,7 +63,7 @@ struct Waiter {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 2 } else { 300 }, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: if cfg!(miri) { 2 } else { ProptestConfig::default().cases }, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_line_is_a_line(steps in prop::collection::vec(step(), 0..if cfg!(miri) { 20 } else { 200 })) {

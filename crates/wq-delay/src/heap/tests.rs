@@ -531,7 +531,7 @@ fn policies() -> impl Strategy<Value = SecondAdd> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn behaves_like_a_sorted_vector(
@@ -564,7 +564,7 @@ fn behaves_like_a_sorted_vector_when_leaves_are_cut_and_merged() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_table_holds_what_was_added_and_not_struck_out(

@@ -271,7 +271,7 @@ impl Server {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig::default())]
 
     /// Whatever the watch delivers, repeats or misses, and whatever a lagging server lists: what subscribers
     /// hear adds up to what is held, nothing goes back in time within a uid, not even over a deletion, and

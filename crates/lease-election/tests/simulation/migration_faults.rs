@@ -12,9 +12,8 @@ use lease_election::{
     Config, Fault, FenceToken, LeaderElector, Leadership, LeaseEvent, LeaseEvents, LeaseStore,
     MemoryLeaseStore, MultiStore, Record, StoreError, StoredLease, TokioClock, Verb, Version,
 };
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 
-use crate::cluster::sleep_ms;
 use crate::go_lock::GoLock;
 
 /// A few hundred milliseconds each.
@@ -338,7 +337,7 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     let mut outage: Option<Instant> = None;
     let began = Instant::now();
     for _ in 0..STEPS {
-        sleep_ms(rng.u64(10..400)).await;
+        sleep(Duration::from_millis(rng.u64(10..400))).await;
         go.iter_mut().for_each(GoLock::step);
         let go_leads = go.iter().filter(|go| go.leads()).count();
         let leading: Vec<_> = candidates.iter().filter(|one| one.valid() > 0).collect();
@@ -479,7 +478,7 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     for one in &candidates {
         one.process().elector.maintenance().end();
     }
-    sleep_ms(u64::try_from(LEASE.as_millis()).unwrap()).await;
+    sleep(LEASE).await;
     for one in &mut candidates {
         if one.process().run.is_finished() {
             started += 1;
@@ -489,9 +488,9 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
     let ended = Instant::now();
     while candidates.iter().all(|one| one.valid() == 0) {
         assert!(ended.elapsed() < within, "seed {seed}: nobody leads, {story:#?}");
-        sleep_ms(10).await;
+        sleep(Duration::from_millis(10)).await;
     }
-    sleep_ms(20_000).await;
+    sleep(Duration::from_secs(20)).await;
     assert_eq!(
         candidates.iter().map(Candidate::valid).sum::<usize>(),
         1,
@@ -507,5 +506,5 @@ async fn one_seed(seed: u64, counts: &mut Counts) {
             process.run.abort();
         }
     }
-    sleep_ms(10_000).await;
+    sleep(Duration::from_secs(10)).await;
 }
