@@ -222,8 +222,7 @@ impl Candidate {
                 };
                 let polite = if purpose == Purpose::Acquire { self.late_until() } else { ORIGIN };
                 let acquire = free.max(self.clear_from()).max(self.write_not_before).max(polite);
-                let barred = self.barred && !planted("maintenance-takes-over");
-                if now >= acquire && (!barred || purpose == Purpose::Release) {
+                if now >= acquire && (!self.barred || purpose == Purpose::Release) {
                     return Action::Write(purpose);
                 }
                 let interval = self.config.renew_interval();
@@ -259,7 +258,7 @@ impl Candidate {
         if purpose == Purpose::Release && self.role == Role::Standby {
             self.decline_not_before = now.after(DECLINES);
         }
-        if purpose == Purpose::Release && !planted("release-under-way-counts-as-hold") {
+        if purpose == Purpose::Release {
             // Whatever is answered, it may have been given back from here on, and be another's.
             self.undisputed_until = ORIGIN;
         }
@@ -297,10 +296,7 @@ impl Candidate {
                 strategy: String::new(),
                 preferred_holder: String::new(),
                 write_id: None,
-                successor: match held {
-                    Some(lease) if planted("hint-outlives-record") => lease.record.successor.clone(),
-                    _ => String::new(),
-                },
+                successor: String::new(),
             },
         };
         if let (true, Purpose::Release, Some(lease)) = (coordinated, purpose, held)
@@ -381,7 +377,7 @@ impl Candidate {
         write: &Write,
         answer: Result<StoredLease, StoreError>,
     ) -> News {
-        let expired = if planted("late-success") { News::Nothing } else { self.tick(now) };
+        let expired = self.tick(now);
         let news = match answer {
             Ok(lease) => {
                 self.last_heard = now;
@@ -398,15 +394,10 @@ impl Candidate {
                 news
             }
             Err(error) => {
-                if let Role::Leading(tenure) = &mut self.role {
-                    if planted("conflict-is-success") && error == StoreError::Conflict {
-                        tenure.sent = write.sent;
-                        tenure.until = write.sent.after(self.config.hold());
-                        return News::Renewed(tenure.until);
-                    }
-                    if planted("failure-extends") {
-                        tenure.until = now.after(self.config.hold());
-                    }
+                if planted("failure-extends")
+                    && let Role::Leading(tenure) = &mut self.role
+                {
+                    tenure.until = now.after(self.config.hold());
                 }
                 match &error {
                     // Not applied, unless it was sent twice on its way; of two stores the first may have taken it.

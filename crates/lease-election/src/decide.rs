@@ -47,11 +47,6 @@ pub fn decide(observation: &Observation, config: &Config, now: Moment) -> Step {
                 _ => Step::TakeOver,
             }
         }
-        Observation::Present { lease, .. }
-            if planted("hint-outlives-record") && lease.record.successor == config.identity() =>
-        {
-            Step::TakeOver
-        }
         Observation::Present { .. } => match runs_out(observation, config) {
             Some(moment) if now < moment => Step::WaitUntil(moment),
             _ => Step::TakeOver,
@@ -79,8 +74,7 @@ pub(crate) fn runs_out(observation: &Observation, config: &Config) -> Option<Mom
     match observation {
         Observation::Present { lease, since, jitter, .. } => {
             let patience = lease.record.patience(config.lease_duration(), config.foreign_lease_cap());
-            let early = Duration::from_secs(u64::from(planted("early-take-over")));
-            Some(since.after(patience).after(*jitter).before(early))
+            Some(since.after(patience).after(*jitter))
         }
         _ => None,
     }

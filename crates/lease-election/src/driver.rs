@@ -394,9 +394,6 @@ impl Driver {
                     term.request_stop();
                 }
                 () = term.stop_requested(), if drains_since.is_none() => {
-                    if planted("hand-over-before-join") {
-                        self.release(until, term.successor()).await;
-                    }
                     drains_since = Some(clock.now());
                 }
                 () = sleep_until(&clock, drains_since.map(|since| since.after(drain_timeout))) => return Interrupt::Overran,

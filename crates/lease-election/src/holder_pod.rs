@@ -1,7 +1,5 @@
 //! HolderPod: the Pod that a holder's identity names, and what that which is found under its name says of it. Pure.
 
-use crate::planted::planted;
-
 /// The Pod that an identity names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct HolderPod<'a> {
@@ -57,7 +55,7 @@ impl<'a> HolderPod<'a> {
 
     /// Whether the Pod of this uid is the one meant, and not another of its name.
     fn is(&self, uid: &str) -> bool {
-        uid == self.uid || planted("pod-evidence-of-another-uid")
+        uid == self.uid
     }
 
     /// Whether the Pod itself was found, alive or not.

@@ -5,7 +5,6 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::fnv::Fnv;
-use crate::planted::planted;
 use crate::version::Version;
 
 /// What a Lease says, as client-go's `LeaderElectionRecord` does, plus the mark of the write.
@@ -63,7 +62,6 @@ impl Record {
     pub(crate) fn patience(&self, own: Duration, cap: Duration) -> Duration {
         match u64::try_from(self.lease_duration_seconds) {
             Ok(0) | Err(_) => own,
-            Ok(_) if planted("own-duration") => own,
             Ok(seconds) => Duration::from_secs(seconds).min(cap),
         }
     }

@@ -143,11 +143,7 @@ impl Term {
             }
             match self.valid_until.compare_exchange(until, 0, Ordering::SeqCst, Ordering::SeqCst) {
                 Ok(_) => {
-                    if planted("expiry-untold") {
-                        let _ = self.loss.set(Loss::Expired);
-                    } else {
-                        self.note(Loss::Expired);
-                    }
+                    self.note(Loss::Expired);
                     return false;
                 }
                 Err(seen) => until = seen,

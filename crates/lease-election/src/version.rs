@@ -3,8 +3,6 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::planted::planted;
-
 /// One version of one Lease object: what a conditional write is conditional on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Version {
@@ -103,9 +101,6 @@ impl fmt::Display for FenceToken {
 impl Ord for FenceToken {
     /// By resource version as a number; versions that are no numbers, which no known server hands out, come after all numbers and compare as text.
     fn cmp(&self, other: &Self) -> Ordering {
-        if planted("fence-by-transitions") {
-            return self.transitions.cmp(&other.transitions);
-        }
         let is_number = |text: &str| Numbers::of(text).is_some();
         compare_resource_versions(&self.resource_version, &other.resource_version)
             .unwrap_or_else(|| {

@@ -19,7 +19,6 @@ use crate::observer::Observer;
 use crate::offer::{Borrowed, Offer};
 use crate::one_panic::wake_and_then;
 use crate::parker::block_on;
-use crate::planted::{ended_between_looks, planted};
 use crate::queue::WorkQueue;
 use crate::shared::{Core, Shared, release, unlock};
 use crate::waiters::{Key, Wakes};
@@ -48,9 +47,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     #[inline]
     pub fn add_with(&self, item: T, order: B::Order) -> Added {
         let hash = ItemHash::of(&item, &self.hasher);
-        if planted("processing-checked-outside-lock") && ended_between_looks(&self.shared, &item, hash) {
-            return Added::Deferred;
-        }
         self.shared.add(&mut Some(item), hash, order)
     }
 
@@ -291,7 +287,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
                 sweep.answers.resize(if now.is_some() { items.len() } else { 0 }, Added::ShutDown);
             }
             all = sweep.added;
-            if core.state.has_work() && !planted("add-all-wakes-nobody") {
+            if core.state.has_work() {
                 core.getters.call_for(all.queued, again(all), &mut sweep.wakes);
             }
             sweep.is_over = true;
@@ -312,7 +308,7 @@ struct Sweep<'q, T, B: Backlog> {
 
 /// How many of a batch brought nothing new ([`News::of_add`]).
 fn again(added: AddedAll) -> usize {
-    if planted("merged-adds-press-nobody") { 0 } else { added.merged + added.deferred }
+    added.merged + added.deferred
 }
 
 impl<T, B: Backlog> Drop for Sweep<'_, T, B> {
@@ -367,11 +363,6 @@ impl<T, B: Backlog> Shared<T, B> {
         order: B::Order,
         now: Option<Instant>,
     ) -> (LockGuard<'_, Core<T, B>>, Added) {
-        if planted("wake-before-push") {
-            let mut wakes = Wakes::new();
-            self.lock().getters.call(&mut wakes);
-            wakes.fire();
-        }
         let mut core = self.lock();
         // Without a bound there is always an answer.
         let added = core.state.add(offer, hash, order, false, now).unwrap_or(Added::ShutDown);

@@ -410,14 +410,6 @@ where
         })
     }
 
-    /// Goes to sleep without looking whether something came: a bug on purpose.
-    fn line_up<G>(&mut self, waker: Option<Waker>) -> Poll<Option<Taken<G>>> {
-        if let Some(waker) = waker {
-            self.shared.lock().getters.sleep(&mut self.key, waker);
-        }
-        Poll::Pending
-    }
-
     /// Polls with this way to take from the state. `None`: shut down and empty.
     ///
     /// A waker is user code, so it is cloned before the lock is taken, and only to go to sleep with: here, unless it came
@@ -431,9 +423,6 @@ where
         mut fresh: Option<Waker>,
         mut take: impl FnMut(&mut Core<T, B>) -> Take<G>,
     ) -> Poll<Option<Taken<G>>> {
-        if fresh.is_some() && planted("look-then-line-up") {
-            return self.line_up(fresh.take());
-        }
         loop {
             let _left_waker; // Dropped after the lock.
             let mut core = self.shared.lock();
@@ -452,16 +441,12 @@ where
                     }
                     drop(core);
                     fresh = Some(context.waker().clone());
-                    if planted("look-then-line-up") {
-                        return self.line_up(fresh.take());
-                    }
                     continue;
                 }
             };
             let room = if taken.is_some() { News::ROOM } else { News::NONE };
             let (left, waker) = match self.key.take() {
                 None => (News::NONE, None),
-                Some(key) if planted("arrival-calls-nobody") => (News::NONE, core.getters.leave(key).1),
                 Some(key) => core.getter_leaves(key),
             };
             let wakes = unlock(core, room.and(left));
@@ -506,12 +491,8 @@ where
     fn drop(&mut self) {
         if let Some(key) = self.key.take() {
             let mut core = self.shared.lock();
-            let (left, _waker) = if planted("cancelled-get-keeps-wake-up") {
-                (News::NONE, core.getters.leave(key).1)
-            } else {
-                core.getter_leaves(key)
-            };
-            release(core, left);
+            let (left, _waker) = core.getter_leaves(key);
+            release(core, if planted("cancelled-get-keeps-wake-up") { News::NONE } else { left });
         }
     }
 }

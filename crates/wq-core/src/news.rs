@@ -1,7 +1,6 @@
 //! News: what a change of the state means to those who wait.
 
 use crate::added::Added;
-use crate::planted::planted;
 use crate::state::Finished;
 
 #[derive(Clone, Copy)]
@@ -26,9 +25,8 @@ impl News {
     #[inline]
     pub(crate) fn of_add(added: Added) -> Self {
         match added {
-            Added::Queued if planted("wake-before-push") => Self::NONE,
             Added::Queued => Self::WORK,
-            Added::Merged | Added::Deferred if !planted("merged-adds-press-nobody") => Self::AGAIN,
+            Added::Merged | Added::Deferred => Self::AGAIN,
             _ => Self::NONE,
         }
     }
@@ -37,14 +35,13 @@ impl News {
     pub(crate) fn of_finish<T>(finished: &Finished<T>) -> Self {
         match finished {
             Finished::Left { .. } => Self::IDLE,
-            Finished::Requeued { .. } if planted("requeue-wakes-nobody") => Self::NONE,
             Finished::Requeued { .. } => Self::WORK,
             Finished::Stale => Self::NONE,
         }
     }
 
     pub(crate) fn of_removal() -> Self {
-        if planted("remove-ends-no-drain") { Self::ROOM } else { Self::ROOM.and(Self::IDLE) }
+        Self::ROOM.and(Self::IDLE)
     }
 
     #[inline]

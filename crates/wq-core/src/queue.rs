@@ -11,7 +11,6 @@ use crate::hasher::{DefaultHasher, ItemHash};
 use crate::news::News;
 use crate::observer::Observer;
 use crate::one_panic::wake_and_then;
-use crate::planted::planted;
 use crate::shared::{Core, Shared, unlock};
 use crate::snapshot::{Counts, Gauges, Phase, Snapshot};
 use crate::state::Finished;
@@ -156,7 +155,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         let mut wakes = Wakes::new();
         let mut core = self.shared.lock();
         core.state.resume();
-        let queued = if planted("resume-wakes-nobody") { 0 } else { core.state.counts().queued };
+        let queued = core.state.counts().queued;
         core.getters.call_for(queued, 0, &mut wakes);
         // Room that came meanwhile is news of whoever was woken for it alone: a worker who sleeps calls nobody.
         if core.adders.asleep() > 0 && core.state.has_room() {

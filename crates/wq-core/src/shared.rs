@@ -272,8 +272,7 @@ impl<T, B: Backlog> Core<T, B> {
     #[cold]
     #[inline(never)]
     pub(crate) fn worker_finds_nothing(&mut self, wakes: &mut Option<Wakes>) {
-        let is_planted = planted("room-wakes-nobody") || planted("held-adder-is-counted-on");
-        if self.adders.asleep() > 0 && self.state.has_room() && !is_planted {
+        if self.adders.asleep() > 0 && self.state.has_room() {
             self.adders.call_another(wakes.get_or_insert_default());
         }
     }
@@ -293,7 +292,7 @@ impl<T, B: Backlog> Core<T, B> {
                 && if news.work { self.getters.is_due() } else { self.getters.is_overdue() },
             again: false,
             room: news.room && self.adders.asleep() > 0 && self.state.has_room() && self.adders.is_due(),
-            idle: news.idle && self.drainers.asleep() > 0 && self.is_drained(),
+            idle: news.idle && self.drainers.asleep() > 0 && self.state.is_idle(),
         }
     }
 
@@ -301,19 +300,12 @@ impl<T, B: Backlog> Core<T, B> {
         if due.work {
             self.getters.wake_first(wakes);
         }
-        if due.room && !planted("room-wakes-nobody") {
+        if due.room {
             self.adders.wake_first(wakes);
         }
-        if due.idle && planted("one-drainer-woken") {
-            self.drainers.wake_first(wakes);
-        } else if due.idle {
+        if due.idle {
             self.drainers.call_everybody(wakes);
         }
-    }
-
-    fn is_drained(&self) -> bool {
-        let between = planted("drain-between-two-items") && self.state.counts().in_flight == 0;
-        self.state.is_idle() || between
     }
 
     /// Whether a drainer's wait is over.
@@ -328,7 +320,7 @@ impl<T, B: Backlog> Core<T, B> {
     /// The queue was shut down.
     pub(crate) fn end_came(&mut self, wakes: &mut Wakes) {
         if planted("shutdown-wakes-one") {
-            self.getters.call(wakes);
+            self.getters.call_for(1, 0, wakes);
         } else {
             self.getters.call_everybody(wakes);
         }

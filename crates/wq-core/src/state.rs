@@ -335,7 +335,6 @@ impl<T, B: Backlog> State<T, B> {
                 Phase::Processing
             }
             Some(phase) => phase,
-            None if planted("done-without-generation") => meta.phase(),
             None => return elsewhere(self),
         };
         match phase {

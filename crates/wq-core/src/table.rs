@@ -9,7 +9,6 @@ use std::hint::black_box;
 use std::mem;
 
 use crate::hasher::ItemHash;
-use crate::planted::planted;
 use large::Large;
 
 /// How many slots a group has room for.
@@ -70,7 +69,7 @@ impl Group {
         Lanes(!self.tags & (TAKEN * EACH_LANE))
     }
 
-    #[inline]
+    #[cfg(test)]
     fn taken(self) -> Lanes {
         Lanes(self.tags & (TAKEN * EACH_LANE))
     }
@@ -186,8 +185,7 @@ impl SlotTable {
     /// How many slots are in it.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        let leaving = if planted("leaving-slots-are-counted") { 0 } else { self.leaving.len() };
-        self.taken - leaving
+        self.taken - self.leaving.len()
     }
 
     /// How many slots it holds before it grows.
@@ -249,11 +247,8 @@ impl SlotTable {
     #[inline]
     fn vacate(&mut self, hash: ItemHash, slot: u32) {
         let home = self.home(hash);
-        let Some(place) = self.entry_of(hash, slot) else {
-            debug_assert!(
-                planted("struck-slot-takes-any-entry"),
-                "a slot that is struck out is in the table"
-            );
+        let Some(place) = self.probe(home, tag(hash), |other| other == slot) else {
+            debug_assert!(false, "a slot that is struck out is in the table");
             return;
         };
         self.taken -= 1;
@@ -263,19 +258,6 @@ impl SlotTable {
             self.groups[at].pass_no_more();
             at = self.after(at);
         }
-    }
-
-    /// Where the entry of this slot with this hash is: the slot may have another, with another hash.
-    #[inline(always)]
-    fn entry_of(&self, hash: ItemHash, slot: u32) -> Option<Place> {
-        let home = self.home(hash);
-        if planted("struck-slot-takes-any-entry")
-            && let Some(group) = self.groups.get(home)
-            && let Some(lane) = group.taken().find(|&lane| group.slots.get(lane) == Some(&slot))
-        {
-            return Some(Place { group: home, lane, slot });
-        }
-        self.probe(home, tag(hash), |other| other == slot)
     }
 
     #[cold]

@@ -156,7 +156,7 @@ impl Waiters {
     /// Whether this waiter is asleep with a waker that wakes the same task as this one.
     pub(crate) fn sleeps_with(&self, key: &Key, waker: &Waker) -> bool {
         match self.entries.get(key.0 as usize) {
-            Some(Entry::Asleep { waker: held, .. }) => held.will_wake(waker) || planted("waker-not-updated"),
+            Some(Entry::Asleep { waker: held, .. }) => held.will_wake(waker),
             _ => false,
         }
     }
@@ -178,9 +178,7 @@ impl Waiters {
                 }
                 self.link(before, index, after);
                 self.asleep += 1;
-                if !planted("woken-for-nothing-is-counted-on") {
-                    self.arrived(era);
-                }
+                self.arrived(era);
                 None
             }
             Some(Entry::Free(_)) | None => Some(waker),
@@ -273,13 +271,6 @@ impl Waiters {
         self.pressure = 0;
         self.written_off += std::mem::take(&mut self.woken);
         self.era += 1;
-    }
-
-    /// Something came: wakes one waiter, if one is due.
-    pub(crate) fn call(&mut self, wakes: &mut Wakes) {
-        if self.is_due() {
-            self.wake_first(wakes);
-        }
     }
 
     /// So many things came at once, and so many that bring nothing new: wakes as many waiters as there are new things, unless

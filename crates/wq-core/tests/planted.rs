@@ -1,7 +1,7 @@
-//! planted: lists the bugs that can be planted in the queue, a name and what is wrong to a line, for `cargo xtask planted`.
+//! Planted: prints the bugs that can be planted in the queue, one a line, for `cargo xtask planted`.
 //!
-//! With `--it` it prints which integration tests to ask: those that poll by hand. A lost wake-up of threads takes them long
-//! to tell.
+//! With `--it` it names the integration tests that look for them: tests that poll by hand. Threads would need long to show
+//! a lost wake-up.
 #![cfg_attr(wq_plant, expect(clippy::print_stdout, reason = "it is a program that lists"))]
 
 #[cfg(not(wq_plant))]
@@ -10,7 +10,9 @@ fn main() {}
 #[cfg(wq_plant)]
 fn main() {
     match std::env::args().nth(1).as_deref() {
-        Some("--it") => println!("cancel:: process::"),
-        _ => wq_core::PLANTED_BUGS.iter().for_each(|(name, wrong)| println!("{name} {wrong}")),
+        Some("--it") => println!("cancel::"),
+        _ => {
+            wq_core::PLANTED_BUGS.iter().for_each(|(name, promise, bug)| println!("{name} {promise}: {bug}"))
+        }
     }
 }

@@ -5,7 +5,6 @@
 //! moves is written at the end of something, and all that it has stands in its slot. Deadlines are exact nanoseconds on the
 //! queue's own time line.
 
-use crate::planted::planted;
 use crate::tick::Tick;
 use crate::wish::{Term, Wish};
 use std::borrow::Borrow;
@@ -277,9 +276,7 @@ impl<T: Eq, O> DelayHeap<T, O> {
             return Err(order);
         };
         held.limit = held.limit.joined();
-        if !planted("joined-order-is-lost") {
-            merge(&mut held.order, order);
-        }
+        merge(&mut held.order, order);
         Ok(())
     }
 
@@ -302,15 +299,8 @@ impl<T: Eq, O> DelayHeap<T, O> {
         true
     }
 
-    /// The next item whose deadline is at or before `now`: earliest first, ties in insertion order.
-    pub(crate) fn pop_due(&mut self, now: Tick) -> Option<Waiting<T, O>> {
-        let mut one = Vec::with_capacity(1);
-        self.pop_all_due(now, 1, &mut one);
-        one.pop()
-    }
-
-    /// Moves the items whose deadline is at or before `now` to `due`, as [`pop_due`](Self::pop_due) would one by one, and at
-    /// most so many.
+    /// Moves the items whose deadline is at or before `now` to `due`, at most so many: earliest first, ties in insertion
+    /// order.
     ///
     /// What an item takes with it lies in several places, each far from those of the next item. Each is visited for several
     /// items in a row, so that the machine waits for their memory together.
@@ -467,9 +457,6 @@ impl<T: Eq, O> DelayHeap<T, O> {
 
     /// Gives a waiting item a new deadline, behind all that share it.
     fn move_to(&mut self, slot: u32, deadline: Tick) {
-        if planted("moved-deadline-stays") {
-            return;
-        }
         let sequence = self.take_sequence();
         let Some(held) = self.slots.get_mut(slot) else { return };
         let old = Node { deadline: held.deadline, slot, sequence: held.sequence };

@@ -237,14 +237,12 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     fn end_delays(&self, after: &mut After) -> Ended<'_, T, B> {
         let panicked = self.move_all_due();
         let mut pending = self.shared.lock();
-        pending.is_shut_down = !planted("shutdown-lets-adds-in");
+        pending.is_shut_down = true;
         let mut items = std::mem::take(&mut pending.not_handed_back);
         items.extend(pending.heap.take_all().into_iter().map(|waiting| waiting.item));
         self.shared.changed(&mut pending, &self.core, after);
         let watchers = pending.keepers.everybody();
-        if !planted("shutdown-wakes-no-keeper") {
-            after.wake(watchers);
-        }
+        after.wake(watchers);
         if planted("shutdown-drops-in-silence") {
             items.clear();
         }
@@ -291,9 +289,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             return Scheduled::at_once(self.add_by(policy, item, order));
         }
         let hash = self.core.item_hash(&item);
-        if !planted("due-item-can-be-moved") {
-            self.settle(hash, &item, now);
-        }
+        self.settle(hash, &item, now);
         let mut item = Some(item); // What is left of it is dropped after the lock.
         let mut after = After::new();
         let mut pending = self.shared.lock();
@@ -387,9 +383,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
                     drop(pending);
                     return self.add_answering(Joins::ByOwnPolicy, item, order, answer);
                 }
-                let leaves = planted("merge-leaves-the-deadline");
-                let waiting = if leaves { None } else { pending.heap.remove(hash, &item) };
-                let Some(waiting) = waiting else {
+                let Some(waiting) = pending.heap.remove(hash, &item) else {
                     return *answer.insert(self.core.add_quietly(item, order, &mut notices));
                 };
                 let mut taken = TakenAlong::new(self, &mut pending, &mut after, waiting);

@@ -5,7 +5,6 @@
 
 use crate::after::After;
 use crate::heap::{DelayHeap, Waiting};
-use crate::planted::planted;
 use crate::platform::{AtomicU64, Mutex, MutexGuard};
 use crate::queue::ImmediateAdd;
 use crate::tick::{Tick, TimeLine};
@@ -149,9 +148,8 @@ impl<T, B: Backlog> Shared<T, B> {
     pub(crate) fn report(&self, id: &mut Option<WatchId>, watcher: Watcher, waker: &Waker) -> Option<Tick> {
         let waker = waker.clone();
         let _left_waker; // Dropped after the lock.
-        let old_look = planted("report-by-an-old-look").then(|| self.lock().earliest());
         let mut pending = self.lock();
-        let earliest = old_look.unwrap_or_else(|| pending.earliest());
+        let earliest = pending.earliest();
         let (until, replaced) = pending.keepers.report(id, watcher, waker, earliest);
         _left_waker = replaced;
         until
@@ -177,14 +175,6 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         let mut after = After::new();
         let mut notices = core.notices();
         let mut pending = self.lock();
-        if planted("drain-sees-the-gap")
-            && let Some(waiting) = pending.heap.pop_due(now)
-        {
-            self.changed(&mut pending, core, &mut after);
-            drop(pending);
-            core.add_quietly(waiting.item, waiting.order, &mut notices);
-            return;
-        }
         let late = self.move_batch(&mut pending, core, now, by, &mut after, &mut notices);
         drop(pending);
         drop(notices); // Getters first: observers may take their time.
@@ -238,10 +228,7 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         after: &mut After,
     ) {
         self.publish(pending);
-        if pending.heap.is_empty()
-            && !pending.drainers.sleeping.is_empty()
-            && !planted("empty-heap-ends-no-drain")
-        {
+        if pending.heap.is_empty() && !pending.drainers.sleeping.is_empty() {
             let is_idle = core.counts().is_idle();
             after.wake(pending.drainers.emptied(is_idle));
         }
@@ -260,9 +247,7 @@ impl<T: Hash + Eq, B: Backlog> Shared<T, B> {
         if before.is_none() {
             pending.fills += 1;
         }
-        if before.is_none() || !planted("earlier-deadline-not-published") {
-            self.publish(pending);
-        }
+        self.publish(pending);
         if let Some(earliest) = pending.earliest()
             && earliest != Tick::NEVER
             && before.is_none_or(|before| earliest < before)

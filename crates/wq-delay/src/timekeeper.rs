@@ -79,13 +79,7 @@ impl Timekeepers {
         });
         let is_bystander = watcher == Watcher::Bystander;
         let watch = Watch { waker: Some(waker), sleeps_until: None, missed: is_bystander };
-        let mut replaced = self.watches.insert(id, watch).and_then(|old| old.waker);
-        if planted("waker-not-updated")
-            && replaced.is_some()
-            && let Some(watch) = self.watches.get_mut(&id)
-        {
-            std::mem::swap(&mut watch.waker, &mut replaced);
-        }
+        let replaced = self.watches.insert(id, watch).and_then(|old| old.waker);
         if is_bystander {
             return (None, replaced);
         }
@@ -130,14 +124,11 @@ impl Timekeepers {
             false
         };
         let successor = if duty { self.fill(earliest) } else { None };
-        (waker, successor.filter(|_| !planted("hand-over-wakes-nobody")))
+        (waker, successor)
     }
 
     /// There is a new earliest deadline: hands out the wakers of those on duty whose timers are later, or who have none.
     pub(crate) fn earlier(&mut self, earliest: Tick) -> [Option<Waker>; 2] {
-        if planted("earlier-deadline-wakes-nobody") {
-            return [None, None];
-        }
         let duties = [(self.keeper, earliest), (self.reserve, earliest.after(RESERVE_LAG))];
         duties.map(|(id, until)| self.tell(id?, until))
     }
@@ -155,9 +146,6 @@ impl Timekeepers {
     /// The reserve found a deadline that the keeper has missed, and takes its place. Hands out the waker of the new
     /// reserve.
     pub(crate) fn relieve_keeper(&mut self, earliest: Option<Tick>) -> Option<Waker> {
-        if planted("stalled-keeper-stays") {
-            return None;
-        }
         self.strike(self.keeper);
         self.keeper = self.reserve.take();
         self.fill(earliest)

@@ -76,8 +76,7 @@ impl Wish {
                 Term { deadline: policy.of(held.deadline, new), limit: policy.of(held.limit, new) }
             }
             Self::Debounced { quiet, limit } => {
-                let newest = planted("debounce-without-end");
-                let limit = if newest { limit } else { limit.min(held.limit) };
+                let limit = if planted("debounce-without-end") { limit } else { limit.min(held.limit) };
                 Term { deadline: quiet.min(limit), limit }
             }
         }
@@ -87,9 +86,6 @@ impl Wish {
 impl Term {
     /// Not before this.
     pub(crate) fn postponed(self, until: Tick) -> Self {
-        if planted("postpone-moves-earlier") {
-            return Self { deadline: until, limit: self.limit.max(until) };
-        }
         Self { deadline: self.deadline.max(until), limit: self.limit.max(until) }
     }
 }

@@ -157,7 +157,7 @@ impl Priority {
         let mover = self.movers.entry(item).or_insert(Mover { moves: 0, group: None });
         mover.group = merged.group;
         mover.moves = mover.moves.saturating_add(1);
-        mover.moves <= MOVES || planted("group-changes-without-end")
+        mover.moves <= MOVES
     }
 
     /// Pays for so much that a shrink is to look at, if that has been earned.
@@ -238,9 +238,7 @@ impl Backlog for Priority {
         self.lines.remove(line, self.levels.at(level), &mut self.places, id.index());
         self.leave(level);
         self.movers.remove(&id.index());
-        if !planted("remove-leaves-its-count") {
-            self.len -= 1;
-        }
+        self.len -= 1;
         Some(order)
     }
 
@@ -313,11 +311,7 @@ impl Survey for Priority {
                 labelled += queued;
             }
         }
-        found.add_others(if planted("others-count-all") && !found.has_room() {
-            self.len
-        } else {
-            self.len.saturating_sub(labelled)
-        });
+        found.add_others(self.len.saturating_sub(labelled));
         to_run_again.for_each(|order| found.add(order.priority, 1));
     }
 }

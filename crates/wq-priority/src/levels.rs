@@ -141,8 +141,8 @@ impl Levels {
     /// other closes, it takes its place. A level that stays in use keeps its place: with a new one before it, its head would
     /// wait for each of those behind it that is raised.
     pub(crate) fn enter_from(&mut self, index: u32, lower: u32) {
-        let closes = self.pool.at(lower).queued == 1 || planted("raise-takes-the-place-of-a-crowd");
-        if self.pool.at(index).queued > 0 || !closes || planted("raise-begins-the-wait-anew") {
+        let closes = self.pool.at(lower).queued == 1;
+        if self.pool.at(index).queued > 0 || !closes {
             return self.enter(index);
         }
         self.pool.at(index).queued = 1;
@@ -209,9 +209,7 @@ impl Levels {
                 chosen = self.waiting.first();
             }
         }
-        if !planted("turn-does-not-end-the-wait") {
-            self.waiting.move_to_back(self.pool.members(), chosen);
-        }
+        self.waiting.move_to_back(self.pool.members(), chosen);
         Some(chosen)
     }
 

@@ -3,8 +3,6 @@
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::planted::planted;
-
 /// A group of items that share their priority's turns with other groups: a tenant, a namespace, a controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GroupId {
@@ -165,13 +163,10 @@ impl Order {
 
     #[inline]
     pub(crate) fn merge(&mut self, new: Self) {
-        let (then, before) = (Bounds::of(&new), self.on_merge);
+        let then = Bounds::of(&new);
         let both = Bounds::of(self).then(then);
         self.priority = then.apply(self.priority);
         self.on_merge = both.on_merge(self.priority);
-        if planted("raise-and-lower-set") && before != new.on_merge {
-            self.on_merge = OnMerge::Set;
-        }
         self.group = new.group.or(self.group);
     }
 }

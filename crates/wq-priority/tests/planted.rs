@@ -1,10 +1,10 @@
-//! Planted: names the bugs that can be planted here, for `cargo xtask planted`.
-
+//! Planted: prints the bugs that can be planted in the backlog, one a line, for `cargo xtask planted`.
 #![cfg_attr(wq_plant, expect(clippy::print_stdout, reason = "it is what this program is for"))]
 
 fn main() {
+    // With `--it` it names none: all integration tests look for them.
     #[cfg(wq_plant)]
     if std::env::args().nth(1).is_none() {
-        wq_priority::PLANTED_BUGS.iter().for_each(|(name, what)| println!("{name} {what}"));
+        wq_priority::PLANTED_BUGS.iter().for_each(|(name, promise, bug)| println!("{name} {promise}: {bug}"));
     }
 }

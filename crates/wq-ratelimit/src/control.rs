@@ -161,7 +161,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         if !counts_early && let Some(window) = early {
             return self.early(item, now, window, ask, by);
         }
-        if by == (By::Add { is_queued: true }) && !counts_early && !planted("queued-item-takes-tokens") {
+        if by == (By::Add { is_queued: true }) && !counts_early {
             return When::Now;
         }
         if by == By::Finish && self.is_spent(item, now, discarded) {
@@ -194,9 +194,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
 
     /// The item failed before its time.
     fn early(&mut self, item: &T, now: Instant, window: Window, ask: Ask, by: By) -> When {
-        if planted("early-attempt-runs-at-once") {
-            return When::Now;
-        }
         let Window { until, counts_from, .. } = window;
         // An outcome replaces the retry that waits, an add lets it wait; neither adds to what an earlier one has asked for.
         let limit = if by == By::Finish { counts_from } else { until };
@@ -205,7 +202,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         let until = if by == By::Finish { at } else { until.min(at) };
         let counts_from = match ask.not_before {
             Some(floor) => counts_from.max(floor),
-            None if planted("early-attempt-puts-off-counting") => until,
             None => counts_from.min(at),
         };
         self.windows.change(item, until, counts_from);
@@ -216,7 +212,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
     /// Whether the item has used up its retries.
     fn is_spent(&mut self, item: &T, now: Instant, discarded: &mut Vec<T>) -> bool {
         let Some(limit) = self.rules.retry_limit else { return false };
-        let limit = if planted("one-retry-too-many") { limit.saturating_add(1) } else { limit };
         self.attempts(item, now, discarded) >= limit
     }
 
@@ -308,9 +303,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
     pub(crate) fn forget(&mut self, item: &T, discarded: &mut Vec<T>) -> Option<Mark<O>> {
         self.limiter.forget(item);
         discarded.append(&mut self.limiter.take_discarded());
-        if !planted("forget-leaves-window") {
-            self.windows.close(item, discarded);
-        }
+        self.windows.close(item, discarded);
         self.parked.take(item, discarded)
     }
 

@@ -2,7 +2,6 @@
 
 use crate::invalid_limit::InvalidLimit;
 use crate::limiter::{RateLimiter, recorded};
-use crate::planted::planted;
 use crate::random::Random;
 use crate::records::{DEFAULT_MAX_ITEMS, MIN_IDLE, Records};
 use std::hash::{BuildHasher, Hash};
@@ -77,8 +76,7 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> RateLimiter<T> for Decorrelated<T, S>
         let drawn = self.items.entry(item, now, |_| false);
         drawn.attempts = drawn.attempts.saturating_add(1);
         let most = drawn.last.max(self.base).saturating_mul(3).min(self.max);
-        let span = if planted("jitter-above-max") { most } else { most.saturating_sub(self.base) };
-        drawn.last = self.base.saturating_add(self.random.up_to(span));
+        drawn.last = self.base.saturating_add(self.random.up_to(most.saturating_sub(self.base)));
         drawn.last
     }
 

@@ -160,12 +160,9 @@ where
     /// A retry from before may still wait, if an event has brought the item here in the meantime, or have been moved behind
     /// this attempt when it fell due: what this attempt says takes its place. What others have asked for stays.
     fn take_back<'q>(&'q self, held: &'q dyn Held<T, B>) -> TakenBack<'q, T, L, B, S> {
-        let waiting =
-            if planted("floor-ignored-by-waiting-retry") { None } else { self.queue.revoke(held.item()) };
         // In this order: it moves from the one place to the other.
-        let (delayed, order) = match waiting {
+        let (delayed, order) = match self.queue.revoke(held.item()) {
             Some((item, order)) => (Some(item), Some(order)),
-            None if planted("moved-retry-comes-anyway") => (None, None),
             None => (None, held.revoke()),
         };
         TakenBack::new(self, held.item(), delayed, order)
@@ -192,5 +189,5 @@ where
 
 /// What a retry keeps, and an item that is parked.
 fn order_of<T, B: Backlog>(held: &dyn Held<T, B>) -> B::Order {
-    if planted("retry-loses-order") { B::Order::default() } else { held.order().clone() }
+    held.order().clone()
 }

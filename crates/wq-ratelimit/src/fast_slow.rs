@@ -2,7 +2,6 @@
 
 use crate::invalid_limit::InvalidLimit;
 use crate::limiter::{RateLimiter, recorded};
-use crate::planted::planted;
 use crate::records::{DEFAULT_MAX_ITEMS, MIN_IDLE, Records};
 use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
@@ -74,9 +73,7 @@ impl<T: Hash + Eq + Clone, S: BuildHasher> RateLimiter<T> for FastSlow<T, S> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
         let attempts = self.attempts.entry(item, now, |_| false);
         *attempts = attempts.saturating_add(1);
-        let is_fast = *attempts < self.fast_attempts
-            || *attempts == self.fast_attempts && !planted("one-fast-attempt-less");
-        if is_fast { self.fast } else { self.slow }
+        if *attempts <= self.fast_attempts { self.fast } else { self.slow }
     }
 
     fn num_requeues(&self, item: &T) -> u32 {

@@ -3,7 +3,6 @@
 use crate::class::Class;
 use crate::invalid_limit::InvalidLimit;
 use crate::limiter::{RateLimiter, pass_on};
-use crate::planted::planted;
 use crate::random::Random;
 use std::time::{Duration, Instant};
 
@@ -80,7 +79,6 @@ impl<L> Jittered<L> {
             Spread::Equal => (delay.saturating_sub(half), half),
             Spread::Full => (Duration::ZERO, delay),
         };
-        let span = if planted("jitter-above-max") { span.saturating_mul(2) } else { span };
         least.saturating_add(self.random.up_to(span))
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::class::Class;
 use crate::limiter::RateLimiter;
-use crate::planted::planted;
 use crate::remembered::Remembered;
 use std::time::{Duration, Instant};
 
@@ -28,11 +27,7 @@ impl<A, B> MaxOf<A, B> {
 
 impl<T, A: RateLimiter<T>, B: RateLimiter<T>> RateLimiter<T> for MaxOf<A, B> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
-        let first = self.first.next_delay(item, now);
-        if planted("max-of-asks-one") && !first.is_zero() {
-            return first;
-        }
-        first.max(self.second.next_delay(item, now))
+        self.first.next_delay(item, now).max(self.second.next_delay(item, now))
     }
 
     fn next_delay_as(&mut self, item: &T, class: Class, now: Instant) -> Duration {

@@ -4,7 +4,6 @@
 //! leaves the number of its attempts until one counts again. Time ends only what has come back; of very many marks
 //! those that were made last stay.
 
-use crate::planted::planted;
 use crate::records::{DEFAULT_MAX_ITEMS, Records};
 use crate::remembered::Remembered;
 use std::hash::{BuildHasher, Hash};
@@ -123,7 +122,7 @@ impl<T: Hash + Eq + Clone, O: Default, S: BuildHasher> Parked<T, O, S> {
     /// The item has come back, if it was marked before `before`. Hands out what is to be dropped after the lock.
     pub(crate) fn comes_back(&mut self, item: &T, before: MarkId, now: Instant) -> Option<O> {
         let mark = self.marks.get_mut(item).filter(|mark| mark.id < before)?;
-        mark.back = (!planted("mark-outlives-hand-out")).then_some(now);
+        mark.back = Some(now);
         Some(mem::take(&mut mark.order))
     }
 

@@ -5,7 +5,6 @@ use crate::control::{Ask, By, Control, DuringBackoff, When};
 use crate::limiter::RateLimiter;
 use crate::outcome::Combine;
 use crate::parked::{Mark, MarkId};
-use crate::planted::planted;
 use crate::platform::{AtomicU64, Mutex};
 use crate::remembered::Remembered;
 use crate::unparked::Unparked;
@@ -244,8 +243,7 @@ where
             |control: &mut Control<_, _, _, _>, discarded: &mut Vec<T>| control.release(item, id, discarded);
         let Some(mark) = self.inner.controlled_into(&mut discarded, step) else { return false };
         let mut unparked = Unparked { inner: &*self.inner, item, mark: Some(mark), added: None };
-        let order = unparked.mark.as_ref().filter(|_| !planted("parked-loses-order"));
-        let order = order.map_or_else(B::Order::default, |mark| mark.order.clone());
+        let order = unparked.mark.as_ref().map_or_else(B::Order::default, |mark| mark.order.clone());
         unparked.add(Joins::ByOwnPolicy, item.clone(), order).is_accepted()
     }
 }
@@ -280,12 +278,12 @@ where
 
     /// Whether a retry would be refused: it counts nothing then, and takes the place of nothing.
     pub(crate) fn refuses(&self) -> bool {
-        self.queue.is_shutting_down() && !planted("refused-retry-takes-back")
+        self.queue.is_shutting_down()
     }
 
     /// Counts an attempt that failed, and says when the item runs again, and as of when. `None`: the queue is shut down.
     pub(crate) fn when(&self, item: &T, ask: Ask, by: By) -> Option<(When, Opened)> {
-        if self.refuses() && !planted("rejected-add-counts") {
+        if self.refuses() {
             return None;
         }
         let now = self.queue.now();
@@ -320,13 +318,6 @@ where
     }
 
     pub(crate) fn forget(&self, item: &T) -> Option<Mark<B::Order>> {
-        if planted("forget-in-two-steps") {
-            self.controlled(|control, _| control.limiter.forget(item));
-            return self.controlled(|control, discarded| {
-                control.windows.close(item, discarded);
-                control.parked.take(item, discarded)
-            });
-        }
         let (mark, wants_sweep) = self.controlled(|control, discarded| {
             let mark = control.forget(item, discarded);
             (mark, control.windows.wants_sweep())
@@ -359,7 +350,7 @@ where
     /// What waited of the item was taken out, if outcomes alone had asked for that: what was to be due then. It backs off no longer,
     /// unless a failure at this very moment has it back off for longer.
     pub(crate) fn retry_taken_out(&self, item: &T, due: Option<Instant>) {
-        if planted("cancel-leaves-window") || self.control.lock().knows_no_failures() {
+        if self.control.lock().knows_no_failures() {
             return;
         }
         let now = self.queue.now();

@@ -5,7 +5,6 @@
 //! counter of tokens (x/time/rate), without a fraction.
 
 use crate::invalid_limit::InvalidLimit;
-use crate::planted::planted;
 use std::time::Duration;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,12 +29,7 @@ impl Rate {
             let remedy = "nothing fits into a bucket without room";
             return Err(InvalidLimit::new("burst", burst, "at least 1", remedy));
         }
-        let interval = if planted("interval-rounded-down") {
-            (per.as_nanos() / u128::from(tokens)).max(1)
-        } else {
-            per.as_nanos().div_ceil(u128::from(tokens))
-        };
-        let Ok(interval) = u64::try_from(interval) else {
+        let Ok(interval) = u64::try_from(per.as_nanos().div_ceil(u128::from(tokens))) else {
             let bound = "at most 584 years for each token";
             return Err(InvalidLimit::new("per", per, bound, "shorten it, or raise tokens"));
         };

@@ -145,7 +145,7 @@ fn discard<T>(item: T, discarded: &mut Vec<T>) {
 fn evict<T, V>(table: &mut HashTable<Record<T, V>>, evicted: u64, discarded: &mut Vec<T>) -> u64 {
     let mut count = 0;
     for (item, ..) in mem::take(table) {
-        count += u64::from(!planted("eviction-not-counted"));
+        count += 1;
         discard(item, discarded);
     }
     evicted.saturating_add(count)
@@ -176,11 +176,9 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
             Ok(held) => &mut held.into_mut().1,
             Err(absent) => {
                 let young = absent.into_table();
-                if !planted("use-does-not-renew") {
-                    own = own
-                        .or_else(|| take_out(&mut self.old, hash, item))
-                        .or_else(|| take_out(&mut self.waiting, hash, item));
-                }
+                own = own
+                    .or_else(|| take_out(&mut self.old, hash, item))
+                    .or_else(|| take_out(&mut self.waiting, hash, item));
                 let record = own.unwrap_or_else(|| {
                     if young.len() + self.old.len() + self.waiting.len() >= self.max_items {
                         // The others are more than the half that was used last.
@@ -210,7 +208,7 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
 
     /// The item waits until then, and its record is needed afterwards. If that is not after `now`, it waits no longer.
     pub(crate) fn keep_until(&mut self, item: &T, until: Instant, now: Instant) {
-        let Some(start) = self.start.filter(|_| !planted("record-expires-in-its-wait")) else { return };
+        let Some(start) = self.start else { return };
         let kept = Kept::until(until.max(now).saturating_duration_since(start).saturating_add(self.idle));
         if let Some((_, _, held)) = self.find(item) {
             *held = if until > now { kept.max(*held) } else { kept.min(*held) };
@@ -276,7 +274,7 @@ impl<T: Hash + Eq + Clone, V: Default, S: BuildHasher> Records<T, V, S> {
             return;
         }
         // Nothing was used between the end of the young one's time and now.
-        let is_silent = passed >= self.idle.saturating_mul(2) && !planted("dead-records-live-on");
+        let is_silent = passed >= self.idle.saturating_mul(2);
         self.since = if is_silent { Some(now) } else { since.checked_add(self.idle) };
         let after_start = now.saturating_duration_since(start);
         let hasher = &self.hasher;

@@ -1,5 +1,4 @@
-//! Planted: the list of bugs that can be put into the limiters and the queue, for `cargo xtask planted`. Prints nothing unless
-//! they are compiled in.
+//! Planted: prints the bugs that can be planted in the limiters and the queue, one a line, for `cargo xtask planted`.
 #![cfg_attr(wq_plant, expect(clippy::print_stdout, reason = "it is a program that prints a list"))]
 
 #[cfg(not(wq_plant))]
@@ -7,8 +6,10 @@ fn main() {}
 
 #[cfg(wq_plant)]
 fn main() {
-    // All tests of the public API are played: none of them needs the real clock.
+    // With `--it` it names none: all integration tests look for them.
     if std::env::args().nth(1).as_deref() != Some("--it") {
-        wq_ratelimit::PLANTED_BUGS.iter().for_each(|(name, wrong)| println!("{name} {wrong}"));
+        wq_ratelimit::PLANTED_BUGS
+            .iter()
+            .for_each(|(name, promise, bug)| println!("{name} {promise}: {bug}"));
     }
 }

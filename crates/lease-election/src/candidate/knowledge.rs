@@ -74,8 +74,7 @@ impl Candidate {
             }
             Verdict::Foreign => {
                 let loss = self.classify(&lease);
-                let named = planted("identity-is-claim") && lease.record.holder == self.config.identity();
-                let mine = self.is_own(now, &lease) || named;
+                let mine = self.is_own(now, &lease);
                 if !mine {
                     // Another wrote after it: whoever writes our old record back does not make it ours again.
                     self.own = None;
@@ -86,9 +85,7 @@ impl Candidate {
                     self.last_time = self.last_time.max(write.record.renew_time);
                 }
                 self.replace(now, lease, mine);
-                let leaving = matches!(self.role, Role::Leaving);
-                if leaving && planted("release-unasked-whose") || !leaving && planted("foreign-news-ignored")
-                {
+                if planted("foreign-news-ignored") && !matches!(self.role, Role::Leaving) {
                     return News::Nothing;
                 }
                 self.lose_if_leading(loss)
@@ -109,10 +106,7 @@ impl Candidate {
     fn is_own(&self, now: Moment, lease: &StoredLease) -> bool {
         let is_same = self.last_known().is_some_and(|known| known.version.uid == lease.version.uid);
         self.own.as_ref() == Some(&lease.record)
-            && (is_same
-                || self.is_undisputed(now, &lease.record)
-                || !self.config.wait_after_deletion()
-                || planted("doubled-create-is-own"))
+            && (is_same || self.is_undisputed(now, &lease.record) || !self.config.wait_after_deletion())
     }
 
     /// Whether an answer about the version that is known may be about another record.
@@ -133,8 +127,7 @@ impl Candidate {
             let present = matches!(self.observation, Observation::Present { .. });
             if known.version == lease.version {
                 // What is gone does not come back: only a server that went back shows it again.
-                let is_same = known.record == lease.record || planted("version-is-record");
-                return match (present, is_same) {
+                return match (present, known.record == lease.record) {
                     (false, _) => Verdict::Older,
                     (true, true) => Verdict::Same,
                     (true, false) => Verdict::Reissued,
@@ -187,13 +180,7 @@ impl Candidate {
 
     /// From when on a write's hold counts: the instant before it was sent.
     fn anchor(&self, now: Moment, write: &Write) -> Moment {
-        if planted("anchor-at-reply") {
-            return now;
-        }
-        if planted("anchor-at-retry") {
-            return self.pending.iter().map(|write| write.sent).max().unwrap_or(write.sent);
-        }
-        write.sent
+        if planted("anchor-at-reply") { now } else { write.sent }
     }
 
     /// A write of ours turns out to have been applied.
@@ -301,7 +288,7 @@ impl Candidate {
         }
         self.gone = gone.or_else(|| self.last_known().cloned());
         let free_at = match &self.observation {
-            Observation::Present { lease, mine, jitter, .. } if self.waits_after_deletion(*mine) => {
+            Observation::Present { lease, mine, jitter, .. } if self.config.wait_after_deletion() => {
                 if told && (*mine || lease.record.is_free())
                     || *mine && self.is_undisputed(now, &lease.record)
                 {
@@ -338,7 +325,7 @@ impl Candidate {
             self.pending.clear();
             self.own = None;
         }
-        if unseen && self.waits_after_deletion(false) {
+        if unseen && self.config.wait_after_deletion() {
             let patience =
                 last.record.patience(self.config.lease_duration(), self.config.foreign_lease_cap());
             let draw = self.draw();
@@ -354,16 +341,10 @@ impl Candidate {
         now.after(self.config.lease_duration()).after(self.config.takeover_jitter())
     }
 
-    pub(super) fn waits_after_deletion(&self, mine: bool) -> bool {
-        let hidden = planted("deletion-hides-take-over") && mine;
-        self.config.wait_after_deletion() && !planted("no-wait-after-deletion") && !hidden
-    }
-
     /// Whether nobody can have taken the lease since this record of ours got or renewed it.
     pub(super) fn is_undisputed(&self, now: Moment, own: &Record) -> bool {
         // A lease that was given back is anybody's at once, however long it would have held.
-        let held = !own.is_free() || planted("release-counts-as-hold");
-        held && now < self.undisputed_until
+        !own.is_free() && now < self.undisputed_until
     }
 
     /// Replaces the observation, and forgets the writes that can no longer be applied.
@@ -389,17 +370,9 @@ impl Candidate {
             self.write_not_before = ORIGIN;
             self.is_late_no_more();
         }
-        let since = match &self.observation {
-            Observation::Present { lease: known, since, .. }
-                if planted("wait-not-restarted") && known.record.holder == lease.record.holder =>
-            {
-                *since
-            }
-            _ => now,
-        };
         self.observation = Observation::Present {
             lease,
-            since,
+            since: now,
             mine,
             jitter: self.config.turn(|jitter| fraction(jitter, draw)),
         };
@@ -413,7 +386,7 @@ impl Candidate {
             // Another may have made it meanwhile, and led, and it was deleted again: what stands there now is one more.
             Observation::Absent { free_at }
                 if is_grant(&lease.record)
-                    && self.waits_after_deletion(false)
+                    && self.config.wait_after_deletion()
                     && (self.another_made_it || now.since(self.absent_at) > self.config.lease_duration()) =>
             {
                 Some(self.unseen_may_act_until(now).max(*free_at))
@@ -422,7 +395,7 @@ impl Candidate {
             // The one known is gone, and nothing told so. Its holder may have renewed unseen before that, or another may have had it.
             Observation::Present { lease: known, mine, jitter, .. }
                 if known.version.uid != lease.version.uid
-                    && self.waits_after_deletion(*mine)
+                    && self.config.wait_after_deletion()
                     && !(*mine && self.is_undisputed(now, &known.record)) =>
             {
                 let own = self.config.lease_duration();

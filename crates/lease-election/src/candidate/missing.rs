@@ -38,7 +38,7 @@ impl Candidate {
         self.another_made_it |= matches!(self.observation, Observation::Absent { .. });
         self.pending.retain(|write| write.base.is_some());
         self.own = None;
-        if found.is_some_and(lacks_a_half) && self.waits_after_deletion(false) {
+        if found.is_some_and(lacks_a_half) && self.config.wait_after_deletion() {
             self.claim_not_before = self.claim_not_before.max(self.unseen_may_act_until(now));
         }
     }

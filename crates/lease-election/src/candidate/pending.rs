@@ -2,7 +2,6 @@
 
 use super::{Candidate, Write};
 use crate::clock::Moment;
-use crate::planted::planted;
 
 /// So many are remembered; an older one that is applied after all is then taken for a stranger's, and waited for.
 pub(super) const MAX_PENDING: usize = 64;
@@ -21,9 +20,6 @@ impl Candidate {
     /// The server says that it did not apply it. What something on its way sent twice may be applied all the same: nothing is done because of that, and it
     /// is known when it is seen.
     pub(super) fn note_refusal(&mut self, write: &Write) {
-        if planted("refusal-is-certain") {
-            self.pending.retain(|pending| pending.serial != write.serial);
-        }
         for pending in self.pending.iter_mut().filter(|pending| pending.serial == write.serial) {
             pending.refused = true;
         }
@@ -36,6 +32,5 @@ impl Candidate {
         write.base.is_none()
             && self.config.wait_after_deletion()
             && now.since(known) > self.config.lease_duration()
-            && !planted("late-create-is-own")
     }
 }

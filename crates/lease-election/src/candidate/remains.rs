@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::{Candidate, ORIGIN, Role};
 use crate::clock::Moment;
 use crate::observation::Observation;
-use crate::planted::planted;
 
 /// What may be left of the work of all terms so far.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -52,9 +51,6 @@ impl Candidate {
     /// From when on nobody's work runs beside what the work of a term that was not wound up within it has sent: that may land for as long as the stop margin
     /// after that work is gone. Until then the lease is given back to nobody, and this candidate does not lead again.
     pub(crate) fn clear_from(&self) -> Moment {
-        if planted("given-back-while-work-lands") {
-            return ORIGIN;
-        }
         match self.remains {
             Remains::Nothing => ORIGIN,
             Remains::Work => Moment::from_origin(Duration::MAX),

@@ -4,7 +4,6 @@ use super::Candidate;
 use crate::clock::Moment;
 use crate::decide::coordinated::is_grant;
 use crate::observation::Observation;
-use crate::planted::planted;
 use crate::record::StoredLease;
 use crate::version::Version;
 
@@ -42,9 +41,6 @@ impl Candidate {
     /// This grant takes the place of what is known. Only the watch can tell that nothing was in between: a read, the only one after a pause, tells no more
     /// than the last of all that happened since.
     pub(super) fn note_leap(&mut self, now: Moment, grant: &StoredLease) {
-        if planted("grant-claimed-unproven") {
-            return;
-        }
         let until = self.unseen_may_act_until(now);
         match &self.observation {
             Observation::Present { lease: known, .. } => {

@@ -9,7 +9,6 @@ use super::Candidate;
 use crate::clock::Moment;
 use crate::decide::coordinated::is_grant;
 use crate::observation::Observation;
-use crate::planted::planted;
 use crate::record::Record;
 use crate::version::Version;
 
@@ -25,15 +24,11 @@ impl Candidate {
     /// before `now`: whatever lies between the two then makes it wait longer. Not a grant of the server's controller: its time is the server's, whose clock
     /// no candidate answers for, and one who led before may act for longer than it says.
     pub(crate) fn start_cold(&mut self, wall: Timestamp, now: Moment) {
-        let is_asked = self.is_cold || planted("expired-by-wall-clock");
-        if !is_asked || self.observation == Observation::Unknown {
+        if !self.is_cold || self.observation == Observation::Unknown {
             return;
         }
         self.is_cold = false;
-        let bound = self.config.wall_clock_bound();
-        let Some(bound) = bound.or_else(|| planted("expired-by-wall-clock").then_some(Duration::ZERO)) else {
-            return;
-        };
+        let Some(bound) = self.config.wall_clock_bound() else { return };
         if let Observation::Present { lease, mine: false, jitter, .. } = &self.observation
             && !lease.record.is_free()
             && !is_grant(&lease.record)
@@ -51,7 +46,7 @@ impl Candidate {
     /// stays: all candidates may know it at once.
     pub(crate) fn vacate(&mut self, now: Moment, version: &Version) {
         if let Observation::Present { lease, mine: false, jitter, .. } = &self.observation
-            && (lease.version == *version || planted("evidence-of-another"))
+            && lease.version == *version
             && !lease.record.is_free()
         {
             let from = now.after(self.config.stop_margin()).after(*jitter);
@@ -71,10 +66,6 @@ impl Candidate {
 /// How long a record still holds by a wall clock that differs from that of its writer by no more than `bound`.
 fn left_by_wall(record: &Record, patience: Duration, bound: Duration, wall: Timestamp) -> Option<Duration> {
     let renewed = record.renew_time?;
-    if planted("cold-start-from-the-future") && renewed > wall {
-        return Some(Duration::ZERO);
-    }
-    let bound = if planted("cold-start-without-bound") { Duration::ZERO } else { bound };
     // A store that keeps whole seconds has cut off up to one.
     let cut = Duration::from_secs(u64::from(renewed.subsec_nanosecond() == 0));
     let holds = SignedDuration::try_from(patience.saturating_add(bound).saturating_add(cut)).ok()?;

@@ -12,7 +12,6 @@ use crate::error::StoreError;
 use crate::evidence::Inquiry;
 use crate::feed::{Feed, FeedNews};
 use crate::observation::Observation;
-use crate::planted::planted;
 use crate::record::StoredLease;
 use crate::standing::Candidacy;
 
@@ -297,7 +296,7 @@ fn doubt_connection(shared: &Shared) {
 }
 
 fn start_cold(shared: &Shared, candidate: &mut Candidate) {
-    if shared.config.wall_clock_bound().is_some() || planted("expired-by-wall-clock") {
+    if shared.config.wall_clock_bound().is_some() {
         // In this order: a suspend between the two makes it wait longer.
         let wall = shared.clock.wall();
         candidate.start_cold(wall, shared.clock.now());

@@ -113,9 +113,6 @@ impl Halves {
             (None, Some(there)) => (there, Half::Primary),
             _ => return None,
         };
-        if planted("half-gone-is-free") {
-            return None;
-        }
         let (last, times) = gone.last(missing)?;
         let there = &there.record;
         let (primary, secondary) = if missing == Half::Secondary { (there, last) } else { (last, there) };
@@ -133,15 +130,9 @@ impl Halves {
     /// The half that is of this write, if the other is as it was before.
     fn half_made_of(&self, attempt: &Attempt) -> Option<Half> {
         // The mark alone says nothing: client-go keeps the annotations that it finds, ours among them, beside a record of its own.
-        let is_of = |half| {
-            self.get(half).is_some_and(|lease| match planted("half-known-by-mark") {
-                true => lease.record.write_id == attempt.record.write_id,
-                false => lease.record == attempt.record,
-            })
-        };
+        let is_of = |half| self.get(half).is_some_and(|lease| lease.record == attempt.record);
         // A label makes a new version of what it was before.
         let is_still = |half| match (self.get(half), attempt.halves.get(half)) {
-            (Some(_), Some(_)) if planted("half-undone-beside-another") => true,
             (Some(lease), Some(before)) => {
                 lease.version.uid == before.version.uid && lease.record == before.record
             }

@@ -589,14 +589,12 @@ fn features() -> Vec<Scenario> {
     let grants = || More { grants: true, ..More::default() };
     let stops = || More { stops: 1, ..More::default() };
     let maintenance = || More { maintenance: true, ..More::default() };
-    let hands_over =
-        Rules { joins: !planted("release-before-stop") && !planted("hand-over-before-join"), ..pauses() };
     vec![
         Scenario {
             terms: ranked(0),
             other: Some(ranked(1)),
             way: SECOND_LEADS,
-            ..world("hand-overs by rank", More { hand_overs: true, ..More::default() }, hands_over)
+            ..world("hand-overs by rank", More { hand_overs: true, ..More::default() }, pauses())
         },
         world("maintenance", maintenance(), pauses()),
         Scenario {

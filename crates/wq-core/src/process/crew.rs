@@ -14,7 +14,6 @@ use crate::clock::Deadline;
 use crate::get::Get;
 use crate::guard::ProcessingGuard;
 use crate::parker::block_on;
-use crate::planted::planted;
 use crate::platform::{AtomicBool, AtomicUsize, Mutex, scope};
 use crate::shared::Shared;
 
@@ -133,9 +132,7 @@ impl<E> Crew<E> {
     fn stop(&self) {
         self.has_stopped.store(true, Ordering::SeqCst);
         let asleep = std::mem::take(&mut *self.asleep.lock());
-        if !planted("stop-wakes-no-worker") {
-            asleep.into_values().for_each(Waker::wake);
-        }
+        asleep.into_values().for_each(Waker::wake);
     }
 }
 

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Wake, Waker};
 
-use crate::planted::planted;
 use crate::platform::{AtomicBool, Mutex};
 
 pub(super) struct Jobs<W> {
@@ -117,15 +116,9 @@ impl<W: Future> Jobs<W> {
         let Some(place) = self.places.get_mut(at) else { return Some(Poll::Pending) };
         // Before the poll, and so that it sees what a wake before this was sent for: that wake found the place listed, and
         // left it at that. One after this lists the place again.
-        let late = planted("wake-in-a-poll-is-forgotten");
-        if !late {
-            place.own.is_listed.swap(false, Ordering::SeqCst);
-        }
+        place.own.is_listed.swap(false, Ordering::SeqCst);
         let Some(job) = place.job.as_mut().as_pin_mut() else { return Some(Poll::Pending) };
         let polled = job.poll(&mut Context::from_waker(&place.waker));
-        if late {
-            place.own.is_listed.swap(false, Ordering::SeqCst);
-        }
         if polled.is_ready() {
             place.job.set(None);
             self.free.push(at);

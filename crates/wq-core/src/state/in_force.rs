@@ -6,7 +6,6 @@ use std::time::Instant;
 use super::slab::Slot;
 use super::{Finished, State, Ticket};
 use crate::backlog::Backlog;
-use crate::planted::planted;
 use crate::snapshot::Phase;
 
 impl<T, B: Backlog> State<T, B> {
@@ -31,14 +30,8 @@ impl<T, B: Backlog> State<T, B> {
 
     /// An entry that is leaving the table may name a slot that is another's by now: that one is asked, too.
     fn slot_after_moves(&self, ticket: Ticket) -> Option<u32> {
-        if planted("moved-item-is-not-found") {
-            return None;
-        }
-        let is_any = planted("moved-item-is-anothers");
         self.table.find(ticket.hash, |index| match self.slab.get(index) {
-            Some(Slot::Held { hash, meta, .. }) if *hash == ticket.hash => {
-                self.is_of(ticket, index) || is_any && meta.phase() != Phase::Queued
-            }
+            Some(Slot::Held { hash, .. }) if *hash == ticket.hash => self.is_of(ticket, index),
             _ => false,
         })
     }

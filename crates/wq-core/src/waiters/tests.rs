@@ -116,7 +116,9 @@ proptest! {
                             (things, again)
                         }
                         _ => {
-                            waiters.call(&mut wakes);
+                            if waiters.is_due() {
+                                waiters.wake_first(&mut wakes);
+                            }
                             (1, 0)
                         }
                     };

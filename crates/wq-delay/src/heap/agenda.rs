@@ -7,7 +7,6 @@
 
 use super::leaves::{FULL, Leaves, Room};
 use super::nodes::{Node, Nodes};
-use crate::planted::planted;
 use crate::tick::Tick;
 
 /// So many nodes are left in the heap; and so many are near when an agenda is filled.
@@ -158,9 +157,6 @@ impl Agenda {
         self.heap.clear();
         nodes.retain(|node| deadline(node.slot, node.sequence).is_some());
         nodes.sort_unstable_by_key(|node| !node.rank());
-        if planted("earlier-nodes-are-put-away") {
-            nodes.reverse();
-        }
         let far = nodes.len().saturating_sub(NEAR / 2);
         nodes[..far].reverse();
         self.far.put_first(&nodes[..far], deadline);

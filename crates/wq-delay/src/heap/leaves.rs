@@ -10,7 +10,6 @@ use std::cell::Cell;
 use super::nodes::Node;
 use super::order::Order;
 use super::slots::{NONE, index};
-use crate::planted::planted;
 use crate::tick::Tick;
 
 /// So many nodes fill a leaf.
@@ -165,7 +164,7 @@ impl Leaves {
     #[inline]
     pub(super) fn find(&self, node: &Node) -> Option<usize> {
         let at = self.order.until(node.deadline).checked_sub(1)?;
-        if self.leaf(at).from <= node.rank() || planted("leaf-begins-by-deadline") {
+        if self.leaf(at).from <= node.rank() {
             return Some(at);
         }
         self.find_amid_ties(at, node)
@@ -220,9 +219,7 @@ impl Leaves {
         let leaf = self.order.remove(0);
         self.gather(&leaf, deadline);
         self.live -= self.bench.len();
-        if !planted("leaf-handed-out-unsorted") {
-            self.bench.sort_unstable_by_key(Node::rank);
-        }
+        self.bench.sort_unstable_by_key(Node::rank);
         run.extend(self.bench.iter().rev());
         true
     }
@@ -275,9 +272,7 @@ impl Leaves {
         }
         let parts = if nodes.len() >= FULL / 4 * 3 { nodes.len() / PART } else { 1 };
         let size = nodes.len().div_ceil(parts);
-        if !planted("leaf-cut-unsorted") {
-            cut(&mut nodes, size);
-        }
+        cut(&mut nodes, size);
         let parts = nodes.len().div_ceil(size);
         let mut new = [(Tick::NEVER, Leaf::new(0)); PARTS];
         for (nodes, new) in nodes.chunks(size).skip(1).zip(&mut new) {
@@ -312,9 +307,7 @@ impl Leaves {
             let after = self.order.remove(at + 1);
             self.gather(&after, &deadline);
             let nodes = std::mem::take(&mut self.bench);
-            if !planted("merged-leaf-is-dropped") {
-                self.fill(at, &nodes);
-            }
+            self.fill(at, &nodes);
             self.bench = nodes;
         }
     }
@@ -341,9 +334,7 @@ impl Leaves {
     fn visit<'a>(&'a self, leaf: &'a Leaf, mut visit: impl FnMut(Option<u32>, &'a [Entry])) {
         let (mut block, mut left) = (leaf.block, leaf.len as usize);
         let tail = left % TAIL;
-        if !planted("leaf-loses-its-tail") {
-            visit(None, &leaf.tail[..tail]);
-        }
+        visit(None, &leaf.tail[..tail]);
         left -= tail;
         while left > 0 {
             let used = (left - 1) % BLOCK + 1;

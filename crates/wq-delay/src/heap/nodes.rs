@@ -1,6 +1,5 @@
 //! `Node`, and `Nodes`: a heap of them in one array. What lies behind a node is not known here.
 
-use crate::planted::planted;
 use crate::tick::Tick;
 
 /// Children per node.
@@ -29,9 +28,7 @@ impl Node {
     /// As one number, which is compared without a jump. No two nodes have one sequence: the slot never decides.
     #[inline]
     pub(super) fn rank(&self) -> u128 {
-        let sequence =
-            if planted("ties-in-any-order") { self.sequence.reverse_bits() } else { self.sequence };
-        u128::from(self.deadline.0) << 64 | u128::from(sequence) << 32 | u128::from(self.slot)
+        u128::from(self.deadline.0) << 64 | u128::from(self.sequence) << 32 | u128::from(self.slot)
     }
 }
 
@@ -90,11 +87,7 @@ impl Nodes {
         let last = std::mem::replace(self.at_mut(self.len), Node::NONE);
         self.families.truncate(families_of(self.len));
         if self.len > 0 {
-            if planted("gap-not-settled") {
-                *self.at_mut(0) = last;
-            } else {
-                self.sink(last);
-            }
+            self.sink(last);
         }
         Some(first)
     }

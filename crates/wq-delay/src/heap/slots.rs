@@ -5,7 +5,6 @@ use std::num::NonZeroU64;
 
 use wq_core::ItemHash;
 
-use crate::planted::planted;
 use crate::tick::Tick;
 use crate::wish::Term;
 
@@ -135,8 +134,7 @@ impl<T, O> Slots<T, O> {
     /// The deadline of the item in this slot, if the node of this number is the one in force.
     #[inline]
     pub(super) fn deadline(&self, slot: u32, sequence: u32) -> Option<Tick> {
-        let is_stale = |held: &Held<T, O>| held.sequence != sequence && !planted("stale-node-is-in-force");
-        self.get(slot).filter(|held| !is_stale(held)).map(|held| held.deadline)
+        self.get(slot).filter(|held| held.sequence == sequence).map(|held| held.deadline)
     }
 
     /// Puts an item into a free slot.
