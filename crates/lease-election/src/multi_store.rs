@@ -241,7 +241,10 @@ impl Shared {
                 None => (Halves::default(), Record::half_made()),
                 Some(None) => return,
                 Some(Some(Told { halves, waited, .. })) => {
-                    let before = if halves.are_whole() { waited.clone() } else { Record::half_made() };
+                    // Who makes the missing half goes on counting where the other one is.
+                    let leader_transitions = waited.leader_transitions;
+                    let half_made = Record { leader_transitions, ..Record::half_made() };
+                    let before = if halves.are_whole() { waited.clone() } else { half_made };
                     (halves.clone(), before)
                 }
             };

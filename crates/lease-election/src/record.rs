@@ -28,7 +28,8 @@ pub struct Record {
     /// Coordinated election's better candidate; empty if absent.
     pub preferred_holder: String,
     /// Names the one write that made this record: how an elector knows its own writes from those of another process that uses its identity.
-    /// A store keeps it beside the record ([`WRITE_ANNOTATION`](crate::WRITE_ANNOTATION) on a Lease); `None` on records of others.
+    /// A store keeps it beside the record ([`WRITE_ANNOTATION`](crate::WRITE_ANNOTATION) on a Lease); `None` on records of others, but for those whose
+    /// text no elector of client-go or of this crate would write: there it is a digest of the text, so that each change of it is a sign of life.
     pub write_id: Option<String>,
     /// On a record that nobody holds: who is to take it first, says the holder who gave it back; empty if it named nobody. A store keeps it beside
     /// the record ([`SUCCESSOR_ANNOTATION`](crate::SUCCESSOR_ANNOTATION) on a Lease), and reads it on records without a holder only. A hint: no safety rests on it.
@@ -38,6 +39,9 @@ pub struct Record {
 /// Who holds a lease of which that cannot be told: client-go's name for it in multi-locks. Nobody has this identity, so it is taken only when it has run out.
 pub(crate) const UNKNOWN_HOLDER: &str = "leaderelection.k8s.io/unknown";
 
+/// How the holder of a record begins that cannot be read; the reason follows.
+const UNREADABLE: &str = "leaderelection.k8s.io/unknown: ";
+
 /// No write has this id: theirs have three parts.
 const HALF_MADE: &str = "half-made";
 
@@ -46,6 +50,17 @@ impl Record {
     #[must_use]
     pub fn is_free(&self) -> bool {
         self.holder.is_empty()
+    }
+
+    /// A record that cannot be read: somebody else holds it.
+    #[cfg(feature = "kube")]
+    pub(crate) fn unreadable(why: &str) -> Self {
+        Self { holder: format!("{UNREADABLE}{why}"), ..Self::default() }
+    }
+
+    /// Whether the record was not readable as it stands there.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        self.holder.starts_with(UNREADABLE)
     }
 
     /// What two stores as one tell the sender of an acquisition of which one half was made where there was none: nobody holds it.
@@ -58,12 +73,13 @@ impl Record {
     }
 
     /// How long a candidate waits, from its own first sight of this record, before it takes the lease: never longer than `cap`, and a whole lease of
-    /// its own (`own`) if the record names no duration above zero.
+    /// its own (`own`) if the record names no duration above zero. That is the least where the record cannot be read, whatever its duration seems to be.
     pub(crate) fn patience(&self, own: Duration, cap: Duration) -> Duration {
-        match u64::try_from(self.lease_duration_seconds) {
+        let least = if self.is_unreadable() { own } else { Duration::ZERO };
+        least.max(match u64::try_from(self.lease_duration_seconds) {
             Ok(0) | Err(_) => own,
             Ok(seconds) => Duration::from_secs(seconds).min(cap),
-        }
+        })
     }
 
     /// How often the holder changed, as it may be written: the API refuses what is below zero.

@@ -1,14 +1,14 @@
 //! The record inside an annotation, as client-go's Endpoints and ConfigMap locks kept it (until v0.23, in multi-locks until v0.27): JSON of
-//! `LeaderElectionRecord`, byte for byte. Reading trusts nothing and fails on nothing.
+//! `LeaderElectionRecord`, byte for byte. Reading trusts nothing and fails on nothing: each change of the text is a change of the record.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Unit};
 use kube::api::DynamicObject;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{lenient, mark};
+use super::{fields, mark};
 use crate::fnv::Fnv;
-use crate::record::{Record, UNKNOWN_HOLDER, to_micros};
+use crate::record::{Record, to_micros};
 
 /// Where client-go keeps the record.
 pub(super) const LEADER_ANNOTATION: &str = "control-plane.alpha.kubernetes.io/leader";
@@ -21,35 +21,22 @@ pub(super) fn read(object: &DynamicObject) -> Record {
     let annotations = object.metadata.annotations.as_ref();
     let annotation = |key: &str| annotations.and_then(|all| all.get(key));
     let Some(text) = annotation(LEADER_ANNOTATION) else { return Record::default() };
-    let fields = match serde_json::from_str(text) {
-        Ok(Value::Object(fields)) => fields,
-        Ok(Value::Null) => Map::new(),
-        // Somebody may mean to hold it (client-go's plain annotation locks are stuck for ever). With its text in the record, a change of it is a change of the record.
-        _ => return Record { holder: format!("{UNKNOWN_HOLDER}: {text}"), ..Record::default() },
-    };
-    // Go matches names without regard to case.
-    let field = |name: &str| {
-        let exact = fields.get(name);
-        let any = || fields.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value);
-        exact.or_else(any).filter(|value| !value.is_null())
+    let mut record = match serde_json::from_str::<fields::Members>(text) {
+        Ok(members) => fields::read(members.iter(), "leaderTransitions", fields::is_in_any_case),
+        // client-go's plain annotation locks are stuck for ever here.
+        Err(_) => Record::unreadable("the annotation is no JSON object"),
     };
     // client-go keeps annotations that it does not know: those beside its own record are of another write, maybe of the same second.
     let exact = annotation(TIMES_ANNOTATION).and_then(|exact| times(exact, text)).unwrap_or_default();
-    let time = |name: &str, exact: Option<Timestamp>| {
-        let known = lenient::time(field(name))?;
-        Some(exact.filter(|exact| seconds(*exact) == seconds(known)).unwrap_or(known))
-    };
-    let record = Record {
-        holder: lenient::holder(field("holderIdentity")),
-        lease_duration_seconds: lenient::number(field("leaseDurationSeconds")),
-        acquire_time: time("acquireTime", exact[0]),
-        renew_time: time("renewTime", exact[1]),
-        leader_transitions: lenient::number(field("leaderTransitions")),
-        strategy: lenient::text(field("strategy")),
-        preferred_holder: lenient::text(field("preferredHolder")),
-        ..Record::default()
-    };
-    mark::read(object, record)
+    for (time, exact) in [(&mut record.acquire_time, exact[0]), (&mut record.renew_time, exact[1])] {
+        *time = time.map(|known| exact.filter(|exact| seconds(*exact) == seconds(known)).unwrap_or(known));
+    }
+    if json(&record) == *text {
+        mark::read(object, record)
+    } else {
+        // Of another make, or unreadable. Its bytes may change where its fields do not.
+        Record { write_id: Some(fields::raw_id(text)), ..record }
+    }
 }
 
 /// Writes the record into the annotation and leaves all else in the object alone.

@@ -5,24 +5,26 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::DynamicObject;
 use serde_json::{Map, Value};
 
-use super::{lenient, mark};
+use super::{fields, mark};
 use crate::record::Record;
 
 /// Reads what is there.
 pub(super) fn read(object: &DynamicObject) -> Record {
-    let spec = object.data.get("spec").and_then(Value::as_object);
-    let field = |name: &str| spec.and_then(|spec| spec.get(name)).filter(|value| !value.is_null());
-    let record = Record {
-        holder: lenient::holder(field("holderIdentity")),
-        lease_duration_seconds: lenient::number(field("leaseDurationSeconds")),
-        acquire_time: lenient::time(field("acquireTime")),
-        renew_time: lenient::time(field("renewTime")),
-        leader_transitions: lenient::number(field("leaseTransitions")),
-        strategy: lenient::text(field("strategy")),
-        preferred_holder: lenient::text(field("preferredHolder")),
-        ..Record::default()
+    let spec = object.data.get("spec");
+    let record = match spec {
+        None | Some(Value::Null) => Record::default(),
+        Some(Value::Object(spec)) => {
+            let fields = spec.iter().map(|(name, value)| (name.as_str(), value));
+            fields::read(fields, "leaseTransitions", |found, wanted| found == wanted)
+        }
+        Some(_) => Record::unreadable("the spec is no object"),
     };
-    mark::read(object, record)
+    match spec {
+        Some(spec) if record.is_unreadable() => {
+            Record { write_id: Some(fields::raw_id(&spec.to_string())), ..record }
+        }
+        _ => mark::read(object, record),
+    }
 }
 
 /// Writes the record into the object and leaves all else in it alone.

@@ -152,23 +152,35 @@ fn what_is_remembered_of_an_object_is_all_but_who_wrote_which_field() {
 }
 
 #[test]
-fn anything_may_stand_in_a_lease() {
-    for nothing in
-        [json!(null), json!({}), json!([]), json!("x"), json!({"holderIdentity": null, "renewTime": null})]
-    {
+fn anything_may_stand_in_a_lease_and_what_cannot_be_read_is_somebodys() {
+    for nothing in [json!(null), json!({}), json!({"holderIdentity": null, "renewTime": null})] {
         let record = spec::read(&lease(nothing));
         assert!(record.is_free());
         assert_eq!(record, Record::default());
     }
-    let odd = spec::read(&lease(json!({
-        "holderIdentity": {"a": 1}, "leaseDurationSeconds": 4_294_967_296_u64, "leaseTransitions": -5_000_000_000_i64,
-        "renewTime": "yesterday", "acquireTime": 7, "strategy": [],
-    })));
-    assert!(!odd.is_free(), "a holder that cannot be read is a holder");
-    assert_eq!((odd.lease_duration_seconds, odd.leader_transitions), (i32::MAX, i32::MIN));
-    assert_eq!((odd.renew_time, odd.acquire_time), (None, None));
-    assert_eq!(spec::read(&lease(json!({"leaseDurationSeconds": 1e300}))).lease_duration_seconds, 0);
-    assert_eq!(spec::read(&lease(json!({"leaseDurationSeconds": "15"}))).lease_duration_seconds, 0);
+    let mut seen = std::collections::BTreeSet::new();
+    for unreadable in [
+        json!([]),
+        json!("x"),
+        json!({"leaseDurationSeconds": "15"}),
+        json!({"leaseDurationSeconds": 1e300}),
+        json!({"leaseTransitions": "3"}),
+        json!({"renewTime": "yesterday"}),
+        json!({"renewTime": "2026-01-02 03:04:05.678901"}),
+        json!({"acquireTime": 7}),
+        json!({"strategy": []}),
+        json!({"holderIdentity": {"a": 1}, "leaseDurationSeconds": 4_294_967_296_u64, "leaseTransitions": -5_000_000_000_i64}),
+    ] {
+        let record = spec::read(&lease(unreadable.clone()));
+        assert!(record.is_unreadable() && !record.is_free(), "{unreadable}");
+        assert!(seen.insert(record.write_id), "{unreadable}: a change of it is a change of the record");
+    }
+    // Names are exact here, and what the server adds for others is no part of the record.
+    let record = spec::read(&lease(json!({"HOLDERIDENTITY": "x", "fromTheFuture": "15"})));
+    assert_eq!(record, Record::default());
+    let huge = json!({"leaseDurationSeconds": 4_294_967_296_u64, "leaseTransitions": -5_000_000_000_i64});
+    let huge = spec::read(&lease(huge));
+    assert_eq!((huge.lease_duration_seconds, huge.leader_transitions), (i32::MAX, i32::MIN));
 }
 
 #[test]

@@ -188,6 +188,7 @@ fn joined(
     let each = || primary.into_iter().chain(secondary);
     let seconds = each().map(|record| match record.lease_duration_seconds {
         ..=0 => own_seconds,
+        seconds if record.is_unreadable() => seconds.max(own_seconds),
         seconds => seconds,
     });
     let first = each().next().map(|record| &record.holder);

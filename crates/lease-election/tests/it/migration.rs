@@ -185,6 +185,30 @@ async fn a_new_client_that_takes_the_second_half_in_between_is_not_robbed() {
     assert_ne!(now.record, ours, "half of a write is none");
 }
 
+/// As client-go's multi-locks do: of an old client's record and no Lease yet, and of a Lease alone.
+#[tokio::test(start_paused = true)]
+async fn transitions_are_counted_on_from_the_half_that_is_there() {
+    for half in [0, 1] {
+        for holder in ["go", ""] {
+            let stores = Stores::new();
+            let there = if half == 0 { &stores.old } else { &stores.new };
+            there.overwrite(Record { leader_transitions: 41, ..led_by(holder) });
+            let a = Replica::start(stores.elector(Knows::Both, "a", 1), Duration::ZERO);
+            a.leads().await;
+            for store in [&stores.old, &stores.new] {
+                let record = store.lease().unwrap().record;
+                assert_eq!(
+                    (record.holder.as_str(), record.leader_transitions),
+                    ("a", 42),
+                    "{half} {holder:?}"
+                );
+            }
+            assert_eq!(a.terms.lock().unwrap().last().unwrap().leadership.fence().transitions, 42);
+            a.elector.stop_handle().stop();
+        }
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_renewal_of_which_half_fails_costs_no_term() {
     for half in [0, 1] {

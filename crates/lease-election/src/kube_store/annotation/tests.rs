@@ -1,9 +1,16 @@
 //! What an annotation says: client-go's bytes both ways, and everything else that may stand there.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::candidate::{Action, Candidate, Purpose};
+use crate::clock::Moment;
+use crate::config::Config;
+use crate::record::StoredLease;
+use crate::version::Version;
 
 fn object(annotation: Option<&str>) -> DynamicObject {
     let mut object = json!({
@@ -144,21 +151,166 @@ fn a_write_leaves_the_object_alone() {
     );
 }
 
+/// A candidate with leases of 5 s, which takes what has run out at once.
+fn config() -> Config {
+    let config = Config::builder("ns", "l").fast().identity("baz").takeover_jitter(Duration::ZERO);
+    config.build().unwrap()
+}
+
+fn at_ms(millis: u64) -> Moment {
+    Moment::from_origin(Duration::from_millis(10_000 + millis))
+}
+
+/// When a candidate takes the lease that it reads at each of these times, and then finds unchanged.
+fn taken_at(seen: impl IntoIterator<Item = (u64, String)>) -> Moment {
+    let mut candidate = Candidate::new(&config(), 1);
+    let mut now = at_ms(0);
+    let mut last = None;
+    for (version, (millis, text)) in (1..).zip(seen) {
+        now = at_ms(millis);
+        if let Some(Action::Write(purpose)) = last.as_ref().map(|_| candidate.action(now, true)) {
+            panic!("{purpose:?} at {now:?}, while the record changes");
+        }
+        let lease = StoredLease {
+            version: Version::new("u", format!("{version}")),
+            record: read(&object(Some(&text))),
+        };
+        let reading = candidate.begin_read(now);
+        let _ = candidate.read(now, reading, Ok(Some(lease.clone())));
+        last = Some(lease);
+    }
+    for _ in 0..1000 {
+        match candidate.action(now, true) {
+            Action::Read => {
+                let reading = candidate.begin_read(now);
+                let _ = candidate.read(now, reading, Ok(last.clone()));
+            }
+            Action::Write(Purpose::Acquire) => return now,
+            Action::Write(purpose) => panic!("{purpose:?}"),
+            Action::Wait(until) => now = until,
+        }
+    }
+    panic!("never");
+}
+
 #[test]
-fn anything_may_stand_in_an_annotation() {
-    for free in [None, Some("null"), Some("{}"), Some(r#"{"holderIdentity":null,"renewTime":null}"#)] {
-        assert_eq!(read(&object(free)), Record::default(), "{free:?}");
+fn a_holder_whose_record_cannot_be_read_is_alive_as_long_as_its_text_changes() {
+    // As the Python client writes it (kubernetes-client/python#1877): the duration is a string, and the time has no offset.
+    let python = |second: u64| {
+        let time = format!("2026-01-02 03:04:{second:02}.678901");
+        format!(
+            r#"{{"holderIdentity":"py-1","leaseDurationSeconds":"17","acquireTime":"2026-01-02 03:00:00.1","renewTime":"{time}"}}"#
+        )
+    };
+    // It renews every 2 s; every 5 s, as its example does; and has one renewal fail.
+    for pause in [2, 5, 10] {
+        let renewals = (0..=50).step_by(pause).map(|second| (second * 1000, python(second)));
+        assert_eq!(taken_at(renewals), at_ms(50_000 + 17_000), "every {pause} s");
     }
+    // Its reason is the same in each: nobody is told of a new leader.
+    let [one, other] = [1, 2].map(|second| read(&object(Some(&python(second)))));
+    assert_eq!(one.holder, "leaderelection.k8s.io/unknown: leaseDurationSeconds is not an integer");
+    assert_eq!(one.holder, other.holder);
+    assert_ne!(one, other);
+    assert_eq!((one.renew_time, one.acquire_time), (None, None), "no time of it is gone by");
+}
+
+#[test]
+fn a_duration_under_another_name_is_a_lease_of_ours_from_the_last_change_of_any_byte() {
+    // As fabric8 and Flink write it.
+    let fabric8 = |duration: &str, second: u64| {
+        format!(
+            r#"{{"holderIdentity":"f8","leaseDuration":{duration},"acquireTime":"2026-01-02T03:00:00.123456Z","renewTime":"2026-01-02T03:04:{second:02}.123456Z","leaderTransitions":3}}"#
+        )
+    };
+    for duration in ["15.000000000", r#""PT15S""#, "1"] {
+        let renewals = (0..=40).step_by(2).map(|second| (second * 1000, fabric8(duration, second)));
+        assert_eq!(taken_at(renewals), at_ms(40_000 + 5000), "{duration}");
+    }
+    // Whatever else changes: what no field tells, the order, the space between.
+    let other = |n: u64| {
+        format!(
+            r#"{{"holderIdentity":"o","leaseDurationSeconds":3,"acquireTime":"2026-01-02T03:00:00Z","beat":{n}}}"#
+        )
+    };
+    assert_eq!(taken_at((0..=20).map(|n| (n * 2000, other(n)))), at_ms(40_000 + 3000));
+    let spaced = |n: u64| format!("{}{}", r#"{"holderIdentity":"o"}"#, " ".repeat(usize::from(n % 2 == 1)));
+    assert_eq!(taken_at((0..=20).map(|n| (n * 2000, spaced(n)))), at_ms(40_000 + 5000));
+}
+
+#[test]
+fn what_go_refuses_belongs_to_somebody_and_is_held_for_a_lease_of_ours_at_least() {
     let mut seen = std::collections::BTreeSet::new();
-    for broken in ["", "{", "[]", "7", "\"x\"", r#"{"holderIdentity":"#, r#"{"holderIdentity":{"a":1}}"#] {
-        let record = read(&object(Some(broken)));
-        assert!(!record.is_free(), "{broken:?}: somebody may mean to hold it");
-        assert!(seen.insert(record.holder), "{broken:?}: a change of it is a change of the record");
+    for text in [
+        "",
+        "{",
+        "[]",
+        "7",
+        "\"x\"",
+        "{} {}",
+        r#"{"holderIdentity":"#,
+        r#"{"holderIdentity":{"a":1}}"#,
+        r#"{"holderIdentity":7}"#,
+        r#"{"leaseDurationSeconds":"15"}"#,
+        r#"{"leaseDurationSeconds":"3"}"#,
+        r#"{"leaseDurationSeconds":1.5}"#,
+        r#"{"leaseDurationSeconds":1.0}"#,
+        r#"{"leaseDurationSeconds":1e2}"#,
+        r#"{"leaseDurationSeconds":true}"#,
+        r#"{"leaseDurationSeconds":9223372036854775808}"#,
+        r#"{"leaseDurationSeconds":"15","leaseDurationSeconds":3}"#,
+        r#"{"LEASEDURATIONSECONDS":"15"}"#,
+        "{\"lea\u{17f}eDurationSeconds\":\"15\"}",
+        r#"{"leaderTransitions":"3"}"#,
+        r#"{"strategy":[]}"#,
+        r#"{"preferredHolder":{}}"#,
+        r#"{"renewTime":7}"#,
+        r#"{"renewTime":""}"#,
+        r#"{"renewTime":"yesterday"}"#,
+        r#"{"renewTime":"2026-01-02T03:04Z"}"#,
+        r#"{"renewTime":"2026-01-02T03:04:05"}"#,
+        r#"{"renewTime":"2026-01-02T03:04:05.Z"}"#,
+        r#"{"renewTime":"2026-01-02T03:04:60Z"}"#,
+        r#"{"renewTime":"2026-01-02t03:04:05z"}"#,
+        r#"{"renewTime":"2026-01-02T03:04:05+0100"}"#,
+        r#"{"acquireTime":"2026-01-02 03:04:05Z"}"#,
+        r#"{"acquireTime":"20260102T030405Z"}"#,
+    ] {
+        let record = read(&object(Some(text)));
+        assert!(record.is_unreadable() && !record.is_free(), "{text:?}");
+        let (own, cap) = (Duration::from_secs(5), config().foreign_lease_cap());
+        assert!(record.patience(own, cap) >= own, "{text:?}");
+        assert!(seen.insert(record.write_id), "{text:?}: a change of it is a change of the record");
+        assert!(taken_at([(0, text.to_owned())]) >= at_ms(5000), "{text:?}");
     }
-    // Names without regard to case, any fraction, any offset, numbers out of range.
+}
+
+#[test]
+fn what_go_reads_is_read_as_go_reads_it() {
+    for free in
+        [None, Some("null"), Some("{}"), Some(" {} "), Some(r#"{"holderIdentity":null,"renewTime":null}"#)]
+    {
+        assert_eq!(Record { write_id: None, ..read(&object(free)) }, Record::default(), "{free:?}");
+    }
+    let holder = |text: &str| read(&object(Some(text))).holder;
+    // The last of several counts, in whatever case; null changes nothing.
+    assert_eq!(holder(r#"{"holderIdentity":"","HOLDERIDENTITY":"x"}"#), "x");
+    assert_eq!(holder(r#"{"HOLDERIDENTITY":"x","holderIdentity":""}"#), "");
+    assert_eq!(holder(r#"{"holderIdentity":"x","holderIdentity":null}"#), "x");
     let record = read(&object(Some(
-        r#"{"HOLDERIDENTITY":"x","leasedurationseconds":4294967296,"renewTime":"2022-03-04T06:06:07.5+01:00","acquireTime":7,"leaderTransitions":-5000000000}"#,
+        r#"{"renewTime":"2026-01-02T03:04:05Z","renewTime":null,"lea\u017fedurationSeconds":4294967296,"leaderTransitions":-5000000000}"#,
     )));
+    assert_eq!((record.renew_time, record.lease_duration_seconds), (None, i32::MAX));
+    assert_eq!(record.leader_transitions, i32::MIN);
+    // Any fraction, any offset.
+    let record = read(&object(Some(r#"{"holderIdentity":"x","renewTime":"2022-03-04T06:06:07.5+01:00"}"#)));
     assert_eq!((record.holder.as_str(), record.renew_time), ("x", time("2022-03-04T05:06:07.5Z")));
-    assert_eq!((record.lease_duration_seconds, record.leader_transitions), (i32::MAX, i32::MIN));
+}
+
+#[test]
+fn transitions_are_counted_on_from_a_record_that_cannot_be_read() {
+    let text = r#"{"holderIdentity":"py-1","leaseDurationSeconds":"17","leaderTransitions":41}"#;
+    assert_eq!(read(&object(Some(text))).leader_transitions, 41);
+    let text = r#"{"holderIdentity":"py-1","leaderTransitions":"41"}"#;
+    assert_eq!(read(&object(Some(text))).leader_transitions, 41);
 }

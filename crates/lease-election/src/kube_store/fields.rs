@@ -1,0 +1,160 @@
+//! Fields: a record's fields as Go's `encoding/json` reads them. A value that Go refuses makes the record unreadable: somebody holds it.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use k8s_openapi::serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+
+use crate::fnv::Fnv;
+use crate::record::{Record, to_micros};
+
+/// The members of a JSON object in the order of the text: Go reads a name that occurs twice twice.
+pub(super) struct Members(Vec<(String, Value)>);
+
+impl Members {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value))
+    }
+}
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct InOrder;
+
+        impl<'de> Visitor<'de> for InOrder {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            /// `null` changes nothing in Go.
+            fn visit_unit<E>(self) -> Result<Members, E> {
+                Ok(Members(Vec::new()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_any(InOrder)
+    }
+}
+
+/// The record; one that somebody holds, if it cannot be read. `transitions` is the name of that field, and `is` compares a name that is found with one
+/// that is wanted.
+pub(super) fn read<'f>(
+    fields: impl Iterator<Item = (&'f str, &'f Value)>,
+    transitions: &str,
+    is: fn(&str, &str) -> bool,
+) -> Record {
+    let mut record = Record::default();
+    let mut wrong = None;
+    for (name, value) in fields {
+        // Without the value: the reason stays the same while the holder renews.
+        let read = if is(name, "holderIdentity") {
+            text(&mut record.holder, value)
+        } else if is(name, "leaseDurationSeconds") {
+            number(&mut record.lease_duration_seconds, value)
+        } else if is(name, "acquireTime") {
+            time(&mut record.acquire_time, value)
+        } else if is(name, "renewTime") {
+            time(&mut record.renew_time, value)
+        } else if is(name, transitions) {
+            number(&mut record.leader_transitions, value)
+        } else if is(name, "strategy") {
+            text(&mut record.strategy, value)
+        } else if is(name, "preferredHolder") {
+            text(&mut record.preferred_holder, value)
+        } else {
+            Ok(())
+        };
+        if let Err(wanted) = read {
+            wrong.get_or_insert_with(|| format!("{name} is not {wanted}"));
+        }
+    }
+    match wrong {
+        None => record,
+        Some(why) => Record {
+            lease_duration_seconds: record.lease_duration_seconds,
+            leader_transitions: record.leader_transitions,
+            ..Record::unreadable(&why)
+        },
+    }
+}
+
+/// In place of the mark of a write, on a record whose text is not what client-go and this crate write: each change of it is a change of the record.
+pub(super) fn raw_id(raw: &str) -> String {
+    format!("raw-{:016x}", Fnv::new().with(raw.as_bytes()).finish())
+}
+
+/// As Go compares names in JSON: without regard to case, where two letters beyond ASCII fold to `s` and `k`.
+pub(super) fn is_in_any_case(found: &str, wanted: &str) -> bool {
+    let fold = |c: char| match c {
+        '\u{17f}' => 's',
+        '\u{212a}' => 'k',
+        c => c.to_ascii_lowercase(),
+    };
+    found.chars().map(fold).eq(wanted.chars().map(fold))
+}
+
+type Read = Result<(), &'static str>;
+
+fn text(field: &mut String, value: &Value) -> Read {
+    match value {
+        Value::Null => Ok(()),
+        Value::String(text) => {
+            field.clone_from(text);
+            Ok(())
+        }
+        _ => Err("a string"),
+    }
+}
+
+/// A number in a string is refused, and tells nevertheless for how long to wait.
+fn number(field: &mut i32, value: &Value) -> Read {
+    let (number, read) = match value {
+        Value::Null => return Ok(()),
+        Value::String(text) => (text.trim().parse().ok(), Err("an integer")),
+        value => (value.as_i64(), value.as_i64().map(|_| ()).ok_or("an integer")),
+    };
+    if let Some(number) = number {
+        *field = i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX });
+    }
+    read
+}
+
+fn time(field: &mut Option<Timestamp>, value: &Value) -> Read {
+    let time = match value {
+        Value::Null => None,
+        Value::String(text) => Some(rfc_3339(text).ok_or("a time of RFC 3339")?),
+        _ => return Err("a time of RFC 3339"),
+    };
+    *field = time.map(to_micros);
+    Ok(())
+}
+
+/// jiff reads more than Go: a space for the `T`, no offset to the minute, a second 60.
+fn rfc_3339(text: &str) -> Option<Timestamp> {
+    let has_form = |text: &str, form: &str| {
+        let fits = |(c, form): (u8, u8)| if form == b'0' { c.is_ascii_digit() } else { c == form };
+        text.len() == form.len() && text.bytes().zip(form.bytes()).all(fits)
+    };
+    let (seconds, rest) = text.split_at_checked("0000-00-00T00:00:00".len())?;
+    let zone = match rest.strip_prefix('.') {
+        None => rest,
+        Some(fraction) => {
+            let zone = fraction.trim_start_matches(|c: char| c.is_ascii_digit());
+            (zone.len() < fraction.len()).then_some(zone)?
+        }
+    };
+    let is_zone = ["Z", "+00:00", "-00:00"].iter().any(|form| has_form(zone, form));
+    let is_time = has_form(seconds, "0000-00-00T00:00:00") && !seconds.ends_with("60");
+    (is_time && is_zone).then(|| text.parse().ok())?
+}
