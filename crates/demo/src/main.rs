@@ -21,6 +21,7 @@ mod replica;
 mod process;
 mod stage;
 mod writer;
+mod wrong_phase;
 mod obstacle;
 mod sabotage;
 mod record;

@@ -59,12 +59,16 @@ pub(crate) enum Step {
     Relabel(usize),
     /// Takes the plain file of this namespace out of the way.
     Unblock(usize),
+    /// Says, as a controller that is wrong, that the volume of a claim that exists is released.
+    SayReleased(usize),
 }
 
 const OPEN: usize = 4;
 const BLOCKED: usize = 2;
 /// Every n-th step, on average, is followed by a change of some claim.
 const CHANGES: usize = 3;
+/// Every n-th claim, on average, is followed by a wrong word about one made before.
+const WRONG_PHASES: usize = 10;
 
 impl Plan {
     pub(crate) fn draw(ask: Ask) -> Self {
@@ -108,6 +112,8 @@ impl Plan {
             }
         }
 
+        let steps = with_wrong_phases(steps, ask.seed);
+
         let mut deletions: Vec<usize> = (0..count).collect();
         rng.shuffle(&mut deletions);
         deletions.truncate(count / 5);
@@ -136,6 +142,23 @@ impl Plan {
     pub(crate) fn has_namespace(&self, name: &str) -> bool {
         self.namespaces.iter().any(|namespace| namespace.name == name)
     }
+}
+
+/// Puts wrong words of a controller between the steps, drawn from the seed and changing nothing else of the plan.
+fn with_wrong_phases(steps: Vec<Step>, seed: u64) -> Vec<Step> {
+    let mut rng = fastrand::Rng::with_seed(!seed);
+    let mut mixed = Vec::with_capacity(steps.len());
+    let mut made = 0_usize;
+    for step in steps {
+        mixed.push(step);
+        if matches!(step, Step::Create(_)) {
+            made = made.saturating_add(1);
+            if rng.usize(0..WRONG_PHASES) == 0 {
+                mixed.push(Step::SayReleased(rng.usize(0..made)));
+            }
+        }
+    }
+    mixed
 }
 
 /// Whether a volume is of this run, by its class.

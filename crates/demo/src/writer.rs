@@ -20,6 +20,7 @@ use crate::plan::{CLASS, Plan, Step};
 use crate::record::{Creation, Record};
 use crate::replica::PROVISIONER;
 use crate::venue::{RUN_LABEL, Venue};
+use crate::wrong_phase;
 
 /// Deletions under way at once.
 const DELETING: usize = 8;
@@ -151,6 +152,10 @@ impl Writer {
                     let value = self.rng.u32(..).to_string();
                     self.change(index, &json!({"metadata": {"labels": {"demo.wq-rs.dev/tier": value}}}))
                         .await?;
+                }
+                Step::SayReleased(index) => {
+                    let (claims, name) = self.claim(index)?;
+                    wrong_phase::say(&self.client, &claims, name).await?;
                 }
                 Step::Unblock(index) => {
                     let obstacle =

@@ -18,8 +18,9 @@ use crate::directory::Root;
 use crate::events::Events;
 use crate::metrics::Metrics;
 use crate::names::{claim_uid_of, volume_name};
+use crate::pause::Pause;
 use crate::permissions::{Mended, Permissions};
-use crate::sweep;
+use crate::sweep::Sweep;
 use crate::us::Us;
 use crate::volumes::{VolumeReconciler, has_finalizer};
 
@@ -58,6 +59,7 @@ impl fmt::Debug for Assembly<'_> {
 /// When numbers do not fit together that the flags' checks let pass.
 pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
     let Assembly { settings, client, elector, root, events, metrics, permissions, admin } = assembly;
+    let pause = Pause::new(metrics.clone());
     let mut builder = Manager::builder()
         .grace(settings.drain_grace)
         .loss_grace(settings.stop_margin / 2)
@@ -67,8 +69,9 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
         builder = builder.election(elector);
     }
     if let Some(admin) = admin {
-        let permissions = permissions.clone();
-        builder = builder.admin(admin.readiness("permissions", move || permissions.readiness()));
+        let (permissions, pause) = (permissions.clone(), pause.clone());
+        let admin = admin.readiness("permissions", move || permissions.readiness());
+        builder = builder.admin(admin.readiness("removals", move || pause.readiness()));
     }
     let mut manager = builder.build()?;
     let caches = Caches {
@@ -93,6 +96,7 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
         limits: settings.limits,
         events,
         metrics,
+        pause,
     }));
     let limiter = settings.retries.limiter()?;
 
@@ -129,16 +133,24 @@ pub fn assemble(assembly: Assembly<'_>) -> Result<Manager, BoxError> {
         volumes = volumes.max_attempts(attempts);
     }
     let handle = claims.handle();
-    let waiting = Waiting {
+    let waiting = Arc::new(Waiting {
         // The context's client notices refusals for these permissions: it must not be held by them.
         context: Arc::downgrade(&context),
         claims: handle.clone(),
         volumes: volumes.handle(),
-    };
+    });
+    let resumed = Arc::clone(&waiting);
     permissions.on_mended(move |mended| waiting.try_again(mended));
-    let interval = settings.sweep_interval;
-    manager
-        .leader_task("sweep", move |task| sweep::run(Arc::clone(&context), task, handle.clone(), interval));
+    let sweep = Arc::new(Sweep {
+        context,
+        claims: handle,
+        interval: settings.sweep_interval,
+        resume: Box::new(move || resumed.try_again(Mended::Everything)),
+    });
+    manager.leader_task("sweep", move |task| {
+        let sweep = Arc::clone(&sweep);
+        async move { sweep.run(task).await }
+    });
     manager.add(claims);
     manager.add(volumes);
     Ok(manager)

@@ -207,6 +207,11 @@ pub(crate) fn root(root: &Root, owner: &Owner) -> Result<(), InputError> {
         return Err(InputError::new(&*thing, wrong, "give a folder, or move that away"));
     }
     root.check_owner(owner).map_err(|error| InputError::new(&*thing, error, ""))?;
+    if existing == root.path() {
+        root.check_mounts().map_err(|error| {
+            InputError::new(&*thing, error, "all below the root must be on the root's file system")
+        })?;
+    }
     let room = rustix::fs::statvfs(&existing).map_err(|error| {
         InputError::new(&*thing, io::Error::from(error), "give a folder on a local file system")
     })?;

@@ -8,17 +8,21 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::api::ListParams;
 use kube::{Api, Client};
 use parking_lot::Mutex;
 use reconciler::{Cache, Failure, LeaderTask, ObjectKey, Request};
+use tokio_util::task::TaskTracker;
 
-use crate::directory::{DirectoryError, Owner, Root};
-use crate::events::Events;
+use crate::directory::{DirectoryError, Owner, Root, TermRecord, is_older};
+use crate::events::{Events, Told};
 use crate::fence::{Term, TermOver};
 use crate::location::Location;
 use crate::marker::Fence;
 use crate::metrics::Metrics;
 use crate::outcome::{Problem, Reason, Retry};
+use crate::pause::{Pause, PauseNews};
 use crate::us::Us;
 
 /// The index of claims by their UID.
@@ -60,6 +64,21 @@ pub(crate) struct Begun {
     pub(crate) claim_name: String,
 }
 
+impl Begun {
+    /// The claim, as far as it is known: what an Event about it refers to.
+    pub(crate) fn claim(&self) -> PersistentVolumeClaim {
+        PersistentVolumeClaim {
+            metadata: ObjectMeta {
+                namespace: Some(self.claim_namespace.clone()),
+                name: Some(self.claim_name.clone()),
+                uid: Some(self.location.claim_uid().to_owned()),
+                ..ObjectMeta::default()
+            },
+            ..PersistentVolumeClaim::default()
+        }
+    }
+}
+
 /// The three caches.
 #[derive(Clone, Debug)]
 pub(crate) struct Caches {
@@ -80,6 +99,7 @@ pub(crate) struct Parts {
     pub(crate) limits: Limits,
     pub(crate) events: Events,
     pub(crate) metrics: Metrics,
+    pub(crate) pause: Pause,
 }
 
 /// Shared by both controllers and the sweep.
@@ -93,10 +113,14 @@ pub(crate) struct Context {
     pub(crate) limits: Limits,
     pub(crate) events: Events,
     pub(crate) metrics: Metrics,
+    pub(crate) pause: Pause,
     begun: Mutex<HashMap<String, Begun>>,
     on_disk: Arc<Mutex<HashSet<String>>>,
     /// The term that this process has begun on the root.
     begun_term: Mutex<Option<Fence>>,
+    /// The term in which the server's revision has been compared with the disk's. Held meanwhile, so that no read
+    /// revision is compared with a later note.
+    compared: tokio::sync::Mutex<Option<Fence>>,
 }
 
 impl fmt::Debug for Context {
@@ -110,8 +134,8 @@ impl fmt::Debug for Context {
 
 impl Context {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { us, owner, identity, root, client, caches, limits, events, metrics } = parts;
-        let (begun, on_disk, begun_term) = Default::default();
+        let Parts { us, owner, identity, root, client, caches, limits, events, metrics, pause } = parts;
+        let (begun, on_disk, begun_term, compared) = Default::default();
         Self {
             us,
             identity,
@@ -122,9 +146,11 @@ impl Context {
             limits,
             events,
             metrics,
+            pause,
             begun,
             on_disk,
             begun_term,
+            compared,
         }
     }
 
@@ -219,6 +245,61 @@ impl Context {
     }
 }
 
+impl Context {
+    /// Compares the server's revision with the greatest that the root has seen, unless this term has done so. Comes before the
+    /// first removal of a term.
+    pub(crate) async fn compare_once(
+        self: &Arc<Self>,
+        term: &Term,
+        tracker: &TaskTracker,
+    ) -> Result<(), Problem> {
+        let mut compared = self.compared.lock().await;
+        if compared.as_ref() != Some(term.fence()) {
+            self.compare_revision(term, tracker).await?;
+            *compared = Some(term.fence().clone());
+        }
+        Ok(())
+    }
+
+    /// [`Context::compare_once`], whether it has been done or not.
+    pub(crate) async fn compare(self: &Arc<Self>, term: &Term, tracker: &TaskTracker) -> Result<(), Problem> {
+        let mut compared = self.compared.lock().await;
+        self.compare_revision(term, tracker).await?;
+        *compared = Some(term.fence().clone());
+        Ok(())
+    }
+
+    async fn compare_revision(self: &Arc<Self>, term: &Term, tracker: &TaskTracker) -> Result<(), Problem> {
+        // A list says which revision the server is at, however short it is.
+        let (volumes, one) = (self.volumes_api(), ListParams::default().limit(1));
+        let listed = self.ask("list the PersistentVolumes", volumes.list(&one)).await?;
+        let revision = listed.metadata.resource_version.and_then(|version| version.parse::<u64>().ok());
+        let (context, term) = (Arc::clone(self), term.clone());
+        let work = tracker.spawn_blocking(move || {
+            begin_term(&context, &term, false)?;
+            if let Some(revision) = revision {
+                context.root.compare_revision(revision, &term)?;
+            }
+            look_for_pause(&context)
+        });
+        match work.await {
+            Ok(done) => Ok(done?),
+            Err(_) => Err(Problem::passing(Reason::DirectoryFailed, "the work on the disk broke off")),
+        }
+    }
+}
+
+/// Takes over from the disk whether removals are paused.
+fn look_for_pause(context: &Context) -> Result<(), DirectoryError> {
+    let why = context.root.paused()?;
+    if context.pause.set(why.as_deref()) == PauseNews::Begins
+        && let (Some(class), Some(why)) = (context.class(), &why)
+    {
+        context.events.tell(&*class, Told::RemovalsPaused, why);
+    }
+    Ok(())
+}
+
 /// A request that did not succeed.
 #[derive(Debug)]
 pub(crate) struct Refused {
@@ -243,11 +324,17 @@ fn code(error: &kube::Error) -> u16 {
 /// Makes this term the root's, before the first effect of the term; `again` also if it was done already, in case the record got lost.
 pub(crate) fn begin_term(context: &Context, term: &Term, again: bool) -> Result<(), DirectoryError> {
     let mut begun = context.begun_term.lock();
-    if again || begun.as_ref() != Some(term.fence()) {
-        context.root.begin_term(&context.owner, term)?;
-        *begun = Some(term.fence().clone());
+    if begun.as_ref() == Some(term.fence()) {
+        // A later one has begun since, if so, and the next step finds that out. An earlier one may have written last.
+        let is_over = |record: TermRecord| is_older(term.fence(), &record.fence);
+        if !again || context.root.read_term()?.is_some_and(is_over) {
+            return Ok(());
+        }
     }
-    Ok(())
+    context.root.begin_term(&context.owner, term)?;
+    *begun = Some(term.fence().clone());
+    drop(begun);
+    look_for_pause(context)
 }
 
 /// The term of leadership that a run belongs to.

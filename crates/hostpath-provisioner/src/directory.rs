@@ -3,11 +3,12 @@
 //!
 //! A directory is built in the state folder, with its marker inside and on the disk, and then moved to its name with a
 //! rename that never replaces anything: it exists whole or not at all. It goes the same way back: one rename into the
-//! trash, then the removal. Every folder below the root is opened without following symbolic links.
+//! trash, then the removal. Every folder below the root is opened without following symbolic links, and on the root's mount.
 
 use std::collections::HashSet;
+use std::ffi::CString;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -18,21 +19,26 @@ use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::fence::Term;
-use crate::location::{Location, SUBDIR_MAX_DEPTH};
+use crate::location::Location;
 use crate::marker::Marker;
-use crate::names::{RETAINED_FOLDER, STAGING_FOLDER, STATE_FOLDER, TERM_FILE, TRASH_FOLDER, claim_uid_of};
+use crate::names::{RETAINED_FOLDER, STATE_FOLDER, TERM_FILE};
 
 mod error;
+mod look;
 mod make;
+mod mount;
+mod restored;
 mod take_back;
 mod term;
 #[cfg(test)]
 mod tests;
+mod tree;
 mod walk;
 
 pub use self::error::{DirectoryError, Trouble};
+pub use self::look::{Cleared, Listed, Listing};
+pub(crate) use self::restored::is_older;
 pub use self::term::{Owner, TermRecord};
-use self::walk::Found;
 
 /// How often a step is begun anew when somebody removed the folder it was working in.
 const RESTARTS: u32 = 8;
@@ -89,17 +95,6 @@ pub enum Authority {
     Volume,
     /// Only the marker inside says that it is ours, so it must be there and name the claim.
     Marker,
-}
-
-/// A directory that a listing found.
-#[derive(Clone, Debug)]
-pub struct Listed {
-    /// Where it is.
-    pub location: Location,
-    /// Its marker, if it has a readable one.
-    pub marker: Option<Marker>,
-    /// Whether it has been set apart to outlive its volume.
-    pub retained: bool,
 }
 
 impl fmt::Debug for Root {
@@ -168,73 +163,6 @@ impl Root {
         done.and_then(|()| walk::sync(&folder)).map_err(io::Error::from)
     }
 
-    /// Removes what earlier terms left in the state folder: half-made directories and half-removed ones. Returns how many.
-    ///
-    /// # Errors
-    /// At the first entry that cannot be removed, or when the term is over.
-    pub fn clear_leftovers(&self, term: &Term) -> Result<usize, DirectoryError> {
-        let mut cleared = 0;
-        for folder in [STAGING_FOLDER, TRASH_FOLDER] {
-            let path = self.state_path(folder);
-            let entries =
-                fs::read_dir(&path).map_err(|error| DirectoryError::io(&path, "cannot be listed", error))?;
-            for entry in entries {
-                let entry = entry.map_err(|error| DirectoryError::io(&path, "cannot be listed", error))?;
-                if self.shared.making.lock().contains(&*entry.file_name().to_string_lossy()) {
-                    continue;
-                }
-                self.check(term, &entry.path())?;
-                self.step_io("clear-leftover", &entry.path(), || remove_tree(&entry.path()))?;
-                cleared += 1;
-            }
-        }
-        Ok(cleared)
-    }
-
-    /// Lists the directories that are named like ours, wherever a `subdir` may have put them.
-    ///
-    /// # Errors
-    /// When the root or a folder in it cannot be listed.
-    pub fn list(&self) -> Result<Vec<Listed>, DirectoryError> {
-        let mut listed = Vec::new();
-        let mut folders = vec![Vec::<String>::new()];
-        while let Some(subdir) = folders.pop() {
-            let Some(folder) = self.open_folders(&subdir, false)? else { continue };
-            let path = self.path().join(subdir.join("/"));
-            let cannot = |error: Errno| DirectoryError::io(&path, "cannot be listed", error.into());
-            for entry in rustix::fs::Dir::read_from(&folder).map_err(cannot)? {
-                let entry = entry.map_err(cannot)?;
-                let Ok(name) = entry.file_name().to_str() else { continue };
-                if name.starts_with('.') {
-                    continue;
-                }
-                if let Some(uid) = claim_uid_of(name) {
-                    let Ok(location) = Location::new(subdir.clone(), uid) else { continue };
-                    // Opening is also how a file or a link under such a name is told apart.
-                    let Ok(directory) = walk::open_folder(&folder, name) else { continue };
-                    let marker = match walk::read_marker(&directory) {
-                        Ok(Found::Marker(marker)) => Some(marker),
-                        _ => None,
-                    };
-                    let retained = self.is_retained(&location)?;
-                    listed.push(Listed { location, marker, retained });
-                } else if subdir.len() < SUBDIR_MAX_DEPTH && walk::open_folder(&folder, name).is_ok() {
-                    let mut deeper = subdir.clone();
-                    deeper.push(name.to_owned());
-                    folders.push(deeper);
-                }
-            }
-        }
-        Ok(listed)
-    }
-
-    fn is_retained(&self, location: &Location) -> Result<bool, DirectoryError> {
-        let folder = self.open_state(RETAINED_FOLDER)?;
-        walk::exists(&folder, location.name()).map_err(|error| {
-            DirectoryError::io(&self.state_path(RETAINED_FOLDER), "cannot be read", error.into())
-        })
-    }
-
     /// Refuses when the term is over or another one has begun on this root since.
     fn check(&self, term: &Term, path: &Path) -> Result<(), DirectoryError> {
         let over = |what: String| DirectoryError::new(Trouble::Superseded, path, what);
@@ -259,6 +187,7 @@ impl Root {
         let mut path = self.path().to_path_buf();
         let mut folder = open_root(&path)
             .map_err(|error| DirectoryError::io(&path, "the root cannot be opened", error.into()))?;
+        let mount = self.mount_of(&folder, &path)?;
         for component in components {
             path.push(component);
             let cannot =
@@ -282,6 +211,7 @@ impl Root {
                 Err(Errno::NOENT) => return Ok(None),
                 other => other.map_err(cannot)?,
             };
+            self.check_mount(&next, &path, mount)?;
             folder = next;
         }
         Ok(Some(folder))
@@ -327,6 +257,20 @@ impl Root {
         taken.map_err(|error| DirectoryError::io(path, name, error))
     }
 
+    /// A step whose own errors say enough.
+    fn step_on<T>(
+        &self,
+        name: &'static str,
+        path: &Path,
+        take: impl FnOnce() -> Result<T, DirectoryError>,
+    ) -> Result<T, DirectoryError> {
+        let probe = |moment| self.probe(name, moment).map_err(|error| DirectoryError::io(path, name, error));
+        probe(Moment::Before)?;
+        let value = take()?;
+        probe(Moment::After)?;
+        Ok(value)
+    }
+
     fn probe(&self, name: &'static str, moment: Moment) -> io::Result<()> {
         self.shared.probe.as_ref().map_or(Ok(()), |probe| probe(name, moment))
     }
@@ -342,26 +286,7 @@ fn create_new(folder: &OwnedFd, name: &str, mode: u32) -> io::Result<File> {
     Ok(File::from(rustix::fs::openat(folder, name, flags, Mode::from_raw_mode(mode))?))
 }
 
-/// Removes a tree, links in it as links. Two that do it at once are no trouble to each other.
-fn remove_tree(path: &Path) -> io::Result<()> {
-    for _ in 0..RESTARTS {
-        match fs::remove_dir_all(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
-                return ignore_missing(fs::remove_file(path));
-            }
-            other => return other,
-        }
-        if fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
-            return Ok(());
-        }
-    }
-    Err(io::Error::other("it keeps changing while it is removed"))
-}
-
-fn ignore_missing(result: io::Result<()>) -> io::Result<()> {
-    match result {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        other => other,
-    }
+/// The name of an entry that we made, for the system's calls. Such a name has no zero byte.
+fn c_name(name: &str) -> CString {
+    CString::new(name).unwrap_or_default()
 }

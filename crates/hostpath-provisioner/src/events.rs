@@ -45,6 +45,8 @@ pub enum Told {
     ProvisioningCleanupFailed,
     /// A volume could not be taken back.
     VolumeFailedDelete,
+    /// Nothing is removed until an operator confirms it; told about the StorageClass.
+    RemovalsPaused,
 }
 
 impl Told {
@@ -55,6 +57,7 @@ impl Told {
             Self::ProvisioningFailed => ("ProvisioningFailed", "Provision", "Warning"),
             Self::ProvisioningCleanupFailed => ("ProvisioningCleanupFailed", "CleanUp", "Warning"),
             Self::VolumeFailedDelete => ("VolumeFailedDelete", "Delete", "Warning"),
+            Self::RemovalsPaused => ("RemovalsPaused", "Delete", "Warning"),
         }
     }
 }

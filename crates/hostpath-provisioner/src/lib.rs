@@ -16,6 +16,7 @@ mod outcome;
 pub mod claims;
 pub mod volumes;
 mod context;
+mod pause;
 mod sweep;
 mod events;
 mod metrics;
@@ -33,7 +34,8 @@ pub use self::cli::{Asked, Cli, Command, LogFormat, RunArgs};
 pub use self::config::Settings;
 pub use self::context::Limits;
 pub use self::directory::{
-    Authority, DirectoryError, Ensured, Listed, Moment, Owner, Probe, Removed, Root, TermRecord, Trouble,
+    Authority, Cleared, DirectoryError, Ensured, Listed, Listing, Moment, Owner, Probe, Removed, Root,
+    TermRecord, Trouble,
 };
 pub use self::events::{Events, Told};
 pub use self::fence::{Term, TermOver};
@@ -42,9 +44,9 @@ pub use self::location::{InvalidLocation, Location, SUBDIR_MAX_DEPTH};
 pub use self::marker::{Fence, InvalidMarker, MARKER_MAX_BYTES, Marker};
 pub use self::metrics::Metrics;
 pub use self::names::{
-    FINALIZER, MARKER_FILE, PROVISIONED_BY, PROVISIONER, RETAINED_FOLDER, SELECTED_NODE, STAGING_FOLDER,
-    STATE_FOLDER, STORAGE_PROVISIONER, STORAGE_PROVISIONER_BETA, TERM_FILE, TRASH_FOLDER, WAITING_MESSAGE,
-    WAITING_REASON, claim_uid_of, is_uid, volume_name,
+    FINALIZER, MARKER_FILE, PROVISIONED_BY, PROVISIONER, RESTORED_FILE, RETAINED_FOLDER, SELECTED_NODE,
+    STAGING_FOLDER, STATE_FOLDER, STORAGE_PROVISIONER, STORAGE_PROVISIONER_BETA, TERM_FILE, TRASH_FOLDER,
+    WAITING_MESSAGE, WAITING_REASON, claim_uid_of, is_uid, volume_name,
 };
 pub use self::outcome::{MESSAGE_MAX_BYTES, Problem, Reason, Retry, shown};
 pub use self::parameters::{InvalidParameters, Parameters};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 
@@ -36,7 +37,38 @@ pub struct Metrics {
     delete_seconds: Family<DeleteLabels, Histogram, fn() -> Histogram>,
     orphans: Counter,
     leftovers: Counter,
+    leftovers_stuck: Gauge,
+    removals_paused: Gauge,
+    kept: Family<KeptLabels, Gauge>,
     events_dropped: Counter,
+}
+
+/// Why something is kept that no claim needs; each is a word of the metric's label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Kept {
+    Retained,
+    NotOurs,
+    OtherLease,
+    /// A volume of ours whose directory is left alone.
+    VolumeRefused,
+}
+
+impl Kept {
+    pub(crate) const ALL: [Self; 4] = [Self::Retained, Self::NotOurs, Self::OtherLease, Self::VolumeRefused];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Retained => "retained",
+            Self::NotOurs => "not_ours",
+            Self::OtherLease => "other_lease",
+            Self::VolumeRefused => "volume_refused",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct KeptLabels {
+    reason: &'static str,
 }
 
 fn seconds() -> Histogram {
@@ -59,6 +91,9 @@ impl Metrics {
             delete_seconds: Family::new_with_constructor(seconds),
             orphans: Counter::default(),
             leftovers: Counter::default(),
+            leftovers_stuck: Gauge::default(),
+            removals_paused: Gauge::default(),
+            kept: Family::default(),
             events_dropped: Counter::default(),
         };
         registry.register(
@@ -102,6 +137,21 @@ impl Metrics {
             metrics.leftovers.clone(),
         );
         registry.register(
+            "hostpath_provisioner_leftovers_stuck",
+            "Leftovers that the last sweep could not remove, and folders that it could not look into",
+            metrics.leftovers_stuck.clone(),
+        );
+        registry.register(
+            "hostpath_provisioner_removals_paused",
+            "Whether nothing is removed until an operator confirms it",
+            metrics.removals_paused.clone(),
+        );
+        registry.register(
+            "hostpath_provisioner_directories_kept",
+            "Directories that no claim needs and that are kept, as the last sweep saw them",
+            metrics.kept.clone(),
+        );
+        registry.register(
             "hostpath_provisioner_events_dropped",
             "Kubernetes Events that were not written, since too many waited or the server refused",
             metrics.events_dropped.clone(),
@@ -112,6 +162,9 @@ impl Metrics {
         }
         for family in [&metrics.deleted, &metrics.delete_failed] {
             drop(family.get_or_create(&metrics.delete));
+        }
+        for kept in Kept::ALL {
+            metrics.kept(kept, 0);
         }
         metrics
     }
@@ -140,6 +193,19 @@ impl Metrics {
 
     pub(crate) fn leftovers_cleared(&self, count: usize) {
         self.leftovers.inc_by(count as u64);
+    }
+
+    pub(crate) fn leftovers_stuck(&self, count: usize) {
+        self.leftovers_stuck.set(count.try_into().unwrap_or(i64::MAX));
+    }
+
+    pub(crate) fn removals_paused(&self, are_so: bool) {
+        self.removals_paused.set(i64::from(are_so));
+    }
+
+    pub(crate) fn kept(&self, why: Kept, count: usize) {
+        let gauge = self.kept.get_or_create(&KeptLabels { reason: why.as_str() });
+        gauge.set(count.try_into().unwrap_or(i64::MAX));
     }
 
     pub(crate) fn event_dropped(&self) {

@@ -36,6 +36,8 @@ pub const TRASH_FOLDER: &str = "trash";
 pub const RETAINED_FOLDER: &str = "retained";
 /// In the state folder: whose root this is and which term was begun last; see [`crate::Term`].
 pub const TERM_FILE: &str = "term.json";
+/// In the state folder: why nothing is removed on this root, until the file is removed.
+pub const RESTORED_FILE: &str = "restored.json";
 
 /// The name of the volume, and of the directory, of the claim with this UID (upstream's rule, so that a second attempt finds the first).
 #[must_use]

@@ -26,6 +26,14 @@ pub enum Reason {
     DirectoryInTheWay,
     /// A directory that is not ours stands there.
     DirectoryForeign,
+    /// Another file system is mounted where a directory is, or in it.
+    DirectoryMounted,
+    /// A volume is wanted whose directory has been removed.
+    DirectoryLost,
+    /// The claim exists whose directory was to be removed.
+    ClaimExists,
+    /// Nothing is removed until an operator confirms it.
+    RemovalsPaused,
     /// The file system is full.
     NoSpace,
     /// The disk failed otherwise.
@@ -51,6 +59,10 @@ impl Reason {
             Self::VolumeNameTaken => "VolumeNameTaken",
             Self::DirectoryInTheWay => "DirectoryInTheWay",
             Self::DirectoryForeign => "DirectoryForeign",
+            Self::DirectoryMounted => "DirectoryMounted",
+            Self::DirectoryLost => "DirectoryLost",
+            Self::ClaimExists => "ClaimExists",
+            Self::RemovalsPaused => "RemovalsPaused",
             Self::NoSpace => "NoSpace",
             Self::DirectoryFailed => "DirectoryFailed",
             Self::Forbidden => "Forbidden",
@@ -131,9 +143,15 @@ impl From<DirectoryError> for Problem {
             Trouble::Foreign => Reason::DirectoryForeign,
             Trouble::NoSpace => Reason::NoSpace,
             Trouble::Superseded => Reason::LeaseLost,
-            Trouble::Failed => Reason::DirectoryFailed,
+            Trouble::Mounted => Reason::DirectoryMounted,
+            Trouble::Paused => Reason::RemovalsPaused,
+            Trouble::Denied | Trouble::Failed => Reason::DirectoryFailed,
         };
-        Self::passing(reason, &error.to_string())
+        match reason {
+            // The end of the pause tries it again.
+            Reason::RemovalsPaused => Self::lasting(reason, &error.to_string()),
+            _ => Self::passing(reason, &error.to_string()),
+        }
     }
 }
 

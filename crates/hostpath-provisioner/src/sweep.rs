@@ -1,6 +1,7 @@
 //! Comparing the disk with the server: at the start of each term, and now and then. What a crashed leader left half made
 //! is removed or handed to the claims' queue, which asks the server before it takes anything back.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +10,10 @@ use reconciler::{BoxError, Handle, LeaderTask, ObjectKey};
 
 use crate::context::{Begun, Context, begin_term, term_of_task};
 use crate::directory::{DirectoryError, Listed};
-use crate::fence::Term;
 use crate::marker::Fence;
+use crate::metrics::Kept;
+use crate::outcome::{Problem, Reason};
+use crate::volumes::{VolumeStep, decide};
 
 /// Why a directory stays, or that it shall be looked into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,21 +51,145 @@ pub fn judge(found: &Listed, fence: &Fence, claim_known: bool, volume_known: boo
     }
 }
 
-/// Sweeps until the term ends.
-pub(crate) async fn run(
-    context: Arc<Context>,
-    task: LeaderTask,
-    claims: Handle<String>,
-    interval: Duration,
-) -> Result<(), BoxError> {
-    loop {
-        let swept = sweep(&context, &task, &claims).await?;
-        tracing::info!(%swept, "compared the disk with the server");
-        tokio::select! {
-            () = task.cancellation().cancelled() => return Ok(()),
-            () = tokio::time::sleep(interval) => {}
+/// How often a pause is looked at, and a sweep that failed tried again.
+const UNEASY: Duration = Duration::from_secs(10);
+/// Directories and leftovers that one sweep names in the log; all are counted.
+const NAMED_MAX: usize = 16;
+
+/// What the sweep works with.
+pub(crate) struct Sweep {
+    pub(crate) context: Arc<Context>,
+    pub(crate) claims: Handle<String>,
+    pub(crate) interval: Duration,
+    /// Called when removals that were paused may go on.
+    pub(crate) resume: Box<dyn Fn() + Send + Sync>,
+}
+
+impl Sweep {
+    /// Sweeps until the term ends. A sweep that fails is no end: the next one may do better.
+    pub(crate) async fn run(&self, task: LeaderTask) -> Result<(), BoxError> {
+        let mut named = HashSet::new();
+        loop {
+            let was_paused = self.context.pause.why().is_some();
+            let swept = self.sweep(&task, &mut named).await;
+            let is_paused = self.context.pause.why().is_some();
+            match &swept {
+                Ok(swept) => tracing::info!(%swept, "compared the disk with the server"),
+                Err(problem) if task.cancellation().is_cancelled() => {
+                    tracing::debug!(error = %problem, "the term ended in a sweep");
+                }
+                Err(problem) => {
+                    tracing::warn!(error = %problem, "the disk could not be compared with the server")
+                }
+            }
+            if was_paused && !is_paused {
+                (self.resume)();
+            }
+            let is_easy = swept.is_ok() && !is_paused;
+            let pause = if is_easy { self.interval } else { self.interval.min(UNEASY) };
+            tokio::select! {
+                () = task.cancellation().cancelled() => break,
+                () = tokio::time::sleep(pause) => {}
+            }
+        }
+        self.context.pause.forget();
+        Ok(())
+    }
+
+    /// One sweep. `named`: the kept directories that the log has named already.
+    async fn sweep(&self, task: &LeaderTask, named: &mut HashSet<String>) -> Result<Swept, Problem> {
+        let context = &self.context;
+        let term = term_of_task(task);
+        let fence = term.fence().clone();
+        let work = {
+            let (context, term) = (Arc::clone(context), term.clone());
+            task.tracker().spawn_blocking(move || begin_term(&context, &term, true))
+        };
+        work.await.map_err(|_| broken_off())??;
+        // Before anything is removed, and also after a pause, which it may end.
+        context.compare(&term, task.tracker()).await?;
+        let work = {
+            let context = Arc::clone(context);
+            task.tracker().spawn_blocking(move || {
+                let cleared = context.root.clear_leftovers(&term)?;
+                Ok::<_, DirectoryError>((cleared, context.root.list()?))
+            })
+        };
+        let (cleared, listing) = work.await.map_err(|_| broken_off())??;
+        context.metrics.leftovers_cleared(cleared.removed);
+        let stuck: Vec<DirectoryError> = cleared.stuck.into_iter().chain(listing.skipped).collect();
+        context.metrics.leftovers_stuck(stuck.len());
+        for error in stuck.iter().take(NAMED_MAX) {
+            tracing::warn!(%error, "passed over, and tried again by the next sweep");
+        }
+        let mut swept = Swept {
+            directories: listing.found.len(),
+            leftovers: cleared.removed,
+            stuck: stuck.len(),
+            ..Swept::default()
+        };
+        let is_paused = context.pause.why().is_some();
+        let mut kept = Vec::new();
+        for found in listing.found {
+            let uid = found.location.claim_uid();
+            let volume_known =
+                context.caches.volumes.get(&ObjectKey::cluster(found.location.name())).is_some();
+            let judgement = judge(&found, &fence, context.claim_of(uid).is_some(), volume_known);
+            match (judgement, &found.marker) {
+                (Judgement::Known, _) => {}
+                // While nothing is removed, nothing is handed over.
+                (Judgement::Orphan, Some(_)) if is_paused => swept.orphans += 1,
+                (Judgement::Orphan, Some(marker)) => {
+                    swept.orphans += 1;
+                    context.metrics.orphan_found();
+                    tracing::info!(directory = %found.location, "a directory has neither claim nor volume");
+                    context.begin(Begun {
+                        location: found.location.clone(),
+                        claim_namespace: marker.claim_namespace.clone(),
+                        claim_name: marker.claim_name.clone(),
+                    });
+                }
+                (Judgement::Retained, _) => kept.push((Kept::Retained, found.location.to_string())),
+                (Judgement::OtherLease, _) => kept.push((Kept::OtherLease, found.location.to_string())),
+                (Judgement::NotOurs | Judgement::Orphan, _) => {
+                    kept.push((Kept::NotOurs, found.location.to_string()));
+                }
+            }
+        }
+        for volume in context.caches.volumes.list() {
+            if matches!(decide(&context.us, &volume, true), VolumeStep::Refuse(_)) {
+                kept.push((Kept::VolumeRefused, volume.metadata.name.clone().unwrap_or_default()));
+            }
+        }
+        swept.kept = kept.len();
+        self.tell_kept(&kept, named);
+        // Orphans, and work of an earlier term of this process whose claim vanished while another led: nothing else names them.
+        for uid in context.all_begun().into_iter().filter(|_| !is_paused) {
+            if context.claim_of(&uid).is_none() {
+                self.claims.add(uid);
+            }
+        }
+        Ok(swept)
+    }
+
+    /// Counts what is kept, and names in the log what is new among it.
+    fn tell_kept(&self, kept: &[(Kept, String)], named: &mut HashSet<String>) {
+        for why in Kept::ALL {
+            self.context.metrics.kept(why, kept.iter().filter(|(reason, _)| *reason == why).count());
+        }
+        named.retain(|name| kept.iter().any(|(_, kept)| kept == name));
+        let fresh: Vec<_> = kept.iter().filter(|(_, name)| named.insert(name.clone())).collect();
+        for (why, directory) in fresh.iter().take(NAMED_MAX) {
+            tracing::info!(%directory, reason = why.as_str(), "kept, though no claim needs it");
+        }
+        if let Some(more) = fresh.len().checked_sub(NAMED_MAX).filter(|more| *more > 0) {
+            tracing::info!(more, "further directories are kept, though no claim needs them");
         }
     }
+}
+
+fn broken_off() -> Problem {
+    Problem::passing(Reason::DirectoryFailed, "the work on the disk broke off")
 }
 
 /// What a sweep found.
@@ -70,69 +197,20 @@ pub(crate) async fn run(
 struct Swept {
     directories: usize,
     leftovers: usize,
+    stuck: usize,
     orphans: usize,
     kept: usize,
 }
 
 impl fmt::Display for Swept {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { directories, leftovers, orphans, kept } = self;
+        let Self { directories, leftovers, stuck, orphans, kept } = self;
         write!(
             f,
-            "{directories} directories, {orphans} orphans, {kept} kept without claim, {leftovers} leftovers cleared"
+            "{directories} directories, {orphans} orphans, {kept} kept without claim, {leftovers} leftovers cleared, \
+             {stuck} passed over"
         )
     }
-}
-
-async fn sweep(
-    context: &Arc<Context>,
-    task: &LeaderTask,
-    claims: &Handle<String>,
-) -> Result<Swept, BoxError> {
-    let term = term_of_task(task);
-    let fence = term.fence().clone();
-    let work = {
-        let context = Arc::clone(context);
-        task.tracker().spawn_blocking(move || on_disk(&context, &term))
-    };
-    let (leftovers, listed) = work.await??;
-    context.metrics.leftovers_cleared(leftovers);
-    let mut swept = Swept { directories: listed.len(), leftovers, ..Swept::default() };
-    for found in listed {
-        let uid = found.location.claim_uid();
-        let volume_known = context.caches.volumes.get(&ObjectKey::cluster(found.location.name())).is_some();
-        let judgement = judge(&found, &fence, context.claim_of(uid).is_some(), volume_known);
-        match (judgement, &found.marker) {
-            (Judgement::Known, _) => {}
-            (Judgement::Orphan, Some(marker)) => {
-                swept.orphans += 1;
-                context.metrics.orphan_found();
-                tracing::info!(directory = %found.location, "a directory has neither claim nor volume");
-                context.begin(Begun {
-                    location: found.location.clone(),
-                    claim_namespace: marker.claim_namespace.clone(),
-                    claim_name: marker.claim_name.clone(),
-                });
-            }
-            (judgement, _) => {
-                swept.kept += 1;
-                tracing::debug!(directory = %found.location, ?judgement, "a directory without claim and volume is kept");
-            }
-        }
-    }
-    // Orphans, and work of an earlier term of this process whose claim vanished while another led: nothing else names them.
-    for uid in context.all_begun() {
-        if context.claim_of(&uid).is_none() {
-            claims.add(uid);
-        }
-    }
-    Ok(swept)
-}
-
-fn on_disk(context: &Context, term: &Term) -> Result<(usize, Vec<Listed>), DirectoryError> {
-    begin_term(context, term, true)?;
-    let leftovers = context.root.clear_leftovers(term)?;
-    Ok((leftovers, context.root.list()?))
 }
 
 #[cfg(test)]

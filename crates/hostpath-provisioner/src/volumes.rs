@@ -5,5 +5,7 @@ mod reconcile;
 #[cfg(test)]
 mod tests;
 
-pub use self::decide::{VolumeStep, decide, finalizer_patch, has_finalizer};
+pub use self::decide::{
+    ClaimName, TakingBack, TakingBackStep, VolumeStep, decide, finalizer_patch, has_finalizer,
+};
 pub(crate) use self::reconcile::VolumeReconciler;

@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::{
     PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec, VolumeNodeAffinity,
 };
 use k8s_openapi::api::storage::v1::StorageClass;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
@@ -82,7 +83,10 @@ pub fn decide(
         return ClaimStep::Idle(Idle::NotOurs);
     }
     if spec.and_then(|spec| spec.volume_name.as_deref()).is_some_and(|name| !name.is_empty()) {
-        return ClaimStep::Idle(Idle::Settled);
+        return match unsupported_change(us, claim, volume) {
+            Some(problem) => ClaimStep::Wait(problem),
+            None => ClaimStep::Idle(Idle::Settled),
+        };
     }
     match annotation(STORAGE_PROVISIONER).or_else(|| annotation(STORAGE_PROVISIONER_BETA)) {
         None => return ClaimStep::Idle(Idle::NotAsked),
@@ -115,6 +119,72 @@ pub fn decide(
             },
         },
     }
+}
+
+/// What a bound claim asks to change about its volume, where that volume is ours: nobody would ever answer.
+fn unsupported_change(
+    us: &Us,
+    claim: &PersistentVolumeClaim,
+    volume: Option<&PersistentVolume>,
+) -> Option<Problem> {
+    let unusable = |what: String| Some(Problem::lasting(Reason::ClaimUnusable, &what));
+    let volume = volume?;
+    let by = volume.metadata.annotations.as_ref().and_then(|all| all.get(PROVISIONED_BY));
+    let spec = claim.spec.as_ref()?;
+    if by != Some(&us.provisioner) || spec.volume_name != volume.metadata.name {
+        return None;
+    }
+    let status = claim.status.as_ref();
+    let wanted = spec.volume_attributes_class_name.as_deref().filter(|name| !name.is_empty());
+    let present = status.and_then(|status| status.current_volume_attributes_class_name.as_deref());
+    if let Some(wanted) = wanted.filter(|wanted| Some(*wanted) != present) {
+        return unusable(no_attributes(wanted));
+    }
+    let requests = spec.resources.as_ref().and_then(|resources| resources.requests.as_ref());
+    let requested = requests.and_then(|all| all.get("storage"))?;
+    let capacity = status.and_then(|status| status.capacity.as_ref()).and_then(|all| all.get("storage"))?;
+    if amount(requested)? <= amount(capacity)? {
+        return None;
+    }
+    unusable(format!(
+        "the claim requests {} and has {}: a directory cannot be expanded, and holds what its disk holds; set the request back",
+        requested.0, capacity.0
+    ))
+}
+
+fn no_attributes(class: &str) -> String {
+    format!(
+        "the claim has volumeAttributesClassName {class:?}: a directory has no attributes; make the claim without it"
+    )
+}
+
+/// A quantity as a number, to be compared with another.
+fn amount(quantity: &Quantity) -> Option<f64> {
+    let text = quantity.0.trim();
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, suffix) = text.split_at_checked(split)?;
+    let number: f64 = number.parse().ok()?;
+    let binary = |power: i32| 1024_f64.powi(power);
+    let factor = match suffix {
+        "" => 1.0,
+        "n" => 1e-9,
+        "u" => 1e-6,
+        "m" => 1e-3,
+        "k" => 1e3,
+        "M" => 1e6,
+        "G" => 1e9,
+        "T" => 1e12,
+        "P" => 1e15,
+        "E" => 1e18,
+        "Ki" => binary(1),
+        "Mi" => binary(2),
+        "Gi" => binary(3),
+        "Ti" => binary(4),
+        "Pi" => binary(5),
+        "Ei" => binary(6),
+        exponent => 10_f64.powi(exponent.strip_prefix(['e', 'E'])?.parse().ok()?),
+    };
+    Some(number * factor)
 }
 
 /// Whether a volume that already stands under the claim's name is the one we would make.
@@ -163,6 +233,9 @@ fn plan(us: &Us, claim: &PersistentVolumeClaim, class: &StorageClass) -> Result<
         return Err(unusable(
             "the claim has a selector: a volume that is made for it has no labels to select by",
         ));
+    }
+    if let Some(class) = spec.volume_attributes_class_name.as_deref().filter(|name| !name.is_empty()) {
+        return Err(unusable(&no_attributes(class)));
     }
     if spec.data_source.is_some() || spec.data_source_ref.is_some() {
         return Err(unusable("the claim has a dataSource: directories begin empty"));

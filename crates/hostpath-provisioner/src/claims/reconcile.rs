@@ -159,22 +159,27 @@ impl ClaimReconciler {
     ) -> Result<Action, Failure> {
         let context = &self.context;
         let Some(begun) = context.begun(request.key()) else { return Ok(Action::await_change()) };
+        if claim.is_some() {
+            // It is going, and is looked at again when it has gone.
+            return Ok(Action::await_change());
+        }
         let limit = context.limits.provision_timeout;
-        match within(limit, "taking back", self.take_back_begun(request, begun)).await {
+        match within(limit, "taking back", self.take_back_begun(request, &begun)).await {
             Ok(()) => {
                 context.end(request.key());
                 Ok(Action::await_change())
             }
             Err(problem) => {
-                if let Some(claim) = claim {
-                    context.events.tell(claim, Told::ProvisioningCleanupFailed, &problem.message);
+                if problem.reason != Reason::LeaseLost {
+                    let claim = begun.claim();
+                    context.events.tell(&claim, Told::ProvisioningCleanupFailed, &problem.message);
                 }
                 Err(failure(problem))
             }
         }
     }
 
-    async fn take_back_begun(&self, request: &Request<String>, begun: Begun) -> Result<(), Problem> {
+    async fn take_back_begun(&self, request: &Request<String>, begun: &Begun) -> Result<(), Problem> {
         let context = &self.context;
         let uid = request.key();
         term_of(request).check()?;
@@ -185,15 +190,13 @@ impl ClaimReconciler {
         }
         let claims = context.claims_api(&begun.claim_namespace);
         let claim = context.look("read the claim", claims.get(&begun.claim_name)).await?;
-        let alive = claim.is_some_and(|claim| {
-            claim.metadata.uid.as_ref() == Some(uid) && claim.metadata.deletion_timestamp.is_none()
-        });
-        if alive {
+        if claim.is_some_and(|claim| claim.metadata.uid.as_ref() == Some(uid)) {
             return Err(Problem::passing(
                 Reason::ApiFailed,
                 "the claim is gone in the cache and there on the server",
             ));
         }
+        context.compare(&term_of(request), request.tracker()).await?;
         let location = begun.location.clone();
         let removed = context
             .on_disk(request, uid, move |root, term| match root.remove(&location, Authority::Marker, term) {

@@ -232,3 +232,50 @@ fn our_own_note_is_no_change_of_the_claim_and_all_else_is() {
         assert!(changed(&before, &claim(edit)));
     }
 }
+
+fn bound(edit: impl FnOnce(&mut Value)) -> ClaimStep {
+    let claim = claim(|v| {
+        v["spec"]["volumeName"] = json!("pvc-u-1");
+        v["status"] = json!({"phase": "Bound", "capacity": {"storage": "1Gi"}});
+        edit(v);
+    });
+    decide(
+        &us(),
+        Some(&claim),
+        Some(&class(|v| v["allowVolumeExpansion"] = json!(true))),
+        Some(&planned_volume()),
+    )
+}
+
+#[test]
+fn what_a_claim_asks_for_and_nobody_would_answer_is_refused_on_it() {
+    let refused = |step: ClaimStep, words: &[&str]| {
+        assert_eq!(waits_for(&step), Some(Reason::ClaimUnusable), "{step:?}");
+        let ClaimStep::Wait(problem) = step else { panic!() };
+        assert!(words.iter().all(|word| problem.message.contains(word)), "{}", problem.message);
+        assert!(!problem.message.ends_with("..."), "{}", problem.message);
+    };
+    let attributes = |v: &mut Value| v["spec"]["volumeAttributesClassName"] = json!("gold");
+    refused(step(attributes), &["volumeAttributesClassName", "gold"]);
+    refused(bound(attributes), &["volumeAttributesClassName", "gold"]);
+    for (requested, capacity) in [("2Gi", "1Gi"), ("1025Mi", "1Gi"), ("2G", "1536M"), ("1.5e9", "1Gi")] {
+        refused(
+            bound(|v| {
+                v["spec"]["resources"]["requests"]["storage"] = json!(requested);
+                v["status"]["capacity"]["storage"] = json!(capacity);
+            }),
+            &[requested, capacity, "expanded"],
+        );
+    }
+    let settled = |step: ClaimStep| assert_eq!(step, ClaimStep::Idle(Idle::Settled));
+    settled(bound(|_| {}));
+    settled(bound(|v| v["spec"]["volumeAttributesClassName"] = json!("")));
+    for same in ["1024Mi", "1073741824", "1000M", "strange", "1Xi"] {
+        settled(bound(|v| v["spec"]["resources"]["requests"]["storage"] = json!(same)));
+    }
+    // Of another's volume another may expand.
+    settled(bound(|v| {
+        v["spec"]["volumeName"] = json!("theirs");
+        v["spec"]["resources"]["requests"]["storage"] = json!("2Gi");
+    }));
+}

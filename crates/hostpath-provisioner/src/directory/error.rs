@@ -4,6 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The longest path that an error shows, in bytes. The cause and the remedy follow it in a message of limited length.
+const PATH_MAX_BYTES: usize = 110;
+
 /// What kind of trouble it is; decides the reason that is shown and whether trying again can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -12,8 +15,14 @@ pub enum Trouble {
     InTheWay,
     /// A directory stands there that is not this claim's.
     Foreign,
+    /// Another file system is mounted there, or the same one once more.
+    Mounted,
+    /// The process may not remove it.
+    Denied,
     /// The file system is full, or its quota is.
     NoSpace,
+    /// Nothing is removed on this root until an operator confirms it.
+    Paused,
     /// The term of leadership is over, or a later one has begun on this root.
     Superseded,
     /// Anything else the file system said.
@@ -43,6 +52,16 @@ impl DirectoryError {
         Self { trouble, path: path.to_path_buf(), what: what.to_owned(), source: Some(source) }
     }
 
+    /// A mount at this path: nothing behind it is ours.
+    pub(super) fn mounted(path: &Path) -> Self {
+        Self::new(Trouble::Mounted, path, "a file system is mounted there")
+    }
+
+    /// A removal that the system refused.
+    pub(super) fn denied(path: &Path, source: io::Error) -> Self {
+        Self { source: Some(source), ..Self::new(Trouble::Denied, path, "cannot be removed") }
+    }
+
     /// What kind of trouble it is.
     #[must_use]
     pub fn trouble(&self) -> Trouble {
@@ -56,12 +75,19 @@ impl DirectoryError {
 
 impl fmt::Display for DirectoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.display(), self.what)?;
+        if !self.path.as_os_str().is_empty() {
+            write!(f, "{}: ", shortened(&self.path))?;
+        }
+        f.write_str(&self.what)?;
         if let Some(source) = &self.source {
             write!(f, ": {source}")?;
         }
         match self.trouble {
             Trouble::InTheWay => f.write_str("; something that is no directory stands there: move it away"),
+            Trouble::Mounted => f.write_str("; unmount it"),
+            Trouble::Denied => f.write_str(
+                "; remove it by hand (if immutable, chattr -i), or run with DAC_OVERRIDE and FOWNER",
+            ),
             Trouble::NoSpace => f.write_str("; make room on that file system"),
             _ => Ok(()),
         }
@@ -71,5 +97,34 @@ impl fmt::Display for DirectoryError {
 impl std::error::Error for DirectoryError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.source.as_ref().map(|error| error as _)
+    }
+}
+
+/// A path without its middle, if it is long: where it begins and what it ends in say most.
+pub(super) fn shortened(path: &Path) -> String {
+    let whole = path.display().to_string();
+    if whole.len() <= PATH_MAX_BYTES {
+        return whole;
+    }
+    let half = PATH_MAX_BYTES / 2 - 2;
+    let begin = (0..=half).rev().find(|at| whole.is_char_boundary(*at)).unwrap_or(0);
+    let end = (whole.len() - half..=whole.len()).find(|at| whole.is_char_boundary(*at));
+    let (begin, end) = (whole.get(..begin), end.and_then(|end| whole.get(end..)));
+    format!("{}...{}", begin.unwrap_or_default(), end.unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::outcome::{MESSAGE_MAX_BYTES, shown};
+
+    #[test]
+    fn a_long_path_leaves_room_for_what_is_wrong_and_the_remedy() {
+        let path = PathBuf::from(format!("/srv/{}/pvc-u-1/{}/last", "\u{e9}".repeat(900), "x".repeat(2000)));
+        let source = io::Error::from(rustix::io::Errno::PERM);
+        let text = DirectoryError::denied(&path, source).to_string();
+        assert!(text.len() <= MESSAGE_MAX_BYTES && shown(&text) == text, "{} bytes: {text}", text.len());
+        assert!(text.starts_with("/srv/") && text.contains("x/last: cannot be removed: Operation not"));
+        assert!(text.ends_with("or run with DAC_OVERRIDE and FOWNER"), "{text}");
     }
 }

@@ -7,8 +7,9 @@ use std::path::Path;
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
+use super::tree::remove_tree;
 use super::walk::{self, Found};
-use super::{DirectoryError, Ensured, RESTARTS, Root, Shared, Trouble, create_new, remove_tree};
+use super::{DirectoryError, Ensured, RESTARTS, Root, Shared, Trouble, c_name, create_new};
 use crate::fence::Term;
 use crate::location::Location;
 use crate::marker::Marker;
@@ -110,7 +111,8 @@ impl Root {
             }
             Err(error) => {
                 // The next sweep would find it; but why leave it until then.
-                let _ = self.step_io("unstage", &entry_path, || remove_tree(&entry_path));
+                let _ = self
+                    .step_on("unstage", &entry_path, || remove_tree(&staging, &c_name(&entry), &entry_path));
                 Err(error)
             }
         }

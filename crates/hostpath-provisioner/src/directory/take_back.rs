@@ -6,19 +6,38 @@ use std::path::Path;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
+use super::tree::remove_tree;
 use super::walk::{self, Found};
-use super::{Authority, DirectoryError, Removed, Root, Trouble, remove_tree};
+use super::{Authority, DirectoryError, Removed, Root, Trouble, c_name};
 use crate::fence::Term;
 use crate::location::Location;
 use crate::names::{MARKER_FILE, TRASH_FOLDER};
 
 impl Root {
+    /// Looks whether a directory may be taken back: ours, on the root's mount, and nothing on the disk that says no. Changes nothing.
+    ///
+    /// # Errors
+    /// As [`Root::remove`].
+    pub fn inspect(
+        &self,
+        location: &Location,
+        authority: Authority,
+        term: &Term,
+    ) -> Result<(), DirectoryError> {
+        let path = location.below(self.path());
+        self.check(term, &path)?;
+        self.check_not_paused()?;
+        let Some(parent) = self.open_parent(location, false)? else { return Ok(()) };
+        self.open_ours(&parent, &path, location, authority).map(drop)
+    }
+
     /// Takes a directory back: one rename into the trash, then the removal of what is there. Empty subdir folders go with it.
     ///
     /// May be called again after it failed or crashed at any point, and goes on where that stopped.
     ///
     /// # Errors
-    /// When what stands there is not this claim's, the disk refuses, or the term is over.
+    /// When what stands there is not this claim's or on another mount, the disk refuses, nothing may be removed now, or the
+    /// term is over.
     pub fn remove(
         &self,
         location: &Location,
@@ -27,44 +46,55 @@ impl Root {
     ) -> Result<Removed, DirectoryError> {
         let path = location.below(self.path());
         self.check(term, &path)?;
+        self.check_not_paused()?;
         let trash = self.open_state(TRASH_FOLDER)?;
         let entry = format!("gone-{}", location.claim_uid());
         let entry_path = self.state_path(TRASH_FOLDER).join(&entry);
+        let remove_entry = || remove_tree(&trash, &c_name(&entry), &entry_path);
         let mut removed = Removed::Absent;
         if self.step("look-in-trash", &entry_path, || walk::exists(&trash, &entry))? {
-            self.step_io("empty-trash", &entry_path, || remove_tree(&entry_path))?;
+            self.step_on("empty-trash", &entry_path, remove_entry)?;
             removed = Removed::Removed;
         }
-        if let Some(parent) = self.open_parent(location, false)? {
-            match walk::open_folder(&parent, location.name()) {
-                Ok(directory) => {
-                    self.confirm_ours(&directory, &path, location, authority)?;
-                    self.check(term, &path)?;
-                    let moved = self.step("condemn", &path, || {
-                        match walk::rename_to_free(&parent, location.name(), &trash, &entry) {
-                            Err(Errno::NOENT) => Ok(false),
-                            other => other.map(|()| true),
-                        }
-                    })?;
-                    if moved {
-                        self.step("sync-parent", &path, || walk::sync(&parent))?;
-                        self.step_io("remove", &entry_path, || remove_tree(&entry_path))?;
-                        removed = Removed::Removed;
-                    }
+        if let Some(parent) = self.open_parent(location, false)?
+            && self.open_ours(&parent, &path, location, authority)?.is_some()
+        {
+            self.check(term, &path)?;
+            let moved = self.step("condemn", &path, || {
+                match walk::rename_to_free(&parent, location.name(), &trash, &entry) {
+                    Err(Errno::NOENT) => Ok(false),
+                    other => other.map(|()| true),
                 }
-                Err(Errno::NOENT) => {}
-                Err(error) => {
-                    return Err(DirectoryError::io(
-                        &path,
-                        "the directory cannot be taken back",
-                        error.into(),
-                    ));
-                }
+            })?;
+            if moved {
+                self.step("sync-parent", &path, || walk::sync(&parent))?;
+                self.step_on("remove", &entry_path, remove_entry)?;
+                removed = Removed::Removed;
             }
         }
         self.step_io("unretain", &path, || self.set_retained_file(location, false))?;
         self.prune(location);
         Ok(removed)
+    }
+
+    /// Opens a directory that may be taken back; `None` if there is none.
+    fn open_ours(
+        &self,
+        parent: &OwnedFd,
+        path: &Path,
+        location: &Location,
+        authority: Authority,
+    ) -> Result<Option<OwnedFd>, DirectoryError> {
+        let directory = match walk::open_folder(parent, location.name()) {
+            Ok(directory) => directory,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(error) => {
+                return Err(DirectoryError::io(path, "the directory cannot be taken back", error.into()));
+            }
+        };
+        self.check_mount(&directory, path, self.mount_of(parent, path)?)?;
+        self.confirm_ours(&directory, path, location, authority)?;
+        Ok(Some(directory))
     }
 
     fn confirm_ours(

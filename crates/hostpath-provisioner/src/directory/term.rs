@@ -7,6 +7,7 @@ use std::path::Path;
 use rustix::fs::Mode;
 use serde::{Deserialize, Serialize};
 
+use super::restored::is_older;
 use super::{DirectoryError, Root, Trouble, create_new, open_root, walk};
 use crate::fence::Term;
 use crate::marker::Fence;
@@ -33,6 +34,9 @@ pub struct TermRecord {
     pub owner: Owner,
     /// The term that was begun last.
     pub fence: Fence,
+    /// The greatest revision of the API server that was seen; 0 if none was.
+    #[serde(default)]
+    pub seen: u64,
 }
 
 impl Root {
@@ -82,6 +86,8 @@ impl Root {
 
     /// Begins a term on this root: makes the root and the state folder if need be, and records the term, which ends every earlier one here.
     ///
+    /// A term that is older than the one on record begins too, but nothing is removed from then on; see [`Root::paused`].
+    ///
     /// # Errors
     /// When the root belongs to another, the disk refuses, or the term is over.
     pub fn begin_term(&self, owner: &Owner, term: &Term) -> Result<(), DirectoryError> {
@@ -92,9 +98,26 @@ impl Root {
         self.step_io("make-root", self.path(), || fs::create_dir_all(self.path()))?;
         self.check_owner(owner)?;
         self.step_io("make-state", &self.path().join(STATE_FOLDER), || make_state(self.path()))?;
-        let record = TermRecord { owner: owner.clone(), fence: term.fence().clone() };
+        let earlier = self.read_term()?;
         term.check().map_err(over)?;
-        self.step_io("record-term", &self.state_path(TERM_FILE), || write_record(self.path(), &record))
+        let fence = term.fence().clone();
+        let seen = match &earlier {
+            Some(earlier) if is_older(&fence, &earlier.fence) => {
+                let (ours, theirs) = (fence.transitions, earlier.fence.transitions);
+                self.pause(&format!(
+                    "the API server's Lease is at version {} (term {ours}) and was at {} (term {theirs})",
+                    fence.resource_version, earlier.fence.resource_version
+                ))?;
+                0
+            }
+            Some(earlier) => earlier.seen,
+            None => 0,
+        };
+        self.write_term(&TermRecord { owner: owner.clone(), fence, seen })
+    }
+
+    pub(super) fn write_term(&self, record: &TermRecord) -> Result<(), DirectoryError> {
+        self.step_io("record-term", &self.state_path(TERM_FILE), || write_record(self.path(), record))
     }
 }
 

@@ -1,6 +1,8 @@
 //! The directory steps on a real file system, with every crash and every obstacle that can be put in the way.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -8,7 +10,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::marker::Fence;
-use crate::names::MARKER_FILE;
+use crate::names::{MARKER_FILE, RESTORED_FILE, STAGING_FOLDER, TRASH_FOLDER};
 
 fn owner() -> Owner {
     Owner { provisioner: "p".into(), storage_class: "c".into(), lease: "ns/l".into() }
@@ -119,7 +121,7 @@ fn a_subdir_that_is_a_link_is_not_followed() {
     fs::create_dir(elsewhere.path().join("pvc-u-1")).unwrap();
     assert!(root.remove(&location, Authority::Volume, &term).is_err());
     assert!(elsewhere.path().join("pvc-u-1").is_dir());
-    assert!(root.list().unwrap().is_empty());
+    assert!(root.list().unwrap().found.is_empty());
 }
 
 #[test]
@@ -194,7 +196,7 @@ fn no_effect_after_the_term_is_over_or_a_later_one_has_begun() {
     root.begin_term(&owner(), &old).unwrap();
     let kept = at(&[], "u-1");
     root.ensure(&kept, 0o700, &marker("u-1"), &old).unwrap();
-    let new = Term::new(Fence { resource_version: "2".into(), ..fence }, || true);
+    let new = Term::new(Fence { resource_version: "2".into(), transitions: 1, ..fence }, || true);
     root.begin_term(&owner(), &new).unwrap();
     for _ in 0..2 {
         let made = root.ensure(&at(&[], "u-2"), 0o700, &marker("u-2"), &old).unwrap_err();
@@ -205,7 +207,7 @@ fn no_effect_after_the_term_is_over_or_a_later_one_has_begun() {
     }
     assert_eq!(root.begin_term(&owner(), &old).unwrap_err().trouble(), Trouble::Superseded);
     assert_eq!(root.read_term().unwrap().unwrap().fence, *new.fence());
-    assert_eq!(root.list().unwrap().len(), 1);
+    assert_eq!(root.list().unwrap().found.len(), 1);
 }
 
 #[test]
@@ -231,7 +233,7 @@ fn listing_finds_ours_at_any_depth_and_says_what_is_retained() {
     fs::write(folder.path().join("pvc-file"), "").unwrap();
     fs::create_dir(folder.path().join("pvc-bare")).unwrap();
     root.set_retained(&at(&["a"], "u-2"), true, &term).unwrap();
-    let listed = root.list().unwrap();
+    let listed = root.list().unwrap().found;
     let names: BTreeSet<String> = listed.iter().map(|found| found.location.to_string()).collect();
     assert_eq!(names, ["a/b/pvc-u-3", "a/pvc-u-2", "pvc-bare", "pvc-u-1"].map(str::to_owned).into());
     for found in listed {
@@ -239,7 +241,7 @@ fn listing_finds_ours_at_any_depth_and_says_what_is_retained() {
         assert_eq!(found.marker.is_none(), found.location.claim_uid() == "bare");
     }
     root.set_retained(&at(&["a"], "u-2"), false, &term).unwrap();
-    assert!(root.list().unwrap().iter().all(|found| !found.retained));
+    assert!(root.list().unwrap().found.iter().all(|found| !found.retained));
 }
 
 /// A root whose process dies at the given step: everything after it fails, whatever is tried.
@@ -266,7 +268,7 @@ fn die_everywhere(
         prepare(&root, &term);
         let (mortal, _) = dying(folder.path(), step);
         let finished = work(&mortal, &term);
-        root.clear_leftovers(&term).unwrap();
+        assert!(root.clear_leftovers(&term).unwrap().stuck.is_empty());
         assert!(state_is_empty(&root), "step {step}");
         after(&root, &term, step);
         if finished {
@@ -347,7 +349,7 @@ fn makers_and_removers_of_one_subdir_do_not_disturb_each_other() {
             });
         }
     });
-    assert!(root.list().unwrap().is_empty());
+    assert!(root.list().unwrap().found.is_empty());
     assert!(state_is_empty(&root));
 }
 
@@ -362,7 +364,8 @@ fn a_sweep_leaves_alone_what_is_being_made_at_that_moment() {
     let inner = Arc::clone(&slot);
     let probe: Probe = Box::new(move |name, moment| {
         if name == "mark" && moment == Moment::After {
-            let making = inner.lock().clone().map(|root| root.clear_leftovers(&Term::unfenced()).unwrap());
+            let making =
+                inner.lock().clone().map(|root| root.clear_leftovers(&Term::unfenced()).unwrap().removed);
             seen.store(making.unwrap_or(usize::MAX), Ordering::SeqCst);
         }
         Ok(())
@@ -371,6 +374,109 @@ fn a_sweep_leaves_alone_what_is_being_made_at_that_moment() {
     *slot.lock() = Some(maker.clone());
     maker.ensure(&at(&[], "u-1"), 0o700, &marker("u-1"), &term).unwrap();
     assert_eq!(swept.load(Ordering::SeqCst), 0);
-    assert_eq!(sweeper.list().unwrap().len(), 1);
+    assert_eq!(sweeper.list().unwrap().found.len(), 1);
     *slot.lock() = None;
+}
+
+fn fenced(version: &str, transitions: i32) -> Term {
+    Term::new(Fence { uid: "l".into(), resource_version: version.into(), transitions }, || true)
+}
+
+#[test]
+fn a_term_older_than_the_one_on_record_removes_nothing_until_it_is_confirmed() {
+    let (_folder, root, _) = begun();
+    let (kept, other) = (at(&[], "u-1"), at(&[], "u-2"));
+    root.begin_term(&owner(), &fenced("90", 7)).unwrap();
+    root.ensure(&kept, 0o700, &marker("u-1"), &fenced("90", 7)).unwrap();
+    let trash = root.state_path(TRASH_FOLDER).join("gone-u-9");
+    fs::create_dir(&trash).unwrap();
+    let old = fenced("40", 3);
+    root.begin_term(&owner(), &old).unwrap();
+    for _ in 0..2 {
+        for authority in [Authority::Volume, Authority::Marker] {
+            let error = root.remove(&kept, authority, &old).unwrap_err();
+            assert_eq!(error.trouble(), Trouble::Paused);
+            assert!(error.to_string().ends_with(RESTORED_FILE), "{error}");
+            assert_eq!(root.inspect(&kept, authority, &old).unwrap_err().trouble(), Trouble::Paused);
+        }
+        assert_eq!(root.clear_leftovers(&old).unwrap().removed, 0);
+        // What is made is lost to nobody; and what was said once stands, whoever begins the same term again.
+        root.ensure(&other, 0o700, &marker("u-2"), &old).unwrap();
+        root.begin_term(&owner(), &old).unwrap();
+    }
+    // Nor does a later term end it.
+    let later = fenced("50", 4);
+    root.begin_term(&owner(), &later).unwrap();
+    assert_eq!(root.remove(&kept, Authority::Volume, &later).unwrap_err().trouble(), Trouble::Paused);
+    assert!(kept.below(root.path()).is_dir() && trash.is_dir());
+    fs::remove_file(root.state_path(RESTORED_FILE)).unwrap();
+    assert_eq!(root.remove(&kept, Authority::Volume, &later).unwrap(), Removed::Removed);
+    assert_eq!(root.clear_leftovers(&later).unwrap().removed, 1);
+    root.begin_term(&owner(), &fenced("60", 5)).unwrap();
+    assert_eq!(root.paused().unwrap(), None);
+}
+
+#[test]
+fn a_revision_below_one_that_was_seen_pauses_too_and_once() {
+    let (_folder, root, term) = begun();
+    for revision in [5, 90, 90, 91] {
+        root.compare_revision(revision, &term).unwrap();
+        assert_eq!(root.paused().unwrap(), None);
+    }
+    // Terms come and go; what was seen stays.
+    root.begin_term(&owner(), &term).unwrap();
+    root.compare_revision(40, &term).unwrap();
+    let why = root.paused().unwrap().unwrap();
+    assert!(why.contains("revision 40") && why.contains("91") && why.contains(RESTORED_FILE), "{why}");
+    fs::remove_file(root.state_path(RESTORED_FILE)).unwrap();
+    root.compare_revision(41, &term).unwrap();
+    assert_eq!(root.paused().unwrap(), None);
+}
+
+/// A death between the pause and the record of the older term leaves the pause.
+#[test]
+fn a_beginning_that_dies_at_any_step_does_not_forget_that_it_is_older() {
+    for step in 0.. {
+        let (folder, root, _) = begun();
+        root.begin_term(&owner(), &fenced("90", 7)).unwrap();
+        let (mortal, _) = dying(folder.path(), step);
+        let finished = mortal.begin_term(&owner(), &fenced("40", 3)).is_ok();
+        root.begin_term(&owner(), &fenced("41", 4)).unwrap();
+        assert!(root.paused().unwrap().is_some(), "step {step}");
+        if finished {
+            assert!(step >= 6, "{step}");
+            return;
+        }
+    }
+}
+
+#[test]
+fn a_record_of_an_earlier_version_is_read() {
+    let (_folder, root, term) = begun();
+    let old = serde_json::json!({"owner": owner(), "fence": Fence::default()});
+    fs::write(root.state_path(TERM_FILE), old.to_string()).unwrap();
+    root.compare_revision(7, &term).unwrap();
+    assert_eq!(root.read_term().unwrap().unwrap().seen, 7);
+}
+
+/// A folder that changes while it is removed, and one that holds everything a folder can hold.
+#[test]
+fn a_tree_of_every_kind_of_entry_is_removed() {
+    let (_folder, root, term) = begun();
+    let location = at(&[], "u-1");
+    root.ensure(&location, 0o700, &marker("u-1"), &term).unwrap();
+    let path = location.below(root.path());
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("kept"), "x").unwrap();
+    fs::create_dir_all(path.join("a/b/c/d/e/f/g/h/i/j/k/l/m/n/o/p")).unwrap();
+    symlink(outside.path(), path.join("a/b/link")).unwrap();
+    symlink("nowhere", path.join("a/dangling")).unwrap();
+    rustix::fs::mkfifoat(rustix::fs::CWD, path.join("a/pipe"), Mode::from_raw_mode(0o600)).unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(path.join("socket")).unwrap();
+    fs::write(path.join(std::ffi::OsStr::from_bytes(b"not utf-8 \xff")), "x").unwrap();
+    for index in 0..2000 {
+        fs::write(path.join(format!("a/file-{index}")), "").unwrap();
+    }
+    assert_eq!(root.remove(&location, Authority::Volume, &term).unwrap(), Removed::Removed);
+    assert!(!path.exists() && state_is_empty(&root) && outside.path().join("kept").exists());
 }

@@ -10,7 +10,9 @@ use rustix::io::Errno;
 use crate::marker::{InvalidMarker, MARKER_MAX_BYTES, Marker};
 use crate::names::MARKER_FILE;
 
-const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// How a folder is opened: not through a link.
+pub(super) const FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// Opens a folder inside another one.
 pub(super) fn open_folder(parent: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {

@@ -1,6 +1,8 @@
-//! What is to be done about a volume, from what is known about it. Pure: no clock, no I/O.
+//! What is to be done about a volume, from what is known about it, and the order in which one is taken back. Pure: no clock,
+//! no I/O.
 
 use k8s_openapi::api::core::v1::PersistentVolume;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::{Value, json};
 
 use crate::location::Location;
@@ -17,10 +19,8 @@ pub enum VolumeStep {
     AddFinalizer(Location),
     /// The directory shall outlive the volume: set it apart, then let the volume go.
     SetApart(Location),
-    /// Take the directory back, then the finalizer, then the volume.
+    /// It seems to be wanted no more. [`TakingBack`] asks the server, and takes it back if that agrees.
     TakeBack(Location),
-    /// Its claim seems to be gone before they were bound. If the server agrees, take it back.
-    TakeBackIfAbandoned(Location),
     /// It is ours, something is to be done, and it must not be.
     Refuse(Problem),
 }
@@ -49,11 +49,10 @@ pub fn decide(us: &Us, volume: &PersistentVolume, claim_known: bool) -> VolumeSt
     }
     let claimed =
         spec.claim_ref.as_ref().is_some_and(|claim| claim.uid.as_deref().is_some_and(|uid| !uid.is_empty()));
-    match volume.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("Pending") {
-        "Released" => with_location(VolumeStep::TakeBack),
-        "Pending" | "Available" | "" if claimed && !claim_known => {
-            with_location(VolumeStep::TakeBackIfAbandoned)
-        }
+    match phase_of(volume) {
+        // Whoever lets go of a claim frees the volume for another one.
+        "Released" if claimed => with_location(VolumeStep::TakeBack),
+        "Pending" | "Available" | "" if claimed && !claim_known => with_location(VolumeStep::TakeBack),
         _ if !protected => with_location(VolumeStep::AddFinalizer),
         _ => VolumeStep::Idle,
     }
@@ -77,9 +76,179 @@ fn locate(us: &Us, volume: &PersistentVolume) -> Result<Location, Problem> {
     }
     let claim_uid = spec.and_then(|spec| spec.claim_ref.as_ref()).and_then(|claim| claim.uid.as_deref());
     if claim_uid.is_some_and(|uid| uid != location.claim_uid()) {
-        return Err(refuse("it was made for another claim than it refers to".to_owned()));
+        return Err(refuse(
+            "it was made for another claim than it refers to: delete the volume, and remove the directory by hand"
+                .to_owned(),
+        ));
     }
     Ok(location)
+}
+
+/// A claim, by its names and its UID.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClaimName {
+    /// The claim's namespace.
+    pub namespace: String,
+    /// The claim's name.
+    pub name: String,
+    /// The claim's UID: a claim that was made again under the name is another one.
+    pub uid: String,
+}
+
+/// The next step of taking a volume back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TakingBackStep {
+    /// Read the volume from the server.
+    ReadVolume,
+    /// Read from the server whether this claim exists.
+    ReadClaim(ClaimName),
+    /// Look whether the directory may be removed.
+    Inspect(Location),
+    /// Put the finalizer on, on condition that the volume has not changed.
+    Protect,
+    /// Ask the server to delete the volume, on condition that it has not changed. The finalizer holds it.
+    DeclareDeletion,
+    /// Remove the directory. From here on there is no way back.
+    Remove(Location),
+    /// Take the finalizer off, on condition that the volume has not changed.
+    Free,
+    /// It is taken back.
+    Done,
+    /// The volume is not to be taken back after all; this is to be done.
+    Instead(VolumeStep),
+    /// Its claim exists, and was not in the cache yet: look again.
+    LookAgain,
+    /// It cannot be taken back as things are.
+    Fail(Problem),
+}
+
+/// How far a volume has been taken back: the justification first, then the intention, then what cannot be undone.
+///
+/// Whatever is known comes from the server or the disk in this attempt. A conflict makes all of it unknown, but for a
+/// directory that has been removed. A crash does the same: the server has the deletion, and the disk the trash.
+#[derive(Clone, Debug, Default)]
+pub struct TakingBack {
+    volume: Option<PersistentVolume>,
+    claim_is_gone: Option<bool>,
+    inspected: bool,
+    declared: bool,
+    removed: bool,
+}
+
+impl TakingBack {
+    /// The next step.
+    #[must_use]
+    pub fn next(&self, us: &Us) -> TakingBackStep {
+        let Some(volume) = &self.volume else { return TakingBackStep::ReadVolume };
+        if self.removed && volume.metadata.deletion_timestamp.is_some() && !has_finalizer(volume) {
+            return TakingBackStep::Done;
+        }
+        let location = match decide(us, volume, false) {
+            VolumeStep::TakeBack(location) => location,
+            _ if self.removed => return directory_lost(),
+            other => return TakingBackStep::Instead(other),
+        };
+        let Some(claim) = claim_of(volume) else {
+            return TakingBackStep::Fail(Problem::lasting(
+                Reason::ClaimExists,
+                "nothing is removed: the claimRef of the volume lacks namespace, name or uid",
+            ));
+        };
+        match self.claim_is_gone {
+            None => return TakingBackStep::ReadClaim(claim),
+            Some(true) => {}
+            Some(false) if self.removed => return directory_lost(),
+            Some(false) if phase_of(volume) == "Released" => {
+                let ClaimName { namespace, name, uid } = claim;
+                return TakingBackStep::Fail(Problem::passing(
+                    Reason::ClaimExists,
+                    &format!(
+                        "nothing is removed: the phase is Released, and the claim {namespace}/{name} (UID {uid}) exists; \
+                         look who set the phase"
+                    ),
+                ));
+            }
+            Some(false) => return TakingBackStep::LookAgain,
+        }
+        if !self.inspected {
+            return TakingBackStep::Inspect(location);
+        }
+        if self.removed {
+            return TakingBackStep::Free;
+        }
+        if !has_finalizer(volume) {
+            return TakingBackStep::Protect;
+        }
+        if self.declared { TakingBackStep::Remove(location) } else { TakingBackStep::DeclareDeletion }
+    }
+
+    /// The volume as the server holds it now.
+    #[must_use]
+    pub fn volume(&self) -> Option<&PersistentVolume> {
+        self.volume.as_ref()
+    }
+
+    /// Whether the directory has been removed.
+    #[must_use]
+    pub fn is_removed(&self) -> bool {
+        self.removed
+    }
+
+    /// The server's answer to [`TakingBackStep::ReadVolume`].
+    pub fn volume_read(&mut self, volume: PersistentVolume) {
+        self.volume = Some(volume);
+    }
+
+    /// The server's answer to [`TakingBackStep::ReadClaim`]: the UID of the claim of this name, if there is one.
+    pub fn claim_read(&mut self, found_uid: Option<&str>) {
+        let wanted = self.volume.as_ref().and_then(claim_of);
+        self.claim_is_gone = Some(wanted.is_some_and(|wanted| found_uid != Some(&wanted.uid)));
+    }
+
+    /// [`TakingBackStep::Inspect`] found nothing that says no.
+    pub fn inspected(&mut self) {
+        self.inspected = true;
+    }
+
+    /// The finalizer is on: the volume as the server has written it.
+    pub fn protected(&mut self, metadata: ObjectMeta) {
+        if let Some(volume) = &mut self.volume {
+            volume.metadata = metadata;
+        }
+    }
+
+    /// The server has taken the deletion: the volume as it has written it.
+    pub fn declared(&mut self, volume: PersistentVolume) {
+        self.volume = Some(volume);
+        self.declared = true;
+    }
+
+    /// The directory is gone.
+    pub fn removed(&mut self) {
+        self.removed = true;
+    }
+
+    /// A conditional write was refused: the volume is another one than was known.
+    pub fn conflicted(&mut self) {
+        *self = Self { removed: self.removed, ..Self::default() };
+    }
+}
+
+fn directory_lost() -> TakingBackStep {
+    TakingBackStep::Fail(Problem::lasting(
+        Reason::DirectoryLost,
+        "the directory was removed for a claim that was gone, and the volume is wanted again since: its data is gone",
+    ))
+}
+
+fn claim_of(volume: &PersistentVolume) -> Option<ClaimName> {
+    let claim = volume.spec.as_ref()?.claim_ref.as_ref()?;
+    let (namespace, name, uid) = (claim.namespace.clone()?, claim.name.clone()?, claim.uid.clone()?);
+    Some(ClaimName { namespace, name, uid })
+}
+
+fn phase_of(volume: &PersistentVolume) -> &str {
+    volume.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or("Pending")
 }
 
 /// Whether our finalizer is on the volume.

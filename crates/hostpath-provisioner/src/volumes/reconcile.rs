@@ -4,14 +4,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::PersistentVolume;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
 use reconciler::{Action, Failure, ObjectKey, Reconciler, Request};
 use tokio::time::Instant;
 
-use super::decide::{VolumeStep, decide, finalizer_patch};
+use super::decide::{TakingBack, TakingBackStep, VolumeStep, decide, finalizer_patch};
 use crate::context::{Context, Refused, failure, term_of, within};
-use crate::directory::Authority;
+use crate::directory::{Authority, Root};
 use crate::events::Told;
+use crate::fence::Term;
 use crate::location::Location;
 use crate::outcome::{Problem, Reason};
 
@@ -36,10 +38,7 @@ impl Reconciler for VolumeReconciler {
         };
         let started = Instant::now();
         let step = self.decide(&volume);
-        let deleting = matches!(
-            step,
-            VolumeStep::TakeBack(_) | VolumeStep::TakeBackIfAbandoned(_) | VolumeStep::Refuse(_)
-        );
+        let deleting = matches!(step, VolumeStep::TakeBack(_) | VolumeStep::Refuse(_));
         let limit = context.limits.delete_timeout;
         match within(limit, "taking the volume back", self.settle(&request, &volume, step)).await {
             Ok(Settled::Deleted) => {
@@ -67,6 +66,13 @@ enum Settled {
     LookAgain,
 }
 
+/// How taking back ended without a failure.
+enum Taken {
+    Settled(Settled),
+    /// The volume, as read, is not to be taken back, but this.
+    Instead(Box<PersistentVolume>, VolumeStep),
+}
+
 impl VolumeReconciler {
     pub(crate) fn new(context: Arc<Context>) -> Self {
         Self { context }
@@ -90,18 +96,19 @@ impl VolumeReconciler {
         first: VolumeStep,
     ) -> Result<Settled, Problem> {
         let (mut volume, mut step) = (cached.clone(), first);
-        if matches!(step, VolumeStep::TakeBack(_) | VolumeStep::TakeBackIfAbandoned(_)) {
-            // Data is about to go: the server's present word counts, not the cache's.
-            let Some(fresh) = self.read(request.key()).await? else { return Ok(Settled::Done) };
-            if fresh.metadata.uid != volume.metadata.uid {
-                return Ok(Settled::LookAgain);
-            }
-            step = self.decide(&fresh);
-            volume = fresh;
-        }
         for _ in 0..CONFLICTS {
             term_of(request).check()?;
-            match self.take(request, &volume, step).await {
+            let taken = match step {
+                VolumeStep::TakeBack(_) => match self.take_back(request, &volume).await? {
+                    Taken::Settled(settled) => return Ok(settled),
+                    Taken::Instead(fresh, instead) => {
+                        (volume, step) = (*fresh, instead);
+                        continue;
+                    }
+                },
+                other => self.take(request, &volume, other).await,
+            };
+            match taken {
                 Err(refused) if refused.code == 409 => {
                     let Some(fresh) = self.read(request.key()).await? else { return Ok(Settled::Done) };
                     step = self.decide(&fresh);
@@ -112,6 +119,113 @@ impl VolumeReconciler {
             }
         }
         Err(Problem::passing(Reason::ApiFailed, "the volume changes faster than it can be written"))
+    }
+
+    /// Takes a volume back in the order of [`TakingBack`]. A crash between two steps leaves a volume that is still to be taken back.
+    async fn take_back(
+        &self,
+        request: &Request<String>,
+        cached: &PersistentVolume,
+    ) -> Result<Taken, Problem> {
+        let context = &self.context;
+        let mut taking = TakingBack::default();
+        let mut conflicts = 0;
+        loop {
+            term_of(request).check()?;
+            let step = taking.next(&context.us);
+            let done = match step {
+                TakingBackStep::ReadVolume => match self.read(request.key()).await? {
+                    // Somebody else took the finalizer off, after the directory went.
+                    None if taking.is_removed() => return Ok(Taken::Settled(Settled::Deleted)),
+                    None => return Ok(Taken::Settled(Settled::Done)),
+                    Some(fresh) if fresh.metadata.uid != cached.metadata.uid => {
+                        return Ok(Taken::Settled(Settled::LookAgain));
+                    }
+                    Some(fresh) => {
+                        taking.volume_read(fresh);
+                        Ok(())
+                    }
+                },
+                TakingBackStep::ReadClaim(claim) => {
+                    let claims = context.claims_api(&claim.namespace);
+                    let found = context.look("read the claim", claims.get(&claim.name)).await?;
+                    taking.claim_read(found.as_ref().and_then(|found| found.metadata.uid.as_deref()));
+                    Ok(())
+                }
+                TakingBackStep::Inspect(location) => {
+                    context.compare_once(&term_of(request), request.tracker()).await?;
+                    let uid = location.claim_uid().to_owned();
+                    let inspect =
+                        move |root: &Root, term: &Term| root.inspect(&location, Authority::Volume, term);
+                    context.on_disk(request, &uid, inspect).await?;
+                    taking.inspected();
+                    Ok(())
+                }
+                TakingBackStep::Protect => match taking.volume() {
+                    Some(volume) => self.set_finalizer(volume, true).await.map(|written| {
+                        if let Some(metadata) = written {
+                            taking.protected(metadata);
+                        }
+                    }),
+                    None => Ok(()),
+                },
+                TakingBackStep::DeclareDeletion => match taking.volume() {
+                    Some(volume) => match self.declare_deletion(volume).await {
+                        Ok(Some(written)) => {
+                            taking.declared(written);
+                            Ok(())
+                        }
+                        Ok(None) => return Ok(Taken::Settled(Settled::LookAgain)),
+                        Err(refused) => Err(refused),
+                    },
+                    None => Ok(()),
+                },
+                TakingBackStep::Remove(location) => {
+                    let uid = location.claim_uid().to_owned();
+                    let remove =
+                        move |root: &Root, term: &Term| root.remove(&location, Authority::Volume, term);
+                    context.on_disk(request, &uid, remove).await?;
+                    taking.removed();
+                    Ok(())
+                }
+                TakingBackStep::Free => match taking.volume() {
+                    Some(volume) => match self.set_finalizer(volume, false).await {
+                        Ok(_) => return Ok(Taken::Settled(Settled::Deleted)),
+                        Err(refused) => Err(refused),
+                    },
+                    None => Ok(()),
+                },
+                TakingBackStep::Done => return Ok(Taken::Settled(Settled::Deleted)),
+                TakingBackStep::Instead(step) => {
+                    let volume = taking.volume().cloned().unwrap_or_default();
+                    return Ok(Taken::Instead(Box::new(volume), step));
+                }
+                TakingBackStep::LookAgain => return Ok(Taken::Settled(Settled::LookAgain)),
+                TakingBackStep::Fail(problem) => return Err(problem),
+            };
+            match done {
+                Ok(()) => {}
+                // Gone, or another one since: the server is asked which.
+                Err(refused) if matches!(refused.code, 404 | 409) && conflicts < CONFLICTS => {
+                    conflicts += 1;
+                    taking.conflicted();
+                }
+                Err(refused) => return Err(refused.problem),
+            }
+        }
+    }
+
+    /// Asks the server to delete just this version of the volume. Returns it as it waits for its finalizers; `None` if it is gone.
+    async fn declare_deletion(&self, volume: &PersistentVolume) -> Result<Option<PersistentVolume>, Refused> {
+        let preconditions = Preconditions {
+            uid: volume.metadata.uid.clone(),
+            resource_version: volume.metadata.resource_version.clone(),
+        };
+        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+        let name = volume.metadata.name.as_deref().unwrap_or_default();
+        let volumes = self.context.volumes_api();
+        let deleted = self.context.ask("delete the PersistentVolume", volumes.delete(name, &params)).await?;
+        Ok(deleted.left())
     }
 
     async fn read(&self, name: &str) -> Result<Option<PersistentVolume>, Problem> {
@@ -138,62 +252,25 @@ impl VolumeReconciler {
                 self.set_finalizer(volume, false).await?;
                 Ok(Settled::Done)
             }
-            VolumeStep::TakeBack(location) => self.take_back(request, volume, location).await,
-            VolumeStep::TakeBackIfAbandoned(location) => {
-                if self.claim_lives(volume).await? {
-                    return Ok(Settled::LookAgain);
-                }
-                self.take_back(request, volume, location).await
-            }
+            // In an order of its own.
+            VolumeStep::TakeBack(_) => Ok(Settled::LookAgain),
         }
     }
 
-    /// The directory, then the finalizer, then the volume. A crash between two of them leaves a volume that is still to be taken back.
-    async fn take_back(
+    /// Returns the metadata as written; `None` if there was nothing to write.
+    async fn set_finalizer(
         &self,
-        request: &Request<String>,
         volume: &PersistentVolume,
-        location: Location,
-    ) -> Result<Settled, Refused> {
-        let context = &self.context;
-        let uid = location.claim_uid().to_owned();
-        context
-            .on_disk(request, &uid, move |root, term| root.remove(&location, Authority::Volume, term))
-            .await?;
-        term_of(request).check().map_err(Problem::from)?;
-        self.set_finalizer(volume, false).await?;
-        if volume.metadata.deletion_timestamp.is_some() {
-            return Ok(Settled::Deleted);
-        }
-        term_of(request).check().map_err(Problem::from)?;
-        let params = DeleteParams {
-            preconditions: Some(Preconditions { uid: volume.metadata.uid.clone(), resource_version: None }),
-            ..DeleteParams::default()
-        };
-        let volumes = context.volumes_api();
-        match context.ask("delete the PersistentVolume", volumes.delete(request.key(), &params)).await {
-            Err(refused) if refused.code != 404 => Err(refused),
-            _ => Ok(Settled::Deleted),
-        }
-    }
-
-    async fn claim_lives(&self, volume: &PersistentVolume) -> Result<bool, Problem> {
-        let Some(claim) = volume.spec.as_ref().and_then(|spec| spec.claim_ref.as_ref()) else {
-            return Ok(true);
-        };
-        let (Some(namespace), Some(name)) = (&claim.namespace, &claim.name) else { return Ok(true) };
-        let claims = self.context.claims_api(namespace);
-        let found = self.context.look("read the claim", claims.get(name)).await?;
-        Ok(found.is_some_and(|found| found.metadata.uid == claim.uid))
-    }
-
-    async fn set_finalizer(&self, volume: &PersistentVolume, wanted: bool) -> Result<(), Refused> {
-        let Some(patch) = finalizer_patch(volume, wanted) else { return Ok(()) };
+        wanted: bool,
+    ) -> Result<Option<ObjectMeta>, Refused> {
+        let Some(patch) = finalizer_patch(volume, wanted) else { return Ok(None) };
         let name = volume.metadata.name.as_deref().unwrap_or_default();
         let volumes = self.context.volumes_api();
         let params = PatchParams::default();
         let what = if wanted { "protect the PersistentVolume" } else { "free the PersistentVolume" };
-        self.context.ask(what, volumes.patch_metadata(name, &params, &Patch::Merge(patch))).await.map(drop)
+        let patch = Patch::Merge(patch);
+        let written = self.context.ask(what, volumes.patch_metadata(name, &params, &patch)).await?;
+        Ok(Some(written.metadata))
     }
 
     async fn set_retained(

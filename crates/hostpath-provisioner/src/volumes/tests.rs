@@ -4,7 +4,9 @@ use k8s_openapi::api::core::v1::PersistentVolume;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::decide::{VolumeStep, decide, finalizer_patch, has_finalizer};
+use super::decide::{
+    ClaimName, TakingBack, TakingBackStep, VolumeStep, decide, finalizer_patch, has_finalizer,
+};
 use crate::names::{FINALIZER, PROVISIONED_BY, PROVISIONER};
 use crate::us::Us;
 
@@ -44,7 +46,6 @@ fn word(step: &VolumeStep) -> &'static str {
         VolumeStep::AddFinalizer(_) => "protect",
         VolumeStep::SetApart(_) => "set apart",
         VolumeStep::TakeBack(_) => "take back",
-        VolumeStep::TakeBackIfAbandoned(_) => "take back if abandoned",
         VolumeStep::Refuse(_) => "refuse",
     }
 }
@@ -116,7 +117,7 @@ fn retain_takes_the_finalizer_off_once_even_while_it_is_deleted() {
 fn a_volume_whose_claim_vanished_before_binding_is_looked_into() {
     for phase in [json!("Pending"), json!("Available"), json!(null), json!("")] {
         let volume = with(|v| v["status"]["phase"] = phase.clone());
-        assert_eq!(word(&decide(&us(), &volume, false)), "take back if abandoned", "{phase}");
+        assert_eq!(word(&decide(&us(), &volume, false)), "take back", "{phase}");
         assert_eq!(word(&decide(&us(), &volume, true)), "idle", "{phase}");
     }
     assert_eq!(word(&decide(&us(), &with(|_| {}), false)), "idle", "a bound one is the binder's to release");
@@ -125,6 +126,11 @@ fn a_volume_whose_claim_vanished_before_binding_is_looked_into() {
         v["spec"]["claimRef"] = json!(null);
     });
     assert_eq!(word(&decide(&us(), &freed, false)), "idle", "an operator freed it for reuse");
+    let wrong = with(|v| {
+        v["status"]["phase"] = json!("Released");
+        v["spec"]["claimRef"] = json!(null);
+    });
+    assert_eq!(word(&decide(&us(), &wrong, false)), "idle", "whatever its phase");
 }
 
 #[test]
@@ -175,6 +181,230 @@ fn the_finalizer_patch_touches_our_entry_alone_and_is_conditional() {
     assert_eq!(finalizer_patch(&bare, true).unwrap()["metadata"]["finalizers"], json!([FINALIZER]));
 }
 
+fn released() -> PersistentVolume {
+    with(|v| v["status"]["phase"] = json!("Released"))
+}
+
+fn deleting() -> PersistentVolume {
+    with(|v| {
+        v["status"]["phase"] = json!("Released");
+        v["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        v["metadata"]["resourceVersion"] = json!("8");
+    })
+}
+
+fn at_step(taking: &TakingBack) -> &'static str {
+    match taking.next(&us()) {
+        TakingBackStep::ReadVolume => "read the volume",
+        TakingBackStep::ReadClaim(claim) => {
+            let wanted = ClaimName { namespace: "shop".into(), name: "data".into(), uid: "u-1".into() };
+            assert_eq!(claim, wanted);
+            "read the claim"
+        }
+        TakingBackStep::Inspect(_) => "inspect",
+        TakingBackStep::Protect => "protect",
+        TakingBackStep::DeclareDeletion => "declare",
+        TakingBackStep::Remove(_) => "remove",
+        TakingBackStep::Free => "free",
+        TakingBackStep::Done => "done",
+        TakingBackStep::Instead(_) => "instead",
+        TakingBackStep::LookAgain => "look again",
+        TakingBackStep::Fail(problem) => problem.reason.as_str(),
+    }
+}
+
+#[test]
+fn a_volume_is_taken_back_in_one_order() {
+    let mut taking = TakingBack::default();
+    assert_eq!(at_step(&taking), "read the volume");
+    taking.volume_read(with(|v| {
+        v["status"]["phase"] = json!("Released");
+        v["metadata"]["finalizers"] = json!(null);
+    }));
+    assert_eq!(at_step(&taking), "read the claim");
+    taking.claim_read(Some("u-2"));
+    assert_eq!(at_step(&taking), "inspect");
+    taking.inspected();
+    assert_eq!(at_step(&taking), "protect");
+    taking.protected(released().metadata);
+    assert_eq!(at_step(&taking), "declare");
+    taking.declared(deleting());
+    assert_eq!(at_step(&taking), "remove");
+    taking.removed();
+    assert_eq!(at_step(&taking), "free");
+    taking.conflicted();
+    taking.volume_read(with(|v| {
+        v["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+        v["metadata"]["finalizers"] = json!(["other"]);
+    }));
+    assert_eq!(at_step(&taking), "done", "somebody else took the finalizer off");
+}
+
+#[test]
+fn a_claim_that_exists_stops_it_whatever_the_phase_says() {
+    for (phase, expected) in [("Released", "ClaimExists"), ("Available", "look again"), ("Bound", "instead")]
+    {
+        let mut taking = TakingBack::default();
+        taking.volume_read(with(|v| v["status"]["phase"] = json!(phase)));
+        taking.claim_read(Some("u-1"));
+        assert_eq!(at_step(&taking), expected);
+    }
+    let mut unnamed = TakingBack::default();
+    unnamed.volume_read(with(|v| {
+        v["status"]["phase"] = json!("Released");
+        v["spec"]["claimRef"] = json!({"uid": "u-1"});
+    }));
+    assert_eq!(at_step(&unnamed), "ClaimExists", "nobody can be asked for a claim without a name");
+}
+
+#[test]
+fn a_conflict_makes_all_unknown_but_what_is_removed() {
+    let mut taking = TakingBack::default();
+    taking.volume_read(released());
+    taking.claim_read(None);
+    taking.inspected();
+    taking.conflicted();
+    assert_eq!(at_step(&taking), "read the volume");
+    taking.volume_read(with(|_| {}));
+    assert_eq!(at_step(&taking), "instead", "it is bound, so nothing is lost");
+
+    for changed in [
+        with(|_| {}),
+        with(|v| {
+            v["status"]["phase"] = json!("Released");
+            v["spec"]["persistentVolumeReclaimPolicy"] = json!("Retain");
+        }),
+    ] {
+        let mut taking = TakingBack::default();
+        taking.volume_read(released());
+        taking.claim_read(None);
+        taking.inspected();
+        taking.declared(deleting());
+        taking.removed();
+        taking.conflicted();
+        taking.volume_read(changed);
+        assert_eq!(at_step(&taking), "DirectoryLost", "that is never called done");
+    }
+    let mut taking = TakingBack::default();
+    taking.volume_read(deleting());
+    taking.removed();
+    taking.claim_read(Some("u-1"));
+    assert_eq!(at_step(&taking), "DirectoryLost");
+}
+
+/// What stands on the server, and what others do to it between any two steps.
+struct Server {
+    volume: PersistentVolume,
+    claim: bool,
+}
+
+/// What others do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Other {
+    Nothing,
+    SaysReleased,
+    SaysBound,
+    Retains,
+    DeletesClaim,
+    StripsFinalizers,
+    /// The replica dies, and the next one begins anew.
+    Crash,
+}
+
+impl Server {
+    fn change(&mut self, edit: impl FnOnce(&mut PersistentVolume)) {
+        edit(&mut self.volume);
+        let version: u64 = self.volume.metadata.resource_version.as_deref().unwrap().parse().unwrap();
+        self.volume.metadata.resource_version = Some((version + 1).to_string());
+    }
+
+    fn act(&mut self, other: Other) {
+        let phase = |phase: &str| {
+            let phase = phase.to_owned();
+            move |v: &mut PersistentVolume| v.status.get_or_insert_default().phase = Some(phase)
+        };
+        match other {
+            Other::SaysReleased => self.change(phase("Released")),
+            Other::SaysBound => self.change(phase("Bound")),
+            Other::Retains => self.change(|v| {
+                v.spec.get_or_insert_default().persistent_volume_reclaim_policy = Some("Retain".into());
+            }),
+            Other::DeletesClaim => self.claim = false,
+            Other::StripsFinalizers => self.change(|v| v.metadata.finalizers = None),
+            Other::Nothing | Other::Crash => {}
+        }
+    }
+
+    fn has(&self, known: &TakingBack) -> bool {
+        let known = known.volume().map(|volume| &volume.metadata.resource_version);
+        known == Some(&self.volume.metadata.resource_version)
+    }
+}
+
+/// One whole life with these others at these steps. Returns whether the directory was removed.
+fn live(others: &[Other; 12], claim: bool) -> bool {
+    let mut server = Server { volume: released(), claim };
+    let (mut taking, mut declared_on, mut removed) = (TakingBack::default(), None, false);
+    for other in others {
+        server.act(*other);
+        if *other == Other::Crash {
+            taking = TakingBack::default();
+        }
+        match taking.next(&us()) {
+            TakingBackStep::ReadVolume => taking.volume_read(server.volume.clone()),
+            TakingBackStep::ReadClaim(_) => taking.claim_read(server.claim.then_some("u-1")),
+            TakingBackStep::Inspect(_) => taking.inspected(),
+            TakingBackStep::Protect | TakingBackStep::DeclareDeletion | TakingBackStep::Free
+                if !server.has(&taking) =>
+            {
+                taking.conflicted();
+            }
+            TakingBackStep::Protect => {
+                server.change(|v| v.metadata.finalizers = Some(vec![FINALIZER.into()]));
+                taking.protected(server.volume.metadata.clone());
+            }
+            TakingBackStep::DeclareDeletion => {
+                let wanted = server.volume.spec.as_ref().unwrap().persistent_volume_reclaim_policy.as_deref();
+                let phase = server.volume.status.as_ref().unwrap().phase.as_deref();
+                declared_on = Some((wanted == Some("Delete"), phase == Some("Released"), server.claim));
+                server.change(|v| v.metadata.deletion_timestamp = deleting().metadata.deletion_timestamp);
+                taking.declared(server.volume.clone());
+            }
+            TakingBackStep::Remove(_) => {
+                // At the moment of the declaration the server agreed on all of it.
+                assert_eq!(declared_on, Some((true, true, false)), "{others:?}");
+                assert!(!server.claim, "{others:?}");
+                taking.removed();
+                removed = true;
+            }
+            _ => return removed,
+        }
+    }
+    removed
+}
+
+#[test]
+fn nothing_is_removed_for_nothing() {
+    assert!(live(&[Other::Nothing; 12], false));
+    assert!(!live(&[Other::Nothing; 12], true));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4096))]
+
+    /// Whatever others do and wherever a replica dies, nothing is removed that the server did not justify when it took the deletion.
+    #[test]
+    fn nothing_is_removed_that_the_server_has_not_justified(
+        claim: bool,
+        others in prop::array::uniform12(prop::sample::select(vec![
+            Other::Nothing, Other::Nothing, Other::Nothing, Other::SaysReleased, Other::SaysBound, Other::Retains,
+            Other::DeletesClaim, Other::StripsFinalizers, Other::Crash,
+        ])),
+    ) {
+        live(&others, claim);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
@@ -200,12 +430,10 @@ proptest! {
         });
         match decide(&us(), &volume, claim_known) {
             VolumeStep::TakeBack(location) => {
-                prop_assert!(policy == Some("Delete") && phase == "Released" && by == PROVISIONER);
+                prop_assert!(policy == Some("Delete") && claimed && by == PROVISIONER);
+                let abandoned = matches!(phase, "" | "Pending" | "Available") && !claim_known;
+                prop_assert!(phase == "Released" || abandoned);
                 prop_assert_eq!(location.name(), "pvc-u-1");
-            }
-            VolumeStep::TakeBackIfAbandoned(_) => {
-                prop_assert!(policy == Some("Delete") && claimed && !claim_known && by == PROVISIONER);
-                prop_assert!(matches!(phase, "" | "Pending" | "Available"));
             }
             VolumeStep::SetApart(_) => prop_assert!(policy != Some("Delete") && has_finalizer(&volume)),
             VolumeStep::AddFinalizer(_) => prop_assert!(policy == Some("Delete") && !has_finalizer(&volume) && !deleting),

@@ -1,6 +1,7 @@
 //! A replica dies between any two of its requests and steps on the disk, all of them in turn, and the next one ends in
 //! the same state as if it had lived.
 
+use std::fs;
 use std::time::Duration;
 
 use hostpath_provisioner::volume_name;
@@ -8,6 +9,7 @@ use kube::api::DeleteParams;
 use serde_json::json;
 
 use crate::fate::Fate;
+use crate::phases::say_phase;
 use crate::world::{World, until};
 
 /// What else happens at the moment of death.
@@ -130,6 +132,34 @@ async fn a_retained_directory_survives_an_interruption_at_any_point() {
     )
     .await;
     assert!(points > 25, "{points}");
+}
+
+/// A controller says the wrong phase of a bound volume again and again, and a replica dies at any point of its reaction.
+#[tokio::test(start_paused = true)]
+async fn a_wrong_phase_loses_nothing_wherever_a_replica_dies() {
+    let points = die_everywhere(
+        json!({}),
+        Then::Nothing,
+        async |world: &World| {
+            let uid = world.claim("data").await;
+            world.until_bound("data").await;
+            let precious = world.directory(&uid).join("precious");
+            fs::write(&precious, "x").unwrap();
+            for _ in 0..4 {
+                say_phase(world, &uid, "Released").await;
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            assert!(precious.exists());
+            let volume = world.volume(&uid).await.unwrap();
+            assert_eq!(volume.status.unwrap().phase.as_deref(), Some("Bound"));
+            world.delete_claim("data").await;
+            world.until_gone(&uid).await;
+        },
+        nothing_is_left,
+    )
+    .await;
+    assert!(points > 40, "{points}");
 }
 
 /// The claim is deleted at every point of its provisioning, while the replica lives on.

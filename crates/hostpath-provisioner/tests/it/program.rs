@@ -8,7 +8,7 @@ use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use embedded_apiserver::{EmbeddedApiServer, Listener};
-use hostpath_provisioner::{PROVISIONER, volume_name};
+use hostpath_provisioner::{PROVISIONER, STATE_FOLDER, TERM_FILE, volume_name};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim};
 use k8s_openapi::api::storage::v1::StorageClass;
 use kube::api::{Api, DeleteParams, PostParams};
@@ -17,6 +17,8 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, Command};
+
+use crate::mounts::{bind, may_mount};
 
 struct Site {
     server: EmbeddedApiServer,
@@ -276,4 +278,65 @@ async fn a_signal_during_the_checks_ends_it_with_status_0_and_nothing_written() 
     signal(&child, Signal::INT);
     assert_eq!(child.wait().await.unwrap().code(), Some(0));
     assert!(!Path::new(&site.path("root")).exists());
+}
+
+/// P7: a rename never gets to another mount, so that is said at the start.
+#[tokio::test]
+async fn a_root_on_two_file_systems_is_refused_on_one_line() {
+    if !may_mount("program::a_root_on_two_file_systems_is_refused_on_one_line") {
+        return;
+    }
+    for folder in ["shop", "tenants/shop", ".hostpath-provisioner", ".hostpath-provisioner/trash"] {
+        let site = Site::new().await;
+        let other = tempfile::tempdir().unwrap();
+        let root = Path::new(&site.path("root")).to_path_buf();
+        bind(other.path(), &root.join(folder));
+        let line = one_line(&site.run(&[]).output().await.unwrap());
+        assert!(line.contains(&format!("{}: ", root.join(folder).display())), "{line}");
+        assert!(line.contains("--root") && line.contains("unmount it"), "{line}");
+    }
+}
+
+/// P4 as an operator sees it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restored_server_is_said_on_readyz_until_it_is_confirmed() {
+    let site = Site::new().await;
+    let state = Path::new(&site.path("root")).join(STATE_FOLDER);
+    for round in 0..2 {
+        let mut child = site.run(&[("--sweep-interval", "1s")]).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let address = loop {
+            let line = lines.next_line().await.unwrap().expect("it ended before it served");
+            let line: serde_json::Value = serde_json::from_str(&line).expect("a line that is no JSON");
+            if let Some(address) = line["fields"]["metrics_addr"].as_str() {
+                break address.to_owned();
+            }
+        };
+        let drained = tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        if round == 0 {
+            until("its term is on record", async || state.join(TERM_FILE).exists()).await;
+            until("it is ready", async || get(&address, "/readyz").await.starts_with("HTTP/1.1 200")).await;
+        } else {
+            until("it says so", async || {
+                let said = get(&address, "/readyz").await;
+                said.starts_with("HTTP/1.1 503")
+                    && said.contains("[-]removals")
+                    && said.contains("restored.json")
+            })
+            .await;
+            let paused = "hostpath_provisioner_removals_paused 1";
+            assert!(get(&address, "/metrics").await.contains(paused));
+            fs::remove_file(state.join("restored.json")).unwrap();
+            until("it is ready again", async || get(&address, "/readyz").await.starts_with("HTTP/1.1 200"))
+                .await;
+        }
+        signal(&child, Signal::TERM);
+        assert_eq!(child.wait().await.unwrap().code(), Some(0));
+        drained.await.unwrap();
+        let mut record: serde_json::Value =
+            serde_json::from_slice(&fs::read(state.join(TERM_FILE)).unwrap()).unwrap();
+        record["fence"]["transitions"] = json!(99);
+        fs::write(state.join(TERM_FILE), record.to_string()).unwrap();
+    }
+    site.listener.shutdown().await;
 }

@@ -12,3 +12,4 @@ mod plane;
 mod provisioner;
 mod rbac;
 mod stores;
+mod wrong_phase;
