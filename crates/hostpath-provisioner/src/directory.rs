@@ -37,6 +37,7 @@ mod walk;
 
 pub use self::error::{DirectoryError, Trouble};
 pub use self::look::{Cleared, Listed, Listing};
+use self::mount::Mount;
 pub(crate) use self::restored::is_older;
 pub use self::term::{Owner, TermRecord};
 
@@ -187,7 +188,7 @@ impl Root {
         let mut path = self.path().to_path_buf();
         let mut folder = open_root(&path)
             .map_err(|error| DirectoryError::io(&path, "the root cannot be opened", error.into()))?;
-        let mount = self.mount_of(&folder, &path)?;
+        let mount = Mount::of_path(&folder, &path)?;
         for component in components {
             path.push(component);
             let cannot =
@@ -211,7 +212,7 @@ impl Root {
                 Err(Errno::NOENT) => return Ok(None),
                 other => other.map_err(cannot)?,
             };
-            self.check_mount(&next, &path, mount)?;
+            mount.check(&next, &path)?;
             folder = next;
         }
         Ok(Some(folder))

@@ -68,9 +68,8 @@ pub(crate) struct Sweep {
 impl Sweep {
     /// Sweeps until the term ends. A sweep that fails is no end: the next one may do better.
     pub(crate) async fn run(&self, task: LeaderTask) -> Result<(), BoxError> {
-        let mut named = HashSet::new();
+        let (mut named, mut was_paused) = (HashSet::new(), false);
         loop {
-            let was_paused = self.context.pause.why().is_some();
             let swept = self.sweep(&task, &mut named).await;
             let is_paused = self.context.pause.why().is_some();
             match &swept {
@@ -85,6 +84,7 @@ impl Sweep {
             if was_paused && !is_paused {
                 (self.resume)();
             }
+            was_paused = is_paused;
             let is_easy = swept.is_ok() && !is_paused;
             let pause = if is_easy { self.interval } else { self.interval.min(UNEASY) };
             tokio::select! {
@@ -177,7 +177,8 @@ impl Sweep {
         for why in Kept::ALL {
             self.context.metrics.kept(why, kept.iter().filter(|(reason, _)| *reason == why).count());
         }
-        named.retain(|name| kept.iter().any(|(_, kept)| kept == name));
+        let present: HashSet<&str> = kept.iter().map(|(_, name)| name.as_str()).collect();
+        named.retain(|name| present.contains(name.as_str()));
         let fresh: Vec<_> = kept.iter().filter(|(_, name)| named.insert(name.clone())).collect();
         for (why, directory) in fresh.iter().take(NAMED_MAX) {
             tracing::info!(%directory, reason = why.as_str(), "kept, though no claim needs it");

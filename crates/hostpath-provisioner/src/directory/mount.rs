@@ -29,6 +29,16 @@ impl Mount {
             device: (found.stx_dev_major, found.stx_dev_minor),
         })
     }
+
+    /// [`Mount::of`], with an error that names the folder.
+    pub(super) fn of_path(folder: impl AsFd, path: &Path) -> Result<Self, DirectoryError> {
+        Self::of(folder).map_err(|error| DirectoryError::io(path, "its mount is not known", error.into()))
+    }
+
+    /// Refuses a folder that is on another mount.
+    pub(super) fn check(self, folder: impl AsFd, path: &Path) -> Result<(), DirectoryError> {
+        if Self::of_path(folder, path)? == self { Ok(()) } else { Err(DirectoryError::mounted(path)) }
+    }
 }
 
 impl Root {
@@ -39,13 +49,13 @@ impl Root {
     pub fn check_mounts(&self) -> Result<(), DirectoryError> {
         let root = open_root(self.path())
             .map_err(|error| DirectoryError::io(self.path(), "the root cannot be opened", error.into()))?;
-        let mount = self.mount_of(&root, self.path())?;
+        let mount = Mount::of_path(&root, self.path())?;
         if let Ok(state) = walk::open_folder(&root, STATE_FOLDER) {
             let path = self.path().join(STATE_FOLDER);
-            self.check_mount(&state, &path, mount)?;
+            mount.check(&state, &path)?;
             for name in [STAGING_FOLDER, TRASH_FOLDER, RETAINED_FOLDER] {
                 if let Ok(folder) = walk::open_folder(&state, name) {
-                    self.check_mount(&folder, &path.join(name), mount)?;
+                    mount.check(&folder, &path.join(name))?;
                 }
             }
         }
@@ -59,26 +69,12 @@ impl Root {
                 }
                 let Ok(next) = walk::open_folder(&folder, name) else { continue };
                 let path = path.join(name);
-                self.check_mount(&next, &path, mount)?;
+                mount.check(&next, &path)?;
                 if depth + 1 < SUBDIR_MAX_DEPTH {
                     folders.push((next, path, depth + 1));
                 }
             }
         }
         Ok(())
-    }
-
-    pub(super) fn mount_of(&self, folder: impl AsFd, path: &Path) -> Result<Mount, DirectoryError> {
-        Mount::of(folder).map_err(|error| DirectoryError::io(path, "its mount is not known", error.into()))
-    }
-
-    /// Refuses a folder that is not on this mount.
-    pub(super) fn check_mount(
-        &self,
-        folder: impl AsFd,
-        path: &Path,
-        mount: Mount,
-    ) -> Result<(), DirectoryError> {
-        if self.mount_of(folder, path)? == mount { Ok(()) } else { Err(DirectoryError::mounted(path)) }
     }
 }

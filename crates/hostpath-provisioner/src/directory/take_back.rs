@@ -6,6 +6,7 @@ use std::path::Path;
 use rustix::fs::AtFlags;
 use rustix::io::Errno;
 
+use super::mount::Mount;
 use super::tree::remove_tree;
 use super::walk::{self, Found};
 use super::{Authority, DirectoryError, Removed, Root, Trouble, c_name};
@@ -92,7 +93,7 @@ impl Root {
                 return Err(DirectoryError::io(path, "the directory cannot be taken back", error.into()));
             }
         };
-        self.check_mount(&directory, path, self.mount_of(parent, path)?)?;
+        Mount::of_path(parent, path)?.check(&directory, path)?;
         self.confirm_ours(&directory, path, location, authority)?;
         Ok(Some(directory))
     }

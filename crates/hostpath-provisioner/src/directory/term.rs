@@ -110,8 +110,9 @@ impl Root {
                 ))?;
                 0
             }
-            Some(earlier) => earlier.seen,
-            None => 0,
+            Some(earlier) if earlier.fence.uid == fence.uid => earlier.seen,
+            // Another Lease, of another cluster for one: its revisions say nothing about this one's.
+            _ => 0,
         };
         self.write_term(&TermRecord { owner: owner.clone(), fence, seen })
     }

@@ -431,6 +431,10 @@ fn a_revision_below_one_that_was_seen_pauses_too_and_once() {
     fs::remove_file(root.state_path(RESTORED_FILE)).unwrap();
     root.compare_revision(41, &term).unwrap();
     assert_eq!(root.paused().unwrap(), None);
+    // Another cluster counts from elsewhere.
+    root.begin_term(&owner(), &fenced("3", 0)).unwrap();
+    root.compare_revision(4, &fenced("3", 0)).unwrap();
+    assert_eq!(root.paused().unwrap(), None);
 }
 
 /// A death between the pause and the record of the older term leaves the pause.

@@ -145,7 +145,7 @@ async fn a_wrong_phase_loses_nothing_wherever_a_replica_dies() {
             world.until_bound("data").await;
             let precious = world.directory(&uid).join("precious");
             fs::write(&precious, "x").unwrap();
-            for _ in 0..4 {
+            for _ in 0..2 {
                 say_phase(world, &uid, "Released").await;
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
