@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use wq_core::{Observer, ProcessingGuard, WorkQueue};
 
-use crate::{ALLOCATOR, MILLION, held, turn};
+use crate::{ALLOCATOR, MANY, held, turn};
 
 /// So many items stay.
 const STAYERS: u64 = 5;
@@ -28,13 +28,13 @@ fn observed() -> WorkQueue<u64> {
     WorkQueue::builder().observer(Timed).build().unwrap()
 }
 
-/// Adds a million, and takes and ends all of them but the last; returns the most bytes held.
+/// Adds many, and takes and ends all of them but the last; returns the most bytes held.
 fn burst(region: &Region<'_, System>, queue: &WorkQueue<u64>) -> f64 {
-    for number in 0..MILLION {
+    for number in 0..MANY {
         queue.add(number);
     }
     let peak = held(region);
-    for _ in STAYERS..MILLION {
+    for _ in STAYERS..MANY {
         queue.try_get().unwrap().done();
     }
     peak
@@ -42,7 +42,7 @@ fn burst(region: &Region<'_, System>, queue: &WorkQueue<u64>) -> f64 {
 
 fn take_stayers(queue: &WorkQueue<u64>) -> Vec<ProcessingGuard<'_, u64>> {
     let stayers: Vec<_> = (0..STAYERS).map(|_| queue.try_get().unwrap()).collect();
-    assert_eq!(*stayers[0].item(), MILLION - STAYERS);
+    assert_eq!(*stayers[0].item(), MANY - STAYERS);
     stayers
 }
 

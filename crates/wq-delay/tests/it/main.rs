@@ -7,7 +7,7 @@ mod debounce;
 mod drain;
 mod idle;
 mod leaving;
-mod million;
+mod many;
 mod one_line;
 mod panics;
 mod policies;
