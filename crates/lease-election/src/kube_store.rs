@@ -33,7 +33,7 @@ const SPEC: Form = Form { read: spec::read, write: spec::write };
 
 /// A `coordination.k8s.io/v1` Lease, byte-compatible with client-go's `LeaseLock`: Go candidates and ours exclude each other.
 ///
-/// A Lease whose fields are of other types than the API's is somebody's: it is taken when it has stayed the same for a lease of ours at least.
+/// A Lease whose fields are of other types than the API's belongs to another holder: it is taken when it has stayed the same for a lease of ours at least.
 ///
 /// Needs `get`, `create`, `update` and `watch` on leases. (`create` cannot be limited to a name; the others can. Without `watch` the elector polls.)
 ///

@@ -30,8 +30,8 @@ const ANNOTATION: Form = Form { read: annotation::read, write: annotation::write
 /// # Records of other makes
 /// Any change of the annotation's bytes is a sign of life, as in client-go.
 ///
-/// An annotation that Go refuses to read is somebody's: it is taken when it has stayed the same for as long as its duration seems to say, and for a lease of
-/// ours at least. (client-go's candidates are stuck for ever.) The Python client writes such ones: its duration is a string.
+/// An annotation that Go refuses to read belongs to another holder. It is taken when it has stayed the same for as long as its duration seems to say, and for
+/// a lease of ours at least. (client-go's candidates are stuck for ever.) The Python client writes such ones: its duration is a string.
 ///
 /// A record without `leaseDurationSeconds` is waited for as long as a lease of ours, from its last change. fabric8 and Flink write the duration under another
 /// name: give candidates beside them a [`lease_duration`](crate::ConfigBuilder::lease_duration) no shorter than theirs.

@@ -1,4 +1,4 @@
-//! Fields: a record's fields as Go's `encoding/json` reads them. A value that Go refuses makes the record unreadable: somebody holds it.
+//! Fields: a record's fields as Go's `encoding/json` reads them. A value that Go refuses makes the record unreadable: then another holder has the lease.
 
 use std::fmt;
 
@@ -47,8 +47,8 @@ impl<'de> Deserialize<'de> for Members {
     }
 }
 
-/// The record; one that somebody holds, if it cannot be read. `transitions` is the name of that field, and `is` compares a name that is found with one
-/// that is wanted.
+/// The record. If it cannot be read, it says that another holder has the lease. `transitions` is the name of that field; `is` compares a name found with a
+/// name wanted.
 pub(super) fn read<'f>(
     fields: impl Iterator<Item = (&'f str, &'f Value)>,
     transitions: &str,
