@@ -5,6 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::backlog::{Backlog, Fifo};
 use crate::hasher::DefaultHasher;
@@ -17,6 +18,7 @@ use crate::shared::Shared;
 pub struct Builder<T, B = Fifo, S = DefaultHasher> {
     name: Option<String>,
     observer: Option<Box<dyn Observer>>,
+    clock: Option<Box<Clock>>,
     backlog: B,
     capacity: Option<usize>,
     spares: usize,
@@ -24,11 +26,14 @@ pub struct Builder<T, B = Fifo, S = DefaultHasher> {
     item: PhantomData<fn() -> T>,
 }
 
+pub(crate) type Clock = dyn Fn() -> Instant + Send + Sync;
+
 impl<T> Builder<T> {
     pub(crate) fn new() -> Self {
         Self {
             name: None,
             observer: None,
+            clock: None,
             backlog: Fifo::default(),
             capacity: None,
             spares: 0,
@@ -67,10 +72,20 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         self
     }
 
+    /// The clock for the durations that the observer is told, and for the ages in gauges and snapshots. The machine's by default. Without an observer it
+    /// is never read. Time-outs of blocking calls go by the machine's clock.
+    ///
+    /// It must never go backwards. It is read outside the queue's lock.
+    #[doc(alias = "Clock")]
+    pub fn clock(mut self, clock: impl Fn() -> Instant + Send + Sync + 'static) -> Self {
+        self.clock = Some(Box::new(clock));
+        self
+    }
+
     /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
     pub fn backlog<C: Backlog>(self, backlog: C) -> Builder<T, C, S> {
-        let Self { name, observer, backlog: _, capacity, spares, hasher, item } = self;
-        Builder { name, observer, backlog, capacity, spares, hasher, item }
+        let Self { name, observer, clock, backlog: _, capacity, spares, hasher, item } = self;
+        Builder { name, observer, clock, backlog, capacity, spares, hasher, item }
     }
 
     /// How many items may be queued or marked to run again before [`try_add`](WorkQueue::try_add) refuses and
@@ -92,8 +107,8 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
 
     /// What hashes items: [`DefaultHasher`] by default. Clones of it must hash alike.
     pub fn hasher<H>(self, hasher: H) -> Builder<T, B, H> {
-        let Self { name, observer, backlog, capacity, spares, hasher: _, item } = self;
-        Builder { name, observer, backlog, capacity, spares, hasher, item }
+        let Self { name, observer, clock, backlog, capacity, spares, hasher: _, item } = self;
+        Builder { name, observer, clock, backlog, capacity, spares, hasher, item }
     }
 
     /// The queue.
@@ -109,7 +124,7 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         if !self.backlog.is_empty() {
             return Err(BuildError::BacklogNotEmpty { len: self.backlog.len() });
         }
-        let shared = Shared::new(self.name, self.observer, self.backlog, capacity, self.spares);
+        let shared = Shared::new(self.name, self.observer, self.clock, self.backlog, capacity, self.spares);
         Ok(WorkQueue { shared: Arc::new(shared), hasher: self.hasher })
     }
 }

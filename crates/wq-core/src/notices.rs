@@ -18,9 +18,10 @@ use crate::waiters::Wakes;
 
 impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// An empty collection of notices for [`add_quietly`](Self::add_quietly). Make it before you take your lock, so that
-    /// it is dropped after it.
+    /// it is dropped after it, and the clock is read before it: the time of the adds is that of this call.
     pub fn notices(&self) -> Notices<'_, T, B> {
-        Notices { shared: self.shared_ref(), wakes: Wakes::new(), told: Vec::new(), left: Vec::new() }
+        let shared = self.shared_ref();
+        Notices { shared, now: shared.now(), wakes: Wakes::new(), told: Vec::new(), left: Vec::new() }
     }
 }
 
@@ -51,8 +52,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     }
 
     fn quietly(&self, add: QuietAdd<T, B::Order>, notices: &mut Notices<'_, T, B>) -> Added {
-        let now = self.shared.now();
-        notices.add(&mut self.shared.lock(), add, now)
+        notices.add(&mut self.shared.lock(), add)
     }
 
     /// As [`add_quietly`](Self::add_quietly) for each, under one lock, with hashes that are known already.
@@ -68,9 +68,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         adds: impl IntoIterator<Item = QuietAdd<T, B::Order>>,
         notices: &mut Notices<'_, T, B>,
     ) -> AddedAll {
-        let now = self.shared.now();
         let mut core = self.shared.lock();
-        adds.into_iter().map(|add| notices.add(&mut core, add, now)).collect()
+        adds.into_iter().map(|add| notices.add(&mut core, add)).collect()
     }
 
     /// What a layer above is to find the item by, and give to [`add_all_quietly`](Self::add_all_quietly). It holds for this
@@ -107,6 +106,8 @@ pub struct QuietAdd<T, O> {
 #[must_use = "getters are not woken until the notices are dropped"]
 pub struct Notices<'q, T, B: Backlog = Fifo> {
     shared: &'q Shared<T, B>,
+    /// When the adds are made, if there is an observer.
+    now: Option<Instant>,
     wakes: Wakes,
     told: Vec<Added>,
     left: Vec<Option<T>>,
@@ -128,11 +129,11 @@ impl<T, B: Backlog> Notices<'_, T, B> {
         &mut self,
         core: &mut Core<T, B>,
         QuietAdd { item, hash, order, is_revocable }: QuietAdd<T, B::Order>,
-        now: Option<Instant>,
     ) -> Added
     where
         T: Eq,
     {
+        let now = self.now;
         self.left.push(Some(item)); // From here on it is not dropped in here, whatever panics.
         let Some(item) = self.left.last_mut() else { return Added::Merged };
         let added = if is_revocable {

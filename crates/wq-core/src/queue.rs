@@ -36,7 +36,7 @@ impl<T> WorkQueue<T> {
     #[must_use]
     #[doc(alias = "NewTyped")]
     pub fn new() -> Self {
-        let shared = Shared::new(None, None, Fifo::default(), None, 0);
+        let shared = Shared::new(None, None, None, Fifo::default(), None, 0);
         Self { shared: Arc::new(shared), hasher: DefaultHasher::default() }
     }
 

@@ -8,6 +8,7 @@ use std::task::Waker;
 use std::time::Instant;
 
 use crate::backlog::{Backlog, Survey};
+use crate::builder::Clock;
 use crate::clock;
 use crate::lock::{Lock, LockGuard};
 use crate::news::News;
@@ -29,8 +30,16 @@ pub(crate) struct Shared<T, B: Backlog> {
 /// By whom a queue is observed.
 struct Watched {
     by: Box<dyn Observer>,
+    /// In place of the machine's.
+    clock: Option<Box<Clock>>,
     /// The time that it always is for an observer that wants none.
     stopped: Option<Instant>,
+}
+
+impl Watched {
+    fn now(&self) -> Instant {
+        self.clock.as_ref().map_or_else(clock::now, |clock| clock())
+    }
 }
 
 /// Everything under the lock.
@@ -50,6 +59,7 @@ impl<T, B: Backlog> Shared<T, B> {
     pub(crate) fn new(
         name: Option<String>,
         observer: Option<Box<dyn Observer>>,
+        clock: Option<Box<Clock>>,
         backlog: B,
         capacity: Option<NonZeroUsize>,
         spares: usize,
@@ -61,7 +71,7 @@ impl<T, B: Backlog> Shared<T, B> {
             drainers: Waiters::new(),
             not_handed_back: Vec::new(),
         };
-        let watched = observer.map(|by| Watched { stopped: (!by.is_timed()).then(clock::now), by });
+        let watched = observer.map(|by| Watched { stopped: (!by.is_timed()).then(clock::now), clock, by });
         Self { core: Lock::new(core), was_empty: AtomicBool::new(false), name, watched }
     }
 
@@ -88,12 +98,12 @@ impl<T, B: Backlog> Shared<T, B> {
     /// The time of what happens, if somebody is told of it.
     #[inline]
     pub(crate) fn now(&self) -> Option<Instant> {
-        self.watched.as_ref().map(|watched| watched.stopped.unwrap_or_else(clock::now))
+        self.watched.as_ref().map(|watched| watched.stopped.unwrap_or_else(|| watched.now()))
     }
 
     /// The time, if the queue knows how long ago something happened.
     pub(crate) fn now_for_ages(&self) -> Option<Instant> {
-        self.watched.as_ref().is_some_and(|watched| watched.stopped.is_none()).then(clock::now)
+        self.watched.as_ref().filter(|watched| watched.stopped.is_none()).map(Watched::now)
     }
 
     #[inline]

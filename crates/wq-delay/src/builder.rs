@@ -14,7 +14,7 @@ use wq_core::{Backlog, DefaultHasher, Fifo, Observer, WorkQueue};
 #[must_use = "a builder does nothing until build is called"]
 pub struct Builder<T, B = Fifo, S = DefaultHasher> {
     core: wq_core::Builder<T, B, S>,
-    timer: Option<Box<dyn Timer>>,
+    timer: Option<Arc<dyn Timer>>,
     observer: Option<Arc<dyn Observer>>,
     second_add: SecondAdd,
     immediate_add: ImmediateAdd,
@@ -37,10 +37,11 @@ impl<T> Builder<T> {
 }
 
 impl<T, B: Backlog, S> Builder<T, B, S> {
-    /// The clock of the queue. There is no default: which one is right depends on who gets from the queue.
+    /// The clock of the queue, also for what its observer is told and for its gauges. There is no default: which one is right depends on who gets
+    /// from the queue.
     #[doc(alias = "Clock")]
     pub fn timer(mut self, timer: impl Timer + 'static) -> Self {
-        self.timer = Some(Box::new(timer));
+        self.timer = Some(Arc::new(timer));
         self
     }
 
@@ -179,6 +180,8 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         }
         let heap = DelayHeap::with_room(reserve_delayed);
         let heap = heap.ok_or(BuildError::NoMemoryToReserve { items: reserve_delayed })?;
+        let clock = Arc::clone(&timer);
+        let core = core.clock(move || clock.now());
         let (core, observer) = build_core(core, observer).map_err(BuildError::Core)?;
         let settings = Settings {
             timer,

@@ -30,7 +30,7 @@ pub(crate) struct Shared<T, B: Backlog> {
     /// The heap's earliest deadline, so that getters of a queue in which nothing is due take no lock for it. Written
     /// under the lock.
     earliest: AtomicU64,
-    pub(crate) timer: Box<dyn Timer>,
+    pub(crate) timer: Arc<dyn Timer>,
     pub(crate) line: TimeLine,
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) second_add: SecondAdd,
@@ -99,7 +99,7 @@ impl<T, B: Backlog> Shared<T, B> {
 
 /// What the builder settles.
 pub(crate) struct Settings<T, B: Backlog> {
-    pub(crate) timer: Box<dyn Timer>,
+    pub(crate) timer: Arc<dyn Timer>,
     pub(crate) observer: Option<Arc<dyn Observer>>,
     pub(crate) second_add: SecondAdd,
     pub(crate) immediate_add: ImmediateAdd,

@@ -8,6 +8,7 @@ mod drain;
 mod idle;
 mod leaving;
 mod many;
+mod one_clock;
 mod one_line;
 mod panics;
 mod policies;
