@@ -180,7 +180,8 @@ impl<K: Key> Held<K> {
             Verdict::RetryAfter(delay) => Outcome::RetryWith { delay, combine: Combine::Override },
             Verdict::Park(_) => Outcome::GiveUp,
         };
-        self.guard.finish(outcome);
+        // After a shutdown nothing is retried, and the next start lists all keys anew.
+        _ = self.guard.finish(outcome);
     }
 }
 

@@ -26,7 +26,7 @@ macro_rules! blocking_contract_tests {
             assert_eq!(*queue.get_blocking().unwrap().item(), 1);
             assert_eq!(*queue.get_timeout(Duration::ZERO).unwrap().item(), 2);
             assert_eq!(queue.get_timeout(Duration::ZERO).unwrap_err(), GetTimeoutError::TimedOut);
-            queue.shutdown();
+            _ = queue.shutdown();
             assert_eq!(queue.get_timeout(LONG).unwrap_err(), GetTimeoutError::ShutDown);
             assert!(queue.get_blocking().is_none());
         }
@@ -43,7 +43,7 @@ macro_rules! blocking_contract_tests {
             queue.add(2);
             assert_eq!(*queue.get_owned_timeout(Duration::ZERO).unwrap().item(), 2);
             guard.done();
-            queue.shutdown();
+            _ = queue.shutdown();
             assert_eq!(queue.get_owned_timeout(LONG).unwrap_err(), GetTimeoutError::ShutDown);
             assert!(queue.get_owned_blocking().is_none());
         }
@@ -60,7 +60,7 @@ macro_rules! blocking_contract_tests {
             assert_eq!(batch.iter().map(|guard| *guard.item()).collect::<Vec<_>>(), [3, 4]);
             let nothing = queue.get_batch_timeout(TWO, Duration::ZERO);
             assert_eq!(nothing.map(|batch| batch.len()).unwrap_err(), GetTimeoutError::TimedOut);
-            queue.shutdown();
+            _ = queue.shutdown();
             let ended = queue.get_batch_timeout(TWO, LONG);
             assert_eq!(ended.map(|batch| batch.len()).unwrap_err(), GetTimeoutError::ShutDown);
             assert!(queue.get_batch_blocking(TWO).is_empty());
@@ -81,7 +81,7 @@ macro_rules! blocking_contract_tests {
                 queue.add(3);
                 assert_eq!(batch.join().unwrap(), 1);
                 let batch = scope.spawn(|| queue.get_batch_timeout(TWO, LONG).map(|batch| batch.len()));
-                queue.shutdown();
+                _ = queue.shutdown();
                 assert_eq!(batch.join().unwrap().unwrap_err(), GetTimeoutError::ShutDown);
             });
         }
@@ -112,7 +112,7 @@ macro_rules! blocking_contract_tests {
                 for item in 1..=ITEMS {
                     queue.add(item);
                 }
-                queue.shutdown();
+                _ = queue.shutdown();
                 let drained = queue.drained_timeout(LONG);
                 drop(queue.shutdown_now()); // Ends the workers, also if that failed.
                 drained.unwrap();

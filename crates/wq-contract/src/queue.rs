@@ -192,8 +192,8 @@ macro_rules! contract_tests {
                 queue.add(1);
                 queue.add(2);
                 assert!(!queue.is_shutting_down());
-                queue.shutdown();
-                queue.shutdown();
+                _ = queue.shutdown();
+                _ = queue.shutdown();
                 assert!(queue.is_shutting_down());
                 assert_eq!(queue.add(3), Added::ShutDown);
                 assert_eq!(*queue.get().await.unwrap().item(), 1);
@@ -212,7 +212,7 @@ macro_rules! contract_tests {
                 for get in &mut gets {
                     assert!(wakes.poll(get).is_pending());
                 }
-                queue.shutdown();
+                _ = queue.shutdown();
                 for get in &mut gets {
                     assert!(matches!(wakes.poll(get), Poll::Ready(None)));
                 }
@@ -227,7 +227,7 @@ macro_rules! contract_tests {
                 queue.add(1);
                 let guard = queue.get().await.unwrap();
                 assert_eq!(queue.add(1), Added::Deferred);
-                queue.shutdown();
+                _ = queue.shutdown();
                 assert_eq!(queue.add(1), Added::ShutDown);
                 guard.done();
                 assert_eq!(*queue.get().await.unwrap().item(), 1);
@@ -246,7 +246,7 @@ macro_rules! contract_tests {
                 let guard = queue.get().await.unwrap();
                 assert!(wakes.poll(&mut drained).is_pending(), "an item is processed");
                 queue.add(1);
-                queue.shutdown();
+                _ = queue.shutdown();
                 guard.done();
                 assert!(wakes.poll(&mut drained).is_pending(), "the item came back");
                 let guard = queue.get().await.unwrap();
@@ -264,7 +264,7 @@ macro_rules! contract_tests {
                 let queue = $queue;
                 queue.add(1);
                 let guard = queue.get().await.unwrap();
-                queue.shutdown();
+                _ = queue.shutdown();
                 let (first, second) = (Wakes::new(), Wakes::new());
                 let (mut one, mut other) = (pin!(queue.drained()), pin!(queue.drained()));
                 assert!(first.poll(&mut one).is_pending());
@@ -281,7 +281,7 @@ macro_rules! contract_tests {
             $run(async {
                 let queue = $queue;
                 queue.drained().await;
-                queue.shutdown();
+                _ = queue.shutdown();
                 queue.drained().await;
             });
         }
@@ -309,7 +309,7 @@ macro_rules! contract_tests {
                 let queue = $queue;
                 queue.pause();
                 queue.add(1);
-                queue.shutdown();
+                _ = queue.shutdown();
                 assert!(queue.get().await.is_some());
                 queue.pause();
                 assert!(queue.get().await.is_none());

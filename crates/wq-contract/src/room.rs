@@ -85,7 +85,7 @@ macro_rules! room_contract_tests {
             thread::scope(|scope| {
                 let adder = scope.spawn(|| queue.add_wait_blocking(2).unwrap_err());
                 let other = scope.spawn(|| queue.add_wait_timeout(3, LONG).unwrap_err());
-                queue.shutdown();
+                _ = queue.shutdown();
                 for (rejected, item) in [(adder.join().unwrap(), 2), (other.join().unwrap(), 3)] {
                     assert_eq!((*rejected.item(), rejected.reason()), (item, RejectedReason::ShutDown));
                 }

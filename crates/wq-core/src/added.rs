@@ -4,7 +4,10 @@ use std::error::Error;
 use std::fmt;
 use std::num::NonZeroUsize;
 
-/// What became of an item given to [`add`](crate::WorkQueue::add). May be ignored.
+/// What became of an item given to [`add`](crate::WorkQueue::add).
+///
+/// Before shutdown it may be ignored. A worker that adds a failed item again checks [`is_accepted`](Self::is_accepted): after shutdown the queue does not
+/// take the item, and it is lost unless the worker keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Added {

@@ -205,7 +205,11 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// deadline has not come are dropped from the queue and handed back, in the order of their deadlines; a second call
     /// has none. If a waker panics on the way, or `Eq` of an item that is due, the queue is shut down, and the next call has
     /// them.
+    ///
+    /// A worker that adds a failed item again after this call is answered [`Scheduled::ShutDown`]: the queue does not have the item then. Call
+    /// [`drained`](Self::drained) first where all items are to be worked on.
     #[doc(alias = "ShutDown")]
+    #[must_use = "these items wait for their deadline, and the queue does not hand them out any more"]
     pub fn shutdown(&self) -> Vec<T> {
         let mut after = After::new();
         let delayed = self.end_delays(&mut after);

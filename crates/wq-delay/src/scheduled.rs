@@ -4,7 +4,10 @@ use std::error::Error;
 use std::fmt;
 use wq_core::Added;
 
-/// What became of an item given to [`add_after`](crate::DelayingQueue::add_after). May be ignored.
+/// What became of an item given to [`add_after`](crate::DelayingQueue::add_after).
+///
+/// Before shutdown it may be ignored. A worker that adds a failed item again checks [`is_accepted`](Self::is_accepted): after shutdown the queue does not
+/// take the item, and it is lost unless the worker keeps it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Scheduled {

@@ -1,8 +1,9 @@
-//! Two threads work on items that fail at first; each is retried with its own back-off until it succeeds.
+//! Two threads work on items that fail at first; each is retried with its own back-off until it succeeds. What is not done by the end is printed.
 
 #![expect(clippy::print_stdout, reason = "it is what the example does")]
 
 use std::error::Error;
+use std::sync::Mutex;
 use std::thread;
 use std::time::Duration;
 use wq_ratelimit::{ExponentialBackoff, Jittered, Outcome, RateLimitingQueue, ThreadTimer};
@@ -15,7 +16,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         .name("retries")
         .build_blocking()?;
     queue.add_all(1..=4_u32);
-    thread::scope(|scope| {
+    let refused = Mutex::new(Vec::new());
+    let mut left = thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(item) = queue.get_blocking() {
@@ -27,13 +29,21 @@ fn main() -> Result<(), Box<dyn Error>> {
                         item.item(),
                         if went_well { "done" } else { "failed" }
                     );
-                    item.finish(if went_well { Outcome::Success } else { Outcome::Retry });
+                    let outcome = if went_well { Outcome::Success } else { Outcome::Retry };
+                    // Only after the shutdown: nobody retries the item any more.
+                    if let (Err(item), Ok(mut refused)) = (item.finish(outcome), refused.lock()) {
+                        refused.push(item.into_item());
+                    }
                 }
             });
         }
-        let drained = queue.drained_timeout(Duration::from_secs(10));
-        queue.shutdown();
-        drained
-    })?;
+        // All retries, if they come in time; then the workers go home.
+        if let Err(error) = queue.drained_timeout(Duration::from_secs(10)) {
+            println!("{error}");
+        }
+        queue.shutdown()
+    });
+    left.append(&mut refused.into_inner()?);
+    println!("not done: {left:?}");
     Ok(())
 }

@@ -41,7 +41,21 @@ impl<T> Builder<T> {
 
 impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
     /// What says how long a failed item waits. [`controller_default()`](crate::controller_default()) gives client-go's.
-    pub fn limiter<M: RateLimiter<T>>(self, limiter: M) -> Builder<T, M, B, S> {
+    ///
+    /// It moves between the threads that call the queue, so it must be `Send`:
+    ///
+    /// ```compile_fail,E0277
+    /// # use std::time::{Duration, Instant};
+    /// # use wq_ratelimit::{RateLimiter, RateLimitingQueue};
+    /// struct Counting(std::rc::Rc<()>);
+    /// # impl RateLimiter<u64> for Counting {
+    /// #     fn next_delay(&mut self, _: &u64, _: Instant) -> Duration { Duration::ZERO }
+    /// #     fn forget(&mut self, _: &u64) {}
+    /// #     fn num_requeues(&self, _: &u64) -> u32 { 0 }
+    /// # }
+    /// let builder = RateLimitingQueue::<u64, _>::builder().limiter(Counting(Default::default()));
+    /// ```
+    pub fn limiter<M: RateLimiter<T> + Send>(self, limiter: M) -> Builder<T, M, B, S> {
         let Self { queue, hasher, limiter: _, rules } = self;
         Builder { queue, hasher, limiter, rules }
     }
@@ -105,7 +119,7 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
     }
 
     /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
-    pub fn backlog<C: Backlog>(self, backlog: C) -> Builder<T, L, C, S> {
+    pub fn backlog<C: Backlog + Send>(self, backlog: C) -> Builder<T, L, C, S> {
         let Self { queue, hasher, limiter, rules } = self;
         Builder { queue: queue.backlog(backlog), hasher, limiter, rules }
     }
@@ -133,7 +147,7 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
 
     /// What hashes items in the queue: [`DefaultHasher`] by default. Clones of it must hash alike. A limiter that stores
     /// items has a hasher of its own.
-    pub fn hasher<H: Clone>(self, hasher: H) -> Builder<T, L, B, H> {
+    pub fn hasher<H: Clone + Send + Sync>(self, hasher: H) -> Builder<T, L, B, H> {
         let Self { queue, hasher: _, limiter, rules } = self;
         Builder { queue: queue.hasher(hasher.clone()), hasher, limiter, rules }
     }

@@ -12,7 +12,7 @@ use std::any::Any;
 use std::hash::{BuildHasher, Hash};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
-use wq_delay::{Backlog, Scheduled};
+use wq_delay::{Backlog, Rejected, RejectedReason, Scheduled};
 
 /// What the end of an attempt needs of the guard below, whichever it is.
 pub(crate) trait Held<T, B: Backlog> {
@@ -31,6 +31,8 @@ pub(crate) type Panic = Box<dyn Any + Send>;
 /// What a guard needs of its queue, without the types of the limiter and the hasher.
 pub(crate) trait Ending<T, B: Backlog> {
     fn end(&self, held: &dyn Held<T, B>, outcome: Outcome) -> Option<Scheduled>;
+    /// The answer to a retry that comes after shutdown.
+    fn refused(&self, item: &T) -> Rejected<T>;
     /// By who has the item in hand: it backs off still.
     fn cancel(&self, item: &T) -> bool;
     fn num_requeues(&self, item: &T) -> u32;
@@ -82,6 +84,10 @@ where
         before.drop_for_good();
         before.puts_off(deadline, opened, scheduled);
         Some(scheduled)
+    }
+
+    fn refused(&self, item: &T) -> Rejected<T> {
+        Rejected::new(item.clone(), RejectedReason::ShutDown)
     }
 
     fn cancel(&self, item: &T) -> bool {

@@ -275,10 +275,14 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     /// Takes no more items, now or for later. What is queued is still handed out; items whose deadline has not come are
     /// dropped from the queue and handed back, in the order of their deadlines.
     ///
+    /// Items that fail after this call are handed back by [`finish`](crate::ProcessingGuard::finish). Call [`drained`](Self::drained) first where
+    /// all retries are to run.
+    ///
     /// # Panics
     ///
     /// If `Hash` or `Eq` of an item panics, or a waker: the queue is shut down, and the next call has the items.
     #[doc(alias = "ShutDown")]
+    #[must_use = "these items wait for their deadline, and the queue does not hand them out any more"]
     pub fn shutdown(&self) -> Vec<T> {
         self.inner.hand_back(|| self.inner.queue.shutdown())
     }

@@ -6,7 +6,7 @@ use std::fmt;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use wq_delay::{Backlog, Fifo, Scheduled, TryGetError};
+use wq_delay::{Backlog, Fifo, Rejected, Scheduled, TryGetError};
 
 /// An item in hand: nobody else is handed it until the guard ends.
 ///
@@ -93,21 +93,60 @@ macro_rules! guard {
                 self.held.is_in_force() && self.queue.cancel(self.held.item())
             }
 
-            /// Ends the work on the item, and says how it went. For a retry: what became of it, which may be
-            /// [`Scheduled::ShutDown`]; `None` if none was asked for, if the item was parked, and if it was
+            /// Ends the work on the item, and says how it went. For a retry: when it runs again.
+            ///
+            /// `None` if no retry was asked for, if the item was parked, and if it was
             /// [abandoned](crate::RateLimitingQueue::abandon) before: the guard has no effect then, on the attempts neither.
             ///
             /// An add that came meanwhile is not forgotten: the item is then queued again at once.
+            ///
+            /// # Giving up
+            ///
+            /// `None` does not tell the last try from a success. A worker that must know compares
+            /// [`num_requeues`](Self::num_requeues) with its limit before it calls this, and finishes with
+            /// [`GiveUp`](Outcome::GiveUp) or [`Park`](Outcome::Park) itself:
+            ///
+            /// ```
+            /// # use std::time::Duration;
+            /// # use wq_ratelimit::{ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue};
+            /// const RETRIES: u32 = 2;
+            /// # let timer = ManualTimer::new();
+            /// # let second = Duration::from_secs(1);
+            /// # let limiter = ExponentialBackoff::new(second, second)?;
+            /// # let queue = RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build()?;
+            /// # queue.add("claim-1");
+            /// # let mut given_up = Vec::new();
+            /// # for _ in 0..=RETRIES {
+            /// let item = queue.try_get()?; // It fails each time.
+            /// if item.num_requeues() < RETRIES {
+            ///     item.finish(Outcome::Retry)?;
+            /// } else {
+            ///     given_up.push(*item.item()); // Tell somebody: this was the last try.
+            ///     item.finish(Outcome::GiveUp)?;
+            /// }
+            /// # timer.advance(second);
+            /// # }
+            /// # assert_eq!(given_up, ["claim-1"]);
+            /// # assert!(queue.try_get().is_err());
+            /// # Ok::<(), Box<dyn std::error::Error>>(())
+            /// ```
+            ///
+            /// # Errors
+            ///
+            /// [`Rejected`] hands the item back if a retry was asked for and the queue is shut down: it does not run again, unless an
+            /// add or a retry from before the shutdown waits already. All other outcomes are `Ok`.
             ///
             /// # Panics
             ///
             /// If `Hash`, `Eq` or `Clone` of the item, the limiter or the backlog panics. This guard has ended in any case; a retry
             /// from before still comes.
-            pub fn finish(self, outcome: Outcome) -> Option<Scheduled> {
+            pub fn finish(self, outcome: Outcome) -> Result<Option<Scheduled>, Rejected<T>> {
                 // Before the guard ends: no moment in between at which the item is nowhere.
                 let scheduled = self.end(outcome);
+                let is_refused = scheduled.is_some_and(|scheduled| !scheduled.is_accepted());
+                let refused = is_refused.then(|| self.queue.refused(self.item()));
                 self.held.done();
-                scheduled
+                refused.map_or(Ok(scheduled), Err)
             }
 
             fn end(&self, outcome: Outcome) -> Option<Scheduled> {
@@ -138,24 +177,6 @@ macro_rules! guard {
                 let Self { queue, held } = self;
                 queue.move_due();
                 held.done_and_get().map(|held| Self { queue, held }.begun())
-            }
-
-            /// As [`finish`](Self::finish), and takes the next item: the fast loop of a worker. Does not wait.
-            ///
-            /// # Errors
-            ///
-            /// [`TryGetError`] if there is no next item. This guard has ended in any case. What became of a retry is not said;
-            /// where that matters (one after shutdown is refused), call [`finish`](Self::finish).
-            ///
-            /// # Panics
-            ///
-            /// As [`finish`](Self::finish) and [`done_and_get`](Self::done_and_get).
-            pub fn finish_and_get(self, outcome: Outcome) -> Result<Self, TryGetError>
-            where
-                T: Clone,
-            {
-                let _ = self.end(outcome);
-                self.done_and_get()
             }
         }
 

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 /// that fell due during the work, whoever has seen that. What a user has asked for (`add`, `add_after`, `add_rate_limited`) is
 /// never taken back, nor a retry that it has joined.
 ///
-/// After shutdown a retry is refused ([`Scheduled::ShutDown`](crate::Scheduled::ShutDown)), whichever outcome asks for it: it
+/// After shutdown a retry is refused, and the item [handed back](crate::ProcessingGuard::finish), whichever outcome asks for it: it
 /// counts nothing and replaces nothing, so that one which fell due before is still handed out. `Success`, `GiveUp` and `Park`
 /// mean what they mean before. (A retry that meets the shutdown at this very moment may be refused after it has replaced an
 /// earlier one.)

@@ -71,11 +71,13 @@ impl<T, S> PerItemBucket<T, S> {
 impl<T: Hash + Eq + Clone, S: BuildHasher> RateLimiter<T> for PerItemBucket<T, S> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
         let tick = self.tick(now);
+        // As of a `TokenBucket`: the token is there at the same instant.
+        let before_start = self.start.map_or(Duration::ZERO, |start| start.saturating_duration_since(now));
         let bucket = self.buckets.entry(item, now, |bucket| bucket.full_at > tick);
         let (full_at, wait) = self.rate.take(bucket.full_at, tick);
         bucket.full_at = full_at;
         bucket.attempts = bucket.attempts.saturating_add(1);
-        wait
+        wait.saturating_add(before_start)
     }
 
     fn num_requeues(&self, item: &T) -> u32 {

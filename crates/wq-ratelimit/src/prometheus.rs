@@ -25,7 +25,7 @@ use wq_delay::{Backlog, BuildError, Observer};
 /// let builder = RateLimitingQueue::builder().name("claims").limiter(controller_default()).timer(ManualTimer::new());
 /// let queue = metrics.build(builder)?;
 /// queue.add("claim-1");
-/// queue.try_get()?.finish(Outcome::Retry);
+/// queue.try_get()?.finish(Outcome::Retry)?;
 ///
 /// let mut text = String::new();
 /// prometheus_client::encoding::text::encode(&mut text, &registry)?;

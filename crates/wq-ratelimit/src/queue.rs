@@ -59,8 +59,9 @@ pub(crate) struct Inner<T, L, B: Backlog, S> {
     pub(crate) control: Mutex<Control<T, L, B::Order, S>>,
 }
 
-impl<T> RateLimitingQueue<T, NoLimiter> {
-    /// Begins the settings of a queue. A [`limiter`](Builder::limiter) and a [`timer`](Builder::timer) must be among them.
+impl<T: Send> RateLimitingQueue<T, NoLimiter> {
+    /// Begins the settings of a queue. A [`limiter`](Builder::limiter) and a [`timer`](Builder::timer) must be among them. Items, the limiter, the
+    /// backlog and the hasher must be `Send`: the getters need it.
     #[doc(alias = "NewTypedRateLimitingQueue")]
     #[doc(alias = "TypedRateLimitingQueueConfig")]
     pub fn builder() -> Builder<T> {

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 /// let queue = || RateLimitingQueue::builder().limiter(shared.clone()).timer(ManualTimer::new()).build();
 /// let (claims, volumes) = (queue()?, queue()?);
 /// claims.add("a");
-/// claims.try_get()?.finish(Outcome::Retry);
+/// claims.try_get()?.finish(Outcome::Retry)?;
 /// assert_eq!(volumes.num_requeues(&"a"), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -15,6 +15,17 @@ use std::time::{Duration, Instant};
 /// x/time/rate). So in any window `w` at most `burst + rate * w` attempts become due, and there is no longest wait: see
 /// [`WithMaxWait`](crate::WithMaxWait). A reservation is never given back.
 ///
+/// A rate of client-go (`rate.Limit`, tokens per second) is written so:
+///
+/// | `rate.NewLimiter` | here |
+/// | --- | --- |
+/// | `(10, 100)` | `per_second(10, 100)` |
+/// | `(0.5, burst)` | `new(1, Duration::from_secs(2), burst)` |
+/// | `(2.5, burst)` | `new(5, Duration::from_secs(2), burst)` |
+/// | `(rate.Every(interval), burst)` | `new(1, interval, burst)` |
+/// | `(rate.Inf, burst)`: no limit | leave the bucket out of [`MaxOf`](crate::MaxOf) |
+/// | `(0, burst)` | refused: nothing is let through after the burst |
+///
 /// Whole nanoseconds; an interval that is none is rounded up. 584 years after its first use the time of a bucket ends: a token after
 /// which it would not be full again by then never comes, and the wait for it is [`Duration::MAX`].
 ///
@@ -68,11 +79,23 @@ impl TokenBucket {
 
     /// Takes a token, and says how long to wait for it, from `now` on. Where `now` is older than another's was, as that
     /// of a thread that was overtaken, or after a clock has gone back, the token is there at the same instant, and the
-    /// wait for it longer by as much.
+    /// wait for it longer by as much:
+    ///
+    /// ```
+    /// # use std::time::{Duration, Instant};
+    /// # use wq_ratelimit::TokenBucket;
+    /// let (second, hour) = (Duration::from_secs(1), Duration::from_secs(3600));
+    /// let bucket = TokenBucket::new(1, second, 1)?;
+    /// let now = Instant::now();
+    /// assert_eq!(bucket.reserve(now + hour), Duration::ZERO);
+    /// assert_eq!(bucket.reserve(now), hour + second);
+    /// # Ok::<(), wq_ratelimit::InvalidLimit>(())
+    /// ```
     #[inline]
     pub fn reserve(&self, now: Instant) -> Duration {
         let Bucket { rate, start, full_at } = &*self.shared;
         let start = *start.get_or_init(|| now);
+        let before_start = start.saturating_duration_since(now);
         let now = u64::try_from(now.saturating_duration_since(start).as_nanos()).unwrap_or(u64::MAX);
         let mut held = full_at.load(Ordering::Relaxed);
         loop {
@@ -83,7 +106,7 @@ impl TokenBucket {
             }
             // Relaxed: the number stands for itself, nothing else is read through it.
             match full_at.compare_exchange_weak(held, next, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return wait,
+                Ok(_) => return wait.saturating_add(before_start),
                 Err(current) => held = current,
             }
         }

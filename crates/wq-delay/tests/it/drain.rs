@@ -79,7 +79,7 @@ fn drained_is_told_when_shutdown_drops_the_delayed() {
     let wakes = Wakes::new();
     let mut drained = pin!(queue.drained());
     assert!(wakes.poll(&mut drained).is_pending());
-    queue.shutdown();
+    _ = queue.shutdown();
     assert_eq!(wakes.poll(&mut drained), Poll::Ready(()));
 }
 

@@ -45,7 +45,7 @@ fn delayed_items_and_their_lateness_stand_beside_the_metrics_of_the_queue_below(
     has(&registry, "workqueue_delay_lateness_seconds_sum{name=\"claims\"} 0.5");
     has(&registry, "workqueue_delay_lateness_seconds_bucket{le=\"1.0\",name=\"claims\"} 1");
     has(&registry, "workqueue_delay_lateness_seconds_bucket{le=\"0.1\",name=\"claims\"} 0");
-    queue.shutdown();
+    _ = queue.shutdown();
     has(&registry, "workqueue_delayed_depth{name=\"claims\"} 0.0");
 }
 

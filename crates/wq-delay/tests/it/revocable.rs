@@ -150,7 +150,7 @@ fn one_that_is_due_at_once_leaves_what_waits_alone() {
         assert_eq!(queue.add_revocable(2, None, ()), Scheduled::Delayed);
         timer.advance(SECOND * 1_000_000);
         assert_eq!((queue.len(), queue.delayed_len()), (1, 1), "never");
-        queue.shutdown();
+        _ = queue.shutdown();
         assert_eq!(queue.add_revocable(3, None, ()), Scheduled::ShutDown);
     }
 }

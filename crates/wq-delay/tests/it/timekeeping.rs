@@ -119,7 +119,7 @@ fn keep_time_ends_with_a_queue_of_blocking_getters_too() {
     let wakes = Wakes::new();
     let mut keeper = pin!(queue.keep_time());
     assert!(wakes.poll(&mut keeper).is_pending());
-    queue.shutdown();
+    _ = queue.shutdown();
     assert_eq!(wakes.count(), 1);
     assert!(wakes.poll(&mut keeper).is_ready());
 }
@@ -148,7 +148,7 @@ fn keep_time_ends_also_if_the_shutdown_comes_while_it_is_polled() {
             for (round, queue) in queues.iter().enumerate() {
                 meet(round);
                 (0..round % 64).for_each(|_| std::hint::spin_loop());
-                queue.shutdown();
+                _ = queue.shutdown();
             }
         });
         for (round, (wakes, keeper, is_ready)) in keepers.iter_mut().enumerate() {

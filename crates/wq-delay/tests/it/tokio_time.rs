@@ -108,7 +108,7 @@ async fn keep_time_queues_due_items_while_no_getter_waits_and_ends_with_the_queu
     // Read from the core's own books by Debug, which moves nothing.
     let shown = format!("{queue:?}");
     assert!(shown.contains("queued: 1") && shown.contains("delayed: 0"), "{shown}");
-    queue.shutdown();
+    _ = queue.shutdown();
     keeper.await.unwrap();
 }
 
@@ -141,7 +141,7 @@ async fn an_item_that_is_delayed_again_and_again_is_in_time_each_time_with_many_
                     let mut times = times.lock().unwrap();
                     times.push(start.elapsed().as_millis());
                     if times.len() == 12 {
-                        queue.shutdown();
+                        _ = queue.shutdown();
                     } else {
                         queue.add_after(*guard.item(), Duration::from_millis(5 << times.len()));
                     }

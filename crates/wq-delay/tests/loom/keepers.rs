@@ -127,7 +127,7 @@ pub(crate) fn two_getters_one_item() {
         thread(&queue, |queue| {
             let got = block_on(queue.get()).map(|guard| *guard.item());
             if got.is_some() {
-                queue.shutdown();
+                _ = queue.shutdown();
             }
             got
         })

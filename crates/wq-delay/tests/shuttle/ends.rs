@@ -94,7 +94,7 @@ pub(crate) fn drains_all_along() {
         }
     };
     (0..4).for_each(|at| round(at * 3));
-    queue.shutdown();
+    _ = queue.shutdown();
     for worker in workers {
         worker.join().unwrap();
     }

@@ -18,7 +18,7 @@ const LAG: Duration = Duration::from_millis(5);
 /// What ends the scenario is in this one's hands.
 fn take(queue: &Queue, item: u8) -> usize {
     if item == 2 {
-        queue.shutdown();
+        _ = queue.shutdown();
     }
     1
 }
@@ -104,7 +104,7 @@ pub(crate) fn one_getter_in_time() {
         // Nobody else moves the clock: if the getter sleeps on, it sleeps for ever.
         assert_eq!(takes.recv().unwrap(), item);
     }
-    queue.shutdown();
+    _ = queue.shutdown();
     getter.join().unwrap();
     drop(held);
 }

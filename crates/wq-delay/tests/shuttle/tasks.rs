@@ -59,7 +59,7 @@ async fn life(adders: usize, adds: u8, hasties: usize, patience: u8) {
         adder.await.unwrap();
     }
     queue.drained().await;
-    queue.shutdown();
+    _ = queue.shutdown();
     for worker in workers {
         worker.await.unwrap();
     }

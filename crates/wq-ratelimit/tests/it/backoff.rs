@@ -31,7 +31,7 @@ fn event_after_failure(
     let timer = ManualTimer::new();
     let queue = builder(&timer).during_backoff(policy).build().unwrap();
     queue.add("a");
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     let added = queue.add("a");
     (queue, timer, added)
 }
@@ -40,7 +40,7 @@ fn event_after_failure(
 fn an_event_keeps_a_back_off() {
     let (queue, timer, added) = event_after_failure(DuringBackoff::Keep);
     assert_eq!((added, queue.len(), queue.delayed_len(), queue.num_requeues(&"a")), (Added::Queued, 1, 1, 1));
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(10)), 1));
 }
 
@@ -54,7 +54,7 @@ fn a_retry_that_is_canceled_takes_its_back_off_along() {
         let guard = guard.unwrap_or_else(|| queue.try_get().unwrap());
         drop(guard);
         queue.add("a");
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
         assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(20)), 2));
     }
 }
@@ -64,7 +64,7 @@ fn a_guard_that_cancels_what_waits_leaves_the_back_off_to_its_outcome() {
     let (queue, timer, _) = event_after_failure(DuringBackoff::Keep);
     let guard = queue.try_get().unwrap();
     assert_eq!((guard.cancel(), guard.cancel()), (true, false));
-    guard.finish(Outcome::Retry);
+    guard.finish(Outcome::Retry).unwrap();
     assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(10)), 1));
     // One that has lost its item has nothing to say.
     queue.add("a");
@@ -80,11 +80,11 @@ fn an_event_that_has_joined_what_a_guard_cancels_runs_the_item_again() {
     queue.add("a");
     let guard = queue.try_get().unwrap();
     assert_eq!(queue.add("a"), Added::Deferred);
-    guard.finish(Outcome::Retry);
+    guard.finish(Outcome::Retry).unwrap();
     let guard = queue.try_get().unwrap();
     assert_eq!(queue.add("a"), Added::Merged, "with the retry");
     assert!(guard.cancel());
-    guard.finish(Outcome::Success);
+    guard.finish(Outcome::Success).unwrap();
     assert_eq!((queue.len(), queue.delayed_len()), (1, 0));
 }
 
@@ -93,7 +93,7 @@ fn an_event_clears_a_back_off() {
     let (queue, timer, added) = event_after_failure(DuringBackoff::Clear);
     assert_eq!((added, queue.len(), queue.delayed_len(), queue.num_requeues(&"a")), (Added::Queued, 1, 0, 0));
     timer.advance(ms(3));
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(10)), 1));
 }
 
@@ -126,7 +126,7 @@ fn a_deferred_event_waits_as_long_as_the_retry_that_it_joins() {
             if before {
                 queue.add_after("a", ms(delay));
             }
-            guard.finish(Outcome::Retry);
+            guard.finish(Outcome::Retry).unwrap();
             if !before {
                 queue.add_after("a", ms(delay));
             }
@@ -153,7 +153,7 @@ fn a_back_off_lasts_until_the_retry_that_was_postponed() {
                 queue.add_rate_limited("a");
             } else {
                 queue.add("a");
-                queue.try_get().unwrap().finish(Outcome::Retry);
+                queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
             }
             let due = timer.now() + ms(60);
             assert!(queue.postpone(&"a", due).is_some());
@@ -167,7 +167,7 @@ fn a_back_off_lasts_until_the_retry_that_was_postponed() {
             let left = policy == DuringBackoff::Keep || rate_limited;
             assert_eq!(queue.deadline(&"a"), left.then_some(due), "{policy:?}");
             // An attempt before its time, unless it is the first again.
-            queue.try_get().unwrap().finish(Outcome::Retry);
+            queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
             let until = if policy == DuringBackoff::Keep { due } else { timer.now() + ms(10) };
             assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(until), 1), "{policy:?}");
         }
@@ -180,11 +180,11 @@ fn a_failure_is_remembered_while_its_retry_is_postponed() {
     let timer = ManualTimer::new();
     let queue = builder(&timer).build().unwrap();
     queue.add("a");
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     let day = ms(86_400_000);
     assert_eq!(queue.postpone(&"a", timer.now() + day), Some(timer.now() + ms(10)));
     timer.advance(day);
-    assert_eq!(queue.try_get().unwrap().finish(Outcome::Retry), Some(Scheduled::Delayed));
+    assert_eq!(queue.try_get().unwrap().finish(Outcome::Retry), Ok(Some(Scheduled::Delayed)));
     assert_eq!((queue.num_requeues(&"a"), queue.deadline(&"a")), (2, Some(timer.now() + ms(20))));
 }
 
@@ -194,7 +194,7 @@ fn a_postponed_request_of_a_user_is_no_back_off() {
     let timer = ManualTimer::new();
     let queue = builder(&timer).during_backoff(DuringBackoff::Defer).build().unwrap();
     queue.add("a");
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     queue.add_after("a", ms(5));
     let put_off = timer.now() + ms(60);
     assert_eq!(queue.postpone(&"a", put_off), Some(timer.now() + ms(5)));
@@ -221,7 +221,7 @@ fn a_class_has_a_pace_of_its_own() {
         [(Outcome::RetryAs(SLOW), 500), (Outcome::Retry, 10), (Outcome::RetryAs(Class::new("other")), 20)]
     {
         queue.add("a");
-        queue.try_get().unwrap().finish(outcome);
+        queue.try_get().unwrap().finish(outcome).unwrap();
         assert_eq!(queue.deadline(&"a"), Some(timer.now() + ms(wait)), "{outcome:?}");
         timer.advance(ms(wait));
         queue.move_due();
@@ -238,7 +238,7 @@ fn a_delay_of_its_own_is_combined_with_the_limiters() {
             let timer = ManualTimer::new();
             let queue = builder(&timer).build().unwrap();
             queue.add("a");
-            queue.try_get().unwrap().finish(Outcome::RetryWith { delay: ms(own), combine });
+            queue.try_get().unwrap().finish(Outcome::RetryWith { delay: ms(own), combine }).unwrap();
             queue.add_rate_limited_after("b", ms(own), combine);
             let expected = Some(timer.now() + ms(wait));
             assert_eq!(
@@ -258,11 +258,15 @@ fn events_cannot_add_wait_to_wait() {
     let queue = builder(&timer).build().unwrap();
     for _ in 0..100 {
         queue.add("a");
-        queue.try_get().unwrap().finish(Outcome::RetryWith { delay: ms(30), combine: Combine::Sum });
+        queue.try_get().unwrap().finish(Outcome::RetryWith { delay: ms(30), combine: Combine::Sum }).unwrap();
     }
     assert_eq!((queue.deadline(&"a"), queue.num_requeues(&"a")), (Some(timer.now() + ms(40)), 1));
     queue.add("a");
-    queue.try_get().unwrap().finish(Outcome::RetryWith { delay: Duration::MAX, combine: Combine::Max });
+    queue
+        .try_get()
+        .unwrap()
+        .finish(Outcome::RetryWith { delay: Duration::MAX, combine: Combine::Max })
+        .unwrap();
     timer.advance(ms(1_000_000));
     assert!(queue.try_get().is_err(), "nothing that waited before comes earlier");
 }
@@ -281,15 +285,15 @@ fn beyond_its_retries_an_item_is_parked_also_with_a_limiter_that_counts_none() {
         let guard = queue.try_get().unwrap();
         assert_eq!(guard.num_requeues(), attempt);
         assert!(!queue.is_parked(&"a"));
-        assert_eq!(guard.finish(Outcome::Retry).is_some(), attempt < 2);
+        assert_eq!(guard.finish(Outcome::Retry).unwrap().is_some(), attempt < 2);
     }
     assert_eq!((queue.parked(), queue.len(), queue.num_requeues(&"a")), (vec!["a"], 0, 2));
     queue.add("a");
     assert!(queue.parked().is_empty(), "an event brings it back");
-    assert_eq!(queue.try_get().unwrap().finish(Outcome::Retry), None, "for one attempt");
+    assert_eq!(queue.try_get().unwrap().finish(Outcome::Retry), Ok(None), "for one attempt");
     assert!(queue.is_parked(&"a") && queue.release(&"a") && !queue.release(&"a"));
-    assert!(queue.try_get().unwrap().finish(Outcome::Retry).is_some(), "by hand it has all of them");
-    queue.try_get().unwrap().finish(Outcome::Success);
+    assert!(queue.try_get().unwrap().finish(Outcome::Retry).unwrap().is_some(), "by hand it has all of them");
+    queue.try_get().unwrap().finish(Outcome::Success).unwrap();
     assert_eq!((queue.parked().len(), queue.num_requeues(&"a")), (0, 0));
 }
 
@@ -298,10 +302,10 @@ fn an_event_clears_a_parked_item_by_policy() {
     let timer = ManualTimer::new();
     let queue = builder(&timer).retry_limit(1).during_backoff(DuringBackoff::Clear).build().unwrap();
     queue.add("a");
-    queue.try_get().unwrap().finish(Outcome::Park);
+    queue.try_get().unwrap().finish(Outcome::Park).unwrap();
     assert_eq!(queue.parked(), ["a"]);
     queue.add("a");
-    assert!(queue.try_get().unwrap().finish(Outcome::Retry).is_some());
+    assert!(queue.try_get().unwrap().finish(Outcome::Retry).unwrap().is_some());
 }
 
 #[test]
@@ -313,7 +317,7 @@ fn a_parked_item_keeps_its_order() {
         .build()
         .unwrap();
     queue.add_with(1, Order::priority(7));
-    queue.try_get().unwrap().finish(Outcome::Park);
+    queue.try_get().unwrap().finish(Outcome::Park).unwrap();
     assert!(queue.release(&1));
     assert_eq!(queue.try_get().unwrap().order().priority, 7);
 }
@@ -326,7 +330,7 @@ fn what_a_predicate_wants_is_forgotten() {
         queue.add_rate_limited(item);
     }
     queue.add("a/3");
-    queue.try_get().unwrap().finish(Outcome::Park);
+    queue.try_get().unwrap().finish(Outcome::Park).unwrap();
     assert_eq!(queue.remembered().items, 3);
     assert_eq!(queue.forget_where(|item| item.starts_with("a/")), 3);
     let counts = ["a/1", "a/2", "b/1"].map(|item| queue.num_requeues(&item));
@@ -348,7 +352,7 @@ fn a_delay_of_its_own_does_not_keep_failures_from_counting_under_steady_events()
                     queue.add("a");
                 }
                 while let Ok(guard) = queue.try_get() {
-                    guard.finish(Outcome::RetryWith { delay: ms(30), combine });
+                    guard.finish(Outcome::RetryWith { delay: ms(30), combine }).unwrap();
                 }
                 counts.push(queue.num_requeues(&"a"));
                 assert!(counts.len() < 1000, "{combine:?}: it is never parked");
@@ -368,17 +372,25 @@ fn a_delay_that_overrides_is_exact_and_counts() {
     for attempt in 0..5 {
         let guard = queue.try_get().unwrap();
         assert_eq!(guard.num_requeues(), attempt);
-        guard.finish(Outcome::RetryWith { delay: ms(7), combine: Combine::Override });
+        guard.finish(Outcome::RetryWith { delay: ms(7), combine: Combine::Override }).unwrap();
         assert_eq!(queue.deadline(&"a"), Some(timer.now() + ms(7)));
         // An event in between: exact again, from then, and not counted.
         timer.advance(ms(3));
         queue.add("a");
-        queue.try_get().unwrap().finish(Outcome::RetryWith { delay: ms(7), combine: Combine::Override });
+        queue
+            .try_get()
+            .unwrap()
+            .finish(Outcome::RetryWith { delay: ms(7), combine: Combine::Override })
+            .unwrap();
         assert_eq!(queue.deadline(&"a"), Some(timer.now() + ms(7)));
         assert_eq!(queue.num_requeues(&"a"), attempt + 1);
         timer.advance(ms(7));
     }
-    queue.try_get().unwrap().finish(Outcome::RetryWith { delay: Duration::MAX, combine: Combine::Override });
+    queue
+        .try_get()
+        .unwrap()
+        .finish(Outcome::RetryWith { delay: Duration::MAX, combine: Combine::Override })
+        .unwrap();
     timer.advance(ms(1_000_000_000));
     assert!(queue.try_get().is_err(), "never");
     assert_eq!(queue.add_rate_limited_after("b", ms(70), Combine::Override), Scheduled::Delayed);
@@ -393,12 +405,12 @@ fn a_class_and_a_floor_go_together() {
     let queue = builder(&timer).build().unwrap();
     for (item, floor, wait) in [("a", 700, 700), ("b", 300, 500)] {
         queue.add(item);
-        queue.try_get().unwrap().finish(Outcome::RetryAsNotBefore(SLOW, timer.now() + ms(floor)));
+        queue.try_get().unwrap().finish(Outcome::RetryAsNotBefore(SLOW, timer.now() + ms(floor))).unwrap();
         assert_eq!((queue.deadline(&item), queue.num_requeues(&item)), (Some(timer.now() + ms(wait)), 1));
     }
     // The next of its class is the second.
     timer.advance(ms(700));
-    queue.try_get().unwrap().finish(Outcome::RetryAs(SLOW));
+    queue.try_get().unwrap().finish(Outcome::RetryAs(SLOW)).unwrap();
     assert!(queue.deadline(&"b").is_some_and(|at| at == timer.now() + ms(1000)));
 }
 
@@ -443,10 +455,10 @@ fn an_outcome_without_a_wait_ends_the_back_off() {
         let builder = if let Some(limit) = limit { builder.retry_limit(limit) } else { builder };
         let queue = builder.build().unwrap();
         queue.add("a");
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
         queue.try_add("a").unwrap();
         let at_once = Outcome::RetryWith { delay: Duration::ZERO, combine: Combine::Override };
-        assert_eq!(queue.try_get().unwrap().finish(at_once), Some(Scheduled::Now(Added::Deferred)));
+        assert_eq!(queue.try_get().unwrap().finish(at_once), Ok(Some(Scheduled::Now(Added::Deferred))));
         drop(queue.try_get().unwrap());
         queue.add_after("a", ms(1000));
         queue.add("a");
@@ -462,7 +474,7 @@ fn a_rate_limited_add_without_a_wait_leaves_the_back_off_of_what_waits() {
         let builder = if let Some(limit) = limit { builder.retry_limit(limit) } else { builder };
         let queue = builder.build().unwrap();
         queue.add("a");
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
         queue.add_rate_limited_after("a", Duration::ZERO, Combine::Override);
         assert_eq!((queue.len(), queue.delayed_len()), (1, 1));
         queue.add("a");

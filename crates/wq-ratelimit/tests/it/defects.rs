@@ -58,7 +58,7 @@ fn events_do_not_change_the_back_off_of_a_failing_item() {
                 queue.add(1);
             }
             while let Ok(guard) = queue.try_get() {
-                guard.finish(Outcome::Retry);
+                guard.finish(Outcome::Retry).unwrap();
             }
             let next = queue.deadline(&1).unwrap() - start;
             if deadlines.last() != Some(&next) {
@@ -112,7 +112,7 @@ fn many_rate_limited_adds_of_one_queued_item_cost_the_others_nothing() {
         // A failure still counts, also of an item that is to run again.
         let guard = queue.try_get().unwrap();
         queue.add(1);
-        guard.finish(Outcome::Retry);
+        guard.finish(Outcome::Retry).unwrap();
         assert_eq!(queue.num_requeues(&1), taken + 1);
     }
 }
@@ -138,7 +138,7 @@ fn many_rate_limited_adds_of_one_item_in_hand_cost_the_others_one_token() {
         let taken = u32::from(!is_event);
         assert_eq!(queue.num_requeues(&1), taken);
         assert!((taken..100).all(|_| bucket.reserve(timer.now()).is_zero()), "the others' tokens are there");
-        assert!(guard.finish(Outcome::Retry).is_some());
+        assert!(guard.finish(Outcome::Retry).unwrap().is_some());
         assert_eq!((queue.num_requeues(&1), queue.is_parked(&1), queue.len()), (taken + 1, false, 1));
     }
 }
@@ -208,9 +208,9 @@ fn fails_again_after<L: RateLimiter<u64> + Send>(
     let timer = ManualTimer::new();
     let queue = RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).build().unwrap();
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     timer.advance(queue.deadline(&1).unwrap() - timer.now());
-    queue.try_get().unwrap().finish(outcome(timer.now()));
+    queue.try_get().unwrap().finish(outcome(timer.now())).unwrap();
     let before = queue.num_requeues(&1);
     let wait = queue.deadline(&1).unwrap() - timer.now();
     for other in 2..102 {
@@ -222,7 +222,7 @@ fn fails_again_after<L: RateLimiter<u64> + Send>(
     while let Ok(guard) = queue.try_get() {
         if *guard.item() == 1 {
             assert_eq!(guard.num_requeues(), before);
-            guard.finish(Outcome::Retry);
+            guard.finish(Outcome::Retry).unwrap();
         }
     }
     assert_eq!(queue.num_requeues(&1), before + 1, "the back-off goes on after {wait:?}");
@@ -480,14 +480,14 @@ fn no_item_is_dropped_under_a_lock() {
         let item = Hostile { number, queue: Some(Arc::clone(&call)), drops: Arc::clone(&drops) };
         queue.add(item.clone());
         queue.add(item.clone());
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
         queue.add_rate_limited(item.clone());
         queue.add_after(item.clone(), ms(1));
         timer.advance(ms(1));
         queue.forget(&item);
         queue.cancel(&item);
         while let Ok(guard) = queue.try_get() {
-            guard.finish(Outcome::Success);
+            guard.finish(Outcome::Success).unwrap();
         }
     }
     assert!(drops.load(Ordering::SeqCst) > 100);
@@ -596,7 +596,7 @@ fn a_get_beside_many_items_that_run_again_asks_the_backlog_once() {
     queue.add_all(0..1_000);
     queue.add(5_000);
     let before = calls.load(Ordering::SeqCst);
-    queue.try_get().unwrap().finish(Outcome::Success);
+    queue.try_get().unwrap().finish(Outcome::Success).unwrap();
     assert_eq!(calls.load(Ordering::SeqCst) - before, 1);
     drop(held);
     assert_eq!(queue.len(), 1_000);
@@ -610,7 +610,7 @@ fn every_add_after_shutdown_says_so() {
         .timer(ManualTimer::new())
         .build()
         .unwrap();
-    queue.shutdown();
+    assert!(queue.shutdown().is_empty());
     let item = || "claim".to_owned();
     assert_eq!((queue.add(item()), queue.add_ref("claim")), (Added::ShutDown, Added::ShutDown));
     assert_eq!(queue.add_all([item(), item()]).shut_down, 2);

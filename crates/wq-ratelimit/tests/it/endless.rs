@@ -41,13 +41,13 @@ fn story(
         is_parked: queue.is_parked(&1),
     };
     queue.add(1);
-    queue.try_get().unwrap().finish(first);
+    queue.try_get().unwrap().finish(first).unwrap();
     let mut seen = vec![see()];
     for _ in 0..5 {
         queue.add(1);
         seen.push(see());
         if let Ok(guard) = queue.try_get() {
-            guard.finish(then);
+            guard.finish(then).unwrap();
         }
         seen.push(see());
     }
@@ -67,7 +67,7 @@ fn an_event_that_defers_to_a_back_off_without_an_end_waits_until_that_is_cancele
     let endless = Outcome::RetryWith { delay: Duration::MAX, combine: Combine::Max };
     for outcome in [endless, Outcome::Park] {
         queue.add(1);
-        queue.try_get().unwrap().finish(outcome);
+        queue.try_get().unwrap().finish(outcome).unwrap();
         let is_parked = outcome == Outcome::Park;
         let told = if is_parked { Added::Queued } else { Added::Merged };
         assert_eq!(queue.add(1), told, "{outcome:?}");
@@ -75,7 +75,7 @@ fn an_event_that_defers_to_a_back_off_without_an_end_waits_until_that_is_cancele
         assert_eq!(queue.try_get().is_ok(), is_parked, "{outcome:?}");
         assert_eq!(queue.cancel(&1), (!is_parked).then_some(1), "{outcome:?}");
         assert_eq!(queue.add(1), Added::Queued, "{outcome:?}: nothing is left to defer to");
-        queue.try_get().unwrap().finish(Outcome::Success);
+        queue.try_get().unwrap().finish(Outcome::Success).unwrap();
         assert_eq!((queue.len(), queue.delayed_len()), (0, 0), "{outcome:?}");
     }
 }

@@ -30,7 +30,7 @@ fn debounced_adds_come_after_a_quiet_period_and_count_nothing() {
     timer.advance(SECOND);
     let guard = queue.try_get().unwrap();
     assert_eq!((guard.order().priority, guard.num_requeues()), (7, 0));
-    guard.finish(Outcome::Success);
+    guard.finish(Outcome::Success).unwrap();
     assert!(queue.try_get().is_err(), "one run for all of them");
 }
 
@@ -44,14 +44,14 @@ fn an_item_that_backs_off_is_reordered_and_keeps_its_deadline_and_one_that_is_pa
         .build()
         .unwrap();
     queue.add_with(1, Order::priority(3));
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     let deadline = queue.deadline(&1);
     assert!(deadline.is_some() && queue.reorder(&1, Order::priority(5)));
     assert_eq!((queue.deadline(&1), queue.num_requeues(&1)), (deadline, 1));
     timer.advance(SECOND);
     let guard = queue.try_get().unwrap();
     assert_eq!((guard.order().priority, guard.num_requeues()), (5, 1));
-    guard.finish(Outcome::Park);
+    guard.finish(Outcome::Park).unwrap();
     assert!(!queue.reorder(&1, Order::priority(9)));
     assert!(queue.release(&1));
     assert_eq!(queue.try_get().unwrap().order().priority, 5);
@@ -68,10 +68,10 @@ fn a_retry_that_was_reordered_is_taken_back_as_any_other() {
         .build()
         .unwrap();
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert!(queue.reorder(&1, Order::priority(5)));
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Success);
+    queue.try_get().unwrap().finish(Outcome::Success).unwrap();
     timer.advance(SECOND * 10);
     assert!(queue.try_get().is_err());
 }
@@ -113,7 +113,7 @@ fn spares_are_kept_for_the_clones_of_hand_outs() {
             .unwrap();
         for item in 0..10 {
             queue.add(Reusable(item));
-            queue.try_get().unwrap().finish(Outcome::Success);
+            queue.try_get().unwrap().finish(Outcome::Success).unwrap();
         }
         assert_eq!(REUSED.load(SeqCst), reused, "of {spares}");
     }

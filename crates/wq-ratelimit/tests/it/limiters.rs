@@ -205,3 +205,30 @@ fn every_limiter_that_remembers_can_be_swept() {
     bucket.sweep(timer.now());
     assert_eq!(bucket.num_requeues(&1), 100);
 }
+
+/// What was used first need not have been asked first: a token is there at one instant, whoever asks for it when.
+#[test]
+fn a_bucket_that_is_asked_before_its_first_use_counts_from_that_use() {
+    let hour = SECOND * 3600;
+    let now = ManualTimer::new().now();
+    let bucket = TokenBucket::new(1, SECOND, 1).unwrap();
+    assert_eq!(bucket.reserve(now + hour), Duration::ZERO);
+    assert_eq!(bucket.reserve(now), hour + SECOND);
+    assert_eq!(bucket.reserve(now + hour), SECOND * 2);
+    let mut buckets = PerItemBucket::new(1, SECOND, 1).unwrap();
+    assert_eq!(buckets.next_delay(&1, now + hour), Duration::ZERO);
+    assert_eq!(buckets.next_delay(&1, now), hour + SECOND);
+}
+
+#[test]
+fn rates_of_client_go_are_written_as_the_page_of_the_bucket_says() {
+    let now = ManualTimer::new().now();
+    // 0.5 and 2.5 tokens a second; all but no limit.
+    for (bucket, wait) in [
+        (TokenBucket::new(1, SECOND * 2, 1), SECOND * 2),
+        (TokenBucket::new(5, SECOND * 2, 1), Duration::from_millis(400)),
+    ] {
+        let bucket = bucket.unwrap();
+        assert_eq!((bucket.reserve(now), bucket.reserve(now)), (Duration::ZERO, wait));
+    }
+}

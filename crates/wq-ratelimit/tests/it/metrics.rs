@@ -28,16 +28,16 @@ fn each_retry_is_counted_and_a_parked_item_is_none() {
         line.rsplit(' ').next().unwrap().parse::<u32>().unwrap()
     };
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert_eq!(retries(), 1);
     timer.advance(second);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert_eq!((retries(), queue.parked()), (1, vec![1]));
     queue.add_rate_limited(2);
     queue.add_rate_limited_after(3, second, Combine::Max);
     queue.add_after(4, second);
     assert_eq!(retries(), 4);
-    queue.shutdown();
+    _ = queue.shutdown();
     queue.add_rate_limited(5);
     assert_eq!(retries(), 4, "nothing was added");
 }
@@ -95,10 +95,10 @@ mod whole {
                 metrics.build(builder(&timer).observer(beside.1).also_observer(beside.0)).unwrap()
             };
             queue.add(1);
-            queue.try_get().unwrap().finish(Outcome::Retry);
+            queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
             queue.add_after(2, SECOND * 3);
             timer.advance(SECOND * 2);
-            queue.try_get().unwrap().finish(Outcome::Success);
+            queue.try_get().unwrap().finish(Outcome::Success).unwrap();
             has(&registry, "workqueue_adds_total{name=\"claims\"} 2");
             has(&registry, "workqueue_retries_total{name=\"claims\"} 2");
             assert_eq!(seen.0.load(Relaxed), 2);

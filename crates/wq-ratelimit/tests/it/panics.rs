@@ -22,7 +22,7 @@ fn parked(policy: DuringBackoff) -> Queue {
         .build()
         .unwrap();
     queue.add(Fragile(1));
-    queue.try_get().unwrap().finish(Outcome::Park);
+    queue.try_get().unwrap().finish(Outcome::Park).unwrap();
     queue
 }
 
@@ -63,7 +63,7 @@ fn a_panic_at_the_end_of_an_attempt_does_not_lose_the_retry_that_it_replaces() {
                 .build()
                 .unwrap();
             queue.add(Fragile(1));
-            queue.try_get().unwrap().finish(Outcome::Retry);
+            queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
             queue.add(Fragile(1));
             let guard = queue.try_get().unwrap();
             if is_due {
@@ -144,7 +144,7 @@ struct Hasty(Numbers);
 
 impl Wake for Hasty {
     fn wake(self: Arc<Self>) {
-        self.0.try_get().unwrap().finish(Outcome::Success);
+        self.0.try_get().unwrap().finish(Outcome::Success).unwrap();
         resume_unwind(Box::new(()));
     }
 }
@@ -164,7 +164,7 @@ fn what_was_handed_out_and_done_is_not_parked_by_the_waker_that_did_it() {
                 .build()
                 .unwrap();
             queue.add(1);
-            queue.try_get().unwrap().finish(Outcome::Park);
+            queue.try_get().unwrap().finish(Outcome::Park).unwrap();
             let waker = Waker::from(Arc::new(Hasty(queue.clone())));
             let mut getter = pin!(queue.get());
             assert!(getter.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());

@@ -14,9 +14,9 @@ fn parked() -> (Queue, ManualTimer) {
     let queue =
         RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).retry_limit(1).build().unwrap();
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     timer.advance(HOUR);
-    assert_eq!(queue.try_get().unwrap().finish(Outcome::Retry), None);
+    assert_eq!(queue.try_get().unwrap().finish(Outcome::Retry), Ok(None));
     assert_eq!(queue.parked(), [1]);
     (queue, timer)
 }
@@ -41,7 +41,7 @@ fn what_has_come_back_is_parked_no_longer_whatever_becomes_of_it() {
         ("dropped as the next", |queue| {
             queue.add(2);
             queue.add(1);
-            drop(queue.try_get().unwrap().finish_and_get(Outcome::Success));
+            drop(queue.try_get().unwrap().done_and_get());
         }),
         ("removed", |queue| {
             queue.add(1);
@@ -83,7 +83,7 @@ fn an_item_that_has_come_back_has_one_attempt_also_after_a_dropped_guard() {
     queue.add(1);
     drop(queue.try_get().unwrap());
     queue.add(1);
-    assert_eq!(queue.try_get().unwrap().finish(Outcome::Retry), None);
+    assert_eq!(queue.try_get().unwrap().finish(Outcome::Retry), Ok(None));
     assert_eq!(queue.parked(), [1]);
 }
 
@@ -97,7 +97,7 @@ fn attempts_count_on_after_any_time_of_being_parked() {
         RateLimitingQueue::builder().limiter(limiter).timer(timer.clone()).retry_limit(4).build().unwrap();
     let fail = |item, outcome| {
         queue.add(item);
-        queue.try_get().unwrap().finish(outcome);
+        queue.try_get().unwrap().finish(outcome).unwrap();
         timer.advance(second * 100);
         queue.move_due();
         queue.remove(&item);
@@ -128,7 +128,7 @@ fn attempts_of_what_is_back_for_a_day_count_no_longer_whether_others_are_parked_
         timer.advance(HOUR * 23);
         if others_are_parked {
             queue.add(2);
-            queue.try_get().unwrap().finish(Outcome::Park);
+            queue.try_get().unwrap().finish(Outcome::Park).unwrap();
         }
         assert_eq!(queue.num_requeues(&1), 1);
         timer.advance(HOUR);
@@ -137,7 +137,7 @@ fn attempts_of_what_is_back_for_a_day_count_no_longer_whether_others_are_parked_
         queue.shrink();
         assert_eq!(queue.remembered_parked().expired, 1);
         queue.add(1);
-        assert!(queue.try_get().unwrap().finish(Outcome::Retry).is_some());
+        assert!(queue.try_get().unwrap().finish(Outcome::Retry).unwrap().is_some());
     }
 }
 
@@ -151,7 +151,7 @@ fn a_parked_item_stays_parked_however_long_until_something_happens_to_it() {
         ("forgotten with others", |queue| assert_eq!(queue.forget_where(|item| *item == 1), 1)),
         ("tried again", |queue| {
             queue.add(1);
-            queue.try_get().unwrap().finish(Outcome::Success);
+            queue.try_get().unwrap().finish(Outcome::Success).unwrap();
         }),
     ];
     for (way, step) in ways {
@@ -159,7 +159,7 @@ fn a_parked_item_stays_parked_however_long_until_something_happens_to_it() {
         for item in 2..12 {
             timer.advance(HOUR * 49);
             queue.add(item);
-            queue.try_get().unwrap().finish(Outcome::Park);
+            queue.try_get().unwrap().finish(Outcome::Park).unwrap();
         }
         let mut parked = queue.parked();
         parked.sort_unstable();
@@ -171,14 +171,14 @@ fn a_parked_item_stays_parked_however_long_until_something_happens_to_it() {
         drop(queue.try_get().unwrap());
         timer.advance(HOUR * 23);
         queue.add(12);
-        queue.try_get().unwrap().finish(Outcome::Park);
+        queue.try_get().unwrap().finish(Outcome::Park).unwrap();
         assert_eq!(queue.remembered_parked().items, 12, "one is back, for less than a day");
         step(&queue);
         assert!(!queue.is_parked(&1), "{way}");
         assert_eq!(queue.parked().len(), 10, "the others are: {way}");
         timer.advance(HOUR * 49);
         queue.add(13);
-        queue.try_get().unwrap().finish(Outcome::Park);
+        queue.try_get().unwrap().finish(Outcome::Park).unwrap();
         assert!(queue.remembered_parked().expired > 0 && queue.parked().len() == 11, "{way}");
     }
 }
@@ -192,7 +192,7 @@ fn parked_items_that_are_too_many_are_forgotten_and_counted() {
     let many = 1 << 18;
     for item in 0..=many {
         queue.add(item);
-        queue.try_get().unwrap().finish(Outcome::Park);
+        queue.try_get().unwrap().finish(Outcome::Park).unwrap();
     }
     let remembered = queue.remembered_parked();
     assert_eq!((remembered.items as u64 + remembered.evicted, remembered.expired), (many + 1, 0));
@@ -210,7 +210,7 @@ fn the_half_that_was_parked_last_is_known_whenever_it_was_parked() {
     let half = 1 << 17;
     let park = |item| {
         queue.add(item);
-        queue.try_get().unwrap().finish(Outcome::Park);
+        queue.try_get().unwrap().finish(Outcome::Park).unwrap();
     };
     for day in 0..2 {
         (0..half).for_each(|item| park(day * half + item));
@@ -232,14 +232,14 @@ fn an_item_of_two_queues_with_a_limit_is_forgotten_in_each() {
         });
         one.add(1);
         for _ in 0..2 {
-            one.try_get().unwrap().finish(Outcome::Retry);
+            one.try_get().unwrap().finish(Outcome::Retry).unwrap();
             timer.advance(second * 50);
         }
         assert_eq!((one.num_requeues(&1), other.num_requeues(&1)), (2, 2));
         other.forget(&1);
         let own = if limit.is_some() { 2 } else { 0 };
         assert_eq!((one.num_requeues(&1), other.num_requeues(&1)), (own, 0), "{limit:?}");
-        one.try_get().unwrap().finish(Outcome::Retry);
+        one.try_get().unwrap().finish(Outcome::Retry).unwrap();
         assert_eq!(one.is_parked(&1), limit.is_some());
         one.forget(&1);
         assert_eq!((one.num_requeues(&1), one.is_parked(&1)), (0, false), "{limit:?}");
@@ -254,7 +254,7 @@ fn what_is_remembered_of_backing_off_and_of_parked_items_is_counted() {
     assert_eq!((queue.remembered_parked().items, queue.remembered_backoffs().items), (1, 1));
     for item in 2..1000 {
         queue.add(item);
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     }
     assert_eq!(queue.remembered_backoffs().items, 999);
     timer.advance(HOUR * 2);
@@ -263,7 +263,7 @@ fn what_is_remembered_of_backing_off_and_of_parked_items_is_counted() {
     assert_eq!((backoffs.items, backoffs.expired, backoffs.evicted), (0, 999, 0), "they have lingered");
     timer.advance(HOUR * 24 * 2);
     queue.add(5000);
-    queue.try_get().unwrap().finish(Outcome::Park);
+    queue.try_get().unwrap().finish(Outcome::Park).unwrap();
     let parked = queue.remembered_parked();
     assert_eq!((parked.items, parked.expired, parked.evicted), (1, 1, 0));
     assert_eq!(queue.parked(), [5000]);

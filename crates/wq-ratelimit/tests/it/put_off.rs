@@ -69,7 +69,7 @@ fn queue() -> (Queue, Interrupted) {
 /// Item 1 is added and fails.
 fn fail(queue: &Queue) {
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
 }
 
 /// Item 1 has failed, and its retry waits for a second from that instant.
@@ -97,7 +97,7 @@ fn a_retry_and_a_users_request_are_put_off_amid_a_failure() {
         timer.after(looks, move || {
             assert_eq!(other.postpone(&1, start + SECOND * 50), Some(start + SECOND));
         });
-        guard.finish(Outcome::Retry);
+        guard.finish(Outcome::Retry).unwrap();
         let is_over = timer.is_over();
         let until = if is_over { 50 } else { 1 };
         assert_eq!(queue.deadline(&1), Some(start + SECOND * until), "after {looks} looks");
@@ -135,7 +135,7 @@ fn a_back_off_that_a_user_began_amid_a_failure_puts_nothing_off() {
             other.forget(&1);
             other.add_rate_limited_after(1, SECOND * 100, Combine::Override);
         });
-        guard.finish(Outcome::Retry);
+        guard.finish(Outcome::Retry).unwrap();
         assert_eq!(queue.deadline(&1), Some(start + SECOND), "after {looks} looks");
         timer.is_over()
     });
@@ -151,11 +151,11 @@ fn a_retry_after_a_time_and_its_back_off_end_together_whoever_puts_it_off() {
         timer.after(looks, move || {
             other.postpone(&1, start + SECOND * 50);
         });
-        guard.finish(Outcome::RetryAfter(SECOND * 10));
+        guard.finish(Outcome::RetryAfter(SECOND * 10)).unwrap();
         let is_over = timer.is_over();
         let deadline = queue.deadline(&1).unwrap();
         timer.timer.advance(deadline - start);
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
         assert_eq!(queue.num_requeues(&1), 2, "after {looks} looks");
         is_over
     });
@@ -168,7 +168,7 @@ fn a_failure_amid_a_postponement_leaves_a_retry_and_its_back_off_of_one_end() {
         queue.add(1);
         let other = queue.clone();
         timer.after(looks, move || {
-            other.try_get().unwrap().finish(Outcome::Retry);
+            other.try_get().unwrap().finish(Outcome::Retry).unwrap();
         });
         queue.postpone(&1, start + SECOND * 50);
         let is_over = timer.is_over();
@@ -178,7 +178,7 @@ fn a_failure_amid_a_postponement_leaves_a_retry_and_its_back_off_of_one_end() {
             fail(&queue);
             assert_eq!(queue.num_requeues(&1), 1, "before its end, after {looks} looks");
             timer.timer.advance(Duration::from_nanos(1));
-            queue.try_get().unwrap().finish(Outcome::Retry);
+            queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
             assert_eq!(queue.num_requeues(&1), 2, "at its end, after {looks} looks");
         }
         is_over
@@ -192,13 +192,13 @@ fn a_retry_after_a_time_amid_a_postponement_counts_at_its_end() {
         queue.add(1);
         let other = queue.clone();
         timer.after(looks, move || {
-            other.try_get().unwrap().finish(Outcome::RetryAfter(SECOND * 10));
+            other.try_get().unwrap().finish(Outcome::RetryAfter(SECOND * 10)).unwrap();
         });
         queue.postpone(&1, start + SECOND * 50);
         let is_over = timer.is_over();
         if is_over {
             timer.timer.advance(queue.deadline(&1).unwrap() - start);
-            queue.try_get().unwrap().finish(Outcome::Retry);
+            queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
             assert_eq!(queue.num_requeues(&1), 2, "after {looks} looks");
         }
         is_over

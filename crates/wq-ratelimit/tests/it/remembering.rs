@@ -25,7 +25,7 @@ fn queue(retry_limit: Option<u32>) -> (Queue, ManualTimer) {
 
 fn fail(queue: &Queue, item: u32, outcome: Outcome) {
     queue.add(item);
-    queue.try_get().unwrap().finish(outcome);
+    queue.try_get().unwrap().finish(outcome).unwrap();
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_crowd_of_failures_leaves_alone_what_a_user_has_delayed() {
         queue.add_after(nightly, SECOND * 3600);
         assert_eq!(queue.add(nightly), Added::Queued, "{policy:?}");
         assert_eq!(queue.deadline(&nightly), Some(timer.now() + SECOND * 3600), "{policy:?}");
-        queue.try_get().unwrap().finish(Outcome::Success);
+        queue.try_get().unwrap().finish(Outcome::Success).unwrap();
         // The second event on a retry that is known by its deadline alone does what the first did.
         for _ in 0..2 {
             queue.add(0);
@@ -162,7 +162,7 @@ fn what_a_silence_makes_of_the_attempts_does_not_depend_on_others() {
         queue.add(1);
         let guard = queue.try_get().unwrap();
         assert_eq!((guard.num_requeues(), queue.num_requeues(&1)), (0, 0), "{others}");
-        assert!(guard.finish(Outcome::Retry).is_some(), "{others}");
+        assert!(guard.finish(Outcome::Retry).unwrap().is_some(), "{others}");
         assert_eq!((queue.num_requeues(&1), queue.is_parked(&1)), (1, false), "{others}");
     }
 }
@@ -181,7 +181,7 @@ fn long_attempts_reach_the_limit_if_the_limiter_remembers_for_longer() {
             let guard = queue.try_get().unwrap();
             timer.advance(SECOND * 1300);
             let is_last = parks && attempt == 3;
-            assert_eq!(guard.finish(Outcome::Retry).is_none(), is_last, "{idle:?}, {attempt}");
+            assert_eq!(guard.finish(Outcome::Retry).unwrap().is_none(), is_last, "{idle:?}, {attempt}");
             timer.advance(SECOND * 100);
         }
         assert_eq!(queue.is_parked(&1), parks);
@@ -197,7 +197,7 @@ fn a_silence_gives_all_retries_back_also_with_a_limiter_that_counts_none() {
     let queue = builder.timer(timer.clone()).build().unwrap();
     for _ in 0..2 {
         queue.add(1);
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
         queue.try_get().unwrap().done();
     }
     timer.advance(SECOND * 599);
@@ -205,7 +205,7 @@ fn a_silence_gives_all_retries_back_also_with_a_limiter_that_counts_none() {
     timer.advance(SECOND);
     assert_eq!(queue.num_requeues(&1), 0);
     queue.add(1);
-    assert!(queue.try_get().unwrap().finish(Outcome::Retry).is_some());
+    assert!(queue.try_get().unwrap().finish(Outcome::Retry).unwrap().is_some());
     assert_eq!(queue.num_requeues(&1), 1);
 }
 

@@ -27,7 +27,7 @@ fn builder() -> (Builder<u64, Limiter>, ManualTimer) {
 fn event_before_retry(builder: Builder<u64, Limiter>) -> Queue {
     let queue = builder.build().unwrap();
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     queue.add(1);
     queue
 }
@@ -39,7 +39,7 @@ fn fail_and_ask(queue: &Queue, delay: Duration, before: bool) {
     if before {
         queue.add_after(1, delay);
     }
-    guard.finish(Outcome::Retry);
+    guard.finish(Outcome::Retry).unwrap();
     if !before {
         queue.add_after(1, delay);
     }
@@ -67,7 +67,7 @@ fn the_end_of_the_attempts_takes_the_waiting_retry_with_it() {
             let queue = event_before_retry(builder);
             let guard = queue.try_get().unwrap();
             timer.advance(wait);
-            guard.finish(outcome);
+            guard.finish(outcome).unwrap();
             assert_eq!((queue.len(), queue.delayed_len()), (0, 0), "{outcome:?} after {wait:?}");
             assert_eq!(queue.is_parked(&1), outcome == Outcome::Park);
         }
@@ -80,19 +80,19 @@ fn a_retry_at_a_time_of_its_own_ends_the_back_off_of_the_one_that_it_replaces() 
     for (delay, attempts, left) in [(ms(2), 2, ms(10)), (ms(0), 2, ms(10)), (ms(9), 2, ms(10))] {
         let (builder, timer) = builder();
         let queue = event_before_retry(builder);
-        queue.try_get().unwrap().finish(Outcome::RetryAfter(delay));
+        queue.try_get().unwrap().finish(Outcome::RetryAfter(delay)).unwrap();
         timer.advance(delay);
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
         let found = (queue.num_requeues(&1), queue.deadline(&1));
         assert_eq!(found, (attempts, Some(timer.now() + left)), "{delay:?}");
     }
     // Not before: what an event brings earlier still counts nothing.
     let (builder, timer) = builder();
     let queue = event_before_retry(builder);
-    queue.try_get().unwrap().finish(Outcome::RetryAfter(ms(3)));
+    queue.try_get().unwrap().finish(Outcome::RetryAfter(ms(3))).unwrap();
     timer.advance(ms(2));
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert_eq!((queue.num_requeues(&1), queue.deadline(&1)), (1, Some(timer.now() + ms(1))));
 }
 
@@ -110,9 +110,9 @@ fn a_retry_that_is_refused_replaces_nothing() {
         assert_eq!(queue.shutdown(), []);
         let scheduled = guard.finish(outcome);
         if LAST.contains(&outcome) {
-            assert_eq!((scheduled, queue.len()), (None, 0), "{outcome:?}");
+            assert_eq!((scheduled, queue.len()), (Ok(None), 0), "{outcome:?}");
         } else {
-            assert_eq!((scheduled, queue.len()), (Some(Scheduled::ShutDown), 1), "{outcome:?}");
+            assert_eq!((scheduled.unwrap_err().into_item(), queue.len()), (1, 1), "{outcome:?}");
             assert_eq!(queue.num_requeues(&1), 1, "{outcome:?}");
         }
     }
@@ -127,7 +127,7 @@ fn no_outcome_takes_away_what_a_user_has_asked_for() {
                 let queue = builder.build().unwrap();
                 fail_and_ask(&queue, delay, before);
                 queue.add(1);
-                queue.try_get().unwrap().finish(outcome);
+                queue.try_get().unwrap().finish(outcome).unwrap();
                 let at = delay.min(ms(5));
                 assert_eq!(queue.deadline(&1), Some(timer.now() + at), "{outcome:?}, {delay:?}, {before}");
             }
@@ -152,7 +152,7 @@ fn no_event_that_clears_a_back_off_takes_away_what_a_user_has_asked_for() {
             let (case, deadline) = ((second_add, delay, before), timer.now() + left);
             timer.advance(ms(1));
             assert_eq!((queue.add(1), queue.num_requeues(&1)), (Added::Queued, 0), "{case:?}");
-            queue.try_get().unwrap().finish(Outcome::Success);
+            queue.try_get().unwrap().finish(Outcome::Success).unwrap();
             assert_eq!((queue.len(), queue.deadline(&1)), (0, Some(deadline)), "{case:?}");
         }
     }
@@ -164,7 +164,7 @@ fn an_event_that_clears_a_back_off_leaves_a_rate_limited_add_alone() {
     let queue = builder.during_backoff(DuringBackoff::Clear).build().unwrap();
     queue.add_rate_limited(1);
     assert_eq!((queue.add(1), queue.num_requeues(&1)), (Added::Queued, 0));
-    queue.try_get().unwrap().finish(Outcome::Success);
+    queue.try_get().unwrap().finish(Outcome::Success).unwrap();
     assert_eq!(queue.deadline(&1), Some(timer.now() + ms(5)));
 }
 
@@ -177,7 +177,7 @@ fn an_event_on_what_a_user_has_delayed_too_is_as_immediate_add_says() {
         let (builder, _timer) = builder();
         let queue = builder.during_backoff(DuringBackoff::Clear).immediate_add(policy).build().unwrap();
         queue.add(1);
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
         queue.add_after(1, ms(3));
         queue.add(1);
         assert_eq!((queue.len(), queue.delayed_len()), left, "{policy:?}");
@@ -194,7 +194,7 @@ fn an_event_that_joined_a_retry_is_not_taken_back_with_it() {
             queue.try_add(1).unwrap();
             queue.try_get().unwrap()
         };
-        guard.finish(outcome);
+        guard.finish(outcome).unwrap();
         assert_eq!((queue.len(), queue.deadline(&1)), (1, None), "{outcome:?}: nothing is left to defer to");
     }
 }
@@ -209,7 +209,7 @@ fn a_floor_holds_whatever_became_of_the_retry_from_before() {
             let guard = queue.try_get().unwrap();
             timer.advance(wait);
             let outcome = hours(&timer)[which];
-            assert_eq!(guard.finish(outcome), Some(Scheduled::Delayed), "{outcome:?}");
+            assert_eq!(guard.finish(outcome), Ok(Some(Scheduled::Delayed)), "{outcome:?}");
             assert_eq!(queue.len(), 0, "{outcome:?} after {wait:?}");
             assert!(queue.deadline(&1).unwrap() >= timer.now() + HOUR, "{outcome:?} after {wait:?}");
         }
@@ -222,7 +222,7 @@ fn the_limit_holds_although_the_retry_fell_due_during_the_work() {
     let queue = event_before_retry(builder.retry_limit(1));
     let guard = queue.try_get().unwrap();
     timer.advance(ms(5));
-    assert_eq!(guard.finish(Outcome::Retry), None);
+    assert_eq!(guard.finish(Outcome::Retry), Ok(None));
     assert_eq!((queue.parked(), queue.len()), (vec![1], 0));
 }
 
@@ -234,7 +234,7 @@ fn a_retry_at_once_leaves_a_later_request_alone() {
         queue.add(1);
         let guard = queue.try_get().unwrap();
         queue.add_after(1, HOUR);
-        guard.finish(Outcome::RetryAfter(Duration::ZERO));
+        guard.finish(Outcome::RetryAfter(Duration::ZERO)).unwrap();
         assert_eq!((queue.len(), queue.deadline(&1)), (1, Some(timer.now() + HOUR)), "{policy:?}");
     }
 }
@@ -245,11 +245,11 @@ fn an_add_does_not_put_off_what_waits() {
         let (builder, timer) = builder();
         let queue = builder.build().unwrap();
         queue.add(1);
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
         assert_eq!(queue.add_rate_limited_after(1, HOUR, combine), Scheduled::Kept);
         assert_eq!(queue.deadline(&1), Some(timer.now() + ms(5)));
         timer.advance(ms(5));
-        queue.try_get().unwrap().finish(Outcome::Retry);
+        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
         assert_eq!(queue.num_requeues(&1), 2, "it had its time");
 
         queue.add_after(2, ms(60));
@@ -265,7 +265,7 @@ fn an_outcome_does_not_put_off_what_a_user_has_asked_for_unless_it_says_so() {
     queue.add(1);
     let guard = queue.try_get().unwrap();
     queue.add_after(1, ms(60));
-    guard.finish(Outcome::RetryWith { delay: HOUR, combine: Combine::Max });
+    guard.finish(Outcome::RetryWith { delay: HOUR, combine: Combine::Max }).unwrap();
     assert_eq!(queue.deadline(&1), Some(timer.now() + ms(60)));
 }
 
@@ -279,14 +279,14 @@ fn a_retry_that_is_replaced_leaves_its_order() {
         .build()
         .unwrap();
     queue.add_with(1_u64, Order::priority(7));
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::RetryAfter(ms(9)));
+    queue.try_get().unwrap().finish(Outcome::RetryAfter(ms(9))).unwrap();
     queue.add(1);
     let guard = queue.try_get().unwrap();
     timer.advance(ms(9));
     assert!(queue.try_get().is_err(), "moved");
-    guard.finish(Outcome::Park);
+    guard.finish(Outcome::Park).unwrap();
     assert!(queue.release(&1));
     assert_eq!(queue.try_get().unwrap().order().priority, 7);
 }
@@ -302,8 +302,8 @@ fn a_guard_whose_item_was_abandoned_has_no_effect() {
         let stale = queue.try_get().unwrap();
         assert!(queue.abandon(&1));
         queue.add(1);
-        queue.try_get().unwrap().finish(Outcome::Retry);
-        assert_eq!(stale.finish(outcome), None, "{outcome:?}");
+        queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
+        assert_eq!(stale.finish(outcome), Ok(None), "{outcome:?}");
         assert_eq!((queue.num_requeues(&1), queue.is_parked(&1)), (1, false), "{outcome:?}");
         assert_eq!(queue.deadline(&1), Some(timer.now() + ms(5)), "{outcome:?}");
     }
@@ -315,8 +315,8 @@ fn parked_items_survive_what_a_shutdown_refuses() {
         let (builder, _) = builder();
         let queue = builder.during_backoff(policy).build().unwrap();
         queue.add(1);
-        queue.try_get().unwrap().finish(Outcome::Park);
-        queue.shutdown();
+        queue.try_get().unwrap().finish(Outcome::Park).unwrap();
+        assert_eq!(queue.shutdown(), []);
         assert!(!queue.release(&1));
         assert!(!queue.add(1).is_accepted());
         assert!(!queue.add_rate_limited(1).is_accepted());
@@ -340,7 +340,7 @@ fn an_outcome_replaces_a_retry_that_another_get_has_moved() {
         let guard = queue.try_get().unwrap();
         another_get_moves_the_retry(&queue, &timer);
         let outcome = LAST.into_iter().chain(hours(&timer)).nth(which).unwrap();
-        guard.finish(outcome);
+        guard.finish(outcome).unwrap();
         assert_eq!((queue.len(), queue.in_flight()), (0, 0), "{outcome:?}");
         assert_eq!(queue.delayed_len(), usize::from(!LAST.contains(&outcome)), "{outcome:?}");
         assert!(queue.deadline(&1).is_none_or(|at| at >= timer.now() + HOUR), "{outcome:?}");
@@ -353,7 +353,7 @@ fn the_limit_holds_although_another_get_has_moved_the_retry() {
     let queue = event_before_retry(builder.retry_limit(1));
     let guard = queue.try_get().unwrap();
     another_get_moves_the_retry(&queue, &timer);
-    assert_eq!(guard.finish(Outcome::Retry), None);
+    assert_eq!(guard.finish(Outcome::Retry), Ok(None));
     assert_eq!((queue.parked(), queue.len()), (vec![1], 0));
 }
 
@@ -371,7 +371,7 @@ fn a_retry_that_another_get_has_moved_stays_with_the_event_beside_it() {
             if !before {
                 queue.add(1);
             }
-            guard.finish(outcome);
+            guard.finish(outcome).unwrap();
             assert_eq!(queue.len(), 1, "{outcome:?}, {before}");
         }
     }
@@ -400,9 +400,9 @@ fn the_order_of_the_newest_add_joins_that_of_the_retry_that_an_outcome_replaces(
     let queue = builder.backlog(Priority::new()).build().unwrap();
     let of = |group| Order::default().in_group(GroupId::new(group));
     queue.add_with(1, of(1));
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     queue.add_with(1, of(2));
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     timer.advance(HOUR);
     assert_eq!(queue.try_get().unwrap().order().group, Some(GroupId::new(2)));
 }
@@ -412,7 +412,7 @@ fn a_rate_limited_add_lets_an_item_back_off_whatever_has_put_it_off() {
     let (builder, timer) = builder();
     let queue = event_before_retry(builder);
     let backs_off_for = Outcome::RetryWith { delay: HOUR, combine: Combine::Max };
-    queue.try_get().unwrap().finish(backs_off_for);
+    queue.try_get().unwrap().finish(backs_off_for).unwrap();
     timer.advance(ms(10)); // From 5 ms on a failure counts again.
     let due = queue.deadline(&1);
     assert_eq!(queue.add_rate_limited(1), Scheduled::Kept);
@@ -433,7 +433,7 @@ fn an_event_that_has_joined_a_retry_is_seen_at_once_when_that_is_needed_no_longe
                 .build()
                 .unwrap();
             queue.add(1);
-            queue.try_get().unwrap().finish(Outcome::Retry);
+            queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
             let until = queue.deadline(&1);
             assert!(queue.try_add(1).is_ok());
             let guard = queue.try_get().unwrap();
@@ -443,7 +443,7 @@ fn an_event_that_has_joined_a_retry_is_seen_at_once_when_that_is_needed_no_longe
             if joins == "add_after" {
                 queue.add_after(1, HOUR * 5);
             }
-            guard.finish(outcome);
+            guard.finish(outcome).unwrap();
             let is_over = outcome != Outcome::Retry;
             let expected = match joins {
                 "event" if is_over => (1, None),

@@ -54,7 +54,7 @@ fn queue() -> Queue {
     let queue = RateLimitingQueue::builder().limiter(limiter).timer(ManualTimer::new()).build().unwrap();
     for item in 0..8 {
         queue.add(Caller(item));
-        queue.try_get().unwrap().finish(if item < 4 { Outcome::Retry } else { Outcome::Park });
+        queue.try_get().unwrap().finish(if item < 4 { Outcome::Retry } else { Outcome::Park }).unwrap();
     }
     queue
 }

@@ -133,6 +133,6 @@ fn with_early_attempts_counted_each_add_counts() {
     queue.add_rate_limited("one");
     assert_eq!(queue.num_requeues(&"one"), 2);
     queue.add("two");
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert_eq!(queue.num_requeues(&"two"), 1);
 }

@@ -28,7 +28,7 @@ fn fail_beside<R: 'static>(queue: &Queue, other: impl FnOnce(&Queue) -> R + 'sta
     queue.add(1);
     let guard = queue.try_get().unwrap();
     let other = thread(queue, other);
-    guard.finish(Outcome::Retry);
+    guard.finish(Outcome::Retry).unwrap();
     other.join().unwrap()
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn event_against_finish() {
     fail_beside(&queue, |queue| queue.add(1));
     assert_eq!((queue.len(), queue.num_requeues(&1)), (1, 1));
     assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND));
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert_eq!((queue.len(), queue.num_requeues(&1)), (0, 1), "before its time");
     assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND));
 }
@@ -54,7 +54,7 @@ pub(crate) fn clear_against_finish() {
 pub(crate) fn clear_against_a_request() {
     let (queue, _timer) = queue(DuringBackoff::Clear, 9);
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     let user = thread(&queue, |queue| queue.add_after(1, SECOND * 50));
     queue.add(1);
     assert!(user.join().unwrap().is_accepted());
@@ -82,14 +82,14 @@ pub(crate) fn event_against_parking() {
     let (queue, _timer) = queue(DuringBackoff::Keep, 0);
     fail_beside(&queue, |queue| queue.add(1));
     assert!(!queue.is_parked(&1) && queue.len() == 1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert_eq!((queue.parked(), queue.delayed_len()), (vec![1], 0));
 }
 
 pub(crate) fn release_against_event() {
     let (queue, _timer) = queue(DuringBackoff::Keep, 0);
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert!(queue.is_parked(&1));
     let event = thread(&queue, |queue| queue.add(1));
     queue.release(&1);
@@ -104,7 +104,7 @@ pub(crate) fn forget_against_finish() {
     let before = queue.num_requeues(&1);
     assert_eq!(queue.deadline(&1), Some(timer.now() + SECOND));
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert_eq!(queue.num_requeues(&1), 1, "{before} before");
 }
 
@@ -112,14 +112,14 @@ pub(crate) fn forget_against_finish() {
 pub(crate) fn hand_out_against_abandon() {
     let (queue, _timer) = queue(DuringBackoff::Keep, 9);
     queue.add(2);
-    queue.try_get().unwrap().finish(Outcome::Park);
+    queue.try_get().unwrap().finish(Outcome::Park).unwrap();
     queue.add(1);
     let other = thread(&queue, |queue| queue.try_get().is_ok_and(|guard| *guard.item() == 1));
     let mut is_parked = false;
     if queue.abandon(&1) {
         queue.add(1);
         let guard = queue.try_get().unwrap();
-        guard.finish(Outcome::Park);
+        guard.finish(Outcome::Park).unwrap();
         is_parked = true;
     }
     other.join().unwrap();
@@ -135,12 +135,12 @@ pub(crate) fn finish_against_drain() {
 pub(crate) fn outcome_against_a_get_that_moves_the_retry() {
     let (queue, timer) = queue(DuringBackoff::Keep, 9);
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     queue.add(1);
     let guard = queue.try_get().unwrap();
     timer.advance(SECOND);
     let other = thread(&queue, |queue| assert!(queue.try_get().is_err(), "the item is in hand, or waits"));
-    guard.finish(Outcome::RetryAfter(SECOND * 50));
+    guard.finish(Outcome::RetryAfter(SECOND * 50)).unwrap();
     other.join().unwrap();
     assert_eq!((queue.len(), queue.deadline(&1)), (0, Some(timer.now() + SECOND * 50)));
 }
@@ -149,7 +149,7 @@ pub(crate) fn outcome_against_a_get_that_moves_the_retry() {
 fn look_beside(outcome: Outcome) {
     let (queue, _timer) = queue(DuringBackoff::Keep, 9);
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Park);
+    queue.try_get().unwrap().finish(Outcome::Park).unwrap();
     queue.add(1);
     let other = thread(&queue, move |queue| _ = queue.try_get().unwrap().finish(outcome));
     assert!(!queue.is_parked(&1), "it is queued, in hand or delayed");
@@ -167,7 +167,7 @@ fn postpone_beside(
     outcome: Outcome,
 ) -> Option<Duration> {
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     if let Some(delay) = request {
         queue.add_after(1, delay);
     }
@@ -175,7 +175,7 @@ fn postpone_beside(
     let guard = queue.try_get().unwrap();
     let later = timer.now() + SECOND * 50;
     let other = thread(queue, move |queue| queue.postpone(&1, later));
-    guard.finish(outcome);
+    guard.finish(outcome).unwrap();
     other.join().unwrap().map(|before| before - timer.now())
 }
 
@@ -201,14 +201,14 @@ pub(crate) fn postpone_against_retry_after() {
     assert!([SECOND * 10, SECOND * 50].contains(&wait), "{wait:?} after {found:?}");
     // Its back-off ends with it: from then on failures count.
     timer.advance(wait);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert_eq!(queue.num_requeues(&1), 2);
 }
 
 /// Of an item whose retry was canceled the next failure counts; of one that waits for it, none before its time.
 fn next_failure(queue: &Queue, waits: bool) {
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert_eq!(queue.num_requeues(&1), if waits { 1 } else { 2 });
 }
 
@@ -225,11 +225,11 @@ pub(crate) fn cancel_against_finish() {
 pub(crate) fn cancel_of_a_retry_against_finish() {
     let (queue, timer) = queue(DuringBackoff::Keep, 9);
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     queue.add(1);
     let guard = queue.try_get().unwrap();
     let other = thread(&queue, |queue| queue.cancel(&1).is_some());
-    guard.finish(Outcome::RetryWith { delay: SECOND * 9, combine: Combine::Override });
+    guard.finish(Outcome::RetryWith { delay: SECOND * 9, combine: Combine::Override }).unwrap();
     let canceled = other.join().unwrap();
     let waits = queue.deadline(&1).map(|at| at - timer.now());
     // Taken before it failed, the attempt counts, and backs off anew.
@@ -239,7 +239,7 @@ pub(crate) fn cancel_of_a_retry_against_finish() {
     // What waits backs off: before the end of that nothing counts, for as long as failures were not to.
     let before = queue.num_requeues(&1);
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     assert_eq!(queue.num_requeues(&1), before + u32::from(waits.is_none()), "{waits:?} of {canceled}");
 }
 
@@ -248,11 +248,11 @@ pub(crate) fn guard_cancel_against_event() {
     queue.add(1);
     let guard = queue.try_get().unwrap();
     queue.add(1);
-    guard.finish(Outcome::Retry);
+    guard.finish(Outcome::Retry).unwrap();
     let guard = queue.try_get().unwrap();
     let event = thread(&queue, |queue| queue.add(1));
     guard.cancel();
-    guard.finish(Outcome::Success);
+    guard.finish(Outcome::Success).unwrap();
     assert!(event.join().unwrap().is_accepted());
     assert_eq!((queue.len(), queue.delayed_len()), (1, 0), "the event is seen");
 }
@@ -291,11 +291,11 @@ pub(crate) fn shutdown_against_finish() {
     queue.add(1);
     let guard = queue.try_get().unwrap();
     let other = thread(&queue, |queue| queue.shutdown());
-    let scheduled = guard.finish(Outcome::Retry).unwrap();
+    let scheduled = guard.finish(Outcome::Retry);
     let handed_back = other.join().unwrap();
     match scheduled {
-        Scheduled::Delayed => assert_eq!(handed_back, [1]),
-        refused => assert_eq!((refused, handed_back.len()), (Scheduled::ShutDown, 0)),
+        Ok(scheduled) => assert_eq!((scheduled, handed_back), (Some(Scheduled::Delayed), vec![1])),
+        Err(refused) => assert_eq!((refused.into_item(), handed_back.len()), (1, 0)),
     }
     assert!(poll_once(&mut queue.drained()).is_ready());
 }
@@ -303,7 +303,7 @@ pub(crate) fn shutdown_against_finish() {
 pub(crate) fn shutdown_against_release() {
     let (queue, _timer) = queue(DuringBackoff::Keep, 0);
     queue.add(1);
-    queue.try_get().unwrap().finish(Outcome::Retry);
+    queue.try_get().unwrap().finish(Outcome::Retry).unwrap();
     let other = thread(&queue, |queue| queue.shutdown());
     let is_released = queue.release(&1);
     assert!(other.join().unwrap().is_empty(), "nothing was delayed");

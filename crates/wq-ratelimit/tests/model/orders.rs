@@ -27,14 +27,15 @@ proptest! {
             let delay = Duration::from_secs(seconds);
             let guard = queue.try_get().unwrap();
             prop_assert_eq!(guard.order().priority, priority);
-            guard.finish(match way {
+            let outcome = match way {
                 0 => Outcome::Park,
                 1 => Outcome::RetryAfter(delay),
                 2 => Outcome::RetryAs(Class::new("slow")),
                 3 => Outcome::RetryNotBefore(timer.now() + delay),
                 4 => Outcome::RetryWith { delay, combine: Combine::Sum },
                 _ => Outcome::Retry,
-            });
+            };
+            guard.finish(outcome).unwrap();
             timer.advance(second * 20);
             prop_assert!(queue.is_parked(&1) != (queue.len() == 1));
             queue.release(&1);

@@ -112,7 +112,10 @@ fn finish((guard, hand_out): Held<'_>, how: u8, wait: Duration, now: Instant, na
         11 => (Outcome::RetryAsNotBefore(SLOW, not_before), Some(Ask::SlowNotBefore(floor))),
         _ => (Outcome::Retry, Some(Ask::Limiter)),
     };
-    let scheduled = guard.finish(outcome);
+    let scheduled = guard.finish(outcome).unwrap_or_else(|refused| {
+        assert_eq!(refused.into_item(), item);
+        Some(Scheduled::ShutDown)
+    });
     if !naive.is_in_hand(item, hand_out) {
         assert_eq!(scheduled, None, "its guard is stale");
         return;

@@ -224,14 +224,15 @@ proptest! {
             let guard = queue.try_get().unwrap();
             prop_assert_eq!(guard.num_requeues(), counted);
             let delay = seconds(length);
-            guard.finish(match way {
+            let outcome = match way {
                 0 => Outcome::RetryAs(SLOW),
                 1 => Outcome::RetryNotBefore(timer.now() + delay),
                 2 => Outcome::RetryAfter(delay),
                 3 => Outcome::RetryWith { delay, combine: Combine::Sum },
                 4 => Outcome::RetryWith { delay, combine: Combine::Override },
                 _ => Outcome::Retry,
-            });
+            };
+            guard.finish(outcome).unwrap();
             counted += u32::from(way != 2);
             while queue.is_empty() {
                 timer.advance(seconds(step).min(queue.deadline(&0).unwrap() - timer.now()));

@@ -60,7 +60,7 @@ fn worker(queue: &Queue, timer: &ManualTimer, books: &Books) {
                 if roll(12) == 0 {
                     guard.done();
                 } else {
-                    guard.finish(outcome(timer));
+                    _ = guard.finish(outcome(timer)); // Refused after the shutdown.
                 }
             }
             Err(TryGetError::Empty) => thread::yield_now(),
@@ -113,7 +113,7 @@ pub(crate) fn workers_who_fail() {
     // What waits for its time is due now, and what waits no longer is handed out before the workers go.
     timer.advance(STEP * 100);
     queue.move_due();
-    queue.shutdown();
+    _ = queue.shutdown();
     workers.into_iter().for_each(|thread| thread.join().unwrap());
     for item in 0..ITEMS {
         let at = usize::from(item);
@@ -133,7 +133,7 @@ pub(crate) fn forgets_beside_failures() {
         for _ in 0..10 {
             queue.add(roll(ITEMS));
             if let Ok(guard) = queue.try_get() {
-                guard.finish(Outcome::Retry);
+                guard.finish(Outcome::Retry).unwrap();
             }
             assert!((0..ITEMS).all(|item| queue.num_requeues(&item) <= 1), "a failure has no back-off");
         }
@@ -146,7 +146,7 @@ pub(crate) fn forgets_beside_failures() {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     queue.add_all(0..ITEMS);
     while let Ok(guard) = queue.try_get() {
-        guard.finish(Outcome::Retry);
+        guard.finish(Outcome::Retry).unwrap();
     }
     assert!((0..ITEMS).all(|item| queue.num_requeues(&item) == 1), "a back-off has no failure");
 }
