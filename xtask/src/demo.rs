@@ -10,6 +10,8 @@ use crate::workspace::Workspace;
 
 /// Builds both programs and hands over to the demo, whose exit status is ours.
 pub(crate) fn run(args: &[OsString]) -> Result<()> {
+    // Ahead of all else: already the next line may take a second.
+    eprintln!("demo: building, about two minutes the first time");
     let workspace = Workspace::load()?;
     let status = build_command(&workspace).status().context("cannot start cargo")?;
     anyhow::ensure!(status.success(), "the demo does not build: cargo ended with {status}");

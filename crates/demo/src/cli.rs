@@ -24,11 +24,11 @@ pub(crate) enum Command {
     Leash(LeashOptions),
 }
 
-/// Three replicas of a storage provisioner on an API server of their own, or on yours: they elect a leader, provision volumes, lose their leader to
-/// SIGKILL, hand over on SIGTERM, and finish. Then a judge who reads only the server and the disk says whether anything was lost, made
-/// twice or left over.
+/// Starts an API server and three replicas of a storage provisioner. The replicas elect a leader and make a volume for each claim. The demo
+/// kills the first leader with SIGKILL and stops the second with SIGTERM. At the end a judge reads the server and the disk, and says
+/// whether a volume was lost, made twice or left over.
 ///
-/// Exit status: 0 all well; 1 something lost, duplicated, orphaned, or a fail-over did not happen; 2 bad input; 130 after Ctrl-C.
+/// The last line is PASSED or FAILED. Exit status: 0 passed; 1 failed; 2 bad input; 130 after Ctrl-C.
 #[derive(Debug, Parser)]
 #[command(
     name = "demo",
@@ -50,27 +50,27 @@ struct RunArgs {
     /// Claims to create: 20 to 20000.
     #[arg(long, value_name = "N", default_value = "500", value_parser = |s: &str| bounded(s, 20, 20_000))]
     claims: u64,
-    /// Provisioner replicas, 3 to 9: one is killed, one is stopped, and the rest must finish the work. None is restarted.
+    /// Provisioner replicas: 3 to 9. One is killed, one is stopped, and the rest must finish the work.
     #[arg(long, value_name = "N", default_value = "3", value_parser = |s: &str| bounded(s, 3, 9))]
     replicas: u64,
     /// Share of the replicas' API requests that fail, in percent: 0 to 30.
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = |s: &str| bounded(s, 0, 30))]
     faults: u64,
-    /// Repeats a plan: names, pace, faults, deletions. Without it a new one is drawn, and printed.
+    /// Repeats a run's plan: names, faults, deletions. Without it the demo draws a seed and prints it.
     #[arg(long, value_name = "SEED")]
     seed: Option<u64>,
     /// Claims created per second: 1 to 500.
     #[arg(long, value_name = "PER_SECOND", default_value = "25", value_parser = |s: &str| bounded(s, 1, 500))]
     rate: u64,
-    /// From the moment the API server is ready the run must end within this time, 10s to 2h; otherwise it fails and says what is stuck
+    /// Time limit from the moment the API server is ready, 10s to 2h. A run that is late fails, and says what is stuck
     /// [default: 60s + 3 x claims / rate].
     #[arg(long, value_name = "DURATION", value_parser = |s: &str| span(s, Duration::from_secs(10), Duration::from_secs(7200)))]
     timeout: Option<Duration>,
-    /// Runs on a real control plane: kube-apiserver, etcd and kube-controller-manager. They are taken from KUBEBUILDER_ASSETS, or built
-    /// once with Go, which takes minutes.
+    /// Runs on a real control plane: kube-apiserver, etcd and kube-controller-manager. The programs come from KUBEBUILDER_ASSETS, or Go
+    /// builds them once, in some minutes.
     #[arg(long, conflicts_with = "kubeconfig")]
     real: bool,
-    /// Runs on a cluster of yours: in namespaces and with a storage class that it makes, and removes at the end.
+    /// Runs on your own cluster, in namespaces and with a storage class that the demo makes and removes.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// The context of --kubeconfig to use, instead of its current one.
@@ -82,10 +82,10 @@ struct RunArgs {
     /// Plants a wrong outcome after the work, behind everybody's back: the verdict must then be exit status 1.
     #[arg(long, value_name = "WHAT")]
     sabotage: Option<Sabotage>,
-    /// Leaves the server up and the files in place when all is done, until Ctrl-C.
+    /// Keeps the server and all files after the verdict, until Ctrl-C, and prints commands to look around.
     #[arg(long)]
     keep: bool,
-    /// Prints one JSON document on stdout and nothing else there; what happens meanwhile goes to stderr.
+    /// Prints one JSON document on stdout, with "verdict"; everything else goes to stderr.
     #[arg(long)]
     json: bool,
     /// The provisioner's binary; `cargo xtask demo` builds it and fills this in.

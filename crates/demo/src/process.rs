@@ -14,11 +14,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::Command;
 
 use crate::cli::{self, LeashOptions};
-
-/// Lines of a log shown when something is wrong.
-///
-/// More than [`control_plane`] quotes of a program's log, so that the line that says which program it was is among them.
-const TAIL: usize = 20;
+use crate::logs::Log;
 
 /// A process this one started.
 #[derive(Debug)]
@@ -74,9 +70,10 @@ impl Child {
         }
     }
 
-    /// The last lines it wrote to stderr.
-    pub(crate) fn tail(&self) -> String {
-        tail(&self.log)
+    /// Reads its log.
+    pub(crate) fn log(&self) -> Log {
+        let text = std::fs::read(&self.log).unwrap_or_default();
+        Log { name: self.name.clone(), text: String::from_utf8_lossy(&text).into_owned() }
     }
 }
 
@@ -105,11 +102,4 @@ pub(crate) fn leash(options: &LeashOptions) -> ExitCode {
     };
     let error = std::process::Command::new(program).args(arguments).exec();
     cli::refuse(&format!("cannot start {}: {error}", program.display()))
-}
-
-fn tail(log: &Path) -> String {
-    let text = std::fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    let lines: Vec<&str> = text.lines().collect();
-    lines.get(lines.len().saturating_sub(TAIL)..).unwrap_or_default().join("\n")
 }

@@ -8,6 +8,7 @@ use kube::{Client, Config};
 use rustix::process::Signal;
 
 use crate::failover::Ending;
+use crate::keep::PROXIES;
 use crate::plan::CLASS;
 use crate::process::{Child, on_leash};
 use crate::serve;
@@ -29,8 +30,41 @@ pub(crate) fn name(i: usize) -> String {
     format!("replica-{}", i.saturating_add(1))
 }
 
+/// The arguments of a replica: its own token, four workers, the fast election that is the provisioner's default.
+pub(crate) fn arguments(name: &str, dir: &Path, root: &Path, lease: Lease<'_>) -> Vec<String> {
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let (kubeconfig, root) = (path(&serve::kubeconfig(dir, name)), path(root));
+    let arguments = [
+        "run",
+        "--kubeconfig",
+        &kubeconfig,
+        "--root",
+        &root,
+        "--storage-class",
+        CLASS,
+        "--workers",
+        "4",
+        "--lease-namespace",
+        lease.namespace,
+        "--lease-name",
+        lease.name,
+        "--drain-grace",
+        "100ms",
+        // Some requests are never answered: ten seconds for each would be too long.
+        "--api-timeout",
+        "2s",
+        "--metrics-addr",
+        "127.0.0.1:0",
+        "--log-format",
+        "text",
+        "--identity",
+        name,
+    ];
+    arguments.map(str::to_owned).into()
+}
+
 impl Replica {
-    /// Starts a replica: its own token, its own log, four workers, the fast election that is the provisioner's default.
+    /// Starts a replica, with its own log.
     pub(crate) fn start(
         name: &str,
         binary: &Path,
@@ -39,36 +73,10 @@ impl Replica {
         lease: Lease<'_>,
     ) -> io::Result<Self> {
         let mut command = on_leash(binary)?;
-        command
-            .arg("run")
-            .arg("--kubeconfig")
-            .arg(serve::kubeconfig(dir, name))
-            .arg("--root")
-            .arg(root)
-            .args([
-                "--storage-class",
-                CLASS,
-                "--workers",
-                "4",
-                "--lease-namespace",
-                lease.namespace,
-                "--lease-name",
-                lease.name,
-                "--drain-grace",
-                "100ms",
-                // Some requests are never answered: nobody should wait ten seconds for each.
-                "--api-timeout",
-                "2s",
-                "--metrics-addr",
-                "127.0.0.1:0",
-                "--log-format",
-                "text",
-                "--identity",
-                name,
-            ]);
+        command.args(arguments(name, dir, root, lease));
         // They talk to the demo's own listener only, which no proxy reaches.
-        for proxy in ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"] {
-            command.env_remove(proxy).env_remove(proxy.to_lowercase());
+        for proxy in PROXIES {
+            command.env_remove(proxy);
         }
         command.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null());
         let process = Child::start(name, command, dir.join(format!("{name}.log")))?;

@@ -1,4 +1,4 @@
-//! The end: a table for people, a document for machines, and the one line that is always last. Pure.
+//! The end: a table for people, a document for machines, and the one word that is always last. Pure.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -32,7 +32,7 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// The last line.
+    /// The last line but one.
     pub(crate) fn summary(&self) -> String {
         let verdict = &self.verdict;
         format!(
@@ -90,8 +90,8 @@ impl Report {
         format!("{}\n\n{}", trimmed(&figures), trimmed(&requests))
     }
 
-    /// The same for machines.
-    pub(crate) fn json(&self) -> serde_json::Value {
+    /// The same for machines. A run that was judged well can still fail: something may be left behind.
+    pub(crate) fn json(&self, has_passed: bool) -> serde_json::Value {
         let verdict = &self.verdict;
         let failover = |found: &Option<Failover>| {
             found.as_ref().map(
@@ -99,6 +99,7 @@ impl Report {
             )
         };
         json!({
+            "verdict": word(has_passed),
             "seed": self.seed,
             "engine": self.engine,
             "claims": verdict.claims,
@@ -121,6 +122,16 @@ impl Report {
             "summary": self.summary(),
         })
     }
+}
+
+/// The last line.
+pub(crate) fn word(has_passed: bool) -> &'static str {
+    if has_passed { "PASSED" } else { "FAILED" }
+}
+
+/// The document of a run that could not be judged.
+pub(crate) fn json_of_failure(seed: u64, why: &str) -> serde_json::Value {
+    json!({"verdict": word(false), "seed": seed, "error": why})
 }
 
 fn work(failover: Option<&Failover>) -> Option<Duration> {

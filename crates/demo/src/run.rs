@@ -5,20 +5,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::PersistentVolumeClaim;
-use kube::Api;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::task::JoinSet;
 
 use crate::act::Act;
+use crate::autopsy::autopsy;
 use crate::cli::{self, Options};
-use crate::evidence::Scene;
-use crate::judge::{Finding, Harm};
+use crate::keep::{Kept, PROXIES};
+use crate::logs;
 use crate::plan::{Ask, Plan};
 use crate::progress::{Progress, Standing};
 use crate::record::Record;
-use crate::report::Report;
-use crate::serve::{JUDGE, VISITOR, kubeconfig};
+use crate::replica;
+use crate::report::{Report, json_of_failure, word};
 use crate::stage::{Refusal, Stage};
 use crate::venue::Venue;
 
@@ -60,9 +59,20 @@ enum Ended {
     Signalled(u8),
 }
 
+/// The end of a run, before everything is cleared away.
+enum Outcome {
+    /// Flags or surroundings do not fit.
+    Refused,
+    /// A signal ended it; the exit status.
+    Stopped(u8),
+    Judged(Box<Report>),
+    /// It could not be judged; the reason.
+    Failed(String),
+}
+
 /// Runs the demo.
 pub(crate) fn main(options: Options) -> ExitCode {
-    // The main thread is the one that starts processes: their leashes hold while it lives.
+    // The main thread starts the processes: their leashes hold while it lives.
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return cli::refuse(&format!("cannot start a runtime: {error}")),
@@ -94,24 +104,29 @@ async fn run(options: &Options) -> ExitCode {
         status = signals.any() => Err(status),
         served = stage.serve(options, &venue, &progress) => Ok(served),
     };
-    let status = match served {
-        Err(status) => status,
+    let outcome = match served {
+        Err(status) => Outcome::Stopped(status),
         Ok(Err(error)) => {
             progress.finish();
-            fail(&error, &stage, &record)
+            failed(&error, &stage, &record)
         }
-        Ok(Ok(())) => played(options, &venue, &plan, &record, &mut stage, &progress, &mut signals).await,
+        Ok(Ok(())) => {
+            let outcome = played(options, &venue, &plan, &record, &mut stage, &progress, &mut signals).await;
+            if options.keep && matches!(outcome, Outcome::Judged(_) | Outcome::Failed(_)) {
+                let status = conclude(options, &venue, &progress, &outcome, Ok(()));
+                keep(options, &venue, &mut stage, &mut signals).await;
+                Outcome::Stopped(status)
+            } else {
+                outcome
+            }
+        }
     };
     let cleared = clear(stage, &venue, &progress, &mut signals).await;
     progress.finish();
-    if let Err(left) = cleared {
-        complain(&left);
-        return ExitCode::FAILURE;
-    }
-    ExitCode::from(status)
+    ExitCode::from(conclude(options, &venue, &progress, &outcome, cleared))
 }
 
-/// Plays the act on a server that is ready, within the time limit; the exit status it stands for.
+/// Plays the act on a server that is ready, within the time limit.
 async fn played(
     options: &Options,
     venue: &Venue,
@@ -120,7 +135,7 @@ async fn played(
     stage: &mut Stage,
     progress: &Progress,
     signals: &mut Signals,
-) -> u8 {
+) -> Outcome {
     let act = Act { options, venue, plan, record, stage, progress, tasks: JoinSet::new() };
     let ended = tokio::select! {
         biased;
@@ -130,19 +145,18 @@ async fn played(
         () = show(progress, plan, record) => Ended::Late,
     };
     progress.finish();
-    let status = match ended {
-        Ended::Signalled(status) => status,
+    match ended {
+        Ended::Signalled(status) => Outcome::Stopped(status),
         Ended::Played(report) => match *report {
-            Ok(report) => tell(options, progress, stage, &report),
-            Err(error) => fail(&error, stage, record),
+            Ok(report) => judged(options, progress, stage, report, Vec::new()),
+            Err(error) => failed(&error, stage, record),
         },
         Ended::Late => tokio::select! {
             biased;
-            status = signals.any() => status,
-            status = late(options, progress, stage, plan, record) => status,
+            status = signals.any() => Outcome::Stopped(status),
+            outcome = late(options, progress, stage, plan, record) => outcome,
         },
-    };
-    if options.keep && status < 2 { keep(progress, stage, signals, status).await } else { status }
+    }
 }
 
 /// Takes everything away. That may take a while on a cluster of the user's: there, another signal cuts it short.
@@ -180,133 +194,139 @@ async fn show(progress: &Progress, plan: &Plan, record: &Record) {
     }
 }
 
-/// Prints the report; the exit status it stands for.
-fn tell(options: &Options, progress: &Progress, stage: &Stage, report: &Report) -> u8 {
-    let well = report.verdict.all_well();
-    if !well {
-        findings(&report.verdict.findings);
-        tails(stage);
+/// Shows the figures, then each failure: what the run waits for, and the judge's findings.
+fn judged(
+    options: &Options,
+    progress: &Progress,
+    stage: &Stage,
+    report: Report,
+    waiting: Vec<String>,
+) -> Outcome {
+    if !options.json {
+        progress.print(&format!("\n{}\n", report.tables()));
     }
-    if options.json {
-        let _ = writeln!(std::io::stdout(), "{}", report.json());
-    } else {
-        progress.print(&format!("\n{}\n\n{}", report.tables(), report.summary()));
+    let findings = &report.verdict.findings;
+    let mut failures = waiting;
+    failures.extend(findings.iter().take(SHOWN).map(ToString::to_string));
+    show_failures(stage, &failures);
+    if findings.len() > SHOWN {
+        complain(&format!("and {} more findings", findings.len().saturating_sub(SHOWN)));
     }
-    u8::from(!well)
+    if !findings.is_empty() {
+        if options.sabotage.is_some() {
+            complain("--sabotage planted a wrong outcome: this run must fail");
+        } else if !options.keep {
+            complain(&format!("to look at server, files and logs: --seed {} --keep", options.seed));
+        }
+    }
+    Outcome::Judged(Box::new(report))
 }
 
-/// Says why the run could not be played to its end; the exit status that stands for.
-fn fail(error: &anyhow::Error, stage: &Stage, record: &Record) -> u8 {
+/// Says why the run could not be played to its end.
+fn failed(error: &anyhow::Error, stage: &Stage, record: &Record) -> Outcome {
     if let Some(refusal) = error.downcast_ref::<Refusal>() {
         let _ = cli::refuse(&refusal.0);
-        return cli::BAD_INPUT;
+        return Outcome::Refused;
     }
-    complain(&format!("failed while {}: {error:#}", record.phase()));
-    tails(stage);
-    1
+    unjudged(stage, format!("failed while {}: {error:#}", record.phase()))
 }
 
-/// Time is up: says what is stuck, and judges what there is.
-async fn late(options: &Options, progress: &Progress, stage: &Stage, plan: &Plan, record: &Record) -> u8 {
+/// Says why the run cannot be judged.
+fn unjudged(stage: &Stage, why: String) -> Outcome {
+    show_failures(stage, std::slice::from_ref(&why));
+    Outcome::Failed(why)
+}
+
+/// Ends a run at its time limit: says what it waits for, and judges its present state.
+async fn late(
+    options: &Options,
+    progress: &Progress,
+    stage: &Stage,
+    plan: &Plan,
+    record: &Record,
+) -> Outcome {
     let limit = humantime::format_duration(options.timeout);
-    complain(&format!("not done after --timeout {limit}; stuck while {}", record.phase()));
-    let autopsy = async {
-        let client = stage.client(JUDGE)?;
-        waiting(&client, plan, record).await?;
-        let late = Finding {
-            harm: Harm::Replica,
-            subject: "run".to_owned(),
-            what: format!("not done after {limit}"),
-        };
-        let root = stage.root();
-        let Options { seed, replicas, .. } = *options;
-        let engine = &stage.engine;
-        Scene { client: &client, root: &root, plan, record, seed, replicas, engine }.report(vec![late]).await
-    };
-    match tokio::time::timeout(AUTOPSY, autopsy).await {
-        Ok(Ok(report)) => {
-            tell(options, progress, stage, &report);
+    let stuck = format!("not done after --timeout {limit}; stuck while {}", record.phase());
+    match tokio::time::timeout(AUTOPSY, autopsy(options, stage, plan, record)).await {
+        Ok(Ok((mut waiting, report))) => {
+            waiting.insert(0, stuck);
+            judged(options, progress, stage, report, waiting)
         }
-        Ok(Err(error)) => {
-            complain(&format!("cannot say more: {error:#}"));
-            tails(stage);
-        }
-        Err(_) => {
-            complain("cannot say more: the server does not answer");
-            tails(stage);
-        }
+        Ok(Err(error)) => unjudged(stage, format!("{stuck}; cannot say more: {error:#}")),
+        Err(_) => unjudged(stage, format!("{stuck}; cannot say more: the server does not answer")),
     }
-    1
-}
-
-/// Names some claims that still wait, and why they do by their annotations.
-async fn waiting(client: &kube::Client, plan: &Plan, record: &Record) -> anyhow::Result<()> {
-    let claims =
-        Api::<PersistentVolumeClaim>::all(client.clone()).list(&kube::api::ListParams::default()).await?;
-    let bound = |claim: &PersistentVolumeClaim| {
-        claim.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Bound")
-    };
-    let going = |claim: &PersistentVolumeClaim| claim.metadata.deletion_timestamp.is_some();
-    let ours = |claim: &PersistentVolumeClaim| {
-        plan.has_namespace(claim.metadata.namespace.as_deref().unwrap_or_default())
-    };
-    let stuck: Vec<_> =
-        claims.items.iter().filter(|claim| ours(claim) && (!bound(claim) || going(claim))).collect();
-    let counts = record.counts();
-    complain(&format!(
-        "{} claims wait or will not go; leader {}; {} bound, {} gone, {} volumes",
-        stuck.len(),
-        counts.leader.as_deref().unwrap_or("none"),
-        counts.bound,
-        counts.gone,
-        counts.volumes
-    ));
-    for claim in stuck.into_iter().take(5) {
-        let meta = &claim.metadata;
-        let why = meta
-            .annotations
-            .iter()
-            .flatten()
-            .filter(|(key, _)| key.contains("waiting"))
-            .map(|(_, value)| value.as_str());
-        complain(&format!(
-            "  {}/{}{}: {}",
-            meta.namespace.as_deref().unwrap_or_default(),
-            meta.name.as_deref().unwrap_or_default(),
-            if going(claim) { " (being deleted)" } else { "" },
-            why.collect::<Vec<_>>().join(": ")
-        ));
-    }
-    Ok(())
 }
 
 /// Leaves all as it is until a signal comes.
-async fn keep(progress: &Progress, stage: &Stage, signals: &mut Signals, status: u8) -> u8 {
-    let config = kubeconfig(stage.dir(), VISITOR);
-    complain(&format!(
-        "the server stays up until Ctrl-C; look around:\n  kubectl --kubeconfig {} get pvc,pv -A\n  curl {}/embedded/requests   (with the token of that file)\n  ls -R {}\n  less {}/replica-*.log",
-        config.display(),
-        stage.url.trim_end_matches('/'),
-        stage.root().display(),
-        stage.dir().display(),
-    ));
+async fn keep(options: &Options, venue: &Venue, stage: &mut Stage, signals: &mut Signals) {
+    let running = stage.running();
+    let (dir, root) = (stage.dir(), stage.root());
+    let stopped = (0..options.replicas).map(replica::name).find(|name| !running.contains(name));
+    let start = stopped.map(|name| {
+        let binary =
+            std::path::absolute(&options.provisioner).unwrap_or_else(|_| options.provisioner.clone());
+        let mut words = vec![binary.to_string_lossy().into_owned()];
+        words.extend(replica::arguments(&name, dir, &root, venue.lease()));
+        words
+    });
+    let proxies: Vec<_> = PROXIES
+        .into_iter()
+        .filter(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+        .collect();
+    let kept = Kept {
+        dir,
+        root: &root,
+        url: &stage.url,
+        running: &running,
+        start: start.as_deref(),
+        proxies: &proxies,
+    };
+    complain(&kept.instructions());
     signals.any().await;
-    progress.finish();
-    status
 }
 
-fn findings(all: &[Finding]) {
-    for finding in all.iter().take(SHOWN) {
-        complain(&finding.to_string());
+/// Says the verdict, last of all; the exit status.
+fn conclude(
+    options: &Options,
+    venue: &Venue,
+    progress: &Progress,
+    outcome: &Outcome,
+    cleared: Result<(), String>,
+) -> u8 {
+    let is_clear = cleared.is_ok();
+    if let Err(left) = cleared {
+        complain(&left);
     }
-    if all.len() > SHOWN {
-        complain(&format!("and {} more findings", all.len().saturating_sub(SHOWN)));
+    let has_passed = is_clear && matches!(outcome, Outcome::Judged(report) if report.verdict.all_well());
+    let document = match outcome {
+        Outcome::Refused if is_clear => return cli::BAD_INPUT,
+        Outcome::Stopped(status) if is_clear => {
+            complain(venue.cleared());
+            return *status;
+        }
+        Outcome::Refused | Outcome::Stopped(_) => None,
+        Outcome::Judged(report) => {
+            if !options.json {
+                progress.print(&report.summary());
+            }
+            Some(report.json(has_passed))
+        }
+        Outcome::Failed(why) => Some(json_of_failure(options.seed, why)),
+    };
+    if let Some(document) = document.filter(|_| options.json) {
+        let _ = writeln!(std::io::stdout(), "{document}");
     }
+    progress.print(word(has_passed));
+    u8::from(!has_passed)
 }
 
-fn tails(stage: &Stage) {
-    for (name, tail) in stage.tails() {
-        complain(&format!("the end of the log of {name}:\n{tail}"));
+/// The log lines that concern these failures, then the failures.
+fn show_failures(stage: &Stage, failures: &[String]) {
+    for log in logs::concerning(&stage.logs(), failures) {
+        complain(&format!("from the log of {}:\n{}", log.name, log.text));
+    }
+    for failure in failures {
+        complain(failure);
     }
 }
 

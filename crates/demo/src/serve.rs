@@ -59,6 +59,11 @@ pub(crate) fn kubeconfig(dir: &Path, user: &str) -> PathBuf {
     dir.join(format!("kubeconfig-{user}.yaml"))
 }
 
+/// Where the visitor's header for `curl --header @FILE` is: a token does not belong on a command line.
+pub(crate) fn authorization(dir: &Path) -> PathBuf {
+    dir.join("authorization")
+}
+
 /// A user, and the token by which the front knows it.
 struct User {
     name: String,
@@ -166,7 +171,7 @@ fn listening(options: &ServeOptions, listener: Result<Listener, ListenError>) ->
     listener.with_context(|| format!("--port {}", options.port))
 }
 
-/// Writes a kubeconfig for each user and says where to find the server.
+/// Writes a kubeconfig for each user, the visitor's header, and says where to find the server.
 fn present(
     options: &ServeOptions,
     users: &[User],
@@ -175,10 +180,14 @@ fn present(
     text: impl Fn(&str, &str) -> String,
 ) -> anyhow::Result<()> {
     let url = listener.url();
+    let secret = |path: PathBuf, text: &str| {
+        write_secret(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    };
     for user in users {
-        let path = kubeconfig(&options.dir, &user.name);
-        write_secret(&path, &text(&url, &user.name))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        secret(kubeconfig(&options.dir, &user.name), &text(&url, &user.name))?;
+        if user.name == VISITOR {
+            secret(authorization(&options.dir), &format!("Authorization: Bearer {}\n", user.token))?;
+        }
     }
     say(&Answer::Ready { url, engine: engine.to_owned() });
     Ok(())

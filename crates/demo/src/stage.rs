@@ -17,6 +17,7 @@ use crate::births::Births;
 use crate::cli::Options;
 use crate::disk;
 use crate::failover::Ending;
+use crate::logs::Log;
 use crate::obstacle::Obstacle;
 use crate::plan::Plan;
 use crate::process::Child;
@@ -201,7 +202,7 @@ impl Stage {
         self.replicas.iter_mut().find(|replica| replica.process.name == name)
     }
 
-    /// A process that ended although nobody told it to, in words; what it said is in [`Stage::tails`].
+    /// Names a process that ended without being told to; its output is in [`Stage::logs`].
     pub(crate) fn unexpected(&mut self) -> Option<String> {
         let replicas = self
             .replicas
@@ -237,10 +238,19 @@ impl Stage {
         bad
     }
 
-    /// The last lines of every log.
-    pub(crate) fn tails(&self) -> Vec<(String, String)> {
+    /// What every process has logged.
+    pub(crate) fn logs(&self) -> Vec<Log> {
         let replicas = self.replicas.iter().map(|replica| &replica.process);
-        replicas.chain(self.server.as_ref()).map(|process| (process.name.clone(), process.tail())).collect()
+        replicas.chain(self.server.as_ref()).map(Child::log).collect()
+    }
+
+    /// The replicas that still run.
+    pub(crate) fn running(&mut self) -> Vec<String> {
+        let running = self
+            .replicas
+            .iter_mut()
+            .filter_map(|Replica { process, .. }| process.ended().is_none().then(|| process.name.clone()));
+        running.collect()
     }
 
     /// Ends every process and removes every file, and all that was made on a cluster of the user's. Says what could not be removed.

@@ -15,7 +15,7 @@ pub(crate) enum Engine {
     Embedded,
     /// kube-apiserver, etcd and kube-controller-manager on this machine.
     Real,
-    /// A cluster that is there already.
+    /// A cluster of the user's.
     Cluster(Cluster),
 }
 
@@ -73,6 +73,16 @@ impl Venue {
 }
 
 impl Venue {
+    /// The message after a complete cleanup.
+    pub(crate) fn cleared(&self) -> &'static str {
+        match self.engine {
+            Engine::Cluster(_) => {
+                "cleaned up: every process has ended, every file and every object on the cluster is removed"
+            }
+            Engine::Embedded | Engine::Real => "cleaned up: every process has ended, every file is removed",
+        }
+    }
+
     /// What may be left on a cluster of the user's when nobody is there to say what is, and how to remove it: a sentence, and lines for
     /// a shell.
     pub(crate) fn remedy(&self) -> Option<String> {
@@ -110,7 +120,7 @@ impl Cluster {
 }
 
 /// A word as a shell takes it, whatever stands in it.
-fn quoted(word: &str) -> String {
+pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();

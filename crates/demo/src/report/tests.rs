@@ -1,4 +1,4 @@
-//! The last line to the letter, and that the tables and the document say the same.
+//! The summary to the letter, and that the tables and the document say the same.
 
 use super::Report;
 use crate::failover::Failover;
@@ -36,7 +36,7 @@ fn report() -> Report {
 }
 
 #[test]
-fn the_last_line_is_to_the_letter() {
+fn the_summary_is_to_the_letter() {
     assert_eq!(
         report().summary(),
         "demo: claims=500 bound=500 lost=0 duplicated=0 orphaned=0 crash_failover_ms=5200 graceful_failover_ms=120 bound_p99_ms=495 engine=kube-apiserver/v1.36.3"
@@ -73,10 +73,20 @@ fn the_tables_show_figures_targets_and_requests() {
 fn the_document_says_what_the_line_says_and_names_the_findings() {
     let mut report = report();
     report.verdict.add([Finding { harm: Harm::Lost, subject: "claim a/b".into(), what: "is gone".into() }]);
-    let document = report.json();
+    let document = report.json(false);
+    assert_eq!(document["verdict"], "FAILED");
+    assert_eq!(report.json(true)["verdict"], "PASSED");
     assert_eq!(document["summary"], report.summary());
     assert_eq!(document["bound_p99_ms"], 495);
     assert_eq!(document["crash_failover"]["lease_ms"], 5100);
     assert_eq!(document["findings"][0]["kind"], "lost");
     assert_eq!(document["requests"]["replica-1"]["patch"], 12);
+}
+
+#[test]
+fn the_document_of_a_failure_has_the_verdict_and_the_reason() {
+    let document = super::json_of_failure(7, "failed while electing: replica-1 ended by itself");
+    assert_eq!(document["verdict"], "FAILED");
+    assert_eq!(document["error"], "failed while electing: replica-1 ended by itself");
+    assert_eq!(document["seed"], 7);
 }

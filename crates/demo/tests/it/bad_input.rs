@@ -3,7 +3,7 @@
 use super::stage::{World, stand_in};
 
 #[track_caller]
-fn refused(world: &World, args: &[&str], words: &[&str]) {
+pub(crate) fn refused(world: &World, args: &[&str], words: &[&str]) {
     let never = stand_in(world.path(), "exit 9");
     let outcome = world.start_with(&never, args).wait();
     assert_eq!(outcome.status.code(), Some(2), "{outcome:?}");

@@ -32,7 +32,9 @@ pub(crate) fn provisioner() -> &'static Path {
         build
             // As `cargo xtask demo` builds them, so that nothing is built twice.
             .args(["build", "--quiet", "--bins", "--package", "demo", "--package", "hostpath-provisioner"])
-            .current_dir(env!("CARGO_MANIFEST_DIR"));
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            // Set for the times of tests, it would make cargo build every crate again.
+            .env_remove("RUSTC_BOOTSTRAP");
         build.arg("--target-dir").arg(folder.parent().unwrap());
         if folder.ends_with("release") {
             build.arg("--release");
@@ -140,16 +142,6 @@ impl World {
         let left = self.left();
         assert!(left.is_empty(), "left behind: {left:#?}");
     }
-
-    /// The same, given a moment.
-    #[track_caller]
-    pub(crate) fn assert_empty_soon(&self) {
-        let start = now();
-        while !self.left().is_empty() && start.elapsed() < Duration::from_secs(5) {
-            sleep(Duration::from_millis(20));
-        }
-        self.assert_empty();
-    }
 }
 
 impl Run<'_> {
@@ -161,11 +153,6 @@ impl Run<'_> {
     /// Whether it has ended.
     pub(crate) fn ended(&mut self) -> bool {
         self.child.try_wait().unwrap().is_some()
-    }
-
-    /// What it has said so far.
-    pub(crate) fn stdout(&self) -> String {
-        fs::read_to_string(self.world.path().join("stdout")).unwrap()
     }
 
     /// Waits for its end.
@@ -183,5 +170,27 @@ impl Run<'_> {
             }
             sleep(Duration::from_millis(10));
         }
+    }
+}
+
+impl Outcome {
+    /// The last line of stdout.
+    #[track_caller]
+    pub(crate) fn verdict(&self) -> &str {
+        self.stdout.lines().last().unwrap_or_else(|| panic!("stdout is empty: {self:?}"))
+    }
+
+    /// The line before the verdict.
+    #[track_caller]
+    pub(crate) fn summary(&self) -> &str {
+        self.stdout.lines().nth_back(1).unwrap_or_else(|| panic!("no summary: {self:?}"))
+    }
+
+    /// The value of `key=` in the summary.
+    #[track_caller]
+    pub(crate) fn figure(&self, key: &str) -> u64 {
+        let words = self.summary().split_whitespace();
+        let value = words.filter_map(|word| word.strip_prefix(key)?.strip_prefix('=')).next();
+        value.and_then(|value| value.parse().ok()).unwrap_or_else(|| panic!("no {key}: {self:?}"))
     }
 }
