@@ -1,4 +1,4 @@
-//! The examination of a run at its time limit: what it waits for, and the judge's report on its present state.
+//! The examination of a run at its time limit: names the claims it waits for, and judges its present state.
 
 use k8s_openapi::api::core::v1::PersistentVolumeClaim;
 use kube::api::ListParams;

@@ -79,7 +79,7 @@ struct RunArgs {
     /// Loopback port of the API server, or of the proxy in front of it; 0 picks a free one.
     #[arg(long, value_name = "PORT", default_value = "0", value_parser = |s: &str| bounded(s, 0, 65_535))]
     port: u64,
-    /// Plants a wrong outcome after the work, behind everybody's back: the verdict must then be exit status 1.
+    /// Plants a wrong outcome after the work, unknown to the replicas: the verdict must then be FAILED.
     #[arg(long, value_name = "WHAT")]
     sabotage: Option<Sabotage>,
     /// Keeps the server and all files after the verdict, until Ctrl-C, and prints commands to look around.

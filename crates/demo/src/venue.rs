@@ -83,8 +83,7 @@ impl Venue {
         }
     }
 
-    /// What may be left on a cluster of the user's when nobody is there to say what is, and how to remove it: a sentence, and lines for
-    /// a shell.
+    /// A sentence and lines for a shell that remove the run's objects from the user's cluster, for a server process that ended too early.
     pub(crate) fn remedy(&self) -> Option<String> {
         let Engine::Cluster(cluster) = &self.engine else { return None };
         let [labelled, volumes] = cluster.without_run(&self.mark);
@@ -110,7 +109,7 @@ impl Cluster {
         }
     }
 
-    /// A line for a shell that deletes the volumes of the class although nobody is there any more who would take the finalizers off.
+    /// A line for a shell that deletes the volumes of the class and takes their finalizers off: no provisioner is left to do so.
     pub(crate) fn without_volumes(&self) -> String {
         let kubectl = self.kubectl();
         format!(

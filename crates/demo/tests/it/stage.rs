@@ -112,7 +112,7 @@ impl World {
         Run { world: self, child }
     }
 
-    /// What is left: files in the run's world, and processes started in it (they inherit its TMPDIR).
+    /// Lists the files in the run's world, and the processes started in it (they inherit its TMPDIR).
     pub(crate) fn left(&self) -> Vec<String> {
         let mut left: Vec<String> = fs::read_dir(self.tmp())
             .unwrap()
