@@ -125,8 +125,13 @@ impl Builder {
     }
 
     /// The faults in force from the start (default: none). [`EmbeddedApiServer::faults`] changes them later.
+    ///
+    /// # Panics
+    ///
+    /// A rule names a resource that no API server has, and would never fire: see [`FaultPlan::check`].
+    #[track_caller]
     pub fn faults(mut self, plan: FaultPlan) -> Self {
-        self.front.faults = plan;
+        self.front.set_faults(plan);
         self
     }
 

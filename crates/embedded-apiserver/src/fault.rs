@@ -11,13 +11,16 @@ mod control;
 mod decide;
 mod matching;
 mod plan;
+mod resources;
 mod watch;
 
 pub use control::Faults;
 pub use decide::{Decider, Decision, Effect, Injection};
 pub use matching::Match;
 pub use plan::{Chance, Fault, FaultPlan, Rule};
+pub use resources::UnknownResource;
 
 pub(crate) use answer::response;
 pub(crate) use body::torn;
+pub(crate) use resources::assert_checked;
 pub(crate) use watch::{FaultyWatch, Tampered};

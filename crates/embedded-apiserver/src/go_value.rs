@@ -28,24 +28,6 @@ pub(crate) const fn json_type(value: &Value) -> &'static str {
     }
 }
 
-/// Go writes a float that is whole without a fraction. Says whether there was one.
-pub(crate) fn shorten_numbers(value: &mut Value) -> bool {
-    match value {
-        Value::Number(number) => {
-            if let Some(float) = number.as_f64().filter(|_| number.is_f64())
-                && let Ok(whole) = float.to_string().parse::<i64>()
-            {
-                *value = whole.into();
-                return true;
-            }
-            false
-        }
-        Value::Array(items) => shorten_all(items.iter_mut()),
-        Value::Object(members) => shorten_all(members.values_mut()),
-        _ => false,
-    }
-}
-
 /// A text as Go's `%q` has it.
 pub(crate) fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
@@ -83,30 +65,6 @@ pub(crate) fn quoted_bytes(bytes: &[u8]) -> String {
         text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
     }
     format!("\"{text}\"")
-}
-
-/// JSON as Go writes it by default: what could end a script element is escaped.
-pub(crate) fn go_json(value: &Value) -> String {
-    let text = value.to_string();
-    if !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
-        return text;
-    }
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => safe.push_str(&format!("\\u{:04x}", u32::from(c))),
-            _ => safe.push(c),
-        }
-    }
-    safe
-}
-
-fn shorten_all<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
-    let mut any = false;
-    for value in values {
-        any |= shorten_numbers(value);
-    }
-    any
 }
 
 fn number_type(number: &Number) -> &'static str {

@@ -42,12 +42,12 @@ pub(crate) fn answer(pipeline: &Pipeline, request: &Request<Bytes>) -> Response<
             Ok(plan) => json_response(StatusCode::OK, plan),
             Err(error) => refused(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
         },
-        (&Method::PUT, "faults") => match serde_json::from_slice::<FaultPlan>(request.body()) {
+        (&Method::PUT, "faults") => match plan(request.body()) {
             Ok(plan) => {
                 pipeline.faults.set_plan(plan);
                 json_response(StatusCode::OK, "{}")
             }
-            Err(error) => refused(StatusCode::BAD_REQUEST, &format!("the fault plan is refused: {error}")),
+            Err(why) => refused(StatusCode::BAD_REQUEST, &format!("the fault plan is refused: {why}")),
         },
         (_, "requests" | "faults") => {
             refused(StatusCode::METHOD_NOT_ALLOWED, "requests answers GET, faults answers GET and PUT")
@@ -57,6 +57,12 @@ pub(crate) fn answer(pipeline: &Pipeline, request: &Request<Bytes>) -> Response<
             "there are /embedded/healthz, /embedded/requests and /embedded/faults",
         ),
     }
+}
+
+fn plan(body: &[u8]) -> Result<FaultPlan, String> {
+    let plan: FaultPlan = serde_json::from_slice(body).map_err(|error| error.to_string())?;
+    plan.check().map_err(|unknown| unknown.to_string())?;
+    Ok(plan)
 }
 
 fn refused(code: StatusCode, why: &str) -> Response<Body> {

@@ -36,6 +36,7 @@ mod schema;
 mod cel;
 mod json_path;
 mod json_syntax;
+mod go_json;
 mod go_value;
 mod registry;
 mod builtin;
@@ -67,7 +68,9 @@ pub use crate::admission::{Admission, AdmissionRequest, Denied, Hook, Operation}
 pub use crate::body::{Body, Disconnected};
 pub use crate::builder::Builder;
 pub use crate::clock::ServerClock;
-pub use crate::fault::{Chance, Decider, Decision, Effect, Fault, FaultPlan, Faults, Injection, Match, Rule};
+pub use crate::fault::{
+    Chance, Decider, Decision, Effect, Fault, FaultPlan, Faults, Injection, Match, Rule, UnknownResource,
+};
 pub use crate::identity::User;
 pub use crate::kind::{InvalidKind, Kind};
 #[cfg(feature = "listen")]

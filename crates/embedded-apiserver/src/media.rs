@@ -47,14 +47,26 @@ pub(crate) fn not_acceptable() -> Status {
     Status::not_acceptable("application/json, application/yaml, application/vnd.kubernetes.protobuf")
 }
 
-/// A watch is a stream, and YAML has none on the real server.
+/// A watch is a stream, and YAML has none on the real server. That of a websocket is not served here.
 pub(crate) fn check_stream(headers: &HeaderMap) -> Result<(), Status> {
+    if asks_for_websocket(headers) {
+        return Err(Status::not_implemented("a watch over websocket"));
+    }
     if !prefers_yaml(headers) {
         return Ok(());
     }
     Err(Status::not_acceptable(
         "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch",
     ))
+}
+
+/// As `IsWebSocketRequest` of k8s.io/apimachinery/pkg/util/httpstream/wsstream.
+fn asks_for_websocket(headers: &HeaderMap) -> bool {
+    let says = |name: header::HeaderName, word: &str| {
+        let mut values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+        values.any(|value| value.to_ascii_lowercase().contains(word))
+    };
+    says(header::UPGRADE, "websocket") && says(header::CONNECTION, "upgrade")
 }
 
 /// Whether the client would rather have a table than anything else that it names.

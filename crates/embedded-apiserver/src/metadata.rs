@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use fastrand::Rng;
 use serde_json::{Map, Value};
 
-use crate::go_value::go_json;
+use crate::go_json::go_json;
 use crate::names;
 use crate::status::{Cause, Causes};
 

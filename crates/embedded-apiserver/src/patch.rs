@@ -1,5 +1,6 @@
 //! Patches: how each type changes a document. Pure.
 
+use bytes::Bytes;
 use serde_json::{Map, Value};
 
 use crate::json_syntax;
@@ -10,7 +11,9 @@ use crate::openapi::schema::Schema;
 use crate::query::FieldValidation;
 use crate::status::Status;
 
+mod document;
 mod json;
+mod merge;
 pub(crate) mod strategic;
 #[cfg(test)]
 mod tests;
@@ -20,8 +23,8 @@ const TYPES: [&str; 2] = ["apiVersion", "kind"];
 /// A patch that has been read.
 #[derive(Debug, Clone)]
 pub(crate) enum Patch {
-    Json(Vec<json::Step>),
-    Merge(Value),
+    Json(Vec<json::Operation>),
+    Merge(Bytes),
     Strategic(Object, Schema),
 }
 
@@ -40,19 +43,20 @@ impl Patch {
     /// no object comes.
     pub(crate) fn parse(
         patch: PatchType,
-        body: &[u8],
+        body: &Bytes,
         kind: &Kind,
         validation: FieldValidation,
     ) -> Result<Self, Status> {
         let bad = |prefix: &str, why: String| Status::bad_request(format!("{prefix}{why}"));
         match patch {
-            PatchType::Json => Ok(Self::Json(json::parse(body)?)),
+            PatchType::Json => Ok(Self::Json(json::parse(body, validation)?)),
             PatchType::Merge => {
                 const PREFIX: &str = "error decoding patch: ";
                 const INVALID: &str = "Invalid JSON Patch";
                 match (serde_json::from_slice(body), validation) {
-                    (Ok(patch @ Value::Object(_)), _)
-                    | (Ok(patch @ Value::Array(_)), FieldValidation::Ignore) => Ok(Self::Merge(patch)),
+                    (Ok(Value::Object(_)), _) | (Ok(Value::Array(_)), FieldValidation::Ignore) => {
+                        Ok(Self::Merge(body.clone()))
+                    }
                     (Ok(Value::Null), _) | (_, FieldValidation::Ignore) => Err(Status::bad_request(INVALID)),
                     (Ok(other), _) => Err(bad(PREFIX, no_object(&other))),
                     (Err(error), _) => Err(bad(PREFIX, wrong(body, &error))),
@@ -83,29 +87,42 @@ impl Patch {
         }
     }
 
-    pub(crate) fn apply(&self, document: &mut Value) -> Result<(), Status> {
-        match self {
-            Self::Merge(patch) => {
-                json_patch::merge(document, patch);
-                Ok(())
-            }
-            Self::Strategic(patch, schema) => match document {
-                Value::Object(document) => {
-                    let types = TYPES.map(|member| (member, document.get(member).cloned()));
-                    strategic::merge(document, patch.clone(), *schema)?;
-                    // As on the real server, what an object is cannot be patched, and trying does no harm.
-                    for (member, value) in types {
-                        if document.get(member).is_none_or(Value::is_string)
-                            && let Some(value) = value
-                        {
-                            document.insert(member.to_owned(), value);
-                        }
-                    }
-                    Ok(())
-                }
-                _ => Err(Status::internal("an object is no JSON object")),
-            },
-            Self::Json(steps) => json::apply(steps, document),
+    /// What the patch makes of an object, as a client sees it.
+    pub(crate) fn apply(&self, object: Bytes) -> Result<Patched, Status> {
+        let text = match self {
+            Self::Strategic(patch, schema) => return strategic(&object, patch, *schema),
+            Self::Json(operations) => json::apply(operations, object)?,
+            Self::Merge(patch) => merge::apply(object, patch.clone()),
+        };
+        match serde_json::from_str(&text) {
+            Ok(document) => Ok(Patched { document, text }),
+            Err(_) if json_syntax::is_too_deep(text.as_bytes()) => Err(Status::too_deep()),
+            Err(error) => Err(Status::invalid_patch(&text, &wrong(text.as_bytes(), &error))),
         }
     }
+}
+
+/// What a patch has made.
+#[derive(Debug)]
+pub(crate) struct Patched {
+    pub(crate) document: Value,
+    /// As refusals show it; a strategic patch has none, and is shown itself.
+    pub(crate) text: String,
+}
+
+fn strategic(object: &[u8], patch: &Object, schema: Schema) -> Result<Patched, Status> {
+    let Ok(Value::Object(mut document)) = serde_json::from_slice(object) else {
+        return Err(Status::internal("an object is no JSON object"));
+    };
+    let types = TYPES.map(|member| (member, document.get(member).cloned()));
+    strategic::merge(&mut document, patch.clone(), schema)?;
+    // As on the real server, what an object is cannot be patched, and trying does no harm.
+    for (member, value) in types {
+        if document.get(member).is_none_or(Value::is_string)
+            && let Some(value) = value
+        {
+            document.insert(member.to_owned(), value);
+        }
+    }
+    Ok(Patched { document: document.into(), text: String::new() })
 }

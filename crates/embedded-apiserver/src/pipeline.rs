@@ -41,6 +41,15 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// # Panics
+    ///
+    /// The plan names a resource that no API server has.
+    #[track_caller]
+    pub(crate) fn set_faults(&mut self, plan: FaultPlan) {
+        fault::assert_checked(&plan);
+        self.faults = plan;
+    }
+
     /// The pipeline, whose log's wall time follows `clock`.
     pub(crate) fn build(self, clock: Clock) -> Pipeline {
         Pipeline {

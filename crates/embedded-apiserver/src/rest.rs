@@ -26,6 +26,7 @@ use crate::access::reviews;
 use crate::body::Body;
 use crate::builtin::{self, Builtin};
 use crate::discovery;
+use crate::go_json::go_json;
 use crate::identity::User;
 use crate::kind::Kind;
 use crate::media::{self, Dress};
@@ -53,7 +54,9 @@ pub(crate) fn decode_patched(
     object: serde_json::Value,
     validation: FieldValidation,
 ) -> Result<metadata::Object, Status> {
-    decode::patched(kind, object, &[], validation, decode::Blame::Document).map(|decoded| decoded.object)
+    let shown = go_json(&object);
+    let blame = decode::Blame::Document(&shown);
+    decode::patched(kind, object, &[], validation, blame).map(|decoded| decoded.object)
 }
 
 /// Answers one request whose body has been read.

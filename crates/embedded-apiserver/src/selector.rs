@@ -58,7 +58,8 @@ impl Selector {
             .filter(|requirement| !(requirement.path.is_empty() && requirement.value.is_empty()))
             .map(|mut requirement| {
                 let path = requirement.path.as_str();
-                let known = matches!(path, "metadata.name" | "metadata.namespace")
+                let known = path == "metadata.name"
+                    || (path == "metadata.namespace" && takes_namespace(kind))
                     || kind.selectable().iter().any(|known| known == path);
                 if !known {
                     // The kinds without fields of their own have another way to say it.
@@ -94,6 +95,12 @@ impl Selector {
         self.labels.iter().all(|r| r.matches(object.label(&r.key)))
             && self.fields.iter().all(|r| (object.field(&r.path) == r.value) == r.equal)
     }
+}
+
+/// Whether a field selector may name the namespace: of a kind of cluster scope only where its fields are not told one by
+/// one, as they are for custom kinds.
+fn takes_namespace(kind: &Kind) -> bool {
+    kind.is_namespaced() || (kind.builtin.is_some() && kind.selectable().is_empty())
 }
 
 impl LabelRequirement {

@@ -291,6 +291,11 @@ impl Status {
         Self { details: Some(json!({})), ..Self::new(422, "Invalid", message) }
     }
 
+    /// The real server panics over this, and answers so.
+    pub(crate) fn panicked() -> Self {
+        Self::internal("This request caused apiserver to panic. Look in the logs for details.")
+    }
+
     /// One that crosses a bound of this server: the same, and why.
     pub(crate) fn out_of_bounds(why: &str) -> Self {
         let causes = json!({ "causes": [{ "reason": "UnexpectedServerResponse", "message": why }] });

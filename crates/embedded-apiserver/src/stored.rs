@@ -12,6 +12,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde_json::{Map, Value};
 
 use crate::builtin::{self, event};
+use crate::go_json;
 use crate::kind::Kind;
 pub(crate) use crate::stored::key::Key;
 use crate::stored::pairs::Pairs;
@@ -136,7 +137,10 @@ impl Stored {
         }
         json.extend_from_slice(self.body.get(rest..).unwrap_or_default());
         // What was written by `new` can be read: an empty object here would be a bug of `new`, seen by its tests.
-        serde_json::from_slice(&json).unwrap_or_default()
+        match go_json::read(&json) {
+            Ok(Value::Object(object)) => object,
+            _ => Map::new(),
+        }
     }
 
     /// The same content at another revision: the text with other digits in it.
@@ -274,7 +278,7 @@ fn write_down(object: &Map<String, Value>, managed: &str) -> (Box<[u8]>, Places)
     if !managed.is_empty() {
         places.managed = narrow(body.len());
         body.extend_from_slice(MANAGED_FIELDS.as_bytes());
-        body.extend_from_slice(managed.as_bytes());
+        body.extend_from_slice(go_json::escaped(managed).as_bytes());
     }
     body.push(b'}');
     places.metadata_end = narrow(body.len());
@@ -288,17 +292,11 @@ fn write_down(object: &Map<String, Value>, managed: &str) -> (Box<[u8]>, Places)
 
 /// Writes `"name":value`, and says where the value is without its first and its last byte.
 fn write_member(body: &mut Vec<u8>, name: &str, value: &Value) -> (u32, u32) {
-    write_json(body, name);
+    go_json::write(body, name);
     body.push(b':');
     let start = body.len();
-    write_json(body, value);
+    go_json::write(body, value);
     (narrow(start.saturating_add(1)), narrow(body.len().saturating_sub(1)))
-}
-
-fn write_json(body: &mut Vec<u8>, value: &(impl serde::Serialize + ?Sized)) {
-    // A vector takes everything, and JSON values have no keys but texts.
-    let written = serde_json::to_writer(body, value);
-    debug_assert!(written.is_ok(), "JSON values can be written");
 }
 
 /// No object is as long as four gigabytes: requests are bounded.

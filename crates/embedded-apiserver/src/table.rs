@@ -88,6 +88,11 @@ fn of_version(object: &Value) -> Value {
     if version.is_null() { json!({}) } else { json!({ "resourceVersion": version }) }
 }
 
+/// Whether a row ends the initial events of a watch: it is known by its object.
+fn ends_initial_events(object: &Value) -> bool {
+    object["metadata"]["annotations"].get("k8s.io/initial-events-end").is_some()
+}
+
 struct Printer {
     kind: Arc<Kind>,
     include: Include,
@@ -126,12 +131,11 @@ impl Printer {
         let mut event: Value = serde_json::from_slice(line).ok()?;
         let object = event["object"].take();
         let metadata = of_version(&object);
-        let rows = match event["type"].as_str()? {
-            "ERROR" => return None,
-            "BOOKMARK" => Vec::new(),
-            _ => vec![object],
-        };
-        event["object"] = self.table(rows, metadata, first, now);
+        if event["type"] == "ERROR" {
+            return None;
+        }
+        // A bookmark is a row, too.
+        event["object"] = self.table(vec![object], metadata, first, now);
         Some(event)
     }
 
@@ -181,8 +185,8 @@ impl Printer {
 
     fn included(&self, mut object: Value) -> Value {
         match self.include {
-            Include::Nothing => Value::Null,
-            Include::Metadata => json!({
+            Include::Nothing if !ends_initial_events(&object) => Value::Null,
+            Include::Nothing | Include::Metadata => json!({
                 "kind": "PartialObjectMetadata",
                 "apiVersion": "meta.k8s.io/v1",
                 "metadata": object["metadata"].take(),

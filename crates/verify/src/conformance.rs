@@ -54,6 +54,7 @@ mod services;
 mod shapes;
 mod statuses;
 mod storage;
+mod stored_json;
 mod verbs;
 mod verdicts;
 mod versions;
@@ -62,6 +63,7 @@ mod workloads;
 mod writes;
 
 use std::collections::BTreeSet;
+use std::panic::Location;
 
 use futures::future::LocalBoxFuture;
 use futures::{FutureExt, StreamExt};
@@ -89,6 +91,8 @@ pub struct Case {
     pub name: &'static str,
     /// The rule, in one sentence.
     pub rule: &'static str,
+    /// Where it is written.
+    place: &'static Location<'static>,
     run: Assertion,
     difference: Option<(&'static str, Assertion)>,
 }
@@ -100,11 +104,12 @@ impl std::fmt::Debug for Case {
 }
 
 /// A case; `run` asserts what the real server does.
+#[track_caller]
 fn case<F>(name: &'static str, rule: &'static str, run: F) -> Case
 where
     F: for<'a> AsyncFn(&'a Target) -> Outcome + Copy + 'static,
 {
-    Case { group: "", name, rule, run: boxed(run), difference: None }
+    Case { group: "", name, rule, place: Location::caller(), run: boxed(run), difference: None }
 }
 
 fn boxed<F>(run: F) -> Assertion
@@ -193,6 +198,7 @@ pub fn cases() -> Vec<Case> {
         ("faults", faults::cases()),
         ("found", found::cases()),
         ("found_typed", found_typed::cases()),
+        ("stored_json", stored_json::cases()),
     ];
     let named =
         |(group, cases): (&'static str, Vec<Case>)| cases.into_iter().map(move |case| Case { group, ..case });
@@ -215,6 +221,8 @@ pub struct Failure {
     pub name: String,
     /// The rule that does not hold.
     pub rule: &'static str,
+    /// The file and the line of the case.
+    pub place: String,
     /// What was expected and what came.
     pub why: String,
 }
@@ -249,7 +257,10 @@ pub async fn run(server: &Server, side: Side, filter: &str, at_once: usize) -> R
     let ran = cases.len();
     let outcomes = futures::stream::iter(cases).map(|case| async move {
         let outcome = run_one(server, side, &case).await;
-        outcome.map_err(|why| Failure { name: case.full_name(), rule: case.rule, why })
+        outcome.map_err(|why| {
+            let place = format!("{}:{}", case.place.file(), case.place.line());
+            Failure { name: case.full_name(), rule: case.rule, place, why }
+        })
     });
     let outcomes: Vec<_> = outcomes.buffer_unordered(at_once).collect().await;
     server.clean_up().await;
@@ -268,7 +279,7 @@ pub async fn run(server: &Server, side: Side, filter: &str, at_once: usize) -> R
 #[expect(clippy::print_stdout, reason = "the report of a test")]
 pub fn report(server: &str, run: &Run) {
     for failure in &run.failures {
-        println!("{}\n  rule: {}\n  {}", failure.name, failure.rule, failure.why);
+        println!("{} ({})\n  rule: {}\n  {}", failure.name, failure.place, failure.rule, failure.why);
     }
     let differing = cases().iter().filter(|case| case.difference().is_some()).count();
     println!(
@@ -276,6 +287,20 @@ pub fn report(server: &str, run: &Run) {
         run.ran,
         run.passed()
     );
+}
+
+/// How many cases failed, and the commands that run each of them alone: what the output of a failed run ends with.
+/// `test` names the test, as the arguments of cargo that follow the package.
+#[must_use]
+pub fn verdict<'a>(failures: impl IntoIterator<Item = &'a Failure>, test: &str) -> String {
+    let commands: BTreeSet<String> = failures
+        .into_iter()
+        .map(|Failure { name, place, .. }| {
+            format!("CONFORMANCE_FILTER={name} cargo test -p verify {test} -- --nocapture    # {place}")
+        })
+        .collect();
+    let lines: String = commands.iter().map(|command| format!("\n{command}")).collect();
+    format!("{} cases failed; each alone:{lines}", commands.len())
 }
 
 async fn run_one(server: &Server, side: Side, case: &Case) -> Result<BTreeSet<Sight>, String> {

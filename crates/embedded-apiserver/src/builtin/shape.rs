@@ -6,7 +6,8 @@ use base64::Engine as _;
 use serde_json::{Map, Number, Value};
 
 use crate::builtin::{quantities, times};
-use crate::go_value::{json_type, shorten_numbers};
+use crate::go_json::{shorten_numbers, stored_float};
+use crate::go_value::json_type;
 use crate::json_syntax;
 use crate::recorded::types::{Always, Field, Message, Presence, Simpler, TYPES, Type};
 
@@ -192,6 +193,8 @@ impl Walk<'_> {
             _ => self.value(message, field, value)?,
         };
         let zero = match (&value, field.of) {
+            // Go's zero, where something was said.
+            (Value::Null, Type::Time | Type::MicroTime) => field.presence == Presence::OmitZero,
             (Value::Null, _) => return Ok(None),
             // Structs are never empty for Go, texts and numbers are.
             (_, Type::Message(_) | Type::IntOrString | Type::Quantity | Type::Json | Type::SchemaOr(..)) => {
@@ -242,8 +245,8 @@ impl Walk<'_> {
             (Type::IntOrString, value @ Value::String(_)) => Ok(value),
             (Type::Bytes, Value::String(text)) => decode_base64(&text),
             (Type::Bytes, Value::Array(numbers)) => self.bytes(message, numbers),
-            (Type::Time, Value::String(text)) => times::seconds(&text).map(Value::from),
-            (Type::MicroTime, Value::String(text)) => times::micros(&text).map(Value::from),
+            (Type::Time, Value::String(text)) => times::seconds(&text),
+            (Type::MicroTime, Value::String(text)) => times::micros(&text),
             (Type::Quantity, value) => {
                 let text = match value {
                     Value::String(text) => text,
@@ -258,7 +261,11 @@ impl Walk<'_> {
                 };
                 one_form(&text).map(Value::from)
             }
-            (Type::Float64, mut value @ Value::Number(_)) | (Type::Json, mut value) => {
+            (Type::Float64, Value::Number(number)) => {
+                let float = number.as_f64().and_then(stored_float);
+                Ok(Value::Number(float.unwrap_or(number)))
+            }
+            (Type::Json, mut value) => {
                 shorten_numbers(&mut value);
                 Ok(value)
             }

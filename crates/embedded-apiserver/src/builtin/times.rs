@@ -1,21 +1,26 @@
-//! `metav1.Time` and `metav1.MicroTime`: RFC 3339 as Go reads it, written in UTC with whole seconds, or with exactly six
-//! digits of one.
+//! `metav1.Time` and `metav1.MicroTime`: RFC 3339 as Go's `time.Parse` reads it, written in UTC with whole seconds, or
+//! with exactly six digits of one. The first moment of year 1 is Go's zero, which is written as null.
 
 use jiff::civil::DateTime;
 use jiff::{SignedDuration, ToSpan as _};
+use serde_json::Value;
 
 /// Go's `time.RFC3339`.
 const SECONDS: &str = "2006-01-02T15:04:05Z07:00";
 /// `metav1.RFC3339Micro`.
 const MICROS: &str = "2006-01-02T15:04:05.000000Z07:00";
+/// What `MICROS` has and `SECONDS` has not.
+const FRACTION: &str = ".000000";
+/// The years after which the calendar is the same again.
+const CYCLE: i16 = 400;
 
 /// A time in whole seconds: fractions are cut off.
 ///
 /// # Errors
 ///
 /// What Go's `time.Parse` says.
-pub(crate) fn seconds(text: &str) -> Result<String, String> {
-    Ok(format!("{:.0}Z", parse(text, false)?))
+pub(crate) fn seconds(text: &str) -> Result<Value, String> {
+    parse(text, Precision::Seconds)
 }
 
 /// A time with six digits of a second.
@@ -23,8 +28,8 @@ pub(crate) fn seconds(text: &str) -> Result<String, String> {
 /// # Errors
 ///
 /// What Go's `time.Parse` says: it takes exactly six.
-pub(crate) fn micros(text: &str) -> Result<String, String> {
-    Ok(format!("{:.6}Z", parse(text, true)?))
+pub(crate) fn micros(text: &str) -> Result<Value, String> {
+    parse(text, Precision::Micros)
 }
 
 /// How much of a second is written.
@@ -46,13 +51,13 @@ pub(crate) fn since_1970(seconds: i64, nanos: i32, precision: Precision) -> Opti
     })
 }
 
-/// A text as Go's package time quotes it: byte by byte, and in hexadecimal what is no printable ASCII.
-fn quoted(text: &str) -> String {
+/// Bytes as Go's package time quotes them: in hexadecimal what is no ASCII, or a control character.
+fn quoted(text: &[u8]) -> String {
     let mut out = String::from("\"");
-    for byte in text.bytes() {
+    for byte in text {
         match byte {
-            b'"' | b'\\' => out.extend(['\\', char::from(byte)]),
-            b' '..=b'~' => out.push(char::from(byte)),
+            b'"' | b'\\' => out.extend(['\\', char::from(*byte)]),
+            b' '..=0x7f => out.push(char::from(*byte)),
             _ => out.push_str(&format!("\\x{byte:02x}")),
         }
     }
@@ -60,17 +65,37 @@ fn quoted(text: &str) -> String {
     out
 }
 
-/// What is left of the text, and how to say that it is wrong.
+/// Why a part of a text is none.
+enum Wrong {
+    /// It cannot be read.
+    Part,
+    /// This is out of range.
+    Range(&'static str),
+}
+
+/// The text, and what is left of it.
 struct Reader<'a> {
-    whole: &'a str,
-    rest: &'a str,
+    whole: &'a [u8],
+    rest: &'a [u8],
     layout: &'static str,
 }
 
-impl Reader<'_> {
-    fn wrong(&self, element: &str) -> String {
-        let Self { whole, rest, layout } = self;
-        let (whole, rest) = (quoted(whole), quoted(rest));
+impl<'a> Reader<'a> {
+    /// Reads one part of the layout. What is wrong with it is said of the text as it was before.
+    fn part<T>(
+        &mut self,
+        element: &str,
+        read: impl FnOnce(&mut Self) -> Result<T, Wrong>,
+    ) -> Result<T, String> {
+        let before = self.rest;
+        read(self).map_err(|wrong| match wrong {
+            Wrong::Part => self.cannot_parse(before, element),
+            Wrong::Range(what) => self.out_of_range(what),
+        })
+    }
+
+    fn cannot_parse(&self, rest: &[u8], element: &str) -> String {
+        let (whole, layout, rest) = (quoted(self.whole), self.layout, quoted(rest));
         format!("parsing time {whole} as {layout:?}: cannot parse {rest} as {element:?}")
     }
 
@@ -78,118 +103,156 @@ impl Reader<'_> {
         format!("parsing time {}: {what} out of range", quoted(self.whole))
     }
 
-    fn number(&mut self, digits: usize, element: &str) -> Result<i16, String> {
-        let Some((number, rest)) = self.rest.split_at_checked(digits) else {
-            return Err(self.wrong(element));
-        };
-        if !number.bytes().all(|byte| byte.is_ascii_digit()) {
-            return Err(self.wrong(element));
+    /// A sign that stands between parts.
+    fn sign(&mut self, sign: u8) -> Result<(), String> {
+        match self.rest.split_first() {
+            Some((first, rest)) if *first == sign => {
+                self.rest = rest;
+                Ok(())
+            }
+            _ => Err(self.cannot_parse(self.rest, &char::from(sign).to_string())),
         }
-        let number = number.parse().map_err(|_| self.wrong(element))?;
+    }
+
+    fn take(&mut self, bytes: usize) -> Result<&'a [u8], Wrong> {
+        let (taken, rest) = self.rest.split_at_checked(bytes).ok_or(Wrong::Part)?;
         self.rest = rest;
-        Ok(number)
+        Ok(taken)
     }
 
-    fn byte(&mut self, byte: char) -> Result<(), String> {
-        let mut letters = [0; 4];
-        let element = byte.encode_utf8(&mut letters);
-        self.rest = self.rest.strip_prefix(byte).ok_or_else(|| self.wrong(element))?;
-        Ok(())
+    fn year(&mut self) -> Result<i16, Wrong> {
+        let digits = self.take(4)?;
+        number(digits).map(i16::try_from).and_then(Result::ok).ok_or(Wrong::Part)
     }
 
-    /// Billionths after a dot.
-    fn fraction(&mut self, exact: bool) -> Result<i32, String> {
-        let after = self.rest.strip_prefix(['.', ',']);
-        let digits = after.map_or(0, |after| after.bytes().take_while(u8::is_ascii_digit).count());
-        if exact && (digits < 6 || !self.rest.starts_with('.')) {
-            return Err(self.wrong(".000000"));
+    /// One digit or two; exactly two if that is `fixed`. It is at least `least` and at most `most`.
+    fn two(&mut self, fixed: bool, (least, most): (i8, i8), what: &'static str) -> Result<i8, Wrong> {
+        let digits = self.rest.iter().take(2).take_while(|byte| byte.is_ascii_digit()).count();
+        if digits == 0 || (fixed && digits == 1) {
+            return Err(Wrong::Part);
         }
-        let Some((number, rest)) = after.and_then(|after| after.split_at_checked(digits)) else {
-            return Ok(0);
-        };
+        let two = number(self.take(digits)?).map(i8::try_from).and_then(Result::ok).ok_or(Wrong::Part)?;
+        if (least..=most).contains(&two) { Ok(two) } else { Err(Wrong::Range(what)) }
+    }
+
+    /// Any fraction of a second, which the layout does not have: billionths.
+    fn any_fraction(&mut self) -> Result<i32, Wrong> {
+        let Some((b'.' | b',', after)) = self.rest.split_first() else { return Ok(0) };
+        let digits = after.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if digits == 0 {
-            return Err(self.wrong("Z07:00"));
+            return Ok(0);
         }
-        if exact && digits > 6 {
-            // Go reads six, and then expects the zone.
-            self.rest = self.rest.get(7..).unwrap_or_default();
-            return Err(self.wrong("Z07:00"));
-        }
-        self.rest = rest;
-        let nine: String = number.chars().chain("000000000".chars()).take(9).collect();
-        Ok(nine.parse().unwrap_or(0))
+        billionths(self.take(digits.saturating_add(1))?)
     }
 
     /// Minutes east of Greenwich.
-    fn zone(&mut self) -> Result<i64, String> {
-        if let Some(rest) = self.rest.strip_prefix('Z') {
+    fn zone(&mut self) -> Result<i64, Wrong> {
+        if let Some((b'Z', rest)) = self.rest.split_first() {
             self.rest = rest;
             return Ok(0);
         }
-        let (sign, parts) = match self.rest.split_at_checked(6) {
-            Some((zone, _)) if zone.starts_with('+') => (1, zone),
-            Some((zone, _)) if zone.starts_with('-') => (-1, zone),
-            _ => return Err(self.wrong("Z07:00")),
-        };
-        let number = |at: std::ops::Range<usize>| {
-            let digits = parts.get(at)?;
-            digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<i64>().ok())?
-        };
-        let (Some(hours), Some(minutes), Some(":")) = (number(1..3), number(4..6), parts.get(3..4)) else {
-            return Err(self.wrong("Z07:00"));
-        };
-        if hours > 24 || minutes > 60 {
-            return Err(self.out_of_range(if hours > 24 {
-                "time zone offset hour"
-            } else {
-                "time zone offset minute"
-            }));
+        let &[sign, h, hh, b':', m, mm] = self.take(6)? else { return Err(Wrong::Part) };
+        let (hours, minutes) = (digits(&[h, hh]), digits(&[m, mm]));
+        if hours.is_some_and(|hours| hours > 24) {
+            return Err(Wrong::Range("time zone offset hour"));
         }
-        self.rest = self.rest.get(6..).unwrap_or_default();
-        Ok(sign * (hours * 60 + minutes))
+        let (Some(hours), Some(minutes)) = (hours, minutes) else { return Err(Wrong::Part) };
+        if minutes > 60 {
+            return Err(Wrong::Range("time zone offset minute"));
+        }
+        match sign {
+            b'+' => Ok(hours * 60 + minutes),
+            b'-' => Ok(-(hours * 60 + minutes)),
+            _ => Err(Wrong::Part),
+        }
     }
 }
 
-fn parse(text: &str, exact: bool) -> Result<DateTime, String> {
-    let layout = if exact { MICROS } else { SECONDS };
-    let mut reader = Reader { whole: text, rest: text, layout };
-    let year = reader.number(4, "2006")?;
-    reader.byte('-')?;
-    let month = reader.number(2, "01")?;
-    if !(1..=12).contains(&month) {
-        return Err(reader.out_of_range("month"));
-    }
-    reader.byte('-')?;
-    let day = reader.number(2, "02")?;
-    reader.byte('T')?;
-    let mut small = |element, what, most| -> Result<i16, String> {
-        let number = reader.number(2, element)?;
-        if number > most {
-            return Err(reader.out_of_range(what));
-        }
-        if element != "05" {
-            reader.byte(':')?;
-        }
-        Ok(number)
+/// Digits and nothing else.
+fn digits(text: &[u8]) -> Option<i64> {
+    text.iter().all(u8::is_ascii_digit).then(|| number(text))?
+}
+
+/// As Go's package time reads a number: it may have a sign, and a sign alone is zero.
+fn number(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text.split_first() {
+        Some((b'-', digits)) => (true, digits),
+        Some((b'+', digits)) => (false, digits),
+        _ => (false, text),
     };
-    let hour = small("15", "hour", 23)?;
-    let minute = small("04", "minute", 59)?;
-    let second = small("05", "second", 59)?;
-    let nanos = reader.fraction(exact)?;
-    let minutes = reader.zone()?;
-    if !reader.rest.is_empty() {
-        let (whole, rest) = (text, reader.rest);
-        return Err(format!("parsing time {whole:?}: extra text: {rest:?}"));
+    let number = digits.iter().try_fold(0_i64, |number, byte| {
+        byte.is_ascii_digit().then(|| number.saturating_mul(10).saturating_add(i64::from(byte - b'0')))
+    })?;
+    Some(if negative { -number } else { number })
+}
+
+/// Billionths of a second from a dot or a comma and at least one digit; those after nine are left out.
+fn billionths(text: &[u8]) -> Result<i32, Wrong> {
+    let Some((b'.' | b',', digits)) = text.split_first() else { return Err(Wrong::Part) };
+    let digits = digits.get(..9).unwrap_or(digits);
+    let number = number(digits).ok_or(Wrong::Part)?;
+    if number < 0 {
+        return Err(Wrong::Range("fractional second"));
     }
-    let narrow = |number: i16| i8::try_from(number).unwrap_or(i8::MAX);
-    let local =
-        DateTime::new(year, narrow(month), narrow(day), narrow(hour), narrow(minute), narrow(second), nanos)
-            .map_err(|_| reader.out_of_range("day"))?;
-    // A zone may move it out of the years that four digits can say.
-    local
-        .checked_sub(minutes.minutes())
-        .map(|time| if exact { time } else { without_fraction(time) })
-        .map_err(|_| "Time.MarshalJSON: year outside of range [0,9999]".to_owned())
+    let missing = u32::try_from(9_usize.saturating_sub(digits.len())).unwrap_or(0);
+    i32::try_from(number.saturating_mul(10_i64.pow(missing))).map_err(|_| Wrong::Part)
+}
+
+fn parse(text: &str, precision: Precision) -> Result<Value, String> {
+    let exact = precision == Precision::Micros;
+    let layout = if exact { MICROS } else { SECONDS };
+    let bytes = text.as_bytes();
+    let mut reader = Reader { whole: bytes, rest: bytes, layout };
+    let year = reader.part("2006", |reader| {
+        let begins = reader.rest.first().is_some_and(u8::is_ascii_digit);
+        if begins { reader.year() } else { Err(Wrong::Part) }
+    })?;
+    reader.sign(b'-')?;
+    let month = reader.part("01", |reader| reader.two(true, (1, 12), "month"))?;
+    reader.sign(b'-')?;
+    // Whether the month has such a day is asked in the end.
+    let day = reader.part("02", |reader| reader.two(true, (0, 99), "day"))?;
+    reader.sign(b'T')?;
+    let hour = reader.part("15", |reader| reader.two(false, (0, 23), "hour"))?;
+    reader.sign(b':')?;
+    let minute = reader.part("04", |reader| reader.two(true, (0, 59), "minute"))?;
+    reader.sign(b':')?;
+    let mut nanos = 0;
+    let second = reader.part("05", |reader| {
+        let second = reader.two(true, (0, 59), "second")?;
+        if !exact {
+            nanos = reader.any_fraction()?;
+        }
+        Ok(second)
+    })?;
+    if exact {
+        nanos = reader.part(FRACTION, |reader| billionths(reader.take(FRACTION.len())?))?;
+    }
+    let minutes = reader.part("Z07:00", Reader::zone)?;
+    if !reader.rest.is_empty() {
+        return Err(format!("parsing time {}: extra text: {}", quoted(bytes), quoted(reader.rest)));
+    }
+    // A zone may move it beyond the last year of the calendar: it is moved in an earlier cycle.
+    let local = DateTime::new(year - CYCLE, month, day, hour, minute, second, nanos)
+        .map_err(|_| reader.out_of_range("day"))?;
+    let utc = local.checked_sub(minutes.minutes()).map_err(|_| reader.out_of_range("day"))?;
+    Ok(shown(utc, precision))
+}
+
+/// A time of an earlier cycle as Go writes it.
+fn shown(time: DateTime, precision: Precision) -> Value {
+    let year = time.year() + CYCLE;
+    let micros = time.subsec_nanosecond() / 1_000;
+    let rest = time.strftime("%m-%dT%H:%M:%S");
+    let zero = "01-01T00:00:00";
+    let sign = if year < 0 { "-" } else { "" };
+    let whole = format!("{sign}{:04}-{rest}", year.unsigned_abs());
+    match precision {
+        Precision::Seconds if year == 1 && rest.to_string() == zero => Value::Null,
+        Precision::Micros if year == 1 && rest.to_string() == zero && micros == 0 => Value::Null,
+        Precision::Seconds => format!("{whole}Z").into(),
+        Precision::Micros => format!("{whole}.{micros:06}Z").into(),
+    }
 }
 
 fn without_fraction(time: DateTime) -> DateTime {
@@ -199,47 +262,87 @@ fn without_fraction(time: DateTime) -> DateTime {
 
 #[cfg(test)]
 mod tests {
-    use super::{micros, seconds};
+    use serde_json::Value;
+
+    use super::{MICROS, micros, quoted, seconds};
 
     #[test]
     fn times_are_written_in_utc() {
         for (text, expected) in [
             ("2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"),
             ("2026-01-02T03:04:05.999Z", "2026-01-02T03:04:05Z"),
+            ("2026-01-02T03:04:05,9Z", "2026-01-02T03:04:05Z"),
+            ("2026-01-02T03:04:05.1234567891Z", "2026-01-02T03:04:05Z"),
             ("2026-01-02T03:04:05+02:30", "2026-01-02T00:34:05Z"),
+            ("2026-01-02T03:04:05+24:60", "2026-01-01T02:04:05Z"),
+            ("2026-01-02T3:04:05Z", "2026-01-02T03:04:05Z"),
             ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59Z"),
-            ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
+            ("9999-12-31T23:59:59-01:00", "10000-01-01T00:59:59Z"),
+            ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00Z"),
+            ("0000-01-01T00:00:00+01:00", "-0001-12-31T23:00:00Z"),
+            ("0000-02-29T00:00:00Z", "0000-02-29T00:00:00Z"),
+            ("0001-01-01T00:00:01Z", "0001-01-01T00:00:01Z"),
         ] {
-            assert_eq!(seconds(text).as_deref(), Ok(expected), "{text}");
+            assert_eq!(seconds(text), Ok(expected.into()), "{text}");
         }
         for (text, expected) in [
             ("2026-01-02T03:04:05.000006Z", "2026-01-02T03:04:05.000006Z"),
+            ("2026-01-02T03:04:05,000006Z", "2026-01-02T03:04:05.000006Z"),
+            ("2026-01-02T03:04:05.+00006Z", "2026-01-02T03:04:05.000006Z"),
             ("2026-01-02T03:04:05.000006-01:00", "2026-01-02T04:04:05.000006Z"),
             ("9999-12-31T23:59:59.000000Z", "9999-12-31T23:59:59.000000Z"),
+            ("0001-01-01T00:00:00.000001Z", "0001-01-01T00:00:00.000001Z"),
         ] {
-            assert_eq!(micros(text).as_deref(), Ok(expected), "{text}");
+            assert_eq!(micros(text), Ok(expected.into()), "{text}");
         }
     }
 
     #[test]
-    fn what_is_no_time_is_said_as_go_does() {
-        for (text, why) in [
-            ("x", r#"parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006""#),
-            (
-                "2026-01-02T03:04:05",
-                r#"parsing time "2026-01-02T03:04:05" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "Z07:00""#,
-            ),
-            ("2026-13-02T03:04:05Z", r#"parsing time "2026-13-02T03:04:05Z": month out of range"#),
-            ("2026-02-30T03:04:05Z", r#"parsing time "2026-02-30T03:04:05Z": day out of range"#),
-            ("2026-02-03T03:04:05Zx", r#"parsing time "2026-02-03T03:04:05Zx": extra text: "x""#),
-        ] {
-            assert_eq!(seconds(text), Err(why.to_owned()));
+    fn the_first_moment_of_year_1_is_null() {
+        for text in ["0001-01-01T00:00:00Z", "0001-01-01T01:00:00+01:00", "0001-01-01T00:00:00.5Z"] {
+            assert_eq!(seconds(text), Ok(Value::Null), "{text}");
         }
-        let why = r#"parsing time "2026-01-01T00:00:00Z" as "2006-01-02T15:04:05.000000Z07:00": cannot parse "Z" as ".000000""#;
-        assert_eq!(micros("2026-01-01T00:00:00Z"), Err(why.to_owned()));
-        for text in
-            ["2026-01-02T03:04:05.0000060Z", "2026-01-02T03:04:05.00000Z", "é026-01-02", "20é6-01-02T"]
-        {
+        assert_eq!(micros("0000-12-31T23:00:00.000000-01:00"), Ok(Value::Null));
+    }
+
+    #[test]
+    fn what_is_no_time_is_said_as_go_does() {
+        let layout = r#"as "2006-01-02T15:04:05Z07:00": cannot parse"#;
+        for (text, why) in [
+            ("x", format!(r#"{layout} "x" as "2006""#)),
+            ("+026-01-02T03:04:05Z", format!(r#"{layout} "+026-01-02T03:04:05Z" as "2006""#)),
+            ("2026-1-02T03:04:05Z", format!(r#"{layout} "1-02T03:04:05Z" as "01""#)),
+            ("2026-01-02t03:04:05Z", format!(r#"{layout} "t03:04:05Z" as "T""#)),
+            ("2026-01-02 03:04:05Z", format!(r#"{layout} " 03:04:05Z" as "T""#)),
+            ("2026-01-02T03:4:05Z", format!(r#"{layout} "4:05Z" as "04""#)),
+            ("2026-01-02T03:04:05", format!(r#"{layout} "" as "Z07:00""#)),
+            ("2026-01-02T03:04:05.Z", format!(r#"{layout} ".Z" as "Z07:00""#)),
+            ("2026-01-02T03:04:05z", format!(r#"{layout} "z" as "Z07:00""#)),
+            ("2026-01-02T03:04:05+0100", format!(r#"{layout} "+0100" as "Z07:00""#)),
+            ("2026-01-02T03:04:05é01:00", format!(r#"{layout} "\xc3\xa901:00" as "Z07:00""#)),
+        ] {
+            assert_eq!(seconds(text), Err(format!("parsing time {} {why}", quoted(text.as_bytes()))));
+        }
+        for (text, why) in [
+            ("2026-13-02T03:04:05Z", "month out of range"),
+            ("2026-00-02T03:04:05Z", "month out of range"),
+            ("2026-02-30T03:04:05Z", "day out of range"),
+            ("2026-02-00T03:04:05Z", "day out of range"),
+            ("2026-02-03T24:04:05Z", "hour out of range"),
+            ("2026-02-03T03:60:05Z", "minute out of range"),
+            ("2026-02-03T03:04:60Z", "second out of range"),
+            ("2026-02-03T03:04:05+25:00", "time zone offset hour out of range"),
+            ("2026-02-03T03:04:05+24:61", "time zone offset minute out of range"),
+            ("2026-02-03T03:04:05Zx", r#"extra text: "x""#),
+        ] {
+            assert_eq!(seconds(text), Err(format!("parsing time {text:?}: {why}")));
+        }
+        let text = "2026-01-01T00:00:00Z";
+        let why = format!(r#"parsing time "{text}" as "{MICROS}": cannot parse "Z" as ".000000""#);
+        assert_eq!(micros(text), Err(why));
+        let text = "2026-01-01T00:00:00.-00001Z";
+        assert_eq!(micros(text), Err(format!("parsing time {text:?}: fractional second out of range")));
+        for text in ["2026-01-02T03:04:05.0000060Z", "2026-01-02T03:04:05.00000Z", "é026-01-02"] {
             assert!(micros(text).is_err(), "{text}");
         }
     }

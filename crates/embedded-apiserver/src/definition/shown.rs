@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::definition::structural::flag;
-use crate::go_value::go_json;
+use crate::go_json::go_json;
 
 /// How a member of a Go struct is written.
 #[derive(Debug, Clone, Copy)]
@@ -156,9 +156,9 @@ fn write(form: As, value: &Value) -> String {
         (As::List(item), Value::Array(items)) => list(As::Struct(item), items),
         (As::Schemas, Value::Array(items)) => list(As::Schema, items),
         (As::Named, Value::Object(schemas)) => {
-            let schemas = schemas.iter().map(|(name, schema)| {
-                format!("{}:{}", go_json(&name.as_str().into()), write(As::Schema, schema))
-            });
+            let schemas = schemas
+                .iter()
+                .map(|(name, schema)| format!("{}:{}", go_json(name), write(As::Schema, schema)));
             format!("{{{}}}", schemas.collect::<Vec<_>>().join(","))
         }
         (As::SchemaOrBool, Value::Bool(allows)) => format!("{{\"Allows\":{allows},\"Schema\":null}}"),

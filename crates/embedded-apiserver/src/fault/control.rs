@@ -3,6 +3,7 @@
 use super::decide::{Decider, Decision, Effect};
 use super::matching::Match;
 use super::plan::FaultPlan;
+use super::resources::assert_checked;
 use crate::request_info::{RequestInfo, Verb};
 use crate::server::Core;
 use crate::signal::{Follower, Signal};
@@ -104,11 +105,29 @@ impl Faults {
 
     /// Puts another plan in force. Calls are counted from the start; who is partitioned is what the new plan says.
     /// Faults that are under way stay.
+    ///
+    /// # Panics
+    ///
+    /// A rule names a resource that no API server has, and would never fire: see [`FaultPlan::check`].
+    #[track_caller]
     pub fn set_plan(&self, plan: FaultPlan) {
+        assert_checked(&plan);
         let partitioned = plan.partitioned.clone();
         let old = std::mem::replace(&mut *self.shared.decider.lock(), Decider::new(plan));
         drop(old);
         self.shared.partitioned.set(partitioned);
+    }
+
+    /// Checks that each rule of the plan in force has injected a fault at least once: a rule that matches nothing would
+    /// make a test pass without what it is about.
+    ///
+    /// # Panics
+    ///
+    /// Some rule never fired. Names these rules, and how many calls each has matched.
+    #[track_caller]
+    pub fn assert_all_fired(&self) {
+        let unfired = self.shared.decider.lock().unfired();
+        assert!(unfired.is_empty(), "these rules of the fault plan never fired:\n{}", unfired.join("\n"));
     }
 
     /// No faults from now on.

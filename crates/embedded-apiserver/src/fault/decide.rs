@@ -77,6 +77,8 @@ pub struct Decider {
 #[derive(Clone, Debug, Default)]
 struct Calls {
     all: u64,
+    /// How many of them got a fault.
+    fired: u64,
     by_user: HashMap<String, u64>,
 }
 
@@ -92,6 +94,17 @@ impl Decider {
     #[must_use]
     pub const fn plan(&self) -> &FaultPlan {
         &self.plan
+    }
+
+    /// The rules that have injected nothing yet, each in a line.
+    pub(super) fn unfired(&self) -> Vec<String> {
+        let rules = self.plan.rules.iter().zip(&self.counted).enumerate();
+        let unfired = rules.filter(|(_, (_, calls))| calls.fired == 0);
+        let line = |(at, (rule, calls)): (usize, (&Rule, &Calls))| {
+            let shown = serde_json::to_string(rule).unwrap_or_default();
+            format!("rules[{at}] matched {} calls: {shown}", calls.all)
+        };
+        unfired.map(line).collect()
     }
 
     /// Decides about the next request of `user`. `resumes` as in [`Fault::fits`].
@@ -118,7 +131,11 @@ impl Decider {
             if !rule.chance.hit(draws.next()) {
                 continue;
             }
-            match fitting[draws.below(fitting.len() as u64)] {
+            let fault = fitting[draws.below(fitting.len() as u64)];
+            if decision.fault.is_none() || fault.adds_up() {
+                calls.fired = calls.fired.saturating_add(1);
+            }
+            match fault {
                 Fault::Latency { min_ms, max_ms } => {
                     let wait = Duration::from_millis(draws.between(*min_ms, *max_ms));
                     decision.delay = decision.delay.saturating_add(wait);

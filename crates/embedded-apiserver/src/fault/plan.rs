@@ -394,6 +394,14 @@ impl Fault {
         )
     }
 
+    /// Whether it happens beside another fault.
+    pub(super) const fn adds_up(&self) -> bool {
+        matches!(
+            self,
+            Self::Latency { .. } | Self::Compact | Self::MoveClock { .. } | Self::WithholdBookmarks { .. }
+        )
+    }
+
     /// Whether the fault is an error that is answered after the request has succeeded, and only then.
     pub(crate) const fn follows_success(&self) -> bool {
         matches!(self, Self::ApplyInternalError | Self::ApplyGatewayTimeout)

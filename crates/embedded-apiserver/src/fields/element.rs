@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Number, Value};
 
-use crate::go_value::go_json;
+use crate::go_json::go_json;
 
 /// Selects a member of an object or an item of a list.
 #[derive(Debug, Clone)]

@@ -7,6 +7,7 @@ use crate::kind::Kind;
 use crate::media::PatchType;
 use crate::patch::Patch;
 use crate::query::FieldValidation;
+use crate::status::Status;
 
 fn config_maps() -> Kind {
     builtin::kinds().into_iter().find(|kind| kind.plural() == "configmaps").expect("built in")
@@ -15,12 +16,14 @@ fn config_maps() -> Kind {
 fn apply(
     kind: PatchType,
     patch: &serde_json::Value,
-    mut document: serde_json::Value,
+    document: serde_json::Value,
 ) -> Option<serde_json::Value> {
-    let patch = Patch::parse(kind, patch.to_string().as_bytes(), &config_maps(), FieldValidation::Warn)
-        .expect("a patch");
-    patch.apply(&mut document).ok()?;
-    Some(document)
+    apply_text(kind, &patch.to_string(), &document.to_string()).ok()
+}
+
+fn apply_text(kind: PatchType, patch: &str, document: &str) -> Result<serde_json::Value, Status> {
+    let patch = Patch::parse(kind, &patch.to_owned().into(), &config_maps(), FieldValidation::Warn)?;
+    Ok(patch.apply(document.to_owned().into())?.document)
 }
 
 #[test]
@@ -47,10 +50,8 @@ fn only_a_test_for_null_of_a_missing_member_passes() {
 }
 
 fn refusal(patch: &serde_json::Value, document: &serde_json::Value) -> String {
-    let patch =
-        Patch::parse(PatchType::Json, patch.to_string().as_bytes(), &config_maps(), FieldValidation::Warn)
-            .expect("a patch");
-    let refused = patch.apply(&mut document.clone()).expect_err("too much");
+    let refused = apply_text(PatchType::Json, &patch.to_string(), &document.to_string());
+    let refused = refused.expect_err("too much");
     refused.to_json().to_string()
 }
 
@@ -91,4 +92,83 @@ fn nothing_is_nested_deeper_than_it_can_be_read_again() {
     }
     let one_more = json!([{ "op": "replace", "path": deep, "value": nested(62) }]);
     assert_eq!(apply(PatchType::Json, &one_more, nested(66)), None);
+}
+
+/// The code that operations are refused with; 200 if they are carried out.
+fn code(operations: &str, document: &str) -> u16 {
+    apply_text(PatchType::Json, operations, document).map_or_else(|status| status.code(), |_| 200)
+}
+
+#[test]
+fn indices_are_read_as_go_reads_numbers() {
+    let list = |operation: &serde_json::Value| {
+        let document = json!({ "l": ["a", "b", "c"], "m": [["x"]] });
+        apply(PatchType::Json, &json!([operation]), document).map(|patched| patched["l"].clone())
+    };
+    for (operation, expected) in [
+        (json!({ "op": "remove", "path": "/l/-1" }), json!(["a", "b"])),
+        (json!({ "op": "remove", "path": "/l/01" }), json!(["a", "c"])),
+        (json!({ "op": "replace", "path": "/l/+1", "value": 1 }), json!(["a", 1, "c"])),
+        (json!({ "op": "add", "path": "/l/-1", "value": 1 }), json!(["a", "b", "c", 1])),
+        (json!({ "op": "add", "path": "/l/-4", "value": 1 }), json!([1, "a", "b", "c"])),
+        (json!({ "op": "move", "from": "/l/-1", "path": "/l/00" }), json!(["c", "a", "b"])),
+        (json!({ "op": "copy", "from": "/m/-1/+0", "path": "/l/-" }), json!(["a", "b", "c", "x"])),
+        (json!({ "op": "test", "path": "x/m/-01/0", "value": "x" }), json!(["a", "b", "c"])),
+    ] {
+        assert_eq!(list(&operation), Some(expected), "{operation}");
+    }
+    for path in ["/l/-4", "/l/3", "/l/1x", "/l/ 1", "/l/", "/l/--1", "/l/-"] {
+        assert_eq!(list(&json!({ "op": "remove", "path": path })), None, "{path}");
+    }
+}
+
+#[test]
+fn a_test_compares_texts_where_nobody_went() {
+    let document = r#"{"html":"a\u003cb","n":1.5,"o":{"x":1,"y":[1,{"z":"\u0026"}]},"e":"é"}"#;
+    for (path, value, expected) in [
+        ("/html", r#""a<b""#, 422),
+        ("/html", r#""a\u003cb""#, 200),
+        ("/e", r#""\u00e9""#, 422),
+        ("/e", r#""é""#, 200),
+        ("/n", "1.50", 422),
+        ("/n", "1.5", 200),
+        ("/o", r#"{ "y": [ 1, { "z": "\u0026" } ], "x": 1 }"#, 200),
+        ("/o", r#"{"y":[1,{"z":"&"}],"x":1}"#, 422),
+        ("/o/y/0", "1.0", 422),
+    ] {
+        let operations = format!(r#"[{{"op":"test","path":"{path}","value":{value}}}]"#);
+        assert_eq!(code(&operations, document), expected, "{operations}");
+    }
+    // What an operation has put there stays as it was said, until it is copied.
+    let added = |test: &str| {
+        let before = r#"{"op":"add","path":"/a","value":"<"},{"op":"copy","from":"/a","path":"/b"}"#;
+        code(&format!(r#"[{before},{{"op":"test",{test}}}]"#), "{}")
+    };
+    assert_eq!(added(r#""path":"/a","value":"<""#), 200);
+    assert_eq!(added(r#""path":"/b","value":"<""#), 422);
+    assert_eq!(added(r#""path":"/b","value":"\u003c""#), 200);
+}
+
+#[test]
+fn what_gos_library_panics_over_is_500() {
+    let document = r#"{"l":[null]}"#;
+    for operations in [
+        r#"[{"op":"test","path":"/l","value":[null]}]"#,
+        r#"[{"op":"replace","path":""}]"#,
+        r#"[{"op":"test","path":""}]"#,
+    ] {
+        assert_eq!(code(operations, document), 500, "{operations}");
+    }
+}
+
+#[test]
+fn a_merge_patch_drops_nulls_of_what_it_adds_and_keeps_those_of_what_it_replaces() {
+    let document = || json!({ "l": [1], "o": { "x": 1 } });
+    let item = json!([{ "a": null, "b": { "c": null } }, null]);
+    for (member, expected) in
+        [("new", json!([{ "b": {} }, null])), ("l", json!([{ "b": {} }, null])), ("o", item.clone())]
+    {
+        let patched = apply(PatchType::Merge, &json!({ member: item }), document()).expect("a patch");
+        assert_eq!(patched[member], expected, "{member}");
+    }
 }

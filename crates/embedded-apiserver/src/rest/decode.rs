@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::builtin::{Builtin, Source, canonical_message, canonical_metadata, times, unserved};
 use crate::fields::Sent;
-use crate::go_value::{go_text, shorten_numbers};
+use crate::go_json::shorten_numbers;
+use crate::go_value::go_text;
 use crate::json_syntax;
 use crate::kind::Kind;
 use crate::media;
@@ -179,8 +180,8 @@ fn is_within(twice: &str, unknown: &str) -> bool {
 /// What is done for whom an object cannot be decoded that he has not sent as a whole, in the words for that.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Blame<'a> {
-    /// The document is shown.
-    Document,
+    /// The document is shown, which is this.
+    Document(&'a str),
     /// The patch is shown, which is a strategic one, as far as it is left by what it was applied to.
     Strategic(&'a Object, &'a Object),
     /// Only the name in this configuration, which is applied.
@@ -188,14 +189,14 @@ pub(crate) enum Blame<'a> {
 }
 
 impl Blame<'_> {
-    fn refuse(self, kind: &Kind, why: &str, document: &Value) -> Status {
+    fn refuse(self, kind: &Kind, why: &str) -> Status {
         // What reads an object out of a map says so of bytes alone.
         let of_map = |why: &str| {
             let prefix = if why.starts_with("illegal base64") { "error decoding from json: " } else { "" };
             unconverted(why).unwrap_or_else(|| format!("{prefix}{why}"))
         };
         match self {
-            Self::Document => Status::invalid_patch(&document.to_string(), why),
+            Self::Document(document) => Status::invalid_patch(document, why),
             Self::Strategic(patch, original) => {
                 let left = strategic::left_of(patch, original);
                 Status::invalid_patch(&go_text(&Value::Object(left)), &of_map(why))
@@ -263,35 +264,33 @@ pub(crate) fn patched(
     validation: FieldValidation,
     blame: Blame<'_>,
 ) -> Result<Decoded, Status> {
-    let wrong = |why: &str, result: &Value| blame.refuse(kind, why, result);
-    // Kept for the message.
-    let sent = value.clone();
-    json_syntax::interpret(&sent).map_err(|why| wrong(&why, &sent))?;
+    let wrong = |why: &str| blame.refuse(kind, why);
+    json_syntax::interpret(&value).map_err(|why| wrong(&why))?;
     let Value::Object(object) = value else {
-        return Err(wrong("the result is no object", &sent));
+        return Err(wrong("the result is no object"));
     };
     let is_apply = matches!(blame, Blame::Apply(_));
     match &kind.builtin {
         Some(_) => {
             let other = unconvertible(kind, &object).map(|(_, why)| why);
             if let Some(why) = other.or_else(|| check_types(kind, &object).err()) {
-                return Err(wrong(&why, &sent));
+                return Err(wrong(&why));
             }
         }
         // An apply has said what it is.
         None if is_apply => {}
-        None => check_said_types(&object).map_err(|why| match why {
-            Untyped::Decoding(why) => wrong(&why, &sent),
+        None => check_said_types(&object, blame).map_err(|why| match why {
+            Untyped::Decoding(why) => wrong(&why),
             Untyped::Later(why) => Status::internal(&why),
         })?,
     }
     let owners = sent_owners(kind, &object);
     let Canonical { object, unknown, hidden } =
-        canonical(kind, object, Some(blame)).map_err(|why| wrong(&why, &sent))?;
+        canonical(kind, object, Some(blame)).map_err(|why| wrong(&why))?;
     let unknown: Vec<String> = duplicates.iter().cloned().chain(unknown).collect();
     match validation {
         FieldValidation::Strict if !unknown.is_empty() => {
-            Err(wrong(&format!("strict decoding error: {}", unknown.join(", ")), &sent))
+            Err(wrong(&format!("strict decoding error: {}", unknown.join(", "))))
         }
         FieldValidation::Ignore => Ok(Decoded { object, warnings: Vec::new(), sent: owners, hidden }),
         FieldValidation::Warn | FieldValidation::Strict => {
@@ -365,10 +364,13 @@ enum Untyped {
 }
 
 /// A custom object says what it is, be it what is expected or not.
-fn check_said_types(object: &Object) -> Result<(), Untyped> {
+fn check_said_types(object: &Object, blame: Blame<'_>) -> Result<(), Untyped> {
     let says = |member: &str| object.get(member).and_then(Value::as_str).unwrap_or_default();
     if says("kind").is_empty() {
-        let shown = Value::Object(object.clone());
+        let shown = match blame {
+            Blame::Document(document) => document,
+            Blame::Strategic(..) | Blame::Apply(_) => "",
+        };
         return Err(Untyped::Decoding(format!("Object 'Kind' is missing in '{shown}'")));
     }
     match says("apiVersion") {
@@ -465,7 +467,7 @@ fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Resul
         return Ok(Canonical { object, unknown, hidden });
     };
     let source = match blame {
-        None | Some(Blame::Document) => Source::Json,
+        None | Some(Blame::Document(_)) => Source::Json,
         Some(Blame::Strategic(..) | Blame::Apply(_)) => Source::Map,
     };
     let mut object = builtin.canonical_of(object, source, &mut unknown)?;

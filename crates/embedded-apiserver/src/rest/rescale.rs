@@ -11,11 +11,12 @@ use crate::body::Body;
 use crate::builtin::Builtin;
 use crate::fields::scale::SCALE;
 use crate::fields::{Applied, Managed};
+use crate::go_json::go_json;
 use crate::kind::{Kind, ScalePaths};
 use crate::media::{self, PatchType};
 use crate::metadata::{self, Object};
 use crate::names;
-use crate::patch::Patch;
+use crate::patch::{Patch, Patched};
 use crate::query::{FieldValidation, Query};
 use crate::rest::call::Call;
 use crate::rest::decode::{self, Blame, Decoded, Hidden};
@@ -107,10 +108,10 @@ impl Wish {
                 let mut document = live.clone();
                 document.insert("apiVersion".to_owned(), SCALE.into());
                 document.insert("kind".to_owned(), "Scale".into());
-                let mut document = Value::Object(document);
-                patch.apply(&mut document)?;
-                let blame =
-                    patch.as_strategic().map_or(Blame::Document, |patch| Blame::Strategic(patch, live));
+                let Patched { document, text } = patch.apply(go_json(&document).into())?;
+                let blame = patch
+                    .as_strategic()
+                    .map_or(Blame::Document(&text), |patch| Blame::Strategic(patch, live));
                 let mut decoded = decode::patched(&SCALES, document, &duplicates, validation, blame)?;
                 decoded.remove_equal_owners(AFTER_HOOKS);
                 check_said_name(&decoded.object, metadata::text(live, "name"))?;

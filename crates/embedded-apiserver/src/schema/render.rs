@@ -2,7 +2,7 @@
 
 use serde_json::{Number, Value};
 
-use crate::go_value::go_json;
+use crate::go_json::go_json;
 
 /// A value as error messages show it: text in quotes, numbers as `%v`, anything else as JSON.
 pub(crate) fn shown(value: &Value) -> String {

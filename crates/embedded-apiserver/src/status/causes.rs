@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::go_value::go_json;
+use crate::go_json::go_json;
 
 /// One thing that is wrong with an object: `causes` of an Invalid status.
 #[derive(Debug, Clone, PartialEq, Eq)]

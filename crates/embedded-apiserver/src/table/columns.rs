@@ -309,7 +309,11 @@ impl Column {
                 sizes.map(serde_json::Map::len).sum::<usize>().into()
             }
             Cell::Since(paths) => since(object, paths, now).into(),
-            Cell::Created => object["metadata"]["creationTimestamp"].clone(),
+            // A bookmark has none, which is Go's zero.
+            Cell::Created => match &object["metadata"]["creationTimestamp"] {
+                Value::Null => "0001-01-01T00:00:00Z".into(),
+                created => created.clone(),
+            },
             Cell::Made(make) => make(object),
             Cell::Timed(make) => make(object, now),
             Cell::Number(path) => object.pointer(path).and_then(Value::as_i64).unwrap_or(0).into(),

@@ -24,7 +24,8 @@ pub(super) fn definitions(definition: &Served) -> Vec<Value> {
 
 /// The cells of an object.
 pub(super) fn cells(definition: &Served, object: &Value, now: Timestamp) -> Vec<Value> {
-    let name = object["metadata"]["name"].clone();
+    // A bookmark has none.
+    let name = object["metadata"]["name"].as_str().unwrap_or_default().into();
     let age = definition.columns.is_empty().then(|| aged(&object["metadata"]["creationTimestamp"], now));
     let own = definition.columns.iter().map(|column| cell(column, object, now));
     std::iter::once(name).chain(own).chain(age).collect()

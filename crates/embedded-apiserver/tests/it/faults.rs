@@ -4,7 +4,7 @@ use crate::objects::{code, config_map};
 use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Outcome, Rule, Verb};
 use futures::StreamExt;
 use futures::stream::BoxStream;
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::api::{ListParams, PostParams, WatchEvent, WatchParams};
 use kube::{Api, ResourceExt};
 use proptest::prelude::*;
@@ -348,4 +348,38 @@ async fn a_request_that_waits_out_a_latency_is_not_applied_through_a_partition()
         let ended = timeout(Duration::from_secs(1), write).await.expect("it goes through");
         assert_eq!((ended.is_err(), exists(&server, "m").await), (drops, applied));
     }
+}
+
+#[tokio::test]
+async fn a_rule_that_never_fires_is_found() {
+    let writes = Match::any().verb(Verb::Create).resource("configmaps");
+    let plan = FaultPlan::none()
+        .rule(Rule::new(writes.clone(), Fault::InternalError).calls(1..=1))
+        .rule(Rule::new(writes, Fault::Conflict).calls(3..=3))
+        .rule(Rule::new(Match::any().resource("secrets"), Fault::Conflict));
+    let server = EmbeddedApiServer::builder().faults(plan).build();
+    let maps: Api<ConfigMap> = Api::default_namespaced(server.client());
+    let map = ConfigMap::default();
+    for _ in 0..2 {
+        let _refused = maps.create(&PostParams::default(), &map).await;
+    }
+    let faults = server.faults();
+    let unfired = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| faults.assert_all_fired()));
+    let said = *unfired.unwrap_err().downcast::<String>().unwrap();
+    assert!(!said.contains("rules[0]"), "{said}");
+    assert!(
+        said.contains("rules[1] matched 2 calls: ") && said.contains("rules[2] matched 0 calls: "),
+        "{said}"
+    );
+    let _refused = maps.create(&PostParams::default(), &map).await;
+    let secrets: Api<Secret> = Api::default_namespaced(server.client());
+    let _refused = secrets.create(&PostParams::default(), &Secret::default()).await;
+    server.faults().assert_all_fired();
+}
+
+#[tokio::test]
+#[should_panic = "the fault plan is refused: rules[0].match.resources[0] is \"deployment\", which no API server has; write deployments"]
+async fn a_rule_about_a_resource_that_no_server_has_is_refused() {
+    let rule = Rule::new(Match::any().resource("deployment"), Fault::Conflict);
+    let _server = EmbeddedApiServer::builder().faults(FaultPlan::none().rule(rule));
 }

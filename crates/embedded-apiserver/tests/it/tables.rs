@@ -62,7 +62,8 @@ async fn a_watch_tells_the_columns_once_and_errors_stay_what_they_are() {
     assert!(lines[0]["object"]["columnDefinitions"].is_array());
     assert!(lines[1]["object"]["columnDefinitions"].is_null());
     assert_eq!(lines[2]["object"]["rows"][0]["cells"][0], "c");
-    assert_eq!((&lines[3]["type"], &lines[3]["object"]["rows"]), (&json!("BOOKMARK"), &json!([])));
+    let cells = json!(["", 0, "<unknown>"]);
+    assert_eq!((&lines[3]["type"], &lines[3]["object"]["rows"][0]["cells"]), (&json!("BOOKMARK"), &cells));
     let missing = wire::send(&server, Method::GET, &format!("{MAPS}/x"), &[("accept", TABLE)], "").await;
     assert_eq!((missing.code, &missing.json()["kind"]), (StatusCode::NOT_FOUND, &json!("Status")));
     server.compact();
@@ -72,6 +73,32 @@ async fn a_watch_tells_the_columns_once_and_errors_stay_what_they_are() {
         (&answer.lines()[0]["type"], &answer.lines()[0]["object"]["code"]),
         (&json!("ERROR"), &json!(410))
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_initial_events_is_a_row_that_says_so() {
+    let server = with_maps().await;
+    let watch = "watch=1&sendInitialEvents=1&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=1";
+    for include in ["Metadata", "None", "Object"] {
+        let path = format!("{MAPS}?{watch}&timeoutSeconds=1&includeObject={include}");
+        let answer = wire::send(&server, Method::GET, &path, &[("accept", TABLE)], "").await;
+        let rows = &answer.lines()[3]["object"]["rows"];
+        assert_eq!(rows.as_array().map(Vec::len), Some(1), "{include}");
+        let annotations = &rows[0]["object"]["metadata"]["annotations"];
+        assert_eq!(annotations, &json!({ "k8s.io/initial-events-end": "true" }), "{include}");
+    }
+}
+
+#[tokio::test]
+async fn a_watch_over_websocket_is_not_implemented_and_says_so() {
+    let server = with_maps().await;
+    let headers = [("connection", "keep-alive, Upgrade"), ("upgrade", "websocket")];
+    let answer = wire::send(&server, Method::GET, &format!("{MAPS}?watch=1"), &headers, "").await;
+    assert_eq!(answer.code, StatusCode::NOT_IMPLEMENTED);
+    let message = answer.json()["message"].clone();
+    assert_eq!(message, "embedded-apiserver does not implement a watch over websocket");
+    let answer = wire::send(&server, Method::GET, MAPS, &headers, "").await;
+    assert_eq!(answer.code, StatusCode::OK, "what is no watch is answered as it is there");
 }
 
 #[tokio::test]

@@ -7,6 +7,8 @@ use verify::conformance::{self, MUST_HAVES, REFUSALS, Run, Server, Side};
 
 /// Set to run only the cases whose `group::name` contains it.
 const FILTER: &str = "CONFORMANCE_FILTER";
+/// These tests, as cargo is told them.
+const TEST: &str = "--test conformance";
 /// Set to `write` to bring the pages up to date.
 const PAGE: &str = "CONFORMANCE_PAGE";
 /// The table of support in the crate's page stands between these.
@@ -36,7 +38,7 @@ async fn the_embedded_server_does_what_each_case_says() {
         &filtered
     };
     conformance::report("embedded", run);
-    assert!(run.failures.is_empty(), "{} of {} cases failed", run.failures.len(), run.ran);
+    assert!(run.failures.is_empty(), "{}", conformance::verdict(&run.failures, TEST));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -45,7 +47,7 @@ async fn over_its_socket_the_embedded_server_does_the_same() {
     let filter = std::env::var(FILTER).unwrap_or_default();
     let run = conformance::run(&server, Side::Embedded, &filter, 32).await;
     conformance::report("embedded, over its socket", &run);
-    assert!(run.failures.is_empty(), "{} of {} cases failed", run.failures.len(), run.ran);
+    assert!(run.failures.is_empty(), "{}", conformance::verdict(&run.failures, TEST));
 }
 
 #[test]

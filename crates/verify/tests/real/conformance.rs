@@ -32,13 +32,12 @@ async fn every_server_does_what_each_case_says() {
         ("embedded, over its socket", listening, Side::Embedded),
         ("real", real, Side::Real),
     ];
-    let mut passed = Vec::new();
-    let mut failed = 0;
+    let (mut passed, mut failures) = (Vec::new(), Vec::new());
     for (name, server, side) in servers {
         let run = conformance::run(&server, side, &filter, 24).await;
         conformance::report(name, &run);
-        failed += run.failures.len();
         passed.push(run.passed());
+        failures.extend(run.failures);
     }
     let cases = conformance::cases();
     let differing = cases.iter().filter(|case| case.difference().is_some()).count();
@@ -49,5 +48,5 @@ async fn every_server_does_what_each_case_says() {
         passed[1],
         passed[2],
     );
-    assert!(failed == 0, "{failed} failures");
+    assert!(failures.is_empty(), "{}", conformance::verdict(&failures, "--test real conformance::"));
 }

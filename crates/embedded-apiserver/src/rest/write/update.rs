@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::patch::Patched;
+use crate::stored::Form;
 
 pub(in crate::rest) fn replace(call: Call<'_>) -> Result<Written, Status> {
     let Call { query, request, .. } = call;
@@ -70,8 +72,7 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
     // A patch may take its time: it is tried outside of the lock, and again inside only if somebody was faster.
     let tried = match &edit {
         Edit::Patch { patch, duplicates, validation } => core.store.get(&kind.storage, &key).map(|seen| {
-            let new =
-                patched(kind, name, patch, duplicates, *validation, &shown(kind, &seen), seen.managed());
+            let new = patched(kind, name, patch, duplicates, *validation, &seen, &shown(kind, &seen));
             (seen.revision, new)
         }),
         Edit::Replace(_) => None,
@@ -108,7 +109,7 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
         let old = shown(kind, &current);
         let decoded = match (edit, tried) {
             (Edit::Patch { .. }, Some((revision, new))) if revision == current.revision => new?,
-            (edit, _) => edited(target, name, edit, &old, current.managed(), dry_run)?,
+            (edit, _) => edited(target, name, edit, &current, &old, dry_run)?,
         };
         let Decoded { object: new, mut warnings, sent, hidden } = decoded;
         let owned = Managed::parse(current.managed());
@@ -182,8 +183,8 @@ fn edited(
     target: &Target,
     name: &str,
     edit: Edit,
+    current: &Stored,
     old: &Object,
-    managed: &str,
     dry_run: bool,
 ) -> Result<Decoded, Status> {
     match edit {
@@ -196,7 +197,7 @@ fn edited(
             Ok(decoded)
         }
         Edit::Patch { patch, duplicates, validation } => {
-            patched(&target.kind, name, &patch, &duplicates, validation, old, managed)
+            patched(&target.kind, name, &patch, &duplicates, validation, current, old)
         }
     }
 }
@@ -208,18 +209,11 @@ fn patched(
     patch: &Patch,
     duplicates: &[String],
     validation: FieldValidation,
+    current: &Stored,
     old: &Object,
-    managed: &str,
 ) -> Result<Decoded, Status> {
-    let mut document = old.clone();
-    if let Ok(managed @ Value::Array(_)) = serde_json::from_str(managed) {
-        metadata::set(&mut document, "managedFields", managed);
-    }
-    document.insert("apiVersion".to_owned(), kind.api_version().into());
-    document.insert("kind".to_owned(), kind.kind().into());
-    let mut document = Value::Object(document);
-    patch.apply(&mut document)?;
-    let blame = patch.as_strategic().map_or(Blame::Document, |patch| Blame::Strategic(patch, old));
+    let Patched { document, text } = patch.apply(current.to_bytes(kind, Form::Full))?;
+    let blame = patch.as_strategic().map_or(Blame::Document(&text), |patch| Blame::Strategic(patch, old));
     let mut decoded = decode::patched(kind, document, duplicates, validation, blame)?;
     decoded.remove_equal_owners(AFTER_HOOKS);
     let namespace = Some(metadata::text(old, "namespace")).filter(|namespace| !namespace.is_empty());

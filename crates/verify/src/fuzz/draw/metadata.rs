@@ -56,7 +56,12 @@ impl Draw {
     pub(super) fn strange_metadata(&mut self, member: &str) -> Value {
         let fitting = match member {
             "uid" => json!("00000000-0000-4000-8000-000000000002"),
-            "creationTimestamp" | "deletionTimestamp" => json!("2001-01-01T00:00:00Z"),
+            "creationTimestamp" | "deletionTimestamp" => self.one(&[
+                json!("2001-01-01T00:00:00Z"),
+                json!("2001-01-01T0:00:00,5Z"),
+                json!("0001-01-01T00:00:00Z"),
+                json!("2001-01-01 00:00:00Z"),
+            ]),
             "generation" => json!(7),
             "namespace" => json!("other"),
             "labels" => self.one(&[

@@ -2,6 +2,20 @@
 
 use super::*;
 
+/// JSON patches of which each word counts: numbers and strings are compared as they are written.
+const WORDED: [&str; 10] = [
+    r#"[{"op":"test","path":"/spec/size","value":1.50}]"#,
+    r#"[{"op":"test","path":"/spec/size","value":1.5}]"#,
+    r#"[{"op":"test","path":"/spec/size","value":1e20}]"#,
+    r#"[{"op":"test","path":"/spec/size","value":100000000000000000000}]"#,
+    r#"[{"op":"test","path":"/data/k","value":"a<b&\u2028\u00e9"}]"#,
+    r#"[{"op":"test","path":"/data/k","value":"a\u003cb\u0026\u2028é"}]"#,
+    r#"[{"op":"test","path":"/spec/list","value":[ "a" , "b" ]}]"#,
+    r#"[{"op":"test","path":"/spec/list","value":[{"x":1,"name":"\u0061"}]}]"#,
+    r#"[{"op":"add","path":"/spec/size","value":1.50},{"op":"test","path":"/spec/size","value":1.50}]"#,
+    r#"[{"op":"add","path":"/data/k","value":"<"},{"op":"copy","from":"/data/k","path":"/data/l"},{"op":"test","path":"/data/l","value":"<"}]"#,
+];
+
 impl Draw {
     pub(super) fn patch(&mut self, kind: &Kind) -> Request {
         let name = self.name(kind);
@@ -11,6 +25,11 @@ impl Draw {
         let key = Self::key(kind, &name);
         let (media, body) = match self.rng.u32(..20) {
             0..7 => (MERGE, self.merge(kind, &name, &key)),
+            7 if self.one_in(3) => {
+                request.media = Some(JSON_PATCH);
+                request.body = Body::Raw(self.one(&WORDED));
+                return request;
+            }
             7..11 => (JSON_PATCH, self.operations(kind, &key)),
             11..14 => (STRATEGIC, self.merge(kind, &name, &key)),
             _ => {
@@ -84,6 +103,13 @@ impl Draw {
         if self.one_in(12) {
             patch["metadata"]["finalizers"] = Value::Null;
         }
+        if self.one_in(10) && kind.kind == "Widget" {
+            // Nulls within what is set.
+            let member = self.one(&["list", "size", "new"]);
+            let value =
+                self.one(&[json!([{ "a": null, "b": { "c": null } }]), json!({ "a": [{ "b": null }] })]);
+            patch["spec"] = json!({ member: value });
+        }
         if self.one_in(40) {
             return odd(&mut self.rng);
         }
@@ -97,6 +123,10 @@ impl Draw {
             "/metadata/finalizers",
             "/metadata/finalizers/0",
             "/metadata/finalizers/-",
+            "/metadata/finalizers/-1",
+            "/metadata/finalizers/+0",
+            "/metadata/finalizers/00",
+            "/metadata/finalizers/-2",
             "/metadata/annotations/note",
             "/metadata/annotations",
             "/metadata/resourceVersion",
@@ -106,6 +136,9 @@ impl Draw {
             "/spec",
             "/spec/list/0",
             "/spec/list/-",
+            "/spec/list/-1",
+            "/spec/list/01",
+            "/spec/list/-1/name",
             "/status",
             "/spec/replicas",
             "/spec/set/0",
@@ -124,10 +157,19 @@ impl Draw {
             let value = match path {
                 "/metadata/labels" | "/data" | "/metadata/annotations" => json!({ "l": "x" }),
                 "/metadata/finalizers" => self.one(&[json!([]), json!(["example.com/f"]), json!(null)]),
-                "/metadata/finalizers/0" | "/metadata/finalizers/-" => json!("example.com/h"),
+                path if path.starts_with("/metadata/finalizers/") => {
+                    self.one(&[json!("example.com/h"), json!("example.com/f")])
+                }
                 "/metadata/resourceVersion" => format!("{{rv:{key}:{}}}", self.rng.u8(..2)).into(),
                 "/spec/leaseTransitions" => json!(3),
-                _ => self.one(&[json!("x"), json!("y"), json!(null), json!(1)]),
+                _ => self.one(&[
+                    json!("x"),
+                    json!("y"),
+                    json!(null),
+                    json!(1),
+                    json!("a<b&\u{2028}é"),
+                    json!(1e20),
+                ]),
             };
             let op = self.one(&["add", "add", "replace", "remove", "test", "test", "copy", "move", "odd"]);
             let mut operation = json!({ "op": op, "path": path });

@@ -73,6 +73,15 @@ impl Draw {
             ];
             self.add(request, "labelSelector", &odd);
         }
+        if self.one_in(8) && kind.cluster {
+            let fields = [
+                "metadata.namespace=x",
+                "metadata.namespace=",
+                "metadata.name={own}-a",
+                "metadata.name!={own}-a",
+            ];
+            self.add(request, "fieldSelector", &fields);
+        }
         if self.one_in(6) && !kind.cluster {
             let mut fields = vec![
                 "metadata.name=a",
@@ -142,6 +151,10 @@ impl Draw {
 
     pub(super) fn watch(&mut self, kind: &Kind) -> Request {
         let mut request = self.request(kind, Method::GET, String::new());
+        if self.one_in(10) {
+            request.accept = Some("application/json;as=Table;v=v1;g=meta.k8s.io");
+            self.add(&mut request, "includeObject", &["", "None", "Metadata", "Object"]);
+        }
         request.query.push(("watch".to_owned(), self.one(&["true", "true", "1"]).to_owned()));
         self.selectors(&mut request, kind);
         match self.rng.u32(..8) {

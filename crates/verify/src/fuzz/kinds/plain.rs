@@ -9,7 +9,7 @@ pub(super) fn map(rng: &mut Rng) -> Value {
     let mut data = json!({});
     for key in ["k", "l", "m"] {
         if rng.u8(..3) > 0 {
-            data[key] = one(rng, &["v", "w", ""]).into();
+            data[key] = one(rng, &["v", "w", "", "a<b&\u{2028}é"]).into();
         }
     }
     let mut object = json!({ "data": data });
@@ -28,7 +28,19 @@ pub(super) fn widget(rng: &mut Rng) -> Value {
         spec["color"] = one(rng, &["red", "blue"]).into();
     }
     if rng.bool() {
-        spec["size"] = one(rng, &[json!(1), json!(2), json!(2.0), json!(1.5), json!(null)]);
+        let sizes = [
+            json!(1),
+            json!(2),
+            json!(2.0),
+            json!(1.5),
+            json!(null),
+            json!(1e20),
+            json!(1.5e-7),
+            json!(u64::MAX),
+            json!(i64::MAX),
+            json!(-0.0),
+        ];
+        spec["size"] = one(rng, &sizes);
     }
     if rng.u8(..3) == 0 {
         spec["list"] = one(rng, &[json!(["a", "b"]), json!([]), json!([{ "name": "a", "x": 1 }])]);
@@ -57,8 +69,14 @@ pub(super) fn lease(rng: &mut Rng) -> Value {
             "2026-01-02T03:04:06.000000Z",
             "2026-01-02T03:04:05.000006+01:00",
             "2026-01-02T03:04:05Z",
+            "0001-01-01T00:00:00.000000Z",
+            "0001-01-01T01:00:00.000000+01:00",
+            "2026-01-02T3:04:05,000006Z",
+            "2026-01-02T03:04:05.+00006Z",
+            "9999-12-31T23:59:59.000000-01:00",
+            "2026-01-02t03:04:05.000000z",
         ];
-        let weighted = if rng.u8(..12) == 0 { &times[2..] } else { &times[..2] };
+        let weighted = if rng.u8(..6) == 0 { &times[2..] } else { &times[..2] };
         spec["renewTime"] = one(rng, weighted).into();
     }
     if rng.bool() {

@@ -1,0 +1,190 @@
+//! JSON as Go has it where no type is known, and as it writes it: numbers are an `int64` or a `float64`, and what could
+//! end a script element is escaped. What is stored is read and written here. Pure.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
+use serde_json::{Number, Value};
+
+/// The fewest digits of a whole number that an `int64` may not hold.
+const LONG: usize = 19;
+
+/// Reads JSON that was written here. A whole number that an `int64` does not hold is a float.
+///
+/// # Errors
+///
+/// It is no JSON, or holds a number that a `float64` does not hold.
+pub(crate) fn read(json: &[u8]) -> Result<Value, serde_json::Error> {
+    let mut value = serde_json::from_slice(json)?;
+    if has_long_number(json) {
+        widen(&mut value);
+    }
+    Ok(value)
+}
+
+/// Whether so many digits stand side by side that they may be no `int64`. A run of that length has a digit at a multiple
+/// of its length, so few bytes are looked at.
+fn has_long_number(json: &[u8]) -> bool {
+    let is_digit = |byte: &&u8| byte.is_ascii_digit();
+    (0..json.len()).step_by(LONG).any(|at| {
+        let (before, after) = json.split_at(at);
+        let before = before.iter().rev().take_while(is_digit).count();
+        after.first().is_some_and(u8::is_ascii_digit)
+            && before.saturating_add(after.iter().take_while(is_digit).count()) >= LONG
+    })
+}
+
+fn widen(value: &mut Value) {
+    match value {
+        Value::Number(number) => *number = go_number(number.clone()),
+        Value::Array(items) => items.iter_mut().for_each(widen),
+        Value::Object(members) => members.values_mut().for_each(widen),
+        _ => {}
+    }
+}
+
+/// The number that Go has for what `serde_json` has read.
+fn go_number(number: Number) -> Number {
+    match number.as_f64() {
+        Some(float) if number.is_u64() && !number.is_i64() => Number::from_f64(float).unwrap_or(number),
+        _ => number,
+    }
+}
+
+/// A `float64` as it is when its text has been read again: whole ones are an `int64`, if that holds them.
+pub(crate) fn stored_float(float: f64) -> Option<Number> {
+    let whole = float.to_string().parse::<i64>().map(Number::from);
+    whole.ok().or_else(|| Number::from_f64(float))
+}
+
+/// Makes numbers of a body what they are when they were stored and read again. Go writes a float that is whole without a
+/// fraction: says whether there was one.
+pub(crate) fn shorten_numbers(value: &mut Value) -> bool {
+    match value {
+        Value::Number(number) => {
+            *number = go_number(number.clone());
+            let stored = number.as_f64().filter(|_| number.is_f64()).and_then(stored_float);
+            let Some(whole) = stored.filter(|stored| !stored.is_f64()) else { return false };
+            *number = whole;
+            true
+        }
+        Value::Array(items) => shorten_all(items.iter_mut()),
+        Value::Object(members) => shorten_all(members.values_mut()),
+        _ => false,
+    }
+}
+
+fn shorten_all<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
+    // Each of them, also after the first that was one.
+    values.fold(false, |any, value| shorten_numbers(value) || any)
+}
+
+/// Appends a value as Go's `json.Marshal` writes it.
+pub(crate) fn write(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
+    // A vector takes everything, and JSON values have no keys but texts.
+    let written = value.serialize(&mut Serializer::with_formatter(out, Go));
+    debug_assert!(written.is_ok(), "JSON values can be written");
+}
+
+/// A value as Go's `json.Marshal` writes it.
+pub(crate) fn go_json(value: &(impl Serialize + ?Sized)) -> String {
+    let mut out = Vec::new();
+    write(&mut out, value);
+    String::from_utf8(out).unwrap_or_default()
+}
+
+/// JSON with what Go escapes in texts escaped; it stands nowhere but in texts.
+pub(crate) fn escaped(json: &str) -> std::borrow::Cow<'_, str> {
+    if !json.contains(is_escaped) {
+        return json.into();
+    }
+    let mut out = Vec::with_capacity(json.len());
+    // A vector takes everything.
+    let written = Go.write_string_fragment(&mut out, json);
+    debug_assert!(written.is_ok(), "a text can be written");
+    String::from_utf8(out).unwrap_or_default().into()
+}
+
+const fn is_escaped(c: char) -> bool {
+    matches!(c, '<' | '>' | '&' | '\u{2028}' | '\u{2029}')
+}
+
+/// How `encoding/json` differs from `serde_json`.
+struct Go;
+
+impl Formatter for Go {
+    fn write_f64<W: Write + ?Sized>(&mut self, out: &mut W, float: f64) -> io::Result<()> {
+        out.write_all(float_json(float).as_bytes())
+    }
+
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, out: &mut W, text: &str) -> io::Result<()> {
+        let mut rest = text;
+        while let Some(at) = rest.find(is_escaped) {
+            let (before, from) = rest.split_at(at);
+            out.write_all(before.as_bytes())?;
+            let mut chars = from.chars();
+            if let Some(c) = chars.next() {
+                write!(out, "\\u{:04x}", u32::from(c))?;
+            }
+            rest = chars.as_str();
+        }
+        out.write_all(rest.as_bytes())
+    }
+}
+
+/// A `float64` as `encoding/json` writes it: the shortest digits that read back the same, with an exponent if that is
+/// below -6 or at least 21.
+fn float_json(float: f64) -> String {
+    let scientific = format!("{float:e}");
+    let Some((digits, exponent)) = scientific.split_once('e') else { return scientific };
+    let power: i32 = exponent.parse().unwrap_or(0);
+    if (-6..21).contains(&power) {
+        return float.to_string();
+    }
+    let sign = if power < 0 { "" } else { "+" };
+    format!("{digits}e{sign}{power}")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{escaped, go_json, read, shorten_numbers};
+
+    #[test]
+    fn numbers_are_int64_or_float64() {
+        for (text, is_float, shown) in [
+            ("9223372036854775807", false, "9223372036854775807"),
+            ("9223372036854775808", true, "9223372036854776000"),
+            ("18446744073709551615", true, "18446744073709552000"),
+            ("100000000000000000000", true, "100000000000000000000"),
+            ("-9223372036854775808", false, "-9223372036854775808"),
+            ("1e20", true, "100000000000000000000"),
+            ("1e21", true, "1e+21"),
+            ("1e-6", true, "0.000001"),
+            ("1.50e-7", true, "1.5e-7"),
+            ("1.50", true, "1.5"),
+        ] {
+            let read = read(format!("[{text}]").as_bytes()).expect("JSON");
+            assert_eq!(read[0].is_f64(), is_float, "{text}");
+            assert_eq!(go_json(&read), format!("[{shown}]"));
+        }
+    }
+
+    #[test]
+    fn a_whole_float_is_stored_as_a_whole_number_where_it_fits() {
+        let mut value = json!([1.0, -0.0, 1e18, 1e20, 0.5]);
+        assert!(shorten_numbers(&mut value));
+        assert_eq!(value, json!([1, 0, 1_000_000_000_000_000_000_i64, 1e20, 0.5]));
+    }
+
+    #[test]
+    fn what_could_end_a_script_is_escaped() {
+        let text = "a<b>&\u{2028}é\u{2029}";
+        let written = go_json(&json!({ "<": text }));
+        assert_eq!(written, r#"{"\u003c":"a\u003cb\u003e\u0026\u2028é\u2029"}"#);
+        assert_eq!(escaped(&json!({ "<": text }).to_string()), written);
+        assert_eq!(serde_json::from_str::<Value>(&written).ok(), Some(json!({ "<": text })));
+    }
+}
