@@ -80,4 +80,9 @@ fn a_replica_that_ends_by_itself_fails_the_run_and_only_its_log_is_shown() {
     assert!(!outcome.stderr.contains("noise"), "{outcome:?}");
     assert_eq!(outcome.verdict(), "FAILED");
     world.assert_empty();
+
+    let outcome = world.start_with(&broken, &["--claims", "20", "--json"]).wait();
+    let document: serde_json::Value = serde_json::from_str(&outcome.stdout).unwrap();
+    assert_eq!(document["verdict"], "FAILED");
+    assert!(document["error"].as_str().unwrap().contains("replica-2 ended by itself"), "{document}");
 }
