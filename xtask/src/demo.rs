@@ -1,11 +1,13 @@
 //! `cargo xtask demo`: builds the demo and the provisioner, then becomes the demo.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
 use crate::process::{self, Deadline};
+use crate::suite;
 use crate::workspace::Workspace;
 
 /// Builds both programs and hands over to the demo, whose exit status is ours.
@@ -14,7 +16,7 @@ pub(crate) fn run(args: &[OsString]) -> Result<()> {
     eprintln!("demo: building, about two minutes the first time");
     let workspace = Workspace::load()?;
     let status = build_command(&workspace).status().context("cannot start cargo")?;
-    anyhow::ensure!(status.success(), "the demo does not build: cargo ended with {status}");
+    ensure!(status.success(), "the demo does not build: cargo ended with {status}");
     become_it(command(&workspace, args))
 }
 
@@ -26,9 +28,9 @@ pub(crate) fn build_command(workspace: &Workspace) -> Command {
     command
 }
 
-/// The stage `demo`.
+/// The stage `demo`, with the programs of the stage `test`: by themselves they have other features, and are built again.
 pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
-    process::run(build_command(workspace), deadline)?;
+    suite::build(workspace, deadline)?;
     process::run(command(workspace, &["--claims", "64", "--seed", "1"].map(Into::into)), deadline)
 }
 
@@ -51,10 +53,13 @@ pub(crate) fn sabotage(workspace: &Workspace, deadline: Deadline) -> Result<()> 
 
 /// The built demo with `args`, told where the provisioner is.
 pub(crate) fn command(workspace: &Workspace, args: &[OsString]) -> Command {
-    let programs = workspace.debug_dir();
-    let mut command = Command::new(programs.join("demo"));
-    command.args(args).arg("--provisioner-bin").arg(programs.join("hostpath-provisioner"));
+    let mut command = Command::new(workspace.debug_dir().join("demo"));
+    command.args(args).arg("--provisioner-bin").arg(provisioner(workspace));
     command
+}
+
+pub(crate) fn provisioner(workspace: &Workspace) -> PathBuf {
+    workspace.debug_dir().join("hostpath-provisioner")
 }
 
 /// Replaces this process, so that Ctrl-C and the exit status are the demo's own.

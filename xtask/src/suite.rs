@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
+use crate::demo;
 use crate::process::{Again, Deadline, output_in_time, run};
 use crate::programs::{Program, Programs, each};
 use crate::searches;
@@ -22,10 +23,10 @@ const WAIT: [&str; 3] = ["demo", "hostpath-provisioner", "control-plane"];
 const PROPERTY_CASES: &str = "24";
 
 pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
-    let programs = Programs::build(workspace, tests(workspace), deadline)?;
+    let programs = build(workspace, deadline)?;
     let mut programs: Vec<&Program> = programs.iter().collect();
     programs.sort_by_key(|program| !WAIT.contains(&program.package.as_str()));
-    let passed = play(&programs, deadline)?;
+    let passed = play(workspace, &programs, deadline)?;
     run(
         workspace.cargo(&["test", "--locked", "--workspace", "--all-features", "--doc", "--quiet"]),
         deadline,
@@ -41,20 +42,20 @@ pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     Ok(())
 }
 
-/// Cargo, told all test targets that are no search.
-fn tests(workspace: &Workspace) -> Command {
+/// Builds all test targets that are no search, and the programs that they start.
+pub(crate) fn build(workspace: &Workspace, deadline: Deadline) -> Result<Programs> {
     let mut command = workspace.cargo(&["test", "--workspace", "--all-features", "--lib", "--bins"]);
     command.args(searches::other_targets(workspace).iter().flat_map(|name| ["--test", name]));
-    command
+    Programs::build(workspace, command, deadline)
 }
 
 /// Runs the programs, each to its end even when another failed; how many tests passed.
-fn play(programs: &[&Program], deadline: Deadline) -> Result<u64> {
+fn play(workspace: &Workspace, programs: &[&Program], deadline: Deadline) -> Result<u64> {
     let all = Mutex::new((0, Vec::new()));
     each(programs, |program| {
         let start = now();
         let mut command = program.call();
-        command.env("PROPTEST_CASES", PROPERTY_CASES);
+        command.env("PROPTEST_CASES", PROPERTY_CASES).env("PROVISIONER_BIN", demo::provisioner(workspace));
         let (status, output) = output_in_time(command, deadline)?;
         let (report, took) = (Report::read(&output), start.elapsed());
         let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);

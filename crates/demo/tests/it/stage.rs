@@ -22,10 +22,13 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// The provisioner, built once, from the same profile as the demo.
+/// The provisioner: the one that `PROVISIONER_BIN` names, or one that is built once, from the same profile as the demo.
 pub(crate) fn provisioner() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
+        if let Some(built) = std::env::var_os("PROVISIONER_BIN") {
+            return built.into();
+        }
         let demo = Path::new(env!("CARGO_BIN_EXE_demo"));
         let folder = demo.parent().unwrap();
         let mut build = Command::new(env!("CARGO"));

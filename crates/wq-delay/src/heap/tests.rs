@@ -552,7 +552,11 @@ proptest! {
 /// So many that leaves are cut, and emptied again.
 #[test]
 fn behaves_like_a_sorted_vector_when_leaves_are_cut_and_merged() {
-    let config = ProptestConfig { cases: ProptestConfig::default().cases.min(32), failure_persistence: None, ..ProptestConfig::default() };
+    let config = ProptestConfig {
+        cases: ProptestConfig::default().cases.min(32),
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    };
     let any_op = || op_among(500, 500, 4, 50);
     let removal = (0..500_u32).prop_map(Op::Remove);
     let ebb = prop::collection::vec(prop_oneof![1 => any_op(), 4 => removal], 600);
