@@ -138,7 +138,6 @@ fn a_clock_that_goes_backwards_changes_no_instant_that_a_bucket_promises() {
     let timer = ManualTimer::new();
     timer.advance(SECOND * 1000);
     let now = timer.now();
-    // Before its first use a bucket stands still.
     let times = [now, now - SECOND * 5, now + SECOND, now - SECOND * 900, now];
     let bucket = TokenBucket::per_second(1, 1).unwrap();
     let mut single = PerItemBucket::new(1, SECOND, 1).unwrap();
@@ -147,7 +146,7 @@ fn a_clock_that_goes_backwards_changes_no_instant_that_a_bucket_promises() {
         assert_eq!(single.next_delay(&1, at), wait, "one item's bucket is a bucket");
         wait
     };
-    let permits = times.map(|at| at.max(now) + reserve(at));
+    let permits = times.map(|at| at + reserve(at)); // Also of what is asked before the first use.
     assert_eq!(permits, [0, 1, 2, 3, 4].map(|permit| now + SECOND * permit));
     // The wait is for the second after the permit before it, and so longer by what the clock has lost.
     let far = SECOND * 1000;
