@@ -122,7 +122,8 @@ pub(crate) fn build(
     Ok(programs)
 }
 
-fn compiled(
+/// Builds what this command of cargo tests, with these cfgs.
+pub(crate) fn compiled(
     workspace: &Workspace,
     mut command: Command,
     cfgs: &[&str],

@@ -24,6 +24,8 @@ const TARGETS: [(&str, &[&str]); 7] = [
 const SEQUENCES: u32 = 20_000;
 const HISTORIES: u32 = 20_000;
 const SCHEDULES: u32 = 100_000;
+/// Proptest's cases. Where each case starts a server, a test plays a share of them (`tests/it/fuzz_target.rs`).
+const PROPERTIES: u32 = 2_000;
 
 /// The test targets that are no search.
 pub(crate) fn other_targets(workspace: &Workspace) -> BTreeSet<String> {
@@ -66,6 +68,19 @@ pub(crate) fn histories(workspace: &Workspace, deadline: Deadline) -> Result<()>
 /// The stage `shuttle`: random and priority-based schedules of large scenarios.
 pub(crate) fn shuttle(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     play_schedules(workspace, 0, SCHEDULES * workspace.effort(), None, deadline)
+}
+
+/// The stage `properties`: property tests of the embedded server, and tests of what grows with its objects at full size.
+pub(crate) fn properties(workspace: &Workspace, deadline: Deadline) -> Result<()> {
+    let mut command = workspace.cargo(&["test", "--package", "embedded-apiserver", "--all-features"]);
+    command.args(["--lib", "--test", "it", "--test", "history", "--test", "memory"]);
+    for program in schedules::compiled(workspace, command, &[], deadline)?.iter() {
+        let mut command = program.call();
+        command.arg("--quiet").env("EMBEDDED_APISERVER_SIZES", "full");
+        command.env("PROPTEST_CASES", (PROPERTIES * workspace.effort()).to_string());
+        process::run(command, deadline)?;
+    }
+    Ok(())
 }
 
 #[derive(Debug, Args)]

@@ -47,6 +47,7 @@ pub(crate) const STAGES: &[Stage] = &[
         .with(&[CONTROL_PLANE]),
     Stage::new(SERVER, "conformance", "does our server answer as the real one?", 200, real::conformance)
         .with(&[CONTROL_PLANE]),
+    Stage::new(SERVER, "properties", "do properties hold in many cases?", 400, searches::properties),
     Stage::new(E2E, "sabotage", "does the demo's judge see each planted wrong?", 90, demo::sabotage),
     Stage::new(E2E, "processes", "do real processes keep the promises?", 200, searches::processes),
     Stage::new(E2E, "real", "does all hold on a real control plane, with client-go?", 400, real::real)

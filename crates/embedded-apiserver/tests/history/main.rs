@@ -282,8 +282,6 @@ const SELECTORS: [&str; 4] =
     ["", "labelSelector=color%3Dred", "labelSelector=!color", "fieldSelector=metadata.name%3Dm1"];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
-
     #[test]
     fn watchers_from_any_revision_replay_to_what_a_list_says(
         ops in prop::collection::vec((op(), 0..6_usize), 1..60),

@@ -1,6 +1,7 @@
 //! The persistent volume binder, seen through the API alone. Nothing here sleeps: watches say when it is done.
 
 use crate::objects::code;
+use crate::sizes::size;
 use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Rule};
 use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeClaim, Pod};
@@ -309,25 +310,26 @@ async fn without_the_binder_nothing_is_bound_and_nothing_is_protected() {
 }
 
 #[tokio::test]
-async fn five_hundred_claims_are_bound_with_few_requests_each() {
+async fn many_claims_are_bound_with_few_requests_each() {
+    let count = size(50, 500);
     let server = EmbeddedApiServer::builder().volume_binder(true).build();
     let client = server.client();
     let world =
         World { claims: Api::default_namespaced(client.clone()), volumes: Api::all(client.clone()), client };
     world.class("fast", "Immediate").await;
-    for number in 0..500 {
+    for number in 0..count {
         let name = format!("c{number}");
         let claim = world.claim(&name, "fast", "1Gi").await;
         world.volume(&format!("pvc-{number}"), "fast", "1Gi", Some(&claim)).await;
     }
-    all(&world.claims, 500, is_bound).await;
+    all(&world.claims, count, is_bound).await;
     // Annotation, volume phase, claim spec, claim status; now and then one more where two watches cross.
-    server.requests().by("system:embedded:volume-binder").writes().assert_at_most(500 * 5);
-    for number in 0..500 {
+    server.requests().by("system:embedded:volume-binder").writes().assert_at_most(count as u64 * 5);
+    for number in 0..count {
         world.claims.delete(&format!("c{number}"), &DeleteParams::default()).await.unwrap();
     }
-    all(&world.volumes, 500, |volume| volume_phase(volume) == Some("Released")).await;
-    server.requests().by("system:embedded:volume-binder").reads().assert_at_most(500 * 3);
+    all(&world.volumes, count, |volume| volume_phase(volume) == Some("Released")).await;
+    server.requests().by("system:embedded:volume-binder").reads().assert_at_most(count as u64 * 3);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,5 +1,6 @@
 //! Every fault as kube's client sees it, in the process and under paused time.
 
+use crate::fuzz_target::cases;
 use crate::objects::{code, config_map};
 use embedded_apiserver::{EmbeddedApiServer, Fault, FaultPlan, Match, Outcome, Rule, Verb};
 use futures::StreamExt;
@@ -316,7 +317,7 @@ fn run(seed: u64) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(8))]
+    #![proptest_config(cases(8))]
 
     #[test]
     fn the_same_seed_gives_the_same_run_to_the_millisecond(seed: u64) {

@@ -1,6 +1,6 @@
 //! What the fuzz targets share: a server with a little of everything, and the judge of its answers. The cases are always
-//! the same ones; `PROPTEST_RNG_SEED` (a number) draws others, `PROPTEST_CASES` more. A target that fails prints the smallest
-//! case that does.
+//! the same ones; `PROPTEST_RNG_SEED` (a number) draws others, a larger `PROPTEST_CASES` draws more. A target that fails
+//! prints the smallest case that does.
 
 use embedded_apiserver::EmbeddedApiServer;
 use http::{Method, Request, StatusCode};
@@ -15,11 +15,12 @@ use crate::wire::Answer;
 pub(crate) const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 pub(crate) const WIDGETS: &str = "/apis/fuzz.example.com/v1/namespaces/default/widgets";
 
-/// How many cases a target has. Each has a server of its own and many requests.
+/// A target has `number` cases where other property tests have 256, proptest's default: each case starts a server and sends
+/// many requests.
 pub(crate) fn cases(number: u32) -> ProptestConfig {
     let given = ProptestConfig::default();
     let seed = if given.rng_seed == RngSeed::Random { RngSeed::Fixed(1) } else { given.rng_seed };
-    let cases = if given.cases == 256 { number } else { given.cases };
+    let cases = given.cases.saturating_mul(number).div_ceil(256);
     ProptestConfig { cases, rng_seed: seed, failure_persistence: None, max_shrink_iters: 3000, ..given }
 }
 

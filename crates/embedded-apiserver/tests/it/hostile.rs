@@ -4,6 +4,7 @@ use embedded_apiserver::{EmbeddedApiServer, Kind};
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use crate::sizes::size;
 use crate::wire::{self, JSON_PATCH, MERGE};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -146,22 +147,24 @@ async fn another_version_of_a_built_in_kind_cannot_be_registered_around_its_rule
 #[tokio::test(start_paused = true)]
 async fn what_is_wrong_a_thousandfold_is_said_in_a_few_words() {
     let server = EmbeddedApiServer::new();
-    let count = 60_000;
+    // A tenth is still far more than an answer may have.
+    let tenth = size(1, 10);
+    let count = 6_000 * tenth;
     let labels: serde_json::Map<_, _> = (0..count).map(|at| (format!("a b{at}"), json!("x y"))).collect();
     let data: serde_json::Map<_, _> = (0..count).map(|at| (format!("a b{at}"), json!(""))).collect();
     let finalizers: Vec<_> = (0..count).map(|at| format!("a b{at}")).collect();
     let controller =
         json!({ "apiVersion": "v1", "kind": "Event", "name": "", "uid": "", "controller": true });
-    let namesake = |at: u32| json!({ "apiVersion": "v1", "kind": "K", "name": "n", "uid": at.to_string(), "controller": true });
-    let namesakes: Vec<_> = (0..30_000).map(namesake).collect();
+    let namesake = |at: usize| json!({ "apiVersion": "v1", "kind": "K", "name": "n", "uid": at.to_string(), "controller": true });
+    let namesakes: Vec<_> = (0..3_000 * tenth).map(namesake).collect();
     for (metadata, data) in [
-        (json!({ "ownerReferences": vec![json!({}); 300_000] }), json!({})),
+        (json!({ "ownerReferences": vec![json!({}); 30_000 * tenth] }), json!({})),
         (json!({ "ownerReferences": namesakes }), json!({})),
-        (json!({ "ownerReferences": vec![controller; 10_000] }), json!({})),
+        (json!({ "ownerReferences": vec![controller; 1_000 * tenth] }), json!({})),
         (json!({ "finalizers": finalizers }), json!({})),
-        (json!({ "finalizers": ["\u{1}".repeat(500_000)] }), json!({})),
+        (json!({ "finalizers": ["\u{1}".repeat(50_000 * tenth)] }), json!({})),
         (json!({ "labels": labels }), json!({})),
-        (json!({ "labels": { "k": "\"".repeat(500_000) } }), json!({})),
+        (json!({ "labels": { "k": "\"".repeat(size(100_000, 500_000)) } }), json!({})),
         (json!({ "annotations": labels }), json!({})),
         (json!({}), json!(data)),
     ] {

@@ -6,6 +6,7 @@ mod binder;
 mod collector;
 #[cfg(feature = "actors")]
 mod lifecycle;
+mod sizes;
 mod snapshot;
 mod snapshot_hard;
 mod broken;

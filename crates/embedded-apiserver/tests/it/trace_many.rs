@@ -9,6 +9,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use crate::sizes::size;
 use crate::trace::send;
 use crate::wire;
 
@@ -35,11 +36,11 @@ fn assert_repeats<F: Future<Output = EmbeddedApiServer>>(test: &str, run: impl F
         println!("{ASKED}={first}");
         return;
     }
-    for again in 1..50 {
+    for again in 0..size(1, 49) {
         assert_eq!(hash_of(&run), first, "run {again} of {test}");
     }
     let said = format!("{ASKED}={first}");
-    for _ in 0..3 {
+    for _ in 0..size(1, 3) {
         let this = std::env::current_exe().expect("this program");
         let other = Command::new(this).args(["--exact", test, "--nocapture"]).env(ASKED, "1").output();
         let output = String::from_utf8(other.expect("the same program").stdout).expect("UTF-8");

@@ -6,6 +6,7 @@ use http::Method;
 use serde_json::{Value, json};
 use stats_alloc::Region;
 
+use crate::sizes::size;
 use crate::{ALLOCATOR, MAPS, block_on, map, open, send, server, turn};
 
 async fn create(server: &EmbeddedApiServer, count: usize) {
@@ -47,10 +48,11 @@ fn a_create_takes_so_many_allocations_however_many_objects_there_are() {
     block_on(async {
         let server = server().build();
         create(&server, 1).await;
+        let count = size(200, 1_000);
         let mut at = Vec::new();
         for round in 0..3 {
             let bodies: Vec<Value> =
-                (0..1_000).map(|number| map(&format!("{round}-{number}"), 400)).collect();
+                (0..count).map(|number| map(&format!("{round}-{number}"), 400)).collect();
             let texts = async { bodies.iter().for_each(|body| drop(body.to_string())) };
             let texts = allocations(texts).await;
             let creates = async {
@@ -58,7 +60,7 @@ fn a_create_takes_so_many_allocations_however_many_objects_there_are() {
                     send(&server, Method::POST, MAPS, body).await;
                 }
             };
-            at.push((allocations(creates).await - texts) / 1_000);
+            at.push((allocations(creates).await - texts) / count);
         }
         // Those of the request itself are in it: head, body, path.
         assert!(at.iter().all(|each| *each <= 125), "allocations of a create: {at:?}");
@@ -70,7 +72,7 @@ fn deletes_one_by_one_beside_a_watch_are_linear() {
     let _turn = turn();
     block_on(async {
         let mut costs = Vec::new();
-        for count in [1_000, 10_000] {
+        for count in [size(100, 1_000), size(1_000, 10_000)] {
             let (server, watch) = watched(count).await;
             let mut lines = watch.into_stream();
             for _ in 0..count {
@@ -96,7 +98,7 @@ fn the_delete_of_a_collection_is_linear() {
     let _turn = turn();
     block_on(async {
         let mut costs = Vec::new();
-        for count in [1_000, 10_000] {
+        for count in [size(100, 1_000), size(1_000, 10_000)] {
             let (server, _watch) = watched(count).await;
             let delete = async {
                 send(&server, Method::DELETE, MAPS, Value::Null).await;
@@ -113,7 +115,7 @@ fn the_collection_of_dependents_is_linear() {
     let _turn = turn();
     block_on(async {
         let mut costs = Vec::new();
-        for count in [200, 2_000] {
+        for count in [size(40, 200), size(400, 2_000)] {
             let server = server().garbage_collector(true).build();
             let owner = json_of(open(&server, Method::POST, MAPS, map("owner", 1)).await).await;
             for number in 0..count {

@@ -309,7 +309,6 @@ fn the_second_volume_of_a_claim_goes_back() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn a_stop_between_any_two_writes_is_made_good_and_the_end_is_the_same(

@@ -163,7 +163,6 @@ fn seeds_differ_and_decisions_do_not_change_between_releases() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn a_clients_calls_are_decided_the_same_whatever_others_do(

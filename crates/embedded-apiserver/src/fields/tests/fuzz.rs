@@ -69,8 +69,6 @@ fn entry() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
-
     #[test]
     fn fields_are_refused_or_read_and_written_as_the_same(fields in fields()) {
         if let Ok(set) = Set::decode(&fields) {
