@@ -76,8 +76,11 @@ pub(crate) fn shorten_numbers(value: &mut Value) -> bool {
 }
 
 fn shorten_all<'a>(values: impl Iterator<Item = &'a mut Value>) -> bool {
-    // Each of them, also after the first that was one.
-    values.fold(false, |any, value| shorten_numbers(value) || any)
+    let mut any = false;
+    for value in values {
+        any |= shorten_numbers(value);
+    }
+    any
 }
 
 /// Appends a value as Go's `json.Marshal` writes it.
