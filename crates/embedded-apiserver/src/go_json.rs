@@ -1,5 +1,5 @@
-//! JSON as Go has it where no type is known, and as it writes it: numbers are an `int64` or a `float64`, and what could
-//! end a script element is escaped. What is stored is read and written here. Pure.
+//! JSON as Go keeps it without a type, and as Go writes it. A number is an `int64` or a `float64`. Characters that could end
+//! a script element are escaped. The store reads and writes objects here. Pure.
 
 use std::io::{self, Write};
 
@@ -23,8 +23,7 @@ pub(crate) fn read(json: &[u8]) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
-/// Whether so many digits stand side by side that they may be no `int64`. A run of that length has a digit at a multiple
-/// of its length, so few bytes are looked at.
+/// Whether the text has `LONG` digits in a row. Such a run covers a multiple of `LONG`, so only those places are checked.
 fn has_long_number(json: &[u8]) -> bool {
     let is_digit = |byte: &&u8| byte.is_ascii_digit();
     (0..json.len()).step_by(LONG).any(|at| {

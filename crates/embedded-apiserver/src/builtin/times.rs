@@ -65,7 +65,7 @@ fn quoted(text: &[u8]) -> String {
     out
 }
 
-/// Why a part of a text is none.
+/// Why a part cannot be read.
 enum Wrong {
     /// It cannot be read.
     Part,
@@ -81,7 +81,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads one part of the layout. What is wrong with it is said of the text as it was before.
+    /// Reads one part of the layout. An error shows the text from the start of that part.
     fn part<T>(
         &mut self,
         element: &str,

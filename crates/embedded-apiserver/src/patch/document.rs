@@ -1,5 +1,5 @@
-//! A document that is opened as far as a patch goes into it, as by the Go library that the real server uses: what no
-//! operation goes into stays the text that it was, and is compared as that text. Pure.
+//! A document that a patch opens level by level, as the real server's Go library does. A value that no operation opens
+//! keeps its text, and a test compares that text. Pure.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::json_syntax;
 /// A value of a document.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
-    /// JSON into which nobody has gone.
+    /// JSON that no operation has opened.
     Text(Bytes),
     /// The null that an operation says. The null that a document has is no node at all.
     Null,
@@ -92,7 +92,7 @@ impl Node {
 
     /// What holds the value of a path: none if a part before the last one leads nowhere.
     pub(super) fn place(&mut self, path: &str) -> Option<Place<'_>> {
-        // What stands before the first slash is not looked at.
+        // Go ignores the text before the first slash.
         let (_, path) = path.split_once('/')?;
         let (parents, last) =
             path.rsplit_once('/').map_or((None, path), |(parents, last)| (Some(parents), last));
@@ -116,7 +116,7 @@ impl Node {
         }
     }
 
-    /// Whether two values are equal: objects and lists by what is in them, anything else by its text.
+    /// Compares two values: objects and lists by their members, anything else by its text.
     pub(super) fn equals(&mut self, other: &mut Self) -> Result<bool, Failed> {
         if matches!(self, Self::Text(_)) && self.open_object().is_none() {
             self.open_list();

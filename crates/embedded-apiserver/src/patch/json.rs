@@ -21,7 +21,7 @@ const MAX_COPIED: usize = 3 * 1024 * 1024;
 /// value to and fro gets there.
 const MAX_MEASURED: usize = 64 * 1024 * 1024;
 
-/// One operation of a patch. What it lacks is said when its turn comes, as the real server does.
+/// One operation of a patch. A missing member is an error only when the operation runs, as on the real server.
 #[derive(Debug, Clone)]
 pub(crate) struct Operation {
     op: Option<String>,
@@ -30,7 +30,7 @@ pub(crate) struct Operation {
     value: Option<Node>,
 }
 
-/// Reads a patch: a list of objects. What they say is looked at one by one.
+/// Reads a patch: a list of objects.
 pub(super) fn parse(body: &Bytes, validation: FieldValidation) -> Result<Vec<Operation>, Status> {
     let ignores = validation == FieldValidation::Ignore;
     let bad = |why: String| {
@@ -136,7 +136,7 @@ impl Operation {
             "move" => {
                 let from = from()?;
                 let value = document.place(from).ok_or(Failed::Refused)?.remove()?;
-                // What is not nested deeper than it was is not too deep.
+                // A move to the same depth or less cannot nest deeper.
                 if levels(path) > levels(from) {
                     cost.place(path, value.as_ref())?;
                 }
