@@ -1,5 +1,5 @@
-//! JSON as Go keeps it without a type, and as Go writes it. A number is an `int64` or a `float64`. Characters that could end
-//! a script element are escaped. The store reads and writes objects here. Pure.
+//! JSON as Go keeps it without a type, and as Go writes it. A number is an `int64` or a `float64`. Characters that
+//! could end a script element are escaped. The store reads and writes objects here. Pure.
 
 use std::io::{self, Write};
 
@@ -23,7 +23,8 @@ pub(crate) fn read(json: &[u8]) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
-/// Whether the text has `LONG` digits in a row. Such a run covers a multiple of `LONG`, so only those places are checked.
+/// Whether the text has `LONG` digits in a row. Such a run covers a multiple of `LONG`: only those places are
+/// checked.
 fn has_long_number(json: &[u8]) -> bool {
     let is_digit = |byte: &&u8| byte.is_ascii_digit();
     (0..json.len()).step_by(LONG).any(|at| {
@@ -57,8 +58,8 @@ pub(crate) fn stored_float(float: f64) -> Option<Number> {
     whole.ok().or_else(|| Number::from_f64(float))
 }
 
-/// Makes numbers of a body what they are when they were stored and read again. Go writes a float that is whole without a
-/// fraction: says whether there was one.
+/// Makes each number what it is after it was stored and read again. Go writes a whole float without a fraction;
+/// returns whether there was one.
 pub(crate) fn shorten_numbers(value: &mut Value) -> bool {
     match value {
         Value::Number(number) => {
