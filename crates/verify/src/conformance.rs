@@ -92,7 +92,7 @@ pub struct Case {
     /// The rule, in one sentence.
     pub rule: &'static str,
     /// Where it is written.
-    place: &'static Location<'static>,
+    pub place: &'static Location<'static>,
     run: Assertion,
     difference: Option<(&'static str, Assertion)>,
 }
@@ -105,7 +105,7 @@ impl std::fmt::Debug for Case {
 
 /// A case; `run` asserts what the real server does.
 #[track_caller]
-fn case<F>(name: &'static str, rule: &'static str, run: F) -> Case
+pub fn case<F>(name: &'static str, rule: &'static str, run: F) -> Case
 where
     F: for<'a> AsyncFn(&'a Target) -> Outcome + Copy + 'static,
 {
@@ -121,12 +121,8 @@ where
 
 impl Case {
     /// States that the embedded server does something else: how and why, and a check of exactly that.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "no difference is known; the next one must be stated like this")
-    )]
     #[must_use]
-    fn differs<F>(mut self, how: &'static str, embedded: F) -> Self
+    pub fn differs<F>(mut self, how: &'static str, embedded: F) -> Self
     where
         F: for<'a> AsyncFn(&'a Target) -> Outcome + Copy + 'static,
     {
@@ -303,7 +299,8 @@ pub fn verdict<'a>(failures: impl IntoIterator<Item = &'a Failure>, test: &str) 
     format!("{} cases failed; each alone:{lines}", commands.len())
 }
 
-async fn run_one(server: &Server, side: Side, case: &Case) -> Result<BTreeSet<Sight>, String> {
+/// Runs one case on a server; what it saw of the answers, or why it failed.
+pub async fn run_one(server: &Server, side: Side, case: &Case) -> Result<BTreeSet<Sight>, String> {
     let difference = case.difference.as_ref().filter(|_| side == Side::Embedded);
     let Some((how, embedded)) = difference else {
         return in_a_namespace(server, &case.run).await;

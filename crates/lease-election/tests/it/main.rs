@@ -8,7 +8,6 @@ mod cold_start;
 mod every_step;
 mod evidence;
 mod forever;
-mod go_lock;
 mod handover;
 mod kept_marks;
 mod late;

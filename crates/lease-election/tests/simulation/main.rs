@@ -17,7 +17,6 @@ mod coordinated;
 #[path = "uncoordinated.rs"]
 mod coordinated;
 mod fate;
-#[path = "../it/go_lock.rs"]
 mod go_lock;
 mod judge;
 mod ledger;

@@ -16,7 +16,7 @@ pub struct Relation {
     made_up_back: BTreeMap<String, String>,
     /// An address or a port was not the counterpart of what it was before: somebody may have given it back, and another
     /// drawn it again.
-    pub(super) drawn_again: bool,
+    pub drawn_again: bool,
 }
 
 impl Relation {
@@ -155,7 +155,7 @@ impl Relation {
 
     /// Two headers, whose lines must be equal in order; but those about unknown fields come in Go's order of a structure
     /// where a patch has copied one.
-    pub(super) fn headers(&mut self, real: &[String], embedded: &[String]) -> Result<(), String> {
+    pub fn headers(&mut self, real: &[String], embedded: &[String]) -> Result<(), String> {
         let in_order = |lines: &[String]| {
             let (mut unknown, others): (Vec<_>, Vec<_>) =
                 lines.iter().cloned().partition(|line| line.contains("unknown field"));

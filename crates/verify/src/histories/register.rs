@@ -2,7 +2,6 @@
 
 /// One access of a client to the object, with what came of it.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct Access {
     /// When it was sent: a tick of one clock that all clients share.
     pub sent: u64,

@@ -19,7 +19,6 @@ pub enum Kind {
 
 /// One event.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct Change {
     /// Its type.
     pub kind: Kind,
@@ -89,7 +88,6 @@ impl Selection {
 
 /// What one watcher saw since a list, over all the watches that it opened one after the other, each from where the last one ended.
 #[derive(Debug, Clone)]
-#[non_exhaustive]
 pub struct Seen {
     /// What it asked for.
     pub selection: Selection,
