@@ -6,7 +6,7 @@ use proptest::test_runner::TestCaseError;
 use std::time::{Duration, Instant};
 use wq_ratelimit::{
     Class, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome, PerClass,
-    ProcessingGuard, RateLimitingQueue, SecondAdd, Timer,
+    ProcessingGuard, RateLimitingQueue, Scheduled, SecondAdd, Timer,
 };
 
 const SLOW: Class = Class::new("slow");
