@@ -7,6 +7,7 @@ use anyhow::Result;
 
 use crate::process::{self, Deadline};
 use crate::schedules::{self, ELECTION, Platform};
+use crate::searches;
 use crate::workspace::Workspace;
 
 /// Seeds at `--effort 1`.
@@ -36,5 +37,5 @@ pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
             process::run(command, deadline)?;
         }
     }
-    Ok(())
+    searches::long(workspace, ELECTION, deadline)
 }

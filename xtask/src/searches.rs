@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::Args;
 
 use crate::process::{self, Deadline};
-use crate::schedules::{self, BY_HAND, CORE, ELECTION, Platform, QUEUES, Table};
+use crate::schedules::{self, BY_HAND, CORE, ELECTION, Platform, QUEUES, TESTS, Table};
 use crate::workspace::Workspace;
 
 /// Test targets, and the crates whose target of that name a stage of `--full` plays.
@@ -19,6 +19,10 @@ const TARGETS: [(&str, &[&str]); 7] = [
     ("planted", &[CORE, "wq-delay", "wq-ratelimit", "wq-priority", ELECTION]),
     ("processes", &["demo"]),
 ];
+
+/// Tests in modules of this name take long: `test` leaves them out, too. [`long`] plays them, and so do `properties` and `planted`,
+/// which play all tests of their programs.
+pub(crate) const LONG: &str = "::long::";
 
 /// Figures at `--effort 1`.
 const SEQUENCES: u32 = 20_000;
@@ -121,8 +125,15 @@ fn play_schedules(
     Ok(())
 }
 
-/// The stage `processes`: tests that start real processes, for minutes.
+/// The long tests of a crate's API.
+pub(crate) fn long(workspace: &Workspace, package: &str, deadline: Deadline) -> Result<()> {
+    let args = ["test", "--locked", "--package", package, "--all-features", "--test", TESTS, "--", LONG];
+    process::run(workspace.cargo(&args), deadline)
+}
+
+/// The stage `processes`: tests that start real processes, or stop a replica at every step, for minutes.
 pub(crate) fn processes(workspace: &Workspace, deadline: Deadline) -> Result<()> {
+    long(workspace, "hostpath-provisioner", deadline)?;
     let mut command = workspace.cargo(&["test", "--locked", "--all-features", "--test", "processes"]);
     command.args(crates_with("processes").iter().flat_map(|package| ["--package", package]));
     process::run(command, deadline)

@@ -59,23 +59,6 @@ async fn a_schema_is_as_deep_as_it_can_be_read_and_no_deeper() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn ten_thousand_properties_are_kept_filled_in_and_pruned() {
-    let property = |at: usize| (format!("p{at}"), json!({ "type": "integer", "default": at }));
-    let properties: Map<String, Value> = (0..10_000).map(property).collect();
-    let server = EmbeddedApiServer::new();
-    let spec = json!({ "type": "object", "properties": properties });
-    let made = wire::post(&server, DEFINITIONS, &widgets(spec)).await;
-    assert_eq!(made.code, StatusCode::CREATED, "{:.300}", made.text);
-    let mut sent: Map<String, Value> = (0..10_000).map(|at| (format!("q{at}"), json!(1))).collect();
-    sent.insert("p0".to_owned(), json!(7));
-    let made = wire::post(&server, WIDGETS, &widget(sent.into())).await;
-    assert_eq!(made.code, StatusCode::CREATED, "{:.300}", made.text);
-    let spec = made.json()["spec"].as_object().cloned().unwrap_or_default();
-    assert_eq!((spec.len(), &spec["p0"], &spec["p9999"]), (10_000, &json!(7), &json!(9999)));
-    others_are_served(&server).await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn a_pattern_that_explodes_elsewhere_is_linear_or_refused() {
     let repeats = |times: usize| (0..times).fold("a".to_owned(), |inner, _| format!("({inner}{{1000}})"));
     for (pattern, value) in [
@@ -141,47 +124,69 @@ async fn a_definition_takes_no_place_that_is_taken() {
     others_are_served(&server).await;
 }
 
-/// Two that own each other, one that owns itself, and a chain of a thousand.
-#[cfg(feature = "actors")]
-#[tokio::test(start_paused = true)]
-async fn owners_in_a_circle_and_long_chains_keep_nobody_busy() {
-    use std::time::Duration;
+/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+mod long {
+    use super::*;
 
-    let maps = "/api/v1/namespaces/default/configmaps";
-    let server = EmbeddedApiServer::builder().garbage_collector(true).build();
-    let owned_by = |name: &str, uid: &Value| {
-        json!({ "metadata": { "ownerReferences": [
-            { "apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid, "blockOwnerDeletion": true },
-        ] } })
-    };
-    let make = async |name: &str| {
-        let made = wire::post(&server, maps, &json!({ "metadata": { "name": name } })).await;
-        made.json()["metadata"]["uid"].clone()
-    };
-    let (a, b, own) = (make("a").await, make("b").await, make("own").await);
-    for (name, owner, uid) in [("a", "b", &b), ("b", "a", &a), ("own", "own", &own)] {
-        let patched =
-            wire::patch(&server, &format!("{maps}/{name}"), wire::MERGE, &owned_by(owner, uid)).await;
-        assert_eq!(patched.code, StatusCode::OK, "{}", patched.text);
+    /// Two that own each other, one that owns itself, and a chain of a thousand.
+    #[cfg(feature = "actors")]
+    #[tokio::test(start_paused = true)]
+    async fn owners_in_a_circle_and_long_chains_keep_nobody_busy() {
+        use std::time::Duration;
+
+        let maps = "/api/v1/namespaces/default/configmaps";
+        let server = EmbeddedApiServer::builder().garbage_collector(true).build();
+        let owned_by = |name: &str, uid: &Value| {
+            json!({ "metadata": { "ownerReferences": [
+                { "apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid, "blockOwnerDeletion": true },
+            ] } })
+        };
+        let make = async |name: &str| {
+            let made = wire::post(&server, maps, &json!({ "metadata": { "name": name } })).await;
+            made.json()["metadata"]["uid"].clone()
+        };
+        let (a, b, own) = (make("a").await, make("b").await, make("own").await);
+        for (name, owner, uid) in [("a", "b", &b), ("b", "a", &a), ("own", "own", &own)] {
+            let patched =
+                wire::patch(&server, &format!("{maps}/{name}"), wire::MERGE, &owned_by(owner, uid)).await;
+            assert_eq!(patched.code, StatusCode::OK, "{}", patched.text);
+        }
+        let mut last = make("chain-0").await;
+        for at in 1..1000 {
+            let next = make(&format!("chain-{at}")).await;
+            let path = format!("{maps}/chain-{at}");
+            wire::patch(&server, &path, wire::MERGE, &owned_by(&format!("chain-{}", at - 1), &last)).await;
+            last = next;
+        }
+        let foreground = json!({ "propagationPolicy": "Foreground" });
+        for name in ["a", "own", "chain-0"] {
+            let deleted = wire::delete(&server, &format!("{maps}/{name}"), &foreground).await;
+            assert!(deleted.code.is_success(), "{}", deleted.text);
+        }
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        let left = wire::get(&server, maps).await.json();
+        let names: Vec<&Value> =
+            left["items"].as_array().into_iter().flatten().map(|item| &item["metadata"]["name"]).collect();
+        assert_eq!(names, ["own"], "which waits for itself, as on the real server");
+        let before = server.requests().all().writes().count();
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        assert_eq!(server.requests().all().writes().count(), before, "it is at rest");
     }
-    let mut last = make("chain-0").await;
-    for at in 1..1000 {
-        let next = make(&format!("chain-{at}")).await;
-        let path = format!("{maps}/chain-{at}");
-        wire::patch(&server, &path, wire::MERGE, &owned_by(&format!("chain-{}", at - 1), &last)).await;
-        last = next;
+
+    #[tokio::test(start_paused = true)]
+    async fn ten_thousand_properties_are_kept_filled_in_and_pruned() {
+        let property = |at: usize| (format!("p{at}"), json!({ "type": "integer", "default": at }));
+        let properties: Map<String, Value> = (0..10_000).map(property).collect();
+        let server = EmbeddedApiServer::new();
+        let spec = json!({ "type": "object", "properties": properties });
+        let made = wire::post(&server, DEFINITIONS, &widgets(spec)).await;
+        assert_eq!(made.code, StatusCode::CREATED, "{:.300}", made.text);
+        let mut sent: Map<String, Value> = (0..10_000).map(|at| (format!("q{at}"), json!(1))).collect();
+        sent.insert("p0".to_owned(), json!(7));
+        let made = wire::post(&server, WIDGETS, &widget(sent.into())).await;
+        assert_eq!(made.code, StatusCode::CREATED, "{:.300}", made.text);
+        let spec = made.json()["spec"].as_object().cloned().unwrap_or_default();
+        assert_eq!((spec.len(), &spec["p0"], &spec["p9999"]), (10_000, &json!(7), &json!(9999)));
+        others_are_served(&server).await;
     }
-    let foreground = json!({ "propagationPolicy": "Foreground" });
-    for name in ["a", "own", "chain-0"] {
-        let deleted = wire::delete(&server, &format!("{maps}/{name}"), &foreground).await;
-        assert!(deleted.code.is_success(), "{}", deleted.text);
-    }
-    tokio::time::sleep(Duration::from_secs(3600)).await;
-    let left = wire::get(&server, maps).await.json();
-    let names: Vec<&Value> =
-        left["items"].as_array().into_iter().flatten().map(|item| &item["metadata"]["name"]).collect();
-    assert_eq!(names, ["own"], "which waits for itself, as on the real server");
-    let before = server.requests().all().writes().count();
-    tokio::time::sleep(Duration::from_secs(3600)).await;
-    assert_eq!(server.requests().all().writes().count(), before, "it is at rest");
 }

@@ -113,75 +113,81 @@ async fn a_standby_tells_what_it_would_miss() {
     until("it is told", async || standby.permissions.missing() == [&PERMISSIONS[patch]]).await;
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_server_that_knows_no_reviews_is_asked_once_in_a_while_and_what_it_refuses_is_missing() {
-    let world = World::new().await;
-    let create = place("create", "persistentvolumes");
-    world.doorman.deny(create);
-    let replica = world.start("one", &[]);
-    world.claim("data").await;
-    until("it is told", async || replica.permissions.missing() == [&PERMISSIONS[create]]).await;
-    pass(Duration::from_secs(3600)).await;
-    assert!(world.doorman.questions() <= 40, "{} questions in an hour", world.doorman.questions());
-    world.doorman.grant(create);
-    let granted = Instant::now();
-    world.until_bound("data").await;
-    assert!(granted.elapsed() < Duration::from_secs(60), "{:?}", granted.elapsed());
-    until("nothing is missing", async || replica.permissions.missing().is_empty()).await;
-}
+/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+mod long {
+    use super::*;
 
-/// A refusal can have another reason: a quota, a namespace that is being deleted.
-#[tokio::test(start_paused = true)]
-async fn what_is_refused_although_it_is_granted_is_not_called_missing_and_does_not_spin() {
-    use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Verb};
-
-    let world = World::new().await;
-    world.doorman.knows_reviews();
-    world.server.faults().set_plan(FaultPlan::none().rule(Rule::new(
-        Match::any().user("one").verb(Verb::Create).resource("persistentvolumes"),
-        Fault::Forbidden,
-    )));
-    let replica = world.start("one", &[]);
-    world.claim("data").await;
-    stays("nothing is missing", Duration::from_secs(3600), || async {
-        replica.permissions.missing().is_empty()
-    })
-    .await;
-    let tried = world.server.requests().by("one").verb(Verb::Create).resource("persistentvolumes").count();
-    assert!((1..=15).contains(&tried), "{tried} attempts");
-    // All of them every 30 s, and after each attempt.
-    let questions = world.doorman.questions();
-    assert!(
-        questions as u64 <= PERMISSIONS.len() as u64 * (120 + tried + 1),
-        "{questions} questions in an hour"
-    );
-}
-
-/// From the start, and after it had answered.
-#[tokio::test(start_paused = true)]
-async fn while_the_server_has_no_answers_its_treatment_of_requests_counts_and_it_is_asked_rarely() {
-    let create = place("create", "persistentvolumes");
-    for out_of_order_first in [true, false] {
+    #[tokio::test(start_paused = true)]
+    async fn a_server_that_knows_no_reviews_is_asked_once_in_a_while_and_what_it_refuses_is_missing() {
         let world = World::new().await;
-        world.doorman.knows_reviews();
-        world.doorman.out_of_order(out_of_order_first);
+        let create = place("create", "persistentvolumes");
         world.doorman.deny(create);
         let replica = world.start("one", &[]);
         world.claim("data").await;
         until("it is told", async || replica.permissions.missing() == [&PERMISSIONS[create]]).await;
-        assert_eq!(gauge(&replica, create), 1.0);
-        world.doorman.out_of_order(true);
-        let before = world.doorman.questions();
-        pass(Duration::from_secs(1200)).await;
-        let asked = world.doorman.questions() - before;
-        // One a minute, less what the client tries again by itself.
-        assert!((1..=150).contains(&asked), "{asked} questions in 20 minutes");
+        pass(Duration::from_secs(3600)).await;
+        assert!(world.doorman.questions() <= 40, "{} questions in an hour", world.doorman.questions());
         world.doorman.grant(create);
         let granted = Instant::now();
         world.until_bound("data").await;
-        until("nothing is missing", async || replica.permissions.missing().is_empty()).await;
         assert!(granted.elapsed() < Duration::from_secs(60), "{:?}", granted.elapsed());
-        assert_eq!(gauge(&replica, create), 0.0);
-        replica.stop().await;
+        until("nothing is missing", async || replica.permissions.missing().is_empty()).await;
+    }
+
+    /// A refusal can have another reason: a quota, a namespace that is being deleted.
+    #[tokio::test(start_paused = true)]
+    async fn what_is_refused_although_it_is_granted_is_not_called_missing_and_does_not_spin() {
+        use embedded_apiserver::{Fault, FaultPlan, Match, Rule, Verb};
+
+        let world = World::new().await;
+        world.doorman.knows_reviews();
+        world.server.faults().set_plan(FaultPlan::none().rule(Rule::new(
+            Match::any().user("one").verb(Verb::Create).resource("persistentvolumes"),
+            Fault::Forbidden,
+        )));
+        let replica = world.start("one", &[]);
+        world.claim("data").await;
+        stays("nothing is missing", Duration::from_secs(3600), || async {
+            replica.permissions.missing().is_empty()
+        })
+        .await;
+        let tried =
+            world.server.requests().by("one").verb(Verb::Create).resource("persistentvolumes").count();
+        assert!((1..=15).contains(&tried), "{tried} attempts");
+        // All of them every 30 s, and after each attempt.
+        let questions = world.doorman.questions();
+        assert!(
+            questions as u64 <= PERMISSIONS.len() as u64 * (120 + tried + 1),
+            "{questions} questions in an hour"
+        );
+    }
+
+    /// From the start, and after it had answered.
+    #[tokio::test(start_paused = true)]
+    async fn while_the_server_has_no_answers_its_treatment_of_requests_counts_and_it_is_asked_rarely() {
+        let create = place("create", "persistentvolumes");
+        for out_of_order_first in [true, false] {
+            let world = World::new().await;
+            world.doorman.knows_reviews();
+            world.doorman.out_of_order(out_of_order_first);
+            world.doorman.deny(create);
+            let replica = world.start("one", &[]);
+            world.claim("data").await;
+            until("it is told", async || replica.permissions.missing() == [&PERMISSIONS[create]]).await;
+            assert_eq!(gauge(&replica, create), 1.0);
+            world.doorman.out_of_order(true);
+            let before = world.doorman.questions();
+            pass(Duration::from_secs(1200)).await;
+            let asked = world.doorman.questions() - before;
+            // One a minute, less what the client tries again by itself.
+            assert!((1..=150).contains(&asked), "{asked} questions in 20 minutes");
+            world.doorman.grant(create);
+            let granted = Instant::now();
+            world.until_bound("data").await;
+            until("nothing is missing", async || replica.permissions.missing().is_empty()).await;
+            assert!(granted.elapsed() < Duration::from_secs(60), "{:?}", granted.elapsed());
+            assert_eq!(gauge(&replica, create), 0.0);
+            replica.stop().await;
+        }
     }
 }

@@ -265,39 +265,6 @@ async fn where_nobody_elects_a_roll_out_does_not_wait_half_a_minute_for_each_rep
     assert!(took < Duration::from_secs(8), "{took:?}");
 }
 
-/// The controller asks, and waits 5 s for the answer. Connections end with the outage, or die without a word: then nothing comes through a watch any more.
-#[tokio::test(start_paused = true)]
-async fn after_an_outage_of_a_minute_a_candidate_answers_within_seconds_and_leads() {
-    let world = World::new(0);
-    let one = world.elector("one", "1.4.0");
-    let running = one.clone();
-    tokio::spawn(async move {
-        running.run_forever(|leadership| async move { drop(leadership.ending().await) }).await;
-    });
-    sleep_ms(5000).await;
-    assert!(one.is_leader());
-    let (faults, ours) = (world.server.faults(), Match::any().user("one"));
-    for (outage, is_silent) in [(61_000, false), (77_000, false), (61_000, true)] {
-        let watches = if is_silent {
-            faults.set_plan(FaultPlan::none().rule(Rule::new(ours.clone(), Fault::NeverAnswer)));
-            faults.stall_watches(&ours)
-        } else {
-            faults.partition("one");
-            faults.drop_watches(&ours)
-        };
-        assert!(watches > 0);
-        sleep_ms(outage).await;
-        assert!(!one.is_leader());
-        faults.heal("one");
-        faults.clear();
-        let healed = Instant::now();
-        while !one.is_leader() {
-            assert!(healed.elapsed() < Duration::from_millis(4000), "{is_silent}: {:?}", healed.elapsed());
-            sleep_ms(10).await;
-        }
-    }
-}
-
 /// As API Priority and Fairness asks: in plain text, with the time in the header alone.
 #[tokio::test(start_paused = true)]
 async fn a_server_that_asks_to_be_left_alone_is_left_alone() {
@@ -377,84 +344,6 @@ async fn where_nobody_elects_a_blip_makes_nobody_wait_for_a_controller_anew() {
     }
 }
 
-/// Nobody would claim what is granted to it then.
-#[tokio::test(start_paused = true)]
-async fn between_two_campaigns_of_a_loop_of_ones_own_it_does_not_stand_and_another_leads() {
-    for is_lost in [false, true] {
-        let world = World::new(0);
-        let best = world.elector("best", "1.3.0");
-        let mut campaigns = best.campaigns();
-        let other = world.replica("other", "1.5.0");
-        let server = world.server.clone();
-        let work = async move |leadership: Leadership| {
-            sleep_ms(3000).await;
-            if is_lost {
-                leases(&server).delete("lease", &DeleteParams::default()).await.unwrap();
-                leadership.lost().await;
-            }
-        };
-        let outcome = campaigns.run(work.clone()).await;
-        let ended = Instant::now();
-        assert_eq!(outcome, if is_lost { Outcome::Lost(()) } else { Outcome::Finished(()) });
-        // What is done between two runs may take long.
-        let took = other.leads().await - ended;
-        let longest = if is_lost { 12_000 } else { 1000 };
-        assert!(took < Duration::from_millis(longest), "lost {is_lost}: {took:?}");
-        sleep_ms(60_000).await;
-        assert!(is_valid(&other) && other.terms.lock().unwrap().len() == 1);
-        assert!(!world.stands("best").await);
-
-        campaigns.run(work).await;
-        assert!(!is_valid(&other), "preferred again as soon as it stands");
-        campaigns.end().await;
-        assert!(!world.stands("best").await);
-        assert_eq!(best.status().candidacy, Some(Candidacy::Withdrawn));
-    }
-}
-
-/// A grant before it may lead again would keep the lease from the others: while its work winds up, and while what that has sent may land.
-#[tokio::test(start_paused = true)]
-async fn one_whose_term_is_lost_does_not_stand_until_it_may_lead_again_and_another_leads_meanwhile() {
-    for (wind_up, is_deleted) in [(0, false), (10_000, false), (0, true), (10_000, true)] {
-        let world = World::new(0);
-        // It may lead again two stop margins after the loss, at the latest.
-        let margin = Duration::from_secs(3);
-        let config = Config::builder("default", "lease").client_go_compatible().stop_margin(margin);
-        let best = elector_of(&world.server, world.clock, config.clone(), "best", "1.4.0", WithoutApi::Elect);
-        let other = elector_of(&world.server, world.clock, config, "other", "1.4.0", WithoutApi::Elect);
-        let best = Replica::start(best, Duration::from_millis(wind_up));
-        best.leads().await;
-        let other = Replica::start(other, Duration::ZERO);
-        sleep_ms(3000).await;
-        let (stood, running) = (best.elector.clone(), best.elector.clone());
-        let again = tokio::spawn(async move {
-            running.run(|leadership| async move { drop(leadership.ending().await) }).await
-        });
-        if is_deleted {
-            leases(&world.server).delete("lease", &DeleteParams::default()).await.unwrap();
-        } else {
-            forbid(&world, Match::any().user("best").resource("leases").writes());
-        }
-        let lost = loop {
-            if let Some((at, _)) = best.last().told {
-                break at;
-            }
-            sleep_ms(10).await;
-        };
-        world.server.faults().clear();
-        sleep_ms(50).await;
-        assert!(!world.stands("best").await);
-        let took = other.leads().await - lost;
-        // What remains of the lease for all others, by whole seconds of the clock, and a moment to elect; one that was deleted is waited for anew.
-        let most = if is_deleted { Duration::from_secs(19) } else { margin + Duration::from_millis(1500) };
-        assert!(took < most, "{wind_up} {is_deleted}: {took:?}");
-        sleep_ms(7000).await;
-        assert!(world.stands("best").await && !stood.is_leader() && is_valid(&other));
-        stood.stop_handle().stop();
-        again.await.unwrap();
-    }
-}
-
 /// What counts when it stands again is what it says of itself; the pauses after terms that are taken away at once come on top.
 #[tokio::test(start_paused = true)]
 async fn one_that_runs_for_ever_stands_again_a_stop_margin_after_it_lost_its_term_and_not_while_it_pauses() {
@@ -502,33 +391,155 @@ async fn a_run_of_a_loop_of_ones_own_that_is_dropped_takes_the_candidate_back() 
     campaigns.end().await;
 }
 
-/// The drain time-out comes before that: what a pod's grace period must be above.
-#[tokio::test(start_paused = true)]
-async fn a_stop_takes_three_request_time_outs_at_most_whatever_is_not_answered() {
-    let silent = |what: &Match| FaultPlan::none().rule(Rule::new(what.clone(), Fault::NeverAnswer));
-    let failing = |what: &Match| {
-        let late = Fault::Latency { min_ms: 700, max_ms: 700 };
-        FaultPlan::none()
-            .rule(Rule::new(what.clone(), late))
-            .rule(Rule::new(what.clone(), Fault::InternalError))
-    };
-    let ours = Match::any().user("one");
-    let about_it = ours.clone().except_resource("leases");
-    for plan in [silent(&ours), silent(&about_it), failing(&ours), failing(&about_it)] {
-        for under_way in [0, 400, 890] {
+/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+mod long {
+    use super::*;
+
+    /// The drain time-out comes before that: what a pod's grace period must be above.
+    #[tokio::test(start_paused = true)]
+    async fn a_stop_takes_three_request_time_outs_at_most_whatever_is_not_answered() {
+        let silent = |what: &Match| FaultPlan::none().rule(Rule::new(what.clone(), Fault::NeverAnswer));
+        let failing = |what: &Match| {
+            let late = Fault::Latency { min_ms: 700, max_ms: 700 };
+            FaultPlan::none()
+                .rule(Rule::new(what.clone(), late))
+                .rule(Rule::new(what.clone(), Fault::InternalError))
+        };
+        let ours = Match::any().user("one");
+        let about_it = ours.clone().except_resource("leases");
+        for plan in [silent(&ours), silent(&about_it), failing(&ours), failing(&about_it)] {
+            for under_way in [0, 400, 890] {
+                let world = World::new(0);
+                let one = world.replica("one", "1.4.0");
+                one.leads().await;
+                sleep_ms(1000).await;
+                world.server.faults().set_plan(plan.clone());
+                // Then the LeaseCandidate is read.
+                world.server.faults().drop_watches(&ours);
+                sleep_ms(under_way).await;
+                let stopped = Instant::now();
+                one.elector.stop_handle().stop();
+                one.run.await.unwrap();
+                let (took, bound) = (stopped.elapsed(), one.elector.config().request_timeout() * 3);
+                assert!(took <= bound, "{plan:?} {under_way}: {took:?} of {bound:?}");
+            }
+        }
+    }
+
+    /// A grant before it may lead again would keep the lease from the others: while its work winds up, and while what that has sent may land.
+    #[tokio::test(start_paused = true)]
+    async fn one_whose_term_is_lost_does_not_stand_until_it_may_lead_again_and_another_leads_meanwhile() {
+        for (wind_up, is_deleted) in [(0, false), (10_000, false), (0, true), (10_000, true)] {
             let world = World::new(0);
-            let one = world.replica("one", "1.4.0");
-            one.leads().await;
-            sleep_ms(1000).await;
-            world.server.faults().set_plan(plan.clone());
-            // Then the LeaseCandidate is read.
-            world.server.faults().drop_watches(&ours);
-            sleep_ms(under_way).await;
-            let stopped = Instant::now();
-            one.elector.stop_handle().stop();
-            one.run.await.unwrap();
-            let (took, bound) = (stopped.elapsed(), one.elector.config().request_timeout() * 3);
-            assert!(took <= bound, "{plan:?} {under_way}: {took:?} of {bound:?}");
+            // It may lead again two stop margins after the loss, at the latest.
+            let margin = Duration::from_secs(3);
+            let config = Config::builder("default", "lease").client_go_compatible().stop_margin(margin);
+            let best =
+                elector_of(&world.server, world.clock, config.clone(), "best", "1.4.0", WithoutApi::Elect);
+            let other = elector_of(&world.server, world.clock, config, "other", "1.4.0", WithoutApi::Elect);
+            let best = Replica::start(best, Duration::from_millis(wind_up));
+            best.leads().await;
+            let other = Replica::start(other, Duration::ZERO);
+            sleep_ms(3000).await;
+            let (stood, running) = (best.elector.clone(), best.elector.clone());
+            let again = tokio::spawn(async move {
+                running.run(|leadership| async move { drop(leadership.ending().await) }).await
+            });
+            if is_deleted {
+                leases(&world.server).delete("lease", &DeleteParams::default()).await.unwrap();
+            } else {
+                forbid(&world, Match::any().user("best").resource("leases").writes());
+            }
+            let lost = loop {
+                if let Some((at, _)) = best.last().told {
+                    break at;
+                }
+                sleep_ms(10).await;
+            };
+            world.server.faults().clear();
+            sleep_ms(50).await;
+            assert!(!world.stands("best").await);
+            let took = other.leads().await - lost;
+            // What remains of the lease for all others, by whole seconds of the clock, and a moment to elect; one that was deleted is waited for anew.
+            let most =
+                if is_deleted { Duration::from_secs(19) } else { margin + Duration::from_millis(1500) };
+            assert!(took < most, "{wind_up} {is_deleted}: {took:?}");
+            sleep_ms(7000).await;
+            assert!(world.stands("best").await && !stood.is_leader() && is_valid(&other));
+            stood.stop_handle().stop();
+            again.await.unwrap();
+        }
+    }
+
+    /// The controller asks, and waits 5 s for the answer. Connections end with the outage, or die without a word: then nothing comes through a watch any more.
+    #[tokio::test(start_paused = true)]
+    async fn after_an_outage_of_a_minute_a_candidate_answers_within_seconds_and_leads() {
+        let world = World::new(0);
+        let one = world.elector("one", "1.4.0");
+        let running = one.clone();
+        tokio::spawn(async move {
+            running.run_forever(|leadership| async move { drop(leadership.ending().await) }).await;
+        });
+        sleep_ms(5000).await;
+        assert!(one.is_leader());
+        let (faults, ours) = (world.server.faults(), Match::any().user("one"));
+        for (outage, is_silent) in [(61_000, false), (77_000, false), (61_000, true)] {
+            let watches = if is_silent {
+                faults.set_plan(FaultPlan::none().rule(Rule::new(ours.clone(), Fault::NeverAnswer)));
+                faults.stall_watches(&ours)
+            } else {
+                faults.partition("one");
+                faults.drop_watches(&ours)
+            };
+            assert!(watches > 0);
+            sleep_ms(outage).await;
+            assert!(!one.is_leader());
+            faults.heal("one");
+            faults.clear();
+            let healed = Instant::now();
+            while !one.is_leader() {
+                assert!(
+                    healed.elapsed() < Duration::from_millis(4000),
+                    "{is_silent}: {:?}",
+                    healed.elapsed()
+                );
+                sleep_ms(10).await;
+            }
+        }
+    }
+
+    /// Nobody would claim what is granted to it then.
+    #[tokio::test(start_paused = true)]
+    async fn between_two_campaigns_of_a_loop_of_ones_own_it_does_not_stand_and_another_leads() {
+        for is_lost in [false, true] {
+            let world = World::new(0);
+            let best = world.elector("best", "1.3.0");
+            let mut campaigns = best.campaigns();
+            let other = world.replica("other", "1.5.0");
+            let server = world.server.clone();
+            let work = async move |leadership: Leadership| {
+                sleep_ms(3000).await;
+                if is_lost {
+                    leases(&server).delete("lease", &DeleteParams::default()).await.unwrap();
+                    leadership.lost().await;
+                }
+            };
+            let outcome = campaigns.run(work.clone()).await;
+            let ended = Instant::now();
+            assert_eq!(outcome, if is_lost { Outcome::Lost(()) } else { Outcome::Finished(()) });
+            // What is done between two runs may take long.
+            let took = other.leads().await - ended;
+            let longest = if is_lost { 12_000 } else { 1000 };
+            assert!(took < Duration::from_millis(longest), "lost {is_lost}: {took:?}");
+            sleep_ms(60_000).await;
+            assert!(is_valid(&other) && other.terms.lock().unwrap().len() == 1);
+            assert!(!world.stands("best").await);
+
+            campaigns.run(work).await;
+            assert!(!is_valid(&other), "preferred again as soon as it stands");
+            campaigns.end().await;
+            assert!(!world.stands("best").await);
+            assert_eq!(best.status().candidacy, Some(Candidacy::Withdrawn));
         }
     }
 }

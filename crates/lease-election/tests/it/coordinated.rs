@@ -220,39 +220,6 @@ async fn a_leader_that_crashed_is_replaced_and_a_candidate_that_is_deleted_stand
     assert!(is_valid(&other) || other.run.is_finished());
 }
 
-/// The controller's wall clock jumps ahead, and it finds leases of 15 s expired 3 s after their last renewal.
-#[tokio::test(start_paused = true)]
-async fn a_controller_whose_wall_clock_is_ahead_makes_no_two_leaders() {
-    for moment in [300, 1000, 1700] {
-        let world = World::new(0);
-        let replica = |identity, emulation| {
-            let config = Config::builder("default", "lease");
-            let elector =
-                elector_of(&world.server, world.clock, config, identity, emulation, WithoutApi::Elect);
-            Replica::start(elector, Duration::ZERO)
-        };
-        let best = replica("best", "1.4.0");
-        best.leads().await;
-        let other = replica("other", "1.5.0");
-        sleep_ms(10_000 + moment).await;
-        assert!(is_valid(&best), "a healthy leader is not robbed");
-        world.server.faults().partition("best");
-        world.ahead.store(12, Ordering::SeqCst);
-        let cut = Instant::now();
-        let granted = loop {
-            sleep_ms(10).await;
-            if lease(&world.server).await.unwrap().holder_identity.as_deref() == Some("other") {
-                break Instant::now();
-            }
-        };
-        assert!(is_valid(&best), "the grant was early: {:?}", granted - cut);
-        let next = other.leads().await;
-        let (told, ending) = best.last().told.expect("its term is over");
-        assert_eq!(ending, Ending::Lost(Loss::Expired));
-        assert!(told + Duration::from_millis(1900) <= next, "the stop margin is kept: {told:?} {next:?}");
-    }
-}
-
 /// By the server's wall clock what the leader says of itself is long past: it is asked to make way all the same, and not robbed.
 #[tokio::test(start_paused = true)]
 async fn a_leader_whose_wall_clock_is_behind_keeps_its_term_until_it_has_made_way() {
@@ -480,4 +447,42 @@ async fn a_coordinated_term_is_told_by_events() {
     assert!(
         told.iter().all(|event| event.source.as_ref().unwrap().component.as_deref() == Some("controller"))
     );
+}
+
+/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+mod long {
+    use super::*;
+
+    /// The controller's wall clock jumps ahead, and it finds leases of 15 s expired 3 s after their last renewal.
+    #[tokio::test(start_paused = true)]
+    async fn a_controller_whose_wall_clock_is_ahead_makes_no_two_leaders() {
+        for moment in [300, 1000, 1700] {
+            let world = World::new(0);
+            let replica = |identity, emulation| {
+                let config = Config::builder("default", "lease");
+                let elector =
+                    elector_of(&world.server, world.clock, config, identity, emulation, WithoutApi::Elect);
+                Replica::start(elector, Duration::ZERO)
+            };
+            let best = replica("best", "1.4.0");
+            best.leads().await;
+            let other = replica("other", "1.5.0");
+            sleep_ms(10_000 + moment).await;
+            assert!(is_valid(&best), "a healthy leader is not robbed");
+            world.server.faults().partition("best");
+            world.ahead.store(12, Ordering::SeqCst);
+            let cut = Instant::now();
+            let granted = loop {
+                sleep_ms(10).await;
+                if lease(&world.server).await.unwrap().holder_identity.as_deref() == Some("other") {
+                    break Instant::now();
+                }
+            };
+            assert!(is_valid(&best), "the grant was early: {:?}", granted - cut);
+            let next = other.leads().await;
+            let (told, ending) = best.last().told.expect("its term is over");
+            assert_eq!(ending, Ending::Lost(Loss::Expired));
+            assert!(told + Duration::from_millis(1900) <= next, "the stop margin is kept: {told:?} {next:?}");
+        }
+    }
 }

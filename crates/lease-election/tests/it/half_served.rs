@@ -192,41 +192,46 @@ fn elector_behind(
     (elector, says)
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_404_of_somebody_in_between_does_not_make_the_api_absent() {
-    for body in ASTRAY {
-        let world = World::new(0);
-        let terms = Terms::default();
-        let (one, says) = elector_behind(&world, "one", Some(body));
-        start(&one, "one", &terms);
-        sleep_ms(15_000).await;
-        assert_eq!(leader(&terms), None, "{body}");
-        let candidacy = one.status().candidacy.unwrap();
-        assert!(matches!(&candidacy, Candidacy::Refused(_)), "it is told: {body} {candidacy:?}");
-        *says.lock().unwrap() = None;
-        leads(&terms, "one", 12_000).await;
-        assert_eq!(one.status().candidacy, Some(Candidacy::Standing));
-    }
-}
+/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+mod long {
+    use super::*;
 
-#[tokio::test(start_paused = true)]
-async fn nor_does_it_take_a_candidate_back_or_make_one_that_stands_fall() {
-    for body in ASTRAY {
-        let world = World::new(0);
-        let terms = Terms::default();
-        let (one, says) = elector_behind(&world, "one", None);
-        start(&one, "one", &terms);
-        leads(&terms, "one", 12_000).await;
-        *says.lock().unwrap() = Some(body);
-        world.server.faults().drop_watches(&Match::any().user("one"));
-        sleep_ms(8000).await;
-        let candidacy = one.status().candidacy;
-        assert_eq!((leader(&terms), terms.lock().unwrap().len()), (Some("one"), 1), "{body}");
-        assert!(!matches!(candidacy, Some(Candidacy::ApiAbsent)), "{body} {candidacy:?}");
-        one.stop_handle().stop();
-        sleep_ms(5000).await;
-        let candidacy = one.status().candidacy;
-        assert!(matches!(candidacy, Some(Candidacy::LeftBehind(_))), "{body} {candidacy:?}");
-        assert!(world.stands("one").await, "{body}");
+    #[tokio::test(start_paused = true)]
+    async fn a_404_of_somebody_in_between_does_not_make_the_api_absent() {
+        for body in ASTRAY {
+            let world = World::new(0);
+            let terms = Terms::default();
+            let (one, says) = elector_behind(&world, "one", Some(body));
+            start(&one, "one", &terms);
+            sleep_ms(15_000).await;
+            assert_eq!(leader(&terms), None, "{body}");
+            let candidacy = one.status().candidacy.unwrap();
+            assert!(matches!(&candidacy, Candidacy::Refused(_)), "it is told: {body} {candidacy:?}");
+            *says.lock().unwrap() = None;
+            leads(&terms, "one", 12_000).await;
+            assert_eq!(one.status().candidacy, Some(Candidacy::Standing));
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nor_does_it_take_a_candidate_back_or_make_one_that_stands_fall() {
+        for body in ASTRAY {
+            let world = World::new(0);
+            let terms = Terms::default();
+            let (one, says) = elector_behind(&world, "one", None);
+            start(&one, "one", &terms);
+            leads(&terms, "one", 12_000).await;
+            *says.lock().unwrap() = Some(body);
+            world.server.faults().drop_watches(&Match::any().user("one"));
+            sleep_ms(8000).await;
+            let candidacy = one.status().candidacy;
+            assert_eq!((leader(&terms), terms.lock().unwrap().len()), (Some("one"), 1), "{body}");
+            assert!(!matches!(candidacy, Some(Candidacy::ApiAbsent)), "{body} {candidacy:?}");
+            one.stop_handle().stop();
+            sleep_ms(5000).await;
+            let candidacy = one.status().candidacy;
+            assert!(matches!(candidacy, Some(Candidacy::LeftBehind(_))), "{body} {candidacy:?}");
+            assert!(world.stands("one").await, "{body}");
+        }
     }
 }

@@ -54,25 +54,6 @@ fn an_item_that_nothing_is_to_bring_back_is_remembered_for_its_attempts_alone() 
     }
 }
 
-/// D17, through the queue: the memory of its own does not grow for ever either. A back-off of a month, an event, and whoever got the
-/// item says nothing.
-#[test]
-#[cfg_attr(miri, ignore = "thousands of items")]
-fn many_items_that_fail_once_and_vanish_do_not_fill_the_queue() {
-    let (queue, timer) = queue(Some(3));
-    let items = u32::try_from(MANY).unwrap() + 1000;
-    for item in 0..items {
-        fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH));
-        queue.add(item);
-        queue.try_get().unwrap().done();
-    }
-    let backoffs = queue.remembered_backoffs();
-    assert!(backoffs.items <= MANY && backoffs.items >= MANY / 2, "{backoffs:?}");
-    let left = (backoffs.items as u64 + backoffs.evicted, backoffs.expired);
-    assert_eq!(left, (u64::from(items), 0), "who left is counted");
-    assert_eq!((queue.delayed_len(), queue.num_requeues(&(items - 1))), (0, 1));
-}
-
 /// Also while they wait for their retries: those that failed last are known.
 #[test]
 #[cfg_attr(miri, ignore = "thousands of items")]
@@ -87,58 +68,6 @@ fn of_very_many_items_that_back_off_those_that_failed_last_are_known() {
     for (item, wait) in [(items - 1, MONTH), (items - u32::try_from(MANY / 2).unwrap(), MONTH), (0, SECOND)] {
         fail(&queue, item, Outcome::Retry);
         assert_eq!(queue.deadline(&item), Some(timer.now() + wait), "{item}");
-    }
-}
-
-/// An event waits for the retry, by policy, also of an item whose place was taken by others.
-#[test]
-#[cfg_attr(miri, ignore = "thousands of items")]
-fn an_event_defers_to_a_retry_that_is_known_by_its_deadline_alone() {
-    for policy in [DuringBackoff::Defer, DuringBackoff::Clear] {
-        let timer = ManualTimer::new();
-        let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
-        let builder = RateLimitingQueue::builder().limiter(limiter).during_backoff(policy);
-        let queue: Queue = builder.timer(timer.clone()).build().unwrap();
-        let items = u32::try_from(MANY).unwrap() + 1;
-        (0..items).for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
-        assert!(queue.remembered_backoffs().evicted > 0);
-        for item in [0, items - 1] {
-            queue.add(item);
-            let (runs, waits) = (queue.try_get().is_ok(), queue.deadline(&item).is_some());
-            assert_eq!(
-                (runs, waits),
-                if policy == DuringBackoff::Defer { (false, true) } else { (true, false) }
-            );
-        }
-    }
-}
-
-/// What has crowded others out says nothing of an item that never failed.
-#[test]
-#[cfg_attr(miri, ignore = "thousands of items")]
-fn a_crowd_of_failures_leaves_alone_what_a_user_has_delayed() {
-    for policy in [DuringBackoff::Defer, DuringBackoff::Clear] {
-        let timer = ManualTimer::new();
-        let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
-        let builder = RateLimitingQueue::builder().limiter(limiter).during_backoff(policy);
-        let queue: Queue = builder.timer(timer.clone()).build().unwrap();
-        let items = u32::try_from(MANY).unwrap() + 1;
-        (0..items).for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
-        assert!(queue.remembered_backoffs().evicted > 0);
-        let nightly = items;
-        queue.add_after(nightly, SECOND * 3600);
-        assert_eq!(queue.add(nightly), Added::Queued, "{policy:?}");
-        assert_eq!(queue.deadline(&nightly), Some(timer.now() + SECOND * 3600), "{policy:?}");
-        queue.try_get().unwrap().finish(Outcome::Success).unwrap();
-        // The second event on a retry that is known by its deadline alone does what the first did.
-        for _ in 0..2 {
-            queue.add(0);
-        }
-        assert_eq!(queue.len(), usize::from(policy == DuringBackoff::Clear));
-        // Also a user's delay has joined it.
-        queue.add_after(1, SECOND);
-        assert_eq!(queue.add(1), Added::Queued, "{policy:?}");
-        assert!(queue.deadline(&1).is_some(), "{policy:?}");
     }
 }
 
@@ -327,4 +256,80 @@ fn an_item_that_is_parked_backs_off_no_longer() {
     assert_eq!((queue.num_requeues(&1), queue.delayed_len()), (1, 0));
     fail(&queue, 1, Outcome::Retry);
     assert_eq!(queue.num_requeues(&1), 2);
+}
+
+/// Played by a stage of `--full`: the stage `test` leaves `long` out.
+mod long {
+    use super::*;
+
+    /// D17, through the queue: the memory of its own does not grow for ever either. A back-off of a month, an event, and whoever got the
+    /// item says nothing.
+    #[test]
+    #[cfg_attr(miri, ignore = "thousands of items")]
+    fn many_items_that_fail_once_and_vanish_do_not_fill_the_queue() {
+        let (queue, timer) = queue(Some(3));
+        let items = u32::try_from(MANY).unwrap() + 1000;
+        for item in 0..items {
+            fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH));
+            queue.add(item);
+            queue.try_get().unwrap().done();
+        }
+        let backoffs = queue.remembered_backoffs();
+        assert!(backoffs.items <= MANY && backoffs.items >= MANY / 2, "{backoffs:?}");
+        let left = (backoffs.items as u64 + backoffs.evicted, backoffs.expired);
+        assert_eq!(left, (u64::from(items), 0), "who left is counted");
+        assert_eq!((queue.delayed_len(), queue.num_requeues(&(items - 1))), (0, 1));
+    }
+
+    /// An event waits for the retry, by policy, also of an item whose place was taken by others.
+    #[test]
+    #[cfg_attr(miri, ignore = "thousands of items")]
+    fn an_event_defers_to_a_retry_that_is_known_by_its_deadline_alone() {
+        for policy in [DuringBackoff::Defer, DuringBackoff::Clear] {
+            let timer = ManualTimer::new();
+            let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
+            let builder = RateLimitingQueue::builder().limiter(limiter).during_backoff(policy);
+            let queue: Queue = builder.timer(timer.clone()).build().unwrap();
+            let items = u32::try_from(MANY).unwrap() + 1;
+            (0..items).for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
+            assert!(queue.remembered_backoffs().evicted > 0);
+            for item in [0, items - 1] {
+                queue.add(item);
+                let (runs, waits) = (queue.try_get().is_ok(), queue.deadline(&item).is_some());
+                assert_eq!(
+                    (runs, waits),
+                    if policy == DuringBackoff::Defer { (false, true) } else { (true, false) }
+                );
+            }
+        }
+    }
+
+    /// What has crowded others out says nothing of an item that never failed.
+    #[test]
+    #[cfg_attr(miri, ignore = "thousands of items")]
+    fn a_crowd_of_failures_leaves_alone_what_a_user_has_delayed() {
+        for policy in [DuringBackoff::Defer, DuringBackoff::Clear] {
+            let timer = ManualTimer::new();
+            let limiter = ExponentialBackoff::new(SECOND, SECOND * 100).unwrap();
+            let builder = RateLimitingQueue::builder().limiter(limiter).during_backoff(policy);
+            let queue: Queue = builder.timer(timer.clone()).build().unwrap();
+            let items = u32::try_from(MANY).unwrap() + 1;
+            (0..items).for_each(|item| fail(&queue, item, Outcome::RetryNotBefore(timer.now() + MONTH)));
+            assert!(queue.remembered_backoffs().evicted > 0);
+            let nightly = items;
+            queue.add_after(nightly, SECOND * 3600);
+            assert_eq!(queue.add(nightly), Added::Queued, "{policy:?}");
+            assert_eq!(queue.deadline(&nightly), Some(timer.now() + SECOND * 3600), "{policy:?}");
+            queue.try_get().unwrap().finish(Outcome::Success).unwrap();
+            // The second event on a retry that is known by its deadline alone does what the first did.
+            for _ in 0..2 {
+                queue.add(0);
+            }
+            assert_eq!(queue.len(), usize::from(policy == DuringBackoff::Clear));
+            // Also a user's delay has joined it.
+            queue.add_after(1, SECOND);
+            assert_eq!(queue.add(1), Added::Queued, "{policy:?}");
+            assert!(queue.deadline(&1).is_some(), "{policy:?}");
+        }
+    }
 }
