@@ -31,38 +31,6 @@ fn forbid(world: &World, what: Match) {
     world.server.faults().set_plan(FaultPlan::none().rule(Rule::new(what, Fault::Forbidden)));
 }
 
-#[tokio::test(start_paused = true)]
-async fn one_that_may_not_watch_its_candidate_polls_it_answers_in_time_and_asks_for_no_more_than_that() {
-    let world = World::new(0);
-    forbid(&world, Match::any().verb(Verb::Watch).resource("leasecandidates"));
-    let newer = world.replica("newer", "1.5.0");
-    newer.leads().await;
-    sleep_ms(100).await;
-    let candidacy_of = candidacy(&newer);
-    assert!(
-        matches!(&candidacy_of, Candidacy::Unwatched(_)) && is_forbidden(&candidacy_of),
-        "{candidacy_of:?}"
-    );
-
-    let asked = || world.server.requests().reads_of("leasecandidates").by("newer").count();
-    let before = asked();
-    sleep_ms(60_000).await;
-    let asked = asked() - before;
-    assert!((60..=70).contains(&asked), "one read a second, and the watch ever more seldom: {asked}");
-    assert_eq!(newer.terms.lock().unwrap().len(), 1);
-
-    // Asked by the server, it is counted: the other is not elected over its head, but preferred.
-    let began = Instant::now();
-    let older = world.replica("older", "1.4.0");
-    let leads = older.leads().await;
-    assert!(leads - began < Duration::from_secs(3), "{:?}", leads - began);
-    assert_eq!(newer.last().told.map(|(_, ending)| ending), Some(Ending::StopRequested));
-
-    world.server.faults().clear();
-    sleep_ms(31_000).await;
-    assert_eq!(candidacy(&older), Candidacy::Standing, "watched as soon as it may be");
-}
-
 /// Forbidden is not absent.
 #[tokio::test(start_paused = true)]
 async fn one_that_may_not_even_ask_for_the_api_says_so_and_does_not_elect_alone() {
@@ -541,5 +509,37 @@ mod long {
             assert!(!world.stands("best").await);
             assert_eq!(best.status().candidacy, Some(Candidacy::Withdrawn));
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_that_may_not_watch_its_candidate_polls_it_answers_in_time_and_asks_for_no_more_than_that() {
+        let world = World::new(0);
+        forbid(&world, Match::any().verb(Verb::Watch).resource("leasecandidates"));
+        let newer = world.replica("newer", "1.5.0");
+        newer.leads().await;
+        sleep_ms(100).await;
+        let candidacy_of = candidacy(&newer);
+        assert!(
+            matches!(&candidacy_of, Candidacy::Unwatched(_)) && is_forbidden(&candidacy_of),
+            "{candidacy_of:?}"
+        );
+
+        let asked = || world.server.requests().reads_of("leasecandidates").by("newer").count();
+        let before = asked();
+        sleep_ms(60_000).await;
+        let asked = asked() - before;
+        assert!((60..=70).contains(&asked), "one read a second, and the watch ever more seldom: {asked}");
+        assert_eq!(newer.terms.lock().unwrap().len(), 1);
+
+        // Asked by the server, it is counted: the other is not elected over its head, but preferred.
+        let began = Instant::now();
+        let older = world.replica("older", "1.4.0");
+        let leads = older.leads().await;
+        assert!(leads - began < Duration::from_secs(3), "{:?}", leads - began);
+        assert_eq!(newer.last().told.map(|(_, ending)| ending), Some(Ending::StopRequested));
+
+        world.server.faults().clear();
+        sleep_ms(31_000).await;
+        assert_eq!(candidacy(&older), Candidacy::Standing, "watched as soon as it may be");
     }
 }

@@ -328,81 +328,6 @@ async fn a_leader_that_makes_way_too_slowly_gives_nothing_back_while_its_writes_
     assert!(is_valid(&older) && world.stands("newer").await);
 }
 
-/// A leader keeps to the time of its grant: when the server's clock is set back while it leads, the times it writes are ahead by as much. They harm nobody
-/// who leads or elects alone. The controller misses it later by that much, if it crashes in that very term, and that is less than half an hour (no controller
-/// elects whose clock is further ahead: it takes all candidates for dead); half a minute after its lease has run out its fellow candidates elect alone.
-#[tokio::test(start_paused = true)]
-async fn a_leader_elected_by_a_clock_that_was_ahead_and_is_set_right_is_replaced_when_it_crashes() {
-    let world = World::new(1200);
-    let best = world.replica("best", "1.4.0");
-    best.leads().await;
-    let other = world.replica("other", "1.5.0");
-    sleep_ms(10_000).await;
-    world.ahead.store(0, Ordering::SeqCst);
-    sleep_ms(60_000).await;
-    assert!(is_valid(&best) && best.terms.lock().unwrap().len() == 1, "it leads on");
-    let mut seen = Box::pin(observe_with_clock(
-        KubeLeaseStore::new(world.server.client(), other.elector.config()),
-        other.elector.config(),
-        world.clock,
-    ));
-    assert_eq!(seen.next().await, Some(Some("best".into())));
-
-    world.server.faults().partition("best");
-    let crashed = Instant::now();
-    assert_eq!(seen.next().await, Some(None), "an observer goes by its own clock");
-    assert!(crashed.elapsed() <= Duration::from_millis(5100), "{:?}", crashed.elapsed());
-    let took = other.leads().await - crashed;
-    assert!(best.last().told.is_some_and(|(_, ending)| ending == Ending::Lost(Loss::Expired)));
-    assert!(took < Duration::from_secs(37), "{took:?}");
-    assert!(took > Duration::from_secs(30), "the controller goes by what stands there: {took:?}");
-}
-
-/// A controller whose clock is behind takes one that is gone to have just answered, grants it what is free and asks all others to make way for it. They elect
-/// alone a grant (5 s) and half a minute later, each time, until its LeaseCandidate is deleted.
-#[tokio::test(start_paused = true)]
-async fn one_that_is_gone_and_that_a_clock_far_behind_keeps_electing_costs_a_bound_each_time_until_its_candidate_is_deleted()
- {
-    let world = World::new(-3600);
-    let gone = world.replica("gone", "1.4.0");
-    gone.leads().await;
-    let lives = world.elector("lives", "1.5.0");
-    let began: Arc<std::sync::Mutex<Vec<(Instant, lease_election::Leadership)>>> = Arc::default();
-    let (running, noted) = (lives.clone(), Arc::clone(&began));
-    let run = tokio::spawn(async move {
-        let work = move |leadership: lease_election::Leadership| {
-            noted.lock().unwrap().push((Instant::now(), leadership.clone()));
-            async move {
-                leadership.ending().await;
-            }
-        };
-        running.run_forever(work).await;
-    });
-    sleep_ms(10_000).await;
-    world.server.faults().partition("gone");
-    let mut unled_since = Instant::now();
-    let most = Duration::from_secs(5 + 30 + 2);
-    for term in 0..2 {
-        while began.lock().unwrap().len() <= term {
-            sleep_ms(50).await;
-            assert!(unled_since.elapsed() < most, "nobody leads for {:?}", unled_since.elapsed());
-        }
-        let (began_at, leadership) = began.lock().unwrap()[term].clone();
-        let took = began_at - unled_since;
-        assert!(took > Duration::from_secs(30), "it is elected, and gone: {took:?}");
-        leadership.lost().await;
-        unled_since = Instant::now();
-    }
-    candidates(&world.server).delete("gone", &DeleteParams::default()).await.unwrap();
-    sleep_ms(u64::try_from(most.as_millis()).unwrap()).await;
-    assert!(lives.is_leader());
-    let terms = began.lock().unwrap().len();
-    sleep_ms(10_000).await;
-    assert!(lives.is_leader() && began.lock().unwrap().len() == terms, "it is asked to make way no more");
-    lives.stop_handle().stop();
-    run.await.unwrap();
-}
-
 /// One that warms up.
 #[tokio::test(start_paused = true)]
 async fn a_cold_candidate_is_granted_nothing() {
@@ -484,5 +409,80 @@ mod long {
             assert_eq!(ending, Ending::Lost(Loss::Expired));
             assert!(told + Duration::from_millis(1900) <= next, "the stop margin is kept: {told:?} {next:?}");
         }
+    }
+
+    /// A controller whose clock is behind takes one that is gone to have just answered, grants it what is free and asks all others to make way for it. They elect
+    /// alone a grant (5 s) and half a minute later, each time, until its LeaseCandidate is deleted.
+    #[tokio::test(start_paused = true)]
+    async fn one_that_is_gone_and_that_a_clock_far_behind_keeps_electing_costs_a_bound_each_time_until_its_candidate_is_deleted()
+     {
+        let world = World::new(-3600);
+        let gone = world.replica("gone", "1.4.0");
+        gone.leads().await;
+        let lives = world.elector("lives", "1.5.0");
+        let began: Arc<std::sync::Mutex<Vec<(Instant, lease_election::Leadership)>>> = Arc::default();
+        let (running, noted) = (lives.clone(), Arc::clone(&began));
+        let run = tokio::spawn(async move {
+            let work = move |leadership: lease_election::Leadership| {
+                noted.lock().unwrap().push((Instant::now(), leadership.clone()));
+                async move {
+                    leadership.ending().await;
+                }
+            };
+            running.run_forever(work).await;
+        });
+        sleep_ms(10_000).await;
+        world.server.faults().partition("gone");
+        let mut unled_since = Instant::now();
+        let most = Duration::from_secs(5 + 30 + 2);
+        for term in 0..2 {
+            while began.lock().unwrap().len() <= term {
+                sleep_ms(50).await;
+                assert!(unled_since.elapsed() < most, "nobody leads for {:?}", unled_since.elapsed());
+            }
+            let (began_at, leadership) = began.lock().unwrap()[term].clone();
+            let took = began_at - unled_since;
+            assert!(took > Duration::from_secs(30), "it is elected, and gone: {took:?}");
+            leadership.lost().await;
+            unled_since = Instant::now();
+        }
+        candidates(&world.server).delete("gone", &DeleteParams::default()).await.unwrap();
+        sleep_ms(u64::try_from(most.as_millis()).unwrap()).await;
+        assert!(lives.is_leader());
+        let terms = began.lock().unwrap().len();
+        sleep_ms(10_000).await;
+        assert!(lives.is_leader() && began.lock().unwrap().len() == terms, "it is asked to make way no more");
+        lives.stop_handle().stop();
+        run.await.unwrap();
+    }
+
+    /// A leader keeps to the time of its grant: when the server's clock is set back while it leads, the times it writes are ahead by as much. They harm nobody
+    /// who leads or elects alone. The controller misses it later by that much, if it crashes in that very term, and that is less than half an hour (no controller
+    /// elects whose clock is further ahead: it takes all candidates for dead); half a minute after its lease has run out its fellow candidates elect alone.
+    #[tokio::test(start_paused = true)]
+    async fn a_leader_elected_by_a_clock_that_was_ahead_and_is_set_right_is_replaced_when_it_crashes() {
+        let world = World::new(1200);
+        let best = world.replica("best", "1.4.0");
+        best.leads().await;
+        let other = world.replica("other", "1.5.0");
+        sleep_ms(10_000).await;
+        world.ahead.store(0, Ordering::SeqCst);
+        sleep_ms(60_000).await;
+        assert!(is_valid(&best) && best.terms.lock().unwrap().len() == 1, "it leads on");
+        let mut seen = Box::pin(observe_with_clock(
+            KubeLeaseStore::new(world.server.client(), other.elector.config()),
+            other.elector.config(),
+            world.clock,
+        ));
+        assert_eq!(seen.next().await, Some(Some("best".into())));
+
+        world.server.faults().partition("best");
+        let crashed = Instant::now();
+        assert_eq!(seen.next().await, Some(None), "an observer goes by its own clock");
+        assert!(crashed.elapsed() <= Duration::from_millis(5100), "{:?}", crashed.elapsed());
+        let took = other.leads().await - crashed;
+        assert!(best.last().told.is_some_and(|(_, ending)| ending == Ending::Lost(Loss::Expired)));
+        assert!(took < Duration::from_secs(37), "{took:?}");
+        assert!(took > Duration::from_secs(30), "the controller goes by what stands there: {took:?}");
     }
 }

@@ -297,7 +297,7 @@ async fn moments(stores: usize, weather: Weather) -> BTreeSet<u64> {
 
 /// One of these many moments is played. `ELECTION_LIVES=all`, as the stage `planted-election` sets it, plays all of them.
 fn stride() -> usize {
-    if std::env::var("ELECTION_LIVES").as_deref() == Ok("all") { 1 } else { 24 }
+    if std::env::var("ELECTION_LIVES").as_deref() == Ok("all") { 1 } else { 48 }
 }
 
 async fn at_every_step(stores: usize) {

@@ -65,38 +65,6 @@ async fn leads(terms: &Terms, name: &'static str, millis: u64) {
     panic!("{name} does not lead: {:?}", leader(terms));
 }
 
-#[tokio::test(start_paused = true)]
-async fn those_that_see_the_api_and_those_that_do_not_lead_one_at_a_time() {
-    let world = World::new(0);
-    let terms = Terms::default();
-    let blind = elector_without_api(&world, "blind", true);
-    start(&blind, "blind", &terms);
-    leads(&terms, "blind", 1000).await;
-    assert_eq!(blind.status().candidacy, Some(Candidacy::ApiAbsent));
-
-    // The controller knows the other alone, and prefers it; the one makes way and leaves it the lease.
-    let sees = world.elector("sees", "1.4.0");
-    start(&sees, "sees", &terms);
-    leads(&terms, "sees", 12_000).await;
-    sleep_ms(60_000).await;
-    assert_eq!(leader(&terms), Some("sees"));
-    assert_eq!(terms.lock().unwrap().len(), 2, "and does not fight it");
-    assert_eq!(blind.stats().losses, lease_election::Losses::default());
-
-    // Cut off, it is replaced by the one that needs no controller, and is elected again when it is back.
-    world.server.faults().partition("sees");
-    leads(&terms, "blind", 12_000).await;
-    sleep_ms(10_000).await;
-    world.server.faults().heal("sees");
-    leads(&terms, "sees", 20_000).await;
-
-    // Nobody is left whom the controller could elect.
-    sees.stop_handle().stop();
-    leads(&terms, "blind", 12_000).await;
-    sleep_ms(60_000).await;
-    assert_eq!(leader(&terms), Some("blind"));
-}
-
 /// It is asked to make way, and does: once, also if it gives nothing back. What it left runs out, and is the preferred one's then.
 #[tokio::test(start_paused = true)]
 async fn one_that_elects_alone_and_gives_nothing_back_makes_way_once_and_for_good() {
@@ -112,28 +80,6 @@ async fn one_that_elects_alone_and_gives_nothing_back_makes_way_once_and_for_goo
     assert_eq!(leader(&terms), Some("sees"));
     let led: Vec<_> = terms.lock().unwrap().iter().map(|(name, _)| *name).collect();
     assert_eq!(led, ["blind", "sees"]);
-}
-
-/// Nor when its work takes too long to wind up, each time.
-#[tokio::test(start_paused = true)]
-async fn one_that_elects_alone_and_winds_up_too_late_makes_way_once_too() {
-    let world = World::new(0);
-    let blind = elector_without_api(&world, "blind", true);
-    let (elector, terms) = (blind.clone(), Terms::default());
-    let counted = Arc::clone(&terms);
-    tokio::spawn(async move {
-        let work = move |leadership: Leadership| {
-            counted.lock().unwrap().push(("blind", leadership));
-            std::future::pending()
-        };
-        elector.run_forever(work).await;
-    });
-    leads(&terms, "blind", 1000).await;
-    let sees = world.elector("sees", "1.4.0");
-    start(&sees, "sees", &terms);
-    leads(&terms, "sees", 60_000).await;
-    sleep_ms(60_000).await;
-    assert_eq!((leader(&terms), terms.lock().unwrap().len()), (Some("sees"), 2));
 }
 
 /// A controller has written on its Lease: who is next is the controller's to say, although this one sees none.
@@ -233,5 +179,59 @@ mod long {
             assert!(matches!(candidacy, Some(Candidacy::LeftBehind(_))), "{body} {candidacy:?}");
             assert!(world.stands("one").await, "{body}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn those_that_see_the_api_and_those_that_do_not_lead_one_at_a_time() {
+        let world = World::new(0);
+        let terms = Terms::default();
+        let blind = elector_without_api(&world, "blind", true);
+        start(&blind, "blind", &terms);
+        leads(&terms, "blind", 1000).await;
+        assert_eq!(blind.status().candidacy, Some(Candidacy::ApiAbsent));
+
+        // The controller knows the other alone, and prefers it; the one makes way and leaves it the lease.
+        let sees = world.elector("sees", "1.4.0");
+        start(&sees, "sees", &terms);
+        leads(&terms, "sees", 12_000).await;
+        sleep_ms(60_000).await;
+        assert_eq!(leader(&terms), Some("sees"));
+        assert_eq!(terms.lock().unwrap().len(), 2, "and does not fight it");
+        assert_eq!(blind.stats().losses, lease_election::Losses::default());
+
+        // Cut off, it is replaced by the one that needs no controller, and is elected again when it is back.
+        world.server.faults().partition("sees");
+        leads(&terms, "blind", 12_000).await;
+        sleep_ms(10_000).await;
+        world.server.faults().heal("sees");
+        leads(&terms, "sees", 20_000).await;
+
+        // Nobody is left whom the controller could elect.
+        sees.stop_handle().stop();
+        leads(&terms, "blind", 12_000).await;
+        sleep_ms(60_000).await;
+        assert_eq!(leader(&terms), Some("blind"));
+    }
+
+    /// Nor when its work takes too long to wind up, each time.
+    #[tokio::test(start_paused = true)]
+    async fn one_that_elects_alone_and_winds_up_too_late_makes_way_once_too() {
+        let world = World::new(0);
+        let blind = elector_without_api(&world, "blind", true);
+        let (elector, terms) = (blind.clone(), Terms::default());
+        let counted = Arc::clone(&terms);
+        tokio::spawn(async move {
+            let work = move |leadership: Leadership| {
+                counted.lock().unwrap().push(("blind", leadership));
+                std::future::pending()
+            };
+            elector.run_forever(work).await;
+        });
+        leads(&terms, "blind", 1000).await;
+        let sees = world.elector("sees", "1.4.0");
+        start(&sees, "sees", &terms);
+        leads(&terms, "sees", 60_000).await;
+        sleep_ms(60_000).await;
+        assert_eq!((leader(&terms), terms.lock().unwrap().len()), (Some("sees"), 2));
     }
 }
