@@ -200,7 +200,8 @@ pub(super) fn order(one: &Value, other: &Value) -> Ordering {
     match (one, other) {
         (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64()) {
             (Some(a), Some(b)) => a.cmp(&b),
-            _ => a.as_f64().unwrap_or_default().total_cmp(&b.as_f64().unwrap_or_default()),
+            // None of them is NaN, and -0 is worth 0.
+            _ => a.as_f64().partial_cmp(&b.as_f64()).unwrap_or(Ordering::Equal),
         },
         (Value::String(a), Value::String(b)) => a.cmp(b),
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
@@ -219,4 +220,17 @@ pub(super) fn order(one: &Value, other: &Value) -> Ordering {
 /// Whether two values are the same, numbers by what they are worth.
 pub(super) fn equal(one: &Value, other: &Value) -> bool {
     one == other || order(one, other) == Ordering::Equal
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::equal;
+
+    #[test]
+    fn numbers_are_equal_by_what_they_are_worth() {
+        assert!(equal(&json!(0), &json!(-0.0)) && equal(&json!(1), &json!(1.0)));
+        assert!(!equal(&json!(1), &json!(1.5)) && !equal(&json!(0), &json!(null)));
+    }
 }
