@@ -27,6 +27,7 @@ use crate::body::Body;
 use crate::builtin::{self, Builtin};
 use crate::discovery;
 use crate::go_json::go_json;
+use crate::go_value::quoted;
 use crate::identity::User;
 use crate::kind::Kind;
 use crate::media::{self, Dress};
@@ -246,7 +247,7 @@ impl WrongVersion {
 
     /// As of an option of a read.
     fn of_option(&self) -> String {
-        format!("resourceVersion: Invalid value: {:?}: {}", self.0, self.plain())
+        format!("resourceVersion: Invalid value: {}: {}", quoted(&self.0), self.plain())
     }
 }
 

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::go_json::go_json;
+use crate::go_value::quoted;
 
 /// One thing that is wrong with an object: `causes` of an Invalid status.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +24,7 @@ impl Cause {
         Self {
             reason: "FieldValueInvalid",
             field: field.into(),
-            message: format!("Invalid value: {value:?}: {why}"),
+            message: format!("Invalid value: {}: {why}", quoted(value)),
         }
     }
 
@@ -45,7 +46,7 @@ impl Cause {
         Self {
             reason: "FieldValueNotSupported",
             field: field.into(),
-            message: format!("Unsupported value: {value:?}: supported values: {supported}"),
+            message: format!("Unsupported value: {}: supported values: {supported}", quoted(value)),
         }
     }
 
