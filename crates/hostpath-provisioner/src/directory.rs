@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -56,6 +56,9 @@ struct Shared {
     path: PathBuf,
     /// Staging entries that are being filled by this process, which a sweep leaves alone.
     making: Mutex<HashSet<String>>,
+    /// Shared while a directory is put into the folders of its subdir, exclusive while an empty one of them is removed:
+    /// otherwise makers would find them gone again and again.
+    folders: RwLock<()>,
     probe: Option<Probe>,
 }
 
@@ -124,7 +127,9 @@ impl Root {
 
     fn build(path: &Path, probe: Option<Probe>) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
-        Ok(Self { shared: Arc::new(Shared { path, making: Mutex::default(), probe }) })
+        Ok(Self {
+            shared: Arc::new(Shared { path, making: Mutex::default(), folders: RwLock::default(), probe }),
+        })
     }
 
     /// The absolute path.

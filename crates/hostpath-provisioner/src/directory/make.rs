@@ -32,6 +32,7 @@ impl Root {
         let path = location.below(self.path());
         for _ in 0..RESTARTS {
             self.check(term, &path)?;
+            let _stay = self.shared.folders.read();
             let Some(parent) = self.open_parent(location, true)? else { continue };
             match walk::open_folder(&parent, location.name()) {
                 Ok(directory) => {

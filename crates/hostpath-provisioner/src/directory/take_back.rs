@@ -131,6 +131,7 @@ impl Root {
             };
             let Ok(Some(parent)) = self.open_folders(outer, false) else { return };
             let path = self.path().join(outer.join("/")).join(name);
+            let _alone = self.shared.folders.write();
             let pruned =
                 self.step("prune", &path, || rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR));
             if pruned.is_err() {
