@@ -29,6 +29,7 @@ impl Theirs {
         let listener = runtime.block_on(async {
             let client = server.client_as("them");
             populate(&client).await;
+            settle(&client).await;
             server.listen("127.0.0.1:0").await.unwrap()
         });
         let kubeconfig = world.path().join("theirs.yaml");
@@ -115,4 +116,18 @@ async fn populate(client: &Client) {
         json!({"metadata": {"name": "pvc-theirs"}, "spec": spec}),
     )
     .await;
+}
+
+/// Waits until the volume has its phase: the last that the server's own controllers write.
+async fn settle(client: &Client) {
+    let volumes = Api::<PersistentVolume>::all(client.clone());
+    let start = now();
+    loop {
+        let status = volumes.get("pvc-theirs").await.unwrap().status.unwrap_or_default();
+        if status.phase.as_deref() == Some("Available") {
+            return;
+        }
+        assert!(start.elapsed() < Duration::from_secs(10), "the volume has no phase: {status:?}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
 }
