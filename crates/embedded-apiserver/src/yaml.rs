@@ -13,9 +13,6 @@ use crate::json_syntax::READABLE_DEPTH;
 /// stack has for a document of that depth.
 const STACK: usize = 16 << 20;
 
-/// How many nodes a document has, with those that its aliases stand for.
-const MAX_NODES: usize = 1_000_000;
-
 /// Runs what goes as deep as the document, where there is room for it.
 fn deep<T: Send>(run: impl FnOnce() -> Result<T, String> + Send) -> Result<T, String> {
     thread::scope(|scope| {
@@ -27,15 +24,11 @@ fn deep<T: Send>(run: impl FnOnce() -> Result<T, String> + Send) -> Result<T, St
 
 /// The first document as JSON text; a member that comes twice is there twice. A document without anything is `null`.
 pub(crate) fn to_json(yaml: &[u8]) -> Result<Vec<u8>, String> {
-    to_json_within(yaml, MAX_NODES)
-}
-
-fn to_json_within(yaml: &[u8], max_nodes: usize) -> Result<Vec<u8>, String> {
     deep(|| {
         let mut reader = yaml;
         match serde_saphyr::read_with_options::<_, Json>(
             &mut reader,
-            options(DuplicateKeyPolicy::PassThrough, max_nodes),
+            options(DuplicateKeyPolicy::PassThrough),
         )
         .next()
         {
@@ -55,7 +48,7 @@ pub(crate) fn is_too_deep(why: &str) -> bool {
 pub(crate) fn first_duplicate(yaml: &[u8]) -> Option<(String, u64)> {
     let text = std::str::from_utf8(yaml).ok()?;
     let found = deep(|| {
-        let options = options(DuplicateKeyPolicy::Error, MAX_NODES);
+        let options = options(DuplicateKeyPolicy::Error);
         let read = serde_saphyr::from_str_with_options::<serde::de::IgnoredAny>(text, options);
         Ok(read.err().and_then(|error| {
             let line = error.location()?.line();
@@ -73,7 +66,7 @@ pub(crate) fn first_duplicate(yaml: &[u8]) -> Option<(String, u64)> {
 /// All documents that hold anything, as JSON text.
 pub(crate) fn documents(yaml: &str) -> Result<Vec<Vec<u8>>, String> {
     let documents: Vec<Json> = deep(|| {
-        serde_saphyr::from_multiple_with_options(yaml, options(DuplicateKeyPolicy::PassThrough, MAX_NODES))
+        serde_saphyr::from_multiple_with_options(yaml, options(DuplicateKeyPolicy::PassThrough))
             .map_err(|error| error.to_string())
     })?;
     Ok(documents.into_iter().map(|Json(text)| text).filter(|text| text != b"null").collect())
@@ -85,10 +78,9 @@ pub(crate) fn from_json(value: &Value) -> Result<String, String> {
     deep(|| serde_saphyr::to_string_with_options(value, options).map_err(|error| error.to_string()))
 }
 
-fn options(duplicate_keys: DuplicateKeyPolicy, max_nodes: usize) -> Options {
+fn options(duplicate_keys: DuplicateKeyPolicy) -> Options {
     serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: READABLE_DEPTH, max_nodes: max_nodes },
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: max_nodes },
+        budget: serde_saphyr::budget! { max_depth: READABLE_DEPTH, max_nodes: 1_000_000 },
         duplicate_keys: duplicate_keys,
         with_snippet: false,
     }

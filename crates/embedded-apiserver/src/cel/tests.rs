@@ -101,12 +101,38 @@ fn expressions_have_at_most_as_many_characters_as_there() {
     assert!(read(&list).is_ok());
 }
 
+fn alternatives_are_no_nesting(count: usize) {
+    let source = vec!["self.n == 1"; count].join(" || ");
+    assert_eq!(read(&source).unwrap().result(), &Type::Bool);
+    assert!(matches!(value(&vec!["false"; count].join(" || ")), Ok(Value::Bool(false))));
+    assert!(matches!(
+        value(&format!("{} || true", vec!["false"; count].join(" || "))),
+        Ok(Value::Bool(true))
+    ));
+}
+
 #[test]
 fn long_alternatives_are_no_nesting() {
-    let source = vec!["self.n == 1"; 1000].join(" || ");
-    assert_eq!(read(&source).unwrap().result(), &Type::Bool);
-    assert!(matches!(value(&vec!["false"; 1000].join(" || ")), Ok(Value::Bool(false))));
-    assert!(matches!(value(&format!("{} || true", vec!["false"; 1000].join(" || "))), Ok(Value::Bool(true))));
+    alternatives_are_no_nesting(1_000);
+}
+
+/// Played by the stage `properties`.
+mod long {
+    use super::{alternatives_are_no_nesting, read};
+
+    #[test]
+    fn longer_alternatives_are_no_nesting() {
+        alternatives_are_no_nesting(5_000);
+    }
+
+    #[test]
+    fn expressions_near_the_limit_are_read() {
+        let list = |elements: usize| format!("[{}].size() > 0", vec!["1"; elements].join(","));
+        assert!(read(&list(49_990)).is_ok());
+        let why = "expression code point size exceeds limit: size: 100012, limit 100000";
+        assert!(read(&list(50_000)).unwrap_err().contains(why));
+        assert!(read(&vec!["self.n == 1"; 6_600].join(" && ")).is_ok());
+    }
 }
 
 #[test]

@@ -387,29 +387,41 @@ proptest! {
     }
 }
 
-#[test]
-fn thousands_of_keyed_items_are_compared_merged_and_pruned() {
+fn keyed_items_are_compared_merged_and_pruned(count: u32) {
     let types = tracker();
     let items = |range: std::ops::Range<u32>, value: &str| -> Object {
         let items: Vec<_> = range.map(|at| json!({ "name": format!("n{at}"), "value": value })).collect();
         object(json!({ "items": items }))
     };
     let first = with_operation(&types, "a", |operation| {
-        apply(operation, None, &Managed::default(), &items(0..1_000, "x"), false)
+        apply(operation, None, &Managed::default(), &items(0..count, "x"), false)
     });
     let first = first.expect("nobody else is there");
     let live = first.object.expect("it is created");
     let second = with_operation(&types, "b", |operation| {
-        apply(operation, Some(&live), &first.managed, &items(500..1_500, "y"), true)
+        apply(operation, Some(&live), &first.managed, &items(count / 2..count / 2 * 3, "y"), true)
     });
     let second = second.expect("by force");
     let live = second.object.expect("it has changed");
-    assert_eq!(live["items"].as_array().map(Vec::len), Some(1_500));
+    assert_eq!(live["items"].as_array().unwrap().len() as u32, count / 2 * 3);
     let left = with_operation(&types, "a", |operation| {
         apply(operation, Some(&live), &second.managed, &Object::new(), false)
     });
     let left = left.expect("leaving is no conflict").object.expect("it has changed");
-    assert_eq!(left["items"].as_array().map(Vec::len), Some(1_000));
+    assert_eq!(left["items"].as_array().unwrap().len() as u32, count);
+}
+
+#[test]
+fn a_thousand_keyed_items_are_compared_merged_and_pruned() {
+    keyed_items_are_compared_merged_and_pruned(1_000);
+}
+
+/// Played by the stage `properties`.
+mod long {
+    #[test]
+    fn ten_thousand_keyed_items_are_compared_merged_and_pruned() {
+        super::keyed_items_are_compared_merged_and_pruned(10_000);
+    }
 }
 
 #[test]

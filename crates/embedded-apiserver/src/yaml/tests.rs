@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{documents, from_json, to_json, to_json_within};
+use super::{documents, from_json, to_json};
 
 fn json_of(yaml: &str) -> Value {
     serde_json::from_slice(&to_json(yaml.as_bytes()).unwrap()).unwrap()
@@ -80,9 +80,7 @@ fn what_cannot_be_read_is_refused_whatever_its_size() {
         text.push_str(&format!("a{n}: &a{n} [*a{before}, *a{before}, *a{before}, *a{before}]\n"));
         text
     });
-    // The shipped bound of a million nodes takes seconds without optimization.
-    let why = to_json_within(laughs.as_bytes(), 10_000).unwrap_err();
-    assert!(why.contains("alias replay limit"), "{why}");
+    assert!(to_json(laughs.as_bytes()).is_err());
 }
 
 fn values() -> impl Strategy<Value = Value> {
