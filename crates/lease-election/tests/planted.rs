@@ -1,4 +1,4 @@
-//! Planted: prints the bugs that can be planted in the election, one a line, for `cargo xtask planted`.
+//! Planted: prints the bugs that can be planted in the election, one a line, for the stage `planted-election`.
 //!
 //! With `--it` it names the integration tests that look for them: tests that need no server.
 #![cfg_attr(wq_plant, expect(clippy::print_stdout, reason = "it is a program that lists"))]

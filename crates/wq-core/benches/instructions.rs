@@ -1,6 +1,6 @@
 //! One operation of the queue, so many times: run under callgrind, which counts its instructions exactly.
 //!
-//! `cargo xtask instructions` runs it twice for each operation, with different counts, so that the difference is of the
+//! The stage `instructions` runs it twice for each operation, with different counts, so that the difference is of the
 //! operation alone, and compares with the budgets in `instructions.toml` beside this. Run by hand: `instructions burst_u64 1000`.
 
 use std::future::Future;

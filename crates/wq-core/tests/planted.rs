@@ -1,4 +1,4 @@
-//! Planted: prints the bugs that can be planted in the queue, one a line, for `cargo xtask planted`.
+//! Planted: prints the bugs that can be planted in the queue, one a line, for the stage `planted`.
 //!
 //! With `--it` it names the integration tests that look for them: tests that poll by hand. Threads would need long to show
 //! a lost wake-up.

@@ -1,4 +1,4 @@
-//! Planted: bugs on purpose, which check the checks. `cargo xtask planted` puts each into the queue; two kinds of check must
+//! Planted: bugs on purpose, which check the checks. The stage `planted` puts each into the queue; two kinds of check must
 //! find it.
 //!
 //! The code asks [`planted`] at the place of a bug. A build without `cfg(wq_plant)` has none of them.

@@ -1,4 +1,4 @@
-//! Planted: prints the bugs that can be planted in the queue, one a line, for `cargo xtask planted`.
+//! Planted: prints the bugs that can be planted in the queue, one a line, for the stage `planted`.
 #![cfg_attr(
     wq_plant,
     expect(clippy::print_stdout, reason = "it is a program that says which bugs there are")

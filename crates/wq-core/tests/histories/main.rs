@@ -1,5 +1,5 @@
 //! Histories: what real threads called and were answered must be explained by one order of all calls, in which each lies
-//! between its beginning and its end, and the oracle answers the same. `cargo xtask histories` plays many.
+//! between its beginning and its end, and the oracle answers the same. The stage `histories` plays many.
 //!
 //! `HISTORIES` says how many, `HISTORIES_SEED` with which seed it begins.
 

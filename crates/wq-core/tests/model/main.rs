@@ -48,7 +48,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// How many are played: a few in a plain run of the tests, more in `cargo xtask model`.
+/// How many are played: a few in a plain run of the tests, more in the stage `model`.
 fn sequences() -> u32 {
     std::env::var("MODEL_SEQUENCES").map_or(500, |count| count.parse().expect("a number of sequences"))
 }

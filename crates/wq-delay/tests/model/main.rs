@@ -123,7 +123,7 @@ fn ahead(delay: u64) -> Duration {
     if delay == u64::MAX { Duration::from_nanos(u64::MAX) * 2 } else { Duration::from_nanos(delay) }
 }
 
-/// How many are played: a few in a plain run of the tests, more in `cargo xtask model`.
+/// How many are played: a few in a plain run of the tests, more in the stage `model`.
 fn sequences() -> u32 {
     std::env::var("MODEL_SEQUENCES").map_or(500, |count| count.parse().expect("a number of sequences"))
 }

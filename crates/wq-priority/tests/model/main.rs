@@ -24,7 +24,7 @@ enum Step {
     Shrink,
 }
 
-/// How many are played: a few in a plain run of the tests, more in `cargo xtask model`.
+/// How many are played: a few in a plain run of the tests, more in the stage `model`.
 fn sequences() -> u32 {
     std::env::var("MODEL_SEQUENCES").map_or(500, |count| count.parse().expect("a number of sequences"))
 }

@@ -9,7 +9,7 @@ mod store;
 
 use proptest::test_runner::Config;
 
-/// How many sequences of each are played: a few in a plain run of the tests, more in `cargo xtask model`.
+/// How many sequences of each are played: a few in a plain run of the tests, more in the stage `model`.
 fn config() -> Config {
     let sequences = std::env::var("MODEL_SEQUENCES");
     let cases = sequences.map_or(500, |count| count.parse().expect("a number of sequences"));
