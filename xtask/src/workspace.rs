@@ -15,7 +15,10 @@ pub(crate) struct Workspace {
 
 impl Workspace {
     pub(crate) fn load() -> Result<Self> {
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+        // As cargo says it now: checkouts that share a target folder may share this program.
+        let folder =
+            std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+        let manifest = Path::new(&folder).join("../Cargo.toml");
         let metadata = MetadataCommand::new()
             .manifest_path(&manifest)
             .other_options(vec!["--locked".to_owned()])
