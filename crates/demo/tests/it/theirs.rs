@@ -118,16 +118,21 @@ async fn populate(client: &Client) {
     .await;
 }
 
-/// Waits until the volume has its phase: the last that the server's own controllers write.
+/// Waits for what the server's own controllers write, in any order: the volume's phase, and each claim's provisioner.
 async fn settle(client: &Client) {
     let volumes = Api::<PersistentVolume>::all(client.clone());
+    let claims = Api::<PersistentVolumeClaim>::namespaced(client.clone(), "team-a");
     let start = now();
     loop {
-        let status = volumes.get("pvc-theirs").await.unwrap().status.unwrap_or_default();
-        if status.phase.as_deref() == Some("Available") {
+        let phase = volumes.get("pvc-theirs").await.unwrap().status.and_then(|status| status.phase);
+        let listed = claims.list(&ListParams::default()).await.unwrap();
+        let waits = |claim: &PersistentVolumeClaim| {
+            !claim.annotations().contains_key("volume.kubernetes.io/storage-provisioner")
+        };
+        if phase.as_deref() == Some("Available") && !listed.iter().any(waits) {
             return;
         }
-        assert!(start.elapsed() < Duration::from_secs(10), "the volume has no phase: {status:?}");
+        assert!(start.elapsed() < Duration::from_secs(10), "not settled: volume {phase:?}, {listed:?}");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
