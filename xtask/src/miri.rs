@@ -20,16 +20,7 @@ pub(crate) const MIRI: Tool = Tool {
 pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
     let mut command = workspace.program("rustup", &["run", "nightly", "cargo", "miri"]);
     without_our_toolchain(&mut command);
-    command.args([
-        "test",
-        "--locked",
-        "--quiet",
-        "--package",
-        "wq-core",
-        "--lib",
-        "--test=it",
-        "--test=fuzz",
-    ]);
+    command.args(["test", "--locked", "--quiet", "--package", "wq-core", "--lib", "--test=it"]);
     // A panic with its backtrace takes seconds, and many tests want one.
     command.env("RUST_BACKTRACE", "0");
     // Tests forget guards on purpose, and tie observers to their queue. Otherwise isolated from the machine: clock, seeds and

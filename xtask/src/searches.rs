@@ -1,7 +1,5 @@
 //! The searches: test targets that play many sequences, seeds, schedules or processes. The stage `test` leaves them out.
 
-use std::collections::BTreeSet;
-
 use anyhow::Result;
 use clap::Args;
 
@@ -30,13 +28,6 @@ const HISTORIES: u32 = 20_000;
 const SCHEDULES: u32 = 100_000;
 /// Proptest's cases. Where each case starts a server, a test plays a share of them (`tests/it/fuzz_target.rs`).
 const PROPERTIES: u32 = 2_000;
-
-/// The test targets that are no search.
-pub(crate) fn other_targets(workspace: &Workspace) -> BTreeSet<String> {
-    let targets = workspace.packages().into_iter().flat_map(|package| &package.targets);
-    let tests = targets.filter(|target| target.is_test() && target.test).map(|target| target.name.clone());
-    tests.filter(|name| TARGETS.iter().all(|(search, _)| search != name)).collect()
-}
 
 /// The stage `model`: random sequences against naive oracles.
 pub(crate) fn model(workspace: &Workspace, deadline: Deadline) -> Result<()> {
@@ -163,6 +154,7 @@ mod tests {
                         target.name,
                         package.name
                     );
+                    assert!(!target.test, "{} of {} is no `test = false`", target.name, package.name);
                     found.push((target.name.clone(), package.name.to_string()));
                 }
             }

@@ -1,7 +1,7 @@
 //! The stage `test`: every test program but the searches, side by side, then the documentation's tests and the examples.
 
 use std::fmt::Write as _;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use anyhow::Result;
 
 use crate::demo;
 use crate::process::{Again, Deadline, output_in_time, run};
-use crate::programs::{Program, Programs, each};
+use crate::programs::{Kind, Program, Programs, each};
 use crate::searches;
 use crate::workspace::Workspace;
 
@@ -23,30 +23,28 @@ const WAIT: [&str; 3] = ["demo", "hostpath-provisioner", "control-plane"];
 const PROPERTY_CASES: &str = "12";
 
 pub(crate) fn stage(workspace: &Workspace, deadline: Deadline) -> Result<()> {
-    let programs = build(workspace, deadline)?;
-    let mut programs: Vec<&Program> = programs.iter().collect();
+    let built = build(workspace, deadline)?;
+    let (examples, mut programs): (Vec<_>, Vec<_>) =
+        built.iter().partition(|program| program.kind == Kind::Example);
     programs.sort_by_key(|program| !WAIT.contains(&program.package.as_str()));
     let passed = play(workspace, &programs, deadline)?;
     run(
         workspace.cargo(&["test", "--locked", "--workspace", "--all-features", "--doc", "--quiet"]),
         deadline,
     )?;
-    run(workspace.cargo(&["build", "--locked", "--workspace", "--all-features", "--examples"]), deadline)?;
-    for target in workspace.published().flat_map(|package| &package.targets).filter(|one| one.is_example()) {
-        let mut command = Command::new(workspace.debug_dir().join("examples").join(&target.name));
+    for example in examples {
+        let mut command = example.call();
         // With this an example that serves for ever ends.
-        command.arg("--once").current_dir(workspace.root()).stdout(Stdio::null());
+        command.arg("--once").stdout(Stdio::null());
         run(command, deadline)?;
     }
     println!("{passed} passed, 0 failed");
     Ok(())
 }
 
-/// Builds all test targets that are no search, and the programs that they start.
+/// Builds what a plain `cargo test` of the workspace builds: all but the searches, which say `test = false` in their manifests.
 pub(crate) fn build(workspace: &Workspace, deadline: Deadline) -> Result<Programs> {
-    let mut command = workspace.cargo(&["test", "--workspace", "--all-features", "--lib", "--bins"]);
-    command.args(searches::other_targets(workspace).iter().flat_map(|name| ["--test", name]));
-    Programs::build(workspace, command, deadline)
+    Programs::build(workspace, workspace.cargo(&["test", "--workspace", "--all-features"]), deadline)
 }
 
 /// Runs the programs, each to its end even when another failed; how many tests passed.
