@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
-use k8s_openapi::api::authentication::v1::TokenReviewSpec;
+use k8s_openapi::api::authentication::v1::{SelfSubjectReviewStatus, TokenReviewSpec, TokenReviewStatus};
 use k8s_openapi::api::authorization::v1::{
     SelfSubjectAccessReviewSpec, SelfSubjectRulesReviewSpec, SubjectAccessReviewSpec,
+    SubjectAccessReviewStatus, SubjectRulesReviewStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
@@ -135,17 +136,26 @@ impl<'a> Asked<'a> {
                 ));
             }
         }
-        // Twice through its type: what is unknown falls out, and wrong types are found.
-        asked.spec = match name {
-            "SelfSubjectReview" => Ok(json!({})),
-            "TokenReview" => asked.typed::<TokenReviewSpec>(),
-            "SelfSubjectRulesReview" => asked.typed::<SelfSubjectRulesReviewSpec>(),
-            "SelfSubjectAccessReview" => asked.typed::<SelfSubjectAccessReviewSpec>(),
-            _ => asked.typed::<SubjectAccessReviewSpec>(),
-        }
-        .map_err(|error| wrong(name, &error.to_string()))?;
+        // Each part twice through its type: what is unknown falls out, and wrong types are found.
+        let (spec, status) = (asked.spec, typed.status.unwrap_or_else(|| json!({})));
+        let (spec, status) = match name {
+            "SelfSubjectReview" => (Ok(json!({})), known::<SelfSubjectReviewStatus>(status)),
+            "TokenReview" => (known::<TokenReviewSpec>(spec), known::<TokenReviewStatus>(status)),
+            "SelfSubjectRulesReview" => {
+                (known::<SelfSubjectRulesReviewSpec>(spec), known::<SubjectRulesReviewStatus>(status))
+            }
+            "SelfSubjectAccessReview" => {
+                (known::<SelfSubjectAccessReviewSpec>(spec), known::<SubjectAccessReviewStatus>(status))
+            }
+            _ => (known::<SubjectAccessReviewSpec>(spec), known::<SubjectAccessReviewStatus>(status)),
+        };
+        let of_type =
+            |part: Result<Value, serde_json::Error>| part.map_err(|error| wrong(name, &error.to_string()));
+        asked.spec = of_type(spec)?;
+        // What is said of the answer is read, and has no effect.
+        let status = of_type(status)?;
         let known = json!({
-            "apiVersion": api_version, "kind": name, "metadata": asked.metadata, "spec": asked.spec,
+            "apiVersion": api_version, "kind": name, "metadata": asked.metadata, "spec": asked.spec, "status": status,
         });
         let unknown = unknown_fields(&sent, &known);
         let warnings = match validation {
@@ -156,10 +166,6 @@ impl<'a> Asked<'a> {
             FieldValidation::Warn | FieldValidation::Strict => unknown,
         };
         Ok((asked, warnings))
-    }
-
-    fn typed<T: DeserializeOwned + Serialize>(&self) -> Result<Value, serde_json::Error> {
-        serde_json::to_value(serde_json::from_value::<T>(self.spec.clone())?)
     }
 
     fn shown_metadata(&self) -> Value {
@@ -347,4 +353,10 @@ struct Sent {
     kind: Option<String>,
     metadata: Option<ObjectMeta>,
     spec: Option<Value>,
+    status: Option<Value>,
+}
+
+/// What its type knows of this part.
+fn known<T: DeserializeOwned + Serialize>(part: Value) -> Result<Value, serde_json::Error> {
+    serde_json::to_value(serde_json::from_value::<T>(part)?)
 }

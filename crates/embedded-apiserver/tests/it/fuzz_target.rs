@@ -146,6 +146,7 @@ fn is_as_the_real_server_fails(answer: &Answer) -> bool {
             "failed to create RequestInfo",
             "failed to create typed patch object",
             "failed to convert new object",
+            "object has no apiVersion field",
             // Of strategic patches.
             "does not contain declared merge key",
             "unknown patch type",

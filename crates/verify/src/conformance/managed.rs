@@ -503,6 +503,19 @@ fn many() -> Vec<Case> {
 fn shown() -> Vec<Case> {
     vec![
         case(
+            "after_an_apply_of_no_annotations_an_equal_put_makes_a_version",
+            "After an apply of empty annotations the first equal PUT of a custom object makes a version, the second none.",
+            async |t| {
+                let mut object = tracker("a", json!({}));
+                object["metadata"]["annotations"] = json!({});
+                let made = t.patch(&t.trackers("/a?fieldManager=m"), APPLY, &object).await?.is(201)?;
+                let put = t.put(&t.trackers("/a"), &made).await?.is(200)?;
+                holds("there is another version", version(&put) != version(&made))?;
+                let again = t.put(&t.trackers("/a"), &put).await?.is(200)?;
+                same("the object", &again, &put)
+            },
+        ),
+        case(
             "reads_show_owners",
             "A GET, a list and metadata alone show the managedFields that the write answered with.",
             async |t| {

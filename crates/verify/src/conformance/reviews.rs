@@ -182,6 +182,22 @@ fn own() -> Vec<Case> {
             },
         ),
         case(
+            "a_review_may_come_with_a_status",
+            "A status in a question is read and has no effect; what it has that is unknown is warned of.",
+            async move |t| {
+                let mut question = json!({ "spec": about("get", "pods", ""), "status": { "allowed": true } });
+                let answer = ask(t, "bob", own, question.clone()).await?;
+                same("the status", &answer.is(201)?["status"], &json!({ "allowed": false }))?;
+                same("the warnings", answer.warnings().len(), 0)?;
+                question["status"]["odd"] = json!(1);
+                let answer = ask(t, "bob", own, question.clone()).await?;
+                answer.is(201)?;
+                same("the warnings", answer.warnings(), ["299 - \"unknown field \\\"status.odd\\\"\""])?;
+                question["status"]["allowed"] = json!("yes");
+                ask(t, "bob", own, question).await?.refused(400, "BadRequest").map(drop)
+            },
+        ),
+        case(
             "another_kind_of_review_is_refused",
             "A body of another kind or version answers 400.",
             async move |t| {

@@ -4,3 +4,4 @@ mod client_go;
 mod election;
 mod kubectl;
 mod strategic;
+mod texts;
