@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use wq_core::{Added, Observer, ProcessingGuard, WorkQueue};
+use wq_core::{Added, Observer, WorkQueue};
 
 /// Items of a burst, and keys among which others go round.
 const KEYS: u64 = 1000;
@@ -45,7 +45,6 @@ fn main() -> ExitCode {
         "looked_up_u64" => looked_up(&integers(), items),
         "abandoned_u64" => abandoned(&integers(), items),
         "observed_u64" => observed(&integers(), items),
-        "processed_u64" => processed(&integers(), items),
         "snapshot_u64" => snapshot(&integers(), items),
         _ => None,
     };
@@ -282,24 +281,6 @@ fn observed(keys: &[u64], items: usize) -> Option<()> {
         for _ in keys {
             take(&queue)?;
         }
-    }
-    Some(())
-}
-
-/// Add all, then have all worked on by four tasks that are polled in turn.
-fn processed(keys: &[u64], items: usize) -> Option<()> {
-    let mut context = Context::from_waker(Waker::noop());
-    for _ in 0..items / keys.len() {
-        let queue = WorkQueue::new();
-        queue.add_all(keys.iter().copied());
-        queue.shutdown();
-        let work = async |guard: ProcessingGuard<'_, u64>| {
-            black_box(guard.item());
-            Ok::<(), ()>(())
-        };
-        let mut process = pin!(queue.process(4, work));
-        // It lets others run now and then.
-        while process.as_mut().poll(&mut context).is_pending() {}
     }
     Some(())
 }

@@ -3,6 +3,7 @@
 use std::hash::Hash;
 use std::hint::black_box;
 use std::sync::Arc;
+use std::thread;
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use wq_core::WorkQueue;
@@ -110,10 +111,15 @@ fn upstream(criterion: &mut Criterion) {
                 let queue = WorkQueue::new();
                 queue.add_all(0..pieces);
                 queue.shutdown();
-                queue.process_blocking(10, |piece| {
-                    black_box(is_prime(*piece.item()));
-                    Ok::<(), ()>(())
-                })
+                thread::scope(|scope| {
+                    for _ in 0..10 {
+                        scope.spawn(|| {
+                            while let Some(piece) = queue.get_blocking() {
+                                black_box(is_prime(*piece.item()));
+                            }
+                        });
+                    }
+                });
             });
         });
     }

@@ -89,7 +89,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// adds that woke nobody it is not counted on any more, and another is woken in its stead. Do not hold on to one.
     #[doc(alias = "Get")]
     pub fn get(&self) -> Get<'_, T, B> {
-        Get::on(self.shared_ref())
+        Get { wait: Wait { shared: self.shared_ref(), key: None } }
     }
 
     /// As [`get`](Self::get), with a future and a guard that borrow nothing.
@@ -340,12 +340,6 @@ impl<'q, T: Clone, B: Backlog> Future for GetBatch<'q, T, B> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let max = self.max;
         self.wait.poll_batch(max, context)
-    }
-}
-
-impl<'q, T, B: Backlog> Get<'q, T, B> {
-    pub(crate) const fn on(shared: &'q Shared<T, B>) -> Self {
-        Self { wait: Wait { shared, key: None } }
     }
 }
 

@@ -10,7 +10,6 @@ mod notices;
 mod get;
 mod guard;
 mod drained;
-mod process;
 mod snapshot;
 mod reader;
 mod backlog;
@@ -46,7 +45,6 @@ pub use notices::{Notices, QuietAdd};
 pub use observer::Observer;
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;
-pub use process::{Process, ProcessError};
 pub use queue::WorkQueue;
 pub use reader::{KeptAlive, QueueReader};
 pub use snapshot::{Counts, Gauges, Phase, Seen, Snapshot};

@@ -1,4 +1,4 @@
-//! Platform: what the queue takes from the machine: a mutex, atomics, threads that sleep until they are woken, values that
+//! Platform: what the queue takes from the machine: a mutex, threads that sleep until they are woken, values that
 //! belong to a thread, the time. The only file that knows of the model checkers, which put their own in place under `cfg(wq_loom)`
 //! and `cfg(wq_shuttle)`, but for `table/large.rs`: there both ways of the table are made to be played with few items.
 
@@ -10,8 +10,7 @@ pub(crate) use model::*;
 #[cfg(not(any(wq_loom, wq_shuttle)))]
 mod machine {
     pub(crate) use std::sync::atomic::AtomicUsize as WakeCount;
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize};
-    pub(crate) use std::thread::{Thread, current, park, park_timeout, scope};
+    pub(crate) use std::thread::{Thread, current, park, park_timeout};
     pub(crate) use std::thread_local;
     use std::time::Instant;
 
@@ -59,16 +58,12 @@ mod model {
     #[cfg(wq_loom)]
     pub(crate) use asleep::{Thread, current, park};
     pub(crate) use checker::sync::MutexGuard;
-    pub(crate) use checker::sync::atomic::{AtomicBool, AtomicUsize};
     #[cfg(wq_shuttle)]
-    pub(crate) use checker::thread::{Thread, current, park, scope};
+    pub(crate) use checker::thread::{Thread, current, park};
     pub(crate) use checker::thread_local;
     /// How often a thread was woken. Counted at one step with the unpark behind it: as a step of its own it makes two to
     /// three times as many schedules, that differ in polls for nothing.
     pub(crate) use std::sync::atomic::AtomicUsize as WakeCount;
-    /// loom has none: what needs them is played by shuttle alone.
-    #[cfg(wq_loom)]
-    pub(crate) use std::thread::scope;
 
     pub(crate) struct Mutex<T>(checker::sync::Mutex<T>);
 

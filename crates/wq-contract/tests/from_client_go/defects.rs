@@ -6,7 +6,7 @@ use std::fs;
 #[test]
 fn every_defect_has_a_row_and_every_row_a_test_that_exists() {
     let page = page();
-    for number in 1..=26 {
+    for number in 1..=25 {
         let begin = format!("| D{number} | ");
         let row = page.lines().find(|line| line.starts_with(&begin));
         let row = row.unwrap_or_else(|| panic!("there is no row D{number}"));

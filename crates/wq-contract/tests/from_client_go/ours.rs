@@ -3,7 +3,6 @@
 use crate::{cells, code, page, words};
 use std::collections::BTreeSet;
 use std::convert::identity as is;
-use std::future::Ready;
 use std::mem::size_of;
 use std::time::{Duration, Instant};
 use wq_core::prometheus::QueueMetrics;
@@ -25,8 +24,6 @@ type Queue = RateLimitingQueue<u64, TokenBucket>;
 type Guard<'q> = wq_ratelimit::ProcessingGuard<'q, u64>;
 type Builder = wq_ratelimit::Builder<u64>;
 type ReadyBuilder = wq_ratelimit::Builder<u64, TokenBucket>;
-type AsyncWork = fn(wq_core::ProcessingGuard<'_, u64>) -> Ready<Result<(), ()>>;
-type Work = fn(wq_core::ProcessingGuard<'_, u64>) -> Result<(), ()>;
 
 /// `name: proof`. The last word of the name, but for arguments, is one of the proof.
 macro_rules! ours {
@@ -149,10 +146,6 @@ ours! {
     "num_requeues": <TokenBucket as RateLimiter<u64>>::num_requeues;
     "pop": <Fifo as Backlog>::pop;
     "postpone": Queue::postpone::<u64>;
-    "process": WorkQueue::<u64>::process::<AsyncWork, Ready<Result<(), ()>>, ()>;
-    "process(workers, f).await": WorkQueue::<u64>::process::<AsyncWork, Ready<Result<(), ()>>, ()>;
-    "process_blocking": WorkQueue::<u64>::process_blocking::<Work, ()>;
-    "process_blocking(workers, f)": WorkQueue::<u64>::process_blocking::<Work, ()>;
     "push": <Fifo as Backlog>::push;
     "remove": <Fifo as Backlog>::remove;
     "shutdown()": Queue::shutdown;
@@ -165,8 +158,7 @@ ours! {
 /// What stands in code and is no name of ours: an argument, theirs, and what the tests of the metrics are about.
 fn is_other(code: &str) -> bool {
     code.starts_with("workqueue_")
-        || ["Done", "None", "done", "f", "name", "wq_priority::prometheus", "wq_delay::prometheus"]
-            .contains(&code)
+        || ["Done", "None", "done", "name", "wq_priority::prometheus", "wq_delay::prometheus"].contains(&code)
 }
 
 /// What the tables say of ours: all columns but the first, which is theirs, and of the defects the one that is ours.

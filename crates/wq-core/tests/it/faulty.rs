@@ -1,4 +1,4 @@
-//! Faulty: a backlog that panics in any of its methods, work that panics, and a future polled after its end. What the docs say
+//! Faulty: a backlog that panics in any of its methods, and a future polled after its end. What the docs say
 //! of each.
 
 use std::cell::Cell;
@@ -188,23 +188,6 @@ fn a_panic_in_rename_leaves_what_it_was_told_of_where_it_was() {
     stays.done();
     assert_eq!(rest(&queue), [298, 299, 300]);
     assert!(queue.counts().is_idle());
-}
-
-#[test]
-fn work_that_panics_in_a_task_ends_its_item_and_leaves_the_rest_queued() {
-    let queue = WorkQueue::new();
-    queue.add_all([1, 2, 3]);
-    let panics_at_work = || {
-        pollster::block_on(queue.process(2, async |item| {
-            if *item.item() == 2 {
-                resume_unwind(Box::new("the panic that this test wants"));
-            }
-            std::future::pending::<Result<(), ()>>().await
-        }))
-    };
-    assert!(panics(panics_at_work));
-    assert_eq!((queue.len(), queue.in_flight()), (1, 0), "both that were in hand have ended");
-    assert_eq!(queue.shutdown_now(), [3]);
 }
 
 #[test]

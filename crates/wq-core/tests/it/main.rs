@@ -17,7 +17,6 @@ mod observe;
 mod prometheus;
 #[cfg(feature = "tracing")]
 mod trace;
-mod process;
 mod threads;
 #[cfg(not(miri))] // smol waits in the system.
 mod runtimes;

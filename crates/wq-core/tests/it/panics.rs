@@ -153,14 +153,6 @@ const VERBS: &[Verb] = &[
         let guard = call.other.take();
         call.took(guard.and_then(|guard| guard.done_and_get().ok()));
     }),
-    ("process", |call| {
-        let queue = call.queue;
-        let one = pollster::block_on(queue.process(1, |guard| {
-            call.took([guard]);
-            std::future::ready(Err::<(), _>("one is enough"))
-        }));
-        assert!(one.is_err());
-    }),
     ("snapshot", |call| drop(call.queue.snapshot())),
     ("gauges", |call| drop(format!("{:?} {:?}", call.queue.gauges(), call.queue))),
     ("drained_timeout", |call| drop(call.queue.drained_timeout(Duration::ZERO))),

@@ -297,3 +297,23 @@ fn a_worker_that_panics_frees_its_item_for_the_others() {
     assert_eq!(queue.get_blocking().map(|guard| *guard.item()), Some(1));
     queue.drained_timeout(LONG).unwrap();
 }
+
+/// TestParallelizeUntil: its pieces and workers. Its other cases differ in the size of a chunk, which there is none of here.
+#[test]
+fn every_piece_is_visited_once() {
+    const PIECES: usize = if cfg!(miri) { 20 } else { 1000 };
+    let queue = WorkQueue::new();
+    queue.add_all(0..PIECES);
+    queue.shutdown();
+    let visits: Vec<AtomicUsize> = (0..PIECES).map(|_| AtomicUsize::new(0)).collect();
+    thread::scope(|scope| {
+        for _ in 0..10 {
+            scope.spawn(|| {
+                while let Some(piece) = queue.get_blocking() {
+                    visits[*piece.item()].fetch_add(1, SeqCst);
+                }
+            });
+        }
+    });
+    assert!(visits.iter().all(|visits| visits.load(SeqCst) == 1));
+}

@@ -1,6 +1,6 @@
 //! Upstream: the cases of client-go's queue_test.go and metrics_test.go, as they are or, where we differ on purpose, with our
 //! rule. The durations of TestMetrics need a clock that can be set: `state::tests::waits_and_work_are_measured_as_upstream_does`.
-//! TestParallelizeUntil is `process::every_piece_is_visited_once`.
+//! TestParallelizeUntil is `threads::every_piece_is_visited_once`.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

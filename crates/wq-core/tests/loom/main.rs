@@ -14,8 +14,6 @@ mod drains;
 mod ends;
 #[cfg(wq_loom)]
 mod room;
-#[cfg(wq_loom)]
-mod process;
 
 #[cfg(wq_loom)]
 use wq_contract::scenario;
@@ -88,11 +86,4 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(room::timed_out_add_passes_on, "an add that times out with a wake-up leaves no other asleep"),
     scenario!(room::held_adder_beside_another, "a woken adder that nobody polls, and a worker who finds nothing: another is let in"),
     scenario!(room::two_held_adders_are_written_off, "two woken adders that nobody polls do not stall a third for ever, though no worker finds nothing"),
-    scenario!(process::job_woken_in_its_poll, "a job that is woken before, in or after its poll is polled again"),
-    scenario!(process::two_jobs_woken_at_once, "two jobs woken by two threads at once: both are polled, and end"),
-    scenario!(process::busy_job_beside_a_woken_one, "a job that wakes itself again and again, and one that is woken: both end"),
-    scenario!(process::first_of_two_errors, "two jobs fail at once: one error, what is in hand is finished, the rest is left"),
-    scenario!(process::error_passes_the_wake_up_on, "a process that fails while it stands in line leaves no other getter asleep"),
-    scenario!(process::shutdown_against_process, "adds and a shutdown while items are processed: done is what was let in"),
-    scenario!(process::dropped_process, "a process that is dropped, woken or not, frees what it has and leaves no other asleep"),
 ];

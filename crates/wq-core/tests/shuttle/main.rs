@@ -21,8 +21,6 @@ mod room;
 mod stale;
 #[cfg(wq_shuttle)]
 mod order;
-#[cfg(wq_shuttle)]
-mod process;
 
 #[cfg(wq_shuttle)]
 #[path = "../histories/call.rs"]
@@ -69,6 +67,5 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(ends::shutdown_now_in_the_midst, "every item that was let in is handed out or handed back, once"),
     scenario!(room::a_queue_that_is_always_full, "adds that wait for room in tasks and on threads, are dropped at every await, time out, or are held and not polled: never over capacity, all let in"),
     scenario!(stale::guards_that_outlive_their_item, "guards whose items were abandoned end late, and change nothing for the next holder"),
-    scenario!(process::processes_that_fail_and_are_dropped, "jobs in a task and workers on threads that wait, fail, panic and are dropped: none forgotten, all counted"),
     scenario!(order::one_order_explains_every_answer, "three threads with every verb: one order of all calls explains every answer"),
 ];

@@ -14,8 +14,5 @@ wq_contract::states! {
     REFUSED: "adds refused for want of room",
     ADD_TIMED_OUT: "waits for room that timed out",
     ADD_CANCELLED: "waits for room dropped",
-    PROCESS_FAILED: "processes whose work failed",
-    PROCESS_DROPPED: "processes that were dropped",
-    CREW_PANICKED: "workers of a process that panicked",
     STALE: "guards that ended after their item was abandoned and handed out anew",
 }

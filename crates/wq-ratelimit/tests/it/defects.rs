@@ -602,7 +602,7 @@ fn a_get_beside_many_items_that_run_again_asks_the_backlog_once() {
     assert_eq!(queue.len(), 1_000);
 }
 
-/// D26: both upstream queues drop it in silence.
+/// D25: both upstream queues drop it in silence.
 #[test]
 fn every_add_after_shutdown_says_so() {
     let queue = RateLimitingQueue::<String, _>::builder()
