@@ -9,14 +9,12 @@
 #[macro_export]
 macro_rules! blocking_contract_tests {
     (queue: $queue:expr $(,)?) => {
-        use std::num::NonZeroUsize;
         use std::sync::atomic::{AtomicU64, Ordering};
         use std::thread;
         use std::time::Duration;
         use $crate::wq_core::GetTimeoutError;
 
         const LONG: Duration = Duration::from_secs(30);
-        const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
         #[test]
         fn what_is_there_comes_at_once() {
@@ -49,24 +47,6 @@ macro_rules! blocking_contract_tests {
         }
 
         #[test]
-        fn a_batch_can_be_waited_for() {
-            let queue = $queue;
-            for item in 1..=4 {
-                queue.add(item);
-            }
-            let batch = queue.get_batch_blocking(TWO);
-            assert_eq!(batch.iter().map(|guard| *guard.item()).collect::<Vec<_>>(), [1, 2]);
-            let batch = queue.get_batch_timeout(TWO, Duration::ZERO).unwrap();
-            assert_eq!(batch.iter().map(|guard| *guard.item()).collect::<Vec<_>>(), [3, 4]);
-            let nothing = queue.get_batch_timeout(TWO, Duration::ZERO);
-            assert_eq!(nothing.map(|batch| batch.len()).unwrap_err(), GetTimeoutError::TimedOut);
-            _ = queue.shutdown();
-            let ended = queue.get_batch_timeout(TWO, LONG);
-            assert_eq!(ended.map(|batch| batch.len()).unwrap_err(), GetTimeoutError::ShutDown);
-            assert!(queue.get_batch_blocking(TWO).is_empty());
-        }
-
-        #[test]
         fn whoever_waits_in_whatever_form_is_handed_what_comes() {
             let queue = $queue;
             thread::scope(|scope| {
@@ -77,12 +57,9 @@ macro_rules! blocking_contract_tests {
                 let mut items = [owned.join().unwrap(), one.join().unwrap()];
                 items.sort_unstable();
                 assert_eq!(items, [1, 2]);
-                let batch = scope.spawn(|| queue.get_batch_blocking(TWO).len());
-                queue.add(3);
-                assert_eq!(batch.join().unwrap(), 1);
-                let batch = scope.spawn(|| queue.get_batch_timeout(TWO, LONG).map(|batch| batch.len()));
+                let ended = scope.spawn(|| queue.get_timeout(LONG).map(|guard| *guard.item()));
                 _ = queue.shutdown();
-                assert_eq!(batch.join().unwrap().unwrap_err(), GetTimeoutError::ShutDown);
+                assert_eq!(ended.join().unwrap().unwrap_err(), GetTimeoutError::ShutDown);
             });
         }
 

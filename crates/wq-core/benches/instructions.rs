@@ -6,7 +6,6 @@
 use std::future::Future;
 use std::hash::Hash;
 use std::hint::black_box;
-use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -37,7 +36,6 @@ fn main() -> ExitCode {
         "batched_u64" => fused(&integers(), items, true),
         "async_u64" => asynchronous(&integers(), items),
         "cancelled_u64" => cancelled(items),
-        "batch_got_u64" => batch_got(&integers(), items),
         "owned_u64" => owned(&integers(), items),
         "tried_u64" => tried(&integers(), items),
         "bounded_u64" => bounded(&integers(), items),
@@ -158,21 +156,6 @@ fn cancelled(items: usize) -> Option<()> {
     let queue = WorkQueue::<u64>::new();
     let mut context = Context::from_waker(Waker::noop());
     (0..items).all(|_| pin!(queue.get()).poll(&mut context).is_pending()).then_some(())
-}
-
-/// As `burst`, with gets of 100 at a time.
-fn batch_got(keys: &[u64], items: usize) -> Option<()> {
-    let queue = WorkQueue::new();
-    let most = NonZeroUsize::new(100)?;
-    for _ in 0..items / keys.len() {
-        for key in keys {
-            queue.add(*key);
-        }
-        for _ in 0..keys.len() / most {
-            queue.get_batch_blocking(most).into_iter().for_each(|guard| guard.done());
-        }
-    }
-    Some(())
 }
 
 /// As `burst`, with guards that keep the queue.

@@ -3,11 +3,9 @@
 use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::num::NonZeroUsize;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::slice;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -19,8 +17,8 @@ use crate::news::News;
 use crate::parker::block_on;
 use crate::planted::planted;
 use crate::queue::WorkQueue;
-use crate::shared::{Core, Shared, go_with_nothing, release, unlock};
-use crate::state::Take;
+use crate::shared::{Shared, go_with_nothing, release, unlock};
+use crate::state::{Got, Take};
 use crate::waiters::{Key, Wakes};
 
 /// Why there is no item at once.
@@ -105,23 +103,6 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     /// As [`get`](Self::get).
     pub fn get_owned(&self) -> GetOwned<T, B> {
         GetOwned { wait: Wait { shared: Arc::clone(&self.shared), key: None } }
-    }
-
-    /// Waits until there is an item, and takes as many as there are, at most `max`, under one lock. An empty answer: the
-    /// queue is shut down and nothing is queued.
-    ///
-    /// All of them are then in the hands of the caller, also those that have to wait for their turn: take no more than
-    /// are worked on together.
-    ///
-    /// # Panics
-    ///
-    /// As [`get`](Self::get), if `Clone` of any item of the batch panics: all of them are then queued still, at the tail.
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`get`](Self::get).
-    pub fn get_batch(&self, max: NonZeroUsize) -> GetBatch<'_, T, B> {
-        GetBatch { wait: Wait { shared: self.shared_ref(), key: None }, max }
     }
 
     /// Takes the next item if there is one now.
@@ -241,42 +222,6 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     {
         in_time(block_on(&mut self.get_owned(), Deadline::after(timeout)))
     }
-
-    /// As [`get_batch`](Self::get_batch), blocking the thread, in one line with all getters. An empty answer: the queue is shut
-    /// down and nothing is queued.
-    ///
-    /// # Panics
-    ///
-    /// If `Clone` of any item of the batch panics: all of them are then queued still, at the tail.
-    #[must_use = "dropping the guards says that the items are finished"]
-    pub fn get_batch_blocking(&self, max: NonZeroUsize) -> Vec<ProcessingGuard<'_, T, B>>
-    where
-        T: Clone,
-    {
-        block_on(&mut self.get_batch(max), Deadline::NEVER).unwrap_or_default()
-    }
-
-    /// As [`get_batch_blocking`](Self::get_batch_blocking), for at most this long. With a zero time-out it takes what is there. A
-    /// batch that comes is not empty.
-    ///
-    /// # Errors
-    ///
-    /// As [`get_timeout`](Self::get_timeout).
-    ///
-    /// # Panics
-    ///
-    /// As [`get_batch_blocking`](Self::get_batch_blocking).
-    pub fn get_batch_timeout(
-        &self,
-        max: NonZeroUsize,
-        timeout: Duration,
-    ) -> Result<Vec<ProcessingGuard<'_, T, B>>, GetTimeoutError>
-    where
-        T: Clone,
-    {
-        let batch = block_on(&mut self.get_batch(max), Deadline::after(timeout));
-        in_time(batch.map(|batch| (!batch.is_empty()).then_some(batch)))
-    }
 }
 
 /// Of a wait that ended, unless its time was over before: what it was handed, unless the queue ended.
@@ -309,13 +254,6 @@ pub struct GetOwned<T, B: Backlog = Fifo> {
     wait: Wait<Arc<Shared<T, B>>, T, B>,
 }
 
-/// The future of [`WorkQueue::get_batch`]; otherwise as [`Get`].
-#[must_use = "futures do nothing unless polled"]
-pub struct GetBatch<'q, T, B: Backlog = Fifo> {
-    wait: Wait<&'q Shared<T, B>, T, B>,
-    max: NonZeroUsize,
-}
-
 impl<'q, T: Clone, B: Backlog> Future for Get<'q, T, B> {
     type Output = Option<ProcessingGuard<'q, T, B>>;
 
@@ -334,18 +272,9 @@ impl<T: Clone, B: Backlog> Future for GetOwned<T, B> {
     }
 }
 
-impl<'q, T: Clone, B: Backlog> Future for GetBatch<'q, T, B> {
-    type Output = Vec<ProcessingGuard<'q, T, B>>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let max = self.max;
-        self.wait.poll_batch(max, context)
-    }
-}
-
-/// What a getter took. First it gets its guards, then comes what is code of others and may panic.
-struct Taken<G> {
-    got: G,
+/// What a getter took. First it gets its guard, then comes what is code of others and may panic.
+struct Taken<T, O> {
+    got: Got<T, O>,
     /// To be fired.
     wakes: Option<Wakes>,
     /// To be dropped.
@@ -391,7 +320,7 @@ where
     {
         let fresh = self.key.is_none().then(|| context.waker().clone());
         let is_new = fresh.is_some();
-        let taken = self.poll_with(context, fresh, |core| core.state.get(now));
+        let taken = self.take_or_sleep(context, fresh, now);
         if is_new {
             self.shared.found_empty(taken.is_pending());
         }
@@ -399,28 +328,31 @@ where
             let Taken { got, wakes, left } = taken?;
             let mut holding = Holding::begin(self.shared.clone(), got, wakes);
             let dropped = catch_unwind(AssertUnwindSafe(|| drop(left)));
-            unless_put_back(slice::from_mut(&mut holding), dropped);
+            unless_put_back(&mut holding, dropped);
             Some(holding)
         })
     }
 
-    /// Polls with this way to take from the state. `None`: shut down and empty.
+    /// Takes the next item, or goes to sleep. `None`: shut down and empty.
     ///
     /// A waker is user code, so it is cloned before the lock is taken, and only to go to sleep with: here, unless it came
     /// as `fresh`.
     ///
     /// The taking comes first: if it panics (`Clone` of an item), this getter is still in line, and passes its wake-up
     /// on when it is dropped.
-    fn poll_with<G>(
+    fn take_or_sleep(
         &mut self,
         context: &Context<'_>,
         mut fresh: Option<Waker>,
-        mut take: impl FnMut(&mut Core<T, B>) -> Take<G>,
-    ) -> Poll<Option<Taken<G>>> {
+        now: Option<Instant>,
+    ) -> Poll<Option<Taken<T, B::Order>>>
+    where
+        T: Clone,
+    {
         loop {
             let _left_waker; // Dropped after the lock.
             let mut core = self.shared.lock();
-            let taken = match take(&mut core) {
+            let taken = match core.state.get(now) {
                 Take::Got(got) => Some(got),
                 Take::Ended => None,
                 Take::Nothing => {
@@ -446,34 +378,6 @@ where
             let wakes = unlock(core, room.and(left));
             return Poll::Ready(taken.map(|got| Taken { got, wakes, left: [waker, fresh] }));
         }
-    }
-}
-
-impl<'q, T: Clone, B: Backlog> Wait<&'q Shared<T, B>, T, B> {
-    fn poll_batch(
-        &mut self,
-        max: NonZeroUsize,
-        context: &Context<'_>,
-    ) -> Poll<Vec<ProcessingGuard<'q, T, B>>> {
-        let shared = self.shared;
-        let now = shared.now();
-        let mut batch = Vec::new();
-        let taken = self.poll_with(context, None, |core| core.state.get_batch(max, &mut batch, now));
-        taken.map(|taken| {
-            let waited: Vec<_> = batch.iter().map(|got| got.waited).collect();
-            let mut holdings: Vec<_> = batch.into_iter().map(|got| Holding::new(shared, got)).collect();
-            let told = catch_unwind(AssertUnwindSafe(|| {
-                if let Some(Taken { wakes, left, got: () }) = taken {
-                    wakes.into_iter().for_each(Wakes::fire);
-                    drop(left);
-                }
-                shared.observe(|observer| {
-                    waited.iter().for_each(|waited| observer.got(waited.unwrap_or_default()))
-                });
-            }));
-            unless_put_back(&mut holdings, told);
-            holdings.into_iter().map(ProcessingGuard).collect()
-        })
     }
 }
 
@@ -503,4 +407,3 @@ macro_rules! debug {
 
 debug!("Get", ('q, T, B: Backlog), Get<'q, T, B>);
 debug!("GetOwned", (T, B: Backlog), GetOwned<T, B>);
-debug!("GetBatch", ('q, T, B: Backlog), GetBatch<'q, T, B>);

@@ -4,7 +4,6 @@ use std::fmt;
 use std::mem;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::slice;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -105,7 +104,7 @@ where
                 shared.observe(|observer| observer.got(waited));
             }
         }));
-        unless_put_back(slice::from_mut(self), told);
+        unless_put_back(self, told);
     }
 
     /// Nobody has worked on it, so it is queued again, at the tail.
@@ -260,7 +259,7 @@ where
                     }
                     drop((item, order));
                 }));
-                unless_put_back(slice::from_mut(&mut next), told);
+                unless_put_back(&mut next, told);
                 Ok(next.anew())
             }
             nothing => {
@@ -275,19 +274,17 @@ where
     }
 }
 
-/// What others were told of hand-outs, by code of theirs: if that has panicked, the panic goes on, and the items are queued
+/// What others were told of a hand-out, by code of theirs: if that has panicked, the panic goes on, and the item is queued
 /// again.
-pub(crate) fn unless_put_back<P, T, B>(holdings: &mut [Holding<P, T, B>], told: thread::Result<()>)
+pub(crate) fn unless_put_back<P, T, B>(holding: &mut Holding<P, T, B>, told: thread::Result<()>)
 where
     P: Deref<Target = Shared<T, B>>,
     B: Backlog,
 {
     let Err(panic) = told else { return };
-    for holding in holdings {
-        // Another's waker may panic in turn: one panic is enough.
-        if let Err(another) = catch_unwind(AssertUnwindSafe(|| holding.put_back())) {
-            mem::forget(another);
-        }
+    // Another's waker may panic in turn: one panic is enough.
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| holding.put_back())) {
+        mem::forget(another);
     }
     resume_unwind(panic);
 }

@@ -38,7 +38,7 @@ pub use added::{Added, AddedAll, Rejected, RejectedReason};
 pub use backlog::{Backlog, Fifo, SlotId, Survey};
 pub use builder::{BuildError, Builder};
 pub use drained::{Drained, NotDrained};
-pub use get::{Get, GetBatch, GetOwned, GetTimeoutError, TryGetError};
+pub use get::{Get, GetOwned, GetTimeoutError, TryGetError};
 pub use guard::{OwnedProcessingGuard, ProcessingGuard};
 pub use hasher::{DefaultHasher, ItemHash, ItemHasher};
 pub use notices::{Notices, QuietAdd};

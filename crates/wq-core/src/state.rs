@@ -5,7 +5,7 @@
 //! none then leaves the books wrong. `Drop` of an item never runs in here, but for what `clone_from` overwrites in a spare:
 //! what is no longer needed is handed out, or left with the caller.
 
-mod batch;
+mod put_back;
 mod revocable;
 mod view;
 mod shrink;

@@ -11,7 +11,6 @@ use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
 use std::mem;
-use std::num::NonZeroUsize;
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
@@ -62,24 +61,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             post: Post::new(Arc::clone(&self.shared), Watcher::Getter),
             core: self.core.get_owned(),
             queue: self.clone(),
-        }
-    }
-
-    /// Waits until there is an item, and takes as many as there are, at most `max`. An empty answer: the queue is shut
-    /// down and nothing is queued.
-    ///
-    /// # Panics
-    ///
-    /// As [`get`](Self::get), with all of the batch for the item.
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`get`](Self::get).
-    pub fn get_batch(&self, max: NonZeroUsize) -> GetBatch<'_, T, B, S> {
-        GetBatch {
-            queue: self,
-            post: Post::new(&*self.shared, Watcher::Getter),
-            core: self.core.get_batch(max),
         }
     }
 
@@ -191,42 +172,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         in_time(self.wait_on(&mut self.core.get_owned(), Some(timeout)))
     }
 
-    /// As [`get_batch`](Self::get_batch), blocking the thread, in one line with all getters. An empty answer: the queue is shut
-    /// down and nothing is queued.
-    ///
-    /// # Panics
-    ///
-    /// As [`get_batch`](Self::get_batch) when polled.
-    #[must_use = "dropping the guards says that the items are finished"]
-    pub fn get_batch_blocking(&self, max: NonZeroUsize) -> Vec<ProcessingGuard<'_, T, B>>
-    where
-        T: Clone,
-    {
-        self.wait_on(&mut self.core.get_batch(max), None).unwrap_or_default()
-    }
-
-    /// As [`get_batch_blocking`](Self::get_batch_blocking), for at most this long by the queue's timer. With a zero time-out it
-    /// takes what is there. A batch that comes is not empty.
-    ///
-    /// # Errors
-    ///
-    /// As [`get_timeout`](Self::get_timeout).
-    ///
-    /// # Panics
-    ///
-    /// As [`get_batch_blocking`](Self::get_batch_blocking).
-    pub fn get_batch_timeout(
-        &self,
-        max: NonZeroUsize,
-        timeout: Duration,
-    ) -> Result<Vec<ProcessingGuard<'_, T, B>>, GetTimeoutError>
-    where
-        T: Clone,
-    {
-        let batch = self.wait_on(&mut self.core.get_batch(max), Some(timeout));
-        in_time(batch.map(|batch| (!batch.is_empty()).then_some(batch)))
-    }
-
     /// Runs a core getter on the calling thread, which keeps time meanwhile as far as it is on duty.
     fn wait_on<F>(&self, getter: &mut F, timeout: Option<Duration>) -> Option<F::Output>
     where
@@ -280,14 +225,6 @@ pub struct GetOwned<T, B: Backlog = Fifo, S = DefaultHasher> {
     core: wq_core::GetOwned<T, B>,
 }
 
-/// The future of [`DelayingQueue::get_batch`]; otherwise as [`Get`].
-#[must_use = "futures do nothing unless polled"]
-pub struct GetBatch<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
-    queue: &'q DelayingQueue<T, B, S>,
-    post: Post<&'q Shared<T, B>, T, B>,
-    core: wq_core::GetBatch<'q, T, B>,
-}
-
 /// The future of [`DelayingQueue::keep_time`].
 #[must_use = "futures do nothing unless polled"]
 pub struct KeepTime<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
@@ -320,7 +257,6 @@ macro_rules! getter {
 
 getter!("Get", ('q), Get<'q, T, B, S>, Option<ProcessingGuard<'q, T, B>>);
 getter!("GetOwned", (), GetOwned<T, B, S>, Option<OwnedProcessingGuard<T, B>>);
-getter!("GetBatch", ('q), GetBatch<'q, T, B, S>, Vec<ProcessingGuard<'q, T, B>>);
 
 impl<T, B: Backlog, S> Unpin for KeepTime<'_, T, B, S> {}
 
@@ -414,39 +350,20 @@ trait HandOut {
     fn put_back(self);
 }
 
-impl<T, B: Backlog> HandOut for ProcessingGuard<'_, T, B> {
+impl<T, B: Backlog> HandOut for Option<ProcessingGuard<'_, T, B>> {
     fn put_back(self) {
-        self.put_back();
+        self.into_iter().for_each(ProcessingGuard::put_back);
     }
 }
 
-impl<T, B: Backlog> HandOut for OwnedProcessingGuard<T, B> {
+impl<T, B: Backlog> HandOut for Option<OwnedProcessingGuard<T, B>> {
     fn put_back(self) {
-        self.put_back();
-    }
-}
-
-impl<H: HandOut> HandOut for Option<H> {
-    fn put_back(self) {
-        self.into_iter().for_each(put_back_in_silence);
-    }
-}
-
-impl<H: HandOut> HandOut for Vec<H> {
-    fn put_back(self) {
-        self.into_iter().for_each(put_back_in_silence);
+        self.into_iter().for_each(OwnedProcessingGuard::put_back);
     }
 }
 
 impl HandOut for () {
     fn put_back(self) {}
-}
-
-/// A waker may panic: one panic is enough.
-fn put_back_in_silence(handed: impl HandOut) {
-    if let Err(another) = catch_unwind(AssertUnwindSafe(|| handed.put_back())) {
-        mem::forget(another);
-    }
 }
 
 type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -501,7 +418,10 @@ where
             return handed; // It has not waited.
         }
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.leave())) {
-            handed.put_back();
+            // A waker may panic in turn: one panic is enough.
+            if let Err(another) = catch_unwind(AssertUnwindSafe(|| handed.put_back())) {
+                mem::forget(another);
+            }
             resume_unwind(panic);
         }
         handed

@@ -31,7 +31,7 @@ pub use builder::{BuildError, Builder};
 pub use debounce::{Debounce, DebounceError};
 pub use drained::Drained;
 pub use forward::AddWait;
-pub use get::{Get, GetBatch, GetOwned, KeepTime};
+pub use get::{Get, GetOwned, KeepTime};
 pub use joins::Joins;
 pub use manual_timer::ManualTimer;
 #[cfg(wq_plant)]

@@ -1,13 +1,12 @@
 //! The getters: those of the delaying queue, with guards that can finish.
 
 use crate::ending::Ending;
-use crate::guard::{OwnedProcessingGuard, ProcessingGuard, put_back};
+use crate::guard::{OwnedProcessingGuard, ProcessingGuard};
 use crate::limiter::RateLimiter;
 use crate::queue::RateLimitingQueue;
 use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
-use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -55,21 +54,6 @@ where
         S: Clone + 'static,
     {
         GetOwned { queue: self.ending(), get: self.inner.queue.get_owned() }
-    }
-
-    /// Waits until there is an item, and takes as many as there are, at most `max`. An empty answer: the queue is shut
-    /// down and nothing is queued.
-    ///
-    /// # Panics
-    ///
-    /// As [`get`](Self::get), with all of the batch for the item.
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`get`](Self::get).
-    #[inline]
-    pub fn get_batch(&self, max: NonZeroUsize) -> GetBatch<'_, T, B, S> {
-        GetBatch { queue: &*self.inner, get: self.inner.queue.get_batch(max) }
     }
 
     /// Takes the next item if there is one now.
@@ -194,35 +178,6 @@ where
             .map(|held| OwnedProcessingGuard { queue: self.ending(), held }.begun())
     }
 
-    /// As [`get_batch`](Self::get_batch), blocking the thread. An empty answer: the queue is shut down and nothing is queued.
-    ///
-    /// # Panics
-    ///
-    /// As [`get_batch`](Self::get_batch) when polled.
-    #[must_use = "dropping the guards ends the work on the items"]
-    pub fn get_batch_blocking(&self, max: NonZeroUsize) -> Vec<ProcessingGuard<'_, T, B>> {
-        begin_all(&*self.inner, self.inner.queue.get_batch_blocking(max))
-    }
-
-    /// As [`get_batch_blocking`](Self::get_batch_blocking), for at most this long by the queue's timer. A batch that comes is
-    /// not empty.
-    ///
-    /// # Errors
-    ///
-    /// As [`get_timeout`](Self::get_timeout).
-    ///
-    /// # Panics
-    ///
-    /// As [`get_batch_blocking`](Self::get_batch_blocking).
-    pub fn get_batch_timeout(
-        &self,
-        max: NonZeroUsize,
-        timeout: Duration,
-    ) -> Result<Vec<ProcessingGuard<'_, T, B>>, GetTimeoutError> {
-        let batch = self.inner.queue.get_batch_timeout(max, timeout);
-        batch.map(|batch| begin_all(&*self.inner, batch))
-    }
-
     /// Keeps time, and does nothing else, until the queue is shut down; see [`wq_delay::DelayingQueue::keep_time`].
     ///
     /// # Panics
@@ -247,17 +202,6 @@ where
     }
 }
 
-/// The guards of a batch. To begin runs code of others: if it panics, all of the batch are queued again.
-fn begin_all<'q, T: Hash + Eq + Clone, B: Backlog>(
-    queue: &'q (dyn Ending<T, B> + Send + Sync + 'q),
-    batch: Vec<wq_delay::ProcessingGuard<'q, T, B>>,
-) -> Vec<ProcessingGuard<'q, T, B>> {
-    if let Some(panic) = batch.iter().find_map(|held| queue.begun(held)) {
-        put_back(batch, panic);
-    }
-    batch.into_iter().map(|held| ProcessingGuard { queue, held }).collect()
-}
-
 /// The future of [`RateLimitingQueue::get`].
 #[must_use = "futures do nothing unless polled"]
 pub struct Get<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
@@ -270,13 +214,6 @@ pub struct Get<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
 pub struct GetOwned<T, B: Backlog = Fifo, S = DefaultHasher> {
     queue: Arc<dyn Ending<T, B> + Send + Sync>,
     get: wq_delay::GetOwned<T, B, S>,
-}
-
-/// The future of [`RateLimitingQueue::get_batch`].
-#[must_use = "futures do nothing unless polled"]
-pub struct GetBatch<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
-    queue: &'q (dyn Ending<T, B> + Send + Sync + 'q),
-    get: wq_delay::GetBatch<'q, T, B, S>,
 }
 
 impl<'q, T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for Get<'q, T, B, S> {
@@ -297,15 +234,6 @@ impl<T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for GetOwned<T, B,
     }
 }
 
-impl<'q, T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for GetBatch<'q, T, B, S> {
-    type Output = Vec<ProcessingGuard<'q, T, B>>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let held = ready!(Pin::new(&mut self.get).poll(context));
-        Poll::Ready(begin_all(self.queue, held))
-    }
-}
-
 macro_rules! debug {
     ($name:literal, ($($generics:tt)*), $future:ty) => {
         impl<$($generics)*> fmt::Debug for $future {
@@ -318,4 +246,3 @@ macro_rules! debug {
 
 debug!("Get", ('q, T, B: Backlog, S), Get<'q, T, B, S>);
 debug!("GetOwned", (T, B: Backlog, S), GetOwned<T, B, S>);
-debug!("GetBatch", ('q, T, B: Backlog, S), GetBatch<'q, T, B, S>);

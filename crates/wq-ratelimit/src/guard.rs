@@ -31,14 +31,12 @@ pub struct OwnedProcessingGuard<T, B: Backlog = Fifo> {
     pub(crate) held: wq_delay::OwnedProcessingGuard<T, B>,
 }
 
-/// The items were handed out, and nobody has them in hand: code of one of them has panicked.
+/// The item was handed out, and nobody has it in hand: code of it has panicked.
 #[cold]
-pub(crate) fn put_back<T, B: Backlog>(held: impl IntoIterator<Item: Held<T, B>>, panic: Panic) -> ! {
-    for held in held {
-        // A waker may panic in turn: one panic is enough.
-        if let Err(another) = catch_unwind(AssertUnwindSafe(|| held.put_back())) {
-            mem::forget(another);
-        }
+fn put_back<T, B: Backlog>(held: impl Held<T, B>, panic: Panic) -> ! {
+    // A waker may panic in turn: one panic is enough.
+    if let Err(another) = catch_unwind(AssertUnwindSafe(|| held.put_back())) {
+        mem::forget(another);
     }
     resume_unwind(panic)
 }
@@ -51,7 +49,7 @@ macro_rules! guard {
             pub(crate) fn begun(self) -> Self {
                 match self.queue.begun(&self.held) {
                     None => self,
-                    Some(panic) => put_back([self.held], panic),
+                    Some(panic) => put_back(self.held, panic),
                 }
             }
 

@@ -45,7 +45,7 @@ pub use controller_default::{controller_default, item_default};
 pub use decorrelated::Decorrelated;
 pub use exponential::ExponentialBackoff;
 pub use fast_slow::FastSlow;
-pub use get::{Get, GetBatch, GetOwned};
+pub use get::{Get, GetOwned};
 pub use guard::{OwnedProcessingGuard, ProcessingGuard};
 pub use invalid_limit::InvalidLimit;
 pub use jittered::Jittered;

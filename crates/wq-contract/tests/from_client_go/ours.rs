@@ -130,7 +130,6 @@ ours! {
     "forget": <TokenBucket as RateLimiter<u64>>::forget;
     "gauges()": Queue::gauges;
     "get().await": |queue: &Queue| drop(queue.get());
-    "get_batch": Queue::get_batch;
     "get_blocking()": Queue::get_blocking;
     "get_timeout": Queue::get_timeout;
     "get_owned": Queue::get_owned;

@@ -1,7 +1,6 @@
 //! How often each verb reads the clock: never without an observer, once with one. Time-outs alone need it in any case.
 
 use std::future::Future;
-use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::task::{Context, Waker};
 
@@ -63,8 +62,6 @@ const VERBS: &[Verb] = &[
     ("get and done", |queue| poll(queue.get()), 2),
     ("get_owned and done", |queue| poll(queue.get_owned()), 2),
     ("get_owned_blocking and done", |queue| drop(queue.get_owned_blocking()), 2),
-    ("get_batch_blocking of two and done", |queue| drop(queue.get_batch_blocking(NonZeroUsize::MAX)), 3),
-    ("get_batch of two and done", |queue| poll(queue.get_batch(NonZeroUsize::MAX)), 3),
     ("try_get, done_and_get and done", |queue| drop(queue.try_get().map(|guard| guard.done_and_get())), 3),
     ("abandon", |queue| _ = queue.abandon(&1), 1),
     ("remove", |queue| _ = queue.remove(&2), 0),
@@ -109,18 +106,15 @@ fn reads_of_each(
 #[test]
 fn a_get_that_finds_nothing_reads_it_once_in_each_poll() {
     let queue = Queue::builder().observer(Indifferent).build().unwrap();
-    let (mut get, mut owned, mut batch) =
-        (queue.get(), queue.get_owned(), queue.get_batch(NonZeroUsize::MAX));
+    let (mut get, mut owned) = (queue.get(), queue.get_owned());
     reads::take();
     for _ in 0..3 {
         poll(&mut get);
         assert_eq!(reads::take(), 1, "get");
         poll(&mut owned);
         assert_eq!(reads::take(), 1, "get_owned");
-        poll(&mut batch);
-        assert_eq!(reads::take(), 1, "get_batch");
     }
-    drop((get, owned, batch));
+    drop((get, owned));
     assert!(queue.get_timeout(Duration::ZERO).is_err());
     assert_eq!(reads::take(), 3, "the beginning, the poll, and what is left");
     queue.shutdown();

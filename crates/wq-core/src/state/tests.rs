@@ -218,7 +218,6 @@ enum Step {
     AddRevocable(u64),
     Revoke(usize),
     Get,
-    Batch(usize),
     Done(usize),
     PutBack(usize),
     Abandon(u64),
@@ -237,7 +236,6 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (0_u64..9).prop_map(Step::AddRevocable),
         4 => (0_usize..64).prop_map(Step::Revoke),
         8 => Just(Step::Get),
-        2 => (1_usize..4).prop_map(Step::Batch),
         8 => (0_usize..64).prop_map(Step::Done),
         2 => (0_usize..64).prop_map(Step::PutBack),
         2 => (0_u64..9).prop_map(Step::Abandon),
@@ -294,14 +292,6 @@ proptest! {
                         Take::Nothing => prop_assert!(!state.shutting_down && (state.paused || queued == 0)),
                         Take::Ended => prop_assert!(state.shutting_down && queued == 0),
                     }
-                }
-                Step::Batch(max) => {
-                    let mut batch = Vec::new();
-                    let expected = if state.paused { 0 } else { max.min(state.queued) };
-                    let _ = state.get_batch(NonZeroUsize::new(max).unwrap(), &mut batch, None);
-                    prop_assert_eq!(batch.len(), expected);
-                    tickets.extend(batch.iter().map(|got| (got.item, got.ticket)));
-                    in_force.extend(batch.iter().map(|got| (got.item, got.ticket)));
                 }
                 Step::Done(which) => {
                     if !tickets.is_empty() {

@@ -15,7 +15,6 @@ pub(crate) enum Call {
     TryAdd(u8, Option<Added>),
     /// `Wait` only where the caller would not.
     Get(Next),
-    GetBatch(usize, Vec<u8>),
     Done(u8),
     DoneAndGet(u8, Next),
     Abandon(u8, bool),
@@ -41,7 +40,6 @@ impl Call {
             }
             Self::AddBoth(_, _, [queued, deferred, ..]) => queued + deferred == 0,
             Self::Get(next) => !matches!(next, Next::Item(_)),
-            Self::GetBatch(_, items) => items.is_empty(),
             Self::Remove(_, did) | Self::Abandon(_, did) => !did,
             Self::TryAdd(_, None)
             | Self::Stale(_)
@@ -67,11 +65,6 @@ impl Call {
             }
             Self::TryAdd(item, answer) => oracle.try_add(*item) == *answer,
             Self::Get(answer) => oracle.get() == *answer,
-            Self::GetBatch(max, answer) => {
-                answer.iter().all(|item| oracle.get() == Next::Item(*item))
-                    && (answer.len() == *max || !matches!(oracle.clone().get(), Next::Item(_)))
-                    && (!answer.is_empty() || oracle.clone().get() == Next::Ended)
-            }
             Self::Done(item) => {
                 oracle.done(*item);
                 true

@@ -1,7 +1,6 @@
 //! Player: one of the threads of a history. It asks what its seed gives it, and writes down what it was answered.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::task::{Context, Poll, Waker};
@@ -147,7 +146,7 @@ impl<'g> Player<'g> {
                     Err(_) => Call::TryAdd(item, Some(Added::ShutDown)),
                 });
             }
-            8 | 9 if self.may_wait() => drop(self.wait()),
+            7..=9 if self.may_wait() => drop(self.wait()),
             7..=11 => self.record(|this| {
                 let next = this.queue.try_get();
                 Call::Get(this.take(next))
@@ -161,7 +160,6 @@ impl<'g> Player<'g> {
                 };
                 Call::Get(this.take(next))
             }),
-            13 if self.may_wait() => self.batch(),
             13..=15 => {
                 if let Some(guard) = self.guards.pop() {
                     self.done(guard);
@@ -238,16 +236,6 @@ impl<'g> Player<'g> {
             Call::Get(answer)
         });
         answer
-    }
-
-    fn batch(&mut self) {
-        let max = NonZeroUsize::new(2).unwrap();
-        self.record(|this| {
-            let batch = block_on(this.queue.get_batch(max));
-            let items = batch.iter().map(|guard| *guard.item()).collect();
-            this.guards.extend(batch);
-            Call::GetBatch(max.get(), items)
-        });
     }
 
     /// Ends what is in hand, takes the rest, and waits until nobody holds anything.

@@ -3,8 +3,7 @@
 use std::future::Future;
 
 use wq_core::{
-    AddWait, Drained, Fifo, Get, GetBatch, GetOwned, Notices, OwnedProcessingGuard, ProcessingGuard,
-    WorkQueue,
+    AddWait, Drained, Fifo, Get, GetOwned, Notices, OwnedProcessingGuard, ProcessingGuard, WorkQueue,
 };
 
 fn send<T: Send>() {}
@@ -26,7 +25,6 @@ fn handles_guards_and_futures_cross_threads() {
     is_static::<OwnedProcessingGuard<String>>();
     send::<Get<'_, Cell>>();
     send::<GetOwned<Cell>>();
-    send::<GetBatch<'_, Cell>>();
     send::<Drained<'_, Cell>>();
     send::<AddWait<'_, Cell>>();
     send::<Notices<'_, Cell>>();
@@ -36,7 +34,6 @@ fn handles_guards_and_futures_cross_threads() {
 #[test]
 fn futures_can_be_moved_while_they_wait() {
     unpin::<Get<'_, std::marker::PhantomPinned>>();
-    unpin::<GetBatch<'_, String>>();
     unpin::<GetOwned<String>>();
     unpin::<Drained<'_, std::marker::PhantomPinned>>();
     unpin::<AddWait<'_, std::marker::PhantomPinned>>();

@@ -1,6 +1,5 @@
 //! Cancel: what a dropped wait may lose, and how wake-ups travel. Futures are polled by hand.
 
-use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -348,24 +347,6 @@ fn a_get_can_be_polled_again_for_the_next_item() {
     queue.shutdown();
     assert!(matches!(wakes.poll(&mut get), Poll::Ready(None)));
     assert!(matches!(wakes.poll(&mut get), Poll::Ready(None)));
-}
-
-#[test]
-fn a_batch_takes_what_is_there_up_to_its_bound() {
-    let queue = WorkQueue::<u32>::new();
-    let wakes = Wakes::new();
-    let three = NonZeroUsize::new(3).unwrap();
-    let mut batch = queue.get_batch(three);
-    assert!(wakes.poll(&mut batch).is_pending());
-    queue.add_all([1, 2, 3, 4]);
-    assert_eq!(wakes.count(), 1);
-    let Poll::Ready(guards) = wakes.poll(&mut batch) else { panic!("items are there") };
-    assert_eq!(guards.iter().map(|guard| *guard.item()).collect::<Vec<_>>(), [1, 2, 3]);
-    queue.shutdown();
-    assert_eq!(pollster::block_on(queue.get_batch(three)).len(), 1);
-    assert_eq!(pollster::block_on(queue.get_batch(three)).len(), 0);
-    drop(guards);
-    assert!(queue.counts().is_idle());
 }
 
 #[test]

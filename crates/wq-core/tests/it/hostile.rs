@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::hash::{Hash, Hasher};
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -110,20 +109,6 @@ fn a_panic_in_clone_leaves_the_item_queued_and_lets_others_pass() {
     assert_eq!(queue.try_get().unwrap().item().0, 2);
     assert_eq!(queue.add(Item(1)), Added::Merged);
     assert_eq!(rest(&queue), [3, 1]);
-}
-
-#[test]
-fn a_panic_in_clone_in_a_batch_leaves_all_of_it_queued() {
-    let queue = WorkQueue::new();
-    queue.add_all([Item(1), Item(2), Item(3)]);
-    set(Some((Trap::Clone, 2)));
-    let max = NonZeroUsize::new(3).unwrap();
-    assert!(panics(|| pollster::block_on(queue.get_batch(max)).len()));
-    assert_eq!((queue.len(), queue.in_flight()), (3, 0));
-    assert_eq!(queue.add(Item(1)), Added::Merged);
-    let mut items = rest(&queue);
-    items.sort_unstable();
-    assert_eq!(items, [1, 2, 3]);
 }
 
 #[test]

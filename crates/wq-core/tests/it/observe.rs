@@ -83,17 +83,6 @@ fn each_event_is_told_once() {
 }
 
 #[test]
-fn a_batch_is_told_item_by_item() {
-    let (log, queue) = observed();
-    queue.add_all([1, 2]);
-    log.take();
-    let batch = pollster::block_on(queue.get_batch(std::num::NonZeroUsize::MAX));
-    assert_eq!(log.take(), ["got", "got"]);
-    drop(batch);
-    assert_eq!(log.take(), ["done", "done"]);
-}
-
-#[test]
 fn a_snapshot_of_an_observed_queue_knows_ages() {
     let (_log, queue) = observed();
     queue.add_all([1, 2]);

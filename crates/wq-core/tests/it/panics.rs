@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
@@ -12,7 +11,6 @@ use wq_core::{Added, ProcessingGuard, QuietAdd, WorkQueue};
 
 /// The item that panics. Of the others 1 is in hand, 2 is in hand and runs again, 3 and 4 are queued behind it.
 const HOSTILE: u8 = 9;
-const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trap {
@@ -138,12 +136,10 @@ const VERBS: &[Verb] = &[
         let guard = pollster::block_on(call.queue.get_owned());
         call.taken.extend(guard.iter().map(|guard| guard.item().0));
     }),
-    ("get_batch", |call| call.took(pollster::block_on(call.queue.get_batch(TWO)))),
     ("get_owned_blocking", |call| {
         let guard = call.queue.get_owned_blocking();
         call.taken.extend(guard.iter().map(|guard| guard.item().0));
     }),
-    ("get_batch_blocking", |call| call.took(call.queue.get_batch_blocking(TWO))),
     ("done", |call| call.guard.take().into_iter().for_each(ProcessingGuard::done)),
     ("done_and_get", |call| {
         let guard = call.guard.take();

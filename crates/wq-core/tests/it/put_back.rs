@@ -1,7 +1,6 @@
 //! Put back: a waker or an observer that panics while an item is handed out costs nobody the item.
 
 use std::hash::{Hash, Hasher};
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -31,13 +30,12 @@ fn rest(queue: &WorkQueue<u32>) -> Vec<u32> {
 type Way = (&'static str, fn(&WorkQueue<u32>));
 
 /// Each way to be handed items.
-const WAYS: [Way; 6] = [
+const WAYS: [Way; 5] = [
     ("try_get", |queue| drop(queue.try_get())),
     ("try_get_owned", |queue| drop(queue.try_get_owned())),
     ("get", |queue| drop(pollster::block_on(queue.get()))),
     ("get_blocking", |queue| drop(queue.get_blocking())),
     ("get_timeout", |queue| drop(queue.get_timeout(Duration::ZERO))),
-    ("get_batch", |queue| drop(pollster::block_on(queue.get_batch(NonZeroUsize::new(2).unwrap())))),
 ];
 
 #[test]

@@ -2,7 +2,6 @@
 //! called under the lock.
 
 use std::hash::{Hash, Hasher};
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Wake, Waker};
@@ -10,8 +9,6 @@ use std::time::Duration;
 
 use wq_contract::wakes::Wakes;
 use wq_core::{Added, Observer, WorkQueue};
-
-const MANY: NonZeroUsize = NonZeroUsize::new(8).unwrap();
 
 /// Calls every verb of the queue with an item of its own, and leaves the queue as it was.
 fn call_everything<T: Hash + Eq + Clone>(queue: &WorkQueue<T>, own: impl Fn() -> T) {
@@ -31,9 +28,6 @@ fn call_everything<T: Hash + Eq + Clone>(queue: &WorkQueue<T>, own: impl Fn() ->
     let _ = wakes.poll(&mut get).map(|guard| guard.map(|guard| queue.add(guard.item().clone())));
     let _ = queue.try_get().map(|guard| queue.add(guard.item().clone()));
     let _ = queue.get_timeout(Duration::ZERO).map(|guard| queue.add(guard.item().clone()));
-    let _ = wakes.poll(&mut queue.get_batch(MANY)).map(|guards| {
-        guards.iter().for_each(|guard| _ = queue.add(guard.item().clone()));
-    });
     drop((queue.snapshot(), queue.gauges(), queue.counts(), queue.drained_timeout(Duration::ZERO)));
     if !queue.is_paused() {
         queue.pause();
@@ -246,7 +240,7 @@ fn the_drop_of_an_item_may_call_the_queue() {
     let queue = WorkQueue::<Calling>::builder().capacity(4).build().unwrap();
     let calls = Arc::new(AtomicUsize::new(0));
     let item = |key| Calling { key, calls: Arc::clone(&calls), queue: queue.clone() };
-    let verbs: [(&str, &dyn Fn()); 11] = [
+    let verbs: [(&str, &dyn Fn()); 10] = [
         ("an add that merges", &|| {
             queue.add(item(1));
             queue.add(item(1));
@@ -269,10 +263,6 @@ fn the_drop_of_an_item_may_call_the_queue() {
             let held = item(guard.item().key);
             std::mem::forget(guard);
             assert!(queue.abandon(&held));
-        }),
-        ("a batch of guards", &|| {
-            queue.add_all([item(7), item(8)]);
-            drop(pollster::block_on(queue.get_batch(MANY)));
         }),
         ("snapshot", &|| {
             queue.add(item(7));

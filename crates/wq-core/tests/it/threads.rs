@@ -1,6 +1,5 @@
 //! Threads: many adders and workers of every kind at once, against counts that must be exact.
 
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::task::Poll;
 use std::thread;
@@ -159,7 +158,7 @@ fn work_blocking(queue: &WorkQueue<usize>, oracle: &Oracle) {
 async fn work_async(queue: &WorkQueue<usize>, oracle: &Oracle, seed: u64) {
     let mut dice = Dice(seed);
     loop {
-        match dice.roll(4) {
+        match dice.roll(3) {
             0 => {
                 let wakes = Wakes::new();
                 let mut given_up = queue.get();
@@ -169,16 +168,7 @@ async fn work_async(queue: &WorkQueue<usize>, oracle: &Oracle, seed: u64) {
                     Poll::Pending => tokio::task::yield_now().await,
                 }
             }
-            1 => {
-                let batch = queue.get_batch(NonZeroUsize::new(3).unwrap()).await;
-                if batch.is_empty() {
-                    return;
-                }
-                for guard in batch {
-                    oracle.work(*guard.item());
-                }
-            }
-            2 => match queue.get_owned().await {
+            1 => match queue.get_owned().await {
                 Some(guard) => oracle.work(*guard.item()),
                 None => return,
             },

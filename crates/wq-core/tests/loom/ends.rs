@@ -1,12 +1,8 @@
 //! Ends: shutdown in both forms, against everything that goes on at the same time.
 
-use std::num::NonZeroUsize;
-
 use loom::future::block_on;
 use wq_contract::explore::{join, thread};
 use wq_core::{Added, WorkQueue};
-
-const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
 /// What a thread was handed until the queue ended.
 fn take_all(queue: &WorkQueue<u8>) -> Vec<u8> {
@@ -18,7 +14,7 @@ pub(crate) fn shutdown_against_three_getters() {
     let getters = [
         thread(&queue, |queue| queue.get_blocking().is_none()),
         thread(&queue, |queue| block_on(queue.get()).is_none()),
-        thread(&queue, |queue| block_on(queue.get_batch(TWO)).is_empty()),
+        thread(&queue, |queue| block_on(queue.get_owned()).is_none()),
     ];
     queue.shutdown();
     assert_eq!(join(getters), [true; 3]);

@@ -1,6 +1,5 @@
 //! Getters: who is handed an item, and no wake-up is lost on the way.
 
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use loom::future::block_on;
@@ -8,7 +7,6 @@ use wq_contract::explore::{join, poll_once, thread};
 use wq_core::{GetTimeoutError, WorkQueue};
 
 const SECOND: Duration = Duration::from_secs(1);
-const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
 /// The item that a blocking get is handed, done at once.
 fn take(queue: &WorkQueue<u8>) -> u8 {
@@ -177,23 +175,6 @@ pub(crate) fn quiet_add_against_get() {
     assert_eq!(getter.join().unwrap(), 1);
 }
 
-pub(crate) fn batch_getter_beside_a_getter() {
-    let queue = WorkQueue::new();
-    let batch = thread(&queue, |queue| {
-        block_on(queue.get_batch(TWO)).iter().map(|guard| *guard.item()).collect::<Vec<_>>()
-    });
-    let getter = thread(&queue, take);
-    queue.add_all([1, 2]);
-    queue.add(3);
-    let mut items = batch.join().unwrap();
-    assert!(matches!(items.len(), 1 | 2));
-    items.push(getter.join().unwrap());
-    while let Ok(guard) = queue.try_get() {
-        items.push(*guard.item());
-    }
-    assert_eq!(sorted(items), [1, 2, 3]);
-}
-
 pub(crate) fn resume_against_get() {
     let queue = WorkQueue::new();
     queue.pause();
@@ -230,18 +211,12 @@ pub(crate) fn remove_against_get() {
     assert!(queue.counts().is_idle());
 }
 
-pub(crate) fn blocking_batch_and_owned_getter() {
+pub(crate) fn blocking_and_owned_getter() {
     let queue = WorkQueue::new();
-    let batch = thread(&queue, |queue| {
-        let batch = queue.get_batch_blocking(TWO);
-        batch.iter().map(|guard| *guard.item()).collect::<Vec<u8>>()
-    });
+    let blocking = thread(&queue, |queue| queue.get_blocking().map(|guard| *guard.item()));
     let owned = thread(&queue, |queue| queue.get_owned_blocking().map(|guard| *guard.item()));
     queue.add(1);
     queue.add(2);
     queue.shutdown();
-    let mut items = batch.join().unwrap();
-    items.extend(owned.join().unwrap());
-    items.sort_unstable();
-    assert_eq!(items, [1, 2]);
+    assert_eq!(sorted(join([blocking, owned])), [Some(1), Some(2)]);
 }

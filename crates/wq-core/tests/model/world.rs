@@ -1,7 +1,6 @@
 //! World: one queue with everything that is held of it (guards, waits, drains) beside its oracle, and the steps of a program.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -32,11 +31,9 @@ pub(crate) enum Step {
     /// Waits for room on the thread: for ever if there is some, for no time otherwise.
     AddBlocking(u8),
     TryGet,
-    GetBatch(usize),
     /// On the thread, as `AddBlocking`.
     GetBlocking,
     GetOwnedBlocking,
-    GetBatchBlocking(usize),
     /// Begins to wait.
     Get,
     GetOwned,
@@ -272,21 +269,6 @@ impl<'q> World<'q> {
                 let next = self.oracle.get();
                 self.take_result(queue.try_get().map(Guard::Borrowed), next)?;
             }
-            Step::GetBatch(max) => {
-                let mut batch =
-                    Waiting::on(queue.get_batch(NonZeroUsize::new(max).unwrap_or(NonZeroUsize::MIN)));
-                match batch.poll() {
-                    Poll::Pending => prop_assert_eq!(self.oracle.get(), Next::Wait),
-                    Poll::Ready(guards) => {
-                        let full = guards.len() == max;
-                        for guard in guards {
-                            let next = self.oracle.get();
-                            self.take(Some(Guard::Borrowed(guard)), next)?;
-                        }
-                        prop_assert!(full || !matches!(self.oracle.clone().get(), Next::Item(_)));
-                    }
-                }
-            }
             Step::GetBlocking => {
                 let next = self.oracle.get();
                 let result = match next {
@@ -302,22 +284,6 @@ impl<'q> World<'q> {
                     _ => queue.get_owned_blocking().ok_or(GetTimeoutError::ShutDown),
                 };
                 self.take_in_time(result.map(Guard::Owned), next)?;
-            }
-            Step::GetBatchBlocking(max) => {
-                let limit = NonZeroUsize::new(max).unwrap_or(NonZeroUsize::MIN);
-                match self.oracle.clone().get() {
-                    Next::Item(_) => {
-                        for guard in queue.get_batch_blocking(limit) {
-                            let next = self.oracle.get();
-                            self.take(Some(Guard::Borrowed(guard)), next)?;
-                        }
-                    }
-                    Next::Ended => prop_assert!(queue.get_batch_blocking(limit).is_empty()),
-                    Next::Wait => {
-                        let result = queue.get_batch_timeout(limit, Duration::ZERO);
-                        prop_assert_eq!(result.map(|batch| batch.len()), Err(GetTimeoutError::TimedOut));
-                    }
-                }
             }
             Step::Get => self.wait(Getter::Borrowed(Waiting::on(queue.get())))?,
             Step::GetOwned => self.wait(Getter::Owned(Waiting::on(queue.get_owned())))?,

@@ -1,6 +1,5 @@
 //! Crowd: threads of every kind at once.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,7 +44,7 @@ fn adder(queue: &WorkQueue<u8>, books: &Books) {
 /// Gets in every form, until the queue ends.
 fn worker(queue: &WorkQueue<u8>, books: &Books) {
     loop {
-        let guard = match roll(7) {
+        let guard = match roll(6) {
             0 => match queue.get_timeout(Duration::from_secs(1)) {
                 Ok(guard) => Some(guard),
                 Err(GetTimeoutError::TimedOut) => {
@@ -62,32 +61,8 @@ fn worker(queue: &WorkQueue<u8>, books: &Books) {
                 }
                 Err(_) => None,
             },
-            2 => {
-                let max = NonZeroUsize::new(3).unwrap();
-                let batch = match roll(3) {
-                    0 => queue.get_batch_blocking(max),
-                    1 => match queue.get_batch_timeout(max, Duration::from_secs(1)) {
-                        Err(GetTimeoutError::TimedOut) => {
-                            reached::TIMED_OUT.note();
-                            continue;
-                        }
-                        batch => batch.unwrap_or_default(),
-                    },
-                    _ => block_on(queue.get_batch(max)),
-                };
-                if batch.len() > 1 {
-                    reached::BATCHES.note();
-                }
-                if batch.is_empty() {
-                    return;
-                }
-                batch.iter().for_each(|guard| books.begin(*guard.item()));
-                thread::yield_now();
-                batch.iter().for_each(|guard| books.end(*guard.item()));
-                continue;
-            }
-            3 => block_on(queue.get()),
-            4 => match queue.get_owned_blocking() {
+            2 => block_on(queue.get()),
+            3 => match queue.get_owned_blocking() {
                 Some(guard) => {
                     books.work(*guard.item());
                     continue;

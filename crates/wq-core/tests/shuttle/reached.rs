@@ -6,7 +6,6 @@ wq_contract::states! {
     CANCELLED_WOKEN: "waits for an item dropped after they were woken",
     TIMED_OUT: "gets that timed out",
     REMOVED: "items removed",
-    BATCHES: "batches of more than one item",
     NOT_DRAINED: "drains that timed out",
     DRAINED: "drains that were over before shutdown",
     PANICKED: "workers that panicked",

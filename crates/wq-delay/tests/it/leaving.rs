@@ -2,7 +2,6 @@
 //! the timer), nobody has the item in hand, so it is queued still.
 
 use std::future::Future;
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -13,7 +12,6 @@ use std::time::{Duration, Instant};
 use wq_delay::{DelayingQueue, ManualTimer, Timer};
 
 const HOUR: Duration = Duration::from_hours(1);
-const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
 fn panic() {
     resume_unwind(Box::new(())); // Nothing is printed for it.
@@ -54,7 +52,6 @@ macro_rules! beside_a_hostile_one {
 fn a_getter_whose_successor_has_a_waker_that_panics_costs_no_item() {
     beside_a_hostile_one!("get", |queue| queue.get());
     beside_a_hostile_one!("get_owned", |queue| queue.get_owned());
-    beside_a_hostile_one!("get_batch", |queue| queue.get_batch(TWO));
 }
 
 type Get = fn(&DelayingQueue<u32>);

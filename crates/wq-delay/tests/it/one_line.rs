@@ -1,7 +1,6 @@
 //! One line: threads and tasks that wait stand in it together, in whatever form they wait, and time-outs are the timer's.
 
 use std::future::Future;
-use std::num::NonZeroUsize;
 use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -12,7 +11,6 @@ use wq_contract::wakes::Wakes;
 use wq_delay::{Added, DelayingQueue, GetTimeoutError, ManualTimer, Observer, RejectedReason, Timer};
 
 const SECOND: Duration = Duration::from_secs(1);
-const TWO: NonZeroUsize = NonZeroUsize::new(2).unwrap();
 
 /// A clock by hand that says when a thread is about to be parked: its place in line it has by then.
 #[derive(Debug, Clone)]
@@ -68,20 +66,19 @@ fn threads_and_tasks_that_wait_for_room_are_let_in_as_they_came() {
 }
 
 #[test]
-fn batches_and_owned_getters_on_threads_stand_in_line_with_tasks() {
+fn owned_getters_on_threads_stand_in_line_with_tasks() {
     let (timer, parked) = Saying::new();
     let queue = DelayingQueue::builder().timer(timer).build().unwrap();
     let last = Wakes::new();
     thread::scope(|scope| {
-        let batch = scope.spawn(|| queue.get_batch_blocking(TWO).iter().map(|guard| *guard.item()).collect());
+        let first = scope.spawn(|| *queue.get_blocking().unwrap().item());
         parked.recv().unwrap();
         let owned = scope.spawn(|| *queue.get_owned_blocking().unwrap().item());
         parked.recv().unwrap();
         let mut get = queue.get();
         assert!(last.poll(&mut get).is_pending());
         queue.add(1);
-        let batch: Vec<u32> = batch.join().unwrap();
-        assert_eq!(batch, [1]);
+        assert_eq!(first.join().unwrap(), 1);
         assert_eq!(last.count(), 0);
         queue.add(2);
         assert_eq!(owned.join().unwrap(), 2);
@@ -121,30 +118,24 @@ fn time_outs_are_over_when_the_timer_says_so() {
         assert_eq!((rejected.reason(), rejected.into_item()), (RejectedReason::TimedOut, 2));
         assert_eq!(*refused.0.lock().unwrap(), 1);
         queue.try_get().unwrap().done();
-        let batch = scope.spawn(|| queue.get_batch_timeout(TWO, SECOND).map(|batch| batch.len()));
+        let one = scope.spawn(|| queue.get_timeout(SECOND).map(|guard| *guard.item()));
         let owned = scope.spawn(|| queue.get_owned_timeout(SECOND).map(|guard| *guard.item()));
         sleepers(&timer, 2);
         timer.clock.advance(SECOND);
-        assert_eq!(batch.join().unwrap(), Err(GetTimeoutError::TimedOut));
+        assert_eq!(one.join().unwrap(), Err(GetTimeoutError::TimedOut));
         assert_eq!(owned.join().unwrap(), Err(GetTimeoutError::TimedOut));
     });
 }
 
 #[test]
-fn a_getter_that_waits_for_a_batch_or_an_owned_guard_keeps_time() {
+fn a_getter_that_waits_for_an_owned_guard_keeps_time() {
     let (timer, parked) = Saying::new();
     let queue = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
-    for blocking in
-        [(|queue| *queue.get_owned_blocking().unwrap().item()) as fn(&DelayingQueue<u32>) -> u32, |queue| {
-            *queue.get_batch_blocking(TWO)[0].item()
-        }]
-    {
-        queue.add_after(7, SECOND);
-        thread::scope(|scope| {
-            let getter = scope.spawn(|| blocking(&queue));
-            parked.recv().unwrap();
-            timer.clock.advance(SECOND);
-            assert_eq!(getter.join().unwrap(), 7);
-        });
-    }
+    queue.add_after(7, SECOND);
+    thread::scope(|scope| {
+        let getter = scope.spawn(|| *queue.get_owned_blocking().unwrap().item());
+        parked.recv().unwrap();
+        timer.clock.advance(SECOND);
+        assert_eq!(getter.join().unwrap(), 7);
+    });
 }

@@ -1,6 +1,5 @@
 //! Crowd: threads of every kind at once.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use shuttle::future::block_on;
@@ -59,15 +58,7 @@ fn worker(queue: &Queue, books: &Books) {
                 }
                 Err(_) => None,
             },
-            2 => {
-                let batch = block_on(queue.get_batch(NonZeroUsize::new(3).unwrap()));
-                if batch.is_empty() {
-                    return;
-                }
-                batch.iter().for_each(|guard| work(books, *guard.item()));
-                continue;
-            }
-            3 => block_on(queue.get()),
+            2 => block_on(queue.get()),
             _ => queue.get_blocking(),
         };
         let Some(guard) = guard else { return };

@@ -1,8 +1,8 @@
 //! What may be sent to another thread.
 
 use wq_ratelimit::{
-    ExponentialBackoff, Get, GetBatch, GetOwned, OwnedProcessingGuard, ProcessingGuard, RateLimitingQueue,
-    Shared, TokenBucket,
+    ExponentialBackoff, Get, GetOwned, OwnedProcessingGuard, ProcessingGuard, RateLimitingQueue, Shared,
+    TokenBucket,
 };
 
 fn send_sync<T: Send + Sync>() {}
@@ -17,5 +17,4 @@ fn handles_are_shared_and_guards_and_futures_are_sent() {
     send::<OwnedProcessingGuard<String>>();
     send::<Get<'_, String>>();
     send::<GetOwned<String>>();
-    send::<GetBatch<'_, String>>();
 }

@@ -2,7 +2,6 @@
 //! still, and so are those of its batch.
 
 use std::future::Future;
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -55,12 +54,10 @@ fn in_each_call(what: &str, step: impl for<'q> Fn(&'q Queue, wq_ratelimit::Proce
 
 #[test]
 fn a_panic_at_the_hand_out_leaves_the_item_queued() {
-    const THREE: NonZeroUsize = NonZeroUsize::new(3).unwrap();
     in_each_call("try_get", |queue, _| drop(queue.try_get().unwrap()));
     in_each_call("try_get_owned", |queue, _| drop(queue.try_get_owned().unwrap()));
     in_each_call("get", |queue, _| drop(ready(queue.get()).unwrap()));
     in_each_call("get_owned", |queue, _| drop(ready(queue.get_owned()).unwrap()));
-    in_each_call("get_batch", |queue, _| assert_eq!(ready(queue.get_batch(THREE)).len(), 3));
     in_each_call("get_blocking", |queue, _| drop(queue.get_blocking().unwrap()));
     in_each_call("get_timeout", |queue, _| drop(queue.get_timeout(Duration::ZERO).unwrap()));
     in_each_call("done_and_get", |_, guard| drop(guard.done_and_get().unwrap()));

@@ -25,14 +25,10 @@ type Step = fn(&Queue);
 
 #[test]
 fn what_has_come_back_is_parked_no_longer_whatever_becomes_of_it() {
-    let ways: [(&str, Step); 8] = [
+    let ways: [(&str, Step); 7] = [
         ("dropped", |queue| {
             queue.add(1);
             drop(queue.try_get().unwrap());
-        }),
-        ("dropped in a batch", |queue| {
-            queue.add(1);
-            drop(pollster::block_on(queue.get_batch(std::num::NonZeroUsize::MIN)));
         }),
         ("dropped by its owner", |queue| {
             queue.add(1);
