@@ -30,31 +30,14 @@ macro_rules! blocking_contract_tests {
         }
 
         #[test]
-        fn an_owned_guard_can_be_waited_for() {
-            let queue = $queue;
-            queue.add(1);
-            let handle = queue.clone();
-            let guard = handle.get_owned_blocking().unwrap();
-            drop(handle);
-            assert_eq!((*guard.item(), queue.in_flight()), (1, 1));
-            assert_eq!(queue.get_owned_timeout(Duration::ZERO).unwrap_err(), GetTimeoutError::TimedOut);
-            queue.add(2);
-            assert_eq!(*queue.get_owned_timeout(Duration::ZERO).unwrap().item(), 2);
-            guard.done();
-            _ = queue.shutdown();
-            assert_eq!(queue.get_owned_timeout(LONG).unwrap_err(), GetTimeoutError::ShutDown);
-            assert!(queue.get_owned_blocking().is_none());
-        }
-
-        #[test]
-        fn whoever_waits_in_whatever_form_is_handed_what_comes() {
+        fn threads_that_wait_are_handed_what_comes() {
             let queue = $queue;
             thread::scope(|scope| {
-                let owned = scope.spawn(|| *queue.get_owned_blocking().unwrap().item());
-                let one = scope.spawn(|| *queue.get_owned_timeout(LONG).unwrap().item());
+                let blocked = scope.spawn(|| *queue.get_blocking().unwrap().item());
+                let timed = scope.spawn(|| *queue.get_timeout(LONG).unwrap().item());
                 queue.add(1);
                 queue.add(2);
-                let mut items = [owned.join().unwrap(), one.join().unwrap()];
+                let mut items = [blocked.join().unwrap(), timed.join().unwrap()];
                 items.sort_unstable();
                 assert_eq!(items, [1, 2]);
                 let ended = scope.spawn(|| queue.get_timeout(LONG).map(|guard| *guard.item()));

@@ -115,7 +115,7 @@ macro_rules! room_contract_tests {
             let (tell, told) = mpsc::channel();
             let worker = thread::spawn({
                 let queue = queue.clone();
-                move || tell.send(*queue.get_owned_blocking().unwrap().item())
+                move || tell.send(*queue.get_blocking().unwrap().item())
             });
             assert_eq!(told.recv_timeout(LONG), Ok(7));
             worker.join().unwrap().unwrap();

@@ -161,12 +161,14 @@ fn cancelled(items: usize) -> Option<()> {
 /// As `burst`, with guards that keep the queue.
 fn owned(keys: &[u64], items: usize) -> Option<()> {
     let queue = WorkQueue::new();
+    let mut context = Context::from_waker(Waker::noop());
     for _ in 0..items / keys.len() {
         for key in keys {
             queue.add(*key);
         }
         for _ in keys {
-            queue.get_owned_blocking()?.done();
+            let Poll::Ready(Some(guard)) = pin!(queue.get_owned()).poll(&mut context) else { return None };
+            guard.done();
         }
     }
     Some(())

@@ -126,22 +126,6 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         }
     }
 
-    /// As [`try_get`](Self::try_get), with a guard that borrows nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`TryGetError`] says whether there can be one later.
-    ///
-    /// # Panics
-    ///
-    /// If `Clone` of the item panics: it is queued still, at the tail.
-    pub fn try_get_owned(&self) -> Result<OwnedProcessingGuard<T, B>, TryGetError>
-    where
-        T: Clone,
-    {
-        answer(Holding::take(&self.shared, true, self.shared.now())).map(OwnedProcessingGuard)
-    }
-
     /// As [`get`](Self::get), blocking the thread. Blocking and async getters wait in one line.
     ///
     /// # Panics
@@ -191,53 +175,11 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         T: Clone,
     {
-        in_time(block_on(&mut self.get(), Deadline::after(timeout)))
-    }
-
-    /// As [`get_blocking`](Self::get_blocking), with a guard that borrows nothing.
-    ///
-    /// # Panics
-    ///
-    /// As [`get_blocking`](Self::get_blocking).
-    #[must_use = "dropping the guard says that the item is finished"]
-    pub fn get_owned_blocking(&self) -> Option<OwnedProcessingGuard<T, B>>
-    where
-        T: Clone,
-    {
-        block_on(&mut self.get_owned(), Deadline::NEVER).flatten()
-    }
-
-    /// As [`get_timeout`](Self::get_timeout), with a guard that borrows nothing.
-    ///
-    /// # Errors
-    ///
-    /// As [`get_timeout`](Self::get_timeout).
-    ///
-    /// # Panics
-    ///
-    /// As [`get_blocking`](Self::get_blocking).
-    pub fn get_owned_timeout(&self, timeout: Duration) -> Result<OwnedProcessingGuard<T, B>, GetTimeoutError>
-    where
-        T: Clone,
-    {
-        in_time(block_on(&mut self.get_owned(), Deadline::after(timeout)))
-    }
-}
-
-/// Of a wait that ended, unless its time was over before: what it was handed, unless the queue ended.
-fn in_time<G>(ended: Option<Option<G>>) -> Result<G, GetTimeoutError> {
-    match ended {
-        Some(Some(got)) => Ok(got),
-        Some(None) => Err(GetTimeoutError::ShutDown),
-        None => Err(GetTimeoutError::TimedOut),
-    }
-}
-
-fn answer<G>(take: Take<G>) -> Result<G, TryGetError> {
-    match take {
-        Take::Got(guard) => Ok(guard),
-        Take::Nothing => Err(TryGetError::Empty),
-        Take::Ended => Err(TryGetError::ShutDown),
+        match block_on(&mut self.get(), Deadline::after(timeout)) {
+            Some(Some(guard)) => Ok(guard),
+            Some(None) => Err(GetTimeoutError::ShutDown),
+            None => Err(GetTimeoutError::TimedOut),
+        }
     }
 }
 

@@ -82,23 +82,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.core.try_get()
     }
 
-    /// As [`try_get`](Self::try_get), with a guard that borrows nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`TryGetError`] says whether there can be one later.
-    ///
-    /// # Panics
-    ///
-    /// As [`try_get`](Self::try_get).
-    pub fn try_get_owned(&self) -> Result<OwnedProcessingGuard<T, B>, TryGetError>
-    where
-        T: Clone,
-    {
-        self.shared.move_due(&self.core, None);
-        self.core.try_get_owned()
-    }
-
     /// As [`get`](Self::get), blocking the thread. Blocking and async getters wait in one line.
     ///
     /// # Panics
@@ -113,17 +96,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         // Nearly always there is one, and nothing to be made ready for a wait.
         match self.try_get() {
             Ok(guard) => Some(guard),
-            Err(_) => self.wait_blocking().map(ProcessingGuard::anew),
+            Err(_) => self.wait(None).ok().map(ProcessingGuard::anew),
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn wait_blocking(&self) -> Option<ProcessingGuard<'_, T, B>>
-    where
-        T: Clone,
-    {
-        self.wait_on(&mut self.core.get(), None).flatten()
     }
 
     /// As [`get_blocking`](Self::get_blocking), for at most this long by the queue's timer. With a zero time-out it takes
@@ -140,46 +114,35 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     where
         T: Clone,
     {
-        in_time(self.wait_on(&mut self.core.get(), Some(timeout)))
+        self.wait(Some(timeout))
     }
 
-    /// As [`get_blocking`](Self::get_blocking), with a guard that borrows nothing.
-    ///
-    /// # Panics
-    ///
-    /// As [`get_blocking`](Self::get_blocking).
-    #[must_use = "dropping the guard says that the item is finished"]
-    pub fn get_owned_blocking(&self) -> Option<OwnedProcessingGuard<T, B>>
+    /// Waits on the calling thread, which keeps time meanwhile as far as it is on duty. Looks at least once.
+    #[cold]
+    #[inline(never)]
+    fn wait(&self, timeout: Option<Duration>) -> Result<ProcessingGuard<'_, T, B>, GetTimeoutError>
     where
         T: Clone,
-    {
-        self.wait_on(&mut self.core.get_owned(), None).flatten()
-    }
-
-    /// As [`get_timeout`](Self::get_timeout), with a guard that borrows nothing.
-    ///
-    /// # Errors
-    ///
-    /// As [`get_timeout`](Self::get_timeout).
-    ///
-    /// # Panics
-    ///
-    /// As [`get_blocking`](Self::get_blocking).
-    pub fn get_owned_timeout(&self, timeout: Duration) -> Result<OwnedProcessingGuard<T, B>, GetTimeoutError>
-    where
-        T: Clone,
-    {
-        in_time(self.wait_on(&mut self.core.get_owned(), Some(timeout)))
-    }
-
-    /// Runs a core getter on the calling thread, which keeps time meanwhile as far as it is on duty.
-    fn wait_on<F>(&self, getter: &mut F, timeout: Option<Duration>) -> Option<F::Output>
-    where
-        F: Future<Output: HandOut> + Unpin,
     {
         let deadline = timeout.map(|timeout| self.shared.now().after(timeout));
+        let mut get = self.core.get();
         let mut post = Post::new(&*self.shared, Watcher::Getter);
-        block_on(getter, &mut post, &self.core, deadline)
+        let thread = ThreadTask::current();
+        let mut context = Context::from_waker(&thread.waker);
+        loop {
+            let wakes = thread.wakes();
+            self.shared.move_due(&self.core, post.id);
+            if let Poll::Ready(got) = Pin::new(&mut get).poll(&mut context) {
+                return post.leave_with(got).ok_or(GetTimeoutError::ShutDown);
+            }
+            if deadline.is_some_and(|deadline| deadline.is_due(self.shared.now())) {
+                return Err(GetTimeoutError::TimedOut);
+            }
+            let until = post.report(&thread.waker);
+            let until = [until, deadline].into_iter().flatten().min().filter(|until| *until != Tick::NEVER);
+            let until = until.map(|until| self.shared.line.instant(until));
+            thread.park_until(&*self.shared.timer, until, wakes);
+        }
     }
 
     /// Keeps time, and does nothing else, until the queue is shut down. Optional: waiting getters keep time by
@@ -197,15 +160,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     pub fn keep_time(&self) -> KeepTime<'_, T, B, S> {
         let watcher = if self.shared.tasks_keep_time { Watcher::Dedicated } else { Watcher::Bystander };
         KeepTime { queue: self, post: Post::new(&*self.shared, watcher) }
-    }
-}
-
-/// Of a wait that ended, unless its time was over before: what it was handed, unless the queue ended.
-fn in_time<G>(ended: Option<Option<G>>) -> Result<G, GetTimeoutError> {
-    match ended {
-        Some(Some(got)) => Ok(got),
-        Some(None) => Err(GetTimeoutError::ShutDown),
-        None => Err(GetTimeoutError::TimedOut),
     }
 }
 
@@ -310,38 +264,6 @@ where
     }
     context.waker().wake_by_ref();
     Poll::Pending
-}
-
-/// The same on the calling thread, until `deadline`; looks at least once.
-fn block_on<F, P, T, B, S>(
-    getter: &mut F,
-    post: &mut Post<P, T, B>,
-    core: &WorkQueue<T, B, S>,
-    deadline: Option<Tick>,
-) -> Option<F::Output>
-where
-    F: Future<Output: HandOut> + Unpin,
-    P: Deref<Target = Shared<T, B>>,
-    T: Hash + Eq,
-    B: Backlog,
-    S: BuildHasher,
-{
-    let thread = ThreadTask::current();
-    let mut context = Context::from_waker(&thread.waker);
-    loop {
-        let wakes = thread.wakes();
-        post.shared.move_due(core, post.id);
-        if let Poll::Ready(output) = Pin::new(&mut *getter).poll(&mut context) {
-            return Some(post.leave_with(output));
-        }
-        if deadline.is_some_and(|deadline| deadline.is_due(post.shared.now())) {
-            return None;
-        }
-        let until = post.report(&thread.waker);
-        let until = [until, deadline].into_iter().flatten().min().filter(|until| *until != Tick::NEVER);
-        let until = until.map(|until| post.shared.line.instant(until));
-        thread.park_until(&*post.shared.timer, until, wakes);
-    }
 }
 
 /// What a getter has been handed.

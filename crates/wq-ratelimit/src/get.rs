@@ -53,7 +53,8 @@ where
         B: 'static,
         S: Clone + 'static,
     {
-        GetOwned { queue: self.ending(), get: self.inner.queue.get_owned() }
+        let queue = Arc::clone(&self.inner) as Arc<dyn Ending<T, B> + Send + Sync>;
+        GetOwned { queue, get: self.inner.queue.get_owned() }
     }
 
     /// Takes the next item if there is one now.
@@ -68,29 +69,6 @@ where
     #[inline(always)]
     pub fn try_get(&self) -> Result<ProcessingGuard<'_, T, B>, TryGetError> {
         self.inner.queue.try_get().map(|held| ProcessingGuard { queue: &*self.inner, held }.begun())
-    }
-
-    /// As [`try_get`](Self::try_get), with a guard that borrows nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`TryGetError`] says whether there can be one later.
-    ///
-    /// # Panics
-    ///
-    /// As [`try_get`](Self::try_get).
-    #[inline]
-    pub fn try_get_owned(&self) -> Result<OwnedProcessingGuard<T, B>, TryGetError>
-    where
-        T: 'static,
-        L: 'static,
-        B: 'static,
-        S: 'static,
-    {
-        self.inner
-            .queue
-            .try_get_owned()
-            .map(|held| OwnedProcessingGuard { queue: self.ending(), held }.begun())
     }
 
     /// As [`get`](Self::get), blocking the thread.
@@ -137,47 +115,6 @@ where
             .map(|held| ProcessingGuard { queue: &*self.inner, held }.begun())
     }
 
-    /// As [`get_blocking`](Self::get_blocking), with a guard that borrows nothing.
-    ///
-    /// # Panics
-    ///
-    /// As [`get_blocking`](Self::get_blocking).
-    #[must_use = "dropping the guard ends the work on the item"]
-    pub fn get_owned_blocking(&self) -> Option<OwnedProcessingGuard<T, B>>
-    where
-        T: 'static,
-        L: 'static,
-        B: 'static,
-        S: 'static,
-    {
-        self.inner
-            .queue
-            .get_owned_blocking()
-            .map(|held| OwnedProcessingGuard { queue: self.ending(), held }.begun())
-    }
-
-    /// As [`get_timeout`](Self::get_timeout), with a guard that borrows nothing.
-    ///
-    /// # Errors
-    ///
-    /// As [`get_timeout`](Self::get_timeout).
-    ///
-    /// # Panics
-    ///
-    /// As [`get_blocking`](Self::get_blocking).
-    pub fn get_owned_timeout(&self, timeout: Duration) -> Result<OwnedProcessingGuard<T, B>, GetTimeoutError>
-    where
-        T: 'static,
-        L: 'static,
-        B: 'static,
-        S: 'static,
-    {
-        self.inner
-            .queue
-            .get_owned_timeout(timeout)
-            .map(|held| OwnedProcessingGuard { queue: self.ending(), held }.begun())
-    }
-
     /// Keeps time, and does nothing else, until the queue is shut down; see [`wq_delay::DelayingQueue::keep_time`].
     ///
     /// # Panics
@@ -189,16 +126,6 @@ where
     /// Cancel safe: dropped, it hands the job to a waiting getter.
     pub fn keep_time(&self) -> KeepTime<'_, T, B, S> {
         self.inner.queue.keep_time()
-    }
-
-    fn ending(&self) -> Arc<dyn Ending<T, B> + Send + Sync>
-    where
-        T: 'static,
-        L: 'static,
-        B: 'static,
-        S: 'static,
-    {
-        Arc::clone(&self.inner) as Arc<dyn Ending<T, B> + Send + Sync>
     }
 }
 

@@ -6,7 +6,7 @@ use wq_core::WorkQueue;
 fn a_guard_is_in_force_until_its_item_is_abandoned() {
     let queue = WorkQueue::new();
     queue.add(1);
-    let stale = queue.try_get_owned().unwrap();
+    let stale = queue.try_get().unwrap();
     assert!(stale.is_in_force());
     queue.add(1);
     assert!(stale.is_in_force(), "to run again, and in hand");

@@ -136,10 +136,6 @@ const VERBS: &[Verb] = &[
         let guard = pollster::block_on(call.queue.get_owned());
         call.taken.extend(guard.iter().map(|guard| guard.item().0));
     }),
-    ("get_owned_blocking", |call| {
-        let guard = call.queue.get_owned_blocking();
-        call.taken.extend(guard.iter().map(|guard| guard.item().0));
-    }),
     ("done", |call| call.guard.take().into_iter().for_each(ProcessingGuard::done)),
     ("done_and_get", |call| {
         let guard = call.guard.take();

@@ -32,7 +32,7 @@ type Way = (&'static str, fn(&WorkQueue<u32>));
 /// Each way to be handed items.
 const WAYS: [Way; 5] = [
     ("try_get", |queue| drop(queue.try_get())),
-    ("try_get_owned", |queue| drop(queue.try_get_owned())),
+    ("get_owned", |queue| drop(pollster::block_on(queue.get_owned()))),
     ("get", |queue| drop(pollster::block_on(queue.get()))),
     ("get_blocking", |queue| drop(queue.get_blocking())),
     ("get_timeout", |queue| drop(queue.get_timeout(Duration::ZERO))),
@@ -113,7 +113,7 @@ fn an_item_that_its_guard_puts_back_is_queued_at_the_tail_for_whoever_waits() {
     let queue = WorkQueue::new();
     queue.add_all([1, 2, 3]);
     queue.try_get().unwrap().put_back();
-    queue.try_get_owned().unwrap().put_back();
+    pollster::block_on(queue.get_owned()).unwrap().put_back();
     assert_eq!((queue.len(), queue.in_flight(), rest(&queue)), (3, 0, vec![3, 1, 2]));
     queue.add(4);
     let guard = queue.try_get().unwrap();

@@ -24,7 +24,7 @@ fn worker(finished: &Arc<AtomicUsize>) -> impl FnOnce(&WorkQueue<u8>) + 'static 
 pub(crate) fn two_drainers() {
     let queue = WorkQueue::new();
     queue.add(1);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     queue.shutdown();
     let drainers = [
         thread(&queue, |queue| block_on(queue.drained())),
@@ -47,7 +47,7 @@ pub(crate) fn drain_against_queued() {
 pub(crate) fn requeue_against_drain() {
     let (queue, finished) = (WorkQueue::new(), Arc::default());
     queue.add(1);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     queue.add(1);
     queue.shutdown();
     let worker = thread(&queue, worker(&finished));
@@ -87,7 +87,7 @@ pub(crate) fn drain_between_two_items() {
 pub(crate) fn dropped_drainer() {
     let queue = WorkQueue::new();
     queue.add(1);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     let drainer = thread(&queue, |queue| block_on(queue.drained()));
     let dropper = thread(&queue, |queue| {
         let _ = poll_once(&mut queue.drained());
@@ -100,7 +100,7 @@ pub(crate) fn dropped_drainer() {
 pub(crate) fn drain_timeout_against_done() {
     let queue = WorkQueue::new();
     queue.add_all([1, 2]);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     let drainer = thread(&queue, |queue| queue.drained_timeout(SECOND));
     guard.done();
     let next = queue.try_get().unwrap();
@@ -125,7 +125,7 @@ pub(crate) fn remove_ends_a_drain() {
 pub(crate) fn drained_again_with_another_waker() {
     let queue = WorkQueue::new();
     queue.add(1);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     let drainer = thread(&queue, |queue| {
         let mut drained = queue.drained();
         if poll_once(&mut drained).is_pending() {

@@ -35,7 +35,7 @@ pub(crate) fn add_against_shutdown() {
 pub(crate) fn two_shutdowns_and_a_drain() {
     let queue = WorkQueue::new();
     queue.add(1);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     let shutdown = thread(&queue, WorkQueue::shutdown);
     let drainer = thread(&queue, |queue| {
         queue.shutdown();
@@ -61,7 +61,7 @@ pub(crate) fn shutdown_now_against_get() {
 pub(crate) fn shutdown_now_against_readd() {
     let queue = WorkQueue::new();
     queue.add(1);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     let adder = thread(&queue, |queue| queue.add(1));
     let ends = thread(&queue, WorkQueue::shutdown_now);
     guard.done();

@@ -210,13 +210,3 @@ pub(crate) fn remove_against_get() {
     assert_eq!(usize::from(removed) + usize::from(got) + usize::from(main), 1);
     assert!(queue.counts().is_idle());
 }
-
-pub(crate) fn blocking_and_owned_getter() {
-    let queue = WorkQueue::new();
-    let blocking = thread(&queue, |queue| queue.get_blocking().map(|guard| *guard.item()));
-    let owned = thread(&queue, |queue| queue.get_owned_blocking().map(|guard| *guard.item()));
-    queue.add(1);
-    queue.add(2);
-    queue.shutdown();
-    assert_eq!(sorted(join([blocking, owned])), [Some(1), Some(2)]);
-}

@@ -46,7 +46,6 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(getters::add_all_to_three_getters, "one batch for three getters: all are handed one, though only two are woken"),
     scenario!(getters::three_adds_to_three_getters, "each woken getter wakes the next while items remain"),
     scenario!(getters::quiet_add_against_get, "an add whose wake-ups wait for another lock: the getter is handed the item"),
-    scenario!(getters::blocking_and_owned_getter, "a getter and an owned one on threads, two adds and a shutdown: both are handed one"),
     scenario!(getters::resume_against_get, "a pause that ends while a getter begins to wait: it is handed the item"),
     scenario!(getters::pause_against_add, "pause, add and resume at once: nothing is handed out in the pause, all after it"),
     scenario!(getters::remove_against_get, "a remove and a get at once: one of them has the item"),

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use loom::future::block_on;
 use wq_contract::explore::{Known, join, thread};
 use wq_core::{Added, WorkQueue};
 
@@ -33,7 +34,7 @@ pub(crate) fn done_against_add() {
     let (queue, known) = (WorkQueue::new(), Known::new());
     known.change();
     queue.add(1);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     known.work();
     let adder = thread(&queue, {
         let known = known.clone();
@@ -55,7 +56,7 @@ pub(crate) fn two_adds_while_processing() {
     let (queue, known) = (WorkQueue::new(), Known::new());
     known.change();
     queue.add(1);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     let add = |known: Known| {
         move |queue: &WorkQueue<u8>| {
             known.change();
@@ -76,7 +77,7 @@ pub(crate) fn two_adds_while_processing() {
 pub(crate) fn done_and_get_beside_a_getter() {
     let queue = WorkQueue::new();
     queue.add(1);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     let getter = thread(&queue, |queue| *queue.get_blocking().unwrap().item());
     queue.add(1);
     queue.add(2);
@@ -114,7 +115,7 @@ pub(crate) fn two_fused_workers() {
 pub(crate) fn requeue_to_the_tail() {
     let queue = WorkQueue::new();
     queue.add(1);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     queue.add(2);
     let adder = thread(&queue, |queue| queue.add(1));
     let other = thread(&queue, |queue| queue.add(3));
@@ -130,7 +131,7 @@ pub(crate) fn requeue_to_the_tail() {
 pub(crate) fn requeue_wakes_a_getter() {
     let queue = WorkQueue::new();
     queue.add(1);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     let getter = thread(&queue, |queue| *queue.get_blocking().unwrap().item());
     queue.add(1);
     guard.done();
@@ -140,7 +141,7 @@ pub(crate) fn requeue_wakes_a_getter() {
 pub(crate) fn abandon_against_done() {
     let (queue, known) = (WorkQueue::new(), Known::new());
     queue.add(1);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     known.change();
     queue.add(1);
     let abandons = thread(&queue, |queue| queue.abandon(&1));
@@ -156,7 +157,7 @@ pub(crate) fn abandon_against_done() {
 pub(crate) fn stale_guard_against_next_holder() {
     let (queue, known) = (WorkQueue::new(), Known::new());
     queue.add(1);
-    let stale = queue.try_get_owned().unwrap();
+    let stale = block_on(queue.get_owned()).unwrap();
     assert!(queue.abandon(&1));
     known.change();
     queue.add(1);

@@ -84,7 +84,7 @@ pub(crate) fn add_wait_against_shutdown() {
 pub(crate) fn done_and_get_makes_room() {
     let queue = WorkQueue::builder().capacity(1).build().unwrap();
     queue.add(1);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     queue.add(2);
     let adder = thread(&queue, add_wait(3));
     let next = guard.done_and_get().unwrap();

@@ -20,7 +20,6 @@ fn step() -> impl Strategy<Value = Step> {
         2 => item().prop_map(Step::AddBlocking),
         12 => Just(Step::TryGet),
         2 => Just(Step::GetBlocking),
-        2 => Just(Step::GetOwnedBlocking),
         8 => Just(Step::Get),
         2 => Just(Step::GetOwned),
         12 => which().prop_map(Step::PollGetter),

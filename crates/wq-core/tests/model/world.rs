@@ -33,7 +33,6 @@ pub(crate) enum Step {
     TryGet,
     /// On the thread, as `AddBlocking`.
     GetBlocking,
-    GetOwnedBlocking,
     /// Begins to wait.
     Get,
     GetOwned,
@@ -276,14 +275,6 @@ impl<'q> World<'q> {
                     _ => queue.get_blocking().ok_or(GetTimeoutError::ShutDown),
                 };
                 self.take_in_time(result.map(Guard::Borrowed), next)?;
-            }
-            Step::GetOwnedBlocking => {
-                let next = self.oracle.get();
-                let result = match next {
-                    Next::Wait => queue.get_owned_timeout(Duration::ZERO),
-                    _ => queue.get_owned_blocking().ok_or(GetTimeoutError::ShutDown),
-                };
-                self.take_in_time(result.map(Guard::Owned), next)?;
             }
             Step::Get => self.wait(Getter::Borrowed(Waiting::on(queue.get())))?,
             Step::GetOwned => self.wait(Getter::Owned(Waiting::on(queue.get_owned())))?,

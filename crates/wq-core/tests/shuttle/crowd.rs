@@ -62,7 +62,7 @@ fn worker(queue: &WorkQueue<u8>, books: &Books) {
                 Err(_) => None,
             },
             2 => block_on(queue.get()),
-            3 => match queue.get_owned_blocking() {
+            3 => match block_on(queue.get_owned()) {
                 Some(guard) => {
                     books.work(*guard.item());
                     continue;

@@ -160,7 +160,7 @@ fn blown(due: &[u64], check: impl FnOnce(DelayingQueue<Fuse>, Arc<Wakes>, Pin<&m
     let queue = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
     let fuse = Arc::new(AtomicBool::new(false));
     queue.add(Fuse(3, Arc::clone(&fuse)));
-    let in_hand = queue.try_get_owned().unwrap();
+    let in_hand = pollster::block_on(queue.get_owned()).unwrap();
     for item in due {
         queue.add_after(Fuse(*item, Arc::clone(&fuse)), SECOND);
     }

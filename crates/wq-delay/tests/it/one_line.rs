@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -66,14 +67,14 @@ fn threads_and_tasks_that_wait_for_room_are_let_in_as_they_came() {
 }
 
 #[test]
-fn owned_getters_on_threads_stand_in_line_with_tasks() {
+fn getters_on_threads_stand_in_line_with_tasks() {
     let (timer, parked) = Saying::new();
     let queue = DelayingQueue::builder().timer(timer).build().unwrap();
     let last = Wakes::new();
     thread::scope(|scope| {
         let first = scope.spawn(|| *queue.get_blocking().unwrap().item());
         parked.recv().unwrap();
-        let owned = scope.spawn(|| *queue.get_owned_blocking().unwrap().item());
+        let second = scope.spawn(|| *queue.get_timeout(SECOND).unwrap().item());
         parked.recv().unwrap();
         let mut get = queue.get();
         assert!(last.poll(&mut get).is_pending());
@@ -81,7 +82,7 @@ fn owned_getters_on_threads_stand_in_line_with_tasks() {
         assert_eq!(first.join().unwrap(), 1);
         assert_eq!(last.count(), 0);
         queue.add(2);
-        assert_eq!(owned.join().unwrap(), 2);
+        assert_eq!(second.join().unwrap(), 2);
         queue.add(3);
         assert!(last.poll(&mut get).is_ready());
     });
@@ -119,23 +120,20 @@ fn time_outs_are_over_when_the_timer_says_so() {
         assert_eq!(*refused.0.lock().unwrap(), 1);
         queue.try_get().unwrap().done();
         let one = scope.spawn(|| queue.get_timeout(SECOND).map(|guard| *guard.item()));
-        let owned = scope.spawn(|| queue.get_owned_timeout(SECOND).map(|guard| *guard.item()));
-        sleepers(&timer, 2);
+        sleepers(&timer, 1);
         timer.clock.advance(SECOND);
         assert_eq!(one.join().unwrap(), Err(GetTimeoutError::TimedOut));
-        assert_eq!(owned.join().unwrap(), Err(GetTimeoutError::TimedOut));
     });
 }
 
 #[test]
 fn a_getter_that_waits_for_an_owned_guard_keeps_time() {
-    let (timer, parked) = Saying::new();
+    let timer = ManualTimer::new();
     let queue = DelayingQueue::builder().timer(timer.clone()).build().unwrap();
+    let (mut get, wakes) = (queue.get_owned(), Wakes::new());
     queue.add_after(7, SECOND);
-    thread::scope(|scope| {
-        let getter = scope.spawn(|| *queue.get_owned_blocking().unwrap().item());
-        parked.recv().unwrap();
-        timer.clock.advance(SECOND);
-        assert_eq!(getter.join().unwrap(), 7);
-    });
+    assert!(wakes.poll(&mut get).is_pending());
+    timer.advance(SECOND);
+    assert_eq!(wakes.count(), 1);
+    assert!(matches!(wakes.poll(&mut get), Poll::Ready(Some(guard)) if *guard.item() == 7));
 }

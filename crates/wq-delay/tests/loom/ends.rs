@@ -79,7 +79,7 @@ pub(crate) fn drain_against_shutdown() {
 pub(crate) fn two_shutdowns_and_a_drain() {
     let (queue, _timer) = world();
     queue.add(1);
-    let guard = queue.try_get_owned().unwrap();
+    let guard = queue.try_get().unwrap();
     queue.add_after(2, HOUR);
     let other = thread(&queue, |queue| queue.shutdown());
     let drainer = thread(&queue, |queue| {

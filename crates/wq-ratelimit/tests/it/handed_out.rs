@@ -55,7 +55,6 @@ fn in_each_call(what: &str, step: impl for<'q> Fn(&'q Queue, wq_ratelimit::Proce
 #[test]
 fn a_panic_at_the_hand_out_leaves_the_item_queued() {
     in_each_call("try_get", |queue, _| drop(queue.try_get().unwrap()));
-    in_each_call("try_get_owned", |queue, _| drop(queue.try_get_owned().unwrap()));
     in_each_call("get", |queue, _| drop(ready(queue.get()).unwrap()));
     in_each_call("get_owned", |queue, _| drop(ready(queue.get_owned()).unwrap()));
     in_each_call("get_blocking", |queue, _| drop(queue.get_blocking().unwrap()));
