@@ -1,4 +1,4 @@
-//! Wakes: wakers that count or do as they like, so that a test can poll a future by hand and see who was woken.
+//! Wakes: a waker that counts, so that a test can poll a future by hand and see who was woken.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -38,18 +38,4 @@ impl Wake for Wakes {
     fn wake_by_ref(self: &Arc<Self>) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
-}
-
-struct Calling<F>(F);
-
-impl<F: Fn() + Send + Sync> Wake for Calling<F> {
-    fn wake(self: Arc<Self>) {
-        self.0();
-    }
-}
-
-/// A waker that runs this on the thread that calls it.
-#[must_use]
-pub fn calling(what: impl Fn() + Send + Sync + 'static) -> Waker {
-    Waker::from(Arc::new(Calling(what)))
 }

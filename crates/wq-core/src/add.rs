@@ -1,27 +1,20 @@
 //! Add: the ways to put an item into the queue.
 
 use std::borrow::Borrow;
-use std::fmt;
-use std::future::Future;
 use std::hash::{BuildHasher, Hash};
-use std::num::NonZeroUsize;
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::added::{Added, AddedAll, Rejected, RejectedReason};
-use crate::backlog::{Backlog, Fifo};
-use crate::clock::Deadline;
+use crate::backlog::Backlog;
 use crate::hasher::ItemHash;
 use crate::lock::LockGuard;
 use crate::news::News;
 use crate::observer::Observer;
 use crate::offer::{Borrowed, Offer};
 use crate::one_panic::wake_and_then;
-use crate::parker::block_on;
 use crate::queue::WorkQueue;
 use crate::shared::{Core, Shared, release, unlock};
-use crate::waiters::{Key, Wakes};
+use crate::waiters::Wakes;
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     /// Adds an item, to be handed out once after this call.
@@ -120,118 +113,13 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
                 None => observer.refused(),
             });
         });
-        match answer {
-            Some(added) => rejected_by_shutdown(added, item),
-            None => rejected(item, full(capacity), Added::Merged),
-        }
-    }
-
-    /// Adds an item as soon as there is room, as [`try_add`](Self::try_add) understands it.
-    ///
-    /// Those who wait are woken in the order in which they came. Who is awake, by this call or by `try_add`, may take the room before
-    /// one who was woken for it; that one keeps its place, and no bound says how often this can happen to it.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add), when called and when polled.
-    ///
-    /// # Cancel safety
-    ///
-    /// A future dropped before it is ready has added nothing, and drops the item. A wake-up that it was given is passed
-    /// on. One that has waited and is then neither polled nor dropped may keep it to itself, until a worker finds nothing and calls
-    /// another. [`AddWait::into_item`] gives up without the loss of the item.
-    pub fn add_wait(&self, item: T) -> AddWait<'_, T, B> {
-        self.add_wait_with(item, B::Order::default())
-    }
-
-    /// As [`add_wait`](Self::add_wait), with an order.
-    ///
-    /// # Errors
-    ///
-    /// As [`add_wait`](Self::add_wait).
-    ///
-    /// # Panics
-    ///
-    /// As [`add_with`](Self::add_with).
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`add_wait`](Self::add_wait).
-    pub fn add_wait_with(&self, item: T, order: B::Order) -> AddWait<'_, T, B> {
-        let hash = ItemHash::of(&item, &self.hasher);
-        AddWait { shared: self.shared_ref(), hash, add: Some((Some(item), order)), key: None }
-    }
-
-    /// As [`add_wait`](Self::add_wait), blocking the thread. Threads and tasks that wait for room stand in one line.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add).
-    pub fn add_wait_blocking(&self, item: T) -> Result<Added, Rejected<T>> {
-        self.add_wait_blocking_with(item, B::Order::default())
-    }
-
-    /// As [`add_wait_blocking`](Self::add_wait_blocking), with an order.
-    ///
-    /// # Errors
-    ///
-    /// As [`add_wait_blocking`](Self::add_wait_blocking).
-    ///
-    /// # Panics
-    ///
-    /// As [`add_with`](Self::add_with).
-    pub fn add_wait_blocking_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>> {
-        self.add_wait_until(item, order, Deadline::NEVER)
-    }
-
-    /// As [`add_wait_blocking`](Self::add_wait_blocking), for at most this long. With a zero time-out it takes the room that is
-    /// there.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if no room came in time, and if the queue is shut down, before or while this waits.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add). If the time is over and the waker of another, or the observer, panics, the item is dropped.
-    pub fn add_wait_timeout(&self, item: T, timeout: Duration) -> Result<Added, Rejected<T>> {
-        self.add_wait_timeout_with(item, timeout, B::Order::default())
-    }
-
-    /// As [`add_wait_timeout`](Self::add_wait_timeout), with an order.
-    ///
-    /// # Errors
-    ///
-    /// As [`add_wait_timeout`](Self::add_wait_timeout).
-    ///
-    /// # Panics
-    ///
-    /// As [`add_wait_timeout`](Self::add_wait_timeout), and if the backlog panics.
-    pub fn add_wait_timeout_with(
-        &self,
-        item: T,
-        timeout: Duration,
-        order: B::Order,
-    ) -> Result<Added, Rejected<T>> {
-        self.add_wait_until(item, order, Deadline::after(timeout))
-    }
-
-    fn add_wait_until(&self, item: T, order: B::Order, deadline: Deadline) -> Result<Added, Rejected<T>> {
-        let mut adding = self.add_wait_with(item, order);
-        if let Some(result) = block_on(&mut adding, deadline) {
-            return result;
-        }
-        let wakes = adding.leave();
-        wake_and_then(wakes, || self.shared.observe(|observer| observer.refused()));
-        rejected(adding.into_item(), RejectedReason::TimedOut, Added::Merged)
+        let reason = match (answer, capacity) {
+            (None, Some(capacity)) => RejectedReason::Full { capacity },
+            (None, None) | (Some(Added::ShutDown), _) => RejectedReason::ShutDown,
+            (Some(added), _) => return Ok(added),
+        };
+        // The item of a refused add was not taken, so it is here.
+        item.map_or(Ok(Added::Merged), |item| Err(Rejected::new(item, reason)))
     }
 
     /// Adds items in their order under one lock, and then wakes. Otherwise as [`add`](Self::add) for each.
@@ -367,123 +255,5 @@ impl<T, B: Backlog> Shared<T, B> {
         // Without a bound there is always an answer.
         let added = core.state.add(offer, hash, order, false, now).unwrap_or(Added::ShutDown);
         (core, added)
-    }
-}
-
-const fn full(capacity: Option<NonZeroUsize>) -> RejectedReason {
-    match capacity {
-        Some(capacity) => RejectedReason::Full { capacity },
-        None => RejectedReason::ShutDown,
-    }
-}
-
-fn rejected_by_shutdown<T>(added: Added, item: Option<T>) -> Result<Added, Rejected<T>> {
-    match added {
-        Added::ShutDown => rejected(item, RejectedReason::ShutDown, added),
-        _ => Ok(added),
-    }
-}
-
-/// The item of a refused add was not taken, so it is here.
-fn rejected<T>(item: Option<T>, reason: RejectedReason, otherwise: Added) -> Result<Added, Rejected<T>> {
-    match item {
-        Some(item) => Err(Rejected::new(item, reason)),
-        None => Ok(otherwise),
-    }
-}
-
-/// The future of [`WorkQueue::add_wait`]. It holds no place in line until it is polled.
-///
-/// # Panics
-///
-/// When polled again after it was ready.
-#[must_use = "futures do nothing unless polled"]
-pub struct AddWait<'q, T, B: Backlog = Fifo> {
-    shared: &'q Shared<T, B>,
-    hash: ItemHash,
-    /// The item and its order; taken when the future is ready.
-    add: Option<(Option<T>, B::Order)>,
-    key: Option<Key>,
-}
-
-impl<T, B: Backlog> AddWait<'_, T, B> {
-    /// Gives up, and hands the item back; `None` if this was ready. Otherwise as dropping it: a wake-up that it was given is
-    /// passed on.
-    ///
-    /// For time-outs and `select!`, which are to be given `&mut` of this.
-    ///
-    /// # Panics
-    ///
-    /// If the waker of the next in line panics; the item is then dropped.
-    #[must_use = "the item was not added"]
-    pub fn into_item(mut self) -> Option<T> {
-        self.add.take().and_then(|(item, _)| item)
-    }
-
-    /// Leaves the line, if it stands in it. Whom that concerns is handed out.
-    fn leave(&mut self) -> Option<Wakes> {
-        let key = self.key.take()?;
-        let mut core = self.shared.lock();
-        let (left, _waker) = core.adder_leaves(key);
-        unlock(core, left)
-    }
-}
-
-/// Nothing in it is ever pinned.
-impl<T, B: Backlog> Unpin for AddWait<'_, T, B> {}
-
-impl<T: Eq, B: Backlog> Future for AddWait<'_, T, B> {
-    type Output = Result<Added, Rejected<T>>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = &mut *self;
-        let shared = this.shared;
-        let now = shared.now();
-        let mut fresh: Option<Waker> = None;
-        loop {
-            let _left_waker; // Dropped after the lock.
-            let Some((item, order)) = this.add.as_mut() else {
-                panic!("AddWait was polled after it was ready");
-            };
-            let offered = order.clone();
-            let mut core = shared.lock();
-            match core.state.add(item, this.hash, offered, true, now) {
-                Some(added) => {
-                    let left;
-                    (left, _left_waker) =
-                        this.key.take().map_or((News::NONE, None), |key| core.adder_leaves(key));
-                    let wakes = unlock(core, News::of_add(added).and(left));
-                    let item = this.add.take().and_then(|(item, _)| item); // First: a waker may panic.
-                    wake_and_then(wakes, || shared.observe(|observer| observer.added(added)));
-                    return Poll::Ready(rejected_by_shutdown(added, item));
-                }
-                None => {
-                    if this.key.as_ref().is_some_and(|key| core.adders.sleeps_with(key, context.waker())) {
-                        return Poll::Pending;
-                    }
-                    if let Some(waker) = fresh.take() {
-                        _left_waker = core.adders.sleep(&mut this.key, waker);
-                        drop(core);
-                        return Poll::Pending;
-                    }
-                    drop(core);
-                    fresh = Some(context.waker().clone());
-                }
-            }
-        }
-    }
-}
-
-impl<T, B: Backlog> Drop for AddWait<'_, T, B> {
-    fn drop(&mut self) {
-        if let Some(wakes) = self.leave() {
-            wakes.fire();
-        }
-    }
-}
-
-impl<T, B: Backlog> fmt::Debug for AddWait<'_, T, B> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AddWait").field("is_in_line", &self.key.is_some()).finish_non_exhaustive()
     }
 }

@@ -73,8 +73,6 @@ pub enum RejectedReason {
         /// The capacity given to the builder.
         capacity: NonZeroUsize,
     },
-    /// As many were for all the time that the add was to wait for room.
-    TimedOut,
     /// The queue was shut down.
     ShutDown,
 }
@@ -124,10 +122,9 @@ impl<T> fmt::Display for Rejected<T> {
             RejectedReason::Full { capacity } => {
                 write!(
                     f,
-                    "the queue is full: its capacity of {capacity} items is used; wait with add_wait, or add"
+                    "the queue is full: its capacity of {capacity} items is used; try again later, or call add, which has no bound"
                 )
             }
-            RejectedReason::TimedOut => f.write_str("the queue had no room within the time-out"),
             RejectedReason::ShutDown => f.write_str("the queue is shut down and takes no more items"),
         }
     }

@@ -88,8 +88,8 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         Builder { name, observer, clock, backlog, capacity, spares, hasher, item }
     }
 
-    /// How many items may be queued or marked to run again before [`try_add`](WorkQueue::try_add) refuses and
-    /// [`add_wait`](WorkQueue::add_wait) waits; [`add`](WorkQueue::add) does not ask. Unbounded by default.
+    /// How many items may be queued or marked to run again before [`try_add`](WorkQueue::try_add)
+    /// refuses; [`add`](WorkQueue::add) does not ask. Unbounded by default.
     pub const fn capacity(mut self, capacity: usize) -> Self {
         self.capacity = Some(capacity);
         self

@@ -17,7 +17,7 @@ use crate::news::News;
 use crate::parker::block_on;
 use crate::planted::planted;
 use crate::queue::WorkQueue;
-use crate::shared::{Shared, go_with_nothing, release, unlock};
+use crate::shared::{Shared, release, unlock};
 use crate::state::{Got, Take};
 use crate::waiters::{Key, Wakes};
 
@@ -119,7 +119,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     where
         T: Clone,
     {
-        match Holding::take(&&*self.shared, true, self.shared.now()) {
+        match Holding::take(&&*self.shared, self.shared.now()) {
             Take::Got(holding) => Ok(ProcessingGuard(holding)),
             Take::Nothing => Err(TryGetError::Empty),
             Take::Ended => Err(TryGetError::ShutDown),
@@ -138,7 +138,7 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         T: Clone,
     {
         let now = self.shared.now();
-        match Holding::take(&&*self.shared, false, now) {
+        match Holding::take(&&*self.shared, now) {
             Take::Got(holding) => Some(ProcessingGuard(holding)),
             Take::Ended => None,
             Take::Nothing => {
@@ -246,7 +246,7 @@ where
     {
         let now = self.shared.now();
         if self.key.is_none() && !self.shared.is_likely_empty() {
-            match Holding::take(&self.shared, false, now) {
+            match Holding::take(&self.shared, now) {
                 Take::Got(holding) => return Poll::Ready(Some(holding)),
                 Take::Nothing => {}
                 Take::Ended => return Poll::Ready(None),
@@ -299,12 +299,11 @@ where
                 Take::Ended => None,
                 Take::Nothing => {
                     if self.key.as_ref().is_some_and(|key| core.getters.sleeps_with(key, context.waker())) {
-                        go_with_nothing(core);
                         return Poll::Pending;
                     }
                     if let Some(waker) = fresh.take() {
                         _left_waker = core.getters.sleep(&mut self.key, waker);
-                        go_with_nothing(core);
+                        drop(core);
                         return Poll::Pending;
                     }
                     drop(core);
@@ -312,12 +311,11 @@ where
                     continue;
                 }
             };
-            let room = if taken.is_some() { News::ROOM } else { News::NONE };
             let (left, waker) = match self.key.take() {
                 None => (News::NONE, None),
                 Some(key) => core.getter_leaves(key),
             };
-            let wakes = unlock(core, room.and(left));
+            let wakes = unlock(core, left);
             return Poll::Ready(taken.map(|got| Taken { got, wakes, left: [waker, fresh] }));
         }
     }

@@ -13,7 +13,7 @@ use crate::get::TryGetError;
 use crate::news::News;
 use crate::one_panic::wake_and_then;
 use crate::planted::planted;
-use crate::shared::{Shared, go_with_nothing, release, unlock};
+use crate::shared::{Shared, release, unlock};
 use crate::state::{Finished, Got, Take, Ticket};
 use crate::waiters::Wakes;
 
@@ -125,9 +125,9 @@ where
         release(core, if is_back { News::WORK } else { News::NONE });
     }
 
-    /// Takes an item if there is one, without waiting. `last`: who finds nothing goes away, and does not look again.
+    /// Takes an item if there is one, without waiting.
     #[inline(always)]
-    pub(crate) fn take(shared: &P, last: bool, now: Option<Instant>) -> Take<Self>
+    pub(crate) fn take(shared: &P, now: Option<Instant>) -> Take<Self>
     where
         P: Clone,
         T: Clone,
@@ -135,12 +135,8 @@ where
         let mut core = shared.lock();
         match core.state.get(now) {
             Take::Got(got) => {
-                let wakes = unlock(core, News::ROOM);
-                Take::Got(Self::begin(shared.clone(), got, wakes))
-            }
-            Take::Nothing if last => {
-                go_with_nothing(core);
-                Take::Nothing
+                drop(core);
+                Take::Got(Self::begin(shared.clone(), got, None))
             }
             Take::Nothing => Take::Nothing,
             Take::Ended => Take::Ended,
@@ -155,11 +151,9 @@ where
     fn revoke(&self) -> Option<B::Order> {
         let HandOut { shared, ticket } = &self.hand_out;
         let ticket = (*ticket)?;
-        let mut core = shared.lock();
-        let revoked = core.state.revoke(ticket);
-        let wakes = unlock(core, if revoked.is_some() { News::ROOM } else { News::NONE });
+        let revoked = shared.lock().state.revoke(ticket);
         if revoked.is_some() {
-            wake_and_then(wakes, || shared.observe(|observer| observer.removed()));
+            shared.observe(|observer| observer.removed());
         }
         revoked
     }
@@ -220,8 +214,7 @@ where
                 finished => finished,
             },
         };
-        let somebody_waits = core.somebody_waits();
-        if somebody_waits {
+        if core.somebody_waits() {
             // Before the get: if that panics, others must know nevertheless.
             core.gather(News::of_finish(&finished), &mut wakes);
         }
@@ -239,9 +232,6 @@ where
         };
         match taken {
             Take::Got(Got { item: next, order: of_next, ticket, waited }) => {
-                if somebody_waits {
-                    core.gather(News::ROOM, &mut wakes);
-                }
                 drop(core);
                 hand_out.ticket = Some(ticket);
                 let next = Self { hand_out, item: next, order: of_next };
@@ -263,9 +253,6 @@ where
                 Ok(next.anew())
             }
             nothing => {
-                if somebody_waits {
-                    core.worker_finds_nothing(&mut wakes);
-                }
                 drop(core);
                 hand_out.shared.end_after(wakes, finished);
                 Err(if matches!(nothing, Take::Ended) { TryGetError::ShutDown } else { TryGetError::Empty })

@@ -33,7 +33,6 @@ mod clock;
 mod platform;
 mod planted;
 
-pub use add::AddWait;
 pub use added::{Added, AddedAll, Rejected, RejectedReason};
 pub use backlog::{Backlog, Fifo, SlotId, Survey};
 pub use builder::{BuildError, Builder};

@@ -9,17 +9,14 @@ pub(crate) struct News {
     pub(crate) work: bool,
     /// Something was asked for again that brings nothing new. Whoever was woken for what there is has let it come to that.
     pub(crate) again: bool,
-    /// Room for one more item came up.
-    pub(crate) room: bool,
     /// The state may have become idle.
     pub(crate) idle: bool,
 }
 
 impl News {
-    pub(crate) const NONE: Self = Self { work: false, again: false, room: false, idle: false };
+    pub(crate) const NONE: Self = Self { work: false, again: false, idle: false };
     pub(crate) const WORK: Self = Self { work: true, ..Self::NONE };
     const AGAIN: Self = Self { again: true, ..Self::NONE };
-    pub(crate) const ROOM: Self = Self { room: true, ..Self::NONE };
     pub(crate) const IDLE: Self = Self { idle: true, ..Self::NONE };
 
     #[inline]
@@ -40,22 +37,8 @@ impl News {
         }
     }
 
-    pub(crate) fn of_removal() -> Self {
-        Self::ROOM.and(Self::IDLE)
-    }
-
     #[inline]
     pub(crate) const fn is_any(self) -> bool {
-        self.work || self.room || self.idle
-    }
-
-    #[inline]
-    pub(crate) const fn and(self, other: Self) -> Self {
-        Self {
-            work: self.work || other.work,
-            again: self.again || other.again,
-            room: self.room || other.room,
-            idle: self.idle || other.idle,
-        }
+        self.work || self.idle
     }
 }

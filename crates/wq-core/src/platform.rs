@@ -9,7 +9,6 @@ pub(crate) use model::*;
 
 #[cfg(not(any(wq_loom, wq_shuttle)))]
 mod machine {
-    pub(crate) use std::sync::atomic::AtomicUsize as WakeCount;
     pub(crate) use std::thread::{Thread, current, park, park_timeout};
     pub(crate) use std::thread_local;
     use std::time::Instant;
@@ -61,9 +60,6 @@ mod model {
     #[cfg(wq_shuttle)]
     pub(crate) use checker::thread::{Thread, current, park};
     pub(crate) use checker::thread_local;
-    /// How often a thread was woken. Counted at one step with the unpark behind it: as a step of its own it makes two to
-    /// three times as many schedules, that differ in polls for nothing.
-    pub(crate) use std::sync::atomic::AtomicUsize as WakeCount;
 
     pub(crate) struct Mutex<T>(checker::sync::Mutex<T>);
 

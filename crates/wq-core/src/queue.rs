@@ -11,10 +11,10 @@ use crate::hasher::{DefaultHasher, ItemHash};
 use crate::news::News;
 use crate::observer::Observer;
 use crate::one_panic::wake_and_then;
-use crate::shared::{Core, Shared, unlock};
+use crate::shared::{Shared, unlock};
 use crate::snapshot::{Counts, Gauges, Phase, Snapshot};
 use crate::state::Finished;
-use crate::waiters::{Waiters, Wakes};
+use crate::waiters::Wakes;
 
 /// A work queue: an item waits in it at most once, is in the hands of at most one guard, and no add is forgotten.
 ///
@@ -157,10 +157,6 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         core.state.resume();
         let queued = core.state.counts().queued;
         core.getters.call_for(queued, 0, &mut wakes);
-        // Room that came meanwhile is news of whoever was woken for it alone: a worker who sleeps calls nobody.
-        if core.adders.asleep() > 0 && core.state.has_room() {
-            core.adders.call_another(&mut wakes);
-        }
         drop(core);
         wakes.fire();
     }
@@ -228,8 +224,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         let _spares; // Dropped after the lock.
         let mut core = self.shared.lock();
         core.state.shrink();
-        let Core { getters, adders, drainers, .. } = &mut *core;
-        [getters, adders, drainers].into_iter().for_each(Waiters::shrink);
+        core.getters.shrink();
+        core.drainers.shrink();
         _spares = core.state.take_spares();
     }
 }
@@ -281,7 +277,7 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let hash = ItemHash::of(item, &self.hasher);
         let mut core = self.shared.lock();
         let removed = core.state.remove(item, hash);
-        let wakes = unlock(core, if removed.is_some() { News::of_removal() } else { News::NONE });
+        let wakes = unlock(core, if removed.is_some() { News::IDLE } else { News::NONE });
         let (item, _order) = removed?;
         wake_and_then(wakes, || self.shared.observe(|observer| observer.removed()));
         Some(item)

@@ -47,8 +47,6 @@ pub(crate) struct Core<T, B: Backlog> {
     pub(crate) state: State<T, B>,
     /// Wait for an item.
     pub(crate) getters: Waiters,
-    /// Wait for room.
-    pub(crate) adders: Waiters,
     /// Wait until nothing is queued and nothing in flight. A list of their own: no signal is used up by the wrong kind.
     pub(crate) drainers: Waiters,
     /// What a shutdown took out, and could not hand back for a panic.
@@ -67,7 +65,6 @@ impl<T, B: Backlog> Shared<T, B> {
         let core = Core {
             state: State::new(backlog, capacity, spares),
             getters: Waiters::new(),
-            adders: Waiters::new(),
             drainers: Waiters::new(),
             not_handed_back: Vec::new(),
         };
@@ -238,28 +235,11 @@ fn unlock_and_call<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, due: News
     wakes
 }
 
-/// Unlocks the queue for a getter that goes away with nothing ([`Core::worker_finds_nothing`]).
-#[inline]
-pub(crate) fn go_with_nothing<T, B: Backlog>(core: LockGuard<'_, Core<T, B>>) {
-    if core.adders.asleep() > 0 {
-        release_and_call_another_adder(core);
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn release_and_call_another_adder<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>) {
-    let mut wakes = None;
-    core.worker_finds_nothing(&mut wakes);
-    drop(core);
-    wakes.into_iter().for_each(Wakes::fire);
-}
-
 impl<T, B: Backlog> Core<T, B> {
     /// Whether any news could concern anybody.
     #[inline(always)]
     pub(crate) fn somebody_waits(&self) -> bool {
-        (self.getters.asleep() | self.adders.asleep() | self.drainers.asleep()) > 0
+        (self.getters.asleep() | self.drainers.asleep()) > 0
     }
 
     /// Adds those whom the news concern.
@@ -277,16 +257,6 @@ impl<T, B: Backlog> Core<T, B> {
         self.call(due, wakes.get_or_insert_default());
     }
 
-    /// A getter goes away with nothing. If there is room then, and somebody waits for that, whoever was woken for it has not
-    /// come; and the next news of room would be those of a get.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn worker_finds_nothing(&mut self, wakes: &mut Option<Wakes>) {
-        if self.adders.asleep() > 0 && self.state.has_room() {
-            self.adders.call_another(wakes.get_or_insert_default());
-        }
-    }
-
     pub(crate) fn tell(&mut self, news: News, wakes: &mut Wakes) {
         let due = self.due(news);
         self.call(due, wakes);
@@ -301,7 +271,6 @@ impl<T, B: Backlog> Core<T, B> {
                 && self.state.has_work()
                 && if news.work { self.getters.is_due() } else { self.getters.is_overdue() },
             again: false,
-            room: news.room && self.adders.asleep() > 0 && self.state.has_room() && self.adders.is_due(),
             idle: news.idle && self.drainers.asleep() > 0 && self.state.is_idle(),
         }
     }
@@ -309,9 +278,6 @@ impl<T, B: Backlog> Core<T, B> {
     fn call(&mut self, due: News, wakes: &mut Wakes) {
         if due.work {
             self.getters.wake_first(wakes);
-        }
-        if due.room {
-            self.adders.wake_first(wakes);
         }
         if due.idle {
             self.drainers.call_everybody(wakes);
@@ -334,7 +300,6 @@ impl<T, B: Backlog> Core<T, B> {
         } else {
             self.getters.call_everybody(wakes);
         }
-        self.adders.call_everybody(wakes);
     }
 
     /// A getter leaves the line, having got something or given up. If it was woken, what is left is news for the next. Its
@@ -343,13 +308,6 @@ impl<T, B: Backlog> Core<T, B> {
     pub(crate) fn getter_leaves(&mut self, key: Key) -> (News, Option<Waker>) {
         let (was_woken, waker) = self.getters.leave(key);
         (if was_woken { News::WORK } else { News::NONE }, waker)
-    }
-
-    /// The same for one that waits for room.
-    #[must_use]
-    pub(crate) fn adder_leaves(&mut self, key: Key) -> (News, Option<Waker>) {
-        let (was_woken, waker) = self.adders.leave(key);
-        (if was_woken { News::ROOM } else { News::NONE }, waker)
     }
 }
 

@@ -8,10 +8,8 @@
 //!
 //! One that is woken and then neither polled nor dropped is not on its way, and nobody can know. When much has come
 //! for which nobody was woken, all who are on their way are written off, and another is woken in their stead ([`PRESSURE`]).
-//! It takes somebody who comes to notice: an add for getters; a get for those who wait for room, or a worker who finds
-//! nothing, since a small queue has no thirty gets more. While nobody comes, what was meant for two who are held stays where
-//! it is, for either kind: only a timer would know, and no queue has one. One wake-up for each place instead of two in all
-//! would have workers call every waker, and change nothing once as many are held as there are places.
+//! It takes an add to notice. Without one, what was meant for two who are held stays where it is: only a timer would know, and no
+//! queue has one.
 //!
 //! Whoever sleeps stands behind all who came before, also after having been woken for nothing.
 
@@ -262,15 +260,11 @@ impl Waiters {
         self.pressure = self.pressure.saturating_add(calls);
         let is_due = self.pressure >= PRESSURE && !planted("no-pressure");
         if is_due {
-            self.write_off();
+            self.pressure = 0;
+            self.written_off += std::mem::take(&mut self.woken);
+            self.era += 1;
         }
         is_due
-    }
-
-    fn write_off(&mut self) {
-        self.pressure = 0;
-        self.written_off += std::mem::take(&mut self.woken);
-        self.era += 1;
     }
 
     /// So many things came at once, and so many that bring nothing new: wakes as many waiters as there are new things, unless
@@ -283,14 +277,6 @@ impl Waiters {
             left -= 1;
         }
         if left == things && self.asleep > 0 && self.press(things.saturating_add(again)) {
-            self.wake_first(wakes);
-        }
-    }
-
-    /// Wakes one waiter, however many are said to be on their way: no further call may come.
-    pub(crate) fn call_another(&mut self, wakes: &mut Wakes) {
-        if self.asleep > 0 {
-            self.write_off();
             self.wake_first(wakes);
         }
     }

@@ -73,8 +73,7 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         self.over(|core| core.backlog(backlog))
     }
 
-    /// The bound of [`try_add`](DelayingQueue::try_add) and [`add_wait`](DelayingQueue::add_wait), in queued items;
-    /// delayed ones do not count. Unbounded by default.
+    /// The bound of [`try_add`](DelayingQueue::try_add), in queued items; delayed ones do not count. Unbounded by default.
     pub fn capacity(mut self, capacity: usize) -> Self {
         self.core = self.core.capacity(capacity);
         self

@@ -1,20 +1,10 @@
 //! The verbs of the core queue, forwarded by hand. Each means what it means there; those that look at queued items first
 //! move what is due.
 
-use crate::parking::wait_until;
 use crate::queue::{DelayingQueue, ImmediateAdd};
-use crate::tick::Tick;
 use std::borrow::Borrow;
-use std::fmt;
-use std::future::Future;
 use std::hash::{BuildHasher, Hash};
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::Duration;
-use wq_core::{
-    Added, AddedAll, Backlog, Counts, DefaultHasher, Fifo, Gauges, ItemHash, Phase, QueueReader, Rejected,
-    RejectedReason, Snapshot, Survey,
-};
+use wq_core::{Added, AddedAll, Backlog, Counts, Gauges, Phase, QueueReader, Rejected, Snapshot, Survey};
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// Adds an item, to be handed out once after this call. If it is delayed too, the builder's
@@ -102,141 +92,23 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     where
         T: Clone,
     {
-        let order = match self.joins_delayed(&item, order) {
-            Ok(()) => return Ok(Added::Merged),
-            Err(order) => order,
-        };
+        let mut order = order;
+        if self.shared.immediate_add == ImmediateAdd::Defer {
+            let hash = self.core.item_hash(&item);
+            self.settle_now(hash, &item);
+            order = match self.look(|pending, _| pending.heap.merge_into(hash, &item, order, B::merge)) {
+                Ok(()) => return Ok(Added::Merged),
+                Err(order) => order,
+            };
+        }
         self.shared.move_due(&self.core, None);
-        let taken_along = self.to_take_along(&item);
+        let takes_along = self.shared.immediate_add == ImmediateAdd::Merge;
+        let taken_along = takes_along.then(|| (self.core.item_hash(&item), item.clone()));
         let added = self.core.try_add_with(item, order)?;
-        self.merge_taken(taken_along);
+        if let Some((hash, item)) = taken_along {
+            self.take_along(hash, item);
+        }
         Ok(added)
-    }
-
-    /// Adds an item as soon as there is room, as [`try_add`](Self::try_add) understands it.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add), when called and when polled.
-    ///
-    /// # Cancel safety
-    ///
-    /// A future dropped before it is ready has added nothing and changed no deadline; it drops the item, which
-    /// [`AddWait::into_item`] hands back.
-    pub fn add_wait(&self, item: T) -> AddWait<'_, T, B, S>
-    where
-        T: Clone,
-    {
-        self.add_wait_with(item, B::Order::default())
-    }
-
-    /// As [`add_wait`](Self::add_wait), with an order for the backlog.
-    ///
-    /// # Errors
-    ///
-    /// As [`add_wait`](Self::add_wait).
-    ///
-    /// # Panics
-    ///
-    /// As [`add_with`](Self::add_with).
-    ///
-    /// # Cancel safety
-    ///
-    /// As [`add_wait`](Self::add_wait).
-    pub fn add_wait_with(&self, item: T, order: B::Order) -> AddWait<'_, T, B, S>
-    where
-        T: Clone,
-    {
-        AddWait { queue: self, offered: Some((item, order)), core: None, taken_along: None }
-    }
-
-    /// As [`add_wait`](Self::add_wait), blocking the thread. Threads and tasks that wait for room stand in one line.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add).
-    pub fn add_wait_blocking(&self, item: T) -> Result<Added, Rejected<T>>
-    where
-        T: Clone,
-    {
-        self.add_wait_blocking_with(item, B::Order::default())
-    }
-
-    /// As [`add_wait_blocking`](Self::add_wait_blocking), with an order for the backlog.
-    ///
-    /// # Errors
-    ///
-    /// As [`add_wait_blocking`](Self::add_wait_blocking).
-    ///
-    /// # Panics
-    ///
-    /// As [`add_with`](Self::add_with).
-    pub fn add_wait_blocking_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>>
-    where
-        T: Clone,
-    {
-        self.add_wait_until(item, order, Tick::NEVER)
-    }
-
-    /// As [`add_wait_blocking`](Self::add_wait_blocking), for at most this long by the queue's timer. With a zero time-out it
-    /// takes the room that is there.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if no room came in time, and if the queue is shut down, before or while this waits.
-    ///
-    /// # Panics
-    ///
-    /// As [`add`](Self::add). If the time is over and the waker of another, or the observer, panics, the item is dropped.
-    pub fn add_wait_timeout(&self, item: T, timeout: Duration) -> Result<Added, Rejected<T>>
-    where
-        T: Clone,
-    {
-        self.add_wait_timeout_with(item, timeout, B::Order::default())
-    }
-
-    /// As [`add_wait_timeout`](Self::add_wait_timeout), with an order for the backlog.
-    ///
-    /// # Errors
-    ///
-    /// As [`add_wait_timeout`](Self::add_wait_timeout).
-    ///
-    /// # Panics
-    ///
-    /// As [`add_wait_timeout`](Self::add_wait_timeout), and if the backlog panics.
-    pub fn add_wait_timeout_with(
-        &self,
-        item: T,
-        timeout: Duration,
-        order: B::Order,
-    ) -> Result<Added, Rejected<T>>
-    where
-        T: Clone,
-    {
-        self.add_wait_until(item, order, self.shared.now().after(timeout))
-    }
-
-    fn add_wait_until(&self, item: T, order: B::Order, deadline: Tick) -> Result<Added, Rejected<T>>
-    where
-        T: Clone,
-    {
-        let mut adding = self.add_wait_with(item, order);
-        if let Some(result) = wait_until(&self.shared, &mut adding, deadline) {
-            return result;
-        }
-        let item = adding.into_item();
-        if let Some(observer) = &self.shared.observer {
-            observer.refused();
-        }
-        item.map_or(Ok(Added::Merged), |item| Err(Rejected::new(item, RejectedReason::TimedOut)))
     }
 
     /// Adds items in their order. With [`ImmediateAdd::Keep`] under one lock, as [`wq_core::WorkQueue::add_all`], which runs
@@ -444,29 +316,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
         self.shared.move_due(&self.core, None);
         self.core.snapshot()
     }
-
-    /// What an add with [`ImmediateAdd::Defer`] does first: joins a waiting request, or gets its order back.
-    fn joins_delayed(&self, item: &T, order: B::Order) -> Result<(), B::Order> {
-        if self.shared.immediate_add != ImmediateAdd::Defer {
-            return Err(order);
-        }
-        let hash = self.core.item_hash(item);
-        self.settle_now(hash, item);
-        self.look(|pending, _| pending.heap.merge_into(hash, item, order, B::merge))
-    }
-
-    fn to_take_along(&self, item: &T) -> Option<(ItemHash, T)>
-    where
-        T: Clone,
-    {
-        (self.shared.immediate_add == ImmediateAdd::Merge).then(|| (self.core.item_hash(item), item.clone()))
-    }
-
-    fn merge_taken(&self, taken_along: Option<(ItemHash, T)>) {
-        if let Some((hash, item)) = taken_along {
-            self.take_along(hash, item);
-        }
-    }
 }
 
 impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
@@ -523,68 +372,5 @@ impl<T: Eq, B: Backlog, S> DelayingQueue<T, B, S> {
     pub fn shrink(&self) {
         self.shared.lock().heap.shrink();
         self.core.shrink();
-    }
-}
-
-/// The future of [`DelayingQueue::add_wait`].
-///
-/// # Panics
-///
-/// When polled again after it was ready.
-#[must_use = "futures do nothing unless polled"]
-pub struct AddWait<'q, T, B: Backlog = Fifo, S = DefaultHasher> {
-    queue: &'q DelayingQueue<T, B, S>,
-    /// Until the first poll.
-    offered: Option<(T, B::Order)>,
-    /// From the first poll on, unless the add has joined a delayed one.
-    core: Option<wq_core::AddWait<'q, T, B>>,
-    taken_along: Option<(ItemHash, T)>,
-}
-
-impl<T, B: Backlog, S> AddWait<'_, T, B, S> {
-    /// Gives up, and hands the item back; `None` if this was ready. As [`wq_core::AddWait::into_item`].
-    ///
-    /// # Panics
-    ///
-    /// If the waker of the next in line panics; the item is then dropped.
-    #[must_use = "the item was not added"]
-    pub fn into_item(self) -> Option<T> {
-        let waited = self.core.and_then(wq_core::AddWait::into_item);
-        waited.or_else(|| self.offered.map(|(item, _)| item))
-    }
-}
-
-/// Nothing in it is ever pinned.
-impl<T, B: Backlog, S> Unpin for AddWait<'_, T, B, S> {}
-
-impl<T: Hash + Eq + Clone, B: Backlog, S: BuildHasher> Future for AddWait<'_, T, B, S> {
-    type Output = Result<Added, Rejected<T>>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let this = self.get_mut();
-        if let Some((item, order)) = this.offered.take() {
-            let order = match this.queue.joins_delayed(&item, order) {
-                Ok(()) => return Poll::Ready(Ok(Added::Merged)),
-                Err(order) => order,
-            };
-            this.queue.move_due();
-            this.taken_along = this.queue.to_take_along(&item);
-            this.core = Some(this.queue.core.add_wait_with(item, order));
-        }
-        let Some(core) = &mut this.core else {
-            panic!("AddWait was polled after it was ready");
-        };
-        let added = std::task::ready!(Pin::new(core).poll(context));
-        let taken_along = this.taken_along.take();
-        if added.is_ok() {
-            this.queue.merge_taken(taken_along);
-        }
-        Poll::Ready(added)
-    }
-}
-
-impl<T, B: Backlog, S> fmt::Debug for AddWait<'_, T, B, S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AddWait").field("core", &self.core).finish_non_exhaustive()
     }
 }

@@ -30,7 +30,6 @@ mod planted;
 pub use builder::{BuildError, Builder};
 pub use debounce::{Debounce, DebounceError};
 pub use drained::Drained;
-pub use forward::AddWait;
 pub use get::{Get, GetOwned, KeepTime};
 pub use joins::Joins;
 pub use manual_timer::ManualTimer;

@@ -6,7 +6,7 @@ use crate::queue::RateLimitingQueue;
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
-use wq_delay::{AddWait, Added, AddedAll, Backlog, Debounce, Rejected, Scheduled};
+use wq_delay::{Added, AddedAll, Backlog, Debounce, Rejected, Scheduled};
 
 impl<T, L, B, S> RateLimitingQueue<T, L, B, S>
 where
@@ -123,98 +123,6 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLi
     /// If `Hash` or `Eq` of the item, or the backlog, panics.
     pub fn try_add_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>> {
         self.inner.queue.try_add_with(item, order)
-    }
-
-    /// Adds an item as soon as there is room, as [`try_add`](Self::try_add) understands it.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    ///
-    /// # Cancel safety
-    ///
-    /// A future dropped before it is ready has added nothing; it drops the item.
-    pub fn add_wait(&self, item: T) -> AddWait<'_, T, B, S> {
-        self.inner.queue.add_wait(item)
-    }
-
-    /// As [`add_wait`](Self::add_wait), with an order for the backlog.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the backlog, panics.
-    ///
-    /// # Cancel safety
-    ///
-    /// A future dropped before it is ready has added nothing; it drops the item.
-    pub fn add_wait_with(&self, item: T, order: B::Order) -> AddWait<'_, T, B, S> {
-        self.inner.queue.add_wait_with(item, order)
-    }
-
-    /// As [`add_wait`](Self::add_wait), blocking the thread. Threads and tasks that wait for room stand in one line.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if the queue is shut down, before or while this waits.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics.
-    pub fn add_wait_blocking(&self, item: T) -> Result<Added, Rejected<T>> {
-        self.inner.queue.add_wait_blocking(item)
-    }
-
-    /// As [`add_wait_blocking`](Self::add_wait_blocking), with an order for the backlog.
-    ///
-    /// # Errors
-    ///
-    /// As [`add_wait_blocking`](Self::add_wait_blocking).
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item, or the backlog, panics.
-    pub fn add_wait_blocking_with(&self, item: T, order: B::Order) -> Result<Added, Rejected<T>> {
-        self.inner.queue.add_wait_blocking_with(item, order)
-    }
-
-    /// As [`add_wait_blocking`](Self::add_wait_blocking), for at most this long by the queue's timer.
-    ///
-    /// # Errors
-    ///
-    /// [`Rejected`] hands the item back if no room came in time, and if the queue is shut down, before or while this waits.
-    ///
-    /// # Panics
-    ///
-    /// If `Hash` or `Eq` of the item panics. If the time is over and the waker of another, or the observer, panics, the item is
-    /// dropped.
-    pub fn add_wait_timeout(&self, item: T, timeout: Duration) -> Result<Added, Rejected<T>> {
-        self.inner.queue.add_wait_timeout(item, timeout)
-    }
-
-    /// As [`add_wait_timeout`](Self::add_wait_timeout), with an order for the backlog.
-    ///
-    /// # Errors
-    ///
-    /// As [`add_wait_timeout`](Self::add_wait_timeout).
-    ///
-    /// # Panics
-    ///
-    /// As [`add_wait_timeout`](Self::add_wait_timeout), and if the backlog panics.
-    pub fn add_wait_timeout_with(
-        &self,
-        item: T,
-        timeout: Duration,
-        order: B::Order,
-    ) -> Result<Added, Rejected<T>> {
-        self.inner.queue.add_wait_timeout_with(item, timeout, order)
     }
 
     /// Adds an item once this delay is over, whatever the limiter would say. Counts no attempt.

@@ -69,8 +69,7 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
 
     /// What an add without a delay, an event, does to the back-off of a failed item. [`DuringBackoff::Keep`] by default.
     ///
-    /// Events are [`add`](RateLimitingQueue::add), `add_ref`, `add_all` and their kin. Adds that ask for room (`try_add`,
-    /// `add_wait`) and delayed ones leave a back-off as it is.
+    /// Events are [`add`](RateLimitingQueue::add), `add_ref`, `add_all` and their kin. `try_add` and delayed adds leave a back-off as it is.
     pub fn during_backoff(mut self, policy: DuringBackoff) -> Self {
         self.rules.during_backoff = policy;
         self
@@ -124,8 +123,7 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
         Builder { queue: queue.backlog(backlog), hasher, limiter, rules }
     }
 
-    /// The bound of [`try_add`](RateLimitingQueue::try_add) and [`add_wait`](RateLimitingQueue::add_wait), in queued
-    /// items. Unbounded by default.
+    /// The bound of [`try_add`](RateLimitingQueue::try_add), in queued items. Unbounded by default.
     pub fn capacity(mut self, capacity: usize) -> Self {
         self.queue = self.queue.capacity(capacity);
         self

@@ -50,9 +50,6 @@ const VERBS: &[Verb] = &[
     ("add, deferred", |queue| _ = queue.add(1), 1),
     ("try_add", |queue| _ = queue.try_add(4), 1),
     ("try_add, refused", |queue| (5..9).for_each(|item| _ = queue.try_add(item)), 4),
-    ("add_wait", |queue| poll(queue.add_wait(4)), 1),
-    ("add_wait_blocking", |queue| _ = queue.add_wait_blocking(4), 1),
-    ("add_wait_timeout", |queue| _ = queue.add_wait_timeout(4, Duration::ZERO), 2),
     ("add_all", |queue| _ = queue.add_all([3, 4, 5]), 1),
     ("add_quietly", |queue| _ = queue.add_quietly(4, (), &mut queue.notices()), 1),
     ("add_all_quietly", |queue| _ = queue.add_all_quietly(hashed(queue, [3, 4, 5]), &mut queue.notices()), 1),
@@ -91,7 +88,7 @@ fn reads_of_each(
         drop(guard);
         // The beginning of a time-out is read, and once more what is left of it when it has to wait.
         let without = match name {
-            "get_timeout, and done" | "add_wait_timeout" => 1,
+            "get_timeout, and done" => 1,
             "drained_timeout" => 2,
             _ => 0,
         };

@@ -37,7 +37,6 @@ enum Step {
     Leave(usize),
     Call,
     CallFor(usize, usize),
-    Another,
     Everybody,
 }
 
@@ -49,7 +48,6 @@ fn step() -> impl Strategy<Value = Step> {
         4 => which().prop_map(Step::Leave),
         6 => Just(Step::Call),
         1 => (0_usize..40, 0_usize..40).prop_map(|(things, again)| Step::CallFor(things, again)),
-        1 => Just(Step::Another),
         1 => Just(Step::Everybody),
     ]
 }
@@ -131,14 +129,6 @@ proptest! {
                             written_off.append(&mut woken);
                             expected = 1;
                         }
-                    }
-                }
-                Step::Another => {
-                    waiters.call_another(&mut wakes);
-                    if !asleep.is_empty() {
-                        pressure = 0;
-                        written_off.append(&mut woken);
-                        expected = 1;
                     }
                 }
                 Step::Everybody => {

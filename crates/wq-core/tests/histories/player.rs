@@ -55,7 +55,6 @@ pub(crate) fn play(thread: usize, game: &Game, time: &AtomicU64) -> Vec<Recorded
 struct Player<'g> {
     thread: usize,
     queue: &'g WorkQueue<u8>,
-    capacity: Option<usize>,
     dice: u64,
     time: &'g AtomicU64,
     guards: Vec<ProcessingGuard<'g, u8>>,
@@ -69,7 +68,6 @@ impl<'g> Player<'g> {
         let mut player = Self {
             thread,
             queue: &game.queue,
-            capacity: game.capacity,
             dice,
             time,
             guards: Vec::new(),
@@ -112,14 +110,9 @@ impl<'g> Player<'g> {
         self.finish();
     }
 
-    /// So that nobody waits for ever, all wait with empty hands, and the first thread, which shuts down in the end, waits for
-    /// no item; the others wait for nothing else.
+    /// So that nobody waits for ever, all wait with empty hands, and the first thread, which shuts down in the end, does not wait.
     fn may_wait(&self) -> bool {
         self.thread > 0 && self.guards.is_empty()
-    }
-
-    fn may_wait_for_room(&self) -> bool {
-        self.thread == 0 && self.guards.is_empty() && self.capacity.is_some()
     }
 
     fn draw(&mut self) {
@@ -140,12 +133,6 @@ impl<'g> Player<'g> {
                 }
                 Err(_) => Call::TryAdd(item, None),
             }),
-            7 if self.may_wait_for_room() => {
-                self.record(|this| match block_on(this.queue.add_wait(item)) {
-                    Ok(added) => Call::TryAdd(item, Some(added)),
-                    Err(_) => Call::TryAdd(item, Some(Added::ShutDown)),
-                });
-            }
             7..=9 if self.may_wait() => drop(self.wait()),
             7..=11 => self.record(|this| {
                 let next = this.queue.try_get();
@@ -194,9 +181,7 @@ impl<'g> Player<'g> {
                 assert_eq!(phases.len(), seen.len(), "an item is there twice");
                 Call::Snapshot(phases)
             }),
-            // Nobody may wait for room that only a hand-out makes.
-            _ if self.capacity.is_none() => self.pause_or_end(),
-            _ => {}
+            _ => self.pause_or_end(),
         }
     }
 

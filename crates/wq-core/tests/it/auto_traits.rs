@@ -2,9 +2,7 @@
 
 use std::future::Future;
 
-use wq_core::{
-    AddWait, Drained, Fifo, Get, GetOwned, Notices, OwnedProcessingGuard, ProcessingGuard, WorkQueue,
-};
+use wq_core::{Drained, Fifo, Get, GetOwned, Notices, OwnedProcessingGuard, ProcessingGuard, WorkQueue};
 
 fn send<T: Send>() {}
 fn sync<T: Sync>() {}
@@ -26,7 +24,6 @@ fn handles_guards_and_futures_cross_threads() {
     send::<Get<'_, Cell>>();
     send::<GetOwned<Cell>>();
     send::<Drained<'_, Cell>>();
-    send::<AddWait<'_, Cell>>();
     send::<Notices<'_, Cell>>();
     is_static::<GetOwned<String>>();
 }
@@ -36,7 +33,6 @@ fn futures_can_be_moved_while_they_wait() {
     unpin::<Get<'_, std::marker::PhantomPinned>>();
     unpin::<GetOwned<String>>();
     unpin::<Drained<'_, std::marker::PhantomPinned>>();
-    unpin::<AddWait<'_, std::marker::PhantomPinned>>();
 }
 
 #[test]

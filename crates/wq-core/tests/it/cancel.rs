@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use wq_contract::wakes::Wakes;
-use wq_core::{AddWait, Get, RejectedReason, WorkQueue};
+use wq_core::{Get, WorkQueue};
 
 /// A getter in line, with the count of its wakes.
 struct Waiting<'q> {
@@ -115,24 +115,6 @@ fn two_that_were_woken_for_nothing_keep_their_order_whoever_looks_first() {
         queue.add(3);
         let wakes: Vec<_> = line.iter().map(|waiting| waiting.wakes.count()).collect();
         assert_eq!(wakes, [2, 1, 0], "{looks:?}");
-    }
-}
-
-#[test]
-fn nor_do_adders_change_places() {
-    for looks in [[0, 1], [1, 0]] {
-        let queue = WorkQueue::builder().capacity(2).build().unwrap();
-        queue.add_all([1, 2]);
-        let mut line: Vec<_> = (3..6).map(|item| (queue.add_wait(item), Wakes::new())).collect();
-        line.iter_mut().for_each(|(add, wakes)| assert!(wakes.poll(add).is_pending()));
-        drop((queue.try_get().unwrap(), queue.try_get().unwrap()));
-        queue.add_all([6, 7]);
-        for which in looks {
-            let (add, wakes) = &mut line[which];
-            assert!(wakes.poll(add).is_pending());
-        }
-        queue.try_get().unwrap().done();
-        assert_eq!(line.iter().map(|(_, wakes)| wakes.count()).collect::<Vec<_>>(), [2, 1, 0], "{looks:?}");
     }
 }
 
@@ -247,65 +229,6 @@ fn one_that_wakes_again_is_counted_on_again() {
     assert_eq!(woken(&line), [true, true, true, true, false, false], "two on their way again, and no more");
 }
 
-/// Nothing but a get makes room, and there is none without an add.
-#[test]
-fn adders_that_are_held_but_not_polled_do_not_stall_the_rest_for_ever() {
-    let queue = WorkQueue::builder().capacity(2).build().unwrap();
-    queue.add_all([1, 2]);
-    let mut line: Vec<_> = (3..7).map(|item| (queue.add_wait(item), Wakes::new())).collect();
-    for (add, wakes) in &mut line {
-        assert!(wakes.poll(add).is_pending());
-    }
-    let woken =
-        |line: &[(AddWait<'_, u32>, Arc<Wakes>)]| line.iter().map(|(_, w)| w.count()).collect::<Vec<_>>();
-    queue.try_get().unwrap().done();
-    queue.try_get().unwrap().done();
-    assert_eq!(woken(&line), [1, 1, 0, 0]);
-    let (mut get, getter) = (queue.get(), Wakes::new());
-    assert!(getter.poll(&mut get).is_pending());
-    assert_eq!(woken(&line), [1, 1, 1, 0], "a worker who finds nothing calls another");
-    let (add, wakes) = &mut line[2];
-    assert!(wakes.poll(add).is_ready());
-    assert!(getter.poll(&mut get).is_ready());
-    assert!(getter.poll(&mut get).is_pending());
-    assert_eq!(woken(&line), [1, 1, 1, 1]);
-    assert!(queue.try_get().is_err(), "nor does this lose anything");
-}
-
-#[test]
-fn nor_do_they_when_the_worker_who_finds_nothing_ends_its_item_by_that() {
-    let queue = WorkQueue::builder().capacity(2).build().unwrap();
-    queue.add_all([1, 2]);
-    let mut line: Vec<_> = (3..6).map(|item| (queue.add_wait(item), Wakes::new())).collect();
-    for (add, wakes) in &mut line {
-        assert!(wakes.poll(add).is_pending());
-    }
-    let guard = queue.try_get().unwrap().done_and_get().unwrap();
-    let woken: Vec<_> = line.iter().map(|(_, wakes)| wakes.count()).collect();
-    assert_eq!(woken, [1, 1, 0]);
-    assert!(guard.done_and_get().is_err());
-    let woken: Vec<_> = line.iter().map(|(_, wakes)| wakes.count()).collect();
-    assert_eq!(woken, [1, 1, 1]);
-}
-
-#[test]
-fn an_adder_that_was_woken_in_a_pause_and_is_held_does_not_keep_the_next_out() {
-    let queue = WorkQueue::builder().capacity(1).build().unwrap();
-    queue.add(1);
-    queue.pause();
-    let (mut get, getter) = (queue.get(), Wakes::new());
-    assert!(getter.poll(&mut get).is_pending());
-    let (mut held, holder) = (queue.add_wait(2), Wakes::new());
-    let (mut live, adder) = (queue.add_wait(3), Wakes::new());
-    assert!(holder.poll(&mut held).is_pending() && adder.poll(&mut live).is_pending());
-    assert_eq!(queue.remove(&1), Some(1));
-    assert_eq!((holder.count(), adder.count()), (1, 0));
-    queue.resume();
-    assert_eq!(adder.count(), 1, "the worker sleeps, and calls nobody");
-    assert!(adder.poll(&mut live).is_ready());
-    assert!(getter.poll(&mut get).is_ready());
-}
-
 #[test]
 fn a_drain_that_saw_its_moment_before_shutdown_is_final_all_the_same_if_it_answers_after_it() {
     let queue = WorkQueue::new();
@@ -360,36 +283,6 @@ fn a_pause_swallows_no_wake_up() {
     queue.resume();
     assert_eq!((line[0].wakes.count(), line[1].wakes.count()), (2, 1));
     assert_eq!((line[0].take(), line[1].take()), (Some(1), Some(2)));
-}
-
-#[test]
-fn an_add_that_waits_is_woken_by_room_and_passes_it_on_when_dropped() {
-    let queue = WorkQueue::<u32>::builder().capacity(1).build().unwrap();
-    queue.add(0);
-    let (first, second) = (Wakes::new(), Wakes::new());
-    let mut dropped = queue.add_wait(1);
-    let mut next = queue.add_wait(2);
-    assert!(first.poll(&mut dropped).is_pending());
-    assert!(second.poll(&mut next).is_pending());
-    queue.try_get().unwrap().done();
-    assert_eq!((first.count(), second.count()), (1, 0));
-    drop(dropped);
-    assert_eq!(second.count(), 1);
-    assert!(matches!(second.poll(&mut next), Poll::Ready(Ok(_))));
-    assert_eq!(*queue.try_get().unwrap().item(), 2);
-}
-
-#[test]
-fn an_add_that_waits_is_handed_back_by_shutdown() {
-    let queue = WorkQueue::<u32>::builder().capacity(1).build().unwrap();
-    queue.add(0);
-    let wakes = Wakes::new();
-    let mut add = queue.add_wait(1);
-    assert!(wakes.poll(&mut add).is_pending());
-    queue.shutdown();
-    assert_eq!(wakes.count(), 1);
-    let Poll::Ready(Err(rejected)) = wakes.poll(&mut add) else { panic!("shut down") };
-    assert_eq!((*rejected.item(), rejected.reason()), (1, RejectedReason::ShutDown));
 }
 
 #[test]

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use wq_contract::wakes::Wakes;
 use wq_core::{Added, Observer, ProcessingGuard, WorkQueue};
 
 /// Panics when it is called.
@@ -66,13 +65,11 @@ type Held<'q> = Option<ProcessingGuard<'q, u32>>;
 #[derive(Clone, Copy)]
 enum Waits {
     Getter,
-    Adder,
     Drainer,
 }
 
 struct Case {
     name: &'static str,
-    /// The queue has room for two.
     before: fn(&Queue) -> Held<'_>,
     waits: Waits,
     /// With what `before` holds.
@@ -108,21 +105,6 @@ fn one_runs_again(queue: &Queue) -> Held<'_> {
     held
 }
 
-/// Items 2 and 3, and item 1 in hand.
-fn full(queue: &Queue) -> Held<'_> {
-    let held = one_in_hand(queue);
-    queue.add_all([2, 3]);
-    held
-}
-
-/// Items 2, and 1 in hand, which runs again if that is not taken back.
-fn full_and_revocable(queue: &Queue) -> Held<'_> {
-    let held = one_in_hand(queue);
-    queue.add(2);
-    queue.add_revocable_quietly(1, (), &mut queue.notices());
-    held
-}
-
 /// Item 1.
 fn one_in_a_pause(queue: &Queue) -> Held<'_> {
     queue.pause();
@@ -137,13 +119,6 @@ const CASES: &[Case] = &[
         before: nothing,
         waits: Waits::Getter,
         act: |q, _| _ = q.try_add(1),
-        told: &["queued"],
-    },
-    Case {
-        name: "add_wait",
-        before: nothing,
-        waits: Waits::Getter,
-        act: |q, _| _ = Wakes::new().poll(&mut q.add_wait(1)),
         told: &["queued"],
     },
     Case {
@@ -191,24 +166,20 @@ const CASES: &[Case] = &[
     Case {
         // What it was to be handed is queued again.
         name: "done_and_get",
-        before: full,
-        waits: Waits::Adder,
+        before: one_runs_again,
+        waits: Waits::Getter,
         act: |_, held| drop(held.map(ProcessingGuard::done_and_get)),
-        told: &["done"],
+        told: &["done", "requeued"],
     },
     Case {
         name: "remove",
-        before: full,
-        waits: Waits::Adder,
-        act: |q, _held| _ = q.remove(&2),
-        told: &["removed", "done"],
-    },
-    Case {
-        name: "revoke",
-        before: full_and_revocable,
-        waits: Waits::Adder,
-        act: |_, held| _ = held.as_ref().map(ProcessingGuard::revoke),
-        told: &["removed", "done"],
+        before: |queue| {
+            queue.add(1);
+            None
+        },
+        waits: Waits::Drainer,
+        act: |q, _| _ = q.remove(&1),
+        told: &["removed"],
     },
     Case {
         name: "abandon",
@@ -233,15 +204,13 @@ const CASES: &[Case] = &[
 fn a_waker_that_panics_costs_no_event_of_any_verb() {
     for Case { name, before, waits, act, told } in CASES {
         let log = Arc::new(Log::default());
-        let queue = Queue::builder().observer(Arc::clone(&log)).capacity(2).build().unwrap();
+        let queue = Queue::builder().observer(Arc::clone(&log)).build().unwrap();
         let held = before(&queue);
-        let (mut get, mut add, mut drained) =
-            (pin!(queue.get()), pin!(queue.add_wait(99)), pin!(queue.drained()));
+        let (mut get, mut drained) = (pin!(queue.get()), pin!(queue.drained()));
         let waker = Waker::from(Arc::new(Hostile));
         let mut context = Context::from_waker(&waker);
         let is_pending = match waits {
             Waits::Getter => get.as_mut().poll(&mut context).is_pending(),
-            Waits::Adder => add.as_mut().poll(&mut context).is_pending(),
             Waits::Drainer => drained.as_mut().poll(&mut context).is_pending(),
         };
         assert!(is_pending, "{name}");

@@ -191,19 +191,3 @@ fn an_observer_that_panics_too_is_no_second_panic() {
     assert_eq!(add_all([1, 3]), "of the item");
     assert_eq!(queue.len(), 2);
 }
-
-#[test]
-fn an_add_that_waited_for_room_in_vain_is_told_as_refused() {
-    let (log, queue) = observed();
-    queue.add_all([1, 2]);
-    log.take();
-    assert!(queue.add_wait_timeout(3, Duration::ZERO).is_err());
-    assert_eq!(log.take(), ["refused"]);
-    assert!(queue.add_wait_timeout(2, Duration::ZERO).is_ok());
-    assert_eq!(log.take(), ["added Merged"]);
-    assert_eq!(queue.add_wait(3).into_item(), Some(3));
-    assert!(log.take().is_empty(), "nobody refused it");
-    queue.shutdown();
-    assert!(queue.add_wait_blocking(3).is_err());
-    assert_eq!(log.take(), ["added ShutDown"]);
-}

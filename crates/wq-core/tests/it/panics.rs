@@ -6,7 +6,6 @@ use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
-use wq_contract::wakes::Wakes;
 use wq_core::{Added, ProcessingGuard, QuietAdd, WorkQueue};
 
 /// The item that panics. Of the others 1 is in hand, 2 is in hand and runs again, 3 and 4 are queued behind it.
@@ -106,9 +105,6 @@ type Verb = (&'static str, fn(&mut Call<'_>));
 const VERBS: &[Verb] = &[
     ("add", |call| _ = call.queue.add(Item(HOSTILE))),
     ("try_add", |call| drop(call.queue.try_add(Item(HOSTILE)))),
-    ("add_wait", |call| drop(Wakes::new().poll(&mut call.queue.add_wait(Item(HOSTILE))))),
-    ("add_wait_blocking", |call| drop(call.queue.add_wait_blocking(Item(HOSTILE)))),
-    ("add_wait_timeout", |call| drop(call.queue.add_wait_timeout(Item(HOSTILE), Duration::ZERO))),
     ("add_all", |call| _ = call.queue.add_all([Item(3), Item(HOSTILE), Item(4)])),
     ("add_quietly", |call| {
         let mut notices = call.queue.notices();
@@ -227,10 +223,8 @@ fn no_verb_loses_an_item_or_the_queue_when_code_of_an_item_panics() {
     let springs = |name: &str| TRAPS.map(|trap| sprung.contains(&(name, trap)));
     for &(name, _) in VERBS {
         let [hash, eq, clone, drop] = match name {
-            "add" | "try_add" | "add_wait" | "add_wait_blocking" | "add_wait_timeout" | "add_all"
-            | "add_quietly" | "add_all_quietly" | "contains" | "remove" | "abandon" => {
-                [true, true, false, true]
-            }
+            "add" | "try_add" | "add_all" | "add_quietly" | "add_all_quietly" | "contains" | "remove"
+            | "abandon" => [true, true, false, true],
             "done" | "done_and_get" => [false, false, false, true],
             "gauges" | "shrink" | "shutdown" => [false; 4],
             _ => [false, false, true, true],

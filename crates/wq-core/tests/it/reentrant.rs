@@ -13,9 +13,8 @@ use wq_core::{Added, Observer, WorkQueue};
 /// Calls every verb of the queue with an item of its own, and leaves the queue as it was.
 fn call_everything<T: Hash + Eq + Clone>(queue: &WorkQueue<T>, own: impl Fn() -> T) {
     let wakes = Wakes::new();
-    let (mut get, mut add_wait, mut drained) = (queue.get(), queue.add_wait(own()), queue.drained());
+    let (mut get, mut drained) = (queue.get(), queue.drained());
     let _ = wakes.poll(&mut drained);
-    let _ = wakes.poll(&mut add_wait);
     queue.add(own());
     let _ = queue.try_add(own());
     queue.add_all([own(), own()]);
@@ -137,7 +136,7 @@ fn a_waker_may_call_the_queue() {
 }
 
 #[test]
-fn the_waker_of_one_that_waits_for_room_or_for_the_end_may_call_the_queue() {
+fn the_waker_of_one_that_waits_for_the_end_may_call_the_queue() {
     for act in [
         (|queue| drop(queue.try_get())) as fn(&WorkQueue<u32>),
         |queue| _ = queue.remove(&1),
@@ -147,11 +146,10 @@ fn the_waker_of_one_that_waits_for_room_or_for_the_end_may_call_the_queue() {
         let back = CallsBack::new();
         let waker = Waker::from(Arc::clone(&back));
         let mut context = Context::from_waker(&waker);
-        let queue = WorkQueue::<u32>::builder().capacity(1).build().unwrap();
+        let queue = WorkQueue::<u32>::new();
         back.queue.set(queue.clone()).unwrap();
         queue.add(1);
-        let (mut add_wait, mut drained) = (queue.add_wait(2), queue.drained());
-        assert!(std::pin::Pin::new(&mut add_wait).poll(&mut context).is_pending());
+        let mut drained = queue.drained();
         assert!(std::pin::Pin::new(&mut drained).poll(&mut context).is_pending());
         act(&queue);
         assert!(back.calls() >= 1, "somebody was woken");
@@ -240,7 +238,7 @@ fn the_drop_of_an_item_may_call_the_queue() {
     let queue = WorkQueue::<Calling>::builder().capacity(4).build().unwrap();
     let calls = Arc::new(AtomicUsize::new(0));
     let item = |key| Calling { key, calls: Arc::clone(&calls), queue: queue.clone() };
-    let verbs: [(&str, &dyn Fn()); 10] = [
+    let verbs: [(&str, &dyn Fn()); 9] = [
         ("an add that merges", &|| {
             queue.add(item(1));
             queue.add(item(1));
@@ -249,10 +247,6 @@ fn the_drop_of_an_item_may_call_the_queue() {
         ("an add that is refused", &|| {
             queue.add_all([item(3), item(4)]);
             drop(queue.try_add(item(5)));
-        }),
-        ("an add_wait that is dropped", &|| {
-            let mut add = queue.add_wait(item(5));
-            assert!(Wakes::new().poll(&mut add).is_pending());
         }),
         ("remove", &|| drop(queue.remove(&item(4)))),
         ("done", &|| queue.try_get().unwrap().done()),

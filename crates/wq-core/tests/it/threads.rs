@@ -109,7 +109,7 @@ fn produce(queue: &WorkQueue<usize>, oracle: &Oracle, seed: u64, rounds: usize) 
             1 => {
                 let item = dice.item();
                 oracle.change(item);
-                oracle.added(pollster::block_on(queue.add_wait(item)).unwrap());
+                oracle.added(queue.try_add(item).unwrap_or_else(|_| queue.add(item)));
             }
             2 => {
                 let mut notices = queue.notices();

@@ -12,8 +12,6 @@ mod phases;
 mod drains;
 #[cfg(wq_loom)]
 mod ends;
-#[cfg(wq_loom)]
-mod room;
 
 #[cfg(wq_loom)]
 use wq_contract::scenario;
@@ -73,15 +71,4 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(ends::shutdown_now_against_get, "shutdown_now against a getter: every item comes out once, here or there"),
     scenario!(ends::shutdown_now_against_readd, "shutdown_now against an add of an item in flight: it comes back or is refused"),
     scenario!(ends::shutdown_now_ends_a_drain, "shutdown_now ends a drain when nothing is in flight"),
-    scenario!(room::add_wait_against_get, "an add that waits for room, and the get that makes it: let in"),
-    scenario!(room::two_waits_for_room, "two adds that wait for room and one worker: both are let in"),
-    scenario!(room::dropped_add_wait_passes_on, "an add_wait that is dropped, woken or not, leaves no other asleep"),
-    scenario!(room::remove_makes_room, "a remove makes room for an add that waits"),
-    scenario!(room::add_wait_against_shutdown, "an add that waits for room against a shutdown: let in or handed back"),
-    scenario!(room::done_and_get_makes_room, "the fused step makes room for an add that waits"),
-    scenario!(room::blocking_add_against_get, "a thread and a task that wait for room in one line, and the gets that make it: both are let in"),
-    scenario!(room::add_timeout_against_get, "an add that times out while room comes: let in or handed back"),
-    scenario!(room::timed_out_add_passes_on, "an add that times out with a wake-up leaves no other asleep"),
-    scenario!(room::held_adder_beside_another, "a woken adder that nobody polls, and a worker who finds nothing: another is let in"),
-    scenario!(room::two_held_adders_are_written_off, "two woken adders that nobody polls do not stall a third for ever, though no worker finds nothing"),
 ];

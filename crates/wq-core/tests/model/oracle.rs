@@ -43,12 +43,9 @@ impl Oracle {
     /// `None`: no room.
     pub(crate) fn try_add(&mut self, item: u8) -> Option<Added> {
         let waits = self.fifo.contains(&item) || self.processing.get(&item) == Some(&true);
-        (self.shut_down || waits || self.has_room()).then(|| self.add(item))
-    }
-
-    pub(crate) fn has_room(&self) -> bool {
         let again = self.processing.values().filter(|again| **again).count();
-        self.capacity.is_none_or(|capacity| self.fifo.len() + again < capacity)
+        let has_room = self.capacity.is_none_or(|capacity| self.fifo.len() + again < capacity);
+        (self.shut_down || waits || has_room).then(|| self.add(item))
     }
 
     pub(crate) fn get(&mut self) -> Next {

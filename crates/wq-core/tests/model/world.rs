@@ -10,7 +10,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use wq_contract::wakes::Wakes;
 use wq_core::{
-    AddWait, AddedAll, Drained, Get, GetOwned, GetTimeoutError, OwnedProcessingGuard, Phase, ProcessingGuard,
+    AddedAll, Drained, Get, GetOwned, GetTimeoutError, OwnedProcessingGuard, Phase, ProcessingGuard,
     QuietAdd, RejectedReason, TryGetError, WorkQueue,
 };
 
@@ -27,11 +27,8 @@ pub(crate) enum Step {
     AddAll(Vec<u8>),
     AddQuietly(Vec<u8>),
     TryAdd(u8),
-    AddWait(u8),
-    /// Waits for room on the thread: for ever if there is some, for no time otherwise.
-    AddBlocking(u8),
     TryGet,
-    /// On the thread, as `AddBlocking`.
+    /// Waits on the thread: for ever if there is an item, for no time otherwise.
     GetBlocking,
     /// Begins to wait.
     Get,
@@ -39,8 +36,6 @@ pub(crate) enum Step {
     /// The numbers choose one of those that there are.
     PollGetter(usize),
     DropGetter(usize),
-    PollAdder(usize),
-    DropAdder(usize),
     Done(usize),
     PanicAtWork(usize),
     DoneAndGet(usize),
@@ -142,7 +137,6 @@ struct World<'q> {
     /// Items whose guards were forgotten.
     forgotten: Vec<u8>,
     getters: Vec<Getter<'q>>,
-    adders: Vec<(u8, Waiting<AddWait<'q, u8>>)>,
     /// With whether an idle moment came since the first poll.
     drainers: Vec<(Waiting<Drained<'q, u8>>, bool)>,
 }
@@ -223,47 +217,6 @@ impl<'q> World<'q> {
                 prop_assert_eq!(queue.add_all_quietly(hashed, &mut notices), expected);
             }
             Step::TryAdd(item) => self.added(item, queue.try_add(item))?,
-            Step::AddWait(item) => {
-                let mut adder = Waiting::on(queue.add_wait(item));
-                match adder.poll() {
-                    Poll::Ready(result) => self.added(item, result)?,
-                    Poll::Pending => {
-                        prop_assert!(self.oracle.clone().try_add(item).is_none());
-                        self.adders.push((item, adder));
-                    }
-                }
-            }
-            Step::AddBlocking(item) => {
-                let has_room = self.oracle.clone().try_add(item).is_some();
-                let result = if has_room {
-                    queue.add_wait_blocking(item)
-                } else {
-                    queue.add_wait_timeout(item, Duration::ZERO)
-                };
-                if let Err(rejected) = &result {
-                    let expected = if has_room { RejectedReason::ShutDown } else { RejectedReason::TimedOut };
-                    prop_assert_eq!(rejected.reason(), expected);
-                }
-                self.added(item, result)?;
-            }
-            Step::PollAdder(which) => {
-                if let Some(which) = pick(&self.adders, which) {
-                    let (item, adder) = &mut self.adders[which];
-                    let item = *item;
-                    match adder.poll() {
-                        Poll::Pending => prop_assert!(self.oracle.clone().try_add(item).is_none()),
-                        Poll::Ready(result) => {
-                            self.adders.remove(which);
-                            self.added(item, result)?;
-                        }
-                    }
-                }
-            }
-            Step::DropAdder(which) => {
-                if let Some(which) = pick(&self.adders, which) {
-                    self.adders.remove(which);
-                }
-            }
             Step::TryGet => {
                 let next = self.oracle.get();
                 self.take_result(queue.try_get().map(Guard::Borrowed), next)?;
@@ -452,10 +405,6 @@ impl<'q> World<'q> {
         }
         if self.oracle.shut_down {
             prop_assert!(self.getters.iter().all(Getter::is_woken));
-            prop_assert!(self.adders.iter().all(|(_, adder)| adder.is_woken()));
-        }
-        if self.oracle.has_room() && !self.adders.is_empty() {
-            prop_assert!(self.adders.iter().any(|(_, adder)| adder.is_woken()), "room, and nobody was woken");
         }
         for (drainer, seen) in &self.drainers {
             prop_assert_eq!(drainer.is_woken(), *seen);
@@ -516,7 +465,6 @@ pub(crate) fn play(capacity: Option<usize>, spares: usize, steps: impl IntoItera
         stale: Vec::new(),
         forgotten: Vec::new(),
         getters: Vec::new(),
-        adders: Vec::new(),
         drainers: Vec::new(),
     };
     for step in steps {

@@ -16,7 +16,7 @@ const ADDS: usize = 25;
 fn adder(queue: &WorkQueue<u8>, books: &Books) {
     for _ in 0..ADDS {
         let item = roll(ITEMS);
-        match roll(5) {
+        match roll(4) {
             0 => {
                 let batch = [item, roll(ITEMS)];
                 batch.iter().for_each(|&item| books.change(item));
@@ -31,10 +31,6 @@ fn adder(queue: &WorkQueue<u8>, books: &Books) {
             2 => {
                 books.change(item);
                 books.added(queue.try_add(item).unwrap());
-            }
-            3 => {
-                books.change(item);
-                books.added(queue.add_wait_blocking(item).unwrap());
             }
             _ => books.add(queue, item),
         }

@@ -65,7 +65,7 @@ const SCENARIOS: &[Scenario] = &[
     scenario!(tasks::tasks_and_threads_in_one_line, "async and blocking getters in one line, adds in bursts, two gets that nobody polls"),
     scenario!(drains::drains_all_along, "drains in every form before, while and after a queue is shut down, with workers that add and panic"),
     scenario!(ends::shutdown_now_in_the_midst, "every item that was let in is handed out or handed back, once"),
-    scenario!(room::a_queue_that_is_always_full, "adds that wait for room in tasks and on threads, are dropped at every await, time out, or are held and not polled: never over capacity, all let in"),
+    scenario!(room::a_queue_that_is_always_full, "adds that may be refused, by tasks and threads: never over capacity, what is let in comes out once"),
     scenario!(stale::guards_that_outlive_their_item, "guards whose items were abandoned end late, and change nothing for the next holder"),
     scenario!(order::one_order_explains_every_answer, "three threads with every verb: one order of all calls explains every answer"),
 ];

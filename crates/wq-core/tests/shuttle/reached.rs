@@ -11,7 +11,5 @@ wq_contract::states! {
     PANICKED: "workers that panicked",
     HANDED_BACK: "items that shutdown_now handed back",
     REFUSED: "adds refused for want of room",
-    ADD_TIMED_OUT: "waits for room that timed out",
-    ADD_CANCELLED: "waits for room dropped",
     STALE: "guards that ended after their item was abandoned and handed out anew",
 }

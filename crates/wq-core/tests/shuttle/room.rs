@@ -1,12 +1,9 @@
-//! Room: a capacity that is always used up, and adds that wait for it.
+//! Room: a capacity that is always used up, and adds that respect it.
 
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
 
 use shuttle::future::{block_on, spawn, yield_now};
 use shuttle::thread;
-use wq_contract::impatience::impatient;
 use wq_contract::play::roll;
 use wq_core::{RejectedReason, WorkQueue};
 
@@ -15,54 +12,36 @@ use crate::reached;
 
 const CAPACITY: usize = 2;
 
-fn check(queue: &WorkQueue<u8>) {
+fn step(queue: &WorkQueue<u8>, books: &Books) {
+    match roll(4) {
+        0 => {
+            if queue.remove(&roll(ITEMS)).is_some() {
+                books.took_out();
+            }
+        }
+        _ => match queue.try_add(roll(ITEMS)) {
+            Ok(added) => books.added(added),
+            Err(rejected) => {
+                assert!(matches!(rejected.reason(), RejectedReason::Full { .. }));
+                reached::REFUSED.note();
+            }
+        },
+    }
     let counts = queue.counts();
     assert!(counts.queued + counts.to_run_again <= CAPACITY, "over capacity: {counts:?}");
 }
 
-/// Adds that only go on when they are woken.
-async fn patient(queue: WorkQueue<u8>, books: Arc<Books>) {
+fn on_a_thread(queue: &WorkQueue<u8>, books: &Books) {
     for _ in 0..12 {
-        books.added(queue.add_wait(roll(ITEMS)).await.unwrap());
-        check(&queue);
+        step(queue, books);
+        thread::yield_now();
     }
 }
 
-/// The same on a thread, and adds that give up after a while.
-fn blocking(queue: &WorkQueue<u8>, books: &Books) {
+async fn in_a_task(queue: WorkQueue<u8>, books: Arc<Books>) {
     for _ in 0..12 {
-        match roll(2) {
-            0 => books.added(queue.add_wait_blocking(roll(ITEMS)).unwrap()),
-            _ => match queue.add_wait_timeout(roll(ITEMS), Duration::from_secs(1)) {
-                Ok(added) => books.added(added),
-                Err(rejected) => {
-                    assert_eq!(rejected.reason(), RejectedReason::TimedOut);
-                    reached::ADD_TIMED_OUT.note();
-                }
-            },
-        }
-        check(queue);
-    }
-}
-
-async fn hasty(queue: WorkQueue<u8>, books: Arc<Books>) {
-    for _ in 0..12 {
-        match roll(3) {
-            0 => match queue.try_add(roll(ITEMS)) {
-                Ok(added) => books.added(added),
-                Err(_) => reached::REFUSED.note(),
-            },
-            1 => {
-                if queue.remove(&roll(ITEMS)).is_some() {
-                    books.took_out();
-                }
-            }
-            _ => match impatient(queue.add_wait(roll(ITEMS))).await {
-                Ok(added) => books.added(added.unwrap()),
-                Err(_) => reached::ADD_CANCELLED.note(),
-            },
-        }
-        check(&queue);
+        step(&queue, &books);
+        yield_now().await;
     }
 }
 
@@ -88,33 +67,17 @@ async fn worker(queue: WorkQueue<u8>, books: Arc<Books>) {
 pub(crate) fn a_queue_that_is_always_full() {
     let queue = WorkQueue::builder().capacity(CAPACITY).build().unwrap();
     let books = Arc::new(Books::default());
-    // First in line, soon woken and never polled again: one for each worker that may find nothing.
-    let mut held = Vec::new();
-    if roll(2) == 0 {
-        (0..CAPACITY).for_each(|_| books.added(queue.add(roll(ITEMS))));
-        held.extend([(); 2].map(|()| queue.add_wait(roll(ITEMS))));
-        held.retain_mut(|add| match std::pin::pin!(add).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Pending => true,
-            Poll::Ready(added) => {
-                books.added(added.unwrap());
-                false
-            }
-        });
-    }
-    let threads = [(); 2].map(|()| {
+    let threads = [(); 3].map(|()| {
         let (queue, books) = (queue.clone(), Arc::clone(&books));
-        thread::spawn(move || blocking(&queue, &books))
+        thread::spawn(move || on_a_thread(&queue, &books))
     });
     block_on(async {
         let workers = [(); 2].map(|()| spawn(worker(queue.clone(), Arc::clone(&books))));
-        let mut adders = vec![];
-        adders.extend([(); 3].map(|()| spawn(patient(queue.clone(), Arc::clone(&books)))));
-        adders.extend([(); 3].map(|()| spawn(hasty(queue.clone(), Arc::clone(&books)))));
+        let adders = [(); 4].map(|()| spawn(in_a_task(queue.clone(), Arc::clone(&books))));
         for adder in adders {
             adder.await.unwrap();
         }
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        held.clear();
         queue.shutdown();
         queue.drained().await;
         for worker in workers {

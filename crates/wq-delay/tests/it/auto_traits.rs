@@ -1,6 +1,6 @@
 //! What may be sent to another thread.
 
-use wq_delay::{AddWait, DelayingQueue, Drained, Get, GetOwned, KeepTime, ManualTimer, ThreadTimer};
+use wq_delay::{DelayingQueue, Drained, Get, GetOwned, KeepTime, ManualTimer, ThreadTimer};
 
 fn send_sync<T: Send + Sync>() {}
 fn send<T: Send>() {}
@@ -13,6 +13,5 @@ fn handles_are_shared_and_futures_are_sent() {
     send::<Get<'_, String>>();
     send::<GetOwned<String>>();
     send::<KeepTime<'_, String>>();
-    send::<AddWait<'_, String>>();
     send::<Drained<'_, String>>();
 }

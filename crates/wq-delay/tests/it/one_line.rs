@@ -2,16 +2,19 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::task::Poll;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use wq_contract::wakes::Wakes;
-use wq_delay::{Added, DelayingQueue, GetTimeoutError, ManualTimer, Observer, RejectedReason, Timer};
+use wq_delay::{DelayingQueue, GetTimeoutError, ManualTimer, ThreadTimer, Timer};
 
 const SECOND: Duration = Duration::from_secs(1);
+const LONG: Duration = Duration::from_secs(30);
+const HOUR: Duration = Duration::from_secs(3600);
 
 /// A clock by hand that says when a thread is about to be parked: its place in line it has by then.
 #[derive(Debug, Clone)]
@@ -43,30 +46,6 @@ impl Timer for Saying {
 }
 
 #[test]
-fn threads_and_tasks_that_wait_for_room_are_let_in_as_they_came() {
-    let (timer, parked) = Saying::new();
-    let queue = DelayingQueue::builder().timer(timer).capacity(1).build().unwrap();
-    queue.add(1);
-    let (first, last) = (Wakes::new(), Wakes::new());
-    let (mut before, mut after) = (queue.add_wait(2), queue.add_wait(4));
-    assert!(first.poll(&mut before).is_pending());
-    thread::scope(|scope| {
-        let adder = scope.spawn(|| queue.add_wait_blocking(3).unwrap());
-        parked.recv().unwrap();
-        assert!(last.poll(&mut after).is_pending());
-        queue.try_get().unwrap().done();
-        assert_eq!((first.count(), last.count()), (1, 0));
-        assert!(first.poll(&mut before).is_ready());
-        assert_eq!(*queue.try_get().unwrap().item(), 2);
-        assert_eq!(adder.join().unwrap(), Added::Queued);
-        assert_eq!(last.count(), 0);
-        assert_eq!(*queue.try_get().unwrap().item(), 3);
-        assert_eq!(last.count(), 1);
-        assert!(last.poll(&mut after).is_ready());
-    });
-}
-
-#[test]
 fn getters_on_threads_stand_in_line_with_tasks() {
     let (timer, parked) = Saying::new();
     let queue = DelayingQueue::builder().timer(timer).build().unwrap();
@@ -88,15 +67,6 @@ fn getters_on_threads_stand_in_line_with_tasks() {
     });
 }
 
-#[derive(Default)]
-struct Refused(Mutex<usize>);
-
-impl Observer for Refused {
-    fn refused(&self) {
-        *self.0.lock().unwrap() += 1;
-    }
-}
-
 /// Until so many threads wait for the clock: they have read it.
 fn sleepers(timer: &Saying, count: usize) {
     while timer.clock.sleepers() < count {
@@ -107,18 +77,8 @@ fn sleepers(timer: &Saying, count: usize) {
 #[test]
 fn time_outs_are_over_when_the_timer_says_so() {
     let (timer, _parked) = Saying::new();
-    let refused = Arc::new(Refused::default());
-    let builder = DelayingQueue::builder().timer(timer.clone()).observer(Arc::clone(&refused)).capacity(1);
-    let queue = builder.build().unwrap();
-    queue.add(1);
+    let queue = DelayingQueue::<u32>::builder().timer(timer.clone()).build().unwrap();
     thread::scope(|scope| {
-        let adder = scope.spawn(|| queue.add_wait_timeout(2, SECOND).unwrap_err());
-        sleepers(&timer, 1);
-        timer.clock.advance(SECOND);
-        let rejected = adder.join().unwrap();
-        assert_eq!((rejected.reason(), rejected.into_item()), (RejectedReason::TimedOut, 2));
-        assert_eq!(*refused.0.lock().unwrap(), 1);
-        queue.try_get().unwrap().done();
         let one = scope.spawn(|| queue.get_timeout(SECOND).map(|guard| *guard.item()));
         sleepers(&timer, 1);
         timer.clock.advance(SECOND);
@@ -136,4 +96,43 @@ fn a_getter_that_waits_for_an_owned_guard_keeps_time() {
     timer.advance(SECOND);
     assert_eq!(wakes.count(), 1);
     assert!(matches!(wakes.poll(&mut get), Poll::Ready(Some(guard)) if *guard.item() == 7));
+}
+
+/// The time of threads, from a clock that is asked for the second time when its thread has looked for an item and is about to park: it
+/// adds one, and uses up the unpark.
+#[derive(Debug, Default)]
+struct Swallows {
+    queue: OnceLock<DelayingQueue<u32>>,
+    calls: AtomicUsize,
+}
+
+impl Timer for Swallows {
+    fn now(&self) -> Instant {
+        if let Some(queue) = self.queue.get()
+            && self.calls.fetch_add(1, Ordering::SeqCst) == 1
+        {
+            queue.add(7);
+            thread::park();
+        }
+        ThreadTimer.now()
+    }
+
+    fn sleep_until(&self, deadline: Instant) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        ThreadTimer.sleep_until(deadline)
+    }
+
+    fn park_until(&self, deadline: Option<Instant>) {
+        ThreadTimer.park_until(deadline);
+    }
+}
+
+#[test]
+fn a_clock_that_uses_up_the_unpark_does_not_keep_its_thread_asleep() {
+    let timer = Arc::new(Swallows::default());
+    let queue = DelayingQueue::builder().timer(Arc::clone(&timer)).build_blocking().unwrap();
+    timer.queue.set(queue.clone()).unwrap();
+    let (tell, told) = channel();
+    let worker = thread::spawn(move || tell.send(queue.get_timeout(HOUR).map(|guard| *guard.item())));
+    assert_eq!(told.recv_timeout(LONG), Ok(Ok(7)));
+    worker.join().unwrap().unwrap();
 }

@@ -44,10 +44,9 @@ fn a_delayed_item_added_now_runs_as_often_as_the_policy_says() {
     for (policy, now, later) in
         [(ImmediateAdd::Keep, 1, 1), (ImmediateAdd::Merge, 1, 0), (ImmediateAdd::Defer, 0, 1)]
     {
-        let adds: [fn(&DelayingQueue<u64>); 4] = [
+        let adds: [fn(&DelayingQueue<u64>); 3] = [
             |queue| assert!(queue.add(1).is_accepted()),
             |queue| assert!(queue.try_add(1).is_ok()),
-            |queue| assert!(pollster::block_on(queue.add_wait(1)).is_ok()),
             |queue| {
                 queue.add_all([1]);
             },
@@ -114,18 +113,6 @@ fn an_add_that_joins_a_delayed_one_says_merged() {
     queue.add_after(1, hours(1));
     assert_eq!(queue.add(1), Added::Merged);
     assert_eq!(queue.add(2), Added::Queued);
-}
-
-#[test]
-fn an_add_that_waits_and_is_dropped_before_its_first_poll_joins_nothing() {
-    let (queue, timer) = queue(SecondAdd::Earliest, ImmediateAdd::Defer);
-    let mut early = std::pin::pin!(queue.add_wait(1));
-    queue.add_after(1, hours(1));
-    let added = wq_contract::wakes::Wakes::new().poll(&mut early);
-    assert_eq!(added, std::task::Poll::Ready(Ok(Added::Merged)), "it joins when it is polled");
-    drop(queue.add_wait(2));
-    timer.advance(hours(1));
-    assert_eq!(runs(&queue), 1);
 }
 
 #[test]

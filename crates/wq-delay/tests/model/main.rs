@@ -8,11 +8,10 @@ use oracle::{Oracle, Order};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::time::Duration;
 use wq_delay::{
-    Backlog, Debounce, DelayingQueue, ImmediateAdd, ManualTimer, ProcessingGuard, RejectedReason, SecondAdd,
-    SlotId, Timer,
+    Backlog, Debounce, DelayingQueue, ImmediateAdd, ManualTimer, ProcessingGuard, SecondAdd, SlotId, Timer,
 };
 
 /// First in first out, with orders that show what was merged, and in which order.
@@ -57,8 +56,6 @@ enum Op {
     Add(u8),
     AddAll(Vec<u8>),
     TryAdd(u8),
-    /// Polled once, and dropped if that does not add it.
-    AddWait(u8),
     AddAfter(u8, u64),
     /// Item, and how long after the start.
     AddAt(u8, u64),
@@ -90,7 +87,6 @@ fn op() -> impl Strategy<Value = Op> {
         60 => item.clone().prop_map(Op::Add),
         10 => prop::collection::vec(item.clone(), 0..4).prop_map(Op::AddAll),
         20 => item.clone().prop_map(Op::TryAdd),
-        10 => item.clone().prop_map(Op::AddWait),
         100 => (item.clone(), delay).prop_map(|(item, delay)| Op::AddAfter(item, delay)),
         20 => (item.clone(), at).prop_map(|(item, at)| Op::AddAt(item, at)),
         60 => (item.clone(), quiet, longer).prop_map(|(item, quiet, longer)| Op::AddDebounced(item, quiet, longer)),
@@ -163,17 +159,6 @@ proptest! {
                     let added = queue.try_add_with(item, order.clone());
                     let expected = oracle.try_add(item, order, CAPACITY);
                     prop_assert_eq!(added.map_err(|rejected| (rejected.reason(), rejected.into_item())), expected.map_err(|reason| (reason, item)));
-                }
-                Op::AddWait(item) => {
-                    let mut adding = queue.add_wait_with(item, order.clone());
-                    let polled = Pin::new(&mut adding).poll(&mut Context::from_waker(Waker::noop()));
-                    match (polled, oracle.try_add(item, order, CAPACITY)) {
-                        (Poll::Pending, Err(RejectedReason::Full { .. })) => {}
-                        (Poll::Ready(added), expected) => {
-                            prop_assert_eq!(added.map_err(|rejected| rejected.reason()), expected);
-                        }
-                        (Poll::Pending, expected) => prop_assert!(false, "{:?}, and it waits", expected),
-                    }
                 }
                 Op::AddAfter(item, after) => {
                     prop_assert_eq!(
