@@ -21,7 +21,6 @@ pub struct Builder<T, B = Fifo, S = DefaultHasher> {
     clock: Option<Box<Clock>>,
     backlog: B,
     capacity: Option<usize>,
-    spares: usize,
     hasher: S,
     item: PhantomData<fn() -> T>,
 }
@@ -36,7 +35,6 @@ impl<T> Builder<T> {
             clock: None,
             backlog: Fifo::default(),
             capacity: None,
-            spares: 0,
             hasher: DefaultHasher::default(),
             item: PhantomData,
         }
@@ -84,8 +82,8 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
 
     /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
     pub fn backlog<C: Backlog>(self, backlog: C) -> Builder<T, C, S> {
-        let Self { name, observer, clock, backlog: _, capacity, spares, hasher, item } = self;
-        Builder { name, observer, clock, backlog, capacity, spares, hasher, item }
+        let Self { name, observer, clock, backlog: _, capacity, hasher, item } = self;
+        Builder { name, observer, clock, backlog, capacity, hasher, item }
     }
 
     /// How many items may be queued or marked to run again before [`try_add`](WorkQueue::try_add)
@@ -95,20 +93,10 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         self
     }
 
-    /// How many items that are done the queue keeps, to make the clones that it hands out from them by
-    /// [`clone_from`](Clone::clone_from): a `String` then costs one allocation from add to done, the caller's, instead of
-    /// two. None by default, since what is kept is dropped late: when it is overwritten, by
-    /// [`shrink`](WorkQueue::shrink), or at shutdown. What is overwritten is dropped under the queue's lock: not for items
-    /// whose `Drop` calls the queue. 32 are enough for as many workers.
-    pub const fn spares(mut self, spares: usize) -> Self {
-        self.spares = spares;
-        self
-    }
-
     /// What hashes items: [`DefaultHasher`] by default. Clones of it must hash alike.
     pub fn hasher<H>(self, hasher: H) -> Builder<T, B, H> {
-        let Self { name, observer, clock, backlog, capacity, spares, hasher: _, item } = self;
-        Builder { name, observer, clock, backlog, capacity, spares, hasher, item }
+        let Self { name, observer, clock, backlog, capacity, hasher: _, item } = self;
+        Builder { name, observer, clock, backlog, capacity, hasher, item }
     }
 
     /// The queue.
@@ -124,7 +112,7 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         if !self.backlog.is_empty() {
             return Err(BuildError::BacklogNotEmpty { len: self.backlog.len() });
         }
-        let shared = Shared::new(self.name, self.observer, self.clock, self.backlog, capacity, self.spares);
+        let shared = Shared::new(self.name, self.observer, self.clock, self.backlog, capacity);
         Ok(WorkQueue { shared: Arc::new(shared), hasher: self.hasher })
     }
 }

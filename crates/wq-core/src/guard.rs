@@ -116,7 +116,7 @@ where
         if core.state.is_handed_back() {
             // Nobody is to begin it any more.
             let Finished::Left { item, .. } = core.state.done(ticket, now) else { return };
-            core.not_handed_back.extend(item);
+            core.not_handed_back.push(item);
             let wakes = unlock(core, News::IDLE);
             wake_and_then(wakes, || shared.observe(|observer| observer.removed()));
             return;

@@ -36,7 +36,7 @@ impl<T> WorkQueue<T> {
     #[must_use]
     #[doc(alias = "NewTyped")]
     pub fn new() -> Self {
-        let shared = Shared::new(None, None, None, Fifo::default(), None, 0);
+        let shared = Shared::new(None, None, None, Fifo::default(), None);
         Self { shared: Arc::new(shared), hasher: DefaultHasher::default() }
     }
 
@@ -179,9 +179,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     #[doc(alias = "ShutDown")]
     pub fn shutdown(&self) {
         let mut wakes = Wakes::new();
-        let _spares; // Dropped after the lock.
         let mut core = self.shared.lock();
-        _spares = core.state.shutdown();
+        core.state.shutdown();
         core.end_came(&mut wakes);
         drop(core);
         wakes.fire();
@@ -202,9 +201,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         let mut ended = Ended { shared: &*self.shared, items: Vec::new() };
         let mut wakes = Wakes::new();
         let mut left = Vec::new();
-        let _spares; // Dropped after the lock.
         let mut core = self.shared.lock();
-        _spares = core.state.shutdown();
+        core.state.shutdown();
         core.end_came(&mut wakes);
         core.state.take_all(&mut left);
         let removed = left.len();
@@ -217,16 +215,13 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         std::mem::take(&mut ended.items)
     }
 
-    /// Gives back memory that is not in use. A queue does this by itself too, after a while of low occupancy, but for its
-    /// [`spares`](Builder::spares). What it holds moves together for that, in hand or queued; if the backlog cannot
+    /// Gives back memory that is not in use. A queue does this by itself too, after a while of low occupancy. What it holds moves together for that, in hand or queued; if the backlog cannot
     /// [`rename`](Backlog::rename), what is below the highest place that an item is queued in stays.
     pub fn shrink(&self) {
-        let _spares; // Dropped after the lock.
         let mut core = self.shared.lock();
         core.state.shrink();
         core.getters.shrink();
         core.drainers.shrink();
-        _spares = core.state.take_spares();
     }
 }
 

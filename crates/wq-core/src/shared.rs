@@ -60,10 +60,9 @@ impl<T, B: Backlog> Shared<T, B> {
         clock: Option<Box<Clock>>,
         backlog: B,
         capacity: Option<NonZeroUsize>,
-        spares: usize,
     ) -> Self {
         let core = Core {
-            state: State::new(backlog, capacity, spares),
+            state: State::new(backlog, capacity),
             getters: Waiters::new(),
             drainers: Waiters::new(),
             not_handed_back: Vec::new(),

@@ -2,8 +2,7 @@
 //! no clock (`now` is an argument, and `None` where nobody measures).
 //!
 //! User code that runs in here: `Eq`, `Borrow`, `Clone` and `From` of items, and the backlog with its orders. Each may panic;
-//! none then leaves the books wrong. `Drop` of an item never runs in here, but for what `clone_from` overwrites in a spare:
-//! what is no longer needed is handed out, or left with the caller.
+//! none then leaves the books wrong. `Drop` of an item never runs in here: what is no longer needed is handed out, or left with the caller.
 
 mod put_back;
 mod revocable;
@@ -13,7 +12,6 @@ mod in_force;
 mod slab;
 mod stamps;
 mod occupancy;
-mod spares;
 #[cfg(test)]
 mod tests;
 
@@ -31,7 +29,6 @@ use crate::snapshot::Phase;
 use crate::table::{SlotEntry, SlotTable};
 use occupancy::Occupancy;
 use slab::{Meta, Slab, Slot};
-use spares::Spares;
 use stamps::Stamps;
 
 /// Ids in a row that a backlog may pop wrongly before a get gives up: a backlog that lies may not hold the lock for ever.
@@ -87,8 +84,8 @@ pub(crate) enum Take<G> {
 #[derive(Debug)]
 #[must_use]
 pub(crate) enum Finished<T> {
-    /// The item has left the queue, and is handed out to be dropped outside the lock, unless it is kept as a spare.
-    Left { item: Option<T>, worked: Option<Duration> },
+    /// The item has left the queue, and is handed out to be dropped outside the lock.
+    Left { item: T, worked: Option<Duration> },
     /// The item had been added again and is queued once more.
     Requeued { worked: Option<Duration> },
     /// The hand-out had been ended before, by `abandon`.
@@ -115,11 +112,10 @@ pub(crate) struct State<T, B: Backlog> {
     handed_back: bool,
     stamps: Stamps,
     occupancy: Occupancy,
-    spares: Spares<T>,
 }
 
 impl<T, B: Backlog> State<T, B> {
-    pub(crate) fn new(backlog: B, capacity: Option<NonZeroUsize>, spares: usize) -> Self {
+    pub(crate) fn new(backlog: B, capacity: Option<NonZeroUsize>) -> Self {
         Self {
             table: SlotTable::new(),
             slab: Slab::new(),
@@ -133,7 +129,6 @@ impl<T, B: Backlog> State<T, B> {
             handed_back: false,
             stamps: Stamps::default(),
             occupancy: Occupancy::default(),
-            spares: Spares::new(spares),
         }
     }
 
@@ -145,12 +140,9 @@ impl<T, B: Backlog> State<T, B> {
         self.paused = false;
     }
 
-    /// Hands out the spares, to be dropped outside the lock.
-    #[must_use]
-    pub(crate) fn shutdown(&mut self) -> Vec<T> {
+    pub(crate) fn shutdown(&mut self) {
         self.shutting_down = true;
         self.paused = false;
-        self.spares.end()
     }
 
     /// Takes the item out of `offer` if the queue did not hold it yet, and leaves it there otherwise. `None`: there is no
@@ -278,7 +270,7 @@ impl<T, B: Backlog> State<T, B> {
         // If the clone panics the item is queued still, and goes to the tail: an item that can never be cloned
         // does not stand in the way of the others.
         let mut popped = Popped { backlog: &mut self.backlog, id, order: Some(order) };
-        let item = self.spares.clone_of(item);
+        let item = item.clone();
         let order = popped.order.take().unwrap_or_default();
         drop(popped);
         let generation = Meta::next_generation(self.generation);
@@ -362,7 +354,7 @@ impl<T, B: Backlog> State<T, B> {
                 let Some(item) = freed.take(slot, index) else { return Finished::Stale };
                 self.stamps.left(index);
                 self.occupancy.left();
-                Finished::Left { item: self.spares.keep(item), worked }
+                Finished::Left { item, worked }
             }
         }
     }
@@ -461,11 +453,6 @@ impl<T, B: Backlog> State<T, B> {
             popped.orders.push(next);
         }
         mem::take(&mut popped.orders).into_iter().map(|(id, _)| id).collect()
-    }
-
-    /// The spares, to be dropped outside the lock.
-    pub(crate) fn take_spares(&mut self) -> Vec<T> {
-        self.spares.take()
     }
 
     #[inline]

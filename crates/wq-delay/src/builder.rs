@@ -79,13 +79,6 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         self
     }
 
-    /// How many items that are done the queue keeps, to make the clones that it hands out from them, as
-    /// [`wq_core::Builder::spares`]: not for items whose `Drop` calls the queue. None by default.
-    pub fn spares(mut self, spares: usize) -> Self {
-        self.core = self.core.spares(spares);
-        self
-    }
-
     /// What hashes items: [`DefaultHasher`] by default.
     pub fn hasher<H>(self, hasher: H) -> Builder<T, B, H> {
         self.over(|core| core.hasher(hasher))

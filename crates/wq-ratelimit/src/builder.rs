@@ -129,13 +129,6 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
         self
     }
 
-    /// How many items that are done the queue keeps, to make the clones that it hands out from them, as
-    /// [`wq_delay::Builder::spares`]: not for items whose `Drop` calls the queue. None by default.
-    pub fn spares(mut self, spares: usize) -> Self {
-        self.queue = self.queue.spares(spares);
-        self
-    }
-
     /// Makes room for so many delayed items when the queue is built, retries among them, and keeps it, as
     /// [`wq_delay::Builder::reserve_delayed`]. None by default.
     pub fn reserve_delayed(mut self, items: usize) -> Self {

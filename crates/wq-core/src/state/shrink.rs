@@ -15,7 +15,7 @@ impl<T, B: Backlog> State<T, B> {
         }
     }
 
-    /// Gives back memory that is not in use, but for the spares.
+    /// Gives back memory that is not in use.
     pub(crate) fn shrink(&mut self) {
         self.shrink_to(Occupancy::enough(self.table.len()));
     }

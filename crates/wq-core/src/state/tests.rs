@@ -15,7 +15,7 @@ use crate::snapshot::Counts;
 type Queue = State<u64, Fifo>;
 
 fn new() -> Queue {
-    State::new(Fifo::default(), None, 0)
+    State::new(Fifo::default(), None)
 }
 
 /// Small on purpose: different items share hashes.
@@ -88,7 +88,7 @@ fn only_the_ticket_in_force_ends_a_hand_out() {
     let mut state = new();
     state.put(1);
     let old = state.next().ticket;
-    assert!(matches!(state.abandon(&1, hash(1), None), Finished::Left { item: Some(1), .. }));
+    assert!(matches!(state.abandon(&1, hash(1), None), Finished::Left { item: 1, .. }));
     assert!(matches!(state.done(old, None), Finished::Stale), "the slot is free");
     state.put(2);
     assert!(matches!(state.done(old, None), Finished::Stale), "the slot holds a queued item");
@@ -207,7 +207,7 @@ fn shrink_gives_back_what_is_free_and_keeps_what_is_held() {
     assert_eq!(state.slab.slots(), 2, "the fifth has moved to the lowest");
     let slots: Vec<u32> = (20..23).map(|item| (state.put(item), state.next().ticket.slot()).1).collect();
     assert_eq!(slots, [1, 2, 3]);
-    assert!(matches!(state.done(tickets[4], None), Finished::Left { item: Some(4), .. }));
+    assert!(matches!(state.done(tickets[4], None), Finished::Left { item: 4, .. }));
     state.check();
 }
 
@@ -255,7 +255,7 @@ proptest! {
     /// other has, wherever items are moved.
     #[test]
     fn the_books_are_right_after_every_step(steps in prop::collection::vec(step(), 0..if cfg!(miri) { 20 } else { 200 })) {
-        let mut state = State::new(Fifo::default(), NonZeroUsize::new(4), 2);
+        let mut state = State::new(Fifo::default(), NonZeroUsize::new(4));
         let mut tickets: Vec<(u64, Ticket)> = Vec::new();
         let mut in_force: BTreeMap<u64, Ticket> = BTreeMap::new();
         for step in steps {
@@ -301,7 +301,7 @@ proptest! {
                         let ended = !matches!(finished, Finished::Stale);
                         prop_assert_eq!(ended, in_force.get(&item) == Some(&ticket));
                         prop_assert_eq!(state.in_flight(), before - usize::from(ended));
-                        if let Finished::Left { item: Some(left), .. } = finished {
+                        if let Finished::Left { item: left, .. } = finished {
                             prop_assert_eq!(left, item);
                         }
                         in_force.retain(|_, other| *other != ticket);
@@ -327,7 +327,7 @@ proptest! {
                 Step::Pause => state.pause(),
                 Step::Resume => state.resume(),
                 Step::Shrink(enough) => state.shrink_to(enough),
-                Step::Shutdown => drop(state.shutdown()),
+                Step::Shutdown => state.shutdown(),
                 Step::TakeAll => {
                     let depth = state.counts().depth();
                     let mut taken = Vec::new();
@@ -422,7 +422,7 @@ fn an_item_that_runs_again_leaves_a_slot_that_is_to_be_given_back() {
     let again = get(&mut state, at(7));
     assert_eq!((again.item, again.waited), (1499, Some(Duration::from_secs(4))), "since it was added");
     assert_eq!(state.gauges(at(9)).longest, Some(Duration::from_secs(2)));
-    assert!(matches!(state.done(again.ticket, at(9)), Finished::Left { item: Some(1499), .. }));
+    assert!(matches!(state.done(again.ticket, at(9)), Finished::Left { item: 1499, .. }));
     state.check();
     assert_eq!(state.gauges(at(9)).longest, Some(Duration::ZERO));
 }

@@ -130,18 +130,16 @@ fn shrink_gives_it_back_at_once() {
 }
 
 #[test]
-fn a_cycle_of_a_string_takes_one_allocation_with_spares_and_two_without() {
+fn a_cycle_of_a_string_takes_two_allocations() {
     let _turn = turn();
-    let cycles = |queue: WorkQueue<String>| {
-        allocations(|| {
-            for number in 0..1000 {
-                queue.add(name(number));
-                queue.try_get().unwrap().done();
-            }
-        })
+    let queue = WorkQueue::new();
+    let cycles = || {
+        for number in 0..1000 {
+            queue.add(name(number));
+            queue.try_get().unwrap().done();
+        }
     };
-    assert_eq!(cycles(WorkQueue::builder().spares(32).build().unwrap()), 1000, "the caller's");
-    assert_eq!(cycles(WorkQueue::new()), 2000);
+    assert_eq!(allocations(cycles), 2000, "the caller's, and the clone");
 }
 
 #[test]
@@ -171,30 +169,4 @@ fn numbers_allocate_nothing_once_the_queue_has_its_size() {
         }
     };
     assert_eq!(allocations(cycles), 0);
-}
-
-#[test]
-fn spares_are_dropped_by_shrink_and_by_shutdown_and_none_are_kept_after_it() {
-    let _turn = turn();
-    for end in [WorkQueue::shrink, WorkQueue::shutdown] {
-        let queue = WorkQueue::builder().spares(2).build().unwrap();
-        let items: Vec<Arc<u64>> = (0..4).map(Arc::new).collect();
-        let alive = || items.iter().filter(|item| Arc::strong_count(item) > 1).count();
-        for item in &items {
-            queue.add(Arc::clone(item));
-        }
-        let guards: Vec<_> = (0..4).map(|_| queue.try_get().unwrap()).collect();
-        drop(guards);
-        assert_eq!(alive(), 2, "the spares");
-        end(&queue);
-        assert_eq!(alive(), 0);
-        if queue.is_shutting_down() {
-            continue;
-        }
-        queue.add(Arc::clone(&items[0]));
-        let guard = queue.try_get().unwrap();
-        queue.shutdown();
-        guard.done();
-        assert_eq!(alive(), 0, "shut down");
-    }
 }

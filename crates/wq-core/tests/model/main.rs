@@ -52,9 +52,8 @@ proptest! {
     #[test]
     fn the_queue_does_what_the_oracle_does(
         capacity in prop::option::of(1_usize..4),
-        spares in 0_usize..3,
         steps in prop::collection::vec(step(), 0..120),
     ) {
-        play(capacity, spares, steps)?;
+        play(capacity, steps)?;
     }
 }

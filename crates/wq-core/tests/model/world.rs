@@ -451,8 +451,8 @@ impl<'q> World<'q> {
 }
 
 /// Plays the steps on a new queue, and judges after each.
-pub(crate) fn play(capacity: Option<usize>, spares: usize, steps: impl IntoIterator<Item = Step>) -> Verdict {
-    let builder = WorkQueue::<u8>::builder().spares(spares);
+pub(crate) fn play(capacity: Option<usize>, steps: impl IntoIterator<Item = Step>) -> Verdict {
+    let builder = WorkQueue::<u8>::builder();
     let builder = match capacity {
         Some(capacity) => builder.capacity(capacity),
         None => builder,

@@ -1,7 +1,5 @@
 //! Verbs and settings of the queues below, which mean the same here.
 
-use std::sync::atomic::AtomicU32;
-use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 use wq_priority::{Order, Priority};
 use wq_ratelimit::{
@@ -83,38 +81,4 @@ fn room_is_reserved_below() {
     assert!(builder().reserve_delayed(1000).build().is_ok());
     let error = builder().reserve_delayed(usize::MAX).build().unwrap_err();
     assert_eq!(error, BuildError::TooMuchReserved { items: usize::MAX });
-}
-
-static REUSED: AtomicU32 = AtomicU32::new(0);
-
-#[derive(Debug, Hash, PartialEq, Eq)]
-struct Reusable(u32);
-
-impl Clone for Reusable {
-    fn clone(&self) -> Self {
-        Self(self.0)
-    }
-
-    fn clone_from(&mut self, other: &Self) {
-        REUSED.fetch_add(1, SeqCst);
-        self.0 = other.0;
-    }
-}
-
-#[test]
-fn spares_are_kept_for_the_clones_of_hand_outs() {
-    for (spares, reused) in [(0, 0), (4, 9)] {
-        REUSED.store(0, SeqCst);
-        let queue = RateLimitingQueue::builder()
-            .limiter(controller_default())
-            .spares(spares)
-            .timer(ManualTimer::new())
-            .build()
-            .unwrap();
-        for item in 0..10 {
-            queue.add(Reusable(item));
-            queue.try_get().unwrap().finish(Outcome::Success).unwrap();
-        }
-        assert_eq!(REUSED.load(SeqCst), reused, "of {spares}");
-    }
 }

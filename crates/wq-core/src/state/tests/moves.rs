@@ -33,7 +33,7 @@ impl Backlog for Nameless {
 }
 
 fn nameless() -> State<u64, Nameless> {
-    State::new(Nameless::default(), None, 0)
+    State::new(Nameless::default(), None)
 }
 
 /// Takes so many, and ends those that `ends` names.
@@ -72,7 +72,7 @@ fn a_guard_ends_its_item_where_that_has_moved_to() {
     state.put(8);
     for (item, ticket) in (7..10).zip(tickets) {
         match state.done(ticket, None) {
-            Finished::Left { item: left, .. } => assert_eq!((left, item == 8), (Some(item), false)),
+            Finished::Left { item: left, .. } => assert_eq!((left, item == 8), (item, false)),
             Finished::Requeued { .. } => assert_eq!(item, 8),
             Finished::Stale => panic!("{item} is not found"),
         }
@@ -143,7 +143,7 @@ fn no_entry_that_is_leaving_the_table_is_taken_for_one_that_has_moved() {
     }
     for (ticket, expected) in tickets.into_iter().zip([9, 19, 29]) {
         let Finished::Left { item, .. } = state.done(ticket, None) else { panic!("it is found") };
-        assert_eq!(item, Some(expected));
+        assert_eq!(item, expected);
         state.check();
     }
 }
