@@ -1,110 +1,383 @@
-//! Backlog: what `wq_core::contract` asks of every backlog, with orders and steps that proptest draws and shrinks.
+//! Backlog: what every [`Backlog`] must do, as a suite for those who write one. It asks a backlog only through the trait.
+//!
+//! ```
+//! use wq_contract::backlog;
+//! use wq_core::Fifo;
+//!
+//! backlog::check(Fifo::default, &[()]);
+//! backlog::check_first_come(Fifo::default, &[()]);
+//! ```
 
+mod drawn;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
+use std::fmt;
 use std::fmt::Debug;
 
-use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
-use wq_core::contract::{Broken, play, play_leaving};
 use wq_core::{Backlog, SlotId};
 
-pub use wq_core::contract::Step;
+pub use drawn::{is_fair_among_equals, obeys_the_books, obeys_the_books_leaving};
 
-/// How many ids the model plays with. Few, so that they are reused often.
+/// How many ids most programs play with. Few, so that they are reused often.
 const IDS: u32 = 12;
+const PROGRAMS: u64 = if cfg!(miri) { 4 } else { 1000 };
+const STEPS: usize = 120;
+/// As many as a backlog holds when the workers are slow.
+const MANY: u32 = if cfg!(miri) { 100 } else { 5000 };
+/// Not held by 16 bits.
+const FAR: u32 = 70_000;
 
-fn steps<O: Debug + Clone + 'static>(
-    orders: impl Strategy<Value = O> + 'static,
-) -> impl Strategy<Value = Vec<Step<O>>> {
-    let step = prop_oneof![
-        5 => (0..IDS, orders).prop_map(|(id, order)| Step::Add(id, order)),
-        4 => Just(Step::Pop),
-        1 => (0..IDS).prop_map(Step::Remove),
-        1 => (0..IDS).prop_map(Step::MoveDown),
-        1 => Just(Step::Shrink),
-    ];
-    prop::collection::vec(step, 0..120)
+/// What a queue does with its backlog. Ids are indices.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Step<O> {
+    /// Push if the id is not there, touch if it is: what an add leads to.
+    Add(u32, O),
+    /// Take out the next id.
+    Pop,
+    /// Take out this id, which may not be there.
+    Remove(u32),
+    /// Rename what is there from this id on to ids below that are not there, the lowest first, as long as there are any: what
+    /// comes before memory is given back.
+    MoveDown(u32),
+    /// Give memory back.
+    Shrink,
 }
 
-/// Random pushes, touches, pops and removes beside a plain map: see [`wq_core::contract::check`].
+/// A rule that a backlog has broken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Broken {
+    rule: &'static str,
+    /// What was seen.
+    seen: String,
+}
+
+impl Broken {
+    /// One sentence.
+    #[must_use]
+    pub const fn rule(&self) -> &'static str {
+        self.rule
+    }
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.rule, self.seen)
+    }
+}
+
+impl Error for Broken {}
+
+/// Asks a backlog for every rule that the queue rests on: a thousand programs of up to 120 steps beside a plain map, the same ones
+/// in each run, and one that holds thousands of ids at once. `make` makes an empty one each time; `orders` are those that adds
+/// come with.
+///
+/// - A new backlog is empty.
+/// - What was pushed comes out once, by `pop` or by `remove`, and nothing else does.
+/// - It comes out with its order: the one of its push, into which those of all touches since are
+///   [merged](Backlog::merge), one after the other.
+/// - `pop` finds something as long as something is there; `remove` finds an id exactly if it is there.
+/// - `len` and `is_empty` say what is there.
+/// - `rename` changes nothing of this but the ids: all that it was told of, or none if it says so.
+/// - `shrink` changes nothing of this.
+///
+/// Whose turn it is is the backlog's own affair, but for [`check_first_come`].
+///
+/// Whether orders are merged can be seen by `orders` of which two differ, or by one that a second one like it changes. Of a
+/// type that has only one value, as `()`, there is nothing to see, and `&[()]` is enough.
 ///
 /// # Panics
 ///
-/// When the backlog breaks a rule.
-pub fn obeys_the_books<B, O>(make: impl Fn() -> B, orders: impl Strategy<Value = O> + 'static)
+/// At the first rule that is broken, with the rule and the shortest program found that breaks it; and where the backlog
+/// panics, if `orders` is empty or cannot show whether they are merged, or if the backlog is not empty at first.
+pub fn check<B>(make: impl Fn() -> B, orders: &[B::Order])
 where
-    B: Backlog<Order = O>,
-    O: Clone + Debug + PartialEq + 'static,
+    B: Backlog<Order: Debug + PartialEq>,
 {
-    obeys_the_books_leaving(make, orders, |order| order);
+    check_leaving(make, orders, |order| order);
 }
 
-/// [`obeys_the_books`] for a backlog whose orders do not leave as they were merged: `leaves` says how.
+/// As [`check`], for a backlog whose orders do not leave as they were merged: `leaves` says how.
 ///
 /// # Panics
 ///
-/// When the backlog breaks a rule.
-pub fn obeys_the_books_leaving<B, O>(
-    make: impl Fn() -> B,
-    orders: impl Strategy<Value = O> + 'static,
-    leaves: impl Fn(O) -> O,
-) where
-    B: Backlog<Order = O>,
-    O: Clone + Debug + PartialEq + 'static,
+/// As [`check`].
+pub fn check_leaving<B>(make: impl Fn() -> B, orders: &[B::Order], leaves: impl Fn(B::Order) -> B::Order)
+where
+    B: Backlog<Order: Debug + PartialEq>,
 {
-    run(steps(orders), |steps| play_leaving(make(), steps, &leaves).map_err(fail));
+    assert!(
+        shows_merging::<B>(orders, &leaves),
+        "orders is {orders:?} but must hold at least 2 that differ: no rule about merging is asked with these"
+    );
+    let play = |steps: &[Step<B::Order>]| play_leaving(make(), steps.iter().cloned(), &leaves);
+    for seed in 0..PROGRAMS {
+        let mut dice = Dice::new(seed);
+        let steps: Vec<_> = (0..dice.below(STEPS)).map(|_| step(&mut dice, orders)).collect();
+        if let Err(broken) = play(&steps) {
+            let (steps, broken) = shortest(steps, broken, play);
+            panic!("{broken}, after {steps:?}");
+        }
+    }
+    // In the order of their ids, added again from the back, every third taken out, some of the others moved there, and many back in a smaller one.
+    let mut dice = Dice::new(PROGRAMS);
+    let mut steps: Vec<_> = (0..MANY).map(|id| Step::Add(id, dice.one_of(orders))).collect();
+    steps.extend((0..MANY).rev().step_by(2).map(|id| Step::Add(id, dice.one_of(orders))));
+    steps.extend((0..MANY).step_by(3).map(Step::Remove));
+    steps.extend([Step::MoveDown(MANY / 4 * 3), Step::Shrink]);
+    steps.extend((0..MANY).step_by(2).map(|id| Step::Add(id, dice.one_of(orders))));
+    steps.push(Step::Add(FAR, dice.one_of(orders)));
+    if let Err(broken) = play(&steps) {
+        panic!("{broken}, with {MANY} ids at once");
+    }
 }
 
-/// Plays the steps on an empty backlog and a plain map, as [`obeys_the_books`] does.
+/// Whether it makes a difference that orders are merged. If there are none, something else is to be said.
+fn shows_merging<B>(orders: &[B::Order], leaves: &impl Fn(B::Order) -> B::Order) -> bool
+where
+    B: Backlog<Order: PartialEq>,
+{
+    let Some(first) = orders.first().filter(|_| size_of::<B::Order>() > 0) else { return true };
+    let mut twice = first.clone();
+    B::merge(&mut twice, first.clone());
+    leaves(twice) != leaves(first.clone()) || orders.iter().any(|order| order != first)
+}
+
+/// Asks a backlog whether ids that are pushed with equal orders come out in the order of their pushes. Not every backlog has to.
+///
+/// # Panics
+///
+/// If they do not, with the shortest program found; otherwise as [`check`].
+pub fn check_first_come<B>(make: impl Fn() -> B, orders: &[B::Order])
+where
+    B: Backlog<Order: Debug + PartialEq>,
+{
+    for seed in 0..PROGRAMS {
+        let mut dice = Dice::new(seed);
+        let order = dice.one_of(orders);
+        let kinds = |dice: &mut Dice| match dice.below(6) {
+            0..3 => Step::Add(dice.id(), order.clone()),
+            3 => Step::Pop,
+            4 => Step::MoveDown(dice.id()),
+            _ => Step::Remove(dice.id()),
+        };
+        let steps: Vec<_> = (0..dice.below(STEPS)).map(|_| kinds(&mut dice)).collect();
+        let play = |steps: &[Step<B::Order>]| play_in_line(make(), steps);
+        if let Err(broken) = play(&steps) {
+            let (steps, broken) = shortest(steps, broken, play);
+            panic!("{broken}, after {steps:?}");
+        }
+    }
+}
+
+/// Plays the steps on an empty backlog beside a plain map, as [`check`] does: for a fuzzer, or a program of your own.
 ///
 /// # Errors
 ///
-/// The rule that the backlog has broken.
-pub fn keeps_its_books<B, O>(
-    backlog: B,
-    steps: impl IntoIterator<Item = Step<O>>,
-) -> Result<(), TestCaseError>
+/// The first rule that was broken.
+pub fn play<B>(backlog: B, steps: impl IntoIterator<Item = Step<B::Order>>) -> Result<(), Broken>
 where
-    B: Backlog<Order = O>,
-    O: Clone + Debug + PartialEq,
+    B: Backlog<Order: Debug + PartialEq>,
 {
-    play(backlog, steps).map_err(fail)
+    play_leaving(backlog, steps, |order| order)
 }
 
-fn fail(broken: Broken) -> TestCaseError {
-    TestCaseError::fail(broken.to_string())
-}
-
-/// Ids pushed with equal orders come out in the order of their pushes.
+/// As [`play`], for a backlog whose orders do not leave as they were merged: `leaves` says how.
 ///
-/// # Panics
+/// # Errors
 ///
-/// When the backlog does not keep to that.
-pub fn is_fair_among_equals<B, O>(make: impl Fn() -> B, orders: impl Strategy<Value = O> + 'static)
+/// As [`play`].
+pub fn play_leaving<B>(
+    mut backlog: B,
+    steps: impl IntoIterator<Item = Step<B::Order>>,
+    leaves: impl Fn(B::Order) -> B::Order,
+) -> Result<(), Broken>
 where
-    B: Backlog<Order = O>,
-    O: Clone + Debug + PartialEq + 'static,
+    B: Backlog<Order: Debug + PartialEq>,
 {
-    let plays = (orders, prop::collection::vec((0..IDS, any::<bool>()), 0..120));
-    run(plays, |(order, plays)| {
-        let mut backlog = make();
-        let mut line: Vec<u32> = Vec::new();
-        for (id, push) in plays {
-            if push && !line.contains(&id) {
-                backlog.push(SlotId::from_index(id), order.clone());
-                line.push(id);
-            } else if !push {
-                let next = (!line.is_empty()).then(|| line.remove(0));
-                prop_assert_eq!(backlog.pop().map(|(id, _)| id.index()), next);
+    let mut held: BTreeMap<u32, B::Order> = BTreeMap::new();
+    counts(&backlog, held.len())?;
+    for step in steps {
+        match step {
+            Step::Add(id, order) => match held.get_mut(&id) {
+                Some(merged) => {
+                    backlog.touch(SlotId::from_index(id), &order);
+                    B::merge(merged, order);
+                }
+                None => {
+                    backlog.push(SlotId::from_index(id), order.clone());
+                    held.insert(id, order);
+                }
+            },
+            Step::Pop => pop(&mut backlog, &mut held, &leaves)?,
+            Step::Remove(id) => {
+                let found = backlog.remove(SlotId::from_index(id));
+                let expected = held.remove(&id).map(&leaves);
+                must(
+                    found.is_some() == expected.is_some(),
+                    "remove finds an id exactly if it is there",
+                    || format!("of {id} it says {found:?} instead of {expected:?}"),
+                )?;
+                leaves_with(id, found, expected)?;
             }
+            Step::MoveDown(from) => {
+                let names = names(from, held.keys().copied());
+                if rename(&mut backlog, &names) {
+                    let moved: Vec<_> = names.iter().map(|(from, to)| (*to, held.remove(from))).collect();
+                    held.extend(moved.into_iter().filter_map(|(to, order)| Some((to, order?))));
+                }
+            }
+            Step::Shrink => backlog.shrink(),
         }
-        Ok(())
-    });
+        counts(&backlog, held.len())?;
+    }
+    while !held.is_empty() {
+        pop(&mut backlog, &mut held, &leaves)?;
+        counts(&backlog, held.len())?;
+    }
+    pop(&mut backlog, &mut held, &leaves)
 }
 
-fn run<S: Strategy>(strategy: S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
-    let cases = if cfg!(miri) { 1 } else { 512 };
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
-    if let Err(failure) = TestRunner::new(config).run(&strategy, test) {
-        panic!("{failure}");
+fn pop<B>(
+    backlog: &mut B,
+    held: &mut BTreeMap<u32, B::Order>,
+    leaves: &impl Fn(B::Order) -> B::Order,
+) -> Result<(), Broken>
+where
+    B: Backlog<Order: Debug + PartialEq>,
+{
+    let Some((id, order)) = backlog.pop() else {
+        let rule = "pop finds something as long as something is there";
+        return must(held.is_empty(), rule, || format!("it found nothing, and {held:?} is there"));
+    };
+    let id = id.index();
+    let expected = held.remove(&id).map(leaves);
+    must(expected.is_some(), "what was pushed comes out once, and nothing else does", || {
+        format!("pop found {id}, which is not there")
+    })?;
+    leaves_with(id, Some(order), expected)
+}
+
+fn leaves_with<O: Debug + PartialEq>(id: u32, found: Option<O>, expected: Option<O>) -> Result<(), Broken> {
+    must(found == expected, "an id comes out with the merge of its orders since its push", || {
+        format!("{id} came with {found:?} instead of {expected:?}")
+    })
+}
+
+fn counts(backlog: &impl Backlog, held: usize) -> Result<(), Broken> {
+    let (len, is_empty) = (backlog.len(), backlog.is_empty());
+    must(len == held && is_empty == (held == 0), "len and is_empty say what is there", || {
+        format!("len is {len} and is_empty {is_empty}, and {held} ids are there")
+    })
+}
+
+/// Of the ids that are there, in any order: those from this one on, rising, each with one below that is not there. As in the queue
+/// the highest gets the lowest.
+fn names(from: u32, there: impl Iterator<Item = u32>) -> Vec<(u32, u32)> {
+    let (low, high): (BTreeSet<u32>, BTreeSet<u32>) = there.partition(|id| *id < from);
+    let free: Vec<u32> = (0..from).filter(|id| !low.contains(id)).take(high.len()).collect();
+    high.into_iter().rev().zip(free).rev().collect()
+}
+
+/// Whether it knows them by their new names.
+fn rename(backlog: &mut impl Backlog, names: &[(u32, u32)]) -> bool {
+    let ids = |&(from, to): &(u32, u32)| (SlotId::from_index(from), SlotId::from_index(to));
+    !names.is_empty() && backlog.rename(&names.iter().map(ids).collect::<Vec<_>>())
+}
+
+/// The steps on an empty backlog beside a line. An id that is there is not added again.
+fn play_in_line<B>(mut backlog: B, steps: &[Step<B::Order>]) -> Result<(), Broken>
+where
+    B: Backlog<Order: Debug + PartialEq>,
+{
+    let mut line: Vec<u32> = Vec::new();
+    let pops = |backlog: &mut B, line: &mut Vec<u32>| {
+        let next = (!line.is_empty()).then(|| line.remove(0));
+        let found = backlog.pop().map(|(id, _)| id.index());
+        must(found == next, "ids pushed with equal orders come out in the order of their pushes", || {
+            format!("pop found {found:?} instead of {next:?}")
+        })
+    };
+    for step in steps {
+        match step {
+            Step::Add(id, order) if !line.contains(id) => {
+                backlog.push(SlotId::from_index(*id), order.clone());
+                line.push(*id);
+            }
+            Step::Remove(id) => {
+                backlog.remove(SlotId::from_index(*id));
+                line.retain(|other| other != id);
+            }
+            Step::Pop => pops(&mut backlog, &mut line)?,
+            Step::MoveDown(from) => {
+                let names = names(*from, line.iter().copied());
+                if rename(&mut backlog, &names) {
+                    let now = |id: u32| names.iter().find(|(from, _)| *from == id).map_or(id, |(_, to)| *to);
+                    line.iter_mut().for_each(|id| *id = now(*id));
+                }
+            }
+            Step::Add(..) | Step::Shrink => {}
+        }
+    }
+    while !line.is_empty() {
+        pops(&mut backlog, &mut line)?;
+    }
+    Ok(())
+}
+
+fn must(holds: bool, rule: &'static str, seen: impl FnOnce() -> String) -> Result<(), Broken> {
+    if holds { Ok(()) } else { Err(Broken { rule, seen: seen() }) }
+}
+
+fn step<O: Clone>(dice: &mut Dice, orders: &[O]) -> Step<O> {
+    match dice.below(12) {
+        0..5 => Step::Add(dice.id(), dice.one_of(orders)),
+        5..9 => Step::Pop,
+        9 => Step::Remove(dice.id()),
+        10 => Step::MoveDown(dice.id()),
+        _ => Step::Shrink,
+    }
+}
+
+/// Leaves out one step after the other, as long as a rule is broken still.
+fn shortest<O: Clone>(
+    mut steps: Vec<Step<O>>,
+    mut broken: Broken,
+    play: impl Fn(&[Step<O>]) -> Result<(), Broken>,
+) -> (Vec<Step<O>>, Broken) {
+    let mut at = steps.len();
+    while at > 0 {
+        at -= 1;
+        let mut fewer = steps.clone();
+        fewer.remove(at);
+        if let Err(still) = play(&fewer) {
+            (steps, broken, at) = (fewer, still, steps.len() - 1);
+        }
+    }
+    (steps, broken)
+}
+
+/// Numbers that look random, the same in each run.
+struct Dice(u64);
+
+impl Dice {
+    fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x2545_F491_4F6C_DD1D)
+    }
+
+    /// From zero on, of so many; zero if there are none.
+    fn below(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap_or(0) % sides.max(1)
+    }
+
+    fn id(&mut self) -> u32 {
+        u32::try_from(self.below(IDS as usize)).unwrap_or(0)
+    }
+
+    fn one_of<O: Clone>(&mut self, orders: &[O]) -> O {
+        let order = orders.get(self.below(orders.len()));
+        order.expect("orders is empty but must hold at least 1").clone()
     }
 }

@@ -32,7 +32,8 @@ impl SlotId {
 /// item that it hands out; an id is in the backlog at most once. All methods run under the queue's lock: they must
 /// be quick, and must not call back into the queue.
 ///
-/// With feature `contract`, `wq_core::contract::check` asks yours for every rule that the queue rests on:
+/// The repository's crate `wq-contract` asks yours for every rule that the queue rests on. It is not published: take it as a
+/// dev-dependency from git.
 ///
 /// ```
 /// use wq_core::{Backlog, SlotId, WorkQueue};
@@ -78,8 +79,7 @@ impl SlotId {
 /// }
 ///
 /// // In a test:
-/// # #[cfg(feature = "contract")]
-/// wq_core::contract::check(Stack::default, &[1, 2, 5]);
+/// wq_contract::backlog::check(Stack::default, &[1, 2, 5]);
 ///
 /// let queue = WorkQueue::builder().backlog(Stack::default()).build()?;
 /// for item in ["a", "b", "a"] {

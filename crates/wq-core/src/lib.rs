@@ -13,8 +13,6 @@ mod drained;
 mod snapshot;
 mod reader;
 mod backlog;
-#[cfg(feature = "contract")]
-pub mod contract;
 mod observer;
 #[cfg(feature = "prometheus")]
 pub mod prometheus;

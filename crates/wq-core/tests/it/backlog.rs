@@ -13,11 +13,10 @@ fn fifo_is_fair() {
     wq_contract::backlog::is_fair_among_equals(Fifo::default, Just(()));
 }
 
-#[cfg(feature = "contract")]
 #[test]
 fn fifo_keeps_the_contract() {
-    wq_core::contract::check(Fifo::default, &[()]);
-    wq_core::contract::check_first_come(Fifo::default, &[()]);
+    wq_contract::backlog::check(Fifo::default, &[()]);
+    wq_contract::backlog::check_first_come(Fifo::default, &[()]);
 }
 
 /// Hands out each id twice, and some that were never pushed.

@@ -22,5 +22,3 @@ mod threads;
 mod runtimes;
 mod auto_traits;
 mod backlog;
-#[cfg(all(feature = "contract", not(miri)))] // Miri plays too few programs to see them all.
-mod broken_backlogs;

@@ -64,8 +64,8 @@ fn keeps_the_contract() {
         .collect();
     for make in [Priority::new, strict, || aged(1), || weighted(GroupId::new(1), 3)] as [fn() -> Priority; 4]
     {
-        wq_core::contract::check_leaving(make, &orders, |order| order.on_merge(OnMerge::Raise));
-        wq_core::contract::check_first_come(make, &orders);
+        wq_contract::backlog::check_leaving(make, &orders, |order| order.on_merge(OnMerge::Raise));
+        wq_contract::backlog::check_first_come(make, &orders);
     }
 }
 
