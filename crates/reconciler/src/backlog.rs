@@ -68,16 +68,6 @@ impl<B: Backlog> Backlog for Noted<B> {
         self.inner.len()
     }
 
-    fn rename(&mut self, names: &[(SlotId, SlotId)]) -> bool {
-        let is_renamed = self.inner.rename(names);
-        if is_renamed {
-            for &(id, to) in names {
-                *self.reasons(to) = std::mem::take(self.reasons(id));
-            }
-        }
-        is_renamed
-    }
-
     fn shrink(&mut self) {
         self.inner.shrink();
         let used = self.reasons.iter().rposition(|reasons| *reasons != Reasons::default());

@@ -10,7 +10,7 @@
 
 mod drawn;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::fmt;
 use std::fmt::Debug;
@@ -38,9 +38,6 @@ pub enum Step<O> {
     Pop,
     /// Take out this id, which may not be there.
     Remove(u32),
-    /// Rename what is there from this id on to ids below that are not there, the lowest first, as long as there are any: what
-    /// comes before memory is given back.
-    MoveDown(u32),
     /// Give memory back.
     Shrink,
 }
@@ -79,7 +76,6 @@ impl Error for Broken {}
 ///   [merged](Backlog::merge), one after the other.
 /// - `pop` finds something as long as something is there; `remove` finds an id exactly if it is there.
 /// - `len` and `is_empty` say what is there.
-/// - `rename` changes nothing of this but the ids: all that it was told of, or none if it says so.
 /// - `shrink` changes nothing of this.
 ///
 /// Whose turn it is is the backlog's own affair, but for [`check_first_come`].
@@ -120,12 +116,12 @@ where
             panic!("{broken}, after {steps:?}");
         }
     }
-    // In the order of their ids, added again from the back, every third taken out, some of the others moved there, and many back in a smaller one.
+    // In the order of their ids, added again from the back, every third taken out, and many back in a smaller one.
     let mut dice = Dice::new(PROGRAMS);
     let mut steps: Vec<_> = (0..MANY).map(|id| Step::Add(id, dice.one_of(orders))).collect();
     steps.extend((0..MANY).rev().step_by(2).map(|id| Step::Add(id, dice.one_of(orders))));
     steps.extend((0..MANY).step_by(3).map(Step::Remove));
-    steps.extend([Step::MoveDown(MANY / 4 * 3), Step::Shrink]);
+    steps.push(Step::Shrink);
     steps.extend((0..MANY).step_by(2).map(|id| Step::Add(id, dice.one_of(orders))));
     steps.push(Step::Add(FAR, dice.one_of(orders)));
     if let Err(broken) = play(&steps) {
@@ -156,10 +152,9 @@ where
     for seed in 0..PROGRAMS {
         let mut dice = Dice::new(seed);
         let order = dice.one_of(orders);
-        let kinds = |dice: &mut Dice| match dice.below(6) {
+        let kinds = |dice: &mut Dice| match dice.below(5) {
             0..3 => Step::Add(dice.id(), order.clone()),
             3 => Step::Pop,
-            4 => Step::MoveDown(dice.id()),
             _ => Step::Remove(dice.id()),
         };
         let steps: Vec<_> = (0..dice.below(STEPS)).map(|_| kinds(&mut dice)).collect();
@@ -221,13 +216,6 @@ where
                 )?;
                 leaves_with(id, found, expected)?;
             }
-            Step::MoveDown(from) => {
-                let names = names(from, held.keys().copied());
-                if rename(&mut backlog, &names) {
-                    let moved: Vec<_> = names.iter().map(|(from, to)| (*to, held.remove(from))).collect();
-                    held.extend(moved.into_iter().filter_map(|(to, order)| Some((to, order?))));
-                }
-            }
             Step::Shrink => backlog.shrink(),
         }
         counts(&backlog, held.len())?;
@@ -272,20 +260,6 @@ fn counts(backlog: &impl Backlog, held: usize) -> Result<(), Broken> {
     })
 }
 
-/// Of the ids that are there, in any order: those from this one on, rising, each with one below that is not there. As in the queue
-/// the highest gets the lowest.
-fn names(from: u32, there: impl Iterator<Item = u32>) -> Vec<(u32, u32)> {
-    let (low, high): (BTreeSet<u32>, BTreeSet<u32>) = there.partition(|id| *id < from);
-    let free: Vec<u32> = (0..from).filter(|id| !low.contains(id)).take(high.len()).collect();
-    high.into_iter().rev().zip(free).rev().collect()
-}
-
-/// Whether it knows them by their new names.
-fn rename(backlog: &mut impl Backlog, names: &[(u32, u32)]) -> bool {
-    let ids = |&(from, to): &(u32, u32)| (SlotId::from_index(from), SlotId::from_index(to));
-    !names.is_empty() && backlog.rename(&names.iter().map(ids).collect::<Vec<_>>())
-}
-
 /// The steps on an empty backlog beside a line. An id that is there is not added again.
 fn play_in_line<B>(mut backlog: B, steps: &[Step<B::Order>]) -> Result<(), Broken>
 where
@@ -310,13 +284,6 @@ where
                 line.retain(|other| other != id);
             }
             Step::Pop => pops(&mut backlog, &mut line)?,
-            Step::MoveDown(from) => {
-                let names = names(*from, line.iter().copied());
-                if rename(&mut backlog, &names) {
-                    let now = |id: u32| names.iter().find(|(from, _)| *from == id).map_or(id, |(_, to)| *to);
-                    line.iter_mut().for_each(|id| *id = now(*id));
-                }
-            }
             Step::Add(..) | Step::Shrink => {}
         }
     }
@@ -331,11 +298,10 @@ fn must(holds: bool, rule: &'static str, seen: impl FnOnce() -> String) -> Resul
 }
 
 fn step<O: Clone>(dice: &mut Dice, orders: &[O]) -> Step<O> {
-    match dice.below(12) {
+    match dice.below(11) {
         0..5 => Step::Add(dice.id(), dice.one_of(orders)),
         5..9 => Step::Pop,
         9 => Step::Remove(dice.id()),
-        10 => Step::MoveDown(dice.id()),
         _ => Step::Shrink,
     }
 }

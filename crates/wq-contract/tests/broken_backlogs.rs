@@ -24,12 +24,6 @@ enum Defect {
     IsEmptyLies,
     ShrinkLoses,
     ShrinkForgetsOrders,
-    RenameIsForgotten,
-    RenamesTheFirstAlone,
-    RenamesToRisingNamesAlone,
-    RenamesAndSaysNo,
-    RenameForgetsOrders,
-    RenamedGoToTheBack,
     TouchIsIgnored,
     TouchReplaces,
     TouchMergesBackwards,
@@ -149,27 +143,6 @@ impl Backlog for Broken {
         self.line.is_empty() && !self.has(Defect::IsEmptyLies)
     }
 
-    fn rename(&mut self, names: &[(SlotId, SlotId)]) -> bool {
-        if self.has(Defect::RenameIsForgotten) {
-            return true;
-        }
-        let most = if self.has(Defect::RenamesTheFirstAlone) { 1 } else { names.len() };
-        let mut last = None;
-        for &(from, to) in &names[..most] {
-            let Some(place) = self.place(from) else { continue };
-            if last.replace(to) > Some(to) && self.has(Defect::RenamesToRisingNamesAlone) {
-                continue;
-            }
-            self.line[place].0 = to;
-            match self.defect {
-                Defect::RenameForgetsOrders => self.line[place].1.clear(),
-                Defect::RenamedGoToTheBack => self.line[place..].rotate_left(1),
-                _ => {}
-            }
-        }
-        !self.has(Defect::RenamesAndSaysNo)
-    }
-
     fn shrink(&mut self) {
         match self.defect {
             Defect::ShrinkLoses => _ = self.line.pop(),
@@ -221,14 +194,6 @@ seen! {
     one_whose_shrink_loses: ShrinkLoses breaks "len and is_empty say what is there";
     one_whose_shrink_forgets_orders:
         ShrinkForgetsOrders breaks "an id comes out with the merge of its orders since its push";
-    one_that_forgets_new_names: RenameIsForgotten breaks "what was pushed comes out once, and nothing else does";
-    one_that_renames_the_first_alone:
-        RenamesTheFirstAlone breaks "what was pushed comes out once, and nothing else does";
-    one_that_renames_to_rising_names_alone:
-        RenamesToRisingNamesAlone breaks "what was pushed comes out once, and nothing else does";
-    one_that_renames_and_says_no: RenamesAndSaysNo breaks "what was pushed comes out once, and nothing else does";
-    one_whose_rename_forgets_orders:
-        RenameForgetsOrders breaks "an id comes out with the merge of its orders since its push";
     one_that_ignores_a_touch: TouchIsIgnored breaks "an id comes out with the merge of its orders since its push";
     one_that_replaces_orders: TouchReplaces breaks "an id comes out with the merge of its orders since its push";
     one_that_merges_backwards:
@@ -286,14 +251,6 @@ fn one_that_serves_the_last_first_breaks_the_rule_of_those_who_serve_the_first_f
     let said = said.expect("it is not seen");
     assert!(said.starts_with("ids pushed with equal orders come out in the order of their pushes"), "{said}");
     assert_eq!(said.matches("Add(").count(), 2, "two are the shortest program: {said}");
-}
-
-#[test]
-fn one_whose_renamed_ids_lose_their_place_breaks_that_rule_too() {
-    assert_eq!(said(|make, orders| check(|| make(Defect::RenamedGoToTheBack), orders)), None);
-    let said = said(|make, orders| check_first_come(|| make(Defect::RenamedGoToTheBack), orders));
-    let said = said.expect("it is not seen");
-    assert!(said.starts_with("ids pushed with equal orders come out in the order of their pushes"), "{said}");
 }
 
 /// Orders of which one like the other changes nothing: the higher one stays.

@@ -5,8 +5,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-/// The queue's name for one of the items it holds: a small index, dense from zero, reused after the item has left. An item that
-/// is queued has another only after [`Backlog::rename`].
+/// The queue's name for one of the items it holds: a small index, dense from zero, reused after the item has left.
 ///
 /// A backlog may keep whatever it knows of an item in a `Vec` indexed by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -132,19 +131,6 @@ pub trait Backlog {
         self.len() == 0
     }
 
-    /// Knows ids by other names from here on, each with its order and in its place in line, and says whether it does. If not,
-    /// nothing has changed, nor if it panics.
-    ///
-    /// Of each pair the first is here, and the second is not. All of the first are higher than all of the second, and rise from
-    /// pair to pair; the second come in any order. The queue asks when it gives back memory, so that items in high slots do not keep it: at most as often as it is
-    /// paid for by slots that are given back, if this takes time in proportion to what is here.
-    ///
-    /// By default it does not. Then an item that is queued keeps its slot, and the queue the memory of all slots below, until it is
-    /// handed out.
-    fn rename(&mut self, _names: &[(SlotId, SlotId)]) -> bool {
-        false
-    }
-
     /// Gives back memory that is not in use.
     fn shrink(&mut self) {}
 }
@@ -162,7 +148,7 @@ pub trait Survey: Backlog {
 
 /// First in, first out: the item that has been queued for the longest time comes next.
 ///
-/// `push`, `touch` and `pop` take constant time, `remove` and `rename` look through the ids.
+/// `push`, `touch` and `pop` take constant time, `remove` looks through the ids.
 #[derive(Clone, Default)]
 pub struct Fifo {
     ids: VecDeque<u32>,
@@ -195,16 +181,6 @@ impl Backlog for Fifo {
     #[inline]
     fn len(&self) -> usize {
         self.ids.len()
-    }
-
-    fn rename(&mut self, names: &[(SlotId, SlotId)]) -> bool {
-        let Some((lowest, _)) = names.first() else { return true };
-        for id in self.ids.iter_mut().filter(|id| **id >= lowest.0) {
-            if let Ok(at) = names.binary_search_by_key(id, |(from, _)| from.0) {
-                *id = names[at].1.0;
-            }
-        }
-        true
     }
 
     fn shrink(&mut self) {

@@ -165,7 +165,7 @@ where
         T: Clone,
     {
         match self.hand_out.shared.now() {
-            None => self.done_and_get_at::<false>(None),
+            None => self.done_and_get_at(None),
             now => {
                 let next = self.done_and_get_observed(now)?;
                 Ok(next.anew())
@@ -178,22 +178,11 @@ where
     where
         T: Clone,
     {
-        self.done_and_get_at::<false>(now)
+        self.done_and_get_at(now)
     }
 
-    /// Of an item that has moved, or whose hand-out has ended before.
-    #[cold]
-    #[inline(never)]
-    fn done_and_get_elsewhere(self, now: Option<Instant>) -> Result<Self, TryGetError>
-    where
-        T: Clone,
-    {
-        self.done_and_get_at::<true>(now)
-    }
-
-    /// `ELSEWHERE`: the item is not where it was handed out.
     #[inline(always)]
-    fn done_and_get_at<const ELSEWHERE: bool>(self, now: Option<Instant>) -> Result<Self, TryGetError>
+    fn done_and_get_at(self, now: Option<Instant>) -> Result<Self, TryGetError>
     where
         T: Clone,
     {
@@ -203,16 +192,7 @@ where
         let mut core = hand_out.shared.lock();
         finished = match hand_out.ticket.take() {
             None => Finished::Stale,
-            Some(ticket) if ELSEWHERE => core.state.done(ticket, now),
-            Some(ticket) => match core.state.done_in_place(ticket, now) {
-                Finished::Stale => {
-                    drop(core);
-                    hand_out.ticket = Some(ticket);
-                    let next = Self { hand_out, item, order }.done_and_get_elsewhere(now)?;
-                    return Ok(next.anew());
-                }
-                finished => finished,
-            },
+            Some(ticket) => core.state.done(ticket, now),
         };
         if core.somebody_waits() {
             // Before the get: if that panics, others must know nevertheless.

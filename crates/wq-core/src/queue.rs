@@ -215,8 +215,8 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
         std::mem::take(&mut ended.items)
     }
 
-    /// Gives back memory that is not in use. A queue does this by itself too, after a while of low occupancy. What it holds moves together for that, in hand or queued; if the backlog cannot
-    /// [`rename`](Backlog::rename), what is below the highest place that an item is queued in stays.
+    /// Gives back memory that is not in use, in time proportional to the most items held lately. What lies below the highest
+    /// place that an item is held in stays. An empty queue does this by itself too, after a while of low occupancy.
     pub fn shrink(&self) {
         let mut core = self.shared.lock();
         core.state.shrink();

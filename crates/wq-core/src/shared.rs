@@ -130,10 +130,7 @@ impl<T, B: Backlog> Shared<T, B> {
         match self.now() {
             None => {
                 let mut core = self.lock();
-                let finished = core.state.done_in_place(ticket, None);
-                if matches!(finished, Finished::Stale) {
-                    return self.finish_elsewhere(core, ticket, None);
-                }
+                let finished = core.state.done(ticket, None);
                 release(core, News::of_finish(&finished));
                 drop(finished);
             }
@@ -144,18 +141,6 @@ impl<T, B: Backlog> Shared<T, B> {
     #[inline(never)]
     fn finish_observed(&self, ticket: Ticket, now: Option<Instant>) {
         let mut core = self.lock();
-        let finished = core.state.done_in_place(ticket, now);
-        if matches!(finished, Finished::Stale) {
-            return self.finish_elsewhere(core, ticket, now);
-        }
-        self.unlock_and_end(core, finished);
-    }
-
-    /// The item has moved, or the hand-out has ended before. What comes of it is told here, so that the hot way has it in no
-    /// place in memory (`docs/decisions/0008-hot-path.md`).
-    #[cold]
-    #[inline(never)]
-    fn finish_elsewhere(&self, mut core: LockGuard<'_, Core<T, B>>, ticket: Ticket, now: Option<Instant>) {
         let finished = core.state.done(ticket, now);
         self.unlock_and_end(core, finished);
     }

@@ -4,11 +4,9 @@
 //! User code that runs in here: `Eq`, `Borrow`, `Clone` and `From` of items, and the backlog with its orders. Each may panic;
 //! none then leaves the books wrong. `Drop` of an item never runs in here: what is no longer needed is handed out, or left with the caller.
 
-mod put_back;
-mod revocable;
+mod in_hand;
 mod view;
 mod shrink;
-mod in_force;
 mod slab;
 mod stamps;
 mod occupancy;
@@ -169,8 +167,8 @@ impl<T, B: Backlog> State<T, B> {
         if self.shutting_down {
             return false;
         }
-        if self.occupancy.is_low() {
-            self.give_back(); // Here, where nothing is half done if the backlog panics.
+        if self.occupancy.is_low() && self.table.len() == 0 {
+            self.shrink(); // Here, where nothing is half done if the backlog panics.
         }
         true
     }
@@ -299,44 +297,20 @@ impl<T, B: Backlog> State<T, B> {
     /// Ends a hand-out. Only the ticket of the hand-out in force has an effect.
     #[inline(always)]
     pub(crate) fn done(&mut self, ticket: Ticket, now: Option<Instant>) -> Finished<T> {
-        self.done_or(ticket, now, |state| state.done_elsewhere(ticket, now))
-    }
-
-    /// As `done`, but `Stale` also if the item has moved: for one who then asks for `done` in a call of its own.
-    #[inline(always)]
-    pub(crate) fn done_in_place(&mut self, ticket: Ticket, now: Option<Instant>) -> Finished<T> {
-        self.done_or(ticket, now, |_| Finished::Stale)
-    }
-
-    /// Ends a hand-out whose item is where it was handed out.
-    #[inline(always)]
-    fn done_or(
-        &mut self,
-        ticket: Ticket,
-        now: Option<Instant>,
-        elsewhere: impl FnOnce(&mut Self) -> Finished<T>,
-    ) -> Finished<T> {
         let index = ticket.slot();
-        let Some((slot, mut freed)) = self.slab.with_place(index) else {
-            return elsewhere(self);
-        };
-        let Slot::Held { meta, .. } = slot else { return elsewhere(self) };
+        let Some((slot, first_free)) = self.slab.with_free_list(index) else { return Finished::Stale };
+        let Slot::Held { meta, order, .. } = slot else { return Finished::Stale };
         let phase = match meta.phase_in(ticket.generation()) {
             Some(Phase::ProcessingDirty) if planted("done-clears-dirty") => {
                 self.run_again -= 1;
                 Phase::Processing
             }
             Some(phase) => phase,
-            None => return elsewhere(self),
+            None => return Finished::Stale,
         };
         match phase {
-            Phase::Queued => elsewhere(self),
+            Phase::Queued => Finished::Stale,
             Phase::ProcessingDirty => {
-                let is_large = Occupancy::is_worth_it(self.slab.slots());
-                let index = if is_large { self.stays_in_large(index, ticket.hash) } else { index };
-                let Some(Slot::Held { order, meta, .. }) = self.slab.get_mut(index) else {
-                    return Finished::Stale;
-                };
                 self.backlog.push(SlotId::from_index(index), mem::take(order));
                 if planted("requeue-to-head") {
                     for _ in 0..self.queued {
@@ -351,7 +325,7 @@ impl<T, B: Backlog> State<T, B> {
             Phase::Processing => {
                 let worked = self.stamps.done(index, now);
                 self.table.strike(ticket.hash, index);
-                let Some(item) = freed.take(slot, index) else { return Finished::Stale };
+                let Some(item) = slab::free(slot, first_free, index) else { return Finished::Stale };
                 self.stamps.left(index);
                 self.occupancy.left();
                 Finished::Left { item, worked }

@@ -218,16 +218,6 @@ impl SlotTable {
         }
     }
 
-    /// Puts another slot in the place of one, if that is in it.
-    pub(crate) fn redirect(&mut self, hash: ItemHash, from: u32, to: u32) {
-        self.let_go();
-        let place = self.probe(self.home(hash), tag(hash), |slot| slot == from);
-        debug_assert!(place.is_some(), "a slot that is redirected is in the table");
-        if let Some(place) = place {
-            self.groups[place.group].slots[place.lane] = to;
-        }
-    }
-
     /// Strikes a slot out, which is in it.
     #[inline(always)]
     pub(crate) fn strike(&mut self, hash: ItemHash, slot: u32) {

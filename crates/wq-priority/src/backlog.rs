@@ -247,18 +247,6 @@ impl Backlog for Priority {
         self.len
     }
 
-    fn rename(&mut self, names: &[(SlotId, SlotId)]) -> bool {
-        for (id, to) in names.iter().map(|(id, to)| (id.index(), to.index())) {
-            // The lower one has a place, too.
-            let Some(line) = self.places.get(id as usize).and_then(|place| place.line()) else { continue };
-            self.lines.rename(line, &mut self.places, id, to);
-            if let Some(mover) = self.movers.remove(&id) {
-                self.movers.insert(to, mover);
-            }
-        }
-        true
-    }
-
     /// What has not been paid for by as many items that came in is left for a later time: memory for few that come and go
     /// beside one that stays at the end is kept, as giving it back and taking it again would cost each of them.
     fn shrink(&mut self) {

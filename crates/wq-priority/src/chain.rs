@@ -92,21 +92,6 @@ impl Chain {
         }
     }
 
-    /// Puts a member that is in no chain in the place of one of this chain.
-    pub(crate) fn replace<M: Member>(&mut self, members: &mut [M], index: u32, other: u32) {
-        step();
-        let link = std::mem::replace(members[index as usize].link(), Link::NONE);
-        *members[other as usize].link() = link;
-        match link.before {
-            NIL => self.first = other,
-            before => members[before as usize].link().after = other,
-        }
-        match link.after {
-            NIL => self.last = other,
-            after => members[after as usize].link().before = other,
-        }
-    }
-
     #[inline]
     pub(crate) fn move_to_back<M: Member>(&mut self, members: &mut [M], index: u32) {
         if self.last != index {

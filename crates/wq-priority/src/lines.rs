@@ -175,13 +175,6 @@ impl Lines {
         }
     }
 
-    /// An item has another index, and keeps its place.
-    pub(crate) fn rename(&mut self, index: u32, places: &mut [Place], item: u32, to: u32) {
-        self.pool.at(index).items.replace(places, item, to);
-        places[item as usize].line = NIL;
-        places[to as usize].line = index;
-    }
-
     /// A line has lost its last item: it leaves the ring, and what is left of its turn is lost.
     fn empties(&mut self, level: &mut Level, index: u32) {
         if level.ring.lines.first() == index {

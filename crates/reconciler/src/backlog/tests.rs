@@ -4,19 +4,14 @@ use wq_ratelimit::Fifo;
 
 use super::*;
 
-/// The queue moves a key to another slot when it gives memory back.
 #[test]
-fn reasons_go_with_a_key_that_gets_another_slot() {
+fn reasons_go_with_their_key_also_when_memory_is_given_back() {
     let mut backlog = Noted::new(Fifo::default());
     let slot = SlotId::from_index;
-    backlog.push(slot(0), Note { order: (), reasons: Reasons::carried() });
-    backlog.push(slot(9), Note { order: (), reasons: Reasons::requeued() });
-    assert!(backlog.rename(&[(slot(9), slot(1))]));
+    backlog.push(slot(9), Note { order: (), reasons: Reasons::carried() });
+    backlog.push(slot(1), Note { order: (), reasons: Reasons::requeued() });
+    assert_eq!(backlog.pop().map(|(id, note)| (id, note.reasons)), Some((slot(9), Reasons::carried())));
     backlog.shrink();
     assert_eq!(backlog.reasons.len(), 2);
-    let mut popped = Vec::new();
-    while let Some((id, note)) = backlog.pop() {
-        popped.push((id, note.reasons));
-    }
-    assert_eq!(popped, [(slot(0), Reasons::carried()), (slot(1), Reasons::requeued())]);
+    assert_eq!(backlog.pop().map(|(id, note)| (id, note.reasons)), Some((slot(1), Reasons::requeued())));
 }

@@ -15,7 +15,6 @@ fn steps<O: Debug + Clone + 'static>(
         5 => (0..IDS, orders).prop_map(|(id, order)| Step::Add(id, order)),
         4 => Just(Step::Pop),
         1 => (0..IDS).prop_map(Step::Remove),
-        1 => (0..IDS).prop_map(Step::MoveDown),
         1 => Just(Step::Shrink),
     ];
     prop::collection::vec(step, 0..120)

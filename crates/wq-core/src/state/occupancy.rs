@@ -6,9 +6,6 @@ const FEW_SLOTS: usize = 1024;
 /// So many items come and go, at low occupancy, before memory is given back.
 const PASSAGES: usize = 1024;
 
-/// As many are kept at least.
-const LEAST_SLOTS: usize = 64;
-
 /// Counts items that come and then others that go, while less than an eighth of the slots is in use. A burst that only
 /// comes counts nothing, nor does one that only goes: memory that burst after burst needs is kept.
 #[derive(Debug, Default)]
@@ -41,30 +38,13 @@ impl Occupancy {
         }
     }
 
-    /// An item has gone and come in one.
-    pub(super) const fn ran_again(&mut self, held: usize, slots: usize) {
-        if held < slots / 8 {
-            self.passed += 1;
-        }
-    }
-
-    /// Whether so many have passed that memory is to be given back: what that takes is little for each of them, and of those
-    /// that had come to fill the slots.
+    /// Whether so many have passed that memory is to be given back.
     #[inline]
     pub(super) const fn is_low(&self) -> bool {
         self.passed >= PASSAGES
     }
 
-    pub(super) const fn is_worth_it(slots: usize) -> bool {
-        slots >= FEW_SLOTS
-    }
-
     pub(super) const fn begin(&mut self) {
         *self = Self { came: 0, passed: 0 };
-    }
-
-    /// How many slots are enough for so many items.
-    pub(super) fn enough(held: usize) -> usize {
-        held.saturating_mul(2).max(LEAST_SLOTS)
     }
 }

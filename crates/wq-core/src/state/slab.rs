@@ -13,7 +13,7 @@ const NIL: u32 = u32::MAX;
 pub(super) struct Meta(u32);
 
 /// Generations count hand-outs of the whole queue and wrap at 2^30: a guard forgotten for that many hand-outs could be
-/// taken for a live one, and so could one whose item has moved, of the item that is in its old slot then.
+/// taken for a live one.
 const GENERATIONS: u32 = 1 << 30;
 
 impl Meta {
@@ -91,52 +91,26 @@ pub(super) enum Slot<T, O> {
 pub(super) struct Slab<T, O> {
     slots: Vec<Slot<T, O>>,
     first_free: u32,
-    /// Slots from here on are not linked when they become free, so that the end of the slab empties and can be given
-    /// back; `NIL` when the slab is as small as it should be.
-    retire_from: u32,
-    /// How many free slots are not linked.
-    retired: usize,
 }
 
-/// What is in the way of giving back, and where it can go.
-pub(super) struct Move {
-    pub(super) from: u32,
-    pub(super) to: u32,
-    pub(super) hash: ItemHash,
-    pub(super) is_queued: bool,
-}
-
-/// Where free slots go.
-pub(super) struct Freed<'a> {
-    first_free: &'a mut u32,
-    retire_from: u32,
-    retired: &'a mut usize,
-}
-
-impl Freed<'_> {
-    /// Frees the slot, which has this index, and hands out what was in it, so that it can be dropped elsewhere.
-    #[inline(always)]
-    pub(super) fn take<T, O>(&mut self, slot: &mut Slot<T, O>, index: u32) -> Option<T> {
-        match std::mem::replace(slot, Slot::Free(*self.first_free)) {
-            Slot::Held { item, .. } => {
-                if index < self.retire_from {
-                    *self.first_free = index;
-                } else {
-                    *self.retired += 1;
-                }
-                Some(item)
-            }
-            Slot::Free(next) => {
-                *slot = Slot::Free(next);
-                None
-            }
+/// Frees the slot, which has this index, and hands out what was in it, so that it can be dropped elsewhere.
+#[inline(always)]
+pub(super) fn free<T, O>(slot: &mut Slot<T, O>, first_free: &mut u32, index: u32) -> Option<T> {
+    match std::mem::replace(slot, Slot::Free(*first_free)) {
+        Slot::Held { item, .. } => {
+            *first_free = index;
+            Some(item)
+        }
+        Slot::Free(next) => {
+            *slot = Slot::Free(next);
+            None
         }
     }
 }
 
 impl<T, O> Slab<T, O> {
     pub(super) const fn new() -> Self {
-        Self { slots: Vec::new(), first_free: NIL, retire_from: NIL, retired: 0 }
+        Self { slots: Vec::new(), first_free: NIL }
     }
 
     /// The index that the next `insert` will use.
@@ -145,19 +119,12 @@ impl<T, O> Slab<T, O> {
     ///
     /// When 2^32 - 1 items are held at once.
     #[inline(always)]
-    pub(super) fn next_index(&mut self) -> u32 {
-        if (self.first_free as usize) < self.slots.len() { self.first_free } else { self.fresh_index() }
+    pub(super) fn next_index(&self) -> u32 {
+        if self.first_free == NIL { self.fresh_index() } else { self.first_free }
     }
 
-    /// Of a slot that was retired, or is yet to be.
     #[inline]
-    fn fresh_index(&mut self) -> u32 {
-        if self.retired > 0 {
-            self.call_back();
-            if self.first_free != NIL {
-                return self.first_free;
-            }
-        }
+    fn fresh_index(&self) -> u32 {
         let index = u32::try_from(self.slots.len()).unwrap_or(NIL);
         assert!(index != NIL, "a queue holds at most 2^32 - 1 items at once");
         index
@@ -196,41 +163,15 @@ impl<T, O> Slab<T, O> {
     /// Frees a held slot and hands out what was in it, so that it can be dropped elsewhere.
     #[inline(always)]
     pub(super) fn free(&mut self, index: u32) -> Option<T> {
-        let slot = self.slots.get_mut(index as usize)?;
-        let mut freed = Freed {
-            first_free: &mut self.first_free,
-            retire_from: self.retire_from,
-            retired: &mut self.retired,
-        };
-        freed.take(slot, index)
+        let (slot, first_free) = self.with_free_list(index)?;
+        free(slot, first_free, index)
     }
 
-    /// A slot with the place for free ones: for one who looks at it, and then frees it.
+    /// A slot, and the first free one: for one who looks at it, and then frees it.
     #[inline(always)]
-    pub(super) fn with_place(&mut self, index: u32) -> Option<(&mut Slot<T, O>, Freed<'_>)> {
-        let Self { slots, first_free, retire_from, retired } = self;
-        let slot = slots.get_mut(index as usize)?;
-        Some((slot, Freed { first_free, retire_from: *retire_from, retired }))
-    }
-
-    /// Whether the slot is to be given back, and another is free to take its item.
-    #[inline]
-    pub(super) const fn is_retired(&self, index: u32) -> bool {
-        index >= self.retire_from && self.first_free != NIL
-    }
-
-    /// Moves the item of a retired slot to a free one that is in use, and says to which.
-    pub(super) fn move_down(&mut self, from: u32) -> u32 {
-        let to = self.first_free;
-        let Some(&Slot::Free(next)) = self.get(to) else { return from };
-        let Some(slot) = self.get_mut(from) else { return from };
-        let held = std::mem::replace(slot, Slot::Free(NIL));
-        if let Some(slot) = self.get_mut(to) {
-            *slot = held;
-        }
-        self.first_free = next;
-        self.retired += 1;
-        to
+    pub(super) fn with_free_list(&mut self, index: u32) -> Option<(&mut Slot<T, O>, &mut u32)> {
+        let slot = self.slots.get_mut(index as usize)?;
+        Some((slot, &mut self.first_free))
     }
 
     /// Held slots, by index.
@@ -258,83 +199,31 @@ impl<T, O> Slab<T, O> {
         self.slots.len()
     }
 
-    /// Retires all but `enough` slots, if these are less than half of those in use: the high ones are used no more once they are
-    /// free, unless the low ones run out, so that the end empties. `held` slots are held. Takes time in proportion to `enough`.
-    pub(super) fn retire(&mut self, held: usize, enough: usize) {
-        let limit = self.slots.len().min(self.retire_from as usize);
-        if limit / 2 > enough {
-            self.retire_from = u32::try_from(enough).unwrap_or(NIL);
-            self.first_free = NIL;
-            self.retired = self.slots.len() - held - self.link(0, enough);
-        }
-    }
-
-    /// What is held in retired slots, the highest first, and where each can move, as long as there is room; up to so many that
-    /// are queued.
-    pub(super) fn moves(&self, most_queued: usize) -> Vec<Move> {
-        let (mut moves, mut queued, mut to) = (Vec::new(), 0, self.first_free);
-        for from in (self.retire_from as usize..self.slots.len()).rev() {
-            let Some(Slot::Free(next)) = self.get(to).filter(|_| queued < most_queued) else { break };
-            if let Some(Slot::Held { hash, meta, .. }) = self.slots.get(from) {
-                let is_queued = meta.phase() == Phase::Queued;
-                queued += usize::from(is_queued);
-                moves.push(Move { from: u32::try_from(from).unwrap_or(NIL), to, hash: *hash, is_queued });
-                to = *next;
+    /// Gives back the free slots at the end, and links the others so that the lowest are used first. In time proportional to the slots.
+    pub(super) fn shrink(&mut self) {
+        let last = self.slots.iter().rposition(|slot| matches!(slot, Slot::Held { .. }));
+        self.slots.truncate(last.map_or(0, |last| last + 1));
+        self.first_free = NIL;
+        for place in (0..self.slots.len()).rev() {
+            if let Slot::Free(next) = &mut self.slots[place] {
+                *next = self.first_free;
+                self.first_free = u32::try_from(place).unwrap_or(NIL);
             }
-        }
-        moves
-    }
-
-    /// Gives back the free slots at the end, in time proportional to them.
-    pub(super) fn give_back_the_end(&mut self) {
-        while self.slots.len() > self.retire_from as usize && matches!(self.slots.last(), Some(Slot::Free(_)))
-        {
-            self.slots.pop();
-            self.retired -= 1;
-        }
-        if self.slots.len() <= self.retire_from as usize {
-            self.retire_from = NIL;
         }
         if self.slots.capacity() / 2 > self.slots.len() {
             self.slots.shrink_to_fit();
         }
     }
 
-    /// Takes as many retired slots into use again as there are in use.
-    #[cold]
-    fn call_back(&mut self) {
-        while self.first_free == NIL && self.retired > 0 {
-            let from = self.retire_from as usize;
-            let to = from.saturating_mul(2).max(1).min(self.slots.len());
-            self.retired -= self.link(from, to);
-            self.retire_from = if to == self.slots.len() { NIL } else { u32::try_from(to).unwrap_or(NIL) };
-        }
-    }
-
-    /// Links the free slots of a range so that the lowest are used first, before those that are linked; says how many.
-    fn link(&mut self, from: usize, to: usize) -> usize {
-        let mut linked = 0;
-        for place in (from..to).rev() {
-            if let Some(Slot::Free(next)) = self.slots.get_mut(place) {
-                *next = self.first_free;
-                self.first_free = u32::try_from(place).unwrap_or(NIL);
-                linked += 1;
-            }
-        }
-        linked
-    }
-
-    /// Every free slot is linked once, or retired and high.
+    /// Every free slot is linked once.
     #[cfg(test)]
     pub(super) fn check(&self) {
-        let free = (0..NIL).zip(&self.slots).filter(|(_, slot)| matches!(slot, Slot::Free(_)));
-        let (mut unlinked, mut next) =
-            (free.map(|(index, _)| index).collect::<std::collections::BTreeSet<_>>(), self.first_free);
+        let free = self.slots.iter().filter(|slot| matches!(slot, Slot::Free(_))).count();
+        let (mut linked, mut next) = (std::collections::BTreeSet::new(), self.first_free);
         while let Some(Slot::Free(after)) = self.get(next) {
-            assert!(unlinked.remove(&next), "{next} is linked twice");
+            assert!(linked.insert(next), "{next} is linked twice");
             next = *after;
         }
-        assert_eq!((next, unlinked.len()), (NIL, self.retired));
-        assert!(unlinked.iter().all(|index| *index >= self.retire_from));
+        assert_eq!((next, linked.len()), (NIL, free));
     }
 }

@@ -97,15 +97,6 @@ impl Stamps {
         }
     }
 
-    /// The item stands in another slot from here on.
-    pub(super) fn moved(&mut self, from: u32, to: u32) {
-        let Some(stamp) = self.by_slot.get_mut(from as usize).map(std::mem::take) else { return };
-        if stamp.got.is_some() {
-            self.in_hand[stamp.place] = to;
-        }
-        *self.at(to) = stamp;
-    }
-
     /// The item has left.
     #[inline]
     pub(super) fn left(&mut self, slot: u32) {

@@ -66,17 +66,6 @@ impl Items {
         }
     }
 
-    /// Moves an item to a slot that is free.
-    fn move_down(&mut self, item: u32) {
-        if let Some(from) = self.find(item)
-            && let Some(to) = self.free.pop()
-        {
-            self.table.redirect((self.hash_of)(item), from, to);
-            self.slots.swap(from as usize, to as usize);
-            self.free.push(from);
-        }
-    }
-
     fn shrink(&mut self, enough: usize) {
         let Self { table, slots, hash_of, .. } = self;
         table.shrink_to(enough, held(slots, *hash_of));
@@ -102,7 +91,6 @@ fn held(slots: &[Option<u32>], hash_of: HashOf) -> impl Iterator<Item = (ItemHas
 enum Op {
     Add(u32),
     Strike(u32),
-    MoveDown(u32),
     Shrink(usize),
 }
 
@@ -112,8 +100,7 @@ fn op() -> impl Strategy<Value = Op> {
     let item = 0..ITEMS;
     prop_oneof![
         300 => item.clone().prop_map(Op::Add),
-        280 => item.clone().prop_map(Op::Strike),
-        5 => item.prop_map(Op::MoveDown),
+        280 => item.prop_map(Op::Strike),
         2 => (0..40_usize).prop_map(Op::Shrink),
     ]
 }
@@ -132,7 +119,6 @@ proptest! {
             match op {
                 Op::Add(item) => items.add(item),
                 Op::Strike(item) => items.strike(item),
-                Op::MoveDown(item) => items.move_down(item),
                 Op::Shrink(enough) => items.shrink(enough),
             }
             items.check(ITEMS);

@@ -79,7 +79,7 @@ fn what_a_backlog_loses_shutdown_now_finds() {
     assert!(queue.counts().is_idle());
 }
 
-/// Says that it knows new names, and pops the old ones.
+/// Loses what it holds when it gives memory back.
 #[derive(Debug, Default)]
 struct Forgetful(Fifo);
 
@@ -106,13 +106,13 @@ impl Backlog for Forgetful {
         self.0.len()
     }
 
-    fn rename(&mut self, _names: &[(SlotId, SlotId)]) -> bool {
-        true
+    fn shrink(&mut self) {
+        self.0 = Fifo::default();
     }
 }
 
 #[test]
-fn what_a_backlog_knows_by_an_old_name_does_not_come_out_twice_and_is_found_by_shutdown_now() {
+fn what_a_backlog_has_lost_is_found_by_shutdown_now() {
     let queue = WorkQueue::<u32>::builder().backlog(Forgetful::default()).build().unwrap();
     queue.add_all(0..300);
     (0..298).for_each(|_| queue.try_get().unwrap().done());

@@ -56,11 +56,6 @@ impl Backlog for Faulty {
         self.0.len()
     }
 
-    fn rename(&mut self, names: &[(SlotId, SlotId)]) -> bool {
-        may_panic("rename");
-        self.0.rename(names)
-    }
-
     fn shrink(&mut self) {
         may_panic("shrink");
         self.0.shrink();
@@ -169,22 +164,4 @@ fn a_panic_in_shrink_of_a_queue_that_gives_memory_back_by_itself_loses_nothing()
         assert!(queue.counts().is_idle());
     }
     assert_eq!((FAULT.get(), panicked), (None, 1), "it was shrunk, and said so to an add");
-}
-
-#[test]
-fn a_panic_in_rename_leaves_what_it_was_told_of_where_it_was() {
-    let queue = queue();
-    queue.add_all(0..300);
-    (0..297).for_each(|_| queue.try_get().unwrap().done());
-    let stays = queue.try_get().unwrap();
-    let before = queue.counts();
-    FAULT.set(Some("rename"));
-    assert!(panics(|| queue.shrink()));
-    assert_eq!((FAULT.get(), queue.counts()), (None, before));
-    queue.add_all([299, 300]);
-    queue.shrink();
-    assert!(stays.is_in_force());
-    stays.done();
-    assert_eq!(rest(&queue), [298, 299, 300]);
-    assert!(queue.counts().is_idle());
 }

@@ -82,16 +82,6 @@ fn nothing(_: &Queue) -> Held<'_> {
     None
 }
 
-/// In hand, and in another slot than it was in when it was handed out.
-fn one_has_moved(queue: &Queue) -> Held<'_> {
-    queue.add_all(100..300);
-    queue.add(1);
-    (100..300).for_each(|item| _ = queue.remove(&item));
-    let held = queue.try_get().ok();
-    queue.shrink();
-    held
-}
-
 /// Item 1.
 fn one_in_hand(queue: &Queue) -> Held<'_> {
     queue.add(1);
@@ -148,13 +138,6 @@ const CASES: &[Case] = &[
         waits: Waits::Getter,
         act: |_, held| drop(held),
         told: &["done", "requeued"],
-    },
-    Case {
-        name: "done of one that has moved",
-        before: one_has_moved,
-        waits: Waits::Drainer,
-        act: |_, held| drop(held),
-        told: &["done"],
     },
     Case {
         name: "done_and_get of nothing",

@@ -11,7 +11,7 @@ use wq_core::{Added, Phase, ProcessingGuard, WorkQueue};
 const HELD: u64 = 300_000;
 /// Those that come and go all the time.
 const NEAR: u64 = 64;
-/// Worked off to so many, the items that are left move down into what is not given back; then the queue is filled again.
+/// Worked off to so many, the queue is filled again.
 const EBB: u64 = HELD / 16;
 
 /// Numbers that look random.

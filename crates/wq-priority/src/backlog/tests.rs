@@ -110,21 +110,6 @@ fn what_a_first_flood_of_groups_and_priorities_left_is_given_back_at_once() {
     assert!(backlog.lines.places() <= 20, "{}", backlog.lines.places());
 }
 
-/// The last of many stay, and get low slots, each at a cost of its own.
-#[test]
-#[cfg_attr(miri, ignore = "thousands of items")]
-fn what_is_renamed_keeps_no_places() {
-    let mut backlog = Priority::new();
-    (0..100_000).for_each(|item| backlog.push(slot(item), of(item % 3)));
-    (0..99_990).for_each(|item| _ = backlog.remove(slot(item)));
-    let names: Vec<_> = (0..10).map(|item| (slot(99_990 + item), slot(item))).collect();
-    let (steps, is_renamed) = steps_of(|| backlog.rename(&names));
-    assert!(is_renamed && steps <= 20, "{steps}");
-    backlog.shrink();
-    assert_eq!((backlog.places.len(), backlog.len()), (10, 10));
-    assert!(backlog.places.capacity() <= 40, "{}", backlog.places.capacity());
-}
-
 /// Of priorities that come and go one after the other few are known at any time, and those that come back soon are.
 #[test]
 #[cfg_attr(miri, ignore = "thousands of items")]

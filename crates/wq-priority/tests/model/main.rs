@@ -19,8 +19,6 @@ enum Step {
     Remove(u32),
     /// So many ids, from 100 on, each with a priority or a group of its own.
     Flood(u32, bool),
-    /// All ids from this one on get lower ones, as long as there are any.
-    MoveDown(u32),
     Shrink,
 }
 
@@ -49,7 +47,6 @@ fn step() -> impl Strategy<Value = Step> {
         8 => (0..20_u32).prop_map(Step::Remove),
         1 => (60..90_u32, any::<bool>()).prop_map(|(count, groups)| Step::Flood(count, groups)),
         1 => (60..120_u32).prop_map(Step::Pop),
-        3 => (0..110_u32).prop_map(Step::MoveDown),
         3 => Just(Step::Shrink),
     ]
 }
@@ -97,11 +94,6 @@ impl World {
                 };
                 self.add(100 + n, order);
             }),
-            Step::MoveDown(from) => {
-                let names = self.oracle.move_down(from);
-                let slots = names.iter().map(|(id, to)| (SlotId::from_index(*id), SlotId::from_index(*to)));
-                prop_assert!(self.backlog.rename(&slots.collect::<Vec<_>>()));
-            }
             Step::Shrink => self.backlog.shrink(),
         }
         prop_assert_eq!(self.backlog.len(), self.oracle.len());

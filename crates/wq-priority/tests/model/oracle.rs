@@ -1,6 +1,6 @@
 //! Oracle: a scheduler that looks through everything it has for whose turn it is. Written to be read and not to be fast.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use wq_priority::{GroupId, OnMerge, Order};
 
@@ -50,19 +50,6 @@ impl Oracle {
 
     pub(crate) fn holds(&self, id: u32) -> bool {
         self.line.iter().any(|waiting| waiting.queued.id == id)
-    }
-
-    /// Gives all ids from this one on lower ones, as long as there are any, the highest the lowest, as the queue does: which, rising.
-    pub(crate) fn move_down(&mut self, from: u32) -> Vec<(u32, u32)> {
-        let ids: BTreeSet<u32> = self.line.iter().map(|waiting| waiting.queued.id).collect();
-        let free = (0..from).filter(|id| !ids.contains(id));
-        let mut names: Vec<_> = ids.range(from..).rev().copied().zip(free).collect();
-        names.reverse();
-        for waiting in &mut self.line {
-            let id = &mut waiting.queued.id;
-            *id = names.iter().find(|(other, _)| other == id).map_or(*id, |(_, to)| *to);
-        }
-        names
     }
 
     pub(crate) fn counts(&self) -> Vec<(i32, usize)> {
