@@ -38,6 +38,7 @@ pub(super) fn widget(rng: &mut Rng) -> Value {
             json!(1.5e-7),
             json!(u64::MAX),
             json!(i64::MAX),
+            json!(-0.0),
         ];
         spec["size"] = one(rng, &sizes);
     }
