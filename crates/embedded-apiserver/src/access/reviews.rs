@@ -136,7 +136,7 @@ impl<'a> Asked<'a> {
                 ));
             }
         }
-        // Each part twice through its type: what is unknown falls out, and wrong types are found.
+        // Reading each part by its type drops unknown members and finds wrong types.
         let (spec, status) = (asked.spec, typed.status.unwrap_or_else(|| json!({})));
         let (spec, status) = match name {
             "SelfSubjectReview" => (Ok(json!({})), known::<SelfSubjectReviewStatus>(status)),

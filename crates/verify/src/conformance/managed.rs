@@ -503,16 +503,20 @@ fn many() -> Vec<Case> {
 fn shown() -> Vec<Case> {
     vec![
         case(
-            "after_an_apply_of_no_annotations_an_equal_put_makes_a_version",
-            "After an apply of empty annotations the first equal PUT of a custom object makes a version, the second none.",
+            "after_an_apply_of_an_empty_map_an_equal_put_makes_a_version",
+            "After an apply of empty labels or annotations the first equal PUT of a custom object makes a version, the second none.",
             async |t| {
-                let mut object = tracker("a", json!({}));
-                object["metadata"]["annotations"] = json!({});
-                let made = t.patch(&t.trackers("/a?fieldManager=m"), APPLY, &object).await?.is(201)?;
-                let put = t.put(&t.trackers("/a"), &made).await?.is(200)?;
-                holds("there is another version", version(&put) != version(&made))?;
-                let again = t.put(&t.trackers("/a"), &put).await?.is(200)?;
-                same("the object", &again, &put)
+                for (name, member) in [("a", "annotations"), ("b", "labels")] {
+                    let mut object = tracker(name, json!({}));
+                    object["metadata"][member] = json!({});
+                    let path = t.trackers(&format!("/{name}"));
+                    let made = t.patch(&format!("{path}?fieldManager=m"), APPLY, &object).await?.is(201)?;
+                    let put = t.put(&path, &made).await?.is(200)?;
+                    holds("there is another version", version(&put) != version(&made))?;
+                    let again = t.put(&path, &put).await?.is(200)?;
+                    same(member, &again, &put)?;
+                }
+                Ok(())
             },
         ),
         case(
