@@ -58,6 +58,18 @@ pub(crate) fn stored_float(float: f64) -> Option<Number> {
     whole.ok().or_else(|| Number::from_f64(float))
 }
 
+/// Whether there is a float of zero that Go writes with a sign. An apply loses it when its YAML is read.
+pub(crate) fn has_sign_of_zero(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => {
+            number.as_f64().is_some_and(|float| float == 0.0 && float.is_sign_negative())
+        }
+        Value::Array(items) => items.iter().any(has_sign_of_zero),
+        Value::Object(members) => members.values().any(has_sign_of_zero),
+        _ => false,
+    }
+}
+
 /// Makes each number what it is after it was stored and read again. Go writes a whole float without a fraction;
 /// returns whether there was one.
 pub(crate) fn shorten_numbers(value: &mut Value) -> bool {

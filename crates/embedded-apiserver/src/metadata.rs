@@ -59,6 +59,11 @@ pub(crate) fn is_being_deleted(object: &Object) -> bool {
     get(object, "deletionTimestamp").is_some()
 }
 
+/// Whether the deletionTimestamp is Go's zero time: one for whom asks whether there is one, and shown as null.
+pub(crate) fn ends_at_zero(object: &Object) -> bool {
+    object.get("metadata").and_then(|metadata| metadata.get("deletionTimestamp")).is_some_and(Value::is_null)
+}
+
 pub(crate) fn generation(object: &Object) -> i64 {
     get(object, "generation").and_then(Value::as_i64).unwrap_or(0)
 }

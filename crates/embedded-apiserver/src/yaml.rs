@@ -7,6 +7,7 @@ use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, MapAcces
 use serde_json::Value;
 use serde_saphyr::{DuplicateKeyPolicy, Options};
 
+use crate::go_json;
 use crate::json_syntax::READABLE_DEPTH;
 
 /// The parser goes down a level by calling itself, and takes 26 KiB for it without optimization: more than a worker's
@@ -149,7 +150,8 @@ impl<'de> Visitor<'de> for Into<'_> {
         if !value.is_finite() {
             return Err(E::custom(format_args!("{value} is no number that JSON has")));
         }
-        self.write(value).map_err(E::custom)
+        // Go writes a whole one without a fraction, and reads it as a whole number.
+        self.write(go_json::stored_float(value)).map_err(E::custom)
     }
 
     fn visit_str<E: serde::de::Error>(self, value: &str) -> Result<(), E> {

@@ -147,10 +147,11 @@ pub(crate) fn check_generated(object: &Object, causes: &mut Causes) {
     let expected =
         [(UID_LABELS[0], uid), (NAME_LABELS[0], name), (UID_LABELS[1], uid), (NAME_LABELS[1], name)];
     for (label, value) in expected {
-        if labels.get(label).and_then(Value::as_str) != Some(value) {
-            let field = format!("spec.template.metadata.labels[{label}]");
-            let labels = Value::Object(labels.clone());
-            causes.push(Cause::invalid_json(field, &labels, &format!("must be '{value}'")));
+        let (field, why) = (format!("spec.template.metadata.labels[{label}]"), format!("must be '{value}'"));
+        match labels.get(label).and_then(Value::as_str) {
+            None => causes.push(Cause::required(field, &why)),
+            Some(said) if said == value => {}
+            Some(_) => causes.push(Cause::invalid_json(field, &Value::Object(labels.clone()), &why)),
         }
     }
     let expected = expected.into_iter().map(|(label, value)| (label.to_owned(), value.into())).collect();

@@ -21,7 +21,7 @@ pub(super) fn of(builtin: Builtin, object: &Object, old: Option<&Object>) -> Vec
                      a DNS label is recommended: [{why}]"
                 ));
             }
-            let changed = old.is_none_or(|old| object.get("spec") != old.get("spec"));
+            let changed = old.is_none_or(|old| metadata::generation(object) != metadata::generation(old));
             if let Some(template) = at(object, "spec.template").filter(|_| changed) {
                 of_pods(template, "spec.template.", &mut warnings);
             }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::admission::{Turn, gated};
 use crate::fields::{self, Applied, Managed, Refused};
+use crate::go_json;
 use crate::metadata::{self, Object};
 use crate::query::{FieldValidation, Query};
 use crate::rest::call::Call;
@@ -118,7 +119,7 @@ struct WorkedOut {
 /// The configuration, and what of it was said twice. Most clients send JSON, which is YAML too.
 pub(super) fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
     let wrong = |why: &dyn std::fmt::Display| Status::bad_request(format!("error decoding YAML: {why}"));
-    let (value, duplicates) = match serde_json::from_slice(body) {
+    let (mut value, duplicates) = match serde_json::from_slice(body) {
         Ok(value) => (value, duplicates::find(body, Shape::Any)),
         Err(_) => {
             let said = |why: String| {
@@ -129,6 +130,7 @@ pub(super) fn read(body: &[u8]) -> Result<(Object, Vec<String>), Status> {
             (serde_json::from_slice(&json).map_err(|why| wrong(&why))?, duplicates::find(&json, Shape::Any))
         }
     };
+    go_json::shorten_numbers(&mut value);
     // Said in the words of the YAML parser, with the line, be the body JSON or not.
     let first = if duplicates.is_empty() { None } else { yaml::first_duplicate(body) };
     let doubtful = first.map(|(key, line)| format!("line {line}: key {key:?} already set in map"));

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::builtin::{Builtin, Source, canonical_message, canonical_metadata, times, unserved};
 use crate::fields::Sent;
-use crate::go_json::shorten_numbers;
+use crate::go_json::{has_sign_of_zero, shorten_numbers};
 use crate::go_value::go_text;
 use crate::json_syntax;
 use crate::kind::Kind;
@@ -34,10 +34,16 @@ pub(crate) struct Hidden {
     /// A whole number was written as a float, beside metadata and status: to Go that is another value, until it is
     /// stored.
     pub(crate) floats: bool,
-    /// Something was left out of what was applied: it is stored, and left out whenever it is read.
+    /// Something was left out of what was applied, or is another thing when it is read: it is stored as it was sent.
     pub(crate) pruned: bool,
     /// As `pruned`, of an empty list or map in the metadata.
     pub(crate) emptied: bool,
+    /// A zero below zero was sent beside metadata and status: its sign is stored, and not read.
+    pub(crate) sign: bool,
+    /// As `sign`, in the status.
+    pub(crate) sign_in_status: bool,
+    /// The deletionTimestamp was Go's zero time, which is shown as null and is a time all the same.
+    pub(crate) ends_at_zero: bool,
 }
 
 impl Decoded {
@@ -201,6 +207,7 @@ impl Blame<'_> {
                 let left = strategic::left_of(patch, original);
                 Status::invalid_patch(&go_text(&Value::Object(left)), &of_map(why))
             }
+            Self::Apply(_) if kind.builtin.is_none() => Status::unknown(why),
             Self::Apply(config) => {
                 let (namespace, name) = (metadata::text(config, "namespace"), metadata::text(config, "name"));
                 let what = format!("{}/{}, Kind={}", kind.group(), kind.version(), kind.kind());
@@ -431,25 +438,32 @@ fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Resul
         (member, said.filter(|said| said.as_str().is_some_and(|said| !said.is_empty() && *said != own)))
     });
     let mut unknown = Vec::new();
+    let end = object.get("metadata").and_then(|metadata| metadata.get("deletionTimestamp"));
+    let ends_at_zero = end.and_then(Value::as_str).is_some_and(|end| times::seconds(end) == Ok(Value::Null));
+    let mut hidden = Hidden { ends_at_zero, ..Hidden::default() };
     let Some(builtin) = kind.builtin else {
         let is_apply = matches!(blame, Some(Blame::Apply(_)));
         let of_other_group =
             types[0].1.as_ref().and_then(Value::as_str).is_some_and(|version| {
                 version.split_once('/').map_or("", |(group, _)| group) != kind.group()
             });
-        let mut hidden = Hidden::default();
         if let Some(mut sent) = object.remove("metadata").filter(|metadata| !metadata.is_null()) {
             let before = is_apply.then(|| sent.clone());
+            // Of another version than the stored one it is left out on the way there, or cannot go there.
+            let stays = kind.definition().is_none_or(|definition| definition.is_stored);
             if is_apply {
-                remove_unreadable(&mut sent);
+                remove_unreadable(&mut sent, stays);
             }
             let known = canonical_metadata(sent, "metadata", &mut unknown)?;
-            // Of another version than the stored one it is left out on the way there.
-            let stays = kind.definition().is_none_or(|definition| definition.is_stored);
             hidden.emptied = stays && before.is_some_and(|sent| shrinks(&sent, &known));
             object.insert("metadata".to_owned(), known);
         }
         for (name, value) in &mut object {
+            match name.as_str() {
+                "metadata" => {}
+                "status" => hidden.sign_in_status |= has_sign_of_zero(value),
+                _ => hidden.sign |= has_sign_of_zero(value),
+            }
             let shortened = shorten_numbers(value);
             // All numbers of an apply are floats to Go, and nobody takes notice.
             hidden.floats |= shortened && !is_apply && !matches!(name.as_str(), "metadata" | "status");
@@ -466,24 +480,32 @@ fn canonical(kind: &Kind, mut object: Object, blame: Option<Blame<'_>>) -> Resul
         object.extend(others);
         return Ok(Canonical { object, unknown, hidden });
     };
+    // Bytes of null are stored otherwise than none, as which they are read.
+    let bytes = match builtin {
+        Builtin::Secret => object.get("data"),
+        Builtin::ConfigMap => object.get("binaryData"),
+        _ => None,
+    };
+    hidden.pruned = bytes.and_then(Value::as_object).is_some_and(|all| all.values().any(Value::is_null));
     let source = match blame {
         None | Some(Blame::Document(_)) => Source::Json,
         Some(Blame::Strategic(..) | Blame::Apply(_)) => Source::Map,
     };
     let mut object = builtin.canonical_of(object, source, &mut unknown)?;
     metadata::normalize(&mut object);
-    Ok(Canonical { object, unknown, hidden: Hidden::default() })
+    Ok(Canonical { object, unknown, hidden })
 }
 
 /// Times and numbers in the metadata of custom objects are read out of what was applied where they are wanted: what is none
-/// is as good as absent.
-fn remove_unreadable(metadata: &mut Value) {
+/// is as good as absent. What the server does not set itself has to be converted first, unless it `stays` in its version.
+fn remove_unreadable(metadata: &mut Value, stays: bool) {
     let Value::Object(members) = metadata else { return };
+    let is_time = |value: &Value| value.as_str().is_some_and(|time| times::seconds(time).is_ok());
     members.retain(|name, value| match name.as_str() {
-        "creationTimestamp" | "deletionTimestamp" => {
-            value.as_str().is_some_and(|time| times::seconds(time).is_ok())
-        }
-        "generation" | "deletionGracePeriodSeconds" => value.is_i64(),
+        "creationTimestamp" => is_time(value),
+        "deletionTimestamp" => !stays || is_time(value),
+        "generation" => value.is_i64(),
+        "deletionGracePeriodSeconds" => !stays || value.is_i64(),
         _ => true,
     });
 }

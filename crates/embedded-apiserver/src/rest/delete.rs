@@ -419,6 +419,10 @@ fn grace_period(kind: &Kind, old: &Object, options: &DeleteOptions) -> i64 {
 }
 
 fn mark(kind: &Kind, object: &mut Object, grace: i64, now: Timestamp) {
+    if metadata::ends_at_zero(object) {
+        metadata::set(object, "deletionGracePeriodSeconds", grace);
+        return;
+    }
     let first = !metadata::is_being_deleted(object);
     if first && kind.builtin == Some(Builtin::Definition) {
         definition::mark_deleted(object, &clock::seconds(now));

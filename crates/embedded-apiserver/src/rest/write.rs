@@ -58,8 +58,8 @@ pub(super) fn create(call: Call<'_>) -> Result<Written, Status> {
     let author = call.author();
     let mut decoded = decode::body(kind, request, validation)?;
     decoded.remove_equal_owners("");
-    let Decoded { object, mut warnings, sent, .. } = decoded;
-    let new = New::at(target, core.clock.now(), dry_run);
+    let Decoded { object, mut warnings, sent, hidden } = decoded;
+    let new = New::at(target, core.clock.now(), dry_run).hiding(hidden);
     let turn = Turn::of(core, &call.writer(dry_run));
     let mut taken = Taken::new((object, sent), turn.is_some());
     let object = gated(core, kind, turn, |inner| {
@@ -226,7 +226,12 @@ pub(super) fn insert(
     }
     let unsaid = kind.builtin.is_some_and(|builtin| rules::leaves_unsaid(builtin, &object));
     // The first write of a claim is one, whatever it says: the real server stores a new one in another form.
-    let unsaid = unsaid || hidden.pruned || hidden.emptied || kind.builtin == Some(Builtin::Claim);
+    let unsaid = unsaid
+        || hidden.pruned
+        || hidden.emptied
+        || hidden.sign
+        || (hidden.sign_in_status && !kind.has_status())
+        || kind.builtin == Some(Builtin::Claim);
     // Defaults are the client's; what comes later, and what a hook has changed, is nobody's.
     let unmutated = unmutated.map(|object| defaulted(kind, object));
     let managed = owners.of(core, kind, None, unmutated.as_ref().unwrap_or(&object), now);
@@ -277,6 +282,9 @@ pub(super) fn insert(
         return Err(if goes { status.and_is_being_deleted() } else { status });
     }
     by_update.map_or(Ok(()), CreateRight::check)?;
+    if hidden.ends_at_zero && by_update.is_some() && kind.builtin.is_some() {
+        metadata::set(&mut object, "deletionTimestamp", Value::Null);
+    }
     inner.validated(&object)?;
     if dry_run && !said_version.is_empty() {
         // What is tried keeps what it says, be it a version or not.
@@ -501,7 +509,7 @@ fn to_stored(kind: &Kind, object: Object) -> Object {
 /// k8s.io/apiserver/pkg/registry/generic/registry).
 pub(super) fn is_released(kind: &Kind, object: &Object, old: &Object) -> bool {
     let waits = metadata::get(old, "deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) > 0;
-    metadata::is_being_deleted(old)
+    (metadata::is_being_deleted(old) || metadata::ends_at_zero(old))
         && metadata::finalizers(object).is_empty()
         && !waits
         && !holds_content(kind, object)

@@ -3,6 +3,7 @@
 mod hidden;
 mod refusals;
 mod types;
+mod zeros;
 
 use http::Method;
 use serde_json::{Value, json};
@@ -14,10 +15,19 @@ use crate::conformance::{Case, case};
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 
 pub(super) fn cases() -> Vec<Case> {
-    [ways(), bodies(), deletes(), writes(), types::cases(), hidden::cases(), refusals::cases()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        ways(),
+        bodies(),
+        deletes(),
+        writes(),
+        types::cases(),
+        hidden::cases(),
+        refusals::cases(),
+        zeros::cases(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn ways() -> Vec<Case> {

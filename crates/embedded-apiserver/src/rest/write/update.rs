@@ -85,7 +85,7 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
         let Some(current) = inner.state.get(&kind.storage, &key).cloned() else {
             let creates = kind.builtin.is_some_and(Builtin::creates_on_update)
                 && (target.subresource.is_none() || creates_by_status(kind));
-            let Edit::Replace(Decoded { mut object, sent, .. }) = edit else {
+            let Edit::Replace(Decoded { mut object, sent, hidden, .. }) = edit else {
                 return Err(Status::not_found(kind, name));
             };
             if !creates {
@@ -101,7 +101,7 @@ fn update(call: Call<'_>, edit: Edit, dry_run: bool) -> Result<Written, Status> 
                 metadata::of(&mut object).remove("resourceVersion");
             }
             let owners = Owners::Changes(&author, sent);
-            let new = New::by_update(target, &right, now, dry_run);
+            let new = New::by_update(target, &right, now, dry_run).hiding(hidden);
             let object = insert(core, inner, &new, object, owners)?;
             let warnings = warned(kind, &object, None);
             return Ok(Written { object, created: true, warnings });
@@ -261,6 +261,14 @@ impl Edited<'_> {
         // What a hook has changed is nobody's, as on the real server.
         let unmutated = unmutated.map(|object| defaulted(kind, object));
         let wanted = unmutated.as_ref().unwrap_or(&new);
+        // What ends at zero is owned, and not stored for longer than until the next write.
+        let is_custom = kind.builtin.is_none() && self.target.subresource.is_none();
+        let ending = (is_custom && self.hidden.ends_at_zero).then(|| {
+            let mut ending = wanted.clone();
+            metadata::set(&mut ending, "deletionTimestamp", Value::Null);
+            ending
+        });
+        let wanted = ending.as_ref().unwrap_or(wanted);
         // What says to be something else has no structure to find owners by, and is refused in its own name; of a write to
         // the status, the status is all that is taken.
         let (of, version) = decode::said_types(kind, &new);
@@ -276,7 +284,12 @@ impl Edited<'_> {
         let unlabelled = kind.builtin.is_some_and(|builtin| rules::leaves_unsaid(builtin, &new));
         // A write to the status leaves the metadata of a custom object alone.
         let emptied = self.hidden.emptied && self.target.subresource.is_none();
-        let unsaid = unlabelled || self.hidden.pruned || emptied;
+        let signed = match self.target.subresource.as_deref() {
+            None => self.hidden.sign || (self.hidden.sign_in_status && !kind.has_status()),
+            Some(_) => self.hidden.sign_in_status,
+        };
+        let ending = ending.is_some() && !metadata::is_being_deleted(old);
+        let unsaid = unlabelled || self.hidden.pruned || emptied || signed || ending;
         if let Some(builtin) = kind.builtin {
             rules::default(builtin, &mut new);
             if self.target.subresource.is_none() {
@@ -304,6 +317,9 @@ impl Edited<'_> {
             return Err(Status::invalid(kind, self.name, &causes));
         }
         metadata::copy(old, &mut new, "resourceVersion");
+        if self.ends_at_zero() {
+            metadata::set(&mut new, "deletionTimestamp", Value::Null);
+        }
         // A write that moves nothing but times in the managedFields is none. What it leaves unsaid, or what was, is
         // compared with what is read, where it is said.
         let changes = new != *old || self.counts_floats() || unsaid || current.leaves_unsaid();
@@ -408,6 +424,13 @@ impl Edited<'_> {
                 causes.push(Cause::invalid_json(format!("metadata.{member}"), &value, "field is immutable"));
             }
         }
+        if self.ends_at_zero() != metadata::ends_at_zero(old) {
+            causes.push(Cause::invalid_json(
+                "metadata.deletionTimestamp",
+                &Value::Null,
+                "field is immutable",
+            ));
+        }
         if metadata::is_being_deleted(old) {
             let before: HashSet<_> = metadata::finalizers(old).into_iter().collect();
             let added: BTreeSet<_> =
@@ -421,6 +444,11 @@ impl Edited<'_> {
                 causes.push(Cause::forbidden("metadata.finalizers", &why));
             }
         }
+    }
+
+    /// Whether a built-in object is to have Go's zero time as its deletionTimestamp.
+    fn ends_at_zero(&self) -> bool {
+        self.hidden.ends_at_zero && self.kind.builtin.is_some() && !metadata::is_being_deleted(self.old)
     }
 
     /// Whether whole numbers that are written as floats make another version of what is stored without.

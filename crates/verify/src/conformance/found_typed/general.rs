@@ -215,6 +215,16 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "a_generated_label_that_is_missing_is_required",
+            "A Job whose template loses the labels that were generated for it is told that they are required.",
+            async |t| {
+                t.make(&all_jobs(t, ""), job("a", true)).await?;
+                let patch = json!({ "spec": { "template": { "metadata": { "labels": null } } } });
+                let missing = t.merge(&all_jobs(t, "/a"), patch).await?;
+                missing.says(422, "Invalid", "Required value: must be 'a'").map(drop)
+            },
+        ),
+        case(
             "an_address_is_not_given_to_a_service_without_a_name",
             "A Service without a name is refused for its address first, which cannot be its own, unless it is only tried.",
             async |t| {
