@@ -28,8 +28,8 @@ pub(crate) const STAGES: &[Stage] = &[
     Stage::new(QUEUES, "loom", "is every schedule of small scenarios right?", 150, |workspace, deadline| {
         loom::play(workspace, &QUEUE_CRATES, deadline)
     }),
-    Stage::new(QUEUES, "shuttle", "are random schedules of large ones right?", 150, searches::shuttle),
-    Stage::new(QUEUES, "histories", "does one order explain real threads?", 60, searches::histories),
+    Stage::new(QUEUES, "shuttle", "are random schedules of large ones right?", 200, searches::shuttle),
+    Stage::new(QUEUES, "histories", "does one order explain real threads?", 180, searches::histories),
     Stage::new(QUEUES, "miri", "do tests do nothing undefined?", 300, miri::stage).with(&[MIRI]),
     Stage::new(QUEUES, "instructions", "are operations within budget?", 150, instructions::stage)
         .with(&[VALGRIND]),
@@ -37,7 +37,7 @@ pub(crate) const STAGES: &[Stage] = &[
         plant(workspace, &QUEUE_CRATES, deadline)
     }),
     Stage::new(ELECTION, "election", "has no state and no seed two leaders?", 700, election::stage),
-    Stage::new(ELECTION, "terms", "is every schedule of a term right?", 60, |workspace, deadline| {
+    Stage::new(ELECTION, "terms", "is every schedule of a term right?", 150, |workspace, deadline| {
         loom::play(workspace, &[ELECTOR], deadline)
     }),
     Stage::new(ELECTION, "planted-election", "do two kinds see each bug?", 300, |workspace, deadline| {
@@ -47,7 +47,7 @@ pub(crate) const STAGES: &[Stage] = &[
         .with(&[CONTROL_PLANE]),
     Stage::new(SERVER, "conformance", "does our server answer as the real one?", 200, real::conformance)
         .with(&[CONTROL_PLANE]),
-    Stage::new(SERVER, "properties", "do properties hold in many cases?", 400, searches::properties),
+    Stage::new(SERVER, "properties", "do properties hold in many cases?", 600, searches::properties),
     Stage::new(E2E, "sabotage", "does the demo's judge see each planted wrong?", 90, demo::sabotage),
     Stage::new(E2E, "processes", "do real processes keep the promises?", 200, searches::processes),
     Stage::new(E2E, "real", "does all hold on a real control plane, with client-go?", 400, real::real)

@@ -18,6 +18,9 @@ use crate::recorded::types::TYPES;
 use crate::rest::duplicates::{self, Shape};
 use crate::status::{Causes, Status};
 
+/// What is said of a custom object whose apiVersion has no version.
+const MISSING_VERSION: &str = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+
 /// An object from outside: its own apiVersion and kind are checked and taken off.
 #[derive(Debug, Clone)]
 pub(crate) struct Decoded {
@@ -87,10 +90,17 @@ fn unrecognized(kind: &Kind, why: &str, body: &[u8]) -> Status {
 
 /// An object that says to be of a version and a kind, and cannot be decoded.
 fn cannot_be_handled(kind: &Kind, (version, of): (&str, &str), why: &str) -> Status {
-    let version =
-        if version.is_empty() { kind.version() } else { version.rsplit('/').next().unwrap_or(version) };
+    let is_unsaid = version.is_empty() && kind.builtin.is_some();
+    let version = if is_unsaid { kind.version() } else { version.rsplit('/').next().unwrap_or(version) };
     let (of, kind) = (if of.is_empty() { kind.kind() } else { of }, kind.kind());
     Status::bad_request(format!("{of} in version {version:?} cannot be handled as a {kind}: {why}"))
+}
+
+/// As `cannot_be_handled`, of a custom object that can be decoded and says what it should not.
+fn strictly_refused(kind: &Kind, (version, of): (&str, &str), why: &str) -> Status {
+    let (version, of) =
+        (version.rsplit('/').next().unwrap_or(version), if of.is_empty() { kind.kind() } else { of });
+    Status::bad_request(format!("{of} in version {version:?} cannot be handled as a {of}: {why}"))
 }
 
 /// Decodes the body of a create or an update.
@@ -162,8 +172,15 @@ pub(crate) fn object(
         FieldValidation::Warn => doubtful,
         FieldValidation::Strict if doubtful.is_empty() => doubtful,
         FieldValidation::Strict => {
+            if kind.builtin.is_none() && version.rsplit('/').next().is_none_or(str::is_empty) {
+                return Err(Status::bad_request(MISSING_VERSION));
+            }
             let why = format!("strict decoding error: {}", doubtful.join(", "));
-            return Err(cannot_be_handled(&why));
+            return Err(match kind.builtin {
+                Some(_) => cannot_be_handled(&why),
+                // It was decoded by then, and is taken for what it says.
+                None => strictly_refused(kind, (&version, &of), &why),
+            });
         }
     };
     // The version of a custom object is looked at when it has been decoded.
@@ -382,7 +399,7 @@ fn check_said_types(object: &Object, blame: Blame<'_>) -> Result<(), Untyped> {
     }
     match says("apiVersion") {
         "" => {
-            let why = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+            let why = MISSING_VERSION;
             Err(Untyped::Later(why.to_owned()))
         }
         version if version.matches('/').count() > 1 => {

@@ -23,6 +23,27 @@ fn with(member: &str, value: Value) -> Value {
 fn decoding() -> Vec<Case> {
     vec![
         case(
+            "a_custom_object_is_refused_as_what_it_says_to_be",
+            "A custom object that cannot be decoded is spoken of with the version it says, also none; refused for an unknown \
+             field, as the kind it says; and without a version no field is looked at.",
+            async |t| {
+                let path = t.widgets("?dryRun=All&fieldValidation=Strict");
+                let bad = json!({ "deletionGracePeriodSeconds": {} });
+                for version in ["", "a/"] {
+                    let object = json!({ "apiVersion": version, "kind": "Widget", "metadata": bad });
+                    let why = "Widget in version \"\" cannot be handled as a Widget: json: cannot unmarshal";
+                    t.post(&path, &object).await?.says(400, "BadRequest", why)?;
+                    let object = json!({ "apiVersion": version, "kind": "Widget", "metadata": { "x": 1 } });
+                    let why = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
+                    t.post(&path, &object).await?.says(400, "BadRequest", why)?;
+                }
+                let other =
+                    json!({ "apiVersion": format!("{GROUP}/v1"), "kind": "Other", "metadata": { "x": 1 } });
+                let why = "Other in version \"v1\" cannot be handled as a Other: strict decoding error";
+                t.post(&path, &other).await?.says(400, "BadRequest", why).map(drop)
+            },
+        ),
+        case(
             "a_version_that_is_null_is_no_text",
             "A custom object whose apiVersion is null answers 400 and says of which type that is.",
             async |t| {

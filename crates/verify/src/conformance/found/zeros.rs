@@ -29,8 +29,8 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         case(
             "who_applies_an_end_at_zero_makes_an_object_that_ends",
-            "An apply makes an object with a deletionTimestamp of the first moment of year 1. No write takes it away, one \
-             that says it again removes the object, and a delete leaves it as it is while there are finalizers.",
+            "An apply makes an object with a deletionTimestamp of the first moment of year 1, which no write takes away: \
+             one that says it again removes the object, and a delete leaves it as it is while there are finalizers.",
             async |t| {
                 let made = apply(t, &t.maps("/a"), ending_map()).await?.is(201)?;
                 same("shown", made["metadata"].get("deletionTimestamp"), Some(&Value::Null))?;
@@ -53,8 +53,8 @@ pub(super) fn cases() -> Vec<Case> {
         ),
         case(
             "an_end_at_zero_of_a_custom_object_is_owned_until_the_next_write",
-            "Who sends a custom object a deletionTimestamp of the first moment of year 1 owns it. It is not shown, and the \
-             next write, which says nothing of it, makes a version.",
+            "Who sends a custom object a deletionTimestamp of the first moment of year 1 owns it, though it is not shown, and \
+             the next write, which says nothing of it, makes a version.",
             async |t| {
                 t.make(&t.widgets(""), widget("a", json!({}))).await?;
                 let ending = json!({ "metadata": { "deletionTimestamp": ZERO } });
@@ -99,7 +99,7 @@ pub(super) fn cases() -> Vec<Case> {
         case(
             "the_sign_of_a_zero_is_stored_and_not_read",
             "Of `-0.0` in a custom object the sign is stored: the next write makes a version, also one to the status that \
-             says nothing. YAML and an apply lose it.",
+             says nothing; YAML and an apply lose it.",
             async |t| {
                 for (to, part) in [("", "spec"), ("/status", "status")] {
                     let name = format!("a-{part}");
