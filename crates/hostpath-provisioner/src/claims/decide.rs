@@ -147,7 +147,7 @@ fn unsupported_change(
         return None;
     }
     unusable(format!(
-        "the claim requests {} and has {}: a directory cannot be expanded, and holds what its disk holds; set the request back",
+        "the claim requests {} and has {}: a directory cannot be expanded, and holds what its disk holds; go on with it as it is",
         requested.0, capacity.0
     ))
 }

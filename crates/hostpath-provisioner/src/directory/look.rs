@@ -85,7 +85,7 @@ impl Root {
         let mut listing = Listing::default();
         let mut folders = vec![Vec::<String>::new()];
         while let Some(subdir) = folders.pop() {
-            match self.list_folder(&subdir, &mut listing.found) {
+            match self.list_folder(&subdir, &mut listing) {
                 Ok(deeper) => folders.extend(deeper),
                 Err(error) if subdir.is_empty() || error.path.starts_with(self.state_path("")) => {
                     return Err(error);
@@ -100,7 +100,7 @@ impl Root {
     fn list_folder(
         &self,
         subdir: &[String],
-        found: &mut Vec<Listed>,
+        listing: &mut Listing,
     ) -> Result<Vec<Vec<String>>, DirectoryError> {
         let mut deeper = Vec::new();
         let Some(folder) = self.open_folders(subdir, false)? else { return Ok(deeper) };
@@ -115,13 +115,21 @@ impl Root {
             if let Some(uid) = claim_uid_of(name) {
                 let Ok(location) = Location::new(subdir.to_vec(), uid) else { continue };
                 // Opening is also how a file or a link under such a name is told apart.
-                let Ok(directory) = walk::open_folder(&folder, name) else { continue };
+                let directory = match walk::open_folder(&folder, name) {
+                    Ok(directory) => directory,
+                    Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
+                    Err(error) => {
+                        let path = path.join(name);
+                        listing.skipped.push(DirectoryError::io(&path, "cannot be opened", error.into()));
+                        continue;
+                    }
+                };
                 let marker = match walk::read_marker(&directory) {
                     Ok(Found::Marker(marker)) => Some(marker),
                     _ => None,
                 };
                 let retained = self.is_retained(&location)?;
-                found.push(Listed { location, marker, retained });
+                listing.found.push(Listed { location, marker, retained });
             } else if subdir.len() < SUBDIR_MAX_DEPTH && is_folder(&folder, &entry) {
                 deeper.push([subdir, &[name.to_owned()]].concat());
             }

@@ -40,12 +40,12 @@ impl Root {
     /// When that cannot be found out.
     pub fn paused(&self) -> Result<Option<String>, DirectoryError> {
         let path = self.state_path(RESTORED_FILE);
-        let text = match fs::read_to_string(&path) {
+        let text = match fs::read(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             other => other.map_err(|error| DirectoryError::io(&path, "cannot be read", error))?,
         };
         // Whatever stands there, it is there.
-        let why = serde_json::from_str(&text)
+        let why = serde_json::from_slice(&text)
             .map_or_else(|_| "it is not readable".to_owned(), |said: Said| said.why);
         let file = super::error::shortened(&path);
         Ok(Some(format!("{why}; once all claims and volumes are there again, remove {file}")))

@@ -463,6 +463,16 @@ fn a_record_of_an_earlier_version_is_read() {
     assert_eq!(root.read_term().unwrap().unwrap().seen, 7);
 }
 
+#[test]
+fn removals_are_paused_whatever_stands_in_the_file() {
+    let (_folder, root, _term) = begun();
+    for text in [&b"\xff\xfe"[..], b"", b"{}", b"{\"why\": 1}"] {
+        fs::write(root.state_path(RESTORED_FILE), text).unwrap();
+        let why = root.paused().unwrap().unwrap();
+        assert!(why.contains("not readable") && why.contains("restored.json"), "{why}");
+    }
+}
+
 /// A folder that changes while it is removed, and one that holds everything a folder can hold.
 #[test]
 fn a_tree_of_every_kind_of_entry_is_removed() {
@@ -483,4 +493,28 @@ fn a_tree_of_every_kind_of_entry_is_removed() {
     }
     assert_eq!(root.remove(&location, Authority::Volume, &term).unwrap(), Removed::Removed);
     assert!(!path.exists() && state_is_empty(&root) && outside.path().join("kept").exists());
+}
+
+/// Whoever has a volume makes folders as deep as he likes: that takes neither stack nor descriptors.
+#[test]
+fn a_tree_of_many_levels_is_removed() {
+    let (_folder, root, term) = begun();
+    let location = at(&[], "u-1");
+    root.ensure(&location, 0o700, &marker("u-1"), &term).unwrap();
+    let path = location.below(root.path());
+    // What is moved up meets these.
+    fs::create_dir_all(path.join("deep-1/full")).unwrap();
+    fs::write(path.join("deep-2"), "x").unwrap();
+    fs::create_dir(path.join("deep-3")).unwrap();
+    let mut folder = walk::open_folder(rustix::fs::CWD, path.to_str().unwrap()).unwrap();
+    for level in 0..5_000 {
+        rustix::fs::mkdirat(&folder, "d", Mode::from_raw_mode(0o700)).unwrap();
+        if level % 100 == 0 {
+            rustix::fs::mkfifoat(&folder, "pipe", Mode::from_raw_mode(0o600)).unwrap();
+        }
+        folder = walk::open_folder(&folder, "d").unwrap();
+    }
+    drop(folder);
+    assert_eq!(root.remove(&location, Authority::Volume, &term).unwrap(), Removed::Removed);
+    assert!(!path.exists() && state_is_empty(&root));
 }

@@ -1,5 +1,6 @@
 //! Removing a tree: one opened folder at a time, links as links, and never beyond the mount on which it begins.
 
+use std::cell::Cell;
 use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -12,6 +13,12 @@ use rustix::io::Errno;
 use super::mount::Mount;
 use super::{DirectoryError, RESTARTS, walk};
 
+/// So many folders are open at once, with two descriptors each. What is deeper is moved up before it is removed: whoever has a
+/// volume makes folders as deep as he likes.
+const DEPTH: usize = 64;
+/// So often a tree is gone through: for 640,000 levels.
+const PASSES: u64 = 10_000;
+
 /// Removes the entry `name` of `parent`, whatever it is, with all that is below it. `path` is what it is called in errors.
 ///
 /// A missing entry is success, and so is one that another call removes at the same time.
@@ -21,40 +28,57 @@ use super::{DirectoryError, RESTARTS, walk};
 pub(super) fn remove_tree(parent: impl AsFd, name: &CStr, path: &Path) -> Result<(), DirectoryError> {
     let parent = parent.as_fd();
     let mount = Mount::of(parent).map_err(|error| failed(path, error))?;
-    remove(parent, name, &mut path.to_path_buf(), mount)
+    let at = At { mount, top: None, depth: 0, lifted: &Cell::new(0) };
+    remove(parent, name, &mut path.to_path_buf(), at)
 }
 
-fn remove(
-    parent: BorrowedFd<'_>,
-    name: &CStr,
-    path: &mut PathBuf,
+/// Where in a tree.
+#[derive(Clone, Copy)]
+struct At<'a> {
     mount: Mount,
-) -> Result<(), DirectoryError> {
-    for _ in 0..RESTARTS {
+    /// The folder at the top, once it is open.
+    top: Option<BorrowedFd<'a>>,
+    depth: usize,
+    /// How many folders were moved there.
+    lifted: &'a Cell<u64>,
+}
+
+fn remove(parent: BorrowedFd<'_>, name: &CStr, path: &mut PathBuf, at: At<'_>) -> Result<(), DirectoryError> {
+    let (mut restarts, mut passes) = (0, 0);
+    while restarts < RESTARTS && passes < PASSES {
         let folder = match rustix::fs::openat(parent, name, walk::FOLDER, Mode::empty()) {
             Ok(folder) => folder,
             Err(Errno::NOENT) => return Ok(()),
             Err(Errno::NOTDIR | Errno::LOOP) => match unlink(parent, name, path)? {
                 Unlinked::Gone => return Ok(()),
-                Unlinked::IsFolder => continue,
+                Unlinked::IsFolder => {
+                    restarts += 1;
+                    continue;
+                }
             },
             Err(error) => return Err(failed(path, error)),
         };
-        if Mount::of(&folder).map_err(|error| failed(path, error))? != mount {
+        if Mount::of(&folder).map_err(|error| failed(path, error))? != at.mount {
             return Err(DirectoryError::mounted(path));
         }
-        empty(folder.as_fd(), path, mount)?;
+        let lifted = at.lifted.get();
+        let within = At { top: Some(at.top.unwrap_or_else(|| folder.as_fd())), depth: at.depth + 1, ..at };
+        empty(folder.as_fd(), path, within)?;
         match rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR) {
             Ok(()) | Err(Errno::NOENT) => return Ok(()),
+            // What was moved up is next.
+            Err(Errno::NOTEMPTY | Errno::EXIST) if at.top.is_none() && at.lifted.get() > lifted => {
+                passes += 1
+            }
             // Something was put there since, or took its place.
-            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => restarts += 1,
             Err(error) => return Err(failed(path, error)),
         }
     }
     Err(DirectoryError::io(path, "cannot be removed", io::Error::other("it changes all the while")))
 }
 
-fn empty(folder: BorrowedFd<'_>, path: &mut PathBuf, mount: Mount) -> Result<(), DirectoryError> {
+fn empty(folder: BorrowedFd<'_>, path: &mut PathBuf, at: At<'_>) -> Result<(), DirectoryError> {
     for entry in Dir::read_from(folder).map_err(|error| failed(path, error))? {
         let entry = entry.map_err(|error| failed(path, error))?;
         let name = entry.file_name();
@@ -64,11 +88,32 @@ fn empty(folder: BorrowedFd<'_>, path: &mut PathBuf, mount: Mount) -> Result<(),
         path.push(OsStr::from_bytes(name.to_bytes()));
         let may_be_folder = matches!(entry.file_type(), FileType::Directory | FileType::Unknown);
         if may_be_folder || matches!(unlink(folder, name, path)?, Unlinked::IsFolder) {
-            remove(folder, name, path, mount)?;
+            match at.top.filter(|_| at.depth >= DEPTH) {
+                Some(top) => lift(folder, name, top, path, at.lifted)?,
+                None => remove(folder, name, path, at)?,
+            }
         }
         path.pop();
     }
     Ok(())
+}
+
+/// Moves an entry to the top, under a name that is free there, or to the place of an empty folder.
+fn lift(
+    folder: BorrowedFd<'_>,
+    name: &CStr,
+    top: BorrowedFd<'_>,
+    path: &Path,
+    lifted: &Cell<u64>,
+) -> Result<(), DirectoryError> {
+    loop {
+        lifted.set(lifted.get() + 1);
+        match rustix::fs::renameat(folder, name, top, format!("deep-{}", lifted.get())) {
+            Ok(()) | Err(Errno::NOENT) => return Ok(()),
+            Err(Errno::EXIST | Errno::NOTEMPTY | Errno::NOTDIR | Errno::ISDIR) => {}
+            Err(error) => return Err(failed(path, error)),
+        }
+    }
 }
 
 enum Unlinked {

@@ -149,7 +149,17 @@ impl VolumeReconciler {
                 TakingBackStep::ReadClaim(claim) => {
                     let claims = context.claims_api(&claim.namespace);
                     let found = context.look("read the claim", claims.get(&claim.name)).await?;
-                    taking.claim_read(found.as_ref().and_then(|found| found.metadata.uid.as_deref()));
+                    let mut uid = found.and_then(|found| found.metadata.uid);
+                    // The reference may have been changed since: a claim of this UID is asked for by its own name, too.
+                    let own = context.claim_of(&claim.uid).map(|known| known.metadata.clone());
+                    if let Some((namespace, name)) = own.and_then(|own| own.namespace.zip(own.name))
+                        && uid.as_ref() != Some(&claim.uid)
+                    {
+                        let claims = context.claims_api(&namespace);
+                        let found = context.look("read the claim", claims.get(&name)).await?;
+                        uid = found.and_then(|found| found.metadata.uid);
+                    }
+                    taking.claim_read(uid.as_deref());
                     Ok(())
                 }
                 TakingBackStep::Inspect(location) => {

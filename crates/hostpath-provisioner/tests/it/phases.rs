@@ -3,7 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
-use hostpath_provisioner::{FINALIZER, STATE_FOLDER, TERM_FILE, volume_name};
+use hostpath_provisioner::{
+    FINALIZER, PROVISIONER, STATE_FOLDER, STORAGE_PROVISIONER, TERM_FILE, volume_name,
+};
 use k8s_openapi::api::core::v1::PersistentVolume;
 use k8s_openapi::api::events::v1::Event;
 use kube::api::{Api, Patch, PatchParams};
@@ -37,13 +39,7 @@ async fn a_released_volume_whose_claim_exists_is_not_taken_back_and_says_so() {
         world.make_class(json!({})).await;
         let _replica = world.start("one", &["--sweep-interval", "30s"]);
         let uid = world.claim("data").await;
-        world
-            .annotate_claim(
-                "data",
-                hostpath_provisioner::STORAGE_PROVISIONER,
-                json!(hostpath_provisioner::PROVISIONER),
-            )
-            .await;
+        world.annotate_claim("data", STORAGE_PROVISIONER, json!(PROVISIONER)).await;
         until("the volume is there", async || world.volume(&uid).await.is_some()).await;
         fs::write(world.directory(&uid).join("precious"), "x").unwrap();
         say_phase(&world, &uid, "Bound").await;
@@ -99,7 +95,7 @@ async fn a_released_volume_without_a_claim_is_left_alone() {
     world.make_class(json!({})).await;
     let _replica = world.start("one", &[]);
     let uid = world.claim("data").await;
-    let asked = (hostpath_provisioner::STORAGE_PROVISIONER, json!(hostpath_provisioner::PROVISIONER));
+    let asked = (STORAGE_PROVISIONER, json!(PROVISIONER));
     world.annotate_claim("data", asked.0, asked.1).await;
     until("the volume is there", async || world.volume(&uid).await.is_some()).await;
     let freed = Patch::Merge(json!({"spec": {"claimRef": null}}));
@@ -122,6 +118,34 @@ async fn forget(world: &World, uid: &str) {
         world.volume(uid).await.is_none() && world.claims().get_opt("data").await.unwrap().is_none()
     })
     .await;
+}
+
+/// The reference of a volume may be changed: its claim is found by the UID all the same.
+#[tokio::test(start_paused = true)]
+async fn a_claim_whose_name_was_changed_in_the_reference_keeps_its_data() {
+    for with_binder in [false, true] {
+        let world = if with_binder { World::new().await } else { World::without_binder() };
+        if !with_binder {
+            world.make_class(json!({})).await;
+        }
+        let _replica = world.start("one", &[]);
+        let uid = world.claim("data").await;
+        if !with_binder {
+            world.annotate_claim("data", STORAGE_PROVISIONER, json!(PROVISIONER)).await;
+        }
+        until("there is a volume", async || world.volume(&uid).await.is_some()).await;
+        fs::write(world.directory(&uid).join("precious"), "x").unwrap();
+        let renamed = Patch::Merge(json!({"spec": {"claimRef": {"name": "dato"}}}));
+        world.volumes().patch(&volume_name(&uid), &PatchParams::default(), &renamed).await.unwrap();
+        if !with_binder {
+            say_phase(&world, &uid, "Released").await;
+        }
+        stays("the data is there", Duration::from_secs(120), async || {
+            world.directory(&uid).join("precious").exists()
+        })
+        .await;
+        assert!(world.volume(&uid).await.is_some_and(|volume| volume.metadata.deletion_timestamp.is_none()));
+    }
 }
 
 /// P4: a Lease that is older than what the disk saw.
