@@ -17,6 +17,7 @@ const MAY_DEPEND_ON: &[(&str, &[&str])] = &[
     ("wq-delay", &["wq-core"]),
     ("wq-ratelimit", &["wq-delay"]),
     ("wq-priority", &["wq-core"]),
+    ("wq-prometheus", &["wq-core", "wq-delay", "wq-ratelimit", "wq-priority"]),
     ("lease-election", &[]),
     ("embedded-apiserver", &[]),
     ("reconciler", &["wq-ratelimit", "wq-priority", "lease-election", "embedded-apiserver"]),
@@ -31,6 +32,7 @@ const NEVER: &[(&str, &[&str])] = &[
     ("wq-delay", &["kube", "k8s-openapi"]),
     ("wq-ratelimit", &["kube", "k8s-openapi"]),
     ("wq-priority", &["tokio", "kube", "k8s-openapi"]),
+    ("wq-prometheus", &["tokio", "kube", "k8s-openapi"]),
     ("control-plane", &["tokio", "kube", "k8s-openapi"]),
     ("xtask", &["tokio", "kube", "k8s-openapi"]),
 ];

@@ -48,25 +48,11 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         self
     }
 
-    #[cfg(feature = "prometheus")]
-    pub(crate) fn name_ref(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    /// Who is told of each event; give an `Arc` to keep hold of it. Nobody by default, and then no clock is read.
+    /// Who is told of each event: give an `Arc` to keep hold of it, and a pair to tell two. Nobody by default, and then no clock is
+    /// read.
     #[doc(alias = "MetricsProvider")]
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.observer = Some(Box::new(observer));
-        self
-    }
-
-    /// Who is told of each event too, before the observer that there is already; otherwise as [`observer`](Self::observer), which
-    /// takes the place of all before it.
-    pub fn also_observer(mut self, observer: impl Observer + 'static) -> Self {
-        self.observer = Some(match self.observer.take() {
-            None => Box::new(observer),
-            Some(held) => Box::new((observer, held)),
-        });
         self
     }
 

@@ -14,8 +14,6 @@ mod snapshot;
 mod reader;
 mod backlog;
 mod observer;
-#[cfg(feature = "prometheus")]
-pub mod prometheus;
 #[cfg(feature = "tracing")]
 pub mod tracing;
 mod hasher;

@@ -29,19 +29,17 @@ impl<T, B: Backlog> QueueReader<T, B> {
         Some(self.shared.upgrade()?.survey_into(found))
     }
 
+    /// Whether the queue is gone for good.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        self.shared.strong_count() == 0
+    }
+
     /// Keeps the queue alive for as long as what is handed out lives: for who reads under a lock of its own, and must not be
     /// the one who drops the queue there.
     #[must_use]
     pub fn keep_alive(&self) -> Option<KeptAlive<T, B>> {
         self.shared.upgrade().map(KeptAlive)
-    }
-}
-
-#[cfg(feature = "prometheus")]
-impl<T: Send + 'static, B: Backlog + Send + 'static> QueueReader<T, B> {
-    /// The queue, whatever its items are.
-    pub(crate) fn queue(&self) -> Weak<dyn std::any::Any + Send + Sync> {
-        self.shared.clone()
     }
 }
 

@@ -56,23 +56,6 @@ pub struct Gauges {
     pub longest: Option<Duration>,
 }
 
-impl Gauges {
-    /// Both together, as if they were one queue.
-    #[cfg(feature = "prometheus")]
-    pub(crate) fn join(&mut self, other: Self) {
-        let both =
-            |ours: Option<Duration>, theirs, join: fn(Duration, Duration) -> Duration| match (ours, theirs) {
-                (Some(ours), Some(theirs)) => Some(join(ours, theirs)),
-                (ours, theirs) => ours.or(theirs),
-            };
-        self.counts.queued += other.counts.queued;
-        self.counts.in_flight += other.counts.in_flight;
-        self.counts.to_run_again += other.counts.to_run_again;
-        self.unfinished = both(self.unfinished, other.unfinished, Duration::saturating_add);
-        self.longest = both(self.longest, other.longest, Duration::max);
-    }
-}
-
 /// An item as a [`Snapshot`] saw it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -60,14 +60,6 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         self
     }
 
-    /// Who is told of each event too, before the observer that there is already.
-    pub fn also_observer(self, observer: impl Observer + 'static) -> Self {
-        match self.observer.clone() {
-            None => self.observer(observer),
-            Some(held) => self.observer((observer, held)),
-        }
-    }
-
     /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
     pub fn backlog<C: Backlog>(self, backlog: C) -> Builder<T, C, S> {
         self.over(|core| core.backlog(backlog))
@@ -135,8 +127,12 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
     /// ([`ThreadTimer`](crate::ThreadTimer)), with which an async get could sleep past a deadline; more room to reserve than there
     /// can be.
     pub fn build(self) -> Result<DelayingQueue<T, B, S>, BuildError> {
-        self.check_wakes_tasks()?;
-        self.finish(true, build_core)
+        match &self.timer {
+            Some(timer) if !timer.wakes_tasks() => {
+                Err(BuildError::TimerCannotWakeTasks { timer: format!("{timer:?}") })
+            }
+            _ => self.finish(true),
+        }
     }
 
     /// The queue, for blocking getters: they alone keep time, so any timer will do. An async get is handed items as
@@ -146,24 +142,10 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
     ///
     /// [`BuildError`] names the setting at fault.
     pub fn build_blocking(self) -> Result<DelayingQueue<T, B, S>, BuildError> {
-        self.finish(false, build_core)
+        self.finish(false)
     }
 
-    pub(crate) fn check_wakes_tasks(&self) -> Result<(), BuildError> {
-        match &self.timer {
-            Some(timer) if !timer.wakes_tasks() => {
-                Err(BuildError::TimerCannotWakeTasks { timer: format!("{timer:?}") })
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// `build_core` makes the queue below, and says who is told of delayed items.
-    pub(crate) fn finish(
-        self,
-        tasks_keep_time: bool,
-        build_core: impl FnOnce(wq_core::Builder<T, B, S>, Observing) -> CoreBuilt<T, B, S>,
-    ) -> Result<DelayingQueue<T, B, S>, BuildError> {
+    fn finish(self, tasks_keep_time: bool) -> Result<DelayingQueue<T, B, S>, BuildError> {
         let Self { core, timer, observer, second_add, immediate_add, drain_awaits_delayed, reserve_delayed } =
             self;
         let timer = timer.ok_or(BuildError::NoTimer)?;
@@ -173,8 +155,7 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         let heap = DelayHeap::with_room(reserve_delayed);
         let heap = heap.ok_or(BuildError::NoMemoryToReserve { items: reserve_delayed })?;
         let clock = Arc::clone(&timer);
-        let core = core.clock(move || clock.now());
-        let (core, observer) = build_core(core, observer).map_err(BuildError::Core)?;
+        let core = core.clock(move || clock.now()).build().map_err(BuildError::Core)?;
         let settings = Settings {
             timer,
             observer,
@@ -186,13 +167,6 @@ impl<T, B: Backlog, S> Builder<T, B, S> {
         };
         Ok(DelayingQueue { core, shared: Arc::new(Shared::new(settings)) })
     }
-}
-
-type Observing = Option<Arc<dyn Observer>>;
-type CoreBuilt<T, B, S> = Result<(WorkQueue<T, B, S>, Observing), wq_core::BuildError>;
-
-fn build_core<T, B: Backlog, S>(core: wq_core::Builder<T, B, S>, observer: Observing) -> CoreBuilt<T, B, S> {
-    Ok((core.build()?, observer))
 }
 
 impl<T, B: fmt::Debug, S> fmt::Debug for Builder<T, B, S> {

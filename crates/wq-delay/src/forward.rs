@@ -4,7 +4,7 @@
 use crate::queue::{DelayingQueue, ImmediateAdd};
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
-use wq_core::{Added, AddedAll, Backlog, Counts, Gauges, Phase, QueueReader, Rejected, Snapshot, Survey};
+use wq_core::{Added, AddedAll, Backlog, Counts, Gauges, Phase, Rejected, Snapshot, Survey};
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     /// Adds an item, to be handed out once after this call. If it is delayed too, the builder's
@@ -323,13 +323,6 @@ impl<T, B: Backlog, S> DelayingQueue<T, B, S> {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         self.core.name()
-    }
-
-    /// What reads the queue below for metrics without keeping it alive, as [`wq_core::WorkQueue::reader`]. It moves nothing: an
-    /// item that is due and that nobody has looked for is delayed still.
-    #[must_use]
-    pub fn reader(&self) -> QueueReader<T, B> {
-        self.core.reader()
     }
 
     /// How many items are in the hands of guards.

@@ -20,10 +20,9 @@ mod timer;
 mod thread_timer;
 #[cfg(feature = "tokio")]
 mod tokio_timer;
-#[cfg(feature = "prometheus")]
-pub mod prometheus;
 mod manual_timer;
 mod parking;
+mod reader;
 mod platform;
 mod planted;
 
@@ -36,6 +35,7 @@ pub use manual_timer::ManualTimer;
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;
 pub use queue::{DelayingQueue, ImmediateAdd};
+pub use reader::DelayReader;
 pub use scheduled::{NotDrained, Scheduled};
 pub use thread_timer::ThreadTimer;
 pub use timer::Timer;

@@ -10,8 +10,6 @@ mod lines;
 mod pool;
 mod chain;
 mod steps;
-#[cfg(feature = "prometheus")]
-pub mod prometheus;
 mod planted;
 
 pub use backlog::Priority;

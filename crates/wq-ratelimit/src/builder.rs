@@ -111,12 +111,6 @@ impl<T, L, B: Backlog, S: Clone> Builder<T, L, B, S> {
         self
     }
 
-    /// Who is told of each event too, before the observer that there is already.
-    pub fn also_observer(mut self, observer: impl Observer + 'static) -> Self {
-        self.queue = self.queue.also_observer(observer);
-        self
-    }
-
     /// What decides the order of hand-outs. [`Fifo`] by default. It must be empty.
     pub fn backlog<C: Backlog + Send>(self, backlog: C) -> Builder<T, L, C, S> {
         let Self { queue, hasher, limiter, rules } = self;
@@ -184,7 +178,7 @@ impl<T, L: RateLimiter<T>, B: Backlog, S: Clone> Builder<T, L, B, S> {
         self.finish(wq_delay::Builder::build_blocking)
     }
 
-    pub(crate) fn finish(
+    fn finish(
         self,
         build: impl FnOnce(wq_delay::Builder<T, B, S>) -> Result<DelayingQueue<T, B, S>, BuildError>,
     ) -> Result<RateLimitingQueue<T, L, B, S>, BuildError> {

@@ -5,7 +5,7 @@ use crate::queue::RateLimitingQueue;
 use std::borrow::Borrow;
 use std::hash::{BuildHasher, Hash};
 use std::time::{Duration, Instant};
-use wq_delay::{Backlog, Counts, Drained, Gauges, NotDrained, Phase, QueueReader, Snapshot, Survey};
+use wq_delay::{Backlog, Counts, DelayReader, Drained, Gauges, NotDrained, Phase, Snapshot, Survey};
 
 impl<T: Hash + Eq + Clone, L: RateLimiter<T>, B: Backlog, S: BuildHasher> RateLimitingQueue<T, L, B, S> {
     /// Gives back memory that is not in use, of the queue, the limiter and what is remembered of items that back off or are
@@ -353,9 +353,9 @@ impl<T, L, B: Backlog, S> RateLimitingQueue<T, L, B, S> {
         self.inner.queue.name()
     }
 
-    /// What reads the queue below for metrics without keeping it alive, as [`wq_delay::DelayingQueue::reader`].
+    /// What reads this queue for metrics without keeping it alive.
     #[must_use]
-    pub fn reader(&self) -> QueueReader<T, B> {
+    pub fn reader(&self) -> DelayReader<T, B> {
         self.inner.queue.reader()
     }
 

@@ -35,8 +35,6 @@ mod rate;
 mod invalid_limit;
 mod platform;
 mod planted;
-#[cfg(feature = "prometheus")]
-pub mod prometheus;
 
 pub use builder::{Builder, NoLimiter};
 pub use class::Class;
@@ -66,8 +64,8 @@ pub use with_max_wait::WithMaxWait;
 #[cfg(feature = "tokio")]
 pub use wq_delay::TokioTimer;
 pub use wq_delay::{
-    Added, AddedAll, Backlog, BuildError, Counts, Debounce, DebounceError, DefaultHasher, DelayingQueue,
-    Drained, Fifo, GetTimeoutError, ImmediateAdd, ItemHasher, KeepTime, ManualTimer, NotDrained, Notices,
-    Observer, Phase, Rejected, RejectedReason, Scheduled, SecondAdd, Seen, SlotId, Snapshot, ThreadTimer,
-    Timer, TryGetError, WorkQueue,
+    Added, AddedAll, Backlog, BuildError, Counts, Debounce, DebounceError, DefaultHasher, DelayReader,
+    DelayingQueue, Drained, Fifo, GetTimeoutError, ImmediateAdd, ItemHasher, KeepTime, ManualTimer,
+    NotDrained, Notices, Observer, Phase, Rejected, RejectedReason, Scheduled, SecondAdd, Seen, SlotId,
+    Snapshot, ThreadTimer, Timer, TryGetError, WorkQueue,
 };

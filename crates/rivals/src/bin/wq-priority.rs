@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use prometheus_client::registry::Registry;
 use rivals::{Bench, alone, integers};
 use wq_core::{Backlog, WorkQueue};
-use wq_priority::prometheus::PriorityMetrics;
 use wq_priority::{Order, Priority};
+use wq_prometheus::QueueMetrics;
 
 /// Items of a round.
 const ITEMS: usize = 1_000_000;
@@ -35,10 +35,9 @@ fn beside_controller_runtime(bench: &mut Bench) -> Result<()> {
     let few = integers(KEYS);
     bench.beside("burst_1k", PEER, &theirs("priority-int64", KEYS), || burst(&priority()?, &few, ordered))?;
     let mut registry = Registry::default();
-    let metrics = PriorityMetrics::register(&mut registry);
-    let measured = || metrics.build(WorkQueue::builder().name("measured").backlog(Priority::new()));
+    let metrics = QueueMetrics::register(&mut registry);
     let theirs_measured = theirs("priority-int64-prometheus", KEYS);
-    bench.beside("prometheus_1k", PEER, &theirs_measured, || burst(&measured()?, &few, ordered))?;
+    bench.beside("prometheus_1k", PEER, &theirs_measured, || burst(&measured(&metrics)?, &few, ordered))?;
     bench.beside("readded_beside", PEER, &format!("priority-readded {READDED} 1000"), || {
         beside_readded(READDED)
     })?;
@@ -53,10 +52,10 @@ fn with_a_million(bench: &mut Bench) -> Result<()> {
     let theirs_plain = theirs("priority-int64", MILLION);
     bench.beside("burst_1m", PEER, &theirs_plain, || burst(&priority()?, &million, ordered))?;
     let mut registry = Registry::default();
-    let metrics = PriorityMetrics::register(&mut registry);
-    let measured = || metrics.build(WorkQueue::builder().name("measured").backlog(Priority::new()));
+    let metrics = QueueMetrics::register(&mut registry);
     let theirs_measured = theirs("priority-int64-prometheus", MILLION);
-    bench.beside("prometheus_1m", PEER, &theirs_measured, || burst(&measured()?, &million, ordered))?;
+    bench
+        .beside("prometheus_1m", PEER, &theirs_measured, || burst(&measured(&metrics)?, &million, ordered))?;
     Ok(())
 }
 
@@ -84,6 +83,13 @@ fn beside_itself(bench: &Bench) -> Result<()> {
 
 fn priority() -> Result<WorkQueue<u64, Priority>> {
     Ok(WorkQueue::builder().backlog(Priority::new()).build()?)
+}
+
+fn measured(metrics: &QueueMetrics) -> Result<WorkQueue<u64, Priority>> {
+    let builder = WorkQueue::builder().name("measured").backlog(Priority::new());
+    let queue = builder.observer(metrics.observer("measured")).build()?;
+    metrics.watch_by_priority(&queue);
+    Ok(queue)
 }
 
 /// One of three priorities.

@@ -5,16 +5,13 @@ use std::collections::BTreeSet;
 use std::convert::identity as is;
 use std::mem::size_of;
 use std::time::{Duration, Instant};
-use wq_core::prometheus::QueueMetrics;
 use wq_core::tracing::TraceEvents;
-use wq_core::{Added, Backlog, DefaultHasher, Fifo, Gauges, Observer, WorkQueue};
-use wq_delay::prometheus::DelayMetrics;
+use wq_core::{Added, Backlog, Fifo, Gauges, Observer, WorkQueue};
 use wq_delay::{
     Debounce, DelayingQueue, ImmediateAdd, ManualTimer, Scheduled, SecondAdd, ThreadTimer, TokioTimer,
 };
-use wq_priority::prometheus::PriorityMetrics;
 use wq_priority::{OnMerge, Order, Priority};
-use wq_ratelimit::prometheus::RateLimitMetrics;
+use wq_prometheus::QueueMetrics;
 use wq_ratelimit::{
     Combine, Decorrelated, ExponentialBackoff, FastSlow, Jittered, MaxOf, Outcome, PerClass, PerItemBucket,
     RateLimiter, RateLimitingQueue, Shared, TokenBucket, WithMaxWait, controller_default, item_default,
@@ -56,7 +53,6 @@ ours! {
     "Decorrelated": Decorrelated::<u64>::new;
     "Decorrelated::bounded": Decorrelated::<u64>::bounded;
     "Decorrelated::new": Decorrelated::<u64>::new;
-    "DelayMetrics::build": DelayMetrics::build::<u64, Fifo, DefaultHasher>;
     "DelayingQueue::builder()": DelayingQueue::<u64>::builder();
     "ExponentialBackoff": size_of::<ExponentialBackoff<u64>>();
     "ExponentialBackoff::bounded": ExponentialBackoff::<u64>::bounded;
@@ -85,9 +81,9 @@ ours! {
     "PerItemBucket::bounded": PerItemBucket::<u64>::bounded;
     "PerItemBucket::new": PerItemBucket::<u64>::new;
     "Priority": Priority::new();
-    "PriorityMetrics::build": PriorityMetrics::build::<u64, DefaultHasher>;
-    "QueueMetrics::build": QueueMetrics::build::<u64, Fifo, DefaultHasher>;
-    "RateLimitMetrics::build": RateLimitMetrics::build::<u64, TokenBucket, Fifo, DefaultHasher>;
+    "QueueMetrics::observer": |metrics: QueueMetrics| drop(metrics.observer("claims"));
+    "QueueMetrics::watch": QueueMetrics::watch::<WorkQueue<u64>>;
+    "QueueMetrics::watch_by_priority": QueueMetrics::watch_by_priority::<WorkQueue<u64, Priority>>;
     "RateLimiter<T>": size_of::<&dyn RateLimiter<u64>>();
     "RateLimitingQueue::builder()": RateLimitingQueue::<u64, _>::builder();
     "RateLimitingQueue": size_of::<RateLimitingQueue<u64, TokenBucket>>();
@@ -156,8 +152,7 @@ ours! {
 
 /// What stands in code and is no name of ours: an argument, theirs, and what the tests of the metrics are about.
 fn is_other(code: &str) -> bool {
-    code.starts_with("workqueue_")
-        || ["Done", "None", "done", "name", "wq_priority::prometheus", "wq_delay::prometheus"].contains(&code)
+    code.starts_with("workqueue_") || ["Done", "None", "done", "name", "wq-prometheus"].contains(&code)
 }
 
 /// What the tables say of ours: all columns but the first, which is theirs, and of the defects the one that is ours.

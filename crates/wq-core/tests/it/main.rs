@@ -13,8 +13,6 @@ mod faulty;
 mod put_back;
 mod bounds;
 mod observe;
-#[cfg(feature = "prometheus")]
-mod prometheus;
 #[cfg(feature = "tracing")]
 mod trace;
 mod threads;

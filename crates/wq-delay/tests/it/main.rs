@@ -13,8 +13,6 @@ mod one_line;
 mod panics;
 mod policies;
 mod revocable;
-#[cfg(feature = "prometheus")]
-mod prometheus;
 mod timekeeping;
 #[cfg(feature = "tokio")]
 mod tokio_time;

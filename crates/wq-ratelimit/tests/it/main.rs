@@ -10,7 +10,6 @@ mod finish;
 mod forwards;
 mod handed_out;
 mod limiters;
-mod metrics;
 mod panics;
 mod parking;
 mod put_off;

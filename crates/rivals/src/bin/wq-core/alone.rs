@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use prometheus_client::registry::Registry;
 use rivals::{Bench, integers, measured, names};
-use wq_core::prometheus::QueueMetrics;
 use wq_core::{Added, Observer, WorkQueue};
+use wq_prometheus::QueueMetrics;
 
 /// Items of a round on few keys, and adds of a round with duplicates.
 const ITEMS: usize = 1_000_000;
@@ -77,7 +77,9 @@ pub(crate) fn run(bench: &mut Bench) -> Result<()> {
     let mut registry = Registry::default();
     let metrics = QueueMetrics::register(&mut registry);
     bench.beside_client_go("prometheus", &format!("burst-int64-prometheus {KEYS} {ITEMS}"), || {
-        burst(&metrics.build(WorkQueue::builder().name("measured"))?, &few, ITEMS)
+        let queue = WorkQueue::builder().name("measured").observer(metrics.observer("measured")).build()?;
+        metrics.watch(&queue);
+        burst(&queue, &few, ITEMS)
     })?;
     Ok(())
 }

@@ -10,10 +10,9 @@ use std::time::Duration;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use wq_contract::wakes::Wakes;
-use wq_core::prometheus::QueueMetrics;
 use wq_delay::{DelayingQueue, ImmediateAdd, ManualTimer};
-use wq_priority::prometheus::PriorityMetrics;
 use wq_priority::{Order, Priority};
+use wq_prometheus::QueueMetrics;
 use wq_ratelimit::{ExponentialBackoff, RateLimitingQueue};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -61,10 +60,10 @@ impl Metrics {
 
 fn delaying(backlog: Priority) -> (DelayingQueue<String, Priority>, ManualTimer, Metrics) {
     let (timer, metrics) = (ManualTimer::new(), Metrics::new());
-    let builder = DelayingQueue::builder().timer(timer.clone()).backlog(backlog);
+    let builder = DelayingQueue::builder().name("claims").timer(timer.clone()).backlog(backlog);
     let builder = builder.immediate_add(ImmediateAdd::Merge).observer(metrics.core.observer("claims"));
     let queue = builder.build().unwrap();
-    PriorityMetrics::of(&metrics.core).watch("claims", queue.reader());
+    metrics.core.watch_by_priority(&queue);
     (queue, timer, metrics)
 }
 
@@ -263,10 +262,10 @@ fn each_item_has_a_back_off_of_its_own() {
     let (timer, metrics) = (ManualTimer::new(), Metrics::new());
     let ms = Duration::from_millis;
     let limiter = ExponentialBackoff::new(ms(5), 1000 * SECOND).unwrap();
-    let builder = RateLimitingQueue::builder().limiter(limiter).timer(timer.clone());
+    let builder = RateLimitingQueue::builder().name("claims").limiter(limiter).timer(timer.clone());
     let builder = builder.backlog(Priority::new()).observer(metrics.core.observer("claims"));
     let queue = builder.build().unwrap();
-    PriorityMetrics::of(&metrics.core).watch("claims", queue.reader());
+    metrics.core.watch_by_priority(&queue);
     for _ in 0..7 {
         queue.add_rate_limited("bar");
         timer.advance(SECOND);

@@ -1,11 +1,11 @@
-//! Prometheus: names, labels and values as a scrape sees them, through a drain and after it.
+//! Names, labels and values as a scrape sees them, through a drain and after it.
 
 use std::sync::Arc;
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
-use wq_core::prometheus::QueueMetrics;
 use wq_core::{Observer, WorkQueue};
+use wq_prometheus::QueueMetrics;
 
 struct Scraped {
     registry: Registry,
@@ -17,6 +17,13 @@ impl Scraped {
         let mut registry = Registry::default();
         let metrics = QueueMetrics::register(&mut registry);
         Self { registry, metrics }
+    }
+
+    fn queue(&self) -> WorkQueue<u32> {
+        let builder = WorkQueue::builder().name("claims").observer(self.metrics.observer("claims"));
+        let queue = builder.build().unwrap();
+        self.metrics.watch(&queue);
+        queue
     }
 
     fn text(&self) -> String {
@@ -39,7 +46,7 @@ fn value(text: &str, metric: &str) -> Option<f64> {
 #[test]
 fn names_types_and_buckets_are_those_of_client_go() {
     let scraped = Scraped::new();
-    let queue = scraped.metrics.build(WorkQueue::builder().name("claims")).unwrap();
+    let queue = scraped.queue();
     queue.add(1);
     queue.try_get().unwrap().done();
     let text = scraped.text();
@@ -63,7 +70,7 @@ fn names_types_and_buckets_are_those_of_client_go() {
 #[test]
 fn bounds_of_buckets_are_those_of_client_go_to_the_last_bit() {
     let scraped = Scraped::new();
-    let queue = scraped.metrics.build(WorkQueue::builder().name("claims")).unwrap();
+    let queue = scraped.queue();
     queue.add(1);
     queue.try_get().unwrap().done();
     let text = scraped.text();
@@ -96,22 +103,9 @@ impl Observer for Count {
 }
 
 #[test]
-fn an_observer_that_the_builder_has_is_told_beside_the_metrics() {
-    let scraped = Scraped::new();
-    let counts = [(); 2].map(|()| Arc::new(Count::default()));
-    let builder = WorkQueue::builder().name("claims").observer(Arc::clone(&counts[0]));
-    let queue = scraped.metrics.build(builder.also_observer(Arc::clone(&counts[1]))).unwrap();
-    queue.add_all([1, 2]);
-    queue.try_get().unwrap().done();
-    assert_eq!(counts.map(|count| count.get()), [2, 2]);
-    assert_eq!(scraped.value("workqueue_adds_total"), Some(2.0));
-    assert_eq!(scraped.value("workqueue_work_duration_seconds_count"), Some(1.0));
-}
-
-#[test]
 fn adds_count_hand_outs_to_come_and_depth_counts_what_will_run() {
     let scraped = Scraped::new();
-    let queue = scraped.metrics.build(WorkQueue::builder().name("claims")).unwrap();
+    let queue = scraped.queue();
     queue.add_all([1, 2, 2]);
     assert_eq!(
         (scraped.value("workqueue_adds_total"), scraped.value("workqueue_depth")),
@@ -132,7 +126,7 @@ fn adds_count_hand_outs_to_come_and_depth_counts_what_will_run() {
 fn gauges_of_work_in_hand_go_on_during_a_drain_and_end_at_nothing() {
     // Upstream's stop moving when the shutdown begins, and never come back to 0 (D19).
     let scraped = Scraped::new();
-    let queue = scraped.metrics.build(WorkQueue::builder().name("claims")).unwrap();
+    let queue = scraped.queue();
     let read = || {
         let text = scraped.text();
         let of = |metric| value(&text, metric).unwrap();
@@ -162,7 +156,7 @@ fn gauges_of_work_in_hand_go_on_during_a_drain_and_end_at_nothing() {
 #[test]
 fn a_queue_that_is_gone_has_no_gauges_and_its_counts_stay() {
     let scraped = Scraped::new();
-    let queue = scraped.metrics.build(WorkQueue::builder().name("claims")).unwrap();
+    let queue = scraped.queue();
     queue.add(1);
     drop(queue);
     assert_eq!((scraped.value("workqueue_depth"), scraped.value("workqueue_adds_total")), (None, Some(1.0)));
@@ -172,8 +166,8 @@ fn a_queue_that_is_gone_has_no_gauges_and_its_counts_stay() {
 #[test]
 fn queues_of_one_name_are_one_series() {
     let scraped = Scraped::new();
-    let one = scraped.metrics.build(WorkQueue::builder().name("claims")).unwrap();
-    let other = scraped.metrics.build(WorkQueue::builder().name("claims")).unwrap();
+    let one = scraped.queue();
+    let other = scraped.queue();
     one.add(1);
     other.add(1);
     assert_eq!(scraped.text().matches("workqueue_depth{").count(), 1);
@@ -184,13 +178,12 @@ fn queues_of_one_name_are_one_series() {
 }
 
 #[test]
-fn other_observers_and_other_queues_join_by_hand() {
+fn an_observer_of_ones_own_is_told_beside_the_metrics() {
     let scraped = Scraped::new();
     let count = Arc::new(Count::default());
     let observer = (scraped.metrics.observer("claims"), Arc::clone(&count));
-    let queue = WorkQueue::builder().observer(observer).build().unwrap();
-    let read = queue.clone();
-    scraped.metrics.watch("claims", move || Some(read.gauges()));
+    let queue = WorkQueue::builder().name("claims").observer(observer).build().unwrap();
+    scraped.metrics.watch(&queue);
     queue.add(1);
     assert_eq!(count.get(), 1);
     assert_eq!(
@@ -202,9 +195,8 @@ fn other_observers_and_other_queues_join_by_hand() {
 #[test]
 fn a_queue_that_reads_no_clock_shows_no_times() {
     let scraped = Scraped::new();
-    let queue = WorkQueue::builder().build().unwrap();
-    let read = queue.clone();
-    scraped.metrics.watch("claims", move || Some(read.gauges()));
+    let queue = WorkQueue::builder().name("claims").build().unwrap();
+    scraped.metrics.watch(&queue);
     queue.add(1);
     let guard = queue.try_get().unwrap();
     assert_eq!(scraped.value("workqueue_depth"), Some(0.0));

@@ -1,25 +1,30 @@
-//! Prometheus: the depth by priority as a scrape sees it. The cases of controller-runtime's `workqueue_test.go`, and D18.
+//! The depth by priority as a scrape sees it. The cases of controller-runtime's `workqueue_test.go`, and D18.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Barrier};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
-use wq_core::prometheus::QueueMetrics;
-use wq_core::{Added, Observer, WorkQueue};
-use wq_priority::prometheus::PriorityMetrics;
+use wq_core::WorkQueue;
 use wq_priority::{Order, Priority};
+use wq_prometheus::QueueMetrics;
 
 const OVERFLOW: &str = "exceeded_cardinality_limit";
 
 fn watched() -> (WorkQueue<u32, Priority>, Registry) {
     let mut registry = Registry::default();
-    let metrics = PriorityMetrics::register(&mut registry);
-    let queue = metrics.build(WorkQueue::builder().name("claims").backlog(Priority::new())).unwrap();
+    let queue = built(&QueueMetrics::register(&mut registry), "claims");
     (queue, registry)
+}
+
+fn built(metrics: &QueueMetrics, name: &str) -> WorkQueue<u32, Priority> {
+    let builder = WorkQueue::builder().name(name).backlog(Priority::new());
+    let queue = builder.observer(metrics.observer(name)).build().unwrap();
+    metrics.watch_by_priority(&queue);
+    queue
 }
 
 fn text(registry: &Registry) -> String {
@@ -163,9 +168,8 @@ fn a_watched_queue_goes_away_with_its_last_handle() {
 #[test]
 fn queues_of_one_name_share_their_labels() {
     let mut registry = Registry::default();
-    let metrics = PriorityMetrics::register(&mut registry);
-    let make = || metrics.build(WorkQueue::builder().name("claims").backlog(Priority::new())).unwrap();
-    let (one, other) = (make(), make());
+    let metrics = QueueMetrics::register(&mut registry);
+    let (one, other) = (built(&metrics, "claims"), built(&metrics.clone(), "claims"));
     (0..20).for_each(|priority| add(&one, priority, priority));
     (10..40).for_each(|priority| add(&other, priority, priority));
     for expected in [50, 49] {
@@ -179,36 +183,22 @@ fn queues_of_one_name_share_their_labels() {
 }
 
 #[test]
-fn labels_are_counted_once_however_often_the_metrics_are_asked_for() {
-    let mut registry = Registry::default();
-    let core = QueueMetrics::register(&mut registry);
-    let make = |core: &QueueMetrics| {
-        let metrics = PriorityMetrics::of(core);
-        metrics.build(WorkQueue::builder().name("claims").backlog(Priority::new())).unwrap()
-    };
-    let (one, other) = (make(&core), make(&core.clone()));
-    (0..40).for_each(|priority| add(&one, priority, priority));
-    (40..80).for_each(|priority| add(&other, priority, priority));
-    let found = scrape(&registry);
-    assert_eq!((found.len(), found[OVERFLOW], found.values().sum::<i64>()), (26, 55, 80));
-}
-
-#[test]
 fn a_queue_of_a_layer_above_is_watched_and_one_without_priorities_of_its_name_has_no_label() {
     let mut registry = Registry::default();
-    let core = QueueMetrics::register(&mut registry);
-    let metrics = PriorityMetrics::of(&core);
+    let metrics = QueueMetrics::register(&mut registry);
     let queue = wq_ratelimit::RateLimitingQueue::builder()
+        .name("claims")
         .limiter(wq_ratelimit::controller_default::<u32>())
         .timer(wq_delay::ManualTimer::new())
-        .observer(core.observer("claims"))
+        .observer(metrics.observer("claims"))
         .backlog(Priority::new())
         .build()
         .unwrap();
-    metrics.watch("claims", queue.reader());
+    metrics.watch_by_priority(&queue);
     queue.add_with(1, Order::priority(3));
     queue.add_after_with(2, Duration::from_secs(1), Order::priority(3));
-    let plain = core.build(WorkQueue::<u32>::builder().name("claims")).unwrap();
+    let plain = WorkQueue::<u32>::builder().name("claims").build().unwrap();
+    metrics.watch(&plain);
     plain.add(7);
     assert_eq!(scrape(&registry), BTreeMap::from([("3".to_owned(), 1)]), "what is delayed is not queued");
     assert!(text(&registry).contains("workqueue_depth{name=\"claims\"} 1"));
@@ -222,39 +212,6 @@ struct Ends<'a>(&'a AtomicBool);
 impl Drop for Ends<'_> {
     fn drop(&mut self) {
         self.0.store(false, SeqCst);
-    }
-}
-
-/// Dashboards sum over the labels: a series without one, from before the queue was watched, would stand beside them.
-#[test]
-#[cfg_attr(miri, ignore = "thousands of scrapes")]
-fn no_scrape_sees_the_depth_without_a_priority_while_queues_are_built() {
-    let mut registry = Registry::default();
-    let metrics = PriorityMetrics::register(&mut registry);
-    let (goes_on, begun) = (AtomicBool::new(true), Barrier::new(2));
-    thread::scope(|scope| {
-        let _ends = Ends(&goes_on);
-        scope.spawn(|| {
-            begun.wait();
-            while goes_on.load(SeqCst) {
-                let text = text(&registry);
-                assert!(!text.contains("workqueue_depth{name=\"claims\"}"), "{text}");
-            }
-        });
-        begun.wait();
-        for _ in 0..2000 {
-            let queue = metrics.build(WorkQueue::builder().name("claims").backlog(Priority::new())).unwrap();
-            queue.add(1_u32);
-            queue.try_get().unwrap().done();
-        }
-    });
-    assert!(text(&registry).contains("workqueue_adds_total{name=\"claims\"}"));
-    let queue = metrics.build(WorkQueue::builder().name("counted").backlog(Priority::new())).unwrap();
-    queue.add(1_u32);
-    queue.try_get().unwrap().done();
-    for metric in ["adds_total", "queue_duration_seconds_count", "work_duration_seconds_count"] {
-        let line = format!("workqueue_{metric}{{name=\"counted\"}} 1");
-        assert!(text(&registry).contains(&line), "{line}");
     }
 }
 
@@ -299,26 +256,4 @@ fn at_every_scrape_under_load_the_labels_are_those_of_one_moment() {
         drop(ends);
     });
     assert_eq!(scrape(&registry).values().sum::<i64>(), 200, "nobody holds any");
-}
-
-#[test]
-fn an_observer_that_the_builder_has_is_told_beside_the_metrics() {
-    #[derive(Default)]
-    struct Seen(AtomicUsize);
-
-    impl Observer for Seen {
-        fn added(&self, _: Added) {
-            self.0.fetch_add(1, SeqCst);
-        }
-    }
-
-    let mut registry = Registry::default();
-    let metrics = PriorityMetrics::register(&mut registry);
-    let seen = Arc::new(Seen::default());
-    let builder = WorkQueue::builder().name("claims").backlog(Priority::new()).observer(Arc::clone(&seen));
-    let queue = metrics.build(builder).unwrap();
-    add(&queue, 1, 0);
-    assert_eq!(seen.0.load(SeqCst), 1);
-    assert!(text(&registry).contains("workqueue_adds_total{name=\"claims\"} 1"));
-    assert_eq!(scrape(&registry), BTreeMap::from([("0".to_owned(), 1)]));
 }

@@ -1,4 +1,4 @@
-//! Prometheus: what a scrape sees of delayed items.
+//! What a scrape sees of delayed items.
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use wq_delay::prometheus::DelayMetrics;
-use wq_delay::{BuildError, Builder, DelayingQueue, ManualTimer, Observer, ThreadTimer};
+use wq_delay::{DelayingQueue, ManualTimer, Observer};
+use wq_prometheus::QueueMetrics;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -22,12 +22,19 @@ fn has(registry: &Registry, line: &str) {
     assert!(text.lines().any(|found| found == line), "{line}\nis not in\n{text}");
 }
 
+fn watched(metrics: &QueueMetrics, name: &str, timer: &ManualTimer) -> DelayingQueue<u32> {
+    let builder = DelayingQueue::builder().name(name).timer(timer.clone());
+    let queue = builder.observer(metrics.observer(name)).build().unwrap();
+    metrics.watch(&queue);
+    queue
+}
+
 #[test]
 fn delayed_items_and_their_lateness_stand_beside_the_metrics_of_the_queue_below() {
     let mut registry = Registry::default();
-    let metrics = DelayMetrics::register(&mut registry);
+    let metrics = QueueMetrics::register(&mut registry);
     let timer = ManualTimer::new();
-    let queue = metrics.build(DelayingQueue::builder().name("claims").timer(timer.clone())).unwrap();
+    let queue = watched(&metrics, "claims", &timer);
     queue.add_after(1, SECOND);
     queue.add_after(2, SECOND * 60);
     has(&registry, "# TYPE workqueue_delayed_depth gauge");
@@ -52,10 +59,10 @@ fn delayed_items_and_their_lateness_stand_beside_the_metrics_of_the_queue_below(
 #[test]
 fn a_queue_that_is_gone_is_delayed_no_more() {
     let mut registry = Registry::default();
-    let metrics = DelayMetrics::register(&mut registry);
-    let builder = |name: &str| DelayingQueue::<u8>::builder().name(name).timer(ManualTimer::new());
-    let kept = metrics.build(builder("claims")).unwrap();
-    let (twin, gone) = (metrics.build(builder("claims")).unwrap(), metrics.build(builder("gone")).unwrap());
+    let metrics = QueueMetrics::register(&mut registry);
+    let timer = ManualTimer::new();
+    let kept = watched(&metrics, "claims", &timer);
+    let (twin, gone) = (watched(&metrics, "claims", &timer), watched(&metrics, "gone", &timer));
     kept.add_after(1, SECOND);
     twin.add_after(1, SECOND);
     gone.add_after(1, SECOND);
@@ -65,37 +72,16 @@ fn a_queue_that_is_gone_is_delayed_no_more() {
     assert!(!text(&registry).contains("delayed_depth{name=\"gone\"}"));
 }
 
-/// By hand, as `build` does it: with an observer beside, and nothing counted twice or not at all.
 #[test]
-fn its_observer_is_the_whole_one_and_watching_keeps_no_queue() {
-    counts_all_once_beside_another_observer(|metrics, builder, mine| {
-        let queue = builder.observer((metrics.observer("claims"), mine)).build().unwrap();
-        metrics.watch("claims", &queue);
-        metrics.watch("claims", &queue); // Once more: still one queue.
-        queue
-    });
-}
-
-#[test]
-fn an_observer_that_the_builder_has_is_told_beside_the_metrics() {
-    counts_all_once_beside_another_observer(|metrics, builder, mine| {
-        metrics.build(builder.name("claims").observer(mine)).unwrap()
-    });
-    counts_all_once_beside_another_observer(|metrics, builder, mine| {
-        struct Silent;
-        impl Observer for Silent {}
-        metrics.build_blocking(builder.name("claims").observer(Silent).also_observer(mine)).unwrap()
-    });
-}
-
-fn counts_all_once_beside_another_observer(
-    build: impl FnOnce(&DelayMetrics, Builder<u32>, Arc<Seen>) -> DelayingQueue<u32>,
-) {
+fn all_is_counted_once_beside_another_observer_and_watching_keeps_no_queue() {
     let mut registry = Registry::default();
-    let metrics = DelayMetrics::register(&mut registry);
+    let metrics = QueueMetrics::register(&mut registry);
     let timer = ManualTimer::new();
     let mine = Arc::new(Seen::default());
-    let queue = build(&metrics, DelayingQueue::builder().timer(timer.clone()), Arc::clone(&mine));
+    let observer = (metrics.observer("claims"), Arc::clone(&mine));
+    let builder = DelayingQueue::<u32>::builder().name("claims").timer(timer.clone());
+    let queue = builder.observer(observer).build().unwrap();
+    metrics.watch(&queue);
     queue.add_after(1, SECOND);
     queue.add(2);
     queue.add_after(3, SECOND * 60);
@@ -118,18 +104,6 @@ fn counts_all_once_beside_another_observer(
     assert!(!text.contains("depth{name") && !text.contains("unfinished_work_seconds{name"), "{text}");
 }
 
-#[test]
-fn a_queue_that_is_built_and_watched_is_one() {
-    let mut registry = Registry::default();
-    let metrics = DelayMetrics::register(&mut registry);
-    let queue = metrics.build(DelayingQueue::builder().name("claims").timer(ManualTimer::new())).unwrap();
-    metrics.watch("claims", &queue);
-    queue.add(1);
-    queue.add_after(2, SECOND);
-    has(&registry, "workqueue_delayed_depth{name=\"claims\"} 1.0");
-    has(&registry, "workqueue_depth{name=\"claims\"} 1.0");
-}
-
 #[derive(Default)]
 struct Seen {
     retried: AtomicU32,
@@ -144,14 +118,4 @@ impl Observer for Seen {
     fn got(&self, _: Duration) {
         self.got.fetch_add(1, Relaxed);
     }
-}
-
-#[test]
-fn the_timer_is_checked_as_without_metrics() {
-    let metrics = DelayMetrics::register(&mut Registry::default());
-    let builder = || DelayingQueue::<u8>::builder().timer(ThreadTimer);
-    assert!(matches!(metrics.build(builder()), Err(BuildError::TimerCannotWakeTasks { .. })));
-    let queue = metrics.build_blocking(builder()).unwrap();
-    queue.add(1);
-    assert!(queue.get_blocking().is_some());
 }

@@ -1,0 +1,144 @@
+//! `QueueMetrics`: client-go's metrics of work queues in one registry. An observer feeds counters and histograms; gauges are read
+//! from the queues at a scrape.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+use wq_core::{Observer, Survey};
+use wq_priority::Depths;
+
+use crate::counting::Counting;
+use crate::reading::{ByPriority, Plain};
+use crate::scrape::{Labels, Scrape, labels};
+use crate::sources::Sources;
+use crate::watched::Watched;
+
+/// Upper bounds of the histograms in seconds: ten-fold from a microsecond (component-base's `workqueue` metrics). Two are
+/// what multiplication makes of them there: with others the series of a program in Go could not be summed with ours by `le`.
+const BUCKETS: [f64; 10] =
+    [1e-6, 9.999_999_999_999_999e-6, 9.999_999_999_999_999e-5, 1e-3, 1e-2, 1e-1, 1.0, 10.0, 100.0, 1000.0];
+
+type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
+
+/// The metrics of all work queues of a program, in one registry: client-go's names, types, buckets and label `name`, so
+/// that its dashboards carry over.
+///
+/// | metric | type | |
+/// | --- | --- | --- |
+/// | `workqueue_depth` | gauge | items that still have to be handed out: queued, or to run again; by `priority`, if [so watched](Self::watch_by_priority) |
+/// | `workqueue_adds_total` | counter | adds that lead to a hand-out of their own |
+/// | `workqueue_queue_duration_seconds` | histogram | from such an add to the hand-out |
+/// | `workqueue_work_duration_seconds` | histogram | from the hand-out to the end of the guard |
+/// | `workqueue_unfinished_work_seconds` | gauge | how long the items in flight have been in hand, summed |
+/// | `workqueue_longest_running_processor_seconds` | gauge | how long the first of them has been |
+/// | `workqueue_retries_total` | counter | adds for later that were let in, retries among them |
+/// | `workqueue_delayed_depth` | gauge | items that wait for their deadline, also those that are due and that nobody has looked for |
+/// | `workqueue_delay_lateness_seconds` | histogram | from an item's deadline to the moment it was queued |
+///
+/// The last two are not client-go's, and in its style. Lateness beyond the timer's grain (about a millisecond with tokio) says that
+/// nobody waited in a getter: all workers were busy.
+///
+/// The gauges of a queue are read under one lock: they agree with each other, move on while the queue is drained, and are 0 at
+/// its end. Delayed items are under another lock: one that moves meanwhile may be in both or in neither.
+#[doc(alias = "MetricsProvider")]
+#[derive(Clone)]
+pub struct QueueMetrics {
+    adds: Family<Labels, Counter>,
+    retries: Family<Labels, Counter>,
+    queue_duration: Histograms,
+    work_duration: Histograms,
+    lateness: Histograms,
+    sources: Arc<Sources>,
+    /// The labels of priorities, by name of the queue.
+    depths: Arc<Mutex<BTreeMap<String, Arc<Mutex<Depths>>>>>,
+}
+
+impl QueueMetrics {
+    /// Registers the metrics, without a queue yet. Once for a registry: names in a registry must be unique.
+    pub fn register(registry: &mut Registry) -> Self {
+        let histograms = || Family::new_with_constructor((|| Histogram::new(BUCKETS)) as fn() -> Histogram);
+        let metrics = Self {
+            adds: Family::default(),
+            retries: Family::default(),
+            queue_duration: histograms(),
+            work_duration: histograms(),
+            lateness: histograms(),
+            sources: Arc::default(),
+            depths: Arc::default(),
+        };
+        let registry = registry.sub_registry_with_prefix("workqueue");
+        registry.register_collector(Box::new(Scrape(Arc::clone(&metrics.sources))));
+        registry.register("adds", "Total number of adds handled by workqueue", metrics.adds.clone());
+        registry.register("retries", "Total number of retries handled by workqueue", metrics.retries.clone());
+        registry.register(
+            "queue_duration_seconds",
+            "How long in seconds an item stays in workqueue before being requested",
+            metrics.queue_duration.clone(),
+        );
+        registry.register(
+            "work_duration_seconds",
+            "How long in seconds processing an item from workqueue takes",
+            metrics.work_duration.clone(),
+        );
+        registry.register(
+            "delay_lateness_seconds",
+            "How long in seconds after its deadline a delayed item is queued",
+            metrics.lateness.clone(),
+        );
+        metrics
+    }
+
+    /// What counts the events of the queue of this name, for its builder. Queues of one name are counted together.
+    ///
+    /// With an observer of your own: `(metrics.observer("claims"), mine)`.
+    pub fn observer(&self, name: &str) -> impl Observer + 'static {
+        let labels = labels(name);
+        Counting {
+            adds: self.adds.get_or_create_owned(&labels),
+            retries: self.retries.get_or_create_owned(&labels),
+            queue_duration: self.queue_duration.get_or_create_owned(&labels),
+            work_duration: self.work_duration.get_or_create_owned(&labels),
+            lateness: self.lateness.get_or_create_owned(&labels),
+        }
+    }
+
+    /// Reads the gauges of this queue at every scrape, under its name, until it is gone: it is not kept alive. Once for a queue.
+    ///
+    /// Depth and unfinished work of queues of one name are summed; a queue without a name has the empty one. A queue that reads
+    /// no clock, for want of an observer, has no series of unfinished work.
+    pub fn watch<Q: Watched>(&self, queue: &Q) {
+        self.sources.put(queue.name().unwrap_or_default(), Arc::new(plain(queue)));
+    }
+
+    /// As [`watch`](Self::watch), in its place, with the depth told apart by a label `priority`, as controller-runtime has it.
+    ///
+    /// The first 25 priorities that scrapes find under a name, of those found queued together the highest, have a label of their
+    /// own for good; the others share `exceeded_cardinality_limit`. All are read under one lock of the queue: each label shows
+    /// exactly the items under it, and their sum is the depth. No series without the label stands beside them.
+    #[doc(alias = "NewDepthMetricWithPriority")]
+    pub fn watch_by_priority<Q: Watched>(&self, queue: &Q)
+    where
+        Q::Backlog: Survey<Found = Depths>,
+    {
+        let name = queue.name().unwrap_or_default();
+        let mut by_name = self.depths.lock().unwrap_or_else(PoisonError::into_inner);
+        let depths = Arc::clone(by_name.entry(name.to_owned()).or_default());
+        drop(by_name);
+        self.sources.put(name, Arc::new(ByPriority { plain: plain(queue), depths }));
+    }
+}
+
+fn plain<Q: Watched>(queue: &Q) -> Plain<Q::Item, Q::Backlog> {
+    Plain { reader: queue.reader(), delayed: queue.delayed() }
+}
+
+impl fmt::Debug for QueueMetrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("QueueMetrics").field("queues", &self.sources.len()).finish_non_exhaustive()
+    }
+}
