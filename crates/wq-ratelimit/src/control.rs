@@ -1,7 +1,6 @@
 //! `Control`: what a rate limiting queue knows beyond the delaying one, and when an item runs again. Pure: `now` is an
 //! argument.
 
-use crate::class::Class;
 use crate::limiter::RateLimiter;
 use crate::outcome::{Combine, Outcome};
 use crate::parked::{Mark, MarkId, Parked};
@@ -57,7 +56,6 @@ pub(crate) struct Rules {
 /// What a failed attempt asks for. Nothing: what the limiter says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ask {
-    pub(crate) class: Option<Class>,
     /// A delay of the caller's, and what is made of it and the limiter's.
     pub(crate) own: Option<(Duration, Combine)>,
     pub(crate) not_before: Option<Instant>,
@@ -68,12 +66,8 @@ impl Ask {
     pub(crate) fn of(outcome: Outcome) -> Self {
         let limiter = Self::default();
         match outcome {
-            Outcome::RetryAs(class) => Self { class: Some(class), ..limiter },
             Outcome::RetryWith { delay, combine } => Self { own: Some((delay, combine)), ..limiter },
             Outcome::RetryNotBefore(floor) => Self { not_before: Some(floor), ..limiter },
-            Outcome::RetryAsNotBefore(class, floor) => {
-                Self { class: Some(class), not_before: Some(floor), ..limiter }
-            }
             Outcome::Success | Outcome::GiveUp | Outcome::Park | Outcome::RetryAfter(_) | Outcome::Retry => {
                 limiter
             }
@@ -167,10 +161,7 @@ impl<T: Hash + Eq + Clone, L: RateLimiter<T>, O: Default, S: BuildHasher> Contro
         if by == By::Finish && self.is_spent(item, now, discarded) {
             return When::Never;
         }
-        let wait = match ask.class {
-            None => self.limiter.next_delay(item, now),
-            Some(class) => self.limiter.next_delay_as(item, class, now),
-        };
+        let wait = self.limiter.next_delay(item, now);
         let delay = ask.combined(wait, now);
         discarded.append(&mut self.limiter.take_discarded());
         let counts = self.rules.retry_limit.is_some();

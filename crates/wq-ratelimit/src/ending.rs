@@ -62,11 +62,9 @@ where
             }
             Outcome::Park => return self.rest(held, Rest::Parked),
             Outcome::RetryAfter(delay) => self.count_nothing(item, delay),
-            Outcome::Retry
-            | Outcome::RetryAs(_)
-            | Outcome::RetryWith { .. }
-            | Outcome::RetryNotBefore(_)
-            | Outcome::RetryAsNotBefore(..) => self.when(item, ask, By::Finish),
+            Outcome::Retry | Outcome::RetryWith { .. } | Outcome::RetryNotBefore(_) => {
+                self.when(item, ask, By::Finish)
+            }
         };
         let Some((when, opened)) = retry else { return Some(Scheduled::ShutDown) };
         let deadline = match when {

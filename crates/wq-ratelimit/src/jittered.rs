@@ -1,6 +1,5 @@
 //! `Jittered`: spreads the waits of another limiter.
 
-use crate::class::Class;
 use crate::invalid_limit::InvalidLimit;
 use crate::limiter::{RateLimiter, pass_on};
 use crate::random::Random;
@@ -14,8 +13,7 @@ use std::time::{Duration, Instant};
 /// | [`equal(limiter)`](Self::equal) | `d / 2` and `d` | never longer |
 /// | [`full(limiter)`](Self::full) | nothing and `d` | never longer; spreads the most |
 ///
-/// The last two have the names of Marc Brooker, Exponential Backoff And Jitter, AWS Architecture Blog, 2015; so has
-/// [`Decorrelated`](crate::Decorrelated), which draws each wait from the one before.
+/// The last two have the names of Marc Brooker, Exponential Backoff And Jitter, AWS Architecture Blog, 2015.
 ///
 /// A clone draws for itself. With a [`seed`](Self::seed) it goes on as the one that it was cloned from.
 #[derive(Debug, Clone)]
@@ -93,11 +91,6 @@ fn percent_of(delay: Duration, percent: u8) -> Duration {
 impl<T, L: RateLimiter<T>> RateLimiter<T> for Jittered<L> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
         let delay = self.limiter.next_delay(item, now);
-        self.spread(delay)
-    }
-
-    fn next_delay_as(&mut self, item: &T, class: Class, now: Instant) -> Duration {
-        let delay = self.limiter.next_delay_as(item, class, now);
         self.spread(delay)
     }
 

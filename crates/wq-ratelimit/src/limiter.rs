@@ -1,6 +1,5 @@
 //! `RateLimiter`: the question a queue asks before it retries an item.
 
-use crate::class::Class;
 use crate::remembered::Remembered;
 use std::time::{Duration, Instant};
 
@@ -16,13 +15,6 @@ pub trait RateLimiter<T> {
     /// bucket, by the instants that it has promised: the wait for those is then longer.
     #[doc(alias = "When")]
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration;
-
-    /// As [`next_delay`](Self::next_delay), of an attempt that failed in a way of its own. A limiter that makes no
-    /// difference, as all but [`PerClass`](crate::PerClass), answers as always.
-    fn next_delay_as(&mut self, item: &T, class: Class, now: Instant) -> Duration {
-        let _ = class;
-        self.next_delay(item, now)
-    }
 
     /// The item waits until then, which may be longer than this limiter has said: what is remembered of it is not to be
     /// forgotten for age before it had its chance. A queue says so after it has asked for a delay. An instant that is not after
@@ -106,10 +98,6 @@ pub(crate) use pass_on;
 impl<T, L: RateLimiter<T> + ?Sized> RateLimiter<T> for Box<L> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
         (**self).next_delay(item, now)
-    }
-
-    fn next_delay_as(&mut self, item: &T, class: Class, now: Instant) -> Duration {
-        (**self).next_delay_as(item, class, now)
     }
 
     pass_on!(self, (**self));

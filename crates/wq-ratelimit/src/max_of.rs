@@ -1,6 +1,5 @@
 //! `MaxOf`: the longer wait of two limiters.
 
-use crate::class::Class;
 use crate::limiter::RateLimiter;
 use crate::remembered::Remembered;
 use std::time::{Duration, Instant};
@@ -28,10 +27,6 @@ impl<A, B> MaxOf<A, B> {
 impl<T, A: RateLimiter<T>, B: RateLimiter<T>> RateLimiter<T> for MaxOf<A, B> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
         self.first.next_delay(item, now).max(self.second.next_delay(item, now))
-    }
-
-    fn next_delay_as(&mut self, item: &T, class: Class, now: Instant) -> Duration {
-        self.first.next_delay_as(item, class, now).max(self.second.next_delay_as(item, class, now))
     }
 
     fn keep_until(&mut self, item: &T, until: Instant, now: Instant) {

@@ -1,6 +1,5 @@
 //! `Outcome`: how the work on an item went, said once, at its end.
 
-use crate::class::Class;
 use std::time::{Duration, Instant};
 
 /// How the work on an item ended; see [`ProcessingGuard::finish`](crate::ProcessingGuard::finish).
@@ -11,11 +10,9 @@ use std::time::{Duration, Instant};
 /// | --- | --- | --- |
 /// | `Success` | when it is added | all are forgotten |
 /// | `Retry` | when the limiter says | counts |
-/// | `RetryAs(class)` | when the limiter says of failures of this class | counts |
 /// | `RetryAfter(d)` | after `d` | does not count |
 /// | `RetryWith { delay, combine }` | after the shorter, the longer or the sum of `delay` and the limiter's wait, or after `delay` | counts |
 /// | `RetryNotBefore(t)` | when the limiter says, `t` at the earliest | counts |
-/// | `RetryAsNotBefore(class, t)` | both of these | counts |
 /// | `Park` | when it is added or [released](crate::RateLimitingQueue::release) | stays as it is |
 /// | `GiveUp` | when it is added | all are forgotten |
 ///
@@ -42,8 +39,6 @@ pub enum Outcome {
     Success,
     /// It failed: it runs again when the limiter says so, and the attempt counts.
     Retry,
-    /// As [`Retry`](Self::Retry), with a hint to the limiter at what kind of failure it was.
-    RetryAs(Class),
     /// It is to run again after this time, whatever the limiter would say. The attempts stay as they are: neither one
     /// more, nor forgotten. A back-off that an event has interrupted is over by then: what fails after this time counts. For a failure that is to count there is [`Combine::Override`].
     RetryAfter(Duration),
@@ -58,8 +53,6 @@ pub enum Outcome {
     /// It failed, and it makes no sense to try before this instant: as [`Retry`](Self::Retry), but not before. What waits of
     /// the item already, also for a user, waits so long too; only an add without a delay brings it back earlier.
     RetryNotBefore(Instant),
-    /// As [`RetryNotBefore`](Self::RetryNotBefore), with a hint to the limiter at what kind of failure it was.
-    RetryAsNotBefore(Class, Instant),
     /// It failed, and nothing will change by itself: it waits, [listed](crate::RateLimitingQueue::parked), for the next add
     /// or to be [released](crate::RateLimitingQueue::release), however long that takes. The attempts stay as they are.
     Park,

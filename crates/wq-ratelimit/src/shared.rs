@@ -1,6 +1,5 @@
 //! `Shared`: one limiter for several queues, behind a lock.
 
-use crate::class::Class;
 use crate::limiter::RateLimiter;
 use crate::platform::Mutex;
 use crate::remembered::Remembered;
@@ -74,11 +73,6 @@ impl<T, L: RateLimiter<T>> RateLimiter<T> for Shared<T, L> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
         self.discarded.clear(); // Left by an owner who does not take them; before the lock.
         self.with(|limiter| limiter.next_delay(item, now))
-    }
-
-    fn next_delay_as(&mut self, item: &T, class: Class, now: Instant) -> Duration {
-        self.discarded.clear(); // As above.
-        self.with(|limiter| limiter.next_delay_as(item, class, now))
     }
 
     fn keep_until(&mut self, item: &T, until: Instant, now: Instant) {

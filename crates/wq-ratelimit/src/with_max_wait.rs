@@ -1,6 +1,5 @@
 //! `WithMaxWait`: a cap on the wait of another limiter.
 
-use crate::class::Class;
 use crate::limiter::{RateLimiter, pass_on};
 use std::time::{Duration, Instant};
 
@@ -24,10 +23,6 @@ impl<L> WithMaxWait<L> {
 impl<T, L: RateLimiter<T>> RateLimiter<T> for WithMaxWait<L> {
     fn next_delay(&mut self, item: &T, now: Instant) -> Duration {
         self.limiter.next_delay(item, now).min(self.max_wait)
-    }
-
-    fn next_delay_as(&mut self, item: &T, class: Class, now: Instant) -> Duration {
-        self.limiter.next_delay_as(item, class, now).min(self.max_wait)
     }
 
     pass_on!(self, self.limiter);

@@ -13,8 +13,8 @@ use wq_delay::{
 use wq_priority::{OnMerge, Order, Priority};
 use wq_prometheus::QueueMetrics;
 use wq_ratelimit::{
-    Combine, Decorrelated, ExponentialBackoff, FastSlow, Jittered, MaxOf, Outcome, PerClass, PerItemBucket,
-    RateLimiter, RateLimitingQueue, Shared, TokenBucket, WithMaxWait, controller_default, item_default,
+    Combine, ExponentialBackoff, FastSlow, Jittered, MaxOf, Outcome, PerItemBucket, RateLimiter,
+    RateLimitingQueue, Shared, TokenBucket, WithMaxWait, controller_default, item_default,
 };
 
 type Queue = RateLimitingQueue<u64, TokenBucket>;
@@ -50,9 +50,6 @@ ours! {
     "Builder::strict": wq_priority::Builder::strict;
     "Builder::timer": |builder: Builder| builder.timer(ManualTimer::new());
     "Debounce::new": Debounce::new;
-    "Decorrelated": Decorrelated::<u64>::new;
-    "Decorrelated::bounded": Decorrelated::<u64>::bounded;
-    "Decorrelated::new": Decorrelated::<u64>::new;
     "DelayingQueue::builder()": DelayingQueue::<u64>::builder();
     "ExponentialBackoff": size_of::<ExponentialBackoff<u64>>();
     "ExponentialBackoff::bounded": ExponentialBackoff::<u64>::bounded;
@@ -76,7 +73,6 @@ ours! {
     "OnMerge": OnMerge::default();
     "Order::priority": Order::priority;
     "Outcome::RetryWith": Outcome::RetryWith { delay: Duration::ZERO, combine: Combine::Min };
-    "PerClass": PerClass::<TokenBucket>::new;
     "PerItemBucket": PerItemBucket::<u64>::new;
     "PerItemBucket::bounded": PerItemBucket::<u64>::bounded;
     "PerItemBucket::new": PerItemBucket::<u64>::new;

@@ -1,13 +1,11 @@
-//! Back-off beside events, hints and limits: policies, classes, combined delays, parked items.
+//! Back-off beside events and limits: policies, combined delays, parked items.
 
 use std::time::Duration;
 use wq_priority::{Order, Priority};
 use wq_ratelimit::{
-    Added, Builder, Class, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
-    PerClass, RateLimitingQueue, Scheduled, SecondAdd, Timer, TokenBucket,
+    Added, Builder, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
+    RateLimitingQueue, Scheduled, SecondAdd, Timer, TokenBucket,
 };
-
-const SLOW: Class = Class::new("slow");
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
@@ -17,11 +15,10 @@ fn backoff(base: u64) -> ExponentialBackoff<&'static str> {
     ExponentialBackoff::new(ms(base), ms(1000)).unwrap()
 }
 
-type Limiter = PerClass<ExponentialBackoff<&'static str>>;
+type Limiter = ExponentialBackoff<&'static str>;
 
 fn builder(timer: &ManualTimer) -> Builder<&'static str, Limiter> {
-    let limiter = PerClass::new(backoff(10)).with(SLOW, backoff(500));
-    RateLimitingQueue::builder().limiter(limiter).timer(timer.clone())
+    RateLimitingQueue::builder().limiter(backoff(10)).timer(timer.clone())
 }
 
 /// An item that has failed once, and an event on it.
@@ -214,23 +211,6 @@ fn an_item_that_did_not_fail_has_no_back_off_to_defer_to() {
 }
 
 #[test]
-fn a_class_has_a_pace_of_its_own() {
-    let timer = ManualTimer::new();
-    let queue = builder(&timer).build().unwrap();
-    for (outcome, wait) in
-        [(Outcome::RetryAs(SLOW), 500), (Outcome::Retry, 10), (Outcome::RetryAs(Class::new("other")), 20)]
-    {
-        queue.add("a");
-        queue.try_get().unwrap().finish(outcome).unwrap();
-        assert_eq!(queue.deadline(&"a"), Some(timer.now() + ms(wait)), "{outcome:?}");
-        timer.advance(ms(wait));
-        queue.move_due();
-    }
-    assert_eq!(queue.num_requeues(&"a"), 3);
-    assert_eq!(SLOW.name(), "slow");
-}
-
-#[test]
 fn a_delay_of_its_own_is_combined_with_the_limiters() {
     let cases = [(4, 4, 10, 14), (10, 10, 10, 20), (25, 10, 25, 35)];
     for (own, min, max, sum) in cases {
@@ -397,21 +377,6 @@ fn a_delay_that_overrides_is_exact_and_counts() {
     assert_eq!(queue.add_rate_limited_after("b", ms(90), Combine::Override), Scheduled::Kept);
     assert_eq!(queue.add_rate_limited_after("b", ms(50), Combine::Override), Scheduled::Moved);
     assert_eq!((queue.deadline(&"b"), queue.num_requeues(&"b")), (Some(timer.now() + ms(50)), 1));
-}
-
-#[test]
-fn a_class_and_a_floor_go_together() {
-    let timer = ManualTimer::new();
-    let queue = builder(&timer).build().unwrap();
-    for (item, floor, wait) in [("a", 700, 700), ("b", 300, 500)] {
-        queue.add(item);
-        queue.try_get().unwrap().finish(Outcome::RetryAsNotBefore(SLOW, timer.now() + ms(floor))).unwrap();
-        assert_eq!((queue.deadline(&item), queue.num_requeues(&item)), (Some(timer.now() + ms(wait)), 1));
-    }
-    // The next of its class is the second.
-    timer.advance(ms(700));
-    queue.try_get().unwrap().finish(Outcome::RetryAs(SLOW)).unwrap();
-    assert!(queue.deadline(&"b").is_some_and(|at| at == timer.now() + ms(1000)));
 }
 
 /// A wait of zero is an add: of an item that is delayed, as the queue's policy has it.

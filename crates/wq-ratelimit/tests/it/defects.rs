@@ -230,7 +230,6 @@ fn fails_again_after<L: RateLimiter<u64> + Send>(
 
 #[test]
 fn no_failure_is_forgotten_while_its_item_waits() {
-    const SLOW: wq_ratelimit::Class = wq_ratelimit::Class::new("slow");
     let day = ms(1000) * 60 * 60 * 24;
     let quick = || ExponentialBackoff::new(ms(5), ms(1000)).unwrap();
     fails_again_after(quick(), |now| Outcome::RetryNotBefore(now + day));
@@ -238,8 +237,6 @@ fn no_failure_is_forgotten_while_its_item_waits() {
     for combine in [Combine::Max, Combine::Sum, Combine::Override] {
         fails_again_after(quick(), |_| Outcome::RetryWith { delay: day, combine });
     }
-    let slow = ExponentialBackoff::new(day, day).unwrap();
-    fails_again_after(wq_ratelimit::PerClass::new(quick()).with(SLOW, slow), |_| Outcome::RetryAs(SLOW));
     let shared = wq_ratelimit::Shared::new(wq_ratelimit::Jittered::full(quick()));
     fails_again_after(Box::new(shared), |now| Outcome::RetryNotBefore(now + day));
 }

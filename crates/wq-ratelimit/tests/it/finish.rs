@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 use wq_ratelimit::{
-    Added, Class, Combine, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, RejectedReason,
-    Scheduled, Timer,
+    Added, Combine, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, RejectedReason, Scheduled,
+    Timer,
 };
 
 const fn ms(ms: u64) -> Duration {
@@ -125,7 +125,6 @@ fn a_retry_after_shutdown_hands_the_item_back_and_counts_nothing() {
     let not_before = ManualTimer::new().now();
     for outcome in [
         Outcome::Retry,
-        Outcome::RetryAs(Class::new("slow")),
         Outcome::RetryAfter(ms(5)),
         Outcome::RetryAfter(Duration::ZERO),
         Outcome::RetryWith { delay: ms(5), combine: Combine::Min },

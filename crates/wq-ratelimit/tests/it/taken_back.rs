@@ -4,7 +4,7 @@
 use std::time::Duration;
 use wq_priority::{GroupId, Order, Priority};
 use wq_ratelimit::{
-    Added, Builder, Class, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
+    Added, Builder, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome,
     RateLimitingQueue, Scheduled, SecondAdd, Timer,
 };
 
@@ -100,7 +100,7 @@ fn a_retry_at_a_time_of_its_own_ends_the_back_off_of_the_one_that_it_replaces() 
 #[test]
 fn a_retry_that_is_refused_replaces_nothing() {
     let (_, timer) = builder();
-    let retries = [Outcome::Retry, Outcome::RetryAfter(ms(0)), Outcome::RetryAs(Class::new("slow"))];
+    let retries = [Outcome::Retry, Outcome::RetryAfter(ms(0))];
     for outcome in LAST.into_iter().chain(retries).chain(hours(&timer)) {
         let (builder, timer) = builder();
         let queue = event_before_retry(builder);

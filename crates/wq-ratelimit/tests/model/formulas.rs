@@ -3,25 +3,20 @@
 use proptest::prelude::*;
 use std::time::Duration;
 use wq_ratelimit::{
-    Class, Decorrelated, ExponentialBackoff, FastSlow, Jittered, ManualTimer, MaxOf, PerClass, RateLimiter,
-    Timer, TokenBucket, WithMaxWait,
+    ExponentialBackoff, FastSlow, Jittered, ManualTimer, MaxOf, RateLimiter, Timer, TokenBucket, WithMaxWait,
 };
 
-const SLOW: Class = Class::new("slow");
-
-/// What happens to one of three items: it fails, it fails slowly, it is forgotten.
+/// What happens to one of three items: it fails, or it is forgotten.
 #[derive(Debug, Clone, Copy)]
 enum Event {
     Fail(u8),
-    FailSlowly(u8),
     Forget(u8),
 }
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let item = 0..3_u8;
     let event = prop_oneof![
-        8 => item.clone().prop_map(Event::Fail),
-        3 => item.clone().prop_map(Event::FailSlowly),
+        11 => item.clone().prop_map(Event::Fail),
         1 => item.prop_map(Event::Forget),
     ];
     prop::collection::vec(event, 1..120)
@@ -63,7 +58,7 @@ proptest! {
         }
     }
 
-    /// Of each class its own formula; max-of asks both; fast-slow counts; a cap caps.
+    /// Max-of asks both; fast-slow counts; a cap caps.
     #[test]
     fn combined_limiters_answer_as_their_formulas(
         (base, max) in lengths(),
@@ -72,31 +67,25 @@ proptest! {
         events in events(),
     ) {
         let now = ManualTimer::new().now();
-        let exponential = |base, max| ExponentialBackoff::new(base, max).unwrap();
         let fast_slow = FastSlow::new(base, max, fast_attempts).unwrap();
         let bucket = TokenBucket::new(1, Duration::from_nanos(1000), 1).unwrap();
-        let inner = PerClass::new(exponential(base, max)).with(SLOW, exponential(max, max));
+        let inner = ExponentialBackoff::new(base, max).unwrap();
         let mut limiter = MaxOf::new(WithMaxWait::new(inner, cap.1), MaxOf::new(fast_slow, bucket));
-        let (mut usual, mut slow, mut all) = ([0_u32; 3], [0_u32; 3], 0_u64);
+        let (mut failed, mut all) = ([0_u32; 3], 0_u64);
         for event in events {
             let (item, expected, delay) = match event {
                 Event::Fail(item) => {
                     let at = usize::from(item);
-                    usual[at] += 1;
-                    (at, doubled(base, max, usual[at] - 1), limiter.next_delay(&item, now))
-                }
-                Event::FailSlowly(item) => {
-                    let at = usize::from(item);
-                    slow[at] += 1;
-                    (at, max, limiter.next_delay_as(&item, SLOW, now))
+                    failed[at] += 1;
+                    (at, doubled(base, max, failed[at] - 1), limiter.next_delay(&item, now))
                 }
                 Event::Forget(item) => {
                     limiter.forget(&item);
-                    (usual[usize::from(item)], slow[usize::from(item)]) = (0, 0);
+                    failed[usize::from(item)] = 0;
                     continue;
                 }
             };
-            let attempts = usual[item] + slow[item];
+            let attempts = failed[item];
             let paced = if attempts <= fast_attempts { base } else { max };
             let bucket = Duration::from_nanos(1000 * all);
             all += 1;
@@ -117,10 +106,9 @@ proptest! {
         let make = || {
             let longer = Jittered::new(exponential(), percent).unwrap().seed(seed);
             let (equal, full) = (Jittered::equal(exponential()).seed(seed), Jittered::full(exponential()).seed(seed));
-            (longer, equal, full, Decorrelated::new(base, max).unwrap().seed(seed))
+            (longer, equal, full)
         };
-        let ((mut longer, mut equal, mut full, mut decorrelated), mut again) = (make(), make());
-        let mut before = base;
+        let ((mut longer, mut equal, mut full), mut again) = (make(), make());
         for attempt in 0..attempts {
             let plain = doubled(base, max, attempt);
             let delay = longer.next_delay(&1, now);
@@ -133,11 +121,6 @@ proptest! {
             let delay = full.next_delay(&1, now);
             prop_assert!(delay <= plain, "{delay:?} of {plain:?}");
             prop_assert_eq!(delay, again.2.next_delay(&1, now));
-            let delay = decorrelated.next_delay(&1, now);
-            let most = before.saturating_mul(3).min(max);
-            prop_assert!((base..=most).contains(&delay), "{delay:?} after {before:?}");
-            prop_assert_eq!(delay, again.3.next_delay(&1, now));
-            before = delay;
         }
     }
 }

@@ -7,8 +7,8 @@ use wq_ratelimit::{Added, Scheduled};
 /// Nanoseconds, of a wait or since the start.
 pub(crate) type Nanos = u128;
 
-/// Of each class, usual and slow: the shortest wait and the longest.
-pub(crate) const PACES: [(u64, u64); 2] = [(4, 50), (16, 200)];
+/// The shortest wait and the longest.
+pub(crate) const PACE: (u64, u64) = (4, 50);
 
 /// The end of a queue's time line: what waits until then, or for longer, is never due.
 const NEVER: Nanos = u64::MAX as Nanos;
@@ -21,9 +21,7 @@ const FAR: Nanos = Duration::from_hours(24 * 365 * 200).as_nanos();
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Ask {
     Limiter,
-    Slow,
     NotBefore(Nanos),
-    SlowNotBefore(Nanos),
     Min(Nanos),
     Max(Nanos),
     Sum(Nanos),
@@ -34,8 +32,8 @@ impl Ask {
     /// The end of a limiter's wait that began at `from`, and what is made of it.
     fn combined(self, from: Nanos, until: Nanos, is_early: bool) -> Nanos {
         match self {
-            Self::Limiter | Self::Slow => until,
-            Self::NotBefore(floor) | Self::SlowNotBefore(floor) => until.max(floor),
+            Self::Limiter => until,
+            Self::NotBefore(floor) => until.max(floor),
             Self::Min(own) => until.min(from + own),
             Self::Sum(own) if !is_early => until + own,
             Self::Max(own) | Self::Sum(own) => until.max(from + own),
@@ -45,7 +43,7 @@ impl Ask {
 
     fn floor(self) -> Option<Nanos> {
         match self {
-            Self::NotBefore(floor) | Self::SlowNotBefore(floor) => Some(floor),
+            Self::NotBefore(floor) => Some(floor),
             _ => None,
         }
     }
@@ -93,8 +91,8 @@ pub(crate) struct Naive {
     pub(crate) counts_early: bool,
     pub(crate) is_down: bool,
     adds: u64,
-    /// Of each item, by class.
-    attempts: BTreeMap<u8, [u32; 2]>,
+    /// Of each item.
+    attempts: BTreeMap<u8, u32>,
     /// End of the back-off of each item, and from when on its failures count.
     until: BTreeMap<u8, (Nanos, Nanos)>,
     marked: BTreeSet<u8>,
@@ -140,7 +138,7 @@ impl Naive {
     }
 
     pub(crate) fn attempts(&self, item: u8) -> u32 {
-        self.attempts.get(&item).map_or(0, |attempts| attempts.iter().sum())
+        self.attempts.get(&item).copied().unwrap_or(0)
     }
 
     pub(crate) fn deadline(&self, item: u8) -> Option<Nanos> {
@@ -341,9 +339,8 @@ impl Naive {
             self.park(item);
             return None;
         } else {
-            let class = usize::from(matches!(ask, Ask::Slow | Ask::SlowNotBefore(_)));
-            let count = &mut self.attempts.entry(item).or_default()[class];
-            let (base, max) = PACES[class];
+            let count = self.attempts.entry(item).or_default();
+            let (base, max) = PACE;
             let delay = base.saturating_mul(2_u64.saturating_pow(*count)).min(max);
             *count += 1;
             let at = ask.combined(now, now + Nanos::from(delay), false);

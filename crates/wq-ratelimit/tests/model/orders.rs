@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use std::time::Duration;
 use wq_priority::{Order, Priority};
-use wq_ratelimit::{Class, Combine, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Timer};
+use wq_ratelimit::{Combine, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Timer};
 
 proptest! {
     #![proptest_config(crate::config())]
@@ -30,9 +30,8 @@ proptest! {
             let outcome = match way {
                 0 => Outcome::Park,
                 1 => Outcome::RetryAfter(delay),
-                2 => Outcome::RetryAs(Class::new("slow")),
-                3 => Outcome::RetryNotBefore(timer.now() + delay),
-                4 => Outcome::RetryWith { delay, combine: Combine::Sum },
+                2 => Outcome::RetryNotBefore(timer.now() + delay),
+                3 => Outcome::RetryWith { delay, combine: Combine::Sum },
                 _ => Outcome::Retry,
             };
             guard.finish(outcome).unwrap();

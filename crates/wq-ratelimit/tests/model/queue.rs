@@ -1,18 +1,17 @@
 //! `RateLimitingQueue` against a naive one: when each item comes back, how many attempts are counted, and who is parked.
 
-use crate::naive::{Ask, Event, Immediate, Naive, Nanos, PACES, Second};
+use crate::naive::{Ask, Event, Immediate, Naive, Nanos, PACE, Second};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use std::time::{Duration, Instant};
 use wq_ratelimit::{
-    Class, Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome, PerClass,
-    ProcessingGuard, RateLimitingQueue, Scheduled, SecondAdd, Timer,
+    Combine, DuringBackoff, ExponentialBackoff, ImmediateAdd, ManualTimer, Outcome, ProcessingGuard,
+    RateLimitingQueue, Scheduled, SecondAdd, Timer,
 };
 
-const SLOW: Class = Class::new("slow");
 const ITEMS: u8 = 5;
 
-type Queue = RateLimitingQueue<u8, PerClass<ExponentialBackoff<u8>>>;
+type Queue = RateLimitingQueue<u8, ExponentialBackoff<u8>>;
 
 #[derive(Debug, Clone)]
 enum Op {
@@ -67,8 +66,8 @@ fn op() -> impl Strategy<Value = Op> {
         6 => (item(), until()).prop_map(|(item, until)| Op::AddAt(item, until)),
         4 => (item(), until()).prop_map(|(item, until)| Op::Postpone(item, until)),
         40 => Just(Op::Get),
-        40 => (any::<usize>(), 0..15_u8, wait()).prop_map(|(at, how, wait)| Op::Finish(at, how, wait)),
-        10 => (0..20_u64, any::<usize>(), 0..15_u8, wait())
+        40 => (any::<usize>(), 0..12_u8, wait()).prop_map(|(at, how, wait)| Op::Finish(at, how, wait)),
+        10 => (0..20_u64, any::<usize>(), 0..12_u8, wait())
             .prop_map(|(by, at, how, wait)| Op::AdvanceAndFinish(by, at, how, wait)),
         4 => any::<usize>().prop_map(Op::CancelInHand),
         8 => any::<usize>().prop_map(Op::Drop),
@@ -103,13 +102,10 @@ fn finish((guard, hand_out): Held<'_>, how: u8, wait: Duration, now: Instant, na
         2 => (Outcome::RetryAfter(wait), None),
         3 => (Outcome::Park, None),
         4 => (Outcome::RetryNotBefore(not_before), Some(Ask::NotBefore(floor))),
-        5 => (Outcome::RetryAs(SLOW), Some(Ask::Slow)),
-        6 => (Outcome::RetryAs(Class::new("unknown")), Some(Ask::Limiter)),
-        7 => (with(Combine::Min), Some(Ask::Min(time))),
-        8 => (with(Combine::Max), Some(Ask::Max(time))),
-        9 => (with(Combine::Sum), Some(Ask::Sum(time))),
-        10 => (with(Combine::Override), Some(Ask::Override(time))),
-        11 => (Outcome::RetryAsNotBefore(SLOW, not_before), Some(Ask::SlowNotBefore(floor))),
+        5 => (with(Combine::Min), Some(Ask::Min(time))),
+        6 => (with(Combine::Max), Some(Ask::Max(time))),
+        7 => (with(Combine::Sum), Some(Ask::Sum(time))),
+        8 => (with(Combine::Override), Some(Ask::Override(time))),
         _ => (Outcome::Retry, Some(Ask::Limiter)),
     };
     let scheduled = guard.finish(outcome).unwrap_or_else(|refused| {
@@ -147,7 +143,7 @@ fn play(
     let timer = ManualTimer::new();
     let start = timer.now();
     let at = |at: Nanos| start + nanos(u64::try_from(at).unwrap());
-    let [usual, slow] = PACES.map(|(base, max)| ExponentialBackoff::new(nanos(base), nanos(max)).unwrap());
+    let limiter = ExponentialBackoff::new(nanos(PACE.0), nanos(PACE.1)).unwrap();
     let policy = match event {
         Event::Keep => DuringBackoff::Keep,
         Event::Clear => DuringBackoff::Clear,
@@ -164,7 +160,7 @@ fn play(
         Second::Replace => SecondAdd::Replace,
     };
     let builder = RateLimitingQueue::builder()
-        .limiter(PerClass::new(usual).with(SLOW, slow))
+        .limiter(limiter)
         .timer(timer.clone())
         .count_early_attempts(counts_early)
         .during_backoff(policy)

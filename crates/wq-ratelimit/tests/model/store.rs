@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::time::Duration;
 use wq_ratelimit::{
-    Class, Combine, ExponentialBackoff, ManualTimer, Outcome, PerClass, PerItemBucket, RateLimiter,
-    RateLimitingQueue, Remembered, Timer,
+    Combine, ExponentialBackoff, ManualTimer, Outcome, PerItemBucket, RateLimiter, RateLimitingQueue,
+    Remembered, Timer,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -206,7 +206,6 @@ proptest! {
         ways in prop::collection::vec((0..6_u8, 0..600_u64), 1..12),
         step in 30..300_u64,
     ) {
-        const SLOW: Class = Class::new("slow");
         // The store counts in seconds what it keeps beyond its time.
         let seconds = Duration::from_secs;
         let backoff = |base, max| {
@@ -214,7 +213,7 @@ proptest! {
         };
         let timer = ManualTimer::new();
         let queue = RateLimitingQueue::builder()
-            .limiter(PerClass::new(backoff(4, 50)).with(SLOW, backoff(16, 200)))
+            .limiter(backoff(4, 50))
             .timer(timer.clone())
             .build()
             .unwrap();
@@ -225,7 +224,6 @@ proptest! {
             prop_assert_eq!(guard.num_requeues(), counted);
             let delay = seconds(length);
             let outcome = match way {
-                0 => Outcome::RetryAs(SLOW),
                 1 => Outcome::RetryNotBefore(timer.now() + delay),
                 2 => Outcome::RetryAfter(delay),
                 3 => Outcome::RetryWith { delay, combine: Combine::Sum },

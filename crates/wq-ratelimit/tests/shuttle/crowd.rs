@@ -7,8 +7,7 @@ use std::time::Duration;
 use shuttle::thread;
 use wq_contract::play::roll;
 use wq_ratelimit::{
-    Class, Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Timer,
-    TryGetError,
+    Combine, DuringBackoff, ExponentialBackoff, ManualTimer, Outcome, RateLimitingQueue, Timer, TryGetError,
 };
 
 const ITEMS: u8 = 3;
@@ -41,13 +40,11 @@ fn outcome(timer: &ManualTimer) -> Outcome {
         0 => Outcome::Success,
         1 => Outcome::GiveUp,
         2 => Outcome::Park,
-        3 => Outcome::RetryAs(Class::new("slow")),
         4 => Outcome::RetryAfter(delay),
         5 => Outcome::RetryNotBefore(timer.now() + delay),
         6 => Outcome::RetryWith { delay, combine: Combine::Min },
         7 => Outcome::RetryWith { delay, combine: Combine::Sum },
         8 => Outcome::RetryWith { delay, combine: Combine::Override },
-        9 => Outcome::RetryAsNotBefore(Class::new("slow"), timer.now() + delay),
         _ => Outcome::Retry,
     }
 }
