@@ -147,6 +147,7 @@ fn is_as_the_real_server_fails(answer: &Answer) -> bool {
             "failed to create typed patch object",
             "failed to convert new object",
             "object has no apiVersion field",
+            "caused apiserver to panic",
             // Of strategic patches.
             "does not contain declared merge key",
             "unknown patch type",

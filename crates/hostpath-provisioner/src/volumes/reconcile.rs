@@ -153,6 +153,7 @@ impl VolumeReconciler {
                     // The reference may have been changed since: a claim of this UID is asked for by its own name, too.
                     let own = context.claim_of(&claim.uid).map(|known| known.metadata.clone());
                     if let Some((namespace, name)) = own.and_then(|own| own.namespace.zip(own.name))
+                        && (&namespace, &name) != (&claim.namespace, &claim.name)
                         && uid.as_ref() != Some(&claim.uid)
                     {
                         let claims = context.claims_api(&namespace);
