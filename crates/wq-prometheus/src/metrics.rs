@@ -40,11 +40,11 @@ type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
 /// | `workqueue_delayed_depth` | gauge | items that wait for their deadline, also those that are due and that nobody has looked for |
 /// | `workqueue_delay_lateness_seconds` | histogram | from an item's deadline to the moment it was queued |
 ///
-/// The last two are not client-go's, and in its style. Lateness beyond the timer's grain (about a millisecond with tokio) says that
-/// nobody waited in a getter: all workers were busy.
+/// The last two are not client-go's, but in its style. Lateness beyond the timer's grain (about a millisecond with tokio) means that
+/// all workers were busy. A queue that delays nothing has an empty series of it.
 ///
 /// The gauges of a queue are read under one lock: they agree with each other, move on while the queue is drained, and are 0 at
-/// its end. Delayed items are under another lock: one that moves meanwhile may be in both or in neither.
+/// its end. `workqueue_delayed_depth` is read under another lock: an item that becomes due meanwhile may count twice, or not.
 #[doc(alias = "MetricsProvider")]
 #[derive(Clone)]
 pub struct QueueMetrics {

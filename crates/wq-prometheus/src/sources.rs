@@ -1,11 +1,10 @@
-//! `Sources`: the queues that are read at a scrape, by name. Queues come and go: those that are gone are forgotten, whether
-//! anybody scrapes or not.
+//! `Sources`: the queues that a scrape reads, by name. A queue that is gone is forgotten at the next scrape, or when others come.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::reading::{Read, Reading};
 
-/// With so many sources, and with twice as many as were left each time, those of queues that are gone are looked for.
+/// The first sweep for queues that are gone comes at so many sources; the next, at twice as many as the last one left.
 const FEW: usize = 64;
 
 pub(crate) struct Sources(Mutex<Held>);

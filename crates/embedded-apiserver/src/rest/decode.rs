@@ -18,7 +18,7 @@ use crate::recorded::types::TYPES;
 use crate::rest::duplicates::{self, Shape};
 use crate::status::{Causes, Status};
 
-/// What is said of a custom object whose apiVersion has no version.
+/// The refusal of a custom object whose apiVersion has no version.
 const MISSING_VERSION: &str = "Object 'apiVersion' is missing in 'object has no apiVersion field'";
 
 /// An object from outside: its own apiVersion and kind are checked and taken off.

@@ -495,7 +495,7 @@ fn a_tree_of_every_kind_of_entry_is_removed() {
     assert!(!path.exists() && state_is_empty(&root) && outside.path().join("kept").exists());
 }
 
-/// Whoever has a volume makes folders as deep as he likes: that takes neither stack nor descriptors.
+/// A pod may make folders of any depth: their removal takes neither stack nor descriptors.
 #[test]
 fn a_tree_of_many_levels_is_removed() {
     let (_folder, root, term) = begun();

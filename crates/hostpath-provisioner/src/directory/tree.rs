@@ -13,10 +13,10 @@ use rustix::io::Errno;
 use super::mount::Mount;
 use super::{DirectoryError, RESTARTS, walk};
 
-/// So many folders are open at once, with two descriptors each. What is deeper is moved up before it is removed: whoever has a
-/// volume makes folders as deep as he likes.
+/// The most folders that are open at once, with two descriptors each. A deeper folder is moved to the top before it is removed:
+/// a pod may make folders of any depth.
 const DEPTH: usize = 64;
-/// So often a tree is gone through: for 640,000 levels.
+/// The most passes through a tree: enough for 640,000 levels.
 const PASSES: u64 = 10_000;
 
 /// Removes the entry `name` of `parent`, whatever it is, with all that is below it. `path` is what it is called in errors.
