@@ -89,18 +89,11 @@ fn unrecognized(kind: &Kind, why: &str, body: &[u8]) -> Status {
 }
 
 /// An object that says to be of a version and a kind, and cannot be decoded.
-fn cannot_be_handled(kind: &Kind, (version, of): (&str, &str), why: &str) -> Status {
+fn cannot_be_handled(kind: &Kind, (version, of): (&str, &str), expected: &str, why: &str) -> Status {
     let is_unsaid = version.is_empty() && kind.builtin.is_some();
     let version = if is_unsaid { kind.version() } else { version.rsplit('/').next().unwrap_or(version) };
-    let (of, kind) = (if of.is_empty() { kind.kind() } else { of }, kind.kind());
-    Status::bad_request(format!("{of} in version {version:?} cannot be handled as a {kind}: {why}"))
-}
-
-/// As `cannot_be_handled`, of a custom object that can be decoded and says what it should not.
-fn strictly_refused(kind: &Kind, (version, of): (&str, &str), why: &str) -> Status {
-    let (version, of) =
-        (version.rsplit('/').next().unwrap_or(version), if of.is_empty() { kind.kind() } else { of });
-    Status::bad_request(format!("{of} in version {version:?} cannot be handled as a {of}: {why}"))
+    let of = if of.is_empty() { kind.kind() } else { of };
+    Status::bad_request(format!("{of} in version {version:?} cannot be handled as a {expected}: {why}"))
 }
 
 /// Decodes the body of a create or an update.
@@ -159,9 +152,9 @@ pub(crate) fn object(
         check_types(kind, &object).map_err(Status::bad_request)?;
     }
     let owners = sent_owners(kind, &object);
-    let cannot_be_handled = |why: &str| cannot_be_handled(kind, (&version, &of), why);
+    let refuse = |expected: &str, why: &str| cannot_be_handled(kind, (&version, &of), expected, why);
     let Canonical { object, unknown, hidden } =
-        canonical(kind, object, None).map_err(|why| cannot_be_handled(&why))?;
+        canonical(kind, object, None).map_err(|why| refuse(kind.kind(), &why))?;
     if kind.builtin.is_some() {
         // What is not known is not looked into: nobody sees that it is there twice.
         doubtful.retain(|twice| !unknown.iter().any(|unknown| is_within(twice, unknown)));
@@ -176,11 +169,9 @@ pub(crate) fn object(
                 return Err(Status::bad_request(MISSING_VERSION));
             }
             let why = format!("strict decoding error: {}", doubtful.join(", "));
-            return Err(match kind.builtin {
-                Some(_) => cannot_be_handled(&why),
-                // It was decoded by then, and is taken for what it says.
-                None => strictly_refused(kind, (&version, &of), &why),
-            });
+            // A custom object was decoded by then, and is taken for what it says.
+            let expected = if kind.builtin.is_some() { kind.kind() } else { &of };
+            return Err(refuse(expected, &why));
         }
     };
     // The version of a custom object is looked at when it has been decoded.
