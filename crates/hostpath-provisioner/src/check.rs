@@ -288,12 +288,14 @@ where
     }
 }
 
-/// An error with what caused it.
+/// An error with what caused it: of each the first line. Further lines of a YAML error quote the file, a token of it maybe.
 fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
+    let first_line =
+        |error: &dyn std::error::Error| error.to_string().lines().next().unwrap_or_default().to_owned();
+    let mut text = first_line(error);
     let mut source = error.source();
     while let Some(cause) = source {
-        let cause_text = cause.to_string();
+        let cause_text = first_line(cause);
         if !text.contains(&cause_text) {
             text = format!("{text}: {cause_text}");
         }

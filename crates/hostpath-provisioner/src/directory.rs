@@ -97,7 +97,8 @@ pub enum Removed {
 pub enum Authority {
     /// A PersistentVolume of ours names the directory: a missing or unreadable marker does not matter, tenants can delete it.
     Volume,
-    /// Only the marker inside says that it is ours, so it must be there and name the claim.
+    /// Only the marker inside says that it is ours, so it must be there and name the claim. Nothing else may be there: no pod
+    /// can write before there is a volume, so data means that the server has forgotten one.
     Marker,
 }
 

@@ -49,18 +49,21 @@ pub(crate) enum Kept {
     Retained,
     NotOurs,
     OtherLease,
+    HoldsData,
     /// A volume of ours whose directory is left alone.
     VolumeRefused,
 }
 
 impl Kept {
-    pub(crate) const ALL: [Self; 4] = [Self::Retained, Self::NotOurs, Self::OtherLease, Self::VolumeRefused];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Retained, Self::NotOurs, Self::OtherLease, Self::HoldsData, Self::VolumeRefused];
 
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Retained => "retained",
             Self::NotOurs => "not_ours",
             Self::OtherLease => "other_lease",
+            Self::HoldsData => "holds_data",
             Self::VolumeRefused => "volume_refused",
         }
     }

@@ -7,8 +7,8 @@ use crate::directory::{DirectoryError, Trouble};
 use crate::location::InvalidLocation;
 use crate::parameters::InvalidParameters;
 
-/// The longest message that is shown, in bytes. Servers and tenants can put anything into a message.
-pub const MESSAGE_MAX_BYTES: usize = 256;
+/// The longest message that is shown, in bytes: what an Event's note may have. Servers and tenants can put anything into one.
+pub const MESSAGE_MAX_BYTES: usize = 1024;
 
 /// Why something waits, as one word. Also the label of metrics: the set is fixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn what_others_wrote_is_shown_short_and_without_control_characters() {
         assert_eq!(shown("a\nb\x1b[31mc"), "a b [31mc");
-        let long = shown(&"\u{e9}".repeat(300));
+        let long = shown(&"\u{e9}".repeat(600));
         assert!(long.len() <= MESSAGE_MAX_BYTES && long.ends_with("..."), "{long}");
     }
 

@@ -26,7 +26,9 @@ pub enum Judgement {
     NotOurs,
     /// It was made under another Lease: by a deployment of long ago, or of another cluster on the same disk.
     OtherLease,
-    /// Neither claim nor volume is known: the server is to be asked, and then it is taken back.
+    /// It holds data, so it has had a volume, of which the server knows nothing any more.
+    HoldsData,
+    /// Neither claim nor volume is known, and it is empty: the server is to be asked, and then it is taken back.
     Orphan,
 }
 
@@ -41,10 +43,12 @@ pub fn judge(found: &Listed, fence: &Fence, claim_known: bool, volume_known: boo
     }
     match &found.marker {
         Some(marker) if marker.claim_uid == found.location.claim_uid() => {
-            if marker.fence.uid == fence.uid {
-                Judgement::Orphan
-            } else {
+            if marker.fence.uid != fence.uid {
                 Judgement::OtherLease
+            } else if found.holds_data {
+                Judgement::HoldsData
+            } else {
+                Judgement::Orphan
             }
         }
         _ => Judgement::NotOurs,
@@ -61,7 +65,7 @@ pub(crate) struct Sweep {
     pub(crate) context: Arc<Context>,
     pub(crate) claims: Handle<String>,
     pub(crate) interval: Duration,
-    /// Called when removals that were paused may go on.
+    /// Tries again what waits: called when a pause ends, and when a leftover went that may have held a volume.
     pub(crate) resume: Box<dyn Fn() + Send + Sync>,
 }
 
@@ -81,7 +85,8 @@ impl Sweep {
                     tracing::warn!(error = %problem, "the disk could not be compared with the server")
                 }
             }
-            if was_paused && !is_paused {
+            let has_cleared = swept.as_ref().is_ok_and(|swept| swept.leftovers > 0);
+            if (was_paused && !is_paused) || has_cleared {
                 (self.resume)();
             }
             was_paused = is_paused;
@@ -150,6 +155,7 @@ impl Sweep {
                     });
                 }
                 (Judgement::Retained, _) => kept.push((Kept::Retained, found.location.to_string())),
+                (Judgement::HoldsData, _) => kept.push((Kept::HoldsData, found.location.to_string())),
                 (Judgement::OtherLease, _) => kept.push((Kept::OtherLease, found.location.to_string())),
                 (Judgement::NotOurs | Judgement::Orphan, _) => {
                     kept.push((Kept::NotOurs, found.location.to_string()));
@@ -233,7 +239,7 @@ mod tests {
             identity: "me".into(),
             fence: fence("lease"),
         });
-        Listed { location: Location::new(vec![], "u-1").unwrap(), marker, retained }
+        Listed { location: Location::new(vec![], "u-1").unwrap(), marker, retained, holds_data: false }
     }
 
     #[test]
@@ -243,6 +249,9 @@ mod tests {
         assert_eq!(judge(&ours, &fence("lease"), true, false), Judgement::Known);
         assert_eq!(judge(&ours, &fence("lease"), false, true), Judgement::Known);
         assert_eq!(judge(&ours, &fence("other"), false, false), Judgement::OtherLease);
+        let holds_data = Listed { holds_data: true, ..ours };
+        assert_eq!(judge(&holds_data, &fence("lease"), false, false), Judgement::HoldsData);
+        assert_eq!(judge(&holds_data, &fence("other"), false, false), Judgement::OtherLease);
         assert_eq!(judge(&found(Some("u-1"), true), &fence("lease"), false, false), Judgement::Retained);
         assert_eq!(judge(&found(Some("u-2"), false), &fence("lease"), false, false), Judgement::NotOurs);
         assert_eq!(judge(&found(None, false), &fence("lease"), false, false), Judgement::NotOurs);

@@ -200,12 +200,19 @@ impl ClaimReconciler {
         let location = begun.location.clone();
         let removed = context
             .on_disk(request, uid, move |root, term| match root.remove(&location, Authority::Marker, term) {
-                // Whatever stands there, it is not what we made.
-                Err(error) if matches!(error.trouble(), Trouble::Foreign | Trouble::InTheWay) => Ok(None),
-                other => other.map(Some),
+                // Whatever stands there, it is not what we made. The sweep counts it.
+                Err(error) if matches!(error.trouble(), Trouble::Foreign | Trouble::InTheWay) => {
+                    Ok(Err(error))
+                }
+                other => other.map(Ok),
             })
             .await?;
-        tracing::info!(claim = %uid, directory = %begun.location, ?removed, "took back what was begun for a claim that is gone");
+        match removed {
+            Ok(removed) => {
+                tracing::info!(claim = %uid, directory = %begun.location, ?removed, "took back what was begun for a claim that is gone");
+            }
+            Err(error) => tracing::warn!(claim = %uid, %error, "left alone, though its claim is gone"),
+        }
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// The longest path that an error shows, in bytes. The cause and the remedy follow it in a message of limited length.
-const PATH_MAX_BYTES: usize = 110;
+const PATH_MAX_BYTES: usize = 768;
 
 /// What kind of trouble it is; decides the reason that is shown and whether trying again can help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

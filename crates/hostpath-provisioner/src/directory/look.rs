@@ -23,6 +23,8 @@ pub struct Listed {
     pub marker: Option<Marker>,
     /// Whether it has been set apart to outlive its volume.
     pub retained: bool,
+    /// Whether it holds anything but its marker: then it has had a volume.
+    pub holds_data: bool,
 }
 
 /// What a listing found.
@@ -128,8 +130,16 @@ impl Root {
                     Ok(Found::Marker(marker)) => Some(marker),
                     _ => None,
                 };
+                let holds_data = match walk::holds_data(&directory) {
+                    Ok(holds_data) => holds_data,
+                    Err(error) => {
+                        let path = path.join(name);
+                        listing.skipped.push(DirectoryError::io(&path, "cannot be listed", error.into()));
+                        continue;
+                    }
+                };
                 let retained = self.is_retained(&location)?;
-                listing.found.push(Listed { location, marker, retained });
+                listing.found.push(Listed { location, marker, retained, holds_data });
             } else if subdir.len() < SUBDIR_MAX_DEPTH && is_folder(&folder, &entry) {
                 deeper.push([subdir, &[name.to_owned()]].concat());
             }

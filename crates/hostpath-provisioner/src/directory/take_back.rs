@@ -108,7 +108,15 @@ impl Root {
         let found = walk::read_marker(directory)
             .map_err(|error| DirectoryError::io(path, "its marker cannot be read", error))?;
         let problem = match (found, authority) {
-            (Found::Marker(marker), _) if marker.claim_uid == location.claim_uid() => return Ok(()),
+            (Found::Marker(marker), authority) if marker.claim_uid == location.claim_uid() => {
+                let holds_data = authority == Authority::Marker
+                    && walk::holds_data(directory)
+                        .map_err(|error| DirectoryError::io(path, "it cannot be listed", error.into()))?;
+                if !holds_data {
+                    return Ok(());
+                }
+                "it holds data, so it has had a volume".to_owned()
+            }
             (Found::Nothing | Found::Invalid(_), Authority::Volume) => return Ok(()),
             (Found::Marker(marker), _) => {
                 format!("its marker names another claim (UID {})", marker.claim_uid)

@@ -174,6 +174,20 @@ fn a_tenant_that_deleted_the_marker_cannot_keep_the_directory() {
     assert_eq!(root.remove(&location, Authority::Volume, &term).unwrap(), Removed::Removed);
 }
 
+/// Nobody can write into a directory before it has a volume.
+#[test]
+fn a_directory_that_holds_data_is_removed_on_the_word_of_its_volume_alone() {
+    let (_folder, root, term) = begun();
+    let location = at(&[], "u-1");
+    root.ensure(&location, 0o700, &marker("u-1"), &term).unwrap();
+    assert!(!root.list().unwrap().found[0].holds_data);
+    fs::write(location.below(root.path()).join(".hidden"), "x").unwrap();
+    assert!(root.list().unwrap().found[0].holds_data);
+    let refused = root.remove(&location, Authority::Marker, &term).unwrap_err();
+    assert!(refused.trouble() == Trouble::Foreign && refused.to_string().contains("holds data"), "{refused}");
+    assert_eq!(root.remove(&location, Authority::Volume, &term).unwrap(), Removed::Removed);
+}
+
 #[test]
 fn a_directory_whose_marker_names_another_claim_is_never_removed() {
     let (_folder, root, term) = begun();

@@ -14,6 +14,8 @@ use crate::names::MARKER_FILE;
 pub(super) const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
+const MARKER_BYTES: &[u8] = MARKER_FILE.as_bytes();
+
 /// Opens a folder inside another one.
 pub(super) fn open_folder(parent: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(parent, name, FOLDER, Mode::empty())
@@ -52,6 +54,17 @@ pub(super) fn rename_to_free(from: impl AsFd, old: &str, to: impl AsFd, new: &st
         }
         other => other,
     }
+}
+
+/// Whether a directory holds anything but its marker.
+pub(super) fn holds_data(directory: impl AsFd) -> Result<bool, Errno> {
+    for entry in rustix::fs::Dir::read_from(directory)? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b".." | MARKER_BYTES) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// What was found where a marker belongs.

@@ -53,7 +53,8 @@ pub fn decide(us: &Us, volume: &PersistentVolume, claim_known: bool) -> VolumeSt
         // Whoever lets go of a claim frees the volume for another one.
         "Released" if claimed => with_location(VolumeStep::TakeBack),
         "Pending" | "Available" | "" if claimed && !claim_known => with_location(VolumeStep::TakeBack),
-        _ if !protected => with_location(VolumeStep::AddFinalizer),
+        // One that is used by another claim than it was made for is refused when it is to be taken back, not before.
+        _ if !protected => locate(us, volume).map_or(VolumeStep::Idle, VolumeStep::AddFinalizer),
         _ => VolumeStep::Idle,
     }
 }

@@ -165,6 +165,13 @@ fn a_volume_that_points_at_a_directory_that_is_not_its_own_is_refused() {
         v["spec"]["claimRef"]["uid"] = json!("u-2");
     };
     assert_eq!(step(other_claim), "refuse");
+    // In use by another claim nothing is wrong yet.
+    let reused = |v: &mut Value| {
+        v["status"]["phase"] = json!("Bound");
+        v["spec"]["claimRef"]["uid"] = json!("u-2");
+        v["metadata"]["finalizers"] = json!([]);
+    };
+    assert_eq!(step(reused), "idle");
 }
 
 #[test]

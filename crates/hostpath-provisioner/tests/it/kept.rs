@@ -68,8 +68,13 @@ async fn a_retained_volume_that_was_reused_is_counted_and_told() {
     world.until_bound("second").await;
     patch(json!({"spec": {"persistentVolumeReclaimPolicy": "Delete"}})).await;
     let refused = "hostpath_provisioner_directories_kept{reason=\"volume_refused\"}";
-    until("it is counted", async || replica.metric(refused) == 1.0).await;
+    let failed = "controller_persistentvolume_delete_failed_total";
+    pass(Duration::from_secs(60)).await;
+    // In use it is no failure.
+    assert_eq!(told(&world, "default", "VolumeFailedDelete").await, [""; 0]);
+    assert_eq!((replica.metric(refused), replica.metric(failed)), (0.0, 0.0));
     world.delete_claim("second").await;
+    until("it is counted", async || replica.metric(refused) == 1.0 && replica.metric(failed) > 0.0).await;
     until("it is told what to do", async || {
         let notes = told(&world, "default", "VolumeFailedDelete").await;
         notes.iter().any(|note| note.contains("another claim") && note.contains("by hand"))
@@ -91,7 +96,7 @@ async fn directories_that_are_kept_are_counted_by_reason() {
     let count = |reason: &str| {
         replica.metric(&format!("hostpath_provisioner_directories_kept{{reason=\"{reason}\"}}"))
     };
-    for reason in ["other_lease", "not_ours", "retained", "volume_refused"] {
+    for reason in ["other_lease", "not_ours", "retained", "holds_data", "volume_refused"] {
         assert_eq!(count(reason), 0.0, "{reason}");
     }
     for uid in ["u-1", "u-2"] {

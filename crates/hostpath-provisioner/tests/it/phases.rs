@@ -120,6 +120,33 @@ async fn forget(world: &World, uid: &str) {
     .await;
 }
 
+/// P4, where no number tells it: revisions were raised, or the backup is younger than what the disk saw.
+#[tokio::test(start_paused = true)]
+async fn a_restore_that_nobody_notices_takes_no_data() {
+    let world = World::new().await;
+    let first = world.start("one", &["--sweep-interval", "10s"]);
+    let (uid, empty) = (world.claim("data").await, world.claim("empty").await);
+    world.until_bound("data").await;
+    world.until_bound("empty").await;
+    fs::write(world.directory(&uid).join("precious"), "x").unwrap();
+    // While the leader runs: it hears of no deletion.
+    pass(Duration::from_secs(1)).await;
+    first.kill().await;
+    forget(&world, &uid).await;
+    let second = world.start("two", &["--sweep-interval", "10s"]);
+    let kept = "hostpath_provisioner_directories_kept{reason=\"holds_data\"}";
+    until("it is counted", async || second.metric(kept) == 1.0).await;
+    stays("the data is there", Duration::from_secs(600), || async {
+        world.directory(&uid).join("precious").exists() && world.directory(&empty).is_dir()
+    })
+    .await;
+    assert_eq!(second.metric("hostpath_provisioner_removals_paused"), 0.0, "nothing tells it");
+    // What the handbook advises.
+    fs::remove_file(world.directory(&uid).join("precious")).unwrap();
+    until("it goes when it is empty", async || !world.directory(&uid).exists()).await;
+    assert!(world.directory(&empty).is_dir());
+}
+
 /// The reference of a volume may be changed: its claim is found by the UID all the same.
 #[tokio::test(start_paused = true)]
 async fn a_claim_whose_name_was_changed_in_the_reference_keeps_its_data() {
@@ -195,7 +222,9 @@ async fn nothing_is_removed_for_a_server_that_was_restored_until_it_is_confirmed
         assert!(world.directory(&uid).is_dir());
         // The operator confirms.
         fs::remove_file(state.join("restored.json")).unwrap();
-        until("what was waiting is taken back", async || world.in_root().is_empty()).await;
+        let left = [volume_name(&uid)].into();
+        until("what was waiting is taken back", async || world.in_root() == left).await;
+        assert!(world.directory(&uid).join("precious").exists());
         assert_eq!(replica.metric("hostpath_provisioner_removals_paused"), 0.0);
         replica.stop().await;
         let replica = world.start("five", &["--sweep-interval", "30s"]);

@@ -127,6 +127,10 @@ async fn bad_input_is_one_line_with_status_2_and_nothing_is_written() {
             "{says} is not in: {line}"
         );
     }
+    let broken = "users:\n- name: a\n  user:\n    token: A-TOKEN\n   username: [a\n";
+    fs::write(site.folder.path().join("broken"), broken).unwrap();
+    let line = site.refused(&[("--kubeconfig", &site.path("broken"))]).await;
+    assert!(line.contains("line 5 column 4") && !line.contains("TOKEN"), "{line}");
     let nothing = one_line(&program().arg("run").output().await.unwrap());
     assert!(nothing.contains("--root"), "{nothing}");
 }
