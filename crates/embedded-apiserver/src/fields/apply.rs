@@ -69,7 +69,12 @@ pub(crate) fn apply(
 ) -> Result<Applied, Refused> {
     operation.types.validate(config).map_err(Refused::Configuration)?;
     let (live, mut managed) = match live {
-        Some(live) if owned.is_empty() => (live, operation.adopt(live, BEFORE_FIRST_APPLY)?),
+        Some(live) if owned.is_empty() => {
+            let adopted = operation
+                .adopt(live, BEFORE_FIRST_APPLY)
+                .map_err(|Mismatch(why)| Refused::Live(operation.types.validate(live).err().unwrap_or(why)));
+            (live, adopted?)
+        }
         Some(live) => (live, owned.clone()),
         None => (operation.types.zero(), Managed::default()),
     };

@@ -46,8 +46,10 @@ pub(super) fn apply(call: Call<'_>) -> Result<Written, Status> {
         let applied = with_operation(core, kind, &author, &[&owned], now, |operation| {
             fields::apply(operation, live.as_ref(), &owned, &config, force)
         });
-        let Applied { object, managed } =
-            applied.map_err(|why| refusal(why, (&kind.api_version(), kind.kind()), &config))?;
+        let Applied { object, managed } = applied.map_err(|why| {
+            let live = live.as_ref().unwrap_or(&config);
+            refusal(why, (&kind.api_version(), kind.kind()), &config, live)
+        })?;
         let warnings = match validation {
             FieldValidation::Strict if !doubtful.is_empty() => {
                 let why = doubtful.join("\n  ");
@@ -177,19 +179,20 @@ pub(super) fn missing_manager(query: &Query) -> Option<Cause> {
 }
 
 /// The answer to an apply of an object of a version and a kind that is refused.
-pub(super) fn refusal(why: Refused, (version, kind): (&str, &str), config: &Object) -> Status {
-    let about = || {
+pub(super) fn refusal(why: Refused, (version, kind): (&str, &str), config: &Object, live: &Object) -> Status {
+    let about = |object: &Object| {
         let version = if version.contains('/') { version.to_owned() } else { format!("/{version}") };
-        let (namespace, name) = (metadata::text(config, "namespace"), metadata::text(config, "name"));
+        let (namespace, name) = (metadata::text(object, "namespace"), metadata::text(object, "name"));
         format!("({namespace}/{name}; {version}, Kind={kind})")
     };
     match why {
         Refused::Conflicts(conflicts) => Status::apply_conflict(&conflicts),
         Refused::Configuration(why) => {
-            Status::unknown(format!("failed to create typed patch object {}: {why}", about()))
+            Status::unknown(format!("failed to create typed patch object {}: {why}", about(config)))
         }
-        Refused::Live(why) => {
-            Status::unknown(format!("failed to create typed live object {}: {why}", about()))
-        }
+        Refused::Live(why) => Status::unknown(format!(
+            "failed to create manager for existing fields: failed to convert new object {} to smd typed: {why}",
+            about(live)
+        )),
     }
 }

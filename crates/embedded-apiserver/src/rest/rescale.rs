@@ -120,7 +120,7 @@ impl Wish {
             }
             Self::Apply(config, force) => {
                 let applied = owners(ScaleWrite::Apply(&config, force));
-                let applied = applied.map_err(|why| apply::refusal(why, (SCALE, "Scale"), &config))?;
+                let applied = applied.map_err(|why| apply::refusal(why, (SCALE, "Scale"), &config, live))?;
                 if kind.builtin.is_none() && applied.object.is_some() {
                     // The real server cannot, and says so.
                     let name = metadata::text(&config, "name");
@@ -134,7 +134,7 @@ impl Wish {
         };
         let Decoded { object: new, warnings, .. } = decoded;
         let written = owners(ScaleWrite::Update(&new));
-        let written = written.map_err(|why| apply::refusal(why, (SCALE, "Scale"), &new))?;
+        let written = written.map_err(|why| apply::refusal(why, (SCALE, "Scale"), &new, live))?;
         Ok((written, warnings))
     }
 }

@@ -210,6 +210,29 @@ fn kinds() -> Vec<Case> {
             },
         ),
         case(
+            "a_list_may_stand_for_a_text_of_a_format",
+            "Where a schema has a text with a format a list is taken, and an apply to such an object answers 500.",
+            async |t| {
+                let of_bytes =
+                    "formats.bytes: expected string, got &value.valueUnstructured{Value:[]interface {}{}}";
+                for (name, spec, why) in [
+                    ("a", json!({ "when": [] }), "when: expected any scalar, got &{[]}"),
+                    ("b", json!({ "formats": { "bytes": [] } }), of_bytes),
+                ] {
+                    t.make(&t.gears(""), gear(name, spec)).await?;
+                    let path = t.gears(&format!("/{name}?fieldManager=m"));
+                    let answer = t.patch(&path, APPLY, &gear(name, json!({ "word": "x" }))).await?;
+                    let part = format!(
+                        "failed to create manager for existing fields: failed to convert new object ({}/{name}; {GROUP}/v1, \
+                         Kind=Gear) to smd typed: .spec.{why}",
+                        t.namespace
+                    );
+                    answer.says(500, "", &part)?;
+                }
+                Ok(())
+            },
+        ),
+        case(
             "what_cannot_be_decoded_is_named_as_it_says",
             "A custom object of another version whose metadata cannot be decoded is named with that version.",
             async |t| {
