@@ -23,14 +23,14 @@ pub(crate) fn check(object: &Object, old: Option<&Object>, causes: &mut Causes) 
     let root = Path::Root;
     let path = root.field("spec");
     let names_of = spec.get("names").unwrap_or(&none);
-    let name = metadata::text(object, "name");
-    // That one is required is said elsewhere.
-    if old.is_none()
-        && !name.is_empty()
-        && name != format!("{}.{}", text(names_of, "plural"), text(spec, "group"))
-    {
-        let why = "must be spec.names.plural+\".\"+spec.group";
-        causes.push(Cause::invalid("metadata.name", name, why));
+    let wanted = format!("{}.{}", text(names_of, "plural"), text(spec, "group"));
+    for member in ["generateName", "name"] {
+        let name = metadata::text(object, member);
+        // That a name is required is said elsewhere.
+        if old.is_none() && !name.is_empty() && name != wanted {
+            let why = "must be spec.names.plural+\".\"+spec.group";
+            causes.push(Cause::invalid(format!("metadata.{member}"), name, why));
+        }
     }
     check_spec(spec, &path, causes);
     if let Some(old) = old {

@@ -278,7 +278,7 @@ pub(super) fn insert(
         if !base.is_empty() {
             status = status.no_unique_name();
         }
-        let goes = found.is_being_deleted();
+        let goes = found.is_being_deleted() || metadata::ends_at_zero(&found.object());
         return Err(if goes { status.and_is_being_deleted() } else { status });
     }
     by_update.map_or(Ok(()), CreateRight::check)?;

@@ -94,6 +94,20 @@ pub(super) fn cases() -> Vec<Case> {
             },
         ),
         case(
+            "a_base_of_a_definition_is_held_to_the_rule_of_the_name",
+            "The generateName of a new definition must be the plural and the group too.",
+            async |t| {
+                let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All";
+                let status = t.post(path, &json!({ "metadata": { "generateName": "x" } })).await?;
+                let status = status.refused(422, "Invalid")?;
+                let wanted = "must be spec.names.plural+\".\"+spec.group";
+                let causes = items(&status, "/details/causes").iter();
+                let said = causes.filter(|cause| text(cause, "/message").ends_with(wanted));
+                let said: Vec<_> = said.map(|cause| text(cause, "/field")).collect();
+                same("the causes", said, ["metadata.generateName", "metadata.name"])
+            },
+        ),
+        case(
             "a_base_of_names_is_checked_in_updates_too",
             "An update that says a generateName with a slash answers 422 whatever the kind; with other letters that names do \
              not have, if the kind checks all its metadata again, as ConfigMaps do and Leases do not.",

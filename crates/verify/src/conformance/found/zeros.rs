@@ -37,6 +37,8 @@ pub(super) fn cases() -> Vec<Case> {
                 t.merge(&t.maps("/a"), json!({ "data": { "a": "y" } }))
                     .await?
                     .says(422, "Invalid", IMMUTABLE)?;
+                let why = "object is being deleted: configmaps \"a\" already exists";
+                t.post(&t.maps(""), &map("a", "x")).await?.says(409, "AlreadyExists", why)?;
                 let again = json!({ "data": { "a": "y" }, "metadata": { "deletionTimestamp": ZERO } });
                 t.merge(&t.maps("/a"), again).await?.is(200)?;
                 t.get(&t.maps("/a")).await?.is(404)?;
