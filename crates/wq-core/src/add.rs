@@ -9,11 +9,9 @@ use crate::backlog::Backlog;
 use crate::hasher::ItemHash;
 use crate::lock::LockGuard;
 use crate::news::News;
-use crate::observer::Observer;
 use crate::offer::{Borrowed, Offer};
-use crate::one_panic::wake_and_then;
 use crate::queue::WorkQueue;
-use crate::shared::{Core, Shared, release, unlock};
+use crate::shared::{Core, Shared, release};
 use crate::waiters::Wakes;
 
 impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
@@ -106,12 +104,10 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let mut core = self.shared.lock();
         let answer = core.state.add(&mut item, hash, order, true, now);
         let capacity = core.state.capacity();
-        let wakes = unlock(core, answer.map_or(News::NONE, News::of_add));
-        wake_and_then(wakes, || {
-            self.shared.observe(|observer| match answer {
-                Some(added) => observer.added(added),
-                None => observer.refused(),
-            });
+        release(core, answer.map_or(News::NONE, News::of_add));
+        self.shared.observe(|observer| match answer {
+            Some(added) => observer.added(added),
+            None => observer.refused(),
         });
         let reason = match (answer, capacity) {
             (None, Some(capacity)) => RejectedReason::Full { capacity },
@@ -207,11 +203,8 @@ impl<T, B: Backlog> Drop for Sweep<'_, T, B> {
                 core.getters.call_for(self.added.queued, again(self.added), &mut self.wakes);
             }
         }
-        if self.answers.is_empty() {
-            return;
-        }
-        let tell = |observer: &dyn Observer| self.answers.iter().for_each(|&added| observer.added(added));
-        wake_and_then(Some(std::mem::take(&mut self.wakes)), || self.shared.observe(tell));
+        std::mem::take(&mut self.wakes).fire();
+        self.shared.observe(|observer| self.answers.iter().for_each(|&added| observer.added(added)));
     }
 }
 
@@ -238,8 +231,8 @@ impl<T, B: Backlog> Shared<T, B> {
         now: Option<Instant>,
     ) -> Added {
         let (core, added) = self.add_at(offer, hash, order, now);
-        let wakes = unlock(core, News::of_add(added));
-        wake_and_then(wakes, || self.observe(|observer| observer.added(added)));
+        release(core, News::of_add(added));
+        self.observe(|observer| observer.added(added));
         added
     }
 

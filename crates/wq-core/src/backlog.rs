@@ -89,14 +89,13 @@ impl SlotId {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A backlog that breaks the rules can keep an item from coming out, but cannot make the queue hand one item to two
-/// holders: an id that was popped though its item is not queued is skipped.
+/// A backlog that breaks the rules can lose an item, but cannot make the queue hand one item to two holders: a get that is
+/// given an id whose item is not queued finds nothing.
 ///
 /// # Panics
 ///
-/// A panic in a method reaches the caller of the queue. The queue stays usable and its own books stay right. An item that is
-/// to run again and whose `push` panics when its guard ends stays in flight until
-/// [`abandon`](crate::WorkQueue::abandon).
+/// A panic in a method reaches the caller of the queue, which stays usable. Items that the call was about may be lost, or stay
+/// in flight until [`abandon`](crate::WorkQueue::abandon).
 #[doc(alias = "Queue")]
 pub trait Backlog {
     /// What rides with an item from its add to its hand-out: a priority, a group, the reasons of the trigger. `()` for

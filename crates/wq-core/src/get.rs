@@ -4,7 +4,6 @@ use std::error::Error;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::ops::Deref;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -12,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::backlog::{Backlog, Fifo};
 use crate::clock::Deadline;
-use crate::guard::{Holding, OwnedProcessingGuard, ProcessingGuard, unless_put_back};
+use crate::guard::{Holding, OwnedProcessingGuard, ProcessingGuard};
 use crate::news::News;
 use crate::parker::block_on;
 use crate::planted::planted;
@@ -268,9 +267,8 @@ where
         }
         taken.map(|taken| {
             let Taken { got, wakes, left } = taken?;
-            let mut holding = Holding::begin(self.shared.clone(), got, wakes);
-            let dropped = catch_unwind(AssertUnwindSafe(|| drop(left)));
-            unless_put_back(&mut holding, dropped);
+            let holding = Holding::begin(self.shared.clone(), got, wakes);
+            drop(left);
             Some(holding)
         })
     }

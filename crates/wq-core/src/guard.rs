@@ -3,7 +3,6 @@
 use std::fmt;
 use std::mem;
 use std::ops::Deref;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,9 +10,8 @@ use std::time::{Duration, Instant};
 use crate::backlog::{Backlog, Fifo};
 use crate::get::TryGetError;
 use crate::news::News;
-use crate::one_panic::wake_and_then;
 use crate::planted::planted;
-use crate::shared::{Shared, release, unlock};
+use crate::shared::Shared;
 use crate::state::{Finished, Got, Take, Ticket};
 use crate::waiters::Wakes;
 
@@ -93,36 +91,15 @@ where
         told.anew()
     }
 
+    /// A panic in here ends the hand-out: the item is lost.
     #[inline(never)]
     fn tell(&mut self, wakes: Option<Wakes>, waited: Option<Duration>) {
-        let shared = &*self.hand_out.shared;
-        let told = catch_unwind(AssertUnwindSafe(|| {
-            if let Some(wakes) = wakes {
-                wakes.fire();
-            }
-            if let Some(waited) = waited {
-                shared.observe(|observer| observer.got(waited));
-            }
-        }));
-        unless_put_back(self, told);
-    }
-
-    /// Nobody has worked on it, so it is queued again, at the tail.
-    fn put_back(&mut self) {
-        let Some(ticket) = self.hand_out.ticket.take() else { return };
-        let shared = &*self.hand_out.shared;
-        let now = shared.now();
-        let mut core = shared.lock();
-        if core.state.is_handed_back() {
-            // Nobody is to begin it any more.
-            let Finished::Left { item, .. } = core.state.done(ticket, now) else { return };
-            core.not_handed_back.push(item);
-            let wakes = unlock(core, News::IDLE);
-            wake_and_then(wakes, || shared.observe(|observer| observer.removed()));
-            return;
+        if let Some(wakes) = wakes {
+            wakes.fire();
         }
-        let is_back = core.state.put_back(ticket, mem::take(&mut self.order));
-        release(core, if is_back { News::WORK } else { News::NONE });
+        if let Some(waited) = waited {
+            self.hand_out.shared.observe(|observer| observer.got(waited));
+        }
     }
 
     /// Takes an item if there is one, without waiting.
@@ -198,18 +175,7 @@ where
             // Before the get: if that panics, others must know nevertheless.
             core.gather(News::of_finish(&finished), &mut wakes);
         }
-        let taken = match now {
-            None => core.state.get(None),
-            Some(_) => match catch_unwind(AssertUnwindSafe(|| core.state.get(now))) {
-                Ok(taken) => taken,
-                Err(panic) => {
-                    // A clone's: the observer hears of the end before it goes on.
-                    drop(core);
-                    hand_out.shared.end_after(wakes, finished);
-                    resume_unwind(panic)
-                }
-            },
-        };
+        let taken = core.state.get(now);
         match taken {
             Take::Got(Got { item: next, order: of_next, ticket, waited }) => {
                 drop(core);
@@ -220,16 +186,12 @@ where
                     mem::forget(wakes); // Its drop, of none, may be a call.
                     return Ok(next);
                 }
-                let mut next = next;
                 let shared = &*next.hand_out.shared;
-                let told = catch_unwind(AssertUnwindSafe(|| {
-                    shared.end_after(wakes, finished);
-                    if let Some(waited) = waited {
-                        shared.observe(|observer| observer.got(waited));
-                    }
-                    drop((item, order));
-                }));
-                unless_put_back(&mut next, told);
+                shared.end_after(wakes, finished);
+                if let Some(waited) = waited {
+                    shared.observe(|observer| observer.got(waited));
+                }
+                drop((item, order));
                 Ok(next.anew())
             }
             nothing => {
@@ -239,21 +201,6 @@ where
             }
         }
     }
-}
-
-/// What others were told of a hand-out, by code of theirs: if that has panicked, the panic goes on, and the item is queued
-/// again.
-pub(crate) fn unless_put_back<P, T, B>(holding: &mut Holding<P, T, B>, told: thread::Result<()>)
-where
-    P: Deref<Target = Shared<T, B>>,
-    B: Backlog,
-{
-    let Err(panic) = told else { return };
-    // Another's waker may panic in turn: one panic is enough.
-    if let Err(another) = catch_unwind(AssertUnwindSafe(|| holding.put_back())) {
-        mem::forget(another);
-    }
-    resume_unwind(panic);
 }
 
 impl<P, T, B> Drop for HandOut<P, T, B>
@@ -310,20 +257,6 @@ macro_rules! guard {
                 self.0.revoke()
             }
 
-            /// Has the item queued again, at the tail and with its order, as if it had not been handed out: for layers above, whose
-            /// own part of a hand-out has panicked. No effect on an item that is no longer in this guard's hands.
-            ///
-            /// No capacity is asked for. For an observer it has waited since it was handed out, and its next hand-out is as any other. After
-            /// [`WorkQueue::shutdown_now`](crate::WorkQueue::shutdown_now) it leaves the queue, and the next call of that hands it back.
-            ///
-            /// # Panics
-            ///
-            /// If a waker panics; the item is queued then. If the backlog does, the item stays in flight until
-            /// [`WorkQueue::abandon`](crate::WorkQueue::abandon).
-            pub fn put_back(mut self) {
-                self.0.put_back();
-            }
-
             /// Ends the work on the item; dropping the guard does the same. If the item was added meanwhile it is queued
             /// again, at the tail.
             ///
@@ -346,8 +279,8 @@ macro_rules! guard {
             ///
             /// # Panics
             ///
-            /// If `Clone` of the next item panics, a waker, an observer or `Drop` of this item: this guard has ended, and the next
-            /// item is queued still, at the tail. Two panics in `Drop` abort, as in [`done`](Self::done).
+            /// If `Clone` of the next item panics: this guard has ended, and the next item is queued still, at the tail. If a waker,
+            /// an observer or `Drop` of this item panics, the next item is lost. Two panics in `Drop` abort, as in [`done`](Self::done).
             #[inline]
             pub fn done_and_get(self) -> Result<Self, TryGetError>
             where

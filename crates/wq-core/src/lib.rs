@@ -22,7 +22,6 @@ mod state;
 mod shared;
 mod news;
 mod waiters;
-mod one_panic;
 mod lock;
 mod parker;
 mod clock;

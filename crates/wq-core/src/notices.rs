@@ -10,8 +10,6 @@ use crate::added::{Added, AddedAll};
 use crate::backlog::{Backlog, Fifo};
 use crate::hasher::ItemHash;
 use crate::news::News;
-use crate::observer::Observer;
-use crate::one_panic::wake_and_then;
 use crate::queue::WorkQueue;
 use crate::shared::{Core, Shared};
 use crate::waiters::Wakes;
@@ -158,8 +156,8 @@ impl<T, B: Backlog> Drop for Notices<'_, T, B> {
         if self.wakes.is_empty() && self.told.is_empty() {
             return;
         }
-        let tell = |observer: &dyn Observer| self.told.iter().for_each(|&added| observer.added(added));
-        wake_and_then(Some(std::mem::take(&mut self.wakes)), || self.shared.observe(tell));
+        std::mem::take(&mut self.wakes).fire();
+        self.shared.observe(|observer| self.told.iter().for_each(|&added| observer.added(added)));
     }
 }
 

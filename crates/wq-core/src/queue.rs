@@ -9,9 +9,7 @@ use crate::backlog::{Backlog, Fifo, Survey};
 use crate::builder::Builder;
 use crate::hasher::{DefaultHasher, ItemHash};
 use crate::news::News;
-use crate::observer::Observer;
-use crate::one_panic::wake_and_then;
-use crate::shared::{Shared, unlock};
+use crate::shared::{Shared, release};
 use crate::snapshot::{Counts, Gauges, Phase, Snapshot};
 use crate::state::Finished;
 use crate::waiters::Wakes;
@@ -191,28 +189,23 @@ impl<T, B: Backlog, S> WorkQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `Clone` of an item or the backlog panics; the queue is then shut down, and holds its items still. If a waker or the
-    /// observer panics, it is shut down, and the next call hands the items back.
+    /// If `Clone` of an item panics; the queue is then shut down, and holds its items still.
     #[must_use = "these items will not be handed out any more"]
     pub fn shutdown_now(&self) -> Vec<T>
     where
         T: Clone,
     {
-        let mut ended = Ended { shared: &*self.shared, items: Vec::new() };
+        let mut items = Vec::new();
         let mut wakes = Wakes::new();
-        let mut left = Vec::new();
         let mut core = self.shared.lock();
         core.state.shutdown();
         core.end_came(&mut wakes);
-        core.state.take_all(&mut left);
-        let removed = left.len();
-        ended.items = std::mem::take(&mut core.not_handed_back);
-        ended.items.append(&mut left);
+        core.state.take_all(&mut items);
         core.tell(News::IDLE, &mut wakes);
         drop(core);
-        let tell = |observer: &dyn Observer| (0..removed).for_each(|_| observer.removed());
-        wake_and_then(Some(wakes), || self.shared.observe(tell));
-        std::mem::take(&mut ended.items)
+        wakes.fire();
+        self.shared.observe(|observer| items.iter().for_each(|_| observer.removed()));
+        items
     }
 
     /// Gives back memory that is not in use, in time proportional to the most items held lately. What lies below the highest
@@ -263,7 +256,7 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `Hash` or `Eq` of the item panics. If a waker or the observer panics, the item is dropped.
+    /// If `Hash` or `Eq` of the item panics.
     pub fn remove<Q>(&self, item: &Q) -> Option<T>
     where
         T: Borrow<Q>,
@@ -272,9 +265,9 @@ impl<T, B: Backlog, S: BuildHasher> WorkQueue<T, B, S> {
         let hash = ItemHash::of(item, &self.hasher);
         let mut core = self.shared.lock();
         let removed = core.state.remove(item, hash);
-        let wakes = unlock(core, if removed.is_some() { News::IDLE } else { News::NONE });
+        release(core, if removed.is_some() { News::IDLE } else { News::NONE });
         let (item, _order) = removed?;
-        wake_and_then(wakes, || self.shared.observe(|observer| observer.removed()));
+        self.shared.observe(|observer| observer.removed());
         Some(item)
     }
 
@@ -332,19 +325,5 @@ impl<T> Default for WorkQueue<T> {
 impl<T, B: Backlog, S> fmt::Debug for WorkQueue<T, B, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.shared.fmt(f)
-    }
-}
-
-/// What [`WorkQueue::shutdown_now`] has taken out. If a panic keeps it from being handed back, it stays for the next call.
-struct Ended<'q, T, B: Backlog> {
-    shared: &'q Shared<T, B>,
-    items: Vec<T>,
-}
-
-impl<T, B: Backlog> Drop for Ended<'_, T, B> {
-    fn drop(&mut self) {
-        if !self.items.is_empty() {
-            self.shared.lock().not_handed_back.append(&mut self.items);
-        }
     }
 }

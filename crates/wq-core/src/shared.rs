@@ -13,7 +13,6 @@ use crate::clock;
 use crate::lock::{Lock, LockGuard};
 use crate::news::News;
 use crate::observer::Observer;
-use crate::one_panic::wake_and_then;
 use crate::planted::planted;
 use crate::snapshot::Gauges;
 use crate::state::{Finished, State, Ticket};
@@ -49,8 +48,6 @@ pub(crate) struct Core<T, B: Backlog> {
     pub(crate) getters: Waiters,
     /// Wait until nothing is queued and nothing in flight. A list of their own: no signal is used up by the wrong kind.
     pub(crate) drainers: Waiters,
-    /// What a shutdown took out, and could not hand back for a panic.
-    pub(crate) not_handed_back: Vec<T>,
 }
 
 impl<T, B: Backlog> Shared<T, B> {
@@ -61,12 +58,8 @@ impl<T, B: Backlog> Shared<T, B> {
         backlog: B,
         capacity: Option<NonZeroUsize>,
     ) -> Self {
-        let core = Core {
-            state: State::new(backlog, capacity),
-            getters: Waiters::new(),
-            drainers: Waiters::new(),
-            not_handed_back: Vec::new(),
-        };
+        let core =
+            Core { state: State::new(backlog, capacity), getters: Waiters::new(), drainers: Waiters::new() };
         let watched = observer.map(|by| Watched { stopped: (!by.is_timed()).then(clock::now), clock, by });
         Self { core: Lock::new(core), was_empty: AtomicBool::new(false), name, watched }
     }
@@ -152,7 +145,7 @@ impl<T, B: Backlog> Shared<T, B> {
         self.end_after(wakes, finished);
     }
 
-    /// Wakes, and then as [`end`](Self::end), if a waker has panicked too.
+    /// Wakes, and then as [`end`](Self::end).
     #[inline(always)]
     pub(crate) fn end_after(&self, wakes: Option<Wakes>, finished: Finished<T>) {
         match wakes {
@@ -165,7 +158,8 @@ impl<T, B: Backlog> Shared<T, B> {
     #[cold]
     #[inline(never)]
     fn wake_and_end(&self, wakes: Wakes, finished: Finished<T>) {
-        wake_and_then(Some(wakes), || self.end(finished));
+        wakes.fire();
+        self.end(finished);
     }
 
     /// Tells the observer of the end of a hand-out, and drops the item: outside the lock, and last.
@@ -203,8 +197,7 @@ fn release_and_wake<T, B: Backlog>(core: LockGuard<'_, Core<T, B>>, due: News) {
     unlock_and_call(core, due).fire();
 }
 
-/// Unlocks the queue. What is handed out wakes those whom the news concern: after something has been done that may not
-/// be lost if a waker panics.
+/// Unlocks the queue, and returns the wakers of those whom the news concern, for a caller that has a guard to make first.
 #[inline(always)]
 pub(crate) fn unlock<T, B: Backlog>(mut core: LockGuard<'_, Core<T, B>>, news: News) -> Option<Wakes> {
     let due = core.due(news);

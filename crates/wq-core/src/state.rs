@@ -1,8 +1,8 @@
 //! State: which item is in which phase, and which comes next. Pure and single-threaded: it knows no lock, no waker and
 //! no clock (`now` is an argument, and `None` where nobody measures).
 //!
-//! User code that runs in here: `Eq`, `Borrow`, `Clone` and `From` of items, and the backlog with its orders. Each may panic;
-//! none then leaves the books wrong. `Drop` of an item never runs in here: what is no longer needed is handed out, or left with the caller.
+//! User code that runs in here: `Eq`, `Borrow`, `Clone` and `From` of items, which may panic and change nothing then, and the
+//! backlog with its orders, which may lose items then. `Drop` of an item never runs in here: what is no longer needed is handed out, or left with the caller.
 
 mod in_hand;
 mod view;
@@ -28,9 +28,6 @@ use crate::table::{SlotEntry, SlotTable};
 use occupancy::Occupancy;
 use slab::{Meta, Slab, Slot};
 use stamps::Stamps;
-
-/// Ids in a row that a backlog may pop wrongly before a get gives up: a backlog that lies may not hold the lock for ever.
-const MAX_WRONG_POPS: usize = 64;
 
 /// What a guard must show to end its hand-out: done hashes and compares nothing, and begins with the table without
 /// having read the slot.
@@ -106,8 +103,6 @@ pub(crate) struct State<T, B: Backlog> {
     /// Invariant: never true together with `shutting_down`.
     paused: bool,
     shutting_down: bool,
-    /// Whether what nobody had begun was taken out at a shutdown.
-    handed_back: bool,
     stamps: Stamps,
     occupancy: Occupancy,
 }
@@ -124,7 +119,6 @@ impl<T, B: Backlog> State<T, B> {
             capacity,
             paused: false,
             shutting_down: false,
-            handed_back: false,
             stamps: Stamps::default(),
             occupancy: Occupancy::default(),
         }
@@ -260,11 +254,8 @@ impl<T, B: Backlog> State<T, B> {
         T: Clone,
     {
         let index = id.index();
-        let Some(Slot::Held { item, hash, meta, .. }) = self.slab.get_queued(index) else {
-            // Taken apart, so that the other way needs no place in memory for it (docs/decisions/0008-hot-path.md).
-            let Got { item, order, ticket, waited } = self.hand_out_another(now)?;
-            return Some(Got { item, order, ticket, waited });
-        };
+        // A backlog that pops what is not queued hands out nothing.
+        let Some(Slot::Held { item, hash, meta, .. }) = self.slab.get_queued(index) else { return None };
         // If the clone panics the item is queued still, and goes to the tail: an item that can never be cloned
         // does not stand in the way of the others.
         let mut popped = Popped { backlog: &mut self.backlog, id, order: Some(order) };
@@ -279,19 +270,6 @@ impl<T, B: Backlog> State<T, B> {
         self.queued -= 1;
         let waited = self.stamps.got(index, now);
         Some(Got { item, order, ticket, waited })
-    }
-
-    /// The backlog has popped an id that is not one of a queued item.
-    #[cold]
-    #[inline(never)]
-    fn hand_out_another(&mut self, now: Option<Instant>) -> Option<Got<T, B::Order>>
-    where
-        T: Clone,
-    {
-        let Self { backlog, slab, .. } = self;
-        let mut pops = (1..MAX_WRONG_POPS).map_while(|_| backlog.pop());
-        let (id, order) = pops.find(|(id, _)| slab.get_queued(id.index()).is_some())?;
-        self.hand_out(id, order, now)
     }
 
     /// Ends a hand-out. Only the ticket of the hand-out in force has an effect.
@@ -391,13 +369,8 @@ impl<T, B: Backlog> State<T, B> {
                 again.push(index);
             }
         }
-        for id in self.pop_all() {
+        while let Some((id, _)) = self.backlog.pop() {
             taken.extend(self.take_queued(id.index()));
-        }
-        if self.queued > 0 {
-            // The backlog has lost them; the queue has not.
-            let lost: Vec<u32> = self.slab.held().map(|(index, ..)| index).collect();
-            taken.extend(lost.into_iter().filter_map(|index| self.take_queued(index)));
         }
         taken.rotate_left(again.len());
         for index in again {
@@ -408,25 +381,6 @@ impl<T, B: Backlog> State<T, B> {
                 self.stamps.waits_no_more(index);
             }
         }
-        self.handed_back = true;
-    }
-
-    pub(crate) const fn is_handed_back(&self) -> bool {
-        self.handed_back
-    }
-
-    /// Empties the backlog. If that panics all is in it still, in another order.
-    #[cold]
-    #[inline(never)]
-    fn pop_all(&mut self) -> Vec<SlotId> {
-        let most = self.queued.saturating_add(MAX_WRONG_POPS);
-        let mut popped = PoppedAll { backlog: &mut self.backlog, orders: Vec::with_capacity(self.queued) };
-        while popped.orders.len() < most
-            && let Some(next) = popped.backlog.pop()
-        {
-            popped.orders.push(next);
-        }
-        mem::take(&mut popped.orders).into_iter().map(|(id, _)| id).collect()
     }
 
     #[inline]
@@ -470,18 +424,6 @@ struct Popped<'a, B: Backlog> {
     backlog: &'a mut B,
     id: SlotId,
     order: Option<B::Order>,
-}
-
-/// Ids on their way out of the backlog; go back when the way is not finished.
-struct PoppedAll<'a, B: Backlog> {
-    backlog: &'a mut B,
-    orders: Vec<(SlotId, B::Order)>,
-}
-
-impl<B: Backlog> Drop for PoppedAll<'_, B> {
-    fn drop(&mut self) {
-        self.orders.drain(..).for_each(|(id, order)| self.backlog.push(id, order));
-    }
 }
 
 impl<B: Backlog> Drop for Popped<'_, B> {

@@ -13,10 +13,11 @@
 //!
 //! Whoever sleeps stands behind all who came before, also after having been woken for nothing.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::Waker;
+use std::thread;
 
-use crate::one_panic::one_panic;
 use crate::planted::planted;
 
 /// Two, not one: a chain of one stalls behind a preempted thread.
@@ -85,19 +86,22 @@ impl Wakes {
     #[inline]
     fn call_all(&mut self) {
         let Some(waker) = self.one.take() else { return };
-        if self.more.is_empty() && !std::thread::panicking() {
+        if self.more.is_empty() && !thread::panicking() {
             waker.wake();
         } else {
             self.call_many(waker);
         }
     }
 
-    /// In line. Whoever panics costs nobody else his wake-up; the first panic goes on when all are woken, unless there is
-    /// one under way already.
+    /// In line. A waker that panics costs nobody else the wake-up. The first panic goes on when all are called, unless there is
+    /// one under way: two at once would end the program.
     #[cold]
     fn call_many(&mut self, first: Waker) {
-        let wakers = [first].into_iter().chain(std::mem::take(&mut self.more));
-        one_panic(wakers.map(|waker| catch_unwind(AssertUnwindSafe(|| waker.wake()))));
+        let wakers = [first].into_iter().chain(mem::take(&mut self.more));
+        let mut panics = wakers.filter_map(|waker| catch_unwind(AssertUnwindSafe(|| waker.wake())).err());
+        let Some(panic) = panics.next() else { return };
+        panics.for_each(mem::forget); // Its drop may panic too.
+        if thread::panicking() { mem::forget(panic) } else { resume_unwind(panic) }
     }
 }
 
@@ -167,7 +171,7 @@ impl Waiters {
             return None;
         };
         match self.entries.get_mut(index as usize) {
-            Some(Entry::Asleep { waker: held, .. }) => Some(std::mem::replace(held, waker)),
+            Some(Entry::Asleep { waker: held, .. }) => Some(mem::replace(held, waker)),
             Some(Entry::Woken { turn, era }) => {
                 let (turn, era) = (*turn, *era);
                 let (before, after) = self.neighbours(turn);
@@ -208,7 +212,7 @@ impl Waiters {
         if matches!(entry, Entry::Free(_)) {
             return (false, None);
         }
-        let left = match std::mem::replace(entry, Entry::Free(self.first_free)) {
+        let left = match mem::replace(entry, Entry::Free(self.first_free)) {
             Entry::Asleep { waker, before, after, .. } => {
                 self.unlink(before, after);
                 (false, Some(waker))
@@ -261,7 +265,7 @@ impl Waiters {
         let is_due = self.pressure >= PRESSURE && !planted("no-pressure");
         if is_due {
             self.pressure = 0;
-            self.written_off += std::mem::take(&mut self.woken);
+            self.written_off += mem::take(&mut self.woken);
             self.era += 1;
         }
         is_due
@@ -317,7 +321,7 @@ impl Waiters {
         let Some(entry) = self.entries.get_mut(index as usize) else { return };
         let Entry::Asleep { turn, .. } = *entry else { return };
         if let Entry::Asleep { waker, before, after, .. } =
-            std::mem::replace(entry, Entry::Woken { turn, era: self.era })
+            mem::replace(entry, Entry::Woken { turn, era: self.era })
         {
             self.unlink(before, after);
             self.woken += 1;

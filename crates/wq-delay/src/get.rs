@@ -10,9 +10,7 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::future::Future;
 use std::hash::{BuildHasher, Hash};
-use std::mem;
 use std::ops::Deref;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -30,8 +28,7 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// When polled, as [`wq_core::WorkQueue::get`], and as [`move_due`](Self::move_due). If the waker of another getter or the timer
-    /// panics when the item is there already, it is queued again.
+    /// When polled, as [`wq_core::WorkQueue::get`], and as [`move_due`](Self::move_due).
     ///
     /// # Cancel safety
     ///
@@ -133,7 +130,8 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
             let wakes = thread.wakes();
             self.shared.move_due(&self.core, post.id);
             if let Poll::Ready(got) = Pin::new(&mut get).poll(&mut context) {
-                return post.leave_with(got).ok_or(GetTimeoutError::ShutDown);
+                post.leave();
+                return got.ok_or(GetTimeoutError::ShutDown);
             }
             if deadline.is_some_and(|deadline| deadline.is_due(self.shared.now())) {
                 return Err(GetTimeoutError::TimedOut);
@@ -243,7 +241,7 @@ fn poll_getter<F, P, T, B, S>(
     context: &mut Context<'_>,
 ) -> Poll<F::Output>
 where
-    F: Future<Output: HandOut> + Unpin,
+    F: Future + Unpin,
     P: Deref<Target = Shared<T, B>>,
     T: Hash + Eq,
     B: Backlog,
@@ -252,7 +250,8 @@ where
     for _ in 0..LOOKS {
         post.shared.move_due(core, post.id);
         if let Poll::Ready(output) = Pin::new(&mut *getter).poll(context) {
-            return Poll::Ready(post.leave_with(output));
+            post.leave();
+            return Poll::Ready(output);
         }
         if !post.shared.tasks_keep_time && post.watcher == Watcher::Getter {
             return Poll::Pending;
@@ -264,28 +263,6 @@ where
     }
     context.waker().wake_by_ref();
     Poll::Pending
-}
-
-/// What a getter has been handed.
-trait HandOut {
-    /// Nobody has it in hand after all.
-    fn put_back(self);
-}
-
-impl<T, B: Backlog> HandOut for Option<ProcessingGuard<'_, T, B>> {
-    fn put_back(self) {
-        self.into_iter().for_each(ProcessingGuard::put_back);
-    }
-}
-
-impl<T, B: Backlog> HandOut for Option<OwnedProcessingGuard<T, B>> {
-    fn put_back(self) {
-        self.into_iter().for_each(OwnedProcessingGuard::put_back);
-    }
-}
-
-impl HandOut for () {
-    fn put_back(self) {}
 }
 
 type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -331,22 +308,6 @@ where
             self.sleep = None;
         }
         polled
-    }
-
-    /// Leaves, having been handed this. What panics in that is another's waker or the timer's sleep: what was handed out is queued
-    /// again then.
-    fn leave_with<H: HandOut>(&mut self, handed: H) -> H {
-        if self.id.is_none() {
-            return handed; // It has not waited.
-        }
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.leave())) {
-            // A waker may panic in turn: one panic is enough.
-            if let Err(another) = catch_unwind(AssertUnwindSafe(|| handed.put_back())) {
-                mem::forget(another);
-            }
-            resume_unwind(panic);
-        }
-        handed
     }
 
     fn leave(&mut self) {

@@ -9,11 +9,9 @@ use crate::scheduled::Scheduled;
 use crate::shared::{Pending, Shared};
 use crate::tick::Tick;
 use crate::wish::Wish;
-use std::any::Any;
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wq_core::{Added, Backlog, DefaultHasher, Fifo, ItemHash, WorkQueue};
@@ -203,19 +201,21 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
 
     /// Takes no more items, now or for later. What is queued, or due already, is still handed out. The items whose
     /// deadline has not come are dropped from the queue and handed back, in the order of their deadlines; a second call
-    /// has none. If a waker panics on the way, or `Eq` of an item that is due, the queue is shut down, and the next call has
-    /// them.
+    /// has none.
     ///
     /// A worker that adds a failed item again after this call is answered [`Scheduled::ShutDown`]: the queue does not have the item then. Call
     /// [`drained`](Self::drained) first where all items are to be worked on.
+    ///
+    /// # Panics
+    ///
+    /// If `Eq` of an item that is due panics: the queue is not shut down then.
     #[doc(alias = "ShutDown")]
     #[must_use = "these items wait for their deadline, and the queue does not hand them out any more"]
     pub fn shutdown(&self) -> Vec<T> {
         let mut after = After::new();
         let delayed = self.end_delays(&mut after);
         self.core.shutdown();
-        drop(after);
-        delayed.hand_out()
+        delayed
     }
 
     /// Shuts down and hands back all work that nobody has begun: what was queued, in the order of the backlog, then what
@@ -224,52 +224,29 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> DelayingQueue<T, B, S> {
     ///
     /// # Panics
     ///
-    /// If `Clone` of an item panics, a waker, or `Eq` of an item that is due. The queue is shut down then, and what was
-    /// taken out by then can still be had from another call of this; those that were delayed from [`shutdown`](Self::shutdown), too.
+    /// If `Eq` of an item that is due panics: the queue is not shut down then. If `Clone` of one that is to run again does:
+    /// the delayed items are dropped.
     #[must_use = "these items will not be handed out any more"]
     pub fn shutdown_now(&self) -> Vec<T>
     where
         T: Clone,
     {
         let mut after = After::new();
-        let mut delayed = self.end_delays(&mut after);
-        delayed.comes_behind(self.core.shutdown_now());
-        drop(after);
-        delayed.hand_out()
+        let delayed = self.end_delays(&mut after);
+        let mut left = self.core.shutdown_now();
+        left.extend(delayed);
+        left
     }
 
-    fn end_delays(&self, after: &mut After) -> Ended<'_, T, B> {
-        let panicked = self.move_all_due();
+    fn end_delays(&self, after: &mut After) -> Vec<T> {
+        self.shared.move_due(&self.core, None);
         let mut pending = self.shared.lock();
         pending.is_shut_down = true;
-        let mut items = std::mem::take(&mut pending.not_handed_back);
-        items.extend(pending.heap.take_all().into_iter().map(|waiting| waiting.item));
+        let items = pending.heap.take_all().into_iter().map(|waiting| waiting.item).collect();
         self.shared.changed(&mut pending, &self.core, after);
         let watchers = pending.keepers.everybody();
         after.wake(watchers);
-        if planted("shutdown-drops-in-silence") {
-            items.clear();
-        }
-        Ended { shared: &self.shared, items, panicked }
-    }
-
-    /// Moves what is due, whatever panics on the way: a waker, or `Eq` of an item. The first panic is handed out.
-    fn move_all_due(&self) -> Option<Box<dyn Any + Send>> {
-        let mut first = None;
-        loop {
-            let before = self.delayed_so_far();
-            match catch_unwind(AssertUnwindSafe(|| self.shared.move_due(&self.core, None))) {
-                Ok(()) => return first,
-                Err(panic) => drop(first.get_or_insert(panic)),
-            }
-            if self.delayed_so_far() >= before {
-                return first; // It was the timer's, or another's that would come again and again.
-            }
-        }
-    }
-
-    fn delayed_so_far(&self) -> usize {
-        self.shared.lock().heap.len()
+        if planted("shutdown-drops-in-silence") { Vec::new() } else { items }
     }
 
     /// Runs a step under the lock, after what was due has been moved.
@@ -471,37 +448,6 @@ impl<T: Hash + Eq, B: Backlog, S: BuildHasher> Drop for TakenAlong<'_, T, B, S> 
             self.pending.heap.undo_removal(waiting);
         }
         self.queue.shared.changed(self.pending, &self.queue.core, self.after);
-    }
-}
-
-/// What a shutdown takes out. If a panic keeps it from being handed back, it stays for the next call.
-struct Ended<'q, T, B: Backlog> {
-    shared: &'q Shared<T, B>,
-    items: Vec<T>,
-    /// What has panicked before the queue was shut down: it goes on afterwards.
-    panicked: Option<Box<dyn Any + Send>>,
-}
-
-impl<T, B: Backlog> Ended<'_, T, B> {
-    /// Before it, what the queue below has handed back.
-    fn comes_behind(&mut self, mut left: Vec<T>) {
-        left.append(&mut self.items);
-        self.items = left;
-    }
-
-    fn hand_out(mut self) -> Vec<T> {
-        if let Some(panic) = self.panicked.take() {
-            resume_unwind(panic);
-        }
-        std::mem::take(&mut self.items)
-    }
-}
-
-impl<T, B: Backlog> Drop for Ended<'_, T, B> {
-    fn drop(&mut self) {
-        if !self.items.is_empty() {
-            self.shared.lock().not_handed_back.append(&mut self.items);
-        }
     }
 }
 

@@ -50,8 +50,6 @@ pub(crate) struct Pending<T, B: Backlog> {
     pub(crate) fills: u64,
     /// How often due items were moved: a drainer that does not wait for delayed ones sees by it whether some were due.
     pub(crate) moves: u64,
-    /// What a shutdown took out, and could not hand back for a panic.
-    pub(crate) not_handed_back: Vec<T>,
 }
 
 /// Those who wait until nothing is delayed.
@@ -81,7 +79,6 @@ impl<T, B: Backlog> Shared<T, B> {
             is_shut_down: false,
             fills: 0,
             moves: 0,
-            not_handed_back: Vec::new(),
         };
         Self {
             pending: Mutex::new(pending),

@@ -20,9 +20,6 @@ pub(crate) trait Held<T, B: Backlog> {
     fn order(&self) -> &B::Order;
     fn revoke(&self) -> Option<B::Order>;
     fn is_in_force(&self) -> bool;
-    fn put_back(self)
-    where
-        Self: Sized;
 }
 
 /// What a panic carries.

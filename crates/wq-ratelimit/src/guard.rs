@@ -3,8 +3,7 @@
 use crate::ending::{Ending, Held, Panic};
 use crate::outcome::Outcome;
 use std::fmt;
-use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use wq_delay::{Backlog, Fifo, Rejected, Scheduled, TryGetError};
 
@@ -34,10 +33,7 @@ pub struct OwnedProcessingGuard<T, B: Backlog = Fifo> {
 /// The item was handed out, and nobody has it in hand: code of it has panicked.
 #[cold]
 fn put_back<T, B: Backlog>(held: impl Held<T, B>, panic: Panic) -> ! {
-    // A waker may panic in turn: one panic is enough.
-    if let Err(another) = catch_unwind(AssertUnwindSafe(|| held.put_back())) {
-        mem::forget(another);
-    }
+    drop(held);
     resume_unwind(panic)
 }
 
@@ -193,10 +189,6 @@ macro_rules! guard {
 
             fn is_in_force(&self) -> bool {
                 self.is_in_force()
-            }
-
-            fn put_back(self) {
-                self.put_back();
             }
         }
 

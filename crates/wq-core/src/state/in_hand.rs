@@ -4,10 +4,10 @@
 use std::mem;
 use std::time::Instant;
 
-use super::slab::{Meta, Slot};
+use super::slab::Slot;
 use super::{State, Ticket};
 use crate::added::Added;
-use crate::backlog::{Backlog, SlotId};
+use crate::backlog::Backlog;
 use crate::hasher::ItemHash;
 use crate::snapshot::Phase;
 
@@ -64,28 +64,5 @@ impl<T, B: Backlog> State<T, B> {
         self.run_again -= 1;
         self.stamps.waits_no_more(ticket.slot());
         Some(order)
-    }
-
-    /// Queues an item again that was handed out for nothing, at the tail. False: somebody has ended that hand-out already.
-    #[cold]
-    #[inline(never)]
-    pub(crate) fn put_back(&mut self, ticket: Ticket, order: B::Order) -> bool {
-        if !self.is_in_force(ticket) {
-            return false;
-        }
-        let index = ticket.slot();
-        let Some(Slot::Held { order: again, meta, .. }) = self.slab.get_mut(index) else { return false };
-        let mut order = order;
-        let runs_again = meta.phase() == Phase::ProcessingDirty;
-        if runs_again {
-            B::merge(&mut order, mem::take(again));
-        }
-        // What may panic comes first.
-        self.backlog.push(SlotId::from_index(index), order);
-        *meta = Meta::new(Phase::Queued, 0);
-        self.run_again -= u32::from(runs_again);
-        self.queued += 1;
-        self.stamps.given_back(index);
-        true
     }
 }

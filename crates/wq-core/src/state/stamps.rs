@@ -60,13 +60,6 @@ impl Stamps {
         since(self.leaves_hand(slot), now)
     }
 
-    /// The hand-out did not come about: the item waits on, as if added when it was taken.
-    pub(super) fn given_back(&mut self, slot: u32) {
-        if let Some(got) = self.leaves_hand(slot) {
-            self.at(slot).added = Some(got);
-        }
-    }
-
     /// Takes the slot out of those in hand: when it came to be one.
     #[inline]
     fn leaves_hand(&mut self, slot: u32) -> Option<Instant> {

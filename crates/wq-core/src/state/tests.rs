@@ -215,7 +215,6 @@ enum Step {
     Revoke(usize),
     Get,
     Done(usize),
-    PutBack(usize),
     Abandon(u64),
     Remove(u64),
     Pause,
@@ -233,7 +232,6 @@ fn step() -> impl Strategy<Value = Step> {
         4 => (0_usize..64).prop_map(Step::Revoke),
         8 => Just(Step::Get),
         8 => (0_usize..64).prop_map(Step::Done),
-        2 => (0_usize..64).prop_map(Step::PutBack),
         2 => (0_u64..9).prop_map(Step::Abandon),
         2 => (0_u64..9).prop_map(Step::Remove),
         1 => Just(Step::Pause),
@@ -300,14 +298,6 @@ proptest! {
                         if let Finished::Left { item: left, .. } = finished {
                             prop_assert_eq!(left, item);
                         }
-                        in_force.retain(|_, other| *other != ticket);
-                    }
-                }
-                Step::PutBack(which) => {
-                    if !tickets.is_empty() {
-                        let (item, ticket) = tickets[which % tickets.len()];
-                        let is_back = state.put_back(ticket, ());
-                        prop_assert_eq!(is_back, in_force.get(&item) == Some(&ticket));
                         in_force.retain(|_, other| *other != ticket);
                     }
                 }

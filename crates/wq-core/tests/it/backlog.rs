@@ -58,74 +58,13 @@ impl Backlog for Liar {
 fn a_backlog_that_lies_cannot_hand_an_item_out_twice() {
     let queue = WorkQueue::<u32>::builder().backlog(Liar::default()).build().unwrap();
     queue.add_all([1, 2, 3]);
-    let mut held: Vec<_> = std::iter::from_fn(|| queue.try_get().ok()).collect();
+    // A get that meets a wrong id finds nothing.
+    let mut held: Vec<_> = (0..20).filter_map(|_| queue.try_get().ok()).collect();
     held.sort_by_key(|guard| *guard.item());
     let items: Vec<u32> = held.iter().map(|guard| *guard.item()).collect();
     assert_eq!(items, [1, 2, 3]);
     assert_eq!(queue.counts().in_flight, 3);
     drop(held);
-    assert!(queue.counts().is_idle());
-}
-
-#[test]
-fn what_a_backlog_loses_shutdown_now_finds() {
-    let queue = WorkQueue::<u32>::builder().backlog(Liar::default()).build().unwrap();
-    queue.add_all([1, 2]);
-    queue.remove(&1);
-    queue.add(3);
-    let mut left = queue.shutdown_now();
-    left.sort_unstable();
-    assert_eq!(left, [2, 3]);
-    assert!(queue.counts().is_idle());
-}
-
-/// Loses what it holds when it gives memory back.
-#[derive(Debug, Default)]
-struct Forgetful(Fifo);
-
-impl Backlog for Forgetful {
-    type Order = ();
-
-    fn merge(_held: &mut (), _new: ()) {}
-
-    fn push(&mut self, id: SlotId, order: ()) {
-        self.0.push(id, order);
-    }
-
-    fn touch(&mut self, _id: SlotId, _order: &()) {}
-
-    fn pop(&mut self) -> Option<(SlotId, ())> {
-        self.0.pop()
-    }
-
-    fn remove(&mut self, id: SlotId) -> Option<()> {
-        self.0.remove(id)
-    }
-
-    fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    fn shrink(&mut self) {
-        self.0 = Fifo::default();
-    }
-}
-
-#[test]
-fn what_a_backlog_has_lost_is_found_by_shutdown_now() {
-    let queue = WorkQueue::<u32>::builder().backlog(Forgetful::default()).build().unwrap();
-    queue.add_all(0..300);
-    (0..298).for_each(|_| queue.try_get().unwrap().done());
-    queue.shrink();
-    assert_eq!(queue.len(), 2);
-    assert!(queue.try_get().is_err(), "the backlog has lost them");
-    queue.add_all(400..403);
-    let held: Vec<_> = std::iter::from_fn(|| queue.try_get().ok()).collect();
-    assert_eq!(held.iter().map(|guard| *guard.item()).collect::<Vec<_>>(), [400, 401, 402]);
-    drop(held);
-    let mut left = queue.shutdown_now();
-    left.sort_unstable();
-    assert_eq!(left, [298, 299]);
     assert!(queue.counts().is_idle());
 }
 

@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use wq_contract::wakes::Wakes;
 use wq_core::{Added, Backlog, Fifo, SlotId, WorkQueue};
 
 thread_local! {
@@ -101,67 +100,4 @@ fn a_panic_in_the_backlog_reaches_the_caller_and_changes_nothing() {
         assert_eq!(rest(&queue), [2, 3, 9, 1], "{method}");
         assert!(queue.counts().is_idle());
     }
-}
-
-#[test]
-fn an_item_whose_push_panics_at_the_end_of_its_guard_stays_in_flight_until_it_is_abandoned() {
-    let queue = queue();
-    queue.add(1);
-    let guard = queue.try_get().unwrap();
-    queue.add(1);
-    FAULT.set(Some("push"));
-    assert!(panics(|| guard.done()));
-    assert_eq!((queue.len(), queue.in_flight()), (0, 1));
-    assert!(queue.abandon(&1));
-    assert_eq!(rest(&queue), [1], "it had been added again");
-    assert!(queue.counts().is_idle());
-}
-
-#[test]
-fn an_item_whose_push_panics_when_its_guard_puts_it_back_stays_in_flight_until_it_is_abandoned() {
-    for (fault, is_added_again) in [("push", false), ("push", true), ("merge", true)] {
-        let queue = queue();
-        queue.add(1);
-        let guard = queue.try_get().unwrap();
-        if is_added_again {
-            queue.add(1);
-        }
-        let before = queue.counts();
-        FAULT.set(Some(fault));
-        assert!(panics(|| guard.put_back()));
-        assert_eq!((FAULT.get(), queue.counts()), (None, before), "{fault}, {is_added_again}");
-        assert!(queue.abandon(&1));
-        assert_eq!(rest(&queue).len(), usize::from(is_added_again), "{fault}");
-        assert!(queue.counts().is_idle());
-    }
-}
-
-#[test]
-fn a_panic_in_pop_after_the_last_item_has_ended_wakes_who_drains() {
-    let queue = queue();
-    queue.add(1);
-    let guard = queue.try_get().unwrap();
-    let (mut drained, wakes) = (queue.drained(), Wakes::new());
-    assert!(wakes.poll(&mut drained).is_pending());
-    FAULT.set(Some("pop"));
-    assert!(panics(|| guard.done_and_get().is_ok()));
-    assert_eq!(wakes.count(), 1);
-    assert!(wakes.poll(&mut drained).is_ready());
-}
-
-#[test]
-#[cfg(not(miri))] // Thousands of items come and go before memory is given back.
-fn a_panic_in_shrink_of_a_queue_that_gives_memory_back_by_itself_loses_nothing() {
-    let queue = queue();
-    queue.add_all(0..1100);
-    rest(&queue);
-    FAULT.set(Some("shrink"));
-    let mut panicked = 0;
-    for item in 0..1100 {
-        panicked += usize::from(panics(|| queue.add(item)));
-        queue.add(item);
-        queue.try_get().unwrap().done();
-        assert!(queue.counts().is_idle());
-    }
-    assert_eq!((FAULT.get(), panicked), (None, 1), "it was shrunk, and said so to an add");
 }

@@ -213,37 +213,6 @@ fn a_panic_in_clone_in_done_and_get_ends_the_first_item_all_the_same() {
 }
 
 #[test]
-fn a_panic_in_clone_in_done_and_get_costs_no_event_of_the_item_that_ended() {
-    #[derive(Default)]
-    struct Ends(AtomicUsize, AtomicUsize);
-
-    impl Observer for Ends {
-        fn done(&self, _worked: std::time::Duration) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-
-        fn requeued(&self) {
-            self.1.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    for runs_again in [false, true] {
-        let ends = Arc::new(Ends::default());
-        let queue = WorkQueue::builder().observer(Arc::clone(&ends)).build().unwrap();
-        queue.add_all([Item(1), Item(2)]);
-        let guard = queue.try_get().unwrap();
-        if runs_again {
-            queue.add(Item(1));
-        }
-        set(Some((Trap::Clone, 2)));
-        assert!(panics(|| guard.done_and_get().is_ok()));
-        set(None);
-        let told = (ends.0.load(Ordering::Relaxed), ends.1.load(Ordering::Relaxed));
-        assert_eq!(told, (1, usize::from(runs_again)));
-    }
-}
-
-#[test]
 fn a_panic_in_clone_in_done_and_get_wakes_who_waits_for_what_runs_again() {
     let queue = WorkQueue::new();
     queue.add(Item(1));
@@ -272,37 +241,6 @@ fn a_panic_in_clone_in_shutdown_now_hands_nothing_back_and_loses_nothing() {
     guard.done();
     assert_eq!(rest(&queue), [2, 1]);
     assert_eq!(queue.try_get().unwrap_err(), TryGetError::ShutDown);
-}
-
-#[test]
-fn a_panic_of_a_waker_or_the_observer_in_shutdown_now_leaves_the_items_for_the_next_call() {
-    struct Panics;
-
-    impl std::task::Wake for Panics {
-        fn wake(self: Arc<Self>) {
-            panic!("planted");
-        }
-    }
-
-    impl Observer for Panics {
-        fn removed(&self) {
-            panic!("planted");
-        }
-    }
-
-    for observed in [false, true] {
-        let builder = WorkQueue::builder();
-        let queue = if observed { builder.observer(Panics).build() } else { builder.build() }.unwrap();
-        queue.add_all([1, 2]);
-        let mut drained = std::pin::pin!(queue.drained());
-        let waker = if observed { std::task::Waker::noop().clone() } else { Arc::new(Panics).into() };
-        let mut context = std::task::Context::from_waker(&waker);
-        assert!(drained.as_mut().poll(&mut context).is_pending());
-        assert!(panics(|| queue.shutdown_now().len()));
-        assert!(queue.is_shutting_down());
-        assert_eq!(queue.shutdown_now(), [1, 2]);
-        assert_eq!(queue.shutdown_now(), [0; 0]);
-    }
 }
 
 /// An item whose drop looks into the queue: a deadlock, if it happened under the lock.
@@ -367,71 +305,6 @@ fn items_are_dropped_outside_the_lock() {
     drop(queue.try_add(item(7)).unwrap_err());
     queue.shrink();
     assert!(queue.counts().is_idle());
-}
-
-/// An item whose original, the one without a copy's mark, panics when it is dropped.
-#[derive(Debug, PartialEq, Eq, Hash, Clone)]
-struct Bomb(u8, Fuse);
-
-/// All are equal: a bomb is known by its number. Burns once.
-#[derive(Debug, Default, Clone)]
-struct Fuse(Arc<AtomicUsize>);
-
-impl PartialEq for Fuse {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Fuse {}
-
-impl Hash for Fuse {
-    fn hash<H: Hasher>(&self, _: &mut H) {}
-}
-
-impl Drop for Bomb {
-    fn drop(&mut self) {
-        let armed = self.1.0.swap(0, Ordering::SeqCst);
-        assert!(armed == 0, "the panic that this test wants");
-    }
-}
-
-#[test]
-fn a_panic_in_drop_in_done_and_get_puts_the_next_item_back() {
-    let queue = WorkQueue::new();
-    let fuse = Fuse::default();
-    queue.add(Bomb(1, fuse.clone()));
-    queue.add(Bomb(2, Fuse::default()));
-    let guard = queue.try_get().unwrap();
-    fuse.0.store(1, Ordering::SeqCst);
-    assert!(panics(|| drop(guard.done_and_get())));
-    assert_eq!((queue.len(), queue.in_flight()), (1, 0), "nobody had the second in hand");
-    assert_eq!(queue.try_get().unwrap().item().0, 2);
-}
-
-#[test]
-fn a_panic_in_the_drop_of_a_waker_puts_the_item_back() {
-    struct Panics(AtomicUsize);
-    impl std::task::Wake for Panics {
-        fn wake(self: Arc<Self>) {}
-    }
-    impl Drop for Panics {
-        fn drop(&mut self) {
-            assert!(self.0.load(Ordering::SeqCst) == 0, "the panic that this test wants");
-        }
-    }
-    let queue = WorkQueue::<u32>::new();
-    let waker = std::task::Waker::from(Arc::new(Panics(AtomicUsize::new(1))));
-    let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-    let mut first = queue.get();
-    assert!(std::pin::Pin::new(&mut first).poll(&mut context).is_pending());
-    let mut get = queue.get();
-    assert!(std::pin::Pin::new(&mut get).poll(&mut std::task::Context::from_waker(&waker)).is_pending());
-    drop(waker); // The line has the last one.
-    queue.add(1); // Wakes the first: the other is asleep still when it is polled, and takes its waker along.
-    assert!(panics(|| drop(std::pin::Pin::new(&mut get).poll(&mut context))));
-    assert_eq!((queue.len(), queue.in_flight()), (1, 0));
-    assert!(std::pin::Pin::new(&mut first).poll(&mut context).is_ready());
 }
 
 #[test]

@@ -6,11 +6,10 @@ mod borrowed;
 mod cancel;
 mod in_force;
 mod hostile;
-mod hostile_wakers;
 mod panics;
 mod reentrant;
 mod faulty;
-mod put_back;
+mod user_code;
 mod bounds;
 mod observe;
 #[cfg(feature = "tracing")]

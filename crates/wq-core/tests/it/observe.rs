@@ -172,22 +172,3 @@ fn of_a_batch_that_panics_in_its_midst_what_was_added_is_told() {
     assert!(add_all([5, 6, 5, 6]).is_ok());
     assert_eq!(log.take(), ["added Queued", "added Queued", "added Merged", "added Merged"]);
 }
-
-#[test]
-fn an_observer_that_panics_too_is_no_second_panic() {
-    struct Angry;
-    impl Observer for Angry {
-        fn added(&self, _: Added) {
-            std::panic::resume_unwind(Box::new("of the observer"));
-        }
-    }
-    let queue = WorkQueue::builder().observer(Angry).build().unwrap();
-    let add_all = |items: [u32; 2]| {
-        let items = items.map(Fussy);
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| queue.add_all(items)));
-        *result.unwrap_err().downcast::<&str>().unwrap()
-    };
-    assert_eq!(add_all([1, 2]), "of the observer");
-    assert_eq!(add_all([1, 3]), "of the item");
-    assert_eq!(queue.len(), 2);
-}

@@ -194,8 +194,11 @@ fn survives((name, verb): Verb, place: Place, trap: Trap) -> bool {
     queue.drained_timeout(Duration::ZERO).unwrap();
 
     let times = |item: u8| taken.iter().filter(|other| **other == item).count();
-    assert_eq!([times(1), times(2), times(3), times(4)], [0, 1, 1, 1], "{case}: {taken:?}");
-    if trap != Trap::Drop {
+    if trap == Trap::Drop {
+        // It may cost the item at hand.
+        assert!(times(2) + times(3) + times(4) >= 2, "{case}: {taken:?}");
+    } else {
+        assert_eq!([times(1), times(2), times(3), times(4)], [0, 1, 1, 1], "{case}: {taken:?}");
         let expected = usize::from(matches!(place, Place::Queued | Place::RunsAgain));
         assert_eq!(times(HOSTILE), expected, "{case}: {taken:?}: a verb that fails has done nothing to it");
     }

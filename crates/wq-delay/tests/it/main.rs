@@ -6,7 +6,6 @@ mod contract;
 mod debounce;
 mod drain;
 mod idle;
-mod leaving;
 mod many;
 mod one_clock;
 mod one_line;

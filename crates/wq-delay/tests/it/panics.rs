@@ -1,7 +1,8 @@
-//! Panics of the caller's code, in whichever of its calls: no request that waits is lost by one, and no drain sleeps for ever.
+//! Panics of the caller's code. In an item's or the backlog's no request that waits is lost, and no drain sleeps for ever; a waker's
+//! costs the item at hand at most.
 
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -76,4 +77,33 @@ fn a_panic_in_an_add_costs_no_request_that_waits() {
             drop(guard);
         });
     }
+}
+
+/// Panics when it is woken.
+struct Hostile;
+
+impl Wake for Hostile {
+    fn wake(self: Arc<Self>) {
+        resume_unwind(Box::new(())); // Nothing is printed for it.
+    }
+}
+
+/// A getter that has an item leaves its place among the timekeepers, and wakes its successor.
+#[test]
+fn a_getter_whose_successor_has_a_waker_that_panics_costs_the_item_at_hand_at_most() {
+    let queue = DelayingQueue::<u32>::builder().timer(ManualTimer::new()).build().unwrap();
+    queue.add_after(9, SECOND);
+    let (mut first, mut second) = (Box::pin(queue.get()), pin!(queue.get()));
+    assert!(first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    let hostile = Waker::from(Arc::new(Hostile));
+    assert!(second.as_mut().poll(&mut Context::from_waker(&hostile)).is_pending());
+    queue.add(1);
+    let poll = || first.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
+    assert!(catch_unwind(AssertUnwindSafe(poll)).is_err(), "nobody was woken");
+    drop(first);
+    assert_eq!(queue.in_flight(), 0);
+    let mut poll = || second.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
+    let has_the_first = poll();
+    queue.add(2);
+    assert!(has_the_first || poll());
 }
