@@ -1,64 +1,90 @@
-//! Builder: everything that is settled before a backlog exists.
+//! Builder: the settings of a backlog, and their errors.
 
 use std::error::Error;
 use std::fmt;
 use std::num::NonZeroU32;
 
 use crate::backlog::Priority;
-use crate::lines::Weights;
+use crate::groups::Weights;
 use crate::order::GroupId;
 
-/// Every so many hand-outs one goes to the priority that has waited longest, if nothing else is said.
-pub(crate) const AGED_TURN_EVERY: NonZeroU32 = NonZeroU32::new(16).unwrap();
-/// A group with more would make others wait for longer than anybody means.
+const DEFAULT_AGING_INTERVAL: u32 = 16;
+/// A larger weight would make the other groups wait for too long.
 const MAX_WEIGHT: u32 = 1000;
-/// More groups than this are not named one by one.
 const MAX_WEIGHTS: usize = 65_536;
 
-/// Settings of a [`Priority`] to be; see [`Priority::builder`].
+impl Priority {
+    /// Creates an empty backlog with an ageing interval of 16 and weight 1 for every group.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with(NonZeroU32::new(DEFAULT_AGING_INTERVAL), Weights::default())
+    }
+
+    /// Starts a builder for ageing and weights.
+    ///
+    /// ```
+    /// use wq_priority::{GroupId, Priority};
+    ///
+    /// let backlog = Priority::builder().aging_interval(8).weight(GroupId::of("paying"), 3).build()?;
+    /// assert_eq!(backlog.longest_wait(3), Some(16));
+    /// assert_eq!(
+    ///     Priority::builder().aging_interval(0).build().unwrap_err().to_string(),
+    ///     "aging_interval is 0 but must be at least 1; call strict for a backlog without ageing"
+    /// );
+    /// # Ok::<(), wq_priority::InvalidPriority>(())
+    /// ```
+    pub const fn builder() -> Builder {
+        Builder { aging_interval: Some(DEFAULT_AGING_INTERVAL), weights: Vec::new() }
+    }
+}
+
+impl Default for Priority {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Settings for a [`Priority`]; see [`Priority::builder`].
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing until build is called"]
 pub struct Builder {
     /// 0: an error; `None`: strict.
-    aged_turn_every: Option<u32>,
+    aging_interval: Option<u32>,
     weights: Vec<(GroupId, u32)>,
 }
 
 impl Builder {
-    pub(crate) const fn new() -> Self {
-        Self { aged_turn_every: Some(AGED_TURN_EVERY.get()), weights: Vec::new() }
-    }
-
-    /// Every so many hand-outs one goes to the priority that has waited longest: 16 by default. 1: all of them, so that
-    /// priorities take turns. The share of the lower priorities together is then one in so many, and each of them waits
-    /// for at most [`longest_wait`](Priority::longest_wait).
-    pub const fn aged_turn_every(mut self, hand_outs: u32) -> Self {
-        self.aged_turn_every = Some(hand_outs);
+    /// Sets the ageing interval `n`, 16 by default. Every `n`-th hand-out goes to the priority that
+    /// has waited longest. With 1, priorities take turns.
+    /// [`longest_wait`](Priority::longest_wait) is the resulting bound.
+    pub const fn aging_interval(mut self, hand_outs: u32) -> Self {
+        self.aging_interval = Some(hand_outs);
         self
     }
 
-    /// No ageing: a lower priority waits as long as there is a higher one, for ever if need be, as in controller-runtime.
+    /// Turns ageing off, as in controller-runtime. A lower priority then waits as long as a higher
+    /// one is queued, possibly forever.
     pub const fn strict(mut self) -> Self {
-        self.aged_turn_every = None;
+        self.aging_interval = None;
         self
     }
 
-    /// How many items of this group are handed out in a row when it has its turn: 1 by default, 1000 at most. The last
-    /// call for a group counts.
+    /// Sets how many items in a row a group gets when it has its turn: 1 by default, at most 1000.
+    /// A later call for the same group replaces the weight.
     pub fn weight(mut self, group: GroupId, items: u32) -> Self {
         self.weights.push((group, items));
         self
     }
 
-    /// The backlog, empty.
+    /// Builds the backlog, empty.
     ///
     /// # Errors
     ///
-    /// [`InvalidPriority`] names the setting at fault.
+    /// [`InvalidPriority`] names the setting that is out of bounds.
     pub fn build(self) -> Result<Priority, InvalidPriority> {
-        let aged_turn_every = match self.aged_turn_every {
+        let aging_interval = match self.aging_interval {
             None => None,
-            Some(every) => Some(NonZeroU32::new(every).ok_or(InvalidPriority::ZeroAgedTurnEvery)?),
+            Some(interval) => Some(NonZeroU32::new(interval).ok_or(InvalidPriority::ZeroAgingInterval)?),
         };
         let mut weights = Weights::default();
         for (group, weight) in self.weights {
@@ -68,26 +94,26 @@ impl Builder {
         if weights.len() > MAX_WEIGHTS {
             return Err(InvalidPriority::TooManyWeights { groups: weights.len() });
         }
-        Ok(Priority::with(aged_turn_every, weights))
+        Ok(Priority::with(aging_interval, weights))
     }
 }
 
-/// A setting that no backlog can be built with.
+/// A setting of [`Builder`] that is out of bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum InvalidPriority {
-    /// An aged turn every 0 hand-outs.
-    ZeroAgedTurnEvery,
-    /// A weight of 0, or too large.
+    /// [`Builder::aging_interval`] is 0.
+    ZeroAgingInterval,
+    /// [`Builder::weight`] is 0 or above 1000.
     Weight {
-        /// Whose.
+        /// The group with this weight.
         group: GroupId,
-        /// What was asked for.
+        /// The weight that was given.
         weight: u32,
     },
-    /// Too many groups have a weight of their own.
+    /// More than 65,536 groups have a weight.
     TooManyWeights {
-        /// How many.
+        /// The number of groups.
         groups: usize,
     },
 }
@@ -95,18 +121,18 @@ pub enum InvalidPriority {
 impl fmt::Display for InvalidPriority {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ZeroAgedTurnEvery => f.write_str(
-                "aged_turn_every is 0 but must be at least 1; call strict for a backlog without ageing",
+            Self::ZeroAgingInterval => f.write_str(
+                "aging_interval is 0 but must be at least 1; call strict for a backlog without ageing",
             ),
             Self::Weight { group, weight } => write!(
                 f,
-                "weight of group {group} is {weight} but must be 1 to {MAX_WEIGHT}; for a group that is never to \
-                 be served, add nothing"
+                "weight of group {group} is {weight} but must be 1 to {MAX_WEIGHT}; to exclude a \
+                 group, do not add its items"
             ),
             Self::TooManyWeights { groups } => write!(
                 f,
-                "weights are given for {groups} groups but may be for at most {MAX_WEIGHTS}; name those that weigh more \
-                 than 1"
+                "weights are given for {groups} groups but may be for at most {MAX_WEIGHTS}; leave \
+                 out the groups of weight 1"
             ),
         }
     }

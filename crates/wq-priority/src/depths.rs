@@ -1,18 +1,20 @@
-//! `Depths`: how many items are under which priority, with a label of its own for few. Pure.
+//! `Depths`: how many items are queued under each priority, with a bounded number of labels. Pure.
 
-/// At most so many priorities have a label of their own, as in controller-runtime: a program that makes up ever new
-/// priorities does not make ever new series.
+/// As in controller-runtime: new priorities must not create new metric series without end.
 const LABELS: usize = 25;
-/// The label of all others, controller-runtime's.
+/// The label of all other priorities, as in controller-runtime.
 const OVERFLOW: &str = "exceeded_cardinality_limit";
 
-/// How many items still have to be handed out under each priority, queued or to run again, all of one moment: what a
-/// [survey](wq_core::WorkQueue::survey) of a queue with priorities finds.
+/// The items that still have to be handed out under each priority: queued, or to run again.
 ///
-/// The first 25 priorities that are found have a label of their own, of those found queued in one queue together the highest; it is theirs for as long as
-/// the value lives, which may be filled again and again ([`begin`](Self::begin), then
-/// [`survey_into`](wq_core::WorkQueue::survey_into)). All others share one. A survey looks at 34 priorities at most, however many
-/// are queued, and at the items in hand: [`survey_into`](wq_core::WorkQueue::survey_into) says at which. It allocates nothing.
+/// [`survey`](wq_core::WorkQueue::survey) of a queue with priorities returns it. All figures are of
+/// one moment. At most 25 priorities have a label of their own, all others share one.
+///
+/// To keep the labels between scrapes, reuse the value: call [`begin`](Self::begin), then
+/// [`survey_into`](wq_core::WorkQueue::survey_into). A priority keeps its label as long as the value
+/// lives. A survey gives free labels to the highest priorities in use.
+///
+/// A survey looks up at most 50 priorities and the items in flight. It allocates nothing.
 ///
 /// ```
 /// use wq_core::WorkQueue;
@@ -34,38 +36,40 @@ const OVERFLOW: &str = "exceeded_cardinality_limit";
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Depths {
-    /// Never more than [`LABELS`], in the order in which they were found.
+    /// At most [`LABELS`], in the order in which they got their labels.
     own: Vec<(i32, usize)>,
     /// `None` as long as every priority had a label of its own.
     others: Option<usize>,
 }
 
 impl Depths {
-    /// Nothing under any priority. Those that have a label keep it.
+    /// Sets all figures to 0 and keeps the labels.
     pub fn begin(&mut self) {
         self.own.iter_mut().for_each(|(_, count)| *count = 0);
         self.others = self.others.map(|_| 0);
     }
 
-    /// How many items are under this priority. `None` if it has no label of its own.
+    /// Returns the number of items under a priority. `None` if it has no label of its own.
     #[must_use]
     pub fn of(&self, priority: i32) -> Option<usize> {
         self.own.iter().find(|(own, _)| *own == priority).map(|(_, count)| *count)
     }
 
-    /// How many items are under priorities that have no label of their own. `None` if there never were any.
+    /// Returns the number of items under priorities without a label of their own. `None` if there
+    /// never was such a priority.
     #[must_use]
     pub const fn others(&self) -> Option<usize> {
         self.others
     }
 
-    /// How many items are under any priority: the depth.
+    /// Returns the number of items under all priorities: the depth.
     #[must_use]
     pub fn total(&self) -> usize {
         self.own.iter().map(|(_, count)| count).sum::<usize>() + self.others.unwrap_or_default()
     }
 
-    /// Every label with its items, those of the others last: `exceeded_cardinality_limit`, as in controller-runtime.
+    /// Returns each label with its number of items. The shared label `exceeded_cardinality_limit`
+    /// comes last.
     pub fn labels(&self) -> impl Iterator<Item = (String, usize)> {
         let own = self.own.iter().map(|(priority, count)| (priority.to_string(), *count));
         own.chain(self.others.map(|count| (OVERFLOW.to_owned(), count)))
@@ -79,7 +83,7 @@ impl Depths {
         self.own.len() < LABELS
     }
 
-    /// So many items more under this priority, which gets a label if there is one left.
+    /// Counts items under a priority, which gets a label if one is free.
     pub(crate) fn add(&mut self, priority: i32, count: usize) {
         if let Some((_, own)) = self.own.iter_mut().find(|(own, _)| *own == priority) {
             *own += count;
@@ -90,7 +94,7 @@ impl Depths {
         }
     }
 
-    /// So many items more under priorities that have no label.
+    /// Counts items under the shared label.
     pub(crate) fn add_others(&mut self, count: usize) {
         if count > 0 {
             *self.others.get_or_insert_default() += count;

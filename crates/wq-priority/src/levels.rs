@@ -1,52 +1,24 @@
-//! `Levels`: which priorities are in use, and which of them has the next turn. Pure; it counts hand-outs and knows no clock.
+//! `PriorityLevels`: which priorities are in use, and which of them has the next turn. Pure.
 //!
-//! Each hand-out goes to the highest priority, but every n-th goes to the one whose last turn, or first use, is longest
-//! ago. So whatever is added above it, the head of a priority lets at most `n` others go before it for each priority in
-//! use below the highest, its own among them.
+//! Each hand-out goes to the highest priority. Every n-th goes instead to the priority whose last
+//! turn, or first use, is longest ago. So at most `n` other items pass the first item of a priority
+//! for each priority in use below the highest.
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
-use crate::chain::{Chain, Link, Member, NIL, renumber};
-use crate::lines::Ring;
+use crate::groups::RoundRobin;
+use crate::list::{IntrusiveList, Link, Member, NIL};
 use crate::planted::planted;
 use crate::pool::Pool;
-use crate::steps::step;
-
-/// So many priorities that nothing is queued under are kept to be used again: in a queue that is nearly empty each item
-/// opens and closes its own. The one that has been idle for longest goes first.
-const MAX_IDLE: u32 = 8;
-
-/// A priority, as `Levels` finds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Rank(i32);
-
-impl Ord for Rank {
-    #[inline]
-    fn cmp(&self, other: &Self) -> Ordering {
-        step();
-        self.0.cmp(&other.0)
-    }
-}
-
-impl PartialOrd for Rank {
-    #[inline]
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
 
 /// The items of one priority.
 #[derive(Clone, Debug)]
 pub(crate) struct Level {
     pub(crate) priority: i32,
-    /// How many items there are. It is in use if there are some, and idle otherwise.
-    pub(crate) queued: u32,
-    pub(crate) ring: Ring,
-    /// The line of the items in no group, `NIL` if it was never needed.
-    pub(crate) ungrouped: u32,
-    /// Among those that wait for a turn, or among the idle ones.
+    queued: u32,
+    pub(crate) groups: RoundRobin,
+    /// In `by_age`.
     link: Link,
 }
 
@@ -57,40 +29,35 @@ impl Member for Level {
     }
 }
 
-/// Invariant: `by_priority` holds the levels in use and the idle ones; `waiting` exactly those in use, `resting` the others.
+/// Invariant: each level has an item, or it is the only level. A queue that is nearly empty most of the
+/// time then does not open and close its level for each item.
 #[derive(Clone, Debug)]
-pub(crate) struct Levels {
+pub(crate) struct PriorityLevels {
     pool: Pool<Level>,
-    by_priority: BTreeMap<Rank, u32>,
-    /// Longest wait first.
-    waiting: Chain,
-    /// Longest idle first.
-    resting: Chain,
-    /// Of those in use, `NIL` if there is none.
+    by_priority: BTreeMap<i32, u32>,
+    /// The level whose last turn is longest ago comes first.
+    by_age: IntrusiveList,
+    /// `NIL` if there is no level.
     highest: u32,
-    idle: u32,
     /// `None`: strictly by priority.
-    aged_turn_every: Option<NonZeroU32>,
-    /// Since the last aged turn.
-    hand_outs: u32,
+    aging_interval: Option<NonZeroU32>,
+    hand_outs_since_aged: u32,
 }
 
-impl Levels {
-    pub(crate) const fn new(aged_turn_every: Option<NonZeroU32>) -> Self {
+impl PriorityLevels {
+    pub(crate) const fn new(aging_interval: Option<NonZeroU32>) -> Self {
         Self {
             pool: Pool::new(),
             by_priority: BTreeMap::new(),
-            waiting: Chain::EMPTY,
-            resting: Chain::EMPTY,
+            by_age: IntrusiveList::EMPTY,
             highest: NIL,
-            idle: 0,
-            aged_turn_every,
-            hand_outs: 0,
+            aging_interval,
+            hand_outs_since_aged: 0,
         }
     }
 
-    pub(crate) const fn aged_turn_every(&self) -> Option<NonZeroU32> {
-        self.aged_turn_every
+    pub(crate) const fn aging_interval(&self) -> Option<NonZeroU32> {
+        self.aging_interval
     }
 
     #[inline]
@@ -103,162 +70,86 @@ impl Levels {
         self.pool.at(index)
     }
 
-    /// The level of a priority, idle if it is new.
+    /// Counts one more item of this priority. Returns its level, which is new if it was the first.
     #[inline]
-    pub(crate) fn of(&mut self, priority: i32) -> u32 {
-        if let Some(highest) = self.pool.get(self.highest)
-            && highest.priority == priority
-        {
-            return self.highest;
-        }
-        match self.by_priority.get(&Rank(priority)) {
-            Some(&index) => index,
-            None => self.make(priority),
-        }
-    }
-
-    fn make(&mut self, priority: i32) -> u32 {
-        let level = Level { priority, queued: 0, ring: Ring::EMPTY, ungrouped: NIL, link: Link::NONE };
-        let index = self.pool.insert(level);
-        self.by_priority.insert(Rank(priority), index);
-        self.resting.push_back(self.pool.members(), index);
-        self.idle += 1;
+    pub(crate) fn enter(&mut self, priority: i32) -> u32 {
+        let index = match self.pool.get(self.highest) {
+            Some(highest) if highest.priority == priority => self.highest,
+            _ => match self.by_priority.get(&priority) {
+                Some(&index) => index,
+                None => self.open(priority),
+            },
+        };
+        self.pool.at(index).queued += 1;
         index
     }
 
-    /// An item is queued under this level.
-    #[inline]
-    pub(crate) fn enter(&mut self, index: u32) {
-        let level = self.pool.at(index);
-        level.queued += 1;
-        if level.queued == 1 {
-            self.open(index);
-            self.waiting.push_back(self.pool.members(), index);
+    fn open(&mut self, priority: i32) -> u32 {
+        if self.pool.get(self.highest).is_some_and(|highest| highest.queued == 0) {
+            self.close(self.highest);
         }
-    }
-
-    /// An item is queued under this level that has waited under that one so far, and is about to leave it. If the one opens as the
-    /// other closes, it takes its place. A level that stays in use keeps its place: with a new one before it, its head would
-    /// wait for each of those behind it that is raised.
-    pub(crate) fn enter_from(&mut self, index: u32, lower: u32) {
-        let closes = self.pool.at(lower).queued == 1;
-        if self.pool.at(index).queued > 0 || !closes {
-            return self.enter(index);
-        }
-        self.pool.at(index).queued = 1;
-        self.open(index);
-        self.waiting.insert_before(self.pool.members(), index, lower);
-    }
-
-    fn open(&mut self, index: u32) {
-        self.idle -= 1;
-        self.resting.remove(self.pool.members(), index);
-        let of = |index| self.pool.get(index).map(|level| level.priority);
-        if of(index) > of(self.highest) {
+        let level = Level { priority, queued: 0, groups: RoundRobin::EMPTY, link: Link::NONE };
+        let index = self.pool.insert(level);
+        self.by_priority.insert(priority, index);
+        self.by_age.push_back(self.pool.members(), index);
+        if self.pool.get(self.highest).is_none_or(|highest| highest.priority < priority) {
             self.highest = index;
         }
+        index
     }
 
-    /// An item is queued under this level no more. Hands out the line that has gone with the level, if both have.
+    /// Counts one item of this level less.
     #[inline]
-    pub(crate) fn leave(&mut self, index: u32) -> Option<u32> {
+    pub(crate) fn leave(&mut self, index: u32) {
         let level = self.pool.at(index);
         level.queued -= 1;
-        if level.queued == 0 { self.close(index) } else { None }
+        if level.queued == 0 && self.by_priority.len() > 1 {
+            self.close(index);
+        }
     }
 
-    fn close(&mut self, index: u32) -> Option<u32> {
-        self.waiting.remove(self.pool.members(), index);
-        self.resting.push_back(self.pool.members(), index);
+    fn close(&mut self, index: u32) {
+        let priority = self.pool.at(index).priority;
+        self.by_priority.remove(&priority);
+        self.by_age.remove(self.pool.members(), index);
+        self.pool.free(index);
         if self.highest == index {
-            // At most all idle ones are passed over.
-            let below = ..Rank(self.pool.at(index).priority);
-            let in_use = |index: &&u32| {
-                step();
-                self.pool.get(**index).is_some_and(|level| level.queued > 0)
-            };
-            let next = self.by_priority.range(below).rev().map(|(_, index)| index).find(in_use);
-            self.highest = next.copied().unwrap_or(NIL);
+            self.highest = self.by_priority.last_key_value().map_or(NIL, |(_, index)| *index);
         }
-        self.idle += 1;
-        if self.idle <= MAX_IDLE {
-            return None;
-        }
-        self.idle -= 1;
-        let gone = self.resting.first();
-        let &mut Level { priority, ungrouped, .. } = self.pool.at(gone);
-        self.resting.remove(self.pool.members(), gone);
-        self.by_priority.remove(&Rank(priority));
-        self.pool.free(gone);
-        (ungrouped != NIL).then_some(ungrouped)
     }
 
-    /// Gives the next turn to a level. `None` if none is in use.
+    /// Gives the next turn to a level. At least one must have an item.
     #[inline]
-    pub(crate) fn next(&mut self) -> Option<u32> {
-        if self.highest == NIL {
-            return None;
-        }
+    pub(crate) fn next(&mut self) -> u32 {
         let mut chosen = self.highest;
-        if let Some(every) = self.aged_turn_every
+        if let Some(interval) = self.aging_interval
             && !planted("ageing-never-counts")
         {
-            self.hand_outs += 1;
-            if self.hand_outs >= every.get() {
-                self.hand_outs = 0;
-                chosen = self.waiting.first();
+            self.hand_outs_since_aged += 1;
+            if self.hand_outs_since_aged >= interval.get() {
+                self.hand_outs_since_aged = 0;
+                chosen = self.by_age.first();
             }
         }
-        self.waiting.move_to_back(self.pool.members(), chosen);
-        Some(chosen)
+        self.by_age.move_to_back(self.pool.members(), chosen);
+        chosen
     }
 
     /// The priorities in use, the lowest first, with the number of items queued under each.
     pub(crate) fn counts(&self) -> impl DoubleEndedIterator<Item = (i32, usize)> {
-        let levels = self.by_priority.values().filter_map(|index| {
-            step();
-            self.pool.get(*index)
-        });
+        let levels = self.by_priority.values().filter_map(|index| self.pool.get(*index));
         levels.filter(|level| level.queued > 0).map(|level| (level.priority, level.queued as usize))
     }
 
     /// How many items are queued under a priority.
     pub(crate) fn queued(&self, priority: i32) -> usize {
-        let level = self.by_priority.get(&Rank(priority)).and_then(|index| self.pool.get(*index));
+        let level = self.by_priority.get(&priority).and_then(|index| self.pool.get(*index));
         level.map_or(0, |level| level.queued as usize)
     }
 
-    #[cfg(test)]
-    pub(crate) fn knows(&self, priority: i32) -> bool {
-        self.by_priority.contains_key(&Rank(priority))
-    }
-
-    /// Whether a shrink would give something back.
-    pub(crate) fn is_mostly_free(&self) -> bool {
-        self.pool.is_mostly_free()
-    }
-
-    /// What a shrink looks at, beside the lines.
-    pub(crate) fn places(&self) -> usize {
-        self.pool.places()
-    }
-
-    /// Gives back memory. If levels have new indices: what each old one became.
-    pub(crate) fn shrink(&mut self) -> Option<Vec<u32>> {
-        let to = self.pool.shrink()?;
-        self.waiting.renumber(&to);
-        self.resting.renumber(&to);
-        renumber(&mut self.highest, &to);
-        self.by_priority.values_mut().for_each(|index| renumber(index, &to));
-        self.pool.members().iter_mut().for_each(|level| level.link.renumber(&to));
-        Some(to)
-    }
-
-    /// The lines of all levels have new indices.
-    pub(crate) fn renumber_lines(&mut self, to: &[u32]) {
-        for level in self.pool.members() {
-            level.ring.renumber(to);
-            renumber(&mut level.ungrouped, to);
-        }
+    /// Releases all memory. No level may have an item.
+    pub(crate) fn release(&mut self) {
+        let hand_outs_since_aged = self.hand_outs_since_aged;
+        *self = Self { hand_outs_since_aged, ..Self::new(self.aging_interval) };
     }
 }

@@ -6,10 +6,9 @@ mod builder;
 mod order;
 mod depths;
 mod levels;
-mod lines;
+mod groups;
 mod pool;
-mod chain;
-mod steps;
+mod list;
 mod planted;
 
 pub use backlog::Priority;
@@ -19,5 +18,5 @@ pub use order::{GroupId, OnMerge, Order};
 #[cfg(wq_plant)]
 pub use planted::PLANTED_BUGS;
 
-// What a user of the backlog needs of the queue it is for.
+// Backlogs are used and tested through these.
 pub use wq_core::{Backlog, SlotId, Survey};

@@ -1,26 +1,26 @@
-//! `Order`: what an add asks for, and how two orders become one.
+//! `Order`: priority and group of an add, and the merge of two orders.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A group of items that share their priority's turns with other groups: a tenant, a namespace, a controller.
+/// A group of items that shares a priority's hand-outs with other groups: a tenant, a namespace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct GroupId {
-    // Halves, of the alignment of a priority: an order, which every slot of a queue has room for, is a quarter smaller.
+    // Two halves have the alignment of a priority. That keeps `Order` at 20 bytes.
     high: u32,
     low: u32,
 }
 
 impl GroupId {
-    /// The group of this number. What the number stands for is the program's business.
+    /// The group with this number. The program decides what the number means.
     #[must_use]
     pub const fn new(number: u64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the lower half")]
         Self { high: (number >> 32) as u32, low: number as u32 }
     }
 
-    /// The group of this name: a hash of it (SipHash of 64 bits, the same in every run of a program), so that no table of
-    /// names is needed. Two names of one hash would share their turns, and nothing worse.
+    /// The group with this name, as a 64-bit `SipHash` that is the same in every run. Two names with
+    /// equal hashes share one group's turns.
     ///
     /// ```
     /// use wq_priority::GroupId;
@@ -48,66 +48,18 @@ impl fmt::Display for GroupId {
     }
 }
 
-/// What an add does to the priority of an item that waits already.
+/// How an add changes the priority of an item that already waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum OnMerge {
-    /// The higher of both counts, as in controller-runtime's priority queue.
+    /// The higher priority wins, as in controller-runtime's priority queue.
     #[default]
     Raise,
-    /// The lower of both counts.
-    Lower,
-    /// The newest counts.
+    /// The priority of the newest add wins, also if it is lower.
     Set,
-    /// The priority of the order is one bound and this is the other, whichever is the higher: what is below both counts as the
-    /// lower, what is above both as the higher, and what is between them stays. It is what adds that raise and lower come to
-    /// together.
-    Between(i32),
 }
 
-/// What an order does to the priority of an item that waits: every way of merging, one after the other too, is this.
-#[derive(Clone, Copy)]
-struct Bounds {
-    low: i32,
-    /// Not below `low`.
-    high: i32,
-}
-
-impl Bounds {
-    const fn of(order: &Order) -> Self {
-        let Order { priority, .. } = *order;
-        let (low, high) = match order.on_merge {
-            OnMerge::Raise => (priority, i32::MAX),
-            OnMerge::Lower => (i32::MIN, priority),
-            OnMerge::Set => (priority, priority),
-            OnMerge::Between(other) if other < priority => (other, priority),
-            OnMerge::Between(other) => (priority, other),
-        };
-        Self { low, high }
-    }
-
-    fn apply(self, priority: i32) -> i32 {
-        priority.clamp(self.low, self.high)
-    }
-
-    /// Both, these before `next`.
-    fn then(self, next: Self) -> Self {
-        Self { low: next.apply(self.low), high: next.apply(self.high) }
-    }
-
-    /// The same by name, of an order with this priority: it is one of the two, as it was one of those that these come from.
-    const fn on_merge(self, priority: i32) -> OnMerge {
-        match (self.low, self.high) {
-            (low, high) if low == high => OnMerge::Set,
-            (low, i32::MAX) if low == priority => OnMerge::Raise,
-            (low, high) if low == priority => OnMerge::Between(high),
-            (i32::MIN, _) => OnMerge::Lower,
-            (low, _) => OnMerge::Between(low),
-        }
-    }
-}
-
-/// What an add asks for.
+/// The priority and the group of an add.
 ///
 /// ```
 /// use wq_priority::{GroupId, Order};
@@ -117,44 +69,43 @@ impl Bounds {
 /// assert_eq!(Order::default().priority, 0);
 /// ```
 ///
-/// # Two orders
+/// # Merging
 ///
-/// Orders of adds that lead to one hand-out are merged, wherever the item waits: queued, delayed, or in hand and to run again. The
-/// newest decides by its [`on_merge`](Self::on_merge) what becomes of the priority, and the newest group that is named
-/// counts. Adds that are merged before the item is queued do to it together exactly what they would have done one after the
-/// other: of one that raises to 5 and one that lowers to 8 the merged order has the priority 5 and is
-/// [`OnMerge::Between`] that and 8.
+/// Adds that lead to one hand-out merge their orders, whether the item is queued, delayed or in
+/// flight. The [`on_merge`](Self::on_merge) of the newer order decides about the priority. The
+/// newest group that an add names wins. Merging two orders first and applying the result later has
+/// the same effect as applying them one by one.
 ///
-/// The order that leaves with a guard raises, whatever the adds before it did: who adds an item again with the order of its
-/// guard keeps its priority, and lowers nothing that was asked for meanwhile.
+/// An item leaves the backlog with [`OnMerge::Raise`]. So an add with the order of a guard keeps the
+/// item's priority and never lowers a newer one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 #[doc(alias = "AddOpts")]
 pub struct Order {
-    /// Higher comes first. 0 for an add that says nothing; negative is below that.
+    /// Higher comes first. The default is 0.
     #[doc(alias = "Priority")]
     pub priority: i32,
-    /// The group it belongs to, if any.
+    /// The item's group, if any.
     pub group: Option<GroupId>,
-    /// What this add does to the priority of an item that waits already.
+    /// How this add changes the priority of an item that already waits.
     pub on_merge: OnMerge,
 }
 
 impl Order {
-    /// An order of this priority, in no group, that raises.
+    /// An order with this priority, without a group, that raises.
     #[must_use]
     pub const fn priority(priority: i32) -> Self {
         Self { priority, group: None, on_merge: OnMerge::Raise }
     }
 
-    /// The same in this group.
+    /// Sets the group.
     #[must_use]
     pub const fn in_group(mut self, group: GroupId) -> Self {
         self.group = Some(group);
         self
     }
 
-    /// The same with this effect on an item that waits already.
+    /// Sets the effect on an item that already waits.
     #[must_use]
     pub const fn on_merge(mut self, on_merge: OnMerge) -> Self {
         self.on_merge = on_merge;
@@ -163,10 +114,10 @@ impl Order {
 
     #[inline]
     pub(crate) fn merge(&mut self, new: Self) {
-        let then = Bounds::of(&new);
-        let both = Bounds::of(self).then(then);
-        self.priority = then.apply(self.priority);
-        self.on_merge = both.on_merge(self.priority);
+        match new.on_merge {
+            OnMerge::Raise => self.priority = self.priority.max(new.priority),
+            OnMerge::Set => (self.priority, self.on_merge) = (new.priority, OnMerge::Set),
+        }
         self.group = new.group.or(self.group);
     }
 }

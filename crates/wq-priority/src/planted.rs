@@ -1,7 +1,5 @@
-//! Planted: bugs on purpose, which check the checks. The stage `planted` puts each into the backlog; two kinds of check must
-//! find it.
-//!
-//! The code asks [`planted`] at the place of a bug. A build without `cfg(wq_plant)` has none of them.
+//! Planted bugs: faults on purpose, which check the checks. The stage `planted` plants each of them,
+//! and two kinds of checks must find it. A build without `cfg(wq_plant)` has none.
 
 /// Whether this bug is in place.
 #[cfg(not(wq_plant))]
@@ -20,19 +18,15 @@ pub(crate) fn planted(bug: &str) -> bool {
     CHOSEN.as_deref() == Some(bug)
 }
 
-/// The bugs that can be planted: the name of each, the promise of README.md that it breaks, and what it does.
+/// The name of each bug, the promise of README.md that it breaks, and its effect.
 #[cfg(wq_plant)]
 pub const PLANTED_BUGS: &[(&str, &str, &str)] = &[
     (
         "raised-item-keeps-its-place",
-        "higher first, then first come",
-        "an item that is raised stays in its line",
+        "a raised item moves to its new priority",
+        "a raised item stays where it is",
     ),
-    ("ageing-never-counts", "nobody starves", "no hand-out goes to the priority that has waited longest"),
-    ("groups-take-no-turns", "groups share", "the first group of a priority is served until it is empty"),
-    (
-        "merge-lowers",
-        "a second add lowers a waiting item only if it says so",
-        "every add of a lower priority lowers it",
-    ),
+    ("ageing-never-counts", "no priority starves", "no hand-out goes to the oldest priority"),
+    ("groups-take-no-turns", "groups share a priority", "the first group is served until it is empty"),
+    ("merge-lowers", "an add lowers an item only by `Set`", "each add of a lower priority lowers it"),
 ];

@@ -1,11 +1,11 @@
-//! `Priority` by itself: the books, and the order of hand-outs.
+//! `Priority` by itself: the contract of a backlog, and the order of hand-outs.
 
 use proptest::prelude::*;
 use wq_priority::{Backlog, GroupId, OnMerge, Order, Priority, SlotId};
 
 fn orders() -> impl Strategy<Value = Order> {
     let group = prop::option::of((0..3_u64).prop_map(GroupId::new));
-    let on_merge = prop::sample::select(vec![OnMerge::Raise, OnMerge::Lower, OnMerge::Set]);
+    let on_merge = prop::sample::select(vec![OnMerge::Raise, OnMerge::Set]);
     (-2..3_i32, group, on_merge).prop_map(|(priority, group, on_merge)| {
         let order = Order::priority(priority).on_merge(on_merge);
         group.map_or(order, |group| order.in_group(group))
@@ -13,7 +13,7 @@ fn orders() -> impl Strategy<Value = Order> {
 }
 
 fn aged(every: u32) -> Priority {
-    Priority::builder().aged_turn_every(every).build().unwrap()
+    Priority::builder().aging_interval(every).build().unwrap()
 }
 
 fn strict() -> Priority {
@@ -47,15 +47,14 @@ fn is_fair_among_equals() {
     wq_contract::backlog::is_fair_among_equals(Priority::new, orders());
 }
 
-/// As those who write a backlog ask theirs.
+/// The contract suite for authors of backlogs.
 #[test]
 fn keeps_the_contract() {
     let groups = [None, Some(GroupId::new(0)), Some(GroupId::new(1))];
     let orders: Vec<Order> = groups
         .into_iter()
         .flat_map(|group| {
-            let merges = [OnMerge::Raise, OnMerge::Lower, OnMerge::Set];
-            merges
+            [OnMerge::Raise, OnMerge::Set]
                 .map(|on_merge| {
                     Order::priority(if on_merge == OnMerge::Set { 2 } else { -1 }).on_merge(on_merge)
                 })
@@ -87,7 +86,7 @@ fn a_raised_item_goes_behind_those_that_were_there() {
     assert_eq!(pop(&mut backlog, 9), [1, 0]);
 }
 
-/// Of a crowd of a low priority the last are raised one by one, and as many come in.
+/// The last items of a low priority are raised one by one, and as many new ones are added.
 #[test]
 fn the_first_of_a_crowd_has_its_turn_although_those_behind_it_are_raised() {
     let mut backlog = aged(4);
@@ -105,19 +104,14 @@ fn the_first_of_a_crowd_has_its_turn_although_those_behind_it_are_raised() {
 }
 
 #[test]
-fn an_item_is_lowered_only_by_an_order_that_lowers_or_sets() {
+fn an_item_is_lowered_only_by_an_order_that_sets() {
     let mut backlog = Priority::new();
     push(&mut backlog, 0, Order::priority(2));
     push(&mut backlog, 1, Order::priority(1));
     backlog.touch(SlotId::from_index(0), &Order::priority(0));
     assert_eq!(backlog.clone().pop().map(|(id, order)| (id.index(), order.priority)), Some((0, 2)));
-    for on_merge in [OnMerge::Set, OnMerge::Lower] {
-        let mut backlog = backlog.clone();
-        backlog.touch(SlotId::from_index(0), &Order::priority(0).on_merge(on_merge));
-        assert_eq!(pop(&mut backlog, 9), [1, 0]);
-    }
-    backlog.touch(SlotId::from_index(0), &Order::priority(3).on_merge(OnMerge::Lower));
-    assert_eq!(backlog.pop().map(|(id, order)| (id.index(), order.priority)), Some((0, 2)));
+    backlog.touch(SlotId::from_index(0), &Order::priority(0).on_merge(OnMerge::Set));
+    assert_eq!(pop(&mut backlog, 9), [1, 0]);
 }
 
 #[test]
@@ -181,67 +175,38 @@ fn one_item_of_a_quiet_group_waits_for_one_of_a_busy_one() {
 }
 
 #[test]
-fn a_priority_keeps_its_age_while_its_only_item_changes_group() {
-    let mut backlog = aged(1);
-    push(&mut backlog, 100, Order::priority(1));
-    for id in 0..10 {
-        push(&mut backlog, id, Order::priority(2));
-        push(&mut backlog, 10 + id, Order::priority(0));
-    }
-    let mut came = Vec::new();
-    for hand_out in 0..3 {
-        backlog.touch(SlotId::from_index(100), &Order::priority(1).in_group(GroupId::new(hand_out)));
-        came.extend(pop(&mut backlog, 1));
-    }
-    assert_eq!(came, [100, 0, 10], "in the order in which the priorities came into use");
-}
-
-#[test]
-fn an_item_that_is_raised_again_and_again_waits_no_longer_for_it() {
-    let mut backlog = aged(16);
-    push(&mut backlog, 1000, Order::priority(0));
-    (0..1000).for_each(|id| push(&mut backlog, id, Order::priority(100)));
-    pop(&mut backlog, 15);
-    for priority in 1..5 {
-        backlog.touch(SlotId::from_index(1000), &Order::priority(priority));
-    }
-    assert_eq!(pop(&mut backlog, 1), [1000], "the sixteenth hand-out is its own");
-}
-
-#[test]
-fn an_item_that_changed_its_group_four_times_keeps_its_place_and_tells_the_newest() {
+fn an_item_whose_group_changes_keeps_its_place_and_leaves_with_the_new_group() {
     let group = |number: u64| Order::default().in_group(GroupId::new(number));
     let mut backlog = Priority::new();
-    push(&mut backlog, 100, group(0));
-    for number in 1..5 {
-        backlog.touch(SlotId::from_index(100), &group(number));
+    for (id, number) in [(0, 1), (1, 1), (2, 2), (3, 2)] {
+        push(&mut backlog, id, group(number));
     }
-    push(&mut backlog, 0, group(4));
-    backlog.touch(SlotId::from_index(100), &group(5));
-    let (id, order) = backlog.clone().pop().unwrap();
-    assert_eq!((id.index(), order), (100, group(5)), "before what came into its line later");
-    // What is asked of its priority begins anew.
-    backlog.touch(SlotId::from_index(100), &Order::priority(1));
-    push(&mut backlog, 1, Order::priority(1).in_group(GroupId::new(6)));
-    backlog.touch(SlotId::from_index(100), &group(6).on_merge(OnMerge::Raise));
-    assert_eq!(pop(&mut backlog, 9), [1, 100, 0]);
+    backlog.touch(SlotId::from_index(1), &group(2));
+    backlog.touch(SlotId::from_index(2), &group(1));
+    let came: Vec<_> = std::iter::from_fn(|| backlog.pop()).map(|(id, order)| (id.index(), order)).collect();
+    assert_eq!(came, [(0, group(1)), (2, group(1)), (1, group(2)), (3, group(2))]);
 }
 
-/// What `Set` would be wrong for.
 #[test]
-fn raised_to_five_and_lowered_to_eight_before_it_waits_is_between_five_and_eight() {
-    let raise = Order::priority(5);
-    let lower = Order::priority(8).on_merge(OnMerge::Lower);
-    let mut both = raise;
-    Priority::merge(&mut both, lower);
-    assert_eq!(both, raise.on_merge(OnMerge::Between(8)));
-    let mut other = lower;
-    Priority::merge(&mut other, raise);
-    assert_eq!(other, Order::priority(8).on_merge(OnMerge::Between(5)));
-    for (held, expected) in [(0, 5), (6, 6), (9, 8)] {
-        let mut backlog = Priority::new();
-        push(&mut backlog, 0, Order::priority(held));
-        backlog.touch(SlotId::from_index(0), &both);
-        assert_eq!(backlog.pop().map(|(_, order)| order.priority), Some(expected));
-    }
+fn a_raised_item_goes_to_the_end_of_its_newest_group_at_that_priority() {
+    let order = |priority: i32, number: u64| Order::priority(priority).in_group(GroupId::new(number));
+    let mut backlog = Priority::new();
+    push(&mut backlog, 0, order(0, 1));
+    push(&mut backlog, 1, order(1, 2));
+    push(&mut backlog, 2, order(1, 1));
+    backlog.touch(SlotId::from_index(0), &order(0, 2));
+    backlog.touch(SlotId::from_index(0), &Order::priority(1));
+    let came: Vec<_> = std::iter::from_fn(|| backlog.pop()).map(|(id, order)| (id.index(), order)).collect();
+    assert_eq!(came, [(1, order(1, 2)), (2, order(1, 1)), (0, order(1, 2))]);
+}
+
+#[test]
+fn a_raised_item_begins_its_wait_anew() {
+    let mut backlog = aged(2);
+    push(&mut backlog, 100, Order::priority(0));
+    (0..10).for_each(|id| push(&mut backlog, id, Order::priority(9)));
+    assert_eq!(pop(&mut backlog, 1), [0]);
+    push(&mut backlog, 200, Order::priority(1));
+    backlog.touch(SlotId::from_index(100), &Order::priority(2));
+    assert_eq!(pop(&mut backlog, 9), [1, 2, 200, 3, 100, 4, 5, 6, 7]);
 }

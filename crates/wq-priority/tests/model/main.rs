@@ -31,7 +31,7 @@ pub(crate) fn orders() -> impl Strategy<Value = Order> {
     let priority =
         prop_oneof![8 => -2..3_i32, 1 => -20..20_i32, 1 => prop::sample::select(vec![i32::MIN, i32::MAX])];
     let group = prop::option::of((0..4_u64).prop_map(GroupId::new));
-    let on_merge = prop::sample::select(vec![OnMerge::Raise, OnMerge::Lower, OnMerge::Set]);
+    let on_merge = prop::sample::select(vec![OnMerge::Raise, OnMerge::Set]);
     (priority, group, on_merge).prop_map(|(priority, group, on_merge)| {
         let order = Order::priority(priority).on_merge(on_merge);
         group.map_or(order, |group| order.in_group(group))
@@ -41,7 +41,7 @@ pub(crate) fn orders() -> impl Strategy<Value = Order> {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         30 => (0..20_u32, orders()).prop_map(|(id, order)| Step::Add(id, order)),
-        // One that is said to be of ever other groups.
+        // An item whose group changes again and again.
         10 => (0..4_u64).prop_map(|group| Step::Add(0, Order::priority(-2).in_group(GroupId::new(group)))),
         30 => (1..3_u32).prop_map(Step::Pop),
         8 => (0..20_u32).prop_map(Step::Remove),
@@ -125,7 +125,7 @@ proptest! {
     ) {
         let builder = WEIGHTS.iter().fold(Priority::builder(), |builder, (group, items)| builder.weight(*group, *items));
         let builder = match every {
-            Some(every) => builder.aged_turn_every(every),
+            Some(every) => builder.aging_interval(every),
             None => builder.strict(),
         };
         let mut world = World { backlog: builder.build().unwrap(), oracle: Oracle::new(every, &WEIGHTS), depths: Depths::default() };

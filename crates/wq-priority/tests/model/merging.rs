@@ -1,7 +1,7 @@
 //! Merging: orders joined before the item waits do to it what they would have done one after the other.
 
 use proptest::prelude::*;
-use wq_priority::{Backlog, OnMerge, Order, Priority, SlotId};
+use wq_priority::{Backlog, Order, Priority, SlotId};
 
 use crate::{orders, sequences};
 
@@ -40,21 +40,5 @@ proptest! {
         prop_assert_eq!(leaves(held, merged(some).into_iter().chain(merged(others))), expected);
         let parts: Vec<Order> = merged(some).into_iter().chain(merged(others)).collect();
         prop_assert_eq!(merged(&parts), merged(&new));
-    }
-
-    /// Also of bounds that somebody names.
-    #[test]
-    fn bounds_by_hand_merge_as_all_others(
-        held in orders(),
-        one in -4..4_i32,
-        other in -4..4_i32,
-        new in orders(),
-    ) {
-        let between = Order::priority(one).on_merge(OnMerge::Between(other));
-        let once = leaves(held, [between]).priority;
-        prop_assert_eq!(once, held.priority.clamp(one.min(other), one.max(other)));
-        let joined = merged(&[between, new]).unwrap();
-        prop_assert_eq!(leaves(held, [joined]).priority, leaves(held, [between, new]).priority);
-        prop_assert_eq!(leaves(joined, []).priority, leaves(between, [new]).priority);
     }
 }

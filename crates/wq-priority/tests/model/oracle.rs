@@ -8,7 +8,7 @@ use wq_priority::{GroupId, OnMerge, Order};
 pub(crate) struct Queued {
     pub(crate) id: u32,
     pub(crate) priority: i32,
-    /// The group that it is said to be of.
+    /// The group of its order.
     pub(crate) group: Option<GroupId>,
 }
 
@@ -16,14 +16,9 @@ pub(crate) struct Queued {
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     queued: Queued,
-    /// The group in whose line it is.
+    /// The group whose line it is in.
     line: Option<GroupId>,
-    /// How often its group has changed under this priority.
-    changes: u32,
 }
-
-/// So many changes of its group move an item.
-const MOVES: u32 = 4;
 
 #[derive(Debug, Default)]
 pub(crate) struct Oracle {
@@ -33,7 +28,7 @@ pub(crate) struct Oracle {
     hand_outs: u32,
     /// In the order in which each reached its priority and group.
     line: Vec<Waiting>,
-    /// The priorities in use, first the one that has waited longest for a turn.
+    /// The priorities in use, the longest wait for a turn first.
     turns: Vec<i32>,
     /// Of each priority: the groups in the order of their turns, and how much the first has used of its own.
     rings: BTreeMap<i32, (Vec<Option<GroupId>>, u32)>,
@@ -59,36 +54,23 @@ impl Oracle {
     }
 
     pub(crate) fn add(&mut self, id: u32, new: Order) {
-        let enters = |priority, group, changes| Waiting {
-            queued: Queued { id, priority, group },
-            line: group,
-            changes,
-        };
+        let enters = |priority, group| Waiting { queued: Queued { id, priority, group }, line: group };
         let Some(at) = self.line.iter().position(|waiting| waiting.queued.id == id) else {
-            self.enter(enters(new.priority, new.group, 0), None);
+            self.enter(enters(new.priority, new.group));
             return;
         };
-        let held = self.line[at];
+        let held = self.line[at].queued;
         let priority = match new.on_merge {
-            OnMerge::Raise => held.queued.priority.max(new.priority),
-            OnMerge::Lower => held.queued.priority.min(new.priority),
+            OnMerge::Raise => held.priority.max(new.priority),
             _ => new.priority,
         };
-        let group = new.group.or(held.queued.group);
-        let changes = match (priority == held.queued.priority, group == held.queued.group) {
-            (true, true) => return,
-            (true, false) => held.changes + 1,
-            (false, _) => 0,
-        };
-        if changes > MOVES {
+        let group = new.group.or(held.group);
+        if priority == held.priority {
             self.line[at].queued.group = group;
             return;
         }
-        self.line.remove(at);
-        self.tidy_rings();
-        let raised_from = (priority > held.queued.priority).then_some(held.queued.priority);
-        self.enter(enters(priority, group, changes), raised_from);
-        self.tidy_turns(); // Only now: a priority that stays in use keeps its turn.
+        self.remove(id);
+        self.enter(enters(priority, group));
     }
 
     pub(crate) fn pop(&mut self) -> Option<Queued> {
@@ -121,15 +103,12 @@ impl Oracle {
         Some(removed)
     }
 
-    /// A priority that comes into use is the youngest, but for the sake of an item that is raised: as old as the one that it leaves
-    /// empty.
-    fn enter(&mut self, waiting: Waiting, raised_from: Option<i32>) {
+    /// A priority that comes into use is the youngest.
+    fn enter(&mut self, waiting: Waiting) {
         self.line.push(waiting);
-        let Waiting { queued: Queued { priority, .. }, line, .. } = waiting;
+        let Waiting { queued: Queued { priority, .. }, line } = waiting;
         if !self.turns.contains(&priority) {
-            let is_left_empty = |other: &i32| !self.line.iter().any(|left| left.queued.priority == *other);
-            let at = self.turns.iter().position(|other| Some(*other) == raised_from && is_left_empty(other));
-            self.turns.insert(at.unwrap_or(self.turns.len()), priority);
+            self.turns.push(priority);
         }
         let (ring, _) = self.rings.entry(priority).or_default();
         if !ring.contains(&line) {
@@ -137,12 +116,8 @@ impl Oracle {
         }
     }
 
+    /// Forgets groups and priorities without items.
     fn tidy(&mut self) {
-        self.tidy_rings();
-        self.tidy_turns();
-    }
-
-    fn tidy_rings(&mut self) {
         for (priority, (ring, used)) in &mut self.rings {
             let first = ring.first().copied();
             ring.retain(|group| {
@@ -153,9 +128,6 @@ impl Oracle {
             }
         }
         self.rings.retain(|_, (ring, _)| !ring.is_empty());
-    }
-
-    fn tidy_turns(&mut self) {
         self.turns.retain(|priority| self.line.iter().any(|waiting| waiting.queued.priority == *priority));
     }
 }

@@ -1,4 +1,4 @@
-//! Crowd: adds, orders changed by hand, workers, and one who looks all the while.
+//! Crowd: threads that add, reorder, work and survey at the same time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -45,7 +45,7 @@ impl Books {
 /// More priorities than there are labels.
 fn order() -> Order {
     let order = Order::priority(i32::from(roll(30)) - 10);
-    let on_merge = [OnMerge::Raise, OnMerge::Lower, OnMerge::Set][usize::from(roll(3))];
+    let on_merge = [OnMerge::Raise, OnMerge::Set][usize::from(roll(2))];
     match roll(4) {
         0 => order.on_merge(on_merge),
         group => order.on_merge(on_merge).in_group(GroupId::new(group.into())),
@@ -98,7 +98,7 @@ fn looks(queue: &Queue, _: &Books) {
 }
 
 pub(crate) fn orders_of_every_kind() {
-    let backlog = Priority::builder().aged_turn_every(u32::from(roll(4)) + 1).build().unwrap();
+    let backlog = Priority::builder().aging_interval(u32::from(roll(4)) + 1).build().unwrap();
     let builder = WorkQueue::builder().backlog(backlog);
     let queue = if roll(2) == 0 { builder.build() } else { builder.observer(Measuring).build() }.unwrap();
     let books = Arc::new(Books::new());

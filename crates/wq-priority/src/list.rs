@@ -1,12 +1,11 @@
-//! Chains: doubly linked lists whose links lie in their members, and these in a slice. Each step takes constant time. Pure.
+//! `IntrusiveList`: a doubly linked list whose links lie in its members, and these in a slice. Each
+//! operation takes constant time. Pure.
 
-use crate::steps::step;
-
-/// No member.
+/// The index of no member.
 pub(crate) const NIL: u32 = u32::MAX;
 
 /// The neighbours of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
     before: u32,
     after: u32,
@@ -14,33 +13,21 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) const NONE: Self = Self { before: NIL, after: NIL };
-
-    /// Members have new indices: `to` says which, by the old one.
-    pub(crate) fn renumber(&mut self, to: &[u32]) {
-        renumber(&mut self.before, to);
-        renumber(&mut self.after, to);
-    }
 }
 
-/// Gives the new index of a member, if there is one. One that is in no chain may have neighbours that are gone.
-pub(crate) fn renumber(index: &mut u32, to: &[u32]) {
-    step();
-    *index = to.get(*index as usize).copied().unwrap_or(NIL);
-}
-
-/// What can be in a chain, in one at a time.
+/// A value that can be in one list at a time.
 pub(crate) trait Member {
     fn link(&mut self) -> &mut Link;
 }
 
 /// The ends of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Chain {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IntrusiveList {
     first: u32,
     last: u32,
 }
 
-impl Chain {
+impl IntrusiveList {
     pub(crate) const EMPTY: Self = Self { first: NIL, last: NIL };
 
     #[inline]
@@ -48,16 +35,15 @@ impl Chain {
         self.first == NIL
     }
 
-    /// `NIL` if it is empty, as the last.
+    /// `NIL` if the list is empty.
     #[inline]
     pub(crate) const fn first(self) -> u32 {
         self.first
     }
 
-    /// Puts a member that is in no chain at the end.
+    /// Appends a member that is in no list.
     #[inline]
     pub(crate) fn push_back<M: Member>(&mut self, members: &mut [M], index: u32) {
-        step();
         *members[index as usize].link() = Link { before: self.last, after: NIL };
         match self.last {
             NIL => self.first = index,
@@ -66,21 +52,9 @@ impl Chain {
         self.last = index;
     }
 
-    /// Puts a member that is in no chain before one of this chain.
-    pub(crate) fn insert_before<M: Member>(&mut self, members: &mut [M], index: u32, other: u32) {
-        step();
-        let before = std::mem::replace(&mut members[other as usize].link().before, index);
-        *members[index as usize].link() = Link { before, after: other };
-        match before {
-            NIL => self.first = index,
-            before => members[before as usize].link().after = index,
-        }
-    }
-
-    /// Takes out a member of this chain.
+    /// Removes a member of this list.
     #[inline]
     pub(crate) fn remove<M: Member>(&mut self, members: &mut [M], index: u32) {
-        step();
         let Link { before, after } = *members[index as usize].link();
         match before {
             NIL => self.first = after,
@@ -98,10 +72,5 @@ impl Chain {
             self.remove(members, index);
             self.push_back(members, index);
         }
-    }
-
-    pub(crate) fn renumber(&mut self, to: &[u32]) {
-        renumber(&mut self.first, to);
-        renumber(&mut self.last, to);
     }
 }
